@@ -1,0 +1,243 @@
+package document
+
+import (
+	"strconv"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// Decode reads the view of a stored document. The issues are what it could
+// not make sense of; with any, the view holds the rest.
+func Decode(tree *jsontree.Node) (*Document, []Issue) {
+	var d decoder
+	doc := d.document(tree)
+	return doc, d.issues
+}
+
+// decoder collects issues while it walks, so that a document's author sees
+// all of them at once.
+type decoder struct {
+	issues []Issue
+}
+
+func (d *decoder) issue(pointer, message string) {
+	d.issues = append(d.issues, Issue{pointer, message})
+}
+
+func (d *decoder) document(tree *jsontree.Node) *Document {
+	doc := &Document{}
+	if tree.Kind != jsontree.Object {
+		d.issue("", "a document is a JSON object, not "+tree.Kind.String())
+		return doc
+	}
+	doc.ID = d.text(tree, "", "id", false)
+	doc.Key = d.text(tree, "", "key", true)
+	doc.Type = Type(d.text(tree, "", "type", true))
+	doc.ValueType = ValueType(d.text(tree, "", "valueType", true))
+	doc.Name = d.text(tree, "", "name", false)
+	doc.Description = d.text(tree, "", "description", false)
+	doc.Access = d.text(tree, "", "access", false)
+	doc.SchemaKey = d.text(tree, "", "schemaKey", false)
+	doc.ReadyForCleanup = d.truth(tree, "", "readyForCleanup")
+	doc.SendToClientSDK = d.truth(tree, "", "sendToClientSdk")
+	for i, tag := range d.list(tree, "", "tags", false) {
+		if text, ok := tag.Text(); ok {
+			doc.Tags = append(doc.Tags, text)
+		} else {
+			d.issue(at("/tags", i), "a tag is a string, not "+tag.Kind.String())
+		}
+	}
+	d.scopes(tree, doc)
+	for i, variant := range d.list(tree, "", "variants", false) {
+		doc.Variants = append(doc.Variants, d.variant(variant, at("/variants", i)))
+	}
+	return doc
+}
+
+func (d *decoder) scopes(tree *jsontree.Node, doc *Document) {
+	if def := tree.Get("default"); d.object(def, "/default", "the default scope") {
+		doc.Default = d.rules(def, "/default")
+	}
+	for i, entry := range d.list(tree, "", "environments", false) {
+		pointer := at("/environments", i)
+		if !d.object(entry, pointer, "an entry of environments") {
+			continue
+		}
+		doc.Environments = append(doc.Environments, Environment{
+			ID:    d.text(entry, pointer, "id", true),
+			Rules: d.rules(entry, pointer),
+		})
+	}
+}
+
+func (d *decoder) rules(scope *jsontree.Node, pointer string) []Rule {
+	list := d.list(scope, pointer, "rules", true)
+	rules := make([]Rule, 0, len(list))
+	for i, entry := range list {
+		rules = append(rules, d.rule(entry, at(pointer+"/rules", i)))
+	}
+	return rules
+}
+
+func (d *decoder) rule(n *jsontree.Node, pointer string) Rule {
+	var rule Rule
+	if !d.object(n, pointer, "a rule") {
+		return rule
+	}
+	for i, entry := range d.list(n, pointer, "criteria", true) {
+		rule.Criteria = append(rule.Criteria, d.criterion(entry, at(pointer+"/criteria", i)))
+	}
+	rule.Value = d.value(n.Get("value"), pointer+"/value", true)
+	return rule
+}
+
+func (d *decoder) criterion(n *jsontree.Node, pointer string) Criterion {
+	var c Criterion
+	if !d.object(n, pointer, "a criterion") {
+		return c
+	}
+	c.Operator = d.text(n, pointer, "operator", true)
+	c.PropertyName = d.text(n, pointer, "propertyName", false)
+	if match := n.Get("valueToMatch"); match != nil && match.Kind != jsontree.Null {
+		// What an operator makes of the content is the operator's business.
+		if d.object(match, pointer+"/valueToMatch", "valueToMatch") {
+			v := d.valueHead(match, pointer+"/valueToMatch")
+			c.ValueToMatch = &v
+		}
+	}
+	return c
+}
+
+func (d *decoder) variant(n *jsontree.Node, pointer string) Variant {
+	var v Variant
+	if !d.object(n, pointer, "a variant") {
+		return v
+	}
+	v.Name = d.text(n, pointer, "name", false)
+	v.Description = d.text(n, pointer, "description", false)
+	v.Value = d.value(n.Get("value"), pointer+"/value", false)
+	return v
+}
+
+func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
+	if !d.object(n, pointer, "a value") {
+		return Value{}
+	}
+	v := d.valueHead(n, pointer)
+	if v.Type == WeightedValue {
+		if !weighted {
+			d.issue(pointer, "weighted_values may stand only as the value of a rule")
+			return v
+		}
+		v.Weighted = d.weighted(v.Content, pointer+"/value")
+		return v
+	}
+	if problem := v.contentProblem(); problem != "" {
+		d.issue(pointer+"/value", problem)
+	}
+	return v
+}
+
+func (d *decoder) valueHead(n *jsontree.Node, pointer string) Value {
+	return Value{
+		Type:         ValueType(d.text(n, pointer, "type", true)),
+		Content:      n.Get("value"),
+		Confidential: d.truth(n, pointer, "confidential"),
+		DecryptWith:  d.text(n, pointer, "decryptWith", false),
+	}
+}
+
+func (d *decoder) weighted(n *jsontree.Node, pointer string) *Weighted {
+	w := &Weighted{}
+	if !d.object(n, pointer, "the value of weighted_values") {
+		return w
+	}
+	w.HashByProperty = d.text(n, pointer, "hashByPropertyName", false)
+	d.truth(n, pointer, "splitEvenly")
+	arms := d.list(n, pointer, "weightedValues", true)
+	if len(arms) == 0 && n.Get("weightedValues") != nil {
+		d.issue(pointer+"/weightedValues", "a split needs at least one arm")
+	}
+	for i, entry := range arms {
+		w.Arms = append(w.Arms, d.arm(entry, at(pointer+"/weightedValues", i)))
+	}
+	return w
+}
+
+func (d *decoder) arm(n *jsontree.Node, pointer string) Arm {
+	var arm Arm
+	if !d.object(n, pointer, "an arm of weightedValues") {
+		return arm
+	}
+	arm.Value = d.value(n.Get("value"), pointer+"/value", false)
+	weight, err := strconv.ParseInt(jsontree.NumberText(n.Get("weight").Literal()), 10, 64)
+	if err != nil || weight < 0 || weight > FullWeight {
+		d.issue(pointer+"/weight", "a weight is a whole number from 0 to 100000 (thousandths of a percent)")
+		return arm
+	}
+	arm.Weight = weight
+	return arm
+}
+
+// object says whether n is an object, and records that it is not.
+func (d *decoder) object(n *jsontree.Node, pointer, what string) bool {
+	if n == nil {
+		d.issue(pointer, what+" is missing: expected an object")
+		return false
+	}
+	if n.Kind != jsontree.Object {
+		d.issue(pointer, what+" is an object, not "+n.Kind.String())
+		return false
+	}
+	return true
+}
+
+// absent treats an explicit null as a member left out: old files have both.
+func absent(n *jsontree.Node) bool {
+	return n == nil || n.Kind == jsontree.Null
+}
+
+func (d *decoder) text(parent *jsontree.Node, pointer, name string, required bool) string {
+	n := parent.Get(name)
+	if absent(n) {
+		if required {
+			d.issue(pointer+"/"+name, name+" is missing: expected a string")
+		}
+		return ""
+	}
+	text, ok := n.Text()
+	if !ok {
+		d.issue(pointer+"/"+name, name+" is a string, not "+n.Kind.String())
+	}
+	return text
+}
+
+func (d *decoder) truth(parent *jsontree.Node, pointer, name string) bool {
+	n := parent.Get(name)
+	if absent(n) {
+		return false
+	}
+	truth, ok := n.Truth()
+	if !ok {
+		d.issue(pointer+"/"+name, name+" is a boolean, not "+n.Kind.String())
+	}
+	return truth
+}
+
+func (d *decoder) list(parent *jsontree.Node, pointer, name string, required bool) []*jsontree.Node {
+	n := parent.Get(name)
+	if absent(n) {
+		if required {
+			d.issue(pointer+"/"+name, name+" is missing: expected an array")
+		}
+		return nil
+	}
+	if n.Kind != jsontree.Array {
+		d.issue(pointer+"/"+name, name+" is an array, not "+n.Kind.String())
+	}
+	return n.Items
+}
+
+func at(pointer string, i int) string {
+	return pointer + "/" + strconv.Itoa(i)
+}

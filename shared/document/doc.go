@@ -1,0 +1,18 @@
+// Package document is the stored document: one flag, config, log level or
+// segment as a JSON object in the workspace's git tree.
+//
+// A document is held twice: as the tree it was written as, which edits change
+// and which is written back, and as a Document, the decoded view that
+// evaluation and the API's answers read. The view is never written back, so a
+// field this code does not know is never lost.
+//
+// What must stay true:
+//
+//   - Decode accepts every document that was ever valid. It refuses only what
+//     it cannot make sense of (a rule list that is no array, a bool that is a
+//     string), and reports all of that at once, each with a JSON Pointer.
+//   - Validate holds new content against the current stored-config schema and
+//     the rules that a schema cannot say.
+//   - Nothing here reads a clock, a file or the network, and nothing changes a
+//     tree that it was given: edits return a new one.
+package document

@@ -1,0 +1,123 @@
+package document
+
+import (
+	"strings"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// MaxSize is the most bytes a stored document may have: what the API accepts
+// as a request body, so that whatever a directory holds can also be written.
+const MaxSize = 1 << 20
+
+// Type is the kind of item a document stores.
+type Type string
+
+// The four types of document.
+const (
+	Flag     Type = "feature_flag"
+	Config   Type = "config"
+	LogLevel Type = "log_level"
+	Segment  Type = "segment"
+)
+
+// Noun is the type in words, for messages.
+func (t Type) Noun() string {
+	return strings.NewReplacer("feature_flag", "flag", "_", " ").Replace(string(t))
+}
+
+// LogLevelPrefix begins the key of every log-level document.
+const LogLevelPrefix = "log-level."
+
+// LoggerProperty is the context property that carries a logger's path.
+const LoggerProperty = "svc-sdk-logging.key"
+
+// DefaultScope is the reserved name of a document's default rules where an
+// environment's name may stand.
+const DefaultScope = "default"
+
+// Document is the decoded view of a stored document.
+type Document struct {
+	ID              string // an identifier from an older system; served as configId
+	Key             string
+	Type            Type
+	ValueType       ValueType
+	Name            string
+	Description     string
+	Access          string // the access tier as stored; "" means standard
+	Tags            []string
+	ReadyForCleanup bool
+	SendToClientSDK bool
+	SchemaKey       string
+	Default         []Rule
+	Environments    []Environment
+	Variants        []Variant
+}
+
+// Environment is one environment's own rules.
+type Environment struct {
+	ID    string
+	Rules []Rule
+}
+
+// Rule serves Value to the contexts that meet every criterion. An empty list
+// of criteria matches, but does not make the rule a catch-all.
+type Rule struct {
+	Criteria []Criterion
+	Value    Value
+}
+
+// Criterion is one condition of a rule.
+type Criterion struct {
+	Operator     string
+	PropertyName string
+	ValueToMatch *Value
+}
+
+// AlwaysTrue is the operator of a catch-all rule's only criterion.
+const AlwaysTrue = "ALWAYS_TRUE"
+
+// Variant is a named value of a flag.
+type Variant struct {
+	Name        string
+	Description string
+	Value       Value
+}
+
+// CatchAll says whether the rule matches every context by its one criterion.
+func (r Rule) CatchAll() bool {
+	return len(r.Criteria) == 1 && r.Criteria[0].Operator == AlwaysTrue
+}
+
+// Fallback returns the catch-all that ends a rule list.
+func Fallback(rules []Rule) (Rule, bool) {
+	if n := len(rules); n > 0 && rules[n-1].CatchAll() {
+		return rules[n-1], true
+	}
+	return Rule{}, false
+}
+
+// Own returns an environment's own rules and whether the document has an
+// entry for it at all; one without inherits the default rules.
+func (d *Document) Own(environment string) ([]Rule, bool) {
+	for _, e := range d.Environments {
+		if e.ID == environment {
+			return e.Rules, true
+		}
+	}
+	return nil, false
+}
+
+// Issue is one thing wrong with a document and where: Pointer is a JSON
+// Pointer into it.
+type Issue struct {
+	Pointer string `json:"path"`
+	Message string `json:"message"`
+}
+
+// View decodes a document that is known to be sound, as one that has been
+// through Decode before is.
+func View(tree *jsontree.Node) *Document {
+	d, _ := Decode(tree)
+	return d
+}

@@ -1,0 +1,167 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// ValueType says how a value is to be read. The set is open: a type that this
+// code does not know is carried as it is.
+type ValueType string
+
+// The value types that have a meaning here.
+const (
+	BoolValue       ValueType = "bool"
+	StringValue     ValueType = "string"
+	IntValue        ValueType = "int"
+	DoubleValue     ValueType = "double"
+	JSONValue       ValueType = "json"
+	StringListValue ValueType = "string_list"
+	DurationValue   ValueType = "duration"
+	LogLevelValue   ValueType = "log_level"
+	ProvidedValue   ValueType = "provided"
+	WeightedValue   ValueType = "weighted_values"
+	SchemaValue     ValueType = "schema" // legacy
+)
+
+// Value is a Value object, or a rule's weighted value.
+type Value struct {
+	Type ValueType
+	// Content is the stored value as written; nil when there is none. An int
+	// or double may be stored as a string here: use Served for the wire.
+	Content      *jsontree.Node
+	Confidential bool
+	DecryptWith  string    // key of the config that decrypts Content
+	Weighted     *Weighted // set when Type is weighted_values
+}
+
+// Weighted is a split of contexts over several values.
+type Weighted struct {
+	Arms           []Arm
+	HashByProperty string
+}
+
+// Arm is one value of a split. Weight is in thousandths of a percent.
+type Arm struct {
+	Value  Value
+	Weight int64
+}
+
+// FullWeight is the weight of 100 %.
+const FullWeight = 100_000
+
+// Secret says that the content must not stand in a message, a log or a commit.
+func (v Value) Secret() bool {
+	return v.Confidential || v.DecryptWith != "" || v.Type == ProvidedValue
+}
+
+// Served returns the content as it goes over the wire: a number for an int or
+// a double however it is stored, the content itself for everything else.
+func (v Value) Served() *jsontree.Node {
+	if v.Type != IntValue && v.Type != DoubleValue {
+		return v.Content
+	}
+	text, ok := v.Content.Text()
+	if !ok {
+		return v.Content
+	}
+	n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
+	if err != nil || n.Kind != jsontree.Number {
+		return v.Content
+	}
+	return n
+}
+
+// Truth returns the value of a plain bool, and false, false for any other.
+func (v Value) Truth() (truth, ok bool) {
+	if v.Type != BoolValue || v.DecryptWith != "" {
+		return false, false
+	}
+	return v.Content.Truth()
+}
+
+// contentProblem says what is wrong with a value's content for its type, or
+// "". Ciphertext is not looked into.
+func (v Value) contentProblem() string {
+	if v.DecryptWith != "" {
+		return want(v.Content, jsontree.String, "ciphertext")
+	}
+	switch v.Type {
+	case BoolValue:
+		return want(v.Content, jsontree.Bool, "a bool value")
+	case StringValue, LogLevelValue:
+		return want(v.Content, jsontree.String, "a "+string(v.Type)+" value")
+	case IntValue, DoubleValue:
+		return v.numberProblem()
+	case StringListValue:
+		return stringListProblem(v.Content)
+	case DurationValue:
+		return durationProblem(v.Content)
+	case JSONValue:
+		if v.Content == nil {
+			return "a json value is needed here"
+		}
+	case ProvidedValue:
+		return want(v.Content, jsontree.Object, "a provided value (with source and lookup)")
+	}
+	return ""
+}
+
+func want(n *jsontree.Node, kind jsontree.Kind, what string) string {
+	if n == nil {
+		return what + " is missing: expected " + kind.String()
+	}
+	if n.Kind != kind {
+		return what + " is " + kind.String() + ", not " + n.Kind.String()
+	}
+	return ""
+}
+
+func (v Value) numberProblem() string {
+	n := v.Served()
+	what := "a " + string(v.Type) + " value"
+	if v.Type == IntValue {
+		what = "an int value"
+	}
+	if n != nil && n.Kind == jsontree.String {
+		return what + " stored as a string must read as a number"
+	}
+	if problem := want(n, jsontree.Number, what); problem != "" {
+		return problem
+	}
+	if v.Type == DoubleValue {
+		if _, err := strconv.ParseFloat(n.Literal(), 64); err != nil {
+			return "a double value is beyond the range of a 64-bit float"
+		}
+		return ""
+	}
+	if _, err := strconv.ParseInt(jsontree.NumberText(n.Literal()), 10, 64); err != nil {
+		return "an int value is a whole number of at most 64 bits"
+	}
+	return ""
+}
+
+func stringListProblem(n *jsontree.Node) string {
+	if problem := want(n, jsontree.Array, "a string_list value"); problem != "" {
+		return problem
+	}
+	for _, item := range n.Items {
+		if item.Kind != jsontree.String {
+			return "a string_list holds strings only, not " + item.Kind.String()
+		}
+	}
+	return ""
+}
+
+func durationProblem(n *jsontree.Node) string {
+	if problem := want(n, jsontree.String, "a duration value"); problem != "" {
+		return problem
+	}
+	text, _ := n.Text()
+	if _, err := ReadDuration(text); err != nil {
+		return err.Error()
+	}
+	return ""
+}

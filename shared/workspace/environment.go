@@ -1,0 +1,118 @@
+package workspace
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// Environment is one environment that a workspace declares.
+type Environment struct {
+	Name      string
+	Type      string // production, staging, test, development; an open set
+	Protected bool
+	Archived  bool
+}
+
+var slug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// SlugProblem says why a name can not be given to an environment, or "".
+func SlugProblem(name string) string {
+	switch {
+	case name == document.DefaultScope:
+		return `the environment name "default" is reserved: it names the default rules`
+	case !slug.MatchString(name) || len(name) > maxEnvironmentName:
+		return fmt.Sprintf("the environment name %q is not a slug: lower-case letters, digits and single dashes, at most %d", name, maxEnvironmentName)
+	}
+	return ""
+}
+
+const maxEnvironmentName = 100
+
+var knownTypes = []string{"development", "test", "staging", "production"}
+
+// typeOf is the type that a bare name declares.
+func typeOf(name string) string {
+	if slices.Contains(knownTypes, name) {
+		return name
+	}
+	return "development"
+}
+
+// compareEnvironments is the order in which environments are listed:
+// development, test, staging, production, then types of a later day;
+// alphabetical within one.
+func compareEnvironments(a, b Environment) int {
+	rank := func(e Environment) int {
+		if i := slices.Index(knownTypes, e.Type); i >= 0 {
+			return i
+		}
+		return len(knownTypes)
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+}
+
+// readEnvironments reads the environments of a workspace file. A name that is
+// no slug is read as it is: older workspaces have them.
+func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
+	if tree.Kind != jsontree.Object {
+		return nil, []document.Issue{{Message: "the workspace file is a JSON object, not " + tree.Kind.String()}}
+	}
+	list := tree.Get("environments")
+	if list == nil {
+		return nil, []document.Issue{{Pointer: "/environments", Message: `environments is missing: expected an array like ["development", "production"]`}}
+	}
+	if list.Kind != jsontree.Array {
+		return nil, []document.Issue{{Pointer: "/environments", Message: "environments is an array, not " + list.Kind.String()}}
+	}
+	var environments []Environment
+	var issues []document.Issue
+	seen := map[string]bool{}
+	for i, entry := range list.Items {
+		pointer := "/environments/" + strconv.Itoa(i)
+		e, problem := readEnvironment(entry)
+		if problem == "" && seen[e.Name] {
+			problem = fmt.Sprintf("the environment %q is declared twice", e.Name)
+		}
+		if problem != "" {
+			issues = append(issues, document.Issue{Pointer: pointer, Message: problem})
+			continue
+		}
+		seen[e.Name] = true
+		environments = append(environments, e)
+	}
+	slices.SortFunc(environments, compareEnvironments)
+	return environments, issues
+}
+
+func readEnvironment(n *jsontree.Node) (e Environment, problem string) {
+	if name, ok := n.Text(); ok {
+		if name == "" {
+			return e, "an environment's name is empty"
+		}
+		return Environment{Name: name, Type: typeOf(name)}, ""
+	}
+	name, ok := n.Get("name").Text()
+	if !ok || name == "" {
+		return e, `an environment is a name, or an object with a "name"`
+	}
+	e = Environment{Name: name, Type: typeOf(name)}
+	if t := n.Get("environmentType"); t != nil {
+		if e.Type, ok = t.Text(); !ok || e.Type == "" {
+			return e, "environmentType is a string such as production"
+		}
+	}
+	for member, into := range map[string]*bool{"protected": &e.Protected, "archived": &e.Archived} {
+		if b := n.Get(member); b != nil {
+			if *into, ok = b.Truth(); !ok {
+				return e, member + " is true or false, not " + b.Kind.String()
+			}
+		}
+	}
+	return e, ""
+}

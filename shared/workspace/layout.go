@@ -1,0 +1,83 @@
+package workspace
+
+import (
+	"strings"
+
+	"svc.example/svc/shared/document"
+)
+
+// File is the workspace file, at the root of the layout.
+const File = "svc.json"
+
+// Folder is one of the layout's folders.
+type Folder string
+
+// The folders of the layout.
+const (
+	Flags     Folder = "feature-flags"
+	Configs   Folder = "configs"
+	LogLevels Folder = "log-levels"
+	Segments  Folder = "segments"
+	Schemas   Folder = "schemas"
+)
+
+// Folders lists the layout's folders.
+var Folders = []Folder{Flags, Configs, LogLevels, Segments, Schemas}
+
+var folderTypes = map[Folder]document.Type{
+	Flags:     document.Flag,
+	Configs:   document.Config,
+	LogLevels: document.LogLevel,
+	Segments:  document.Segment,
+}
+
+// Type returns the type of the documents in a folder, and false for schemas
+// and for what is no folder of the layout.
+func (f Folder) Type() (document.Type, bool) {
+	t, ok := folderTypes[f]
+	return t, ok
+}
+
+// FolderOf returns the folder that holds a type of document.
+func FolderOf(t document.Type) Folder {
+	for folder, held := range folderTypes {
+		if held == t {
+			return folder
+		}
+	}
+	return ""
+}
+
+// Path returns where a document is stored, with forward slashes.
+func Path(t document.Type, key string) string {
+	return string(FolderOf(t)) + "/" + key + extension
+}
+
+const extension = ".json"
+
+// SplitPath takes a path apart into folder and key, and says whether it is
+// the path of a document or a schema at all.
+func SplitPath(path string) (Folder, string, bool) {
+	folder, name, found := strings.Cut(path, "/")
+	if !found || !KnownFolder(folder) || !KnownName(name) {
+		return "", "", false
+	}
+	return Folder(folder), strings.TrimSuffix(name, extension), true
+}
+
+// KnownFolder says whether a name is a folder of the layout.
+func KnownFolder(name string) bool {
+	for _, folder := range Folders {
+		if string(folder) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// KnownName says whether a file of that name in a folder of the layout is
+// part of the workspace.
+func KnownName(name string) bool {
+	return strings.HasSuffix(name, extension) && len(name) > len(extension) &&
+		!strings.HasPrefix(name, ".") && !strings.Contains(name, "/")
+}

@@ -1,0 +1,82 @@
+package workspace
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// Severity says what a problem stands in the way of.
+type Severity int
+
+const (
+	// Warning is worth knowing; verification passes.
+	Warning Severity = iota
+	// Error fails verification and is refused in a write; what is there is
+	// served all the same.
+	Error
+	// Fatal can not be served at all.
+	Fatal
+)
+
+// String is the severity in a word.
+func (s Severity) String() string {
+	return [...]string{"warning", "error", "fatal"}[s]
+}
+
+// Problem is one thing wrong with a workspace, and where. Line and Column
+// count from 1; they are 0 when the problem is the file as a whole.
+type Problem struct {
+	Severity     Severity
+	File         string // its path in the layout, with forward slashes
+	Line, Column int
+	Pointer      string // JSON Pointer into the file
+	Message      string
+}
+
+// String is the problem as one line: file:line: message.
+func (p Problem) String() string {
+	where := p.File
+	if p.Line > 0 {
+		where = fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	if p.Severity == Warning {
+		return where + ": warning: " + p.Message
+	}
+	return where + ": " + p.Message
+}
+
+// sortProblems puts problems in the order in which a person fixes them.
+func sortProblems(problems []Problem) {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
+// Fatal returns the problems that keep a workspace from being served.
+func FatalOnly(problems []Problem) []Problem {
+	var fatal []Problem
+	for _, p := range problems {
+		if p.Severity == Fatal {
+			fatal = append(fatal, p)
+		}
+	}
+	return fatal
+}
+
+// locate makes problems of a file's issues, with line and column from the
+// text and the tree parsed from it.
+func locate(severity Severity, file string, text []byte, tree *jsontree.Node, issues []document.Issue) []Problem {
+	var problems []Problem
+	for _, issue := range issues {
+		p := Problem{Severity: severity, File: file, Pointer: issue.Pointer, Message: issue.Message}
+		if n := tree.Nearest(issue.Pointer); n != nil && n.Offset >= 0 {
+			p.Line, p.Column = jsontree.Position(text, n.Offset)
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}
