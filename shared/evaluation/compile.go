@@ -1,0 +1,219 @@
+package evaluation
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/document"
+)
+
+// Compile compiles the rules that an environment serves: its own, then the
+// default ones. Sources may come in any order; segments are told by their
+// type. What Check reports is compiled to a test that never holds.
+func Compile(sources []Source, environment string) *Snapshot {
+	c := newCompiler(sources)
+	for i, key := range c.segmentKeys {
+		c.out.segments[i] = c.segment(c.segmentDocs[i], key)
+	}
+	for _, source := range sources {
+		if source.Document.Type != document.Segment {
+			c.out.Items = append(c.out.Items, source)
+		}
+	}
+	slices.SortFunc(c.out.Items, func(a, b Source) int { return strings.Compare(a.Key, b.Key) })
+	for i := range c.out.Items {
+		c.item(i, environment)
+	}
+	slices.Sort(c.out.thresholds)
+	c.out.thresholds = slices.Compact(c.out.thresholds)
+	return c.out
+}
+
+type compiler struct {
+	out         *Snapshot
+	segmentKeys []string
+	segmentDocs []*document.Document
+	segmentAt   map[string]int
+	patterns    regexps
+
+	// report receives what is wrong with a criterion; Check sets it.
+	report func(problem)
+}
+
+func newCompiler(sources []Source) *compiler {
+	c := &compiler{
+		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
+		segmentAt: map[string]int{},
+		patterns:  regexps{},
+	}
+	for _, source := range sources {
+		if source.Document.Type == document.Segment {
+			c.segmentAt[source.Key] = len(c.segmentKeys)
+			c.segmentKeys = append(c.segmentKeys, source.Key)
+			c.segmentDocs = append(c.segmentDocs, source.Document)
+		}
+	}
+	c.out.segments = make([]segment, len(c.segmentKeys))
+	return c
+}
+
+func (c *compiler) regexp(pattern string) (*regexp.Regexp, error) {
+	return c.patterns.compile(pattern)
+}
+
+// slot gives a property its number.
+func (c *compiler) slot(propertyName string) int {
+	name := slotName(propertyName)
+	if i, ok := c.out.slotByName[name]; ok {
+		return i
+	}
+	i := len(c.out.slots)
+	c.out.slotByName[name] = i
+	c.out.slots = append(c.out.slots, slot{words: map[string]int32{}})
+	if name == CurrentTime {
+		c.out.timeSlot = i
+	}
+	return i
+}
+
+// word gives a text its number in a slot, from 1.
+func (c *compiler) word(slot int, text string) int32 {
+	words := c.out.slots[slot].words
+	if _, ok := words[text]; !ok {
+		words[text] = int32(len(words) + 1)
+	}
+	return words[text]
+}
+
+// turnsAt notes that a rule on the current time changes its answer at a
+// moment: at it or just after it, depending on the operator.
+func (c *compiler) turnsAt(slot int, at float64) {
+	if slot == c.out.timeSlot && math.Abs(at) < 1<<53 {
+		c.out.thresholds = append(c.out.thresholds, int64(math.Ceil(at)), int64(math.Floor(at))+1)
+	}
+}
+
+// readsTimeOddly notes a rule that reads the current time as a text.
+func (c *compiler) readsTimeOddly(slot int) {
+	if slot == c.out.timeSlot {
+		c.out.volatile = true
+	}
+}
+
+func (c *compiler) item(i int, environment string) {
+	doc := c.out.Items[i].Document
+	own, _ := doc.Own(environment)
+	reason := Static
+	if targets(own) || targets(doc.Default) {
+		reason = TargetingMatch
+	}
+	var rules []rule
+	for _, list := range [][]document.Rule{own, doc.Default} {
+		for index, r := range list {
+			rules = append(rules, c.rule(i, index, r, reason))
+		}
+	}
+	c.out.rules = append(c.out.rules, rules)
+}
+
+// targets says whether any rule looks at the context.
+func targets(rules []document.Rule) bool {
+	for _, r := range rules {
+		for _, criterion := range r.Criteria {
+			if criterion.Operator != document.AlwaysTrue {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *compiler) rule(item, index int, r document.Rule, reason Reason) rule {
+	compiled := rule{tests: c.tests(r.Criteria), answer: int32(len(c.out.Answers))}
+	if r.Value.Weighted == nil {
+		c.out.Answers = append(c.out.Answers, Answer{item, r.Value, reason, index, -1})
+		return compiled
+	}
+	compiled.split = c.split(c.out.Items[item].Key, r.Value.Weighted)
+	for arm, a := range r.Value.Weighted.Arms {
+		c.out.Answers = append(c.out.Answers, Answer{item, a.Value, Split, index, arm})
+	}
+	return compiled
+}
+
+func (c *compiler) segment(doc *document.Document, key string) segment {
+	var s segment
+	for _, r := range doc.Default {
+		compiled := membershipRule{tests: c.tests(r.Criteria)}
+		if r.Value.Weighted == nil {
+			truth, _ := r.Value.Truth()
+			compiled.member = []bool{truth}
+		} else {
+			compiled.split = c.split(key, r.Value.Weighted)
+			for _, arm := range r.Value.Weighted.Arms {
+				truth, _ := arm.Value.Truth()
+				compiled.member = append(compiled.member, truth)
+			}
+		}
+		s.rules = append(s.rules, compiled)
+	}
+	return s
+}
+
+func (c *compiler) split(key string, w *document.Weighted) *split {
+	s := &split{key: key, slot: -1}
+	if w.HashByProperty != "" {
+		s.slot = c.slot(w.HashByProperty)
+		c.readsTimeOddly(s.slot)
+	}
+	for _, arm := range w.Arms {
+		s.weights = append(s.weights, float64(arm.Weight))
+		s.total += float64(arm.Weight)
+	}
+	return s
+}
+
+func (c *compiler) tests(criteria []document.Criterion) []test {
+	var tests []test
+	for _, criterion := range criteria {
+		if criterion.Operator == document.AlwaysTrue {
+			continue
+		}
+		compiled, bad := c.test(criterion)
+		if bad.message != "" && c.report != nil {
+			c.report(bad)
+		}
+		tests = append(tests, compiled)
+	}
+	return tests
+}
+
+func (c *compiler) test(criterion document.Criterion) (test, problem) {
+	switch criterion.Operator {
+	case inSegment:
+		return c.membership(criterion.ValueToMatch, true)
+	case notInSegment:
+		return c.membership(criterion.ValueToMatch, false)
+	}
+	build, ok := operators[criterion.Operator]
+	if !ok {
+		return never, problem{message: "unknown operator " + strconv.Quote(criterion.Operator) + ": a rule with it never matches"}
+	}
+	return build(c, c.slot(criterion.PropertyName), criterion.ValueToMatch)
+}
+
+func (c *compiler) membership(operand *document.Value, wanted bool) (test, problem) {
+	key, ok := text(operand)
+	i, found := c.segmentAt[key]
+	if !ok || !found {
+		bad := problem{}
+		if !ok {
+			bad.message = "valueToMatch must be a string: the key of a segment"
+		}
+		return func(*Frame) bool { return !wanted }, bad
+	}
+	return func(f *Frame) bool { return f.inSegment(i) == wanted }, problem{}
+}

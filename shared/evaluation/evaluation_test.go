@@ -1,0 +1,499 @@
+package evaluation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// source decodes a document that a test writes as JSON.
+func source(t testing.TB, text string) Source {
+	t.Helper()
+	tree, err := jsontree.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, issues := document.Decode(tree)
+	if len(issues) > 0 {
+		t.Fatalf("%s: %v", text, issues)
+	}
+	return Source{doc.Key, doc}
+}
+
+// flag is a string flag of default rules, each "operator property operand-JSON => value".
+func flag(key, rules string) string {
+	return fmt.Sprintf(`{"key":%q,"type":"feature_flag","valueType":"string","default":{"rules":[%s]}}`, key, rules)
+}
+
+func serve(criteria, value string) string {
+	return fmt.Sprintf(`{"criteria":[%s],"value":{"type":"string","value":%q}}`, criteria, value)
+}
+
+const always = `{"operator":"ALWAYS_TRUE"}`
+
+func criterion(operator, property, operandType, operand string) string {
+	return fmt.Sprintf(`{"operator":%q,"propertyName":%q,"valueToMatch":{"type":%q,"value":%s}}`, operator, property, operandType, operand)
+}
+
+// fill puts a context written as JSON into a frame.
+func fill(t testing.TB, f *Frame, text string) *Frame {
+	t.Helper()
+	tree, err := jsontree.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, context := range tree.Members {
+		for _, property := range context.Value.Members {
+			if slot := f.Slot([]byte(context.Name), []byte(property.Name)); slot >= 0 {
+				f.Put(slot, FromNode(property.Value))
+			}
+		}
+	}
+	return f
+}
+
+const testNow = 1_700_000_000_000
+
+func noRandom() float64 { panic("asked for randomness") }
+
+// served evaluates one flag and returns the text it serves, or "-".
+func served(t testing.TB, s *Snapshot, key, context string) string {
+	t.Helper()
+	i, ok := s.Find(key)
+	if !ok {
+		t.Fatalf("no item %q", key)
+	}
+	f := fill(t, s.NewFrame(testNow, noRandom), context)
+	defer f.Release()
+	a := s.Evaluate(i, f)
+	if a == None {
+		return "-"
+	}
+	content := s.Answers[a].Value.Content
+	if text, ok := content.Text(); ok {
+		return text
+	}
+	return string(content.Compact())
+}
+
+func TestOperators(t *testing.T) {
+	list := func(items ...string) string { return `["` + strings.Join(items, `","`) + `"]` }
+	for _, tt := range []struct {
+		operator, operandType, operand string
+		holds, fails                   []string // values of user.p; "" leaves the property out
+	}{
+		{"PROP_IS_ONE_OF", "string_list", list("a", "42", "true", "0.5"),
+			[]string{`"a"`, `42`, `42.0`, `"42"`, `true`, `["x","a"]`, `[1,42]`, `0.50`, `5e-1`},
+			[]string{"", `null`, `"A"`, `"ab"`, `43`, `false`, `[]`, `{"a":"a"}`, `["x"]`, `[["a"]]`}},
+		{"PROP_IS_ONE_OF", "string", `"solo"`, []string{`"solo"`, `["solo"]`}, []string{`"so"`, "", `{}`}},
+		{"PROP_IS_NOT_ONE_OF", "string_list", list("a", "42"),
+			[]string{"", `null`, `"b"`, `["b","c"]`, `{}`, `[]`, `""`},
+			[]string{`"a"`, `42`, `["b","a"]`}},
+		{"PROP_IS_NOT_ONE_OF", "string_list", list("a"), []string{"", `"b"`, `["b"]`}, []string{`"a"`, `["a"]`}},
+		{"PROP_IS_ONE_OF", "string_list", `[]`, nil, []string{"", `"a"`, `[]`}},
+		{"PROP_STARTS_WITH_ONE_OF", "string_list", list("com.", "x"), []string{`"com.acme"`, `"x"`, `["no","xy"]`}, []string{"", `"acme.com."`, `"COM."`, `1`}},
+		{"PROP_STARTS_WITH_ONE_OF", "string_list", list("4"), []string{`42`, `"4"`}, []string{`24`}},
+		{"PROP_DOES_NOT_START_WITH_ONE_OF", "string_list", list("a"), []string{"", `null`, `"ba"`, `["b"]`}, []string{`"ab"`, `["b","a"]`}},
+		{"PROP_ENDS_WITH_ONE_OF", "string_list", list("@acme.com"), []string{`"x@acme.com"`}, []string{"", `"x@acme.org"`}},
+		{"PROP_DOES_NOT_END_WITH_ONE_OF", "string_list", list("z"), []string{"", `"a"`}, []string{`"z"`, `["a","bz"]`}},
+		{"PROP_CONTAINS_ONE_OF", "string_list", list("mid", "q"), []string{`"amidst"`, `"q"`}, []string{"", `"mi"`}},
+		{"PROP_DOES_NOT_CONTAIN_ONE_OF", "string_list", list("mid"), []string{"", `"mi"`}, []string{`"amidst"`}},
+		{"PROP_MATCHES", "string", `"^a+$"`, []string{`"aa"`}, []string{"", `"ab"`, `1`, `["aa"]`, `true`}},
+		{"PROP_MATCHES", "string", `"b"`, []string{`"abc"`}, []string{`"x"`}},
+		{"PROP_MATCHES", "int", `5`, nil, []string{`"5"`, `5`}},
+		{"PROP_DOES_NOT_MATCH", "string", `"^a+$"`, []string{`"b"`}, []string{"", `"aa"`, `1`, `null`}},
+		{"PROP_DOES_NOT_MATCH", "int", `5`, nil, []string{`"b"`}},
+		{"HIERARCHICAL_MATCH", "string", `"com.acme"`, []string{`"com.acme.cart"`, `"com.acme"`}, []string{"", `"com"`}},
+		{"IN_INT_RANGE", "int_range", `{"start":10,"end":20}`, []string{`10`, `19`, `19.5`}, []string{"", `9`, `20`, `"15"`, `null`}},
+		{"IN_INT_RANGE", "int_range", `{"start":10}`, []string{`10`, `1e300`}, []string{`9`}},
+		{"IN_INT_RANGE", "int_range", `"10-20"`, nil, []string{`15`}},
+		{"PROP_GREATER_THAN", "int", `10`, []string{`11`, `10.5`}, []string{"", `10`, `"11"`, `true`, `[11]`}},
+		{"PROP_GREATER_THAN", "int", `9007199254740992`, []string{`9007199254740993`}, []string{`9007199254740992`}},
+		{"PROP_GREATER_THAN", "string", `"ten"`, nil, []string{`11`}},
+		{"PROP_GREATER_THAN_OR_EQUAL", "double", `"1.5"`, []string{`1.5`, `2`}, []string{`1.4`, ""}},
+		{"PROP_LESS_THAN", "int", `10`, []string{`9`, `-1e9`}, []string{"", `10`, `"9"`}},
+		{"PROP_LESS_THAN_OR_EQUAL", "int", `"10"`, []string{`10`, `1.0e1`}, []string{`10.1`}},
+		{"PROP_BEFORE", "string", `"2023-11-14T22:13:20Z"`, []string{`1699999999999`, `"2023-11-14T22:13:19.9Z"`, `"2023-11-14T23:13:19+01:00"`}, []string{"", `1700000000000`, `"yesterday"`, `"2023-11-14T22:13:20Z"`}},
+		{"PROP_AFTER", "int", `1700000000000`, []string{`1700000000001`, `"2023-11-14T22:13:20.001Z"`}, []string{"", `1700000000000`, `true`}},
+		{"PROP_AFTER", "string", `"soon"`, nil, []string{`1700000000001`}},
+		{"PROP_SEMVER_LESS_THAN", "string", `"2.0.0"`, []string{`"1.9.9"`, `"2.0.0-rc.1"`}, []string{"", `"2.0.0"`, `"1.9"`, `"v1.0.0"`, `1`}},
+		{"PROP_SEMVER_EQUAL", "string", `"1.2.3"`, []string{`"1.2.3"`, `"1.2.3+build5"`}, []string{`"1.2.4"`, `"1.2"`}},
+		{"PROP_SEMVER_GREATER_THAN", "string", `"1.0.0-alpha.1"`, []string{`"1.0.0-alpha.2"`, `"1.0.0-beta"`, `"1.0.0"`}, []string{`"1.0.0-alpha"`, `"1.0.0-alpha.1"`}},
+		{"PROP_SEMVER_GREATER_THAN", "string", `"one"`, nil, []string{`"1.0.0"`}},
+		{"IS_PRESENT", "bool", `true`, []string{`""`, `0`, `false`, `{}`, `[]`}, []string{"", `null`}},
+		{"IS_NOT_PRESENT", "bool", `true`, []string{"", `null`}, []string{`""`, `0`, `false`, `{}`}},
+		{"PROP_SOUNDS_LIKE", "string", `"a"`, nil, []string{"", `"a"`}},
+	} {
+		s := Compile([]Source{source(t, flag("f", serve(criterion(tt.operator, "user.p", tt.operandType, tt.operand), "yes")))}, "test")
+		for want, values := range map[string][]string{"yes": tt.holds, "-": tt.fails} {
+			for _, value := range values {
+				context := `{"user":{"p":` + value + `}}`
+				if value == "" {
+					context = `{"user":{"other":1}}`
+				}
+				if got := served(t, s, "f", context); got != want {
+					t.Errorf("%s %s over %s serves %s, want %s", tt.operator, tt.operand, context, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestOperandLeftOut(t *testing.T) {
+	for operator := range operators {
+		s := Compile([]Source{source(t, flag("f", serve(`{"operator":"`+operator+`","propertyName":"user.p"}`, "yes")))}, "test")
+		served(t, s, "f", `{"user":{"p":"x"}}`)
+	}
+}
+
+func TestPropertyLookup(t *testing.T) {
+	for _, tt := range []struct{ property, context, want string }{
+		{"user.key", `{"user":{"key":"k"}}`, "yes"},
+		{"plan", `{"":{"plan":"k"}}`, "yes"},
+		{"user.address.city", `{"user":{"address.city":"k"}}`, "yes"},
+		{"user.address.city", `{"user":{"address":{"city":"k"}}}`, "-"},
+		{"user.address.city", `{"user.address":{"city":"k"}}`, "-"},
+		{"user.key", `{"":{"user.key":"k"}}`, "-"},
+		{"user.key", `{"User":{"key":"k"}}`, "-"},
+	} {
+		s := Compile([]Source{source(t, flag("f", serve(criterion("PROP_IS_ONE_OF", tt.property, "string_list", `["k"]`), "yes")))}, "test")
+		if got := served(t, s, "f", tt.context); got != tt.want {
+			t.Errorf("%s over %s serves %s, want %s", tt.property, tt.context, got, tt.want)
+		}
+	}
+}
+
+func TestFlatNames(t *testing.T) {
+	rule := serve(criterion("PROP_IS_ONE_OF", "user.a.b", "string_list", `["k"]`)+","+criterion("PROP_IS_ONE_OF", "plan", "string_list", `["k"]`), "yes")
+	s := Compile([]Source{source(t, flag("f", rule))}, "test")
+	f := s.NewFrame(testNow, noRandom)
+	for _, name := range []string{"user.a.b", "plan"} {
+		slot := f.FlatSlot([]byte(name))
+		if slot < 0 {
+			t.Fatalf("no slot for %q", name)
+		}
+		f.Put(slot, Text("k"))
+	}
+	if f.FlatSlot([]byte("user.other")) >= 0 {
+		t.Error("a slot that no rule reads")
+	}
+	if got := s.Evaluate(0, f); got != 0 {
+		t.Errorf("answer %d", got)
+	}
+}
+
+func TestEnvironmentThenDefault(t *testing.T) {
+	beta := serve(criterion("PROP_IS_ONE_OF", "user.group", "string_list", `["beta"]`), "staging-beta")
+	text := `{"key":"f","type":"feature_flag","valueType":"string",
+		"default":{"rules":[` + serve(criterion("PROP_IS_ONE_OF", "user.group", "string_list", `["beta","vip"]`), "default-group") + "," + serve(always, "fallback") + `]},
+		"environments":[{"id":"staging","rules":[` + beta + `]},{"id":"empty","rules":[]},{"id":"closed","rules":[` + serve(always, "closed") + `]}]}`
+	for _, tt := range []struct{ environment, context, want string }{
+		{"staging", `{"user":{"group":"beta"}}`, "staging-beta"},
+		{"staging", `{"user":{"group":"vip"}}`, "default-group"},
+		{"staging", `{}`, "fallback"},
+		{"empty", `{}`, "fallback"},
+		{"closed", `{"user":{"group":"vip"}}`, "closed"},
+		{"production", `{"user":{"group":"beta"}}`, "default-group"},
+	} {
+		s := Compile([]Source{source(t, text)}, tt.environment)
+		if got := served(t, s, "f", tt.context); got != tt.want {
+			t.Errorf("%s %s serves %s, want %s", tt.environment, tt.context, got, tt.want)
+		}
+	}
+}
+
+func TestReasons(t *testing.T) {
+	targeted := serve(criterion("IS_PRESENT", "user.key", "bool", "true"), "x")
+	split := `{"criteria":[],"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"string","value":"s"},"weight":100000}]}}}`
+	document := func(own, def string) string {
+		return `{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[` + def + `]},"environments":[{"id":"here","rules":[` + own + `]},{"id":"elsewhere","rules":[` + targeted + `]}]}`
+	}
+	for _, tt := range []struct {
+		name, text string
+		want       Reason
+		rule, arm  int
+	}{
+		{"static", document(serve(always, "a"), serve(always, "b")), Static, 0, -1},
+		{"static through an empty list", document("", serve(always, "b")), Static, 0, -1},
+		{"empty criteria match", document(serve("", "a"), ""), Static, 0, -1},
+		{"targeting elsewhere in the scope", document(targeted+","+serve(always, "a"), ""), TargetingMatch, 1, -1},
+		{"targeting in the default rules only", document(serve(always, "a"), targeted), TargetingMatch, 0, -1},
+		{"split", document(targeted+","+split, ""), Split, 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := Compile([]Source{source(t, tt.text)}, "here")
+			f := s.NewFrame(testNow, func() float64 { return 0.5 })
+			a := s.Answers[s.Evaluate(0, f)]
+			if a.Reason != tt.want || a.RuleIndex != tt.rule || a.ArmIndex != tt.arm {
+				t.Errorf("got %s rule %d arm %d, want %s %d %d", a.Reason, a.RuleIndex, a.ArmIndex, tt.want, tt.rule, tt.arm)
+			}
+		})
+	}
+}
+
+func weighted(property string, weights ...int) string {
+	var arms []string
+	for i, w := range weights {
+		arms = append(arms, fmt.Sprintf(`{"value":{"type":"string","value":"arm%d"},"weight":%d}`, i, w))
+	}
+	return fmt.Sprintf(`{"criteria":[%s],"value":{"type":"weighted_values","value":{"hashByPropertyName":%q,"weightedValues":[%s]}}}`, always, property, strings.Join(arms, ","))
+}
+
+func TestSplitPoints(t *testing.T) {
+	for _, tt := range []struct {
+		key, text string
+		hash      uint32
+	}{
+		{"checkout.redesign", "user-1", 3523881450},
+		{"pricing.page", "42", 1333100200},
+		{"new-nav", "00000000-0000-0000-0000-000000000001", 1813545381},
+		{"a", "", 1009084850},
+	} {
+		s := Compile([]Source{source(t, flag(tt.key, weighted("user.key", 50000, 50000)))}, "test")
+		f := fill(t, s.NewFrame(testNow, noRandom), `{"user":{"key":"`+tt.text+`"}}`)
+		got := s.rules[0][0].split.point(f)
+		if want := float64(tt.hash) / 4294967295; got != want {
+			t.Errorf("point(%q, %q) = %v, want %v", tt.key, tt.text, got, want)
+		}
+		want := "arm0"
+		if got > 0.5 {
+			want = "arm1"
+		}
+		if arm := served(t, s, tt.key, `{"user":{"key":"`+tt.text+`"}}`); arm != want {
+			t.Errorf("%s serves %s, want %s", tt.key, arm, want)
+		}
+	}
+}
+
+func TestSplitArms(t *testing.T) {
+	for _, tt := range []struct {
+		weights []int
+		random  float64
+		want    int
+	}{
+		{[]int{50000, 50000}, 0, 0},
+		{[]int{50000, 50000}, 0.5, 0},
+		{[]int{50000, 50000}, 0.5000001, 1},
+		{[]int{50000, 50000}, 0.999999999, 1},
+		{[]int{1, 1, 2}, 0.3, 1}, // weights count by their own total
+		{[]int{0, 100000}, 0, 1}, // an arm of no weight is not served
+		{[]int{100000, 0}, 0.999999999, 0},
+		{[]int{0, 0}, 0.7, 0},
+	} {
+		s := Compile([]Source{source(t, flag("f", weighted("user.key", tt.weights...)))}, "test")
+		f := s.NewFrame(testNow, func() float64 { return tt.random })
+		if got := s.Answers[s.Evaluate(0, f)].ArmIndex; got != tt.want {
+			t.Errorf("weights %v at %v: arm %d, want %d", tt.weights, tt.random, got, tt.want)
+		}
+	}
+}
+
+func TestSplitSharesComeOut(t *testing.T) {
+	s := Compile([]Source{source(t, flag("f", weighted("user.key", 25000, 75000)))}, "test")
+	const users = 20000
+	count := 0
+	for i := range users {
+		if served(t, s, "f", fmt.Sprintf(`{"user":{"key":"user-%d"}}`, i)) == "arm0" {
+			count++
+		}
+	}
+	if share := float64(count) / users; share < 0.24 || share > 0.26 {
+		t.Errorf("25%% came out as %.3f", share)
+	}
+}
+
+func segmentDoc(key, rules string) string {
+	return fmt.Sprintf(`{"key":%q,"type":"segment","valueType":"bool","default":{"rules":[%s]}}`, key, rules)
+}
+
+func member(criteria string, truth bool) string {
+	return fmt.Sprintf(`{"criteria":[%s],"value":{"type":"bool","value":%v}}`, criteria, truth)
+}
+
+func TestSegments(t *testing.T) {
+	in := criterion("IN_SEG", "", "string", `"staff"`)
+	notIn := criterion("NOT_IN_SEG", "", "string", `"staff"`)
+	sources := []Source{
+		source(t, segmentDoc("staff",
+			member(criterion("PROP_IS_ONE_OF", "user.key", "string_list", `["fired"]`), false)+","+
+				member(criterion("PROP_ENDS_WITH_ONE_OF", "user.email", "string_list", `["@acme.com"]`), true))),
+		source(t, segmentDoc("nested", member(in, true))),
+		source(t, flag("in", serve(in, "yes"))),
+		source(t, flag("out", serve(notIn, "yes"))),
+		source(t, flag("nested-in", serve(criterion("IN_SEG", "", "string", `"nested"`), "yes"))),
+		source(t, flag("missing-in", serve(criterion("IN_SEG", "", "string", `"nowhere"`), "yes"))),
+		source(t, flag("missing-out", serve(criterion("NOT_IN_SEG", "", "string", `"nowhere"`), "yes"))),
+	}
+	s := Compile(sources, "test")
+	staff, fired, guest := `{"user":{"email":"a@acme.com"}}`, `{"user":{"key":"fired","email":"a@acme.com"}}`, `{}`
+	for _, tt := range []struct{ flag, context, want string }{
+		{"in", staff, "yes"}, {"in", fired, "-"}, {"in", guest, "-"},
+		{"out", staff, "-"}, {"out", fired, "yes"}, {"out", guest, "yes"},
+		{"nested-in", staff, "yes"}, {"nested-in", guest, "-"},
+		{"missing-in", staff, "-"}, {"missing-out", staff, "yes"},
+	} {
+		if got := served(t, s, tt.flag, tt.context); got != tt.want {
+			t.Errorf("%s over %s serves %s, want %s", tt.flag, tt.context, got, tt.want)
+		}
+	}
+	for _, item := range s.Items {
+		if item.Document.Type == document.Segment {
+			t.Errorf("the segment %s is an item", item.Key)
+		}
+	}
+}
+
+func TestCyclesAreNamed(t *testing.T) {
+	in := func(key string) string { return member(criterion("IN_SEG", "", "string", `"`+key+`"`), true) }
+	sources := []Source{
+		source(t, segmentDoc("a", in("b"))), source(t, segmentDoc("b", in("c"))), source(t, segmentDoc("c", in("a"))),
+		source(t, segmentDoc("self", in("self"))), source(t, segmentDoc("fine", in("a"))),
+		source(t, flag("f", serve(criterion("IN_SEG", "", "string", `"a"`), "yes"))),
+	}
+	var got []string
+	for _, f := range Check(sources) {
+		if !f.Fatal || f.Pointer != "/default/rules/0/criteria/0/valueToMatch" {
+			t.Errorf("finding %+v", f)
+		}
+		got = append(got, f.Key+": "+f.Message)
+	}
+	want := []string{
+		"c: the segments refer to each other in a circle: a -> b -> c -> a",
+		"self: the segments refer to each other in a circle: self -> self",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := served(t, Compile(sources, "test"), "f", `{}`); got != "-" {
+		t.Errorf("a cycle serves %s", got)
+	}
+}
+
+func TestThousandSegmentsReferringToEachOther(t *testing.T) {
+	const n = 1000
+	var refer []document.Criterion
+	for i := range n {
+		key := &document.Value{Type: document.StringValue, Content: jsontree.NewString(fmt.Sprintf("s%d", i))}
+		refer = append(refer, document.Criterion{Operator: "IN_SEG", ValueToMatch: key})
+	}
+	segment := func(i int, criteria []document.Criterion) Source {
+		yes := document.Value{Type: document.BoolValue, Content: jsontree.NewBool(true)}
+		rules := []document.Rule{{Criteria: criteria, Value: yes}}
+		return Source{fmt.Sprintf("s%d", i), &document.Document{Type: document.Segment, Default: rules}}
+	}
+	var circles, chain []Source
+	for i := range n {
+		circles = append(circles, segment(i, refer))
+		chain = append(chain, segment(i, refer[i+1:]))
+	}
+	if got := len(Check(circles)); got != mostCircles {
+		t.Errorf("%d findings, want %d", got, mostCircles)
+	}
+	use := source(t, flag("f", serve(criterion("IN_SEG", "", "string", `"s0"`), "yes")))
+	served(t, Compile(append(circles, use), "test"), "f", `{}`)
+	if got := Check(chain); len(got) != 0 {
+		t.Errorf("findings in a chain: %v", got[0])
+	}
+	if got := served(t, Compile(append(chain, use), "test"), "f", `{}`); got != "yes" {
+		t.Errorf("the end of the chain has no conditions, so all are members; serves %s", got)
+	}
+}
+
+func TestCheckFindsOperandsInEveryEnvironment(t *testing.T) {
+	text := `{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[]},"environments":[{"id":"x","rules":[` +
+		serve(criterion("PROP_MATCHES", "user.p", "string", `"a(b"`), "1") + "," +
+		serve(criterion("PROP_SEMVER_EQUAL", "user.p", "string", `"1"`), "2") + "," +
+		serve(criterion("WHAT", "user.p", "string", `"1"`), "3") + `]}]}`
+	findings := Check([]Source{source(t, text)})
+	if len(findings) != 3 {
+		t.Fatalf("findings: %+v", findings)
+	}
+	for i, want := range []struct {
+		fatal bool
+		words string
+	}{{true, "missing closing )"}, {false, "SemVer"}, {false, `"WHAT"`}} {
+		f := findings[i]
+		pointer := fmt.Sprintf("/environments/0/rules/%d/criteria/0/valueToMatch", i)
+		if f.Fatal != want.fatal || f.Pointer != pointer || !strings.Contains(f.Message, want.words) {
+			t.Errorf("finding %d: %+v", i, f)
+		}
+	}
+}
+
+func TestPhaseTurnsExactlyWhenAnAnswerDoes(t *testing.T) {
+	rules := serve(criterion("PROP_BEFORE", CurrentTime, "int", "1000"), "before") + "," +
+		serve(criterion("PROP_GREATER_THAN", CurrentTime, "int", "2000"), "after") + "," + serve(always, "between")
+	s := Compile([]Source{source(t, flag("f", rules))}, "test")
+	answer := func(now int64) int {
+		f := s.NewFrame(now, noRandom)
+		defer f.Release()
+		if slot := f.Slot([]byte("svc"), []byte("current-time")); slot >= 0 {
+			t.Fatal("a context may set the time")
+		}
+		return s.Evaluate(0, f)
+	}
+	for now := int64(990); now < 2010; now++ {
+		if answer(now) != answer(now+1) && s.Phase(now) == s.Phase(now+1) {
+			t.Errorf("the answer turns at %d within a phase", now+1)
+		}
+	}
+	if s.Phase(1200) != s.Phase(1900) {
+		t.Error("a phase ends for nothing")
+	}
+	still := Compile([]Source{source(t, flag("f", serve(always, "x")))}, "test")
+	if still.Phase(1) != still.Phase(1<<40) {
+		t.Error("phases without a rule on the time")
+	}
+	odd := Compile([]Source{source(t, flag("f", serve(criterion("PROP_STARTS_WITH_ONE_OF", CurrentTime, "string_list", `["17"]`), "x")))}, "test")
+	if odd.Phase(1) == odd.Phase(2) {
+		t.Error("the time read as a text has a phase")
+	}
+}
+
+func TestEvaluationAllocatesNothing(t *testing.T) {
+	rules := serve(criterion("PROP_IS_ONE_OF", "user.plan", "string_list", `["free","trial"]`), "a") + "," +
+		serve(criterion("PROP_ENDS_WITH_ONE_OF", "user.email", "string_list", `["@x.com"]`), "b") + "," +
+		weighted("user.key", 50000, 50000)
+	s := Compile([]Source{source(t, flag("f", rules))}, "test")
+	f := fill(t, s.NewFrame(testNow, noRandom), `{"user":{"plan":"pro","email":"a@y.com","key":"k"}}`)
+	if n := testing.AllocsPerRun(100, func() { s.Evaluate(0, f) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func FuzzOperators(f *testing.F) {
+	for operator := range operators {
+		f.Add(operator, "string_list", `["a","b"]`, `"a"`)
+		f.Add(operator, "int", `"12"`, `[1,null,{"a":[]}]`)
+		f.Add(operator, "json", `{"start":1,"end":"2"}`, `1e309`)
+	}
+	f.Add("IN_SEG", "string", `"s"`, `-0`)
+	f.Fuzz(func(t *testing.T, operator, operandType, operand, property string) {
+		tree, err := jsontree.Parse([]byte(operand))
+		if err != nil {
+			return
+		}
+		value, err := jsontree.Parse([]byte(property))
+		if err != nil {
+			return
+		}
+		match := &document.Value{Type: document.ValueType(operandType), Content: tree}
+		doc := &document.Document{Type: document.Flag, Default: []document.Rule{{Criteria: []document.Criterion{{Operator: operator, PropertyName: "user.p", ValueToMatch: match}}}}}
+		sources := []Source{{"f", doc}}
+		Check(sources)
+		s := Compile(sources, "test")
+		frame := s.NewFrame(testNow, noRandom)
+		defer frame.Release()
+		for round := range 2 {
+			if got := s.Evaluate(0, frame); got != None && got != 0 {
+				t.Fatalf("answer %d", got)
+			}
+			if slot := frame.Slot([]byte("user"), []byte("p")); slot >= 0 && round == 0 {
+				frame.Put(slot, FromNode(value))
+			}
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package evaluation
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// CurrentTime is the property that holds the time of the evaluation, in epoch
+// milliseconds, whatever the context says.
+const CurrentTime = "svc.current-time"
+
+// Frame is one context laid out for one snapshot. Get it with NewFrame, fill
+// it with Set or SetFlat, and give it back with Release.
+type Frame struct {
+	snapshot   *Snapshot
+	random     func() float64
+	properties []Property
+	words      []int32 // per slot: the number of the property's text, see slot
+	segments   []membership
+	scratch    []byte
+}
+
+// membership is what is known of a context and a segment.
+type membership byte
+
+const (
+	unknown membership = iota
+	inside
+	outside
+	deciding // met again while being decided: a cycle, which is no member
+)
+
+// NewFrame gives an empty context. Now is in epoch milliseconds; random gives
+// numbers in [0, 1) and decides splits that have no property to hash.
+func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
+	f, ok := s.frames.Get().(*Frame)
+	if !ok {
+		f = &Frame{
+			snapshot:   s,
+			properties: make([]Property, len(s.slots)),
+			words:      make([]int32, len(s.slots)),
+			segments:   make([]membership, len(s.segments)),
+		}
+	}
+	f.random = random
+	if s.timeSlot >= 0 {
+		f.put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
+	}
+	return f
+}
+
+// Release gives the frame back for another context.
+func (f *Frame) Release() {
+	clear(f.properties)
+	clear(f.words)
+	clear(f.segments)
+	f.snapshot.frames.Put(f)
+}
+
+// Slot finds the place of a property of a named context, and -1 when no rule
+// reads it: the value then need not even be decoded.
+func (f *Frame) Slot(context, property []byte) int {
+	if bytes.IndexByte(context, '.') >= 0 {
+		return -1 // a rule's property name splits at its first dot, so none can name it
+	}
+	f.scratch = append(append(append(f.scratch[:0], context...), '.'), property...)
+	return f.writable(f.scratch)
+}
+
+// FlatSlot is Slot for a name that holds both, split at the first dot.
+func (f *Frame) FlatSlot(name []byte) int {
+	if bytes.IndexByte(name, '.') < 0 {
+		return f.Slot(nil, name)
+	}
+	return f.writable(name)
+}
+
+func (f *Frame) writable(name []byte) int {
+	i, ok := f.snapshot.slotByName[string(name)]
+	if !ok || i == f.snapshot.timeSlot {
+		return -1
+	}
+	return i
+}
+
+// Put sets the property at a slot that Slot or FlatSlot found.
+func (f *Frame) Put(slot int, p Property) { f.put(slot, p) }
+
+// Has says whether the property at a slot is present.
+func (f *Frame) Has(slot int) bool { return f.properties[slot].Kind != Absent }
+
+func (f *Frame) put(slot int, p Property) {
+	f.properties[slot] = p
+	if p.scalar() {
+		f.words[slot] = f.snapshot.slots[slot].words[p.Text]
+	}
+}

@@ -1,0 +1,309 @@
+package evaluation
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// never is the test of a criterion that can not hold.
+func never(*Frame) bool { return false }
+
+// A build compiles a criterion over the slot of its property. The problem is
+// set when the operand is of no use to the operator: the test is then what
+// the operator says of any other context.
+type build func(c *compiler, slot int, operand *document.Value) (test, problem)
+
+// problem says what is wrong with an operand.
+type problem struct {
+	message string
+	fatal   bool // so wrong that serving would mislead: a regular expression that does not compile
+}
+
+// operators are all operators but those of segments, which need no property.
+var operators = map[string]build{
+	"PROP_IS_ONE_OF":                  oneOf(false),
+	"PROP_IS_NOT_ONE_OF":              oneOf(true),
+	"PROP_STARTS_WITH_ONE_OF":         textual(strings.HasPrefix, false),
+	"PROP_DOES_NOT_START_WITH_ONE_OF": textual(strings.HasPrefix, true),
+	"PROP_ENDS_WITH_ONE_OF":           textual(strings.HasSuffix, false),
+	"PROP_DOES_NOT_END_WITH_ONE_OF":   textual(strings.HasSuffix, true),
+	"PROP_CONTAINS_ONE_OF":            textual(strings.Contains, false),
+	"PROP_DOES_NOT_CONTAIN_ONE_OF":    textual(strings.Contains, true),
+	"PROP_MATCHES":                    matches(true),
+	"PROP_DOES_NOT_MATCH":             matches(false),
+	"HIERARCHICAL_MATCH":              hierarchical,
+	"IN_INT_RANGE":                    inRange,
+	"PROP_GREATER_THAN":               compares(func(c int) bool { return c > 0 }),
+	"PROP_GREATER_THAN_OR_EQUAL":      compares(func(c int) bool { return c >= 0 }),
+	"PROP_LESS_THAN":                  compares(func(c int) bool { return c < 0 }),
+	"PROP_LESS_THAN_OR_EQUAL":         compares(func(c int) bool { return c <= 0 }),
+	"PROP_BEFORE":                     dated(func(p, o float64) bool { return p < o }),
+	"PROP_AFTER":                      dated(func(p, o float64) bool { return p > o }),
+	"PROP_SEMVER_LESS_THAN":           versions(func(c int) bool { return c < 0 }),
+	"PROP_SEMVER_EQUAL":               versions(func(c int) bool { return c == 0 }),
+	"PROP_SEMVER_GREATER_THAN":        versions(func(c int) bool { return c > 0 }),
+	"IS_PRESENT":                      presence(true),
+	"IS_NOT_PRESENT":                  presence(false),
+}
+
+const (
+	inSegment    = "IN_SEG"
+	notInSegment = "NOT_IN_SEG"
+)
+
+// Known says whether an operator has a meaning; an unknown one never matches.
+func Known(operator string) bool {
+	_, ok := operators[operator]
+	return ok || operator == document.AlwaysTrue || operator == inSegment || operator == notInSegment
+}
+
+// texts are the operand's alternatives: the elements of a list, or the one
+// scalar.
+func texts(operand *document.Value) ([]string, problem) {
+	if operand == nil || operand.Content == nil {
+		return nil, problem{message: "valueToMatch is missing: expected a string_list"}
+	}
+	p := FromNode(operand.Content)
+	if p.scalar() {
+		return []string{p.Text}, problem{}
+	}
+	if p.Kind != ListProperty {
+		return nil, problem{message: "valueToMatch must be a string_list"}
+	}
+	return p.List, problem{}
+}
+
+// oneOf compares the numbers of words: see slot. Negation turns the answer
+// for an absent property too, as decided for every negative string operator.
+func oneOf(negated bool) build {
+	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+		list, bad := texts(operand)
+		c.readsTimeOddly(slot)
+		words := make([]int32, len(list))
+		for i, text := range list {
+			words[i] = c.word(slot, text)
+		}
+		if len(words) == 1 {
+			return oneWord(slot, words[0], list[0], negated), bad
+		}
+		slices.Sort(words)
+		return func(f *Frame) bool {
+			return holds(f, slot, words, list) != negated
+		}, bad
+	}
+}
+
+func oneWord(slot int, word int32, text string, negated bool) test {
+	return func(f *Frame) bool {
+		if p := &f.properties[slot]; p.Kind == ListProperty {
+			return slices.Contains(p.List, text) != negated
+		}
+		return (f.words[slot] == word) != negated
+	}
+}
+
+// shortList is up to where looking at every word beats a binary search.
+const shortList = 16
+
+func holds(f *Frame, slot int, words []int32, list []string) bool {
+	if p := &f.properties[slot]; p.Kind == ListProperty {
+		return p.any(func(text string) bool { return slices.Contains(list, text) })
+	}
+	word := f.words[slot]
+	if word == 0 {
+		return false
+	}
+	if len(words) <= shortList {
+		return slices.Contains(words, word)
+	}
+	_, found := slices.BinarySearch(words, word)
+	return found
+}
+
+func textual(relation func(text, part string) bool, negated bool) build {
+	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+		list, bad := texts(operand)
+		c.readsTimeOddly(slot)
+		pass := func(text string) bool {
+			for _, part := range list {
+				if relation(text, part) {
+					return true
+				}
+			}
+			return false
+		}
+		return func(f *Frame) bool {
+			return f.properties[slot].any(pass) != negated
+		}, bad
+	}
+}
+
+func text(operand *document.Value) (string, bool) {
+	if operand == nil {
+		return "", false
+	}
+	return operand.Content.Text()
+}
+
+func matches(wanted bool) build {
+	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+		pattern, ok := text(operand)
+		if !ok {
+			return never, problem{message: "valueToMatch must be a string holding a regular expression"}
+		}
+		re, err := c.regexp(pattern)
+		if err != nil {
+			return never, problem{message: "the regular expression does not compile: " + plain(err), fatal: true}
+		}
+		return func(f *Frame) bool {
+			p := &f.properties[slot]
+			return p.Kind == TextProperty && re.MatchString(p.Text) == wanted
+		}, problem{}
+	}
+}
+
+func plain(err error) string {
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
+
+func hierarchical(c *compiler, slot int, operand *document.Value) (test, problem) {
+	prefix, ok := text(operand)
+	if !ok {
+		return never, problem{message: "valueToMatch must be a string: the prefix to match"}
+	}
+	return func(f *Frame) bool {
+		return f.properties[slot].any(func(text string) bool { return strings.HasPrefix(text, prefix) })
+	}, problem{}
+}
+
+func presence(wanted bool) build {
+	return func(c *compiler, slot int, _ *document.Value) (test, problem) {
+		return func(f *Frame) bool {
+			return (f.properties[slot].Kind != Absent) == wanted
+		}, problem{}
+	}
+}
+
+// numeric reads a number out of an operand; an int or double may be stored as
+// a string.
+func numeric(operand *document.Value) (number, bool) {
+	if operand == nil {
+		return number{}, false
+	}
+	return nodeNumber(operand.Served())
+}
+
+func nodeNumber(n *jsontree.Node) (number, bool) {
+	if n == nil || n.Kind != jsontree.Number {
+		return number{}, false
+	}
+	return parseNumber(jsontree.NumberText(n.Literal()))
+}
+
+func compares(pass func(int) bool) build {
+	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+		limit, ok := numeric(operand)
+		if !ok {
+			return never, problem{message: "valueToMatch must be an int or a double"}
+		}
+		c.turnsAt(slot, limit.float)
+		return func(f *Frame) bool {
+			p := &f.properties[slot]
+			if p.Kind != NumberProperty {
+				return false
+			}
+			n, ok := parseNumber(p.Text)
+			return ok && pass(n.compare(limit))
+		}, problem{}
+	}
+}
+
+func inRange(c *compiler, slot int, operand *document.Value) (test, problem) {
+	start, end, ok := bounds(operand)
+	if !ok {
+		return never, problem{message: `valueToMatch must be {"start": number, "end": number}: start <= x < end`}
+	}
+	c.turnsAt(slot, start.float)
+	c.turnsAt(slot, end.float)
+	return func(f *Frame) bool {
+		p := &f.properties[slot]
+		if p.Kind != NumberProperty {
+			return false
+		}
+		n, ok := parseNumber(p.Text)
+		return ok && n.compare(start) >= 0 && n.compare(end) < 0
+	}, problem{}
+}
+
+// bounds reads a range; a bound left out is open.
+func bounds(operand *document.Value) (start, end number, ok bool) {
+	start, end = number{float: math.Inf(-1)}, number{float: math.Inf(1)}
+	if operand == nil || operand.Content == nil || operand.Content.Kind != jsontree.Object {
+		return start, end, false
+	}
+	ok = true
+	for name, into := range map[string]*number{"start": &start, "end": &end} {
+		if n := operand.Content.Get(name); n != nil && n.Kind != jsontree.Null {
+			bound, isNumber := nodeNumber(document.Value{Type: document.IntValue, Content: n}.Served())
+			*into, ok = bound, ok && isNumber
+		}
+	}
+	return start, end, ok
+}
+
+func dated(pass func(property, operand float64) bool) build {
+	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+		var p Property
+		if operand != nil {
+			p = FromNode(operand.Served())
+		}
+		limit, ok := moment(&p)
+		if !ok {
+			return never, problem{message: "valueToMatch must be a time: epoch milliseconds or RFC 3339, like 2006-01-02T15:04:05Z"}
+		}
+		c.turnsAt(slot, limit)
+		return func(f *Frame) bool {
+			at, ok := moment(&f.properties[slot])
+			return ok && pass(at, limit)
+		}, problem{}
+	}
+}
+
+func versions(pass func(int) bool) build {
+	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+		written, _ := text(operand)
+		limit, err := semver.StrictNewVersion(written)
+		if err != nil {
+			return never, problem{message: "valueToMatch must be a version by SemVer 2.0.0, like 1.4.0 or 2.0.0-rc.1"}
+		}
+		return func(f *Frame) bool {
+			p := &f.properties[slot]
+			if p.Kind != TextProperty {
+				return false
+			}
+			v, err := semver.StrictNewVersion(p.Text)
+			return err == nil && pass(v.Compare(limit))
+		}, problem{}
+	}
+}
+
+// regexps compiles each pattern once per workspace.
+type regexps map[string]*regexp.Regexp
+
+func (r regexps) compile(pattern string) (*regexp.Regexp, error) {
+	if re, ok := r[pattern]; ok {
+		return re, nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err == nil {
+		r[pattern] = re
+	}
+	return re, err
+}

@@ -1,0 +1,157 @@
+package evaluation
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// PropertyKind is what a context property holds.
+type PropertyKind byte
+
+// The kinds of property. The zero kind is a property that does not exist, or
+// that is null, which is the same thing to every rule.
+const (
+	Absent PropertyKind = iota
+	TextProperty
+	NumberProperty
+	BoolProperty
+	ListProperty
+	// OtherProperty is an object: present, but equal to nothing.
+	OtherProperty
+)
+
+// Property is the value of one context property.
+type Property struct {
+	Kind PropertyKind
+	// Text is a scalar in the one spelling that rules compare: a number as
+	// jsontree.NumberText writes it, a bool as true or false.
+	Text string
+	// List holds the texts of an array's scalar elements.
+	List []string
+}
+
+// Text makes a property of a string.
+func Text(s string) Property { return Property{Kind: TextProperty, Text: s} }
+
+// NumberLiteral makes a property of a JSON number as written.
+func NumberLiteral(literal string) Property {
+	return Property{Kind: NumberProperty, Text: jsontree.NumberText(literal)}
+}
+
+// Bool makes a property of a boolean.
+func Bool(b bool) Property { return Property{Kind: BoolProperty, Text: strconv.FormatBool(b)} }
+
+// List makes a property of an array, given the texts of its scalars.
+func List(texts []string) Property { return Property{Kind: ListProperty, List: texts} }
+
+// FromNode makes a property of a JSON value.
+func FromNode(n *jsontree.Node) Property {
+	if n == nil {
+		return Property{}
+	}
+	switch n.Kind {
+	case jsontree.Array:
+		texts := make([]string, 0, len(n.Items))
+		for _, item := range n.Items {
+			if text, ok := scalarText(item); ok {
+				texts = append(texts, text)
+			}
+		}
+		return List(texts)
+	case jsontree.Object:
+		return Property{Kind: OtherProperty}
+	case jsontree.Null:
+		return Property{}
+	case jsontree.Number:
+		return NumberLiteral(n.Literal())
+	case jsontree.Bool:
+		truth, _ := n.Truth()
+		return Bool(truth)
+	}
+	text, _ := n.Text()
+	return Text(text)
+}
+
+// scalarText is the text by which scalars compare.
+func scalarText(n *jsontree.Node) (string, bool) {
+	p := FromNode(n)
+	return p.Text, p.scalar()
+}
+
+func (p *Property) scalar() bool {
+	return p.Kind == TextProperty || p.Kind == NumberProperty || p.Kind == BoolProperty
+}
+
+// any says whether the text, or any element of an array, passes.
+func (p *Property) any(pass func(string) bool) bool {
+	if p.scalar() {
+		return pass(p.Text)
+	}
+	for _, text := range p.List {
+		if pass(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// number is a numeric value that compares exactly while it is a 64-bit
+// integer and as a float otherwise.
+type number struct {
+	whole   int64
+	float   float64
+	isWhole bool
+}
+
+func parseNumber(text string) (number, bool) {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return number{i, float64(i), true}, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return number{float: f}, err == nil
+}
+
+func (a number) compare(b number) int {
+	switch {
+	case a.isWhole && b.isWhole && a.whole < b.whole:
+		return -1
+	case a.isWhole && b.isWhole && a.whole > b.whole:
+		return 1
+	case a.isWhole && b.isWhole:
+		return 0
+	case a.float < b.float:
+		return -1
+	case a.float > b.float:
+		return 1
+	}
+	return 0
+}
+
+// moment reads a point in time, as epoch milliseconds or RFC 3339, into
+// milliseconds with their fraction.
+func moment(p *Property) (float64, bool) {
+	switch p.Kind {
+	case NumberProperty:
+		n, ok := parseNumber(p.Text)
+		return n.float, ok
+	case TextProperty:
+		t, err := time.Parse(time.RFC3339, p.Text)
+		if err != nil {
+			return 0, false
+		}
+		return float64(t.Unix())*1000 + float64(t.Nanosecond())/1e6, true
+	}
+	return 0, false
+}
+
+// slotName is the name of a property in the form that contexts and rules
+// agree on: context, dot, property; the unnamed context is empty.
+func slotName(propertyName string) string {
+	if !strings.Contains(propertyName, ".") {
+		return "." + propertyName
+	}
+	return propertyName
+}

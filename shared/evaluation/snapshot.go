@@ -1,0 +1,201 @@
+package evaluation
+
+import (
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/twmb/murmur3"
+
+	"svc.example/svc/shared/document"
+)
+
+// Reason says how a value came to be served.
+type Reason string
+
+// The reasons.
+const (
+	Split          Reason = "SPLIT"
+	TargetingMatch Reason = "TARGETING_MATCH"
+	Static         Reason = "STATIC"
+)
+
+// None stands for an item that serves nothing: no rule matched.
+const None = -1
+
+// Answer is one value that an item can serve.
+type Answer struct {
+	Item      int // index into Items
+	Value     document.Value
+	Reason    Reason
+	RuleIndex int // where the rule stands in its own list
+	ArmIndex  int // -1 unless Reason is Split
+}
+
+// Source is a document to compile, under its key in the workspace.
+type Source struct {
+	Key      string
+	Document *document.Document
+}
+
+// Snapshot is the documents of one head compiled for one environment.
+type Snapshot struct {
+	// Items are the flags, configs and log levels by key. An item's index is
+	// what Evaluate takes.
+	Items []Source
+	// Answers are all values that could be served; Evaluate returns indexes.
+	Answers []Answer
+
+	rules      [][]rule // per item: the environment's rules, then the default ones
+	segments   []segment
+	slots      []slot
+	slotByName map[string]int
+	timeSlot   int
+	thresholds []int64 // moments at which a rule on the current time turns
+	volatile   bool    // some rule reads the time in a way that has no thresholds
+	frames     sync.Pool
+}
+
+// slot is a context property that some rule reads. Words numbers the texts
+// that rules compare it with, from 1, so that a test for equality compares
+// two integers.
+type slot struct {
+	words map[string]int32
+}
+
+type rule struct {
+	tests []test
+	// answer is the Answer served; with a split, its first arm's.
+	answer int32
+	split  *split
+}
+
+// test is a compiled criterion.
+type test func(*Frame) bool
+
+type segment struct {
+	rules []membershipRule
+}
+
+type membershipRule struct {
+	tests  []test
+	member []bool // per arm; one for a plain value
+	split  *split
+}
+
+type split struct {
+	key     string
+	slot    int // of the property to hash; -1 for none
+	weights []float64
+	total   float64
+}
+
+// Find returns the index of the item with that key.
+func (s *Snapshot) Find(key string) (int, bool) {
+	return sort.Find(len(s.Items), func(i int) int {
+		switch {
+		case key < s.Items[i].Key:
+			return -1
+		case key > s.Items[i].Key:
+			return 1
+		}
+		return 0
+	})
+}
+
+// Evaluate returns the index of the answer that an item serves to the frame's
+// context, or None.
+func (s *Snapshot) Evaluate(item int, f *Frame) int {
+	rules := s.rules[item]
+	for i := range rules {
+		r := &rules[i]
+		if !all(r.tests, f) {
+			continue
+		}
+		if r.split != nil {
+			return int(r.answer) + r.split.arm(f)
+		}
+		return int(r.answer)
+	}
+	return None
+}
+
+func all(tests []test, f *Frame) bool {
+	for _, test := range tests {
+		if !test(f) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Frame) inSegment(i int) bool {
+	switch f.segments[i] {
+	case inside:
+		return true
+	case outside, deciding:
+		return false
+	}
+	f.segments[i] = deciding
+	member := f.snapshot.segments[i].contains(f)
+	f.segments[i] = outside
+	if member {
+		f.segments[i] = inside
+	}
+	return member
+}
+
+func (s *segment) contains(f *Frame) bool {
+	for i := range s.rules {
+		r := &s.rules[i]
+		if !all(r.tests, f) {
+			continue
+		}
+		if r.split != nil {
+			return r.member[r.split.arm(f)]
+		}
+		return r.member[0]
+	}
+	return false
+}
+
+// arm chooses an arm: the first whose share of the running sum reaches the
+// point that the context hashes to. An arm without weight is never chosen
+// while another has some.
+func (s *split) arm(f *Frame) int {
+	goal := s.point(f) * s.total
+	last := 0
+	sum := 0.0
+	for i, weight := range s.weights {
+		if weight == 0 && s.total > 0 {
+			continue
+		}
+		last = i
+		if sum += weight; sum >= goal {
+			break
+		}
+	}
+	return last
+}
+
+func (s *split) point(f *Frame) float64 {
+	if s.slot < 0 || !f.properties[s.slot].scalar() {
+		return f.random()
+	}
+	f.scratch = append(append(f.scratch[:0], s.key...), f.properties[s.slot].Text...)
+	return float64(murmur3.Sum32(f.scratch)) / 4294967295
+}
+
+// Phase numbers the stretch of time that a moment falls into: within one
+// phase the time alone changes no answer. A cached answer is good for its
+// phase only.
+func (s *Snapshot) Phase(now int64) int64 {
+	if s.volatile {
+		return now
+	}
+	i, found := slices.BinarySearch(s.thresholds, now)
+	if found {
+		i++
+	}
+	return int64(i)
+}
