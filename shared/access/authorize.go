@@ -1,0 +1,152 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Tier is the stored access tier of a document, as written there. The empty
+// tier is TierStandard; a tier that is none of the four is treated as the
+// strictest, so that a misspelt one never opens a document.
+type Tier string
+
+// The access tiers, low to high.
+const (
+	TierSupport          Tier = "support"
+	TierStandard         Tier = "standard"
+	TierProtectedEnv     Tier = "protected-env"
+	TierProtectedAllEnvs Tier = "protected-all-envs"
+)
+
+// Required is the permission that a write to a document of this tier needs
+// when it touches these scopes.
+func Required(tier Tier, scopes []Scope) Permission {
+	switch tier {
+	case TierSupport:
+		return EditSupport
+	case TierStandard, "":
+		return EditStandard
+	case TierProtectedEnv:
+		if slices.ContainsFunc(scopes, protectedOrDefault) {
+			return EditProtected
+		}
+		return EditStandard
+	default:
+		return EditProtected
+	}
+}
+
+// protectedOrDefault: in the tier protected-env the default rules are guarded
+// even in a workspace that has no protected environment yet.
+func protectedOrDefault(s Scope) bool {
+	return s.Protected || s.Name == DefaultScope
+}
+
+// Write is what has to be authorized. Build one with Edit or Move; the zero
+// Write needs the strictest permission.
+type Write struct {
+	tiers  []Tier
+	scopes []Scope
+}
+
+// Edit is a write that leaves the document in its tier. Without scopes it is a
+// write that changes nothing, a repeated PUT for instance: the permission of
+// the tier is needed all the same, in its .nonprotected variant at least.
+func Edit(tier Tier, scopes ...Scope) Write {
+	return Write{tiers: []Tier{tier}, scopes: scopes}
+}
+
+// Move is a write that may move the document from one tier to another. It
+// needs the permissions of both. The tier is metadata, so the scopes of a real
+// move include Environments.Metadata.
+func Move(from, to Tier, scopes ...Scope) Write {
+	return Write{tiers: []Tier{from, to}, scopes: scopes}
+}
+
+// Denial is a refused write. It is not an error, so that a nil Denial cannot
+// end up as a non-nil error by mistake.
+type Denial struct {
+	// Required is the permission that was needed, the stricter one of two.
+	// It is never a .nonprotected variant.
+	Required Permission
+	// Missing lists every permission that was needed and not held, low to high.
+	Missing []Permission
+	// Scopes names what the write touches.
+	Scopes []string
+}
+
+// Message says in one sentence what was refused and what would be needed. It
+// names no value.
+func (d Denial) Message() string {
+	return fmt.Sprintf("editing %s needs the permission %s",
+		orElse(strings.Join(d.Scopes, ", "), "this document"),
+		strings.Join(texts(d.Missing), " and "))
+}
+
+// Authorize decides whether a principal with these roles may do the write; nil
+// means yes.
+func Authorize(roles []string, write Write) *Denial {
+	granted := Permissions(roles)
+	var missing []Permission
+	for _, needed := range write.needs() {
+		if !satisfies(granted, needed, write.scopes) {
+			missing = append(missing, needed)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return &Denial{
+		Required: missing[len(missing)-1],
+		Missing:  missing,
+		Scopes:   names(write.scopes),
+	}
+}
+
+// needs lists the permissions without duplicates, low to high.
+func (w Write) needs() []Permission {
+	if len(w.tiers) == 0 {
+		return []Permission{EditProtected}
+	}
+	var needed []Permission
+	for _, permission := range []Permission{EditSupport, EditStandard, EditProtected} {
+		if slices.ContainsFunc(w.tiers, func(tier Tier) bool {
+			return Required(tier, w.scopes) == permission
+		}) {
+			needed = append(needed, permission)
+		}
+	}
+	return needed
+}
+
+func satisfies(granted []Permission, needed Permission, scopes []Scope) bool {
+	if slices.Contains(granted, needed) {
+		return true
+	}
+	anyProtected := slices.ContainsFunc(scopes, func(s Scope) bool { return s.Protected })
+	return !anyProtected && slices.Contains(granted, needed+nonprotected)
+}
+
+func names(scopes []Scope) []string {
+	var out []string
+	for _, scope := range scopes {
+		out = append(out, scope.Name)
+	}
+	return out
+}
+
+func texts(permissions []Permission) []string {
+	var out []string
+	for _, permission := range permissions {
+		out = append(out, string(permission))
+	}
+	return out
+}
+
+func orElse(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
+}

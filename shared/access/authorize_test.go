@@ -1,0 +1,348 @@
+package access_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/access"
+)
+
+// guarded has a protected environment, open has none.
+var (
+	guarded = access.Environments{"production": true, "staging": false}
+	open    = access.Environments{"staging": false, "development": false}
+)
+
+// The permission matrix. A "-" in the tier column is a document without one;
+// "typo" is a tier that does not exist. Under each role: y = may write.
+const matrix = `
+workspace tier               scope       required                member admin support engineer protected_engineer support_nonprotected engineer_nonprotected
+
+guarded   support            default     config.edit.support     .      .     y       y        y                  .                    .
+guarded   support            metadata    config.edit.support     .      .     y       y        y                  .                    .
+guarded   support            staging     config.edit.support     .      .     y       y        y                  y                    y
+guarded   support            production  config.edit.support     .      .     y       y        y                  .                    .
+open      support            default     config.edit.support     .      .     y       y        y                  y                    y
+open      support            metadata    config.edit.support     .      .     y       y        y                  y                    y
+open      support            staging     config.edit.support     .      .     y       y        y                  y                    y
+
+guarded   standard           default     config.edit.standard    .      .     .       y        y                  .                    .
+guarded   standard           metadata    config.edit.standard    .      .     .       y        y                  .                    .
+guarded   standard           staging     config.edit.standard    .      .     .       y        y                  .                    y
+guarded   standard           production  config.edit.standard    .      .     .       y        y                  .                    .
+open      standard           default     config.edit.standard    .      .     .       y        y                  .                    y
+open      standard           metadata    config.edit.standard    .      .     .       y        y                  .                    y
+open      standard           staging     config.edit.standard    .      .     .       y        y                  .                    y
+
+guarded   -                  default     config.edit.standard    .      .     .       y        y                  .                    .
+guarded   -                  metadata    config.edit.standard    .      .     .       y        y                  .                    .
+guarded   -                  staging     config.edit.standard    .      .     .       y        y                  .                    y
+guarded   -                  production  config.edit.standard    .      .     .       y        y                  .                    .
+open      -                  default     config.edit.standard    .      .     .       y        y                  .                    y
+open      -                  metadata    config.edit.standard    .      .     .       y        y                  .                    y
+open      -                  staging     config.edit.standard    .      .     .       y        y                  .                    y
+
+guarded   protected-env      default     config.edit.protected   .      .     .       .        y                  .                    .
+guarded   protected-env      metadata    config.edit.protected   .      .     .       .        y                  .                    .
+guarded   protected-env      staging     config.edit.standard    .      .     .       y        y                  .                    y
+guarded   protected-env      production  config.edit.protected   .      .     .       .        y                  .                    .
+open      protected-env      default     config.edit.protected   .      .     .       .        y                  .                    .
+open      protected-env      metadata    config.edit.protected   .      .     .       .        y                  .                    .
+open      protected-env      staging     config.edit.standard    .      .     .       y        y                  .                    y
+
+guarded   protected-all-envs default     config.edit.protected   .      .     .       .        y                  .                    .
+guarded   protected-all-envs metadata    config.edit.protected   .      .     .       .        y                  .                    .
+guarded   protected-all-envs staging     config.edit.protected   .      .     .       .        y                  .                    .
+guarded   protected-all-envs production  config.edit.protected   .      .     .       .        y                  .                    .
+open      protected-all-envs default     config.edit.protected   .      .     .       .        y                  .                    .
+open      protected-all-envs metadata    config.edit.protected   .      .     .       .        y                  .                    .
+open      protected-all-envs staging     config.edit.protected   .      .     .       .        y                  .                    .
+
+guarded   typo               default     config.edit.protected   .      .     .       .        y                  .                    .
+guarded   typo               metadata    config.edit.protected   .      .     .       .        y                  .                    .
+guarded   typo               staging     config.edit.protected   .      .     .       .        y                  .                    .
+guarded   typo               production  config.edit.protected   .      .     .       .        y                  .                    .
+open      typo               default     config.edit.protected   .      .     .       .        y                  .                    .
+open      typo               metadata    config.edit.protected   .      .     .       .        y                  .                    .
+open      typo               staging     config.edit.protected   .      .     .       .        y                  .                    .
+`
+
+// Writes that touch several scopes, one that no environment declares, or none.
+const combinations = `
+workspace tier               scopes                required              member admin support engineer protected_engineer support_nonprotected engineer_nonprotected
+
+guarded   support            staging,production    config.edit.support   .      .     y       y        y                  .                    .
+guarded   standard           staging,production    config.edit.standard  .      .     .       y        y                  .                    .
+guarded   standard           staging,metadata      config.edit.standard  .      .     .       y        y                  .                    .
+guarded   protected-env      staging,production    config.edit.protected .      .     .       .        y                  .                    .
+guarded   protected-env      staging,metadata      config.edit.protected .      .     .       .        y                  .                    .
+open      standard           staging,development   config.edit.standard  .      .     .       y        y                  .                    y
+open      standard           staging,default       config.edit.standard  .      .     .       y        y                  .                    y
+open      protected-env      staging,development   config.edit.standard  .      .     .       y        y                  .                    y
+open      protected-env      staging,default       config.edit.protected .      .     .       .        y                  .                    .
+
+guarded   standard           undeclared            config.edit.standard  .      .     .       y        y                  .                    .
+guarded   protected-env      undeclared            config.edit.protected .      .     .       .        y                  .                    .
+open      standard           undeclared            config.edit.standard  .      .     .       y        y                  .                    y
+open      protected-env      undeclared            config.edit.standard  .      .     .       y        y                  .                    y
+
+guarded   support            -                     config.edit.support   .      .     y       y        y                  y                    y
+guarded   standard           -                     config.edit.standard  .      .     .       y        y                  .                    y
+guarded   protected-env      -                     config.edit.standard  .      .     .       y        y                  .                    y
+guarded   protected-all-envs -                     config.edit.protected .      .     .       .        y                  .                    .
+`
+
+// Moves between tiers touch the metadata, so every row does. required is what
+// a member is told. The last four rows are moves in name only.
+const moves = `
+workspace from               to                 required              member admin support engineer protected_engineer support_nonprotected engineer_nonprotected
+
+guarded   support            standard           config.edit.standard  .      .     .       y        y                  .                    .
+guarded   standard           support            config.edit.standard  .      .     .       y        y                  .                    .
+guarded   support            protected-env      config.edit.protected .      .     .       .        y                  .                    .
+guarded   protected-env      support            config.edit.protected .      .     .       .        y                  .                    .
+guarded   standard           protected-env      config.edit.protected .      .     .       .        y                  .                    .
+guarded   protected-env      standard           config.edit.protected .      .     .       .        y                  .                    .
+guarded   standard           protected-all-envs config.edit.protected .      .     .       .        y                  .                    .
+guarded   protected-all-envs standard           config.edit.protected .      .     .       .        y                  .                    .
+guarded   protected-env      protected-all-envs config.edit.protected .      .     .       .        y                  .                    .
+guarded   typo               standard           config.edit.protected .      .     .       .        y                  .                    .
+guarded   standard           typo               config.edit.protected .      .     .       .        y                  .                    .
+open      support            standard           config.edit.standard  .      .     .       y        y                  .                    y
+open      standard           support            config.edit.standard  .      .     .       y        y                  .                    y
+open      support            -                  config.edit.standard  .      .     .       y        y                  .                    y
+open      standard           protected-env      config.edit.protected .      .     .       .        y                  .                    .
+open      protected-env      standard           config.edit.protected .      .     .       .        y                  .                    .
+open      protected-all-envs support            config.edit.protected .      .     .       .        y                  .                    .
+
+guarded   support            support            config.edit.support   .      .     y       y        y                  .                    .
+guarded   -                  standard           config.edit.standard  .      .     .       y        y                  .                    .
+open      support            support            config.edit.support   .      .     y       y        y                  y                    y
+open      -                  standard           config.edit.standard  .      .     .       y        y                  .                    y
+`
+
+type row struct {
+	cells    []string // the first three columns
+	required access.Permission
+	allowed  map[string]bool // by role
+}
+
+func readTable(t *testing.T, table string) []row {
+	t.Helper()
+	lines := strings.FieldsFunc(table, func(r rune) bool { return r == '\n' })
+	roles := strings.Fields(lines[0])[4:]
+	if !slices.Equal(slices.Sorted(slices.Values(roles)), access.Roles()) {
+		t.Fatalf("the table's columns %v are not the roles %v", roles, access.Roles())
+	}
+	var rows []row
+	for _, line := range lines[1:] {
+		cells := strings.Fields(line)
+		if len(cells) != 4+len(roles) {
+			t.Fatalf("malformed row: %s", line)
+		}
+		r := row{cells: cells[:3], required: access.Permission(cells[3]), allowed: map[string]bool{}}
+		for i, role := range roles {
+			r.allowed[role] = cells[4+i] == "y"
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func workspaceOf(name string) access.Environments {
+	if name == "guarded" {
+		return guarded
+	}
+	return open
+}
+
+func scopesOf(workspace access.Environments, list string) []access.Scope {
+	var scopes []access.Scope
+	for name := range strings.SplitSeq(strings.TrimPrefix(list, "-"), ",") {
+		switch name {
+		case "":
+		case "metadata":
+			scopes = append(scopes, workspace.Metadata())
+		default:
+			scopes = append(scopes, workspace.Scope(name))
+		}
+	}
+	return scopes
+}
+
+func tierOf(cell string) access.Tier {
+	return access.Tier(strings.TrimPrefix(cell, "-"))
+}
+
+func checkRow(t *testing.T, r row, write access.Write) {
+	t.Helper()
+	for role, allowed := range r.allowed {
+		denial := access.Authorize([]string{role}, write)
+		if allowed != (denial == nil) {
+			t.Errorf("%v as %s: denial %+v, want allowed %t", r.cells, role, denial, allowed)
+		}
+	}
+	denial := access.Authorize([]string{access.RoleMember}, write)
+	if denial == nil || denial.Required != r.required {
+		t.Errorf("%v: a member is told %+v, want %s required", r.cells, denial, r.required)
+	}
+}
+
+func TestPermissionMatrix(t *testing.T) {
+	for _, table := range []string{matrix, combinations} {
+		for _, r := range readTable(t, table) {
+			tier, scopes := tierOf(r.cells[1]), scopesOf(workspaceOf(r.cells[0]), r.cells[2])
+			if got := access.Required(tier, scopes); got != r.required {
+				t.Errorf("%v: requires %s, want %s", r.cells, got, r.required)
+			}
+			checkRow(t, r, access.Edit(tier, scopes...))
+		}
+	}
+}
+
+func TestPermissionMatrixIsComplete(t *testing.T) {
+	seen := map[string]int{}
+	for _, r := range readTable(t, matrix) {
+		seen[strings.Join(r.cells, " ")]++
+	}
+	want := 0
+	for _, tier := range []string{"support", "standard", "-", "protected-env", "protected-all-envs", "typo"} {
+		for _, place := range []string{
+			"guarded %s default", "guarded %s metadata", "guarded %s staging", "guarded %s production",
+			"open %s default", "open %s metadata", "open %s staging",
+		} {
+			want++
+			if cell := fmt.Sprintf(place, tier); seen[cell] != 1 {
+				t.Errorf("%q is in the matrix %d times, want once", cell, seen[cell])
+			}
+		}
+	}
+	if len(seen) != want {
+		t.Errorf("%d different rows, want %d", len(seen), want)
+	}
+}
+
+func TestMoves(t *testing.T) {
+	for _, r := range readTable(t, moves) {
+		metadata := workspaceOf(r.cells[0]).Metadata()
+		checkRow(t, r, access.Move(tierOf(r.cells[1]), tierOf(r.cells[2]), metadata))
+	}
+}
+
+func TestDenialNamesWhatIsMissing(t *testing.T) {
+	move := access.Move(access.TierSupport, access.TierProtectedAllEnvs, guarded.Metadata(), guarded.Scope("staging"))
+	tests := []struct {
+		name    string
+		roles   []string
+		write   access.Write
+		want    []access.Permission
+		message string
+	}{
+		{"variant that does not reach", []string{"engineer_nonprotected"},
+			access.Edit(access.TierStandard, guarded.Scope("production")),
+			[]access.Permission{access.EditStandard},
+			"editing production needs the permission config.edit.standard"},
+		{"both tiers of a move", nil, move,
+			[]access.Permission{access.EditSupport, access.EditProtected},
+			"editing default, staging needs the permission config.edit.support and config.edit.protected"},
+		{"one tier of a move held", []string{"engineer"}, move,
+			[]access.Permission{access.EditProtected},
+			"editing default, staging needs the permission config.edit.protected"},
+		{"nothing touched", nil, access.Edit(""),
+			[]access.Permission{access.EditStandard},
+			"editing this document needs the permission config.edit.standard"},
+		{"zero write", []string{"engineer"}, access.Write{},
+			[]access.Permission{access.EditProtected},
+			"editing this document needs the permission config.edit.protected"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			denial := access.Authorize(test.roles, test.write)
+			if denial == nil {
+				t.Fatal("allowed")
+			}
+			if !slices.Equal(denial.Missing, test.want) {
+				t.Errorf("missing %v, want %v", denial.Missing, test.want)
+			}
+			if denial.Required != test.want[len(test.want)-1] {
+				t.Errorf("required %s, want the strictest of %v", denial.Required, test.want)
+			}
+			if denial.Message() != test.message {
+				t.Errorf("message %q, want %q", denial.Message(), test.message)
+			}
+		})
+	}
+}
+
+func TestScopes(t *testing.T) {
+	tests := []struct {
+		name      string
+		workspace access.Environments
+		scope     string
+		protected bool
+	}{
+		{"protected environment", guarded, "production", true},
+		{"other environment", guarded, "staging", false},
+		{"default beside a protected environment", guarded, "default", true},
+		{"default without one", open, "default", false},
+		{"undeclared beside a protected environment", guarded, "Production", true},
+		{"undeclared without one", open, "Production", false},
+		{"no environments", nil, "default", false},
+		{"default declared against the rules", access.Environments{"default": false, "production": true}, "default", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			want := access.Scope{Name: test.scope, Protected: test.protected}
+			if got := test.workspace.Scope(test.scope); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+	if guarded.Metadata() != guarded.Scope(access.DefaultScope) {
+		t.Error("metadata is not the default scope")
+	}
+}
+
+func drawWrite(t *rapid.T) (from, to access.Tier, scopes []access.Scope) {
+	tier := rapid.SampledFrom([]access.Tier{"", "support", "standard", "protected-env", "protected-all-envs", "typo"})
+	scope := rapid.SampledFrom([]access.Scope{
+		guarded.Metadata(), open.Metadata(), guarded.Scope("staging"), guarded.Scope("production"),
+	})
+	return tier.Draw(t, "from"), tier.Draw(t, "to"), rapid.SliceOfN(scope, 0, 3).Draw(t, "scopes")
+}
+
+func drawRoles(t *rapid.T, label string) []string {
+	slug := rapid.SampledFrom(append(access.Roles(), "Engineer", "owner", "", "config.edit.protected"))
+	return rapid.SliceOfN(slug, 0, 4).Draw(t, label)
+}
+
+func TestMoveNeedsBothTiers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, to, scopes := drawWrite(t)
+		roles := drawRoles(t, "roles")
+		both := access.Authorize(roles, access.Edit(from, scopes...)) == nil &&
+			access.Authorize(roles, access.Edit(to, scopes...)) == nil
+		if got := access.Authorize(roles, access.Move(from, to, scopes...)) == nil; got != both {
+			t.Fatalf("move allowed: %t, each tier allowed: %t", got, both)
+		}
+	})
+}
+
+func TestMoreRolesNeverTakeAwayAndMoreScopesNeverGive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, to, scopes := drawWrite(t)
+		_, _, further := drawWrite(t)
+		roles, added := drawRoles(t, "roles"), drawRoles(t, "added")
+		allowed := access.Authorize(roles, access.Move(from, to, scopes...)) == nil
+		if allowed && access.Authorize(slices.Concat(roles, added), access.Move(from, to, scopes...)) != nil {
+			t.Fatal("a further role took a permission away")
+		}
+		if !allowed && access.Authorize(roles, access.Move(from, to, slices.Concat(scopes, further)...)) == nil {
+			t.Fatal("a further scope gave a permission")
+		}
+	})
+}

@@ -1,0 +1,37 @@
+// Package access knows who may do what: principals, their roles and
+// permissions, the access tiers of documents, and the keys principals present.
+//
+// What must stay true of permissions:
+//
+//   - A role grants what the table in role.go lists and nothing else. No
+//     permission implies another; an unknown role grants nothing.
+//   - org.* permissions never reach a key, whatever its principal's roles.
+//   - What is not understood never opens anything: an unknown access tier is
+//     the strictest, an environment that the workspace does not declare is
+//     protected when any declared one is.
+//
+// The text of a key is
+//
+//	svc_<uk|sa|pk|sk>_<workspace id><principal id><key id>_<secret><checksum>
+//
+// with three ids of 16 characters (80 random bits, lower-case Crockford
+// base32), a secret of 43 characters (32 random bytes, base62, zero-padded) and
+// a checksum of 6 (CRC-32 of all that stands before it, base62, zero-padded):
+// always KeyLength characters, all of them letters, digits or underscores, so
+// that a double click selects a key and a scanner finds it:
+//
+//	svc_(uk|sa|pk|sk)_[0-9a-hjkmnp-tv-z]{48}_[0-9A-Za-z]{49}
+//
+// Stored and handed-out keys depend on this format; a test pins it.
+//
+// What must stay true of keys:
+//
+//   - One key has one text: ParseKey takes what Reveal gives and refuses
+//     everything else.
+//   - The checksum is there to recognise a leaked or mistyped key offline. It
+//     proves nothing: anybody can compute one. Only KeyRecord.Admits decides.
+//   - A Key shows its secret through Reveal alone. Formatting, logging and
+//     encoding it give a placeholder, and no error repeats what was parsed.
+//
+// The package reads no clock and no random source: both are arguments.
+package access
