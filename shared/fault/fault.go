@@ -1,0 +1,117 @@
+// Package fault is the closed set of ways in which a request can fail.
+//
+// A fault has a kind, which decides the HTTP status and the machine-readable
+// code; a message that is safe to show and says what would be right; details
+// for machines; and the inner cause, which goes to the log and never to a
+// client.
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind is one way to fail.
+type Kind int
+
+// The kinds. Anything that is no Fault at all is Internal.
+const (
+	Internal Kind = iota
+	BadRequest
+	Unauthorized
+	BillingInactive
+	Forbidden
+	NotFound
+	MethodNotAllowed
+	Conflict
+	PayloadTooLarge
+	URITooLong
+	Unprocessable
+	RateLimited
+	Unavailable
+)
+
+// table is the one place where a kind turns into a status and a code.
+var table = map[Kind]struct {
+	status int
+	code   string
+}{
+	Internal:         {500, "INTERNAL"},
+	BadRequest:       {400, "BAD_REQUEST"},
+	Unauthorized:     {401, "UNAUTHORIZED"},
+	BillingInactive:  {402, "BILLING_INACTIVE"},
+	Forbidden:        {403, "FORBIDDEN"},
+	NotFound:         {404, "NOT_FOUND"},
+	MethodNotAllowed: {405, "METHOD_NOT_ALLOWED"},
+	Conflict:         {409, "CONFLICT"},
+	PayloadTooLarge:  {413, "PAYLOAD_TOO_LARGE"},
+	URITooLong:       {414, "URI_TOO_LONG"},
+	Unprocessable:    {422, "UNPROCESSABLE_CONTENT"},
+	RateLimited:      {429, "RATE_LIMITED"},
+	Unavailable:      {503, "SERVICE_UNAVAILABLE"},
+}
+
+// Status is the HTTP status of the kind.
+func (k Kind) Status() int { return table[k].status }
+
+// Code is the machine-readable code of the kind.
+func (k Kind) Code() string { return table[k].code }
+
+// Fault is a failed request.
+type Fault struct {
+	Kind    Kind
+	Message string
+	// Details go out as they are; nil for none. Where one status has several
+	// causes they carry a "code".
+	Details map[string]any
+	// Cause is for the log.
+	Cause error
+}
+
+// New makes a fault of a kind.
+func New(kind Kind, format string, args ...any) *Fault {
+	return &Fault{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// With adds details to a fault that was just made.
+func (f *Fault) With(details map[string]any) *Fault {
+	f.Details = details
+	return f
+}
+
+// Because adds the inner cause to a fault that was just made.
+func (f *Fault) Because(cause error) *Fault {
+	f.Cause = cause
+	return f
+}
+
+func (f *Fault) Error() string {
+	if f.Cause != nil {
+		return f.Message + ": " + f.Cause.Error()
+	}
+	return f.Message
+}
+
+func (f *Fault) Unwrap() error { return f.Cause }
+
+// Of finds the fault in an error. An error without one is Internal, in words
+// that tell a client nothing.
+func Of(err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return New(Internal, "something went wrong on our side").Because(err)
+}
+
+// Envelope is the body of every answer that is not a success.
+type Envelope struct {
+	Error   string         `json:"error"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// Envelope is the fault as a client sees it.
+func (f *Fault) Envelope() Envelope {
+	return Envelope{f.Kind.Code(), f.Message, f.Details}
+}

@@ -1,0 +1,50 @@
+package fault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestEveryKindHasAStatusAndACode(t *testing.T) {
+	seen := map[string]Kind{}
+	for k := Internal; k <= Unavailable; k++ {
+		if k.Status() < 400 || k.Code() == "" {
+			t.Errorf("kind %d has status %d and code %q", k, k.Status(), k.Code())
+		}
+		if other, taken := seen[k.Code()]; taken {
+			t.Errorf("kinds %d and %d share the code %s", k, other, k.Code())
+		}
+		seen[k.Code()] = k
+	}
+}
+
+func TestACauseNeverReachesAClient(t *testing.T) {
+	cause := errors.New("dial tcp 10.0.0.1: secret")
+	for _, err := range []error{
+		cause,
+		New(Unavailable, "try again").Because(cause),
+		fmt.Errorf("reading the head: %w", New(NotFound, "no such flag").Because(cause)),
+	} {
+		body, _ := json.Marshal(Of(err).Envelope())
+		if strings.Contains(string(body), "secret") {
+			t.Errorf("the client sees %s", body)
+		}
+		if !strings.Contains(Of(err).Error(), "secret") || !errors.Is(Of(err), cause) {
+			t.Errorf("the log misses the cause of %v", err)
+		}
+	}
+}
+
+func TestOfKeepsKindAndDetails(t *testing.T) {
+	f := Of(fmt.Errorf("outer: %w", New(Conflict, "stale").With(map[string]any{"code": "STALE_COMMIT_SHA"})))
+	body, _ := json.Marshal(f.Envelope())
+	if got, want := string(body), `{"error":"CONFLICT","message":"stale","details":{"code":"STALE_COMMIT_SHA"}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := Of(errors.New("x")).Kind; got != Internal {
+		t.Errorf("kind %v", got)
+	}
+}
