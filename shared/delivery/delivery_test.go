@@ -1,0 +1,570 @@
+package delivery
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+)
+
+const directory = `[
+{"key":"redesign","type":"feature_flag","valueType":"bool","variants":[{"name":"off","value":{"type":"bool","value":false}},{"name":"on","value":{"type":"bool","value":true}}],
+ "default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["pro"]}}],"value":{"type":"bool","value":true}},
+ {"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}},
+{"key":"banner","type":"feature_flag","valueType":"string","id":"1001","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"hi \u00e9"}}]}},
+{"key":"split","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[{"value":{"type":"string","value":"a"},"weight":50000},{"value":{"type":"string","value":"b"},"weight":50000}]}}}]}},
+{"key":"limit","type":"config","valueType":"int","sendToClientSdk":true,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"int","value":"9007199254740993"}}]}},
+{"key":"origins","type":"config","valueType":"string_list","sendToClientSdk":true,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string_list","value":["x"]}}]}},
+{"key":"settings","type":"config","valueType":"json","sendToClientSdk":true,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"json","value":{"n":1.0}}}]}},
+{"key":"beta-only","type":"config","valueType":"string","sendToClientSdk":true,"default":{"rules":[{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.beta","valueToMatch":{"type":"string_list","value":["true"]}}],"value":{"type":"string","value":"yes"}}]}},
+{"key":"server-only","type":"config","valueType":"string","sendToClientSdk":false,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"no"}}]}},
+{"key":"unmarked","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"no"}}]}},
+{"key":"password","type":"config","valueType":"string","sendToClientSdk":true,"default":{"rules":[
+ {"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["open"]}}],"value":{"type":"string","value":"plain"}},
+ {"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["enc"]}}],"value":{"type":"string","value":"c1ph3r","decryptWith":"k"}},
+ {"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["env"]}}],"value":{"type":"provided","value":{"source":"ENV_VAR","lookup":"S3CRET"}}},
+ {"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"s3cret","confidential":true}}]}},
+{"key":"log-level.app","type":"log_level","valueType":"log_level","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"log_level","value":"INFO"}}]}},
+{"key":"staff","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true}}]}}
+]`
+
+func sources(t testing.TB, text string) []evaluation.Source {
+	t.Helper()
+	tree, err := jsontree.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []evaluation.Source
+	for _, item := range tree.Items {
+		doc, issues := document.Decode(item)
+		if len(issues) > 0 {
+			t.Fatalf("%s: %v", doc.Key, issues)
+		}
+		list = append(list, evaluation.Source{Key: doc.Key, Document: doc})
+	}
+	return list
+}
+
+const testKey = "frontend"
+
+// serve answers with the test directory; with a key when locked.
+func serve(t testing.TB, locked bool) http.Handler {
+	table := NewTable(sources(t, directory), "development", "v1")
+	return CORS([]string{AnyOrigin}, &Handler{
+		Tables: func(_ context.Context, key string) (*Table, error) {
+			if locked && key != testKey {
+				return nil, fault.New(fault.Unauthorized, "no key")
+			}
+			return table, nil
+		},
+		Now:    func() time.Time { return time.UnixMilli(1_700_000_000_000) },
+		Random: func() float64 { return 0 },
+	})
+}
+
+// do sends a request whose path goes over the wire as it is written.
+func do(h http.Handler, method, path, body string, header ...string) *http.Response {
+	r := httptest.NewRequest(method, "http://svc.test/", strings.NewReader(body))
+	r.URL, _ = url.Parse("http://svc.test" + path)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func text(t testing.TB, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func token(context string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(context))
+}
+
+func poll(h http.Handler, context string, header ...string) *http.Response {
+	return do(h, "GET", evalPrefix+token(context), "", header...)
+}
+
+func TestPollAnswer(t *testing.T) {
+	r := poll(serve(t, false), `{"user":{"key":"u1","plan":"pro"}}`)
+	want := `{"evaluations":{` +
+		`"banner":{"value":{"type":"string","value":"hi \u00e9"},"configId":"1001","configType":"feature_flag","valueType":"string","reason":"STATIC"},` +
+		`"limit":{"value":{"type":"int","value":9007199254740993},"configId":"limit","configType":"config","valueType":"int","reason":"STATIC"},` +
+		`"origins":{"value":{"type":"string_list","value":["x"]},"configId":"origins","configType":"config","valueType":"string_list","reason":"STATIC"},` +
+		`"redesign":{"value":{"type":"bool","value":true},"configId":"redesign","configType":"feature_flag","valueType":"bool","reason":"TARGETING_MATCH","ruleIndex":0},` +
+		`"settings":{"value":{"type":"json","value":{"n":1.0}},"configId":"settings","configType":"config","valueType":"json","reason":"STATIC"},` +
+		`"split":{"value":{"type":"string","value":"a"},"configId":"split","configType":"feature_flag","valueType":"string","reason":"SPLIT","ruleIndex":0,"weightedValueIndex":0}` +
+		`},"meta":{"version":"v1","environment":"development"}}`
+	if got := text(t, r); r.StatusCode != 200 || got != want {
+		t.Errorf("%d\n got %s\nwant %s", r.StatusCode, got, want)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/json", "Cache-Control": "private, no-cache", "Access-Control-Allow-Origin": "*"} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestNothingServed(t *testing.T) {
+	table := NewTable(nil, "development", "v0")
+	h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now}
+	if got, want := text(t, poll(h, `{}`)), `{"evaluations":{},"meta":{"version":"v0","environment":"development"}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got, want := text(t, do(h, "POST", ofrepFlags, `{}`)), `{"flags":[],"metadata":{"version":"v0","environment":"development"}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWithheldValues(t *testing.T) {
+	h := serve(t, false)
+	for plan, want := range map[string]bool{"open": true, "enc": false, "env": false, "other": false} {
+		context := `{"user":{"plan":"` + plan + `"}}`
+		body := text(t, poll(h, context))
+		if got := strings.Contains(body, `"password"`); got != want {
+			t.Errorf("plan %s: password served: %v, want %v", plan, got, want)
+		}
+		bulk := text(t, do(h, "POST", ofrepFlags, `{"context":{"user.plan":"`+plan+`"}}`))
+		if got := strings.Contains(bulk, `"password"`); got != want {
+			t.Errorf("plan %s: password in bulk: %v, want %v", plan, got, want)
+		}
+		status := do(h, "POST", ofrepFlags+"/password", `{"context":{"user.plan":"`+plan+`"}}`).StatusCode
+		if (status == 200) != want {
+			t.Errorf("plan %s: single answers %d", plan, status)
+		}
+		for _, secret := range []string{"s3cret", "S3CRET", "c1ph3r"} {
+			if strings.Contains(body+bulk, secret) {
+				t.Errorf("plan %s: %s went out", plan, secret)
+			}
+		}
+	}
+	withheld := NewTable(sources(t, directory), "development", "v1").Withheld
+	if len(withheld) != 1 || withheld[0].Key != "password" || withheld[0].Values != 3 {
+		t.Errorf("withheld %+v", withheld)
+	}
+}
+
+func TestNeverServed(t *testing.T) {
+	h := serve(t, false)
+	for _, key := range []string{"server-only", "unmarked", "log-level.app", "staff", "nowhere", "..%2f..%2fetc", "", "a/b"} {
+		if strings.Contains(text(t, poll(h, `{}`)), `"`+key+`"`) {
+			t.Errorf("%s is in a poll", key)
+		}
+		r := do(h, "POST", ofrepFlags+"/"+key, `{}`)
+		body := text(t, r)
+		if r.StatusCode != 404 || !strings.Contains(body, `"errorCode":"FLAG_NOT_FOUND"`) {
+			t.Errorf("%q: %d %s", key, r.StatusCode, body)
+		}
+	}
+}
+
+func TestTokenForms(t *testing.T) {
+	h := serve(t, false)
+	// Chosen so that the standard alphabet needs +, / and padding, twice a slash.
+	context := `{"user":{"plan":"pro","x":"~~~???>>>` + "\u00ff\u00ff" + `"}}`
+	want := text(t, poll(h, context))
+	std, raw := base64.StdEncoding.EncodeToString([]byte(context)), base64.RawURLEncoding.EncodeToString([]byte(context))
+	if !strings.ContainsAny(std, "+/") || !strings.Contains(std, "=") {
+		t.Fatalf("the example proves nothing: %s", std)
+	}
+	slashes := base64.StdEncoding.EncodeToString([]byte("{\"a\":{\"b\":\"\u00ff\u00ff\u00ff\xef\xbf\xbf\xef\xbf\xbf\xef\xbf\xbf\xef\xbf\xbf??>\"}}"))
+	for name, escaped := range map[string]string{
+		"standard": std, "url": raw, "escaped": url.PathEscape(std), "all escaped": strings.ReplaceAll(url.QueryEscape(std), "+", "%2B"),
+		"lower-case escapes": strings.NewReplacer("/", "%2f", "+", "%2b", "=", "%3d").Replace(std),
+		"url padded":         base64.URLEncoding.EncodeToString([]byte(context)),
+	} {
+		r := do(h, "GET", evalPrefix+escaped+"?collectContextMode=PERIODIC", "")
+		if got := text(t, r); r.StatusCode != 200 || got != want {
+			t.Errorf("%s: %d %s", name, r.StatusCode, got)
+		}
+	}
+	if r := do(h, "GET", evalPrefix+slashes, ""); r.StatusCode != 200 {
+		t.Errorf("slashes %s: %d %s", slashes, r.StatusCode, text(t, r))
+	}
+}
+
+func TestBadTokens(t *testing.T) {
+	h := serve(t, false)
+	deep := strings.Repeat("[", 300) + strings.Repeat("]", 300)
+	for _, tt := range []struct {
+		name, escaped string
+		status        int
+		words         string
+	}{
+		{"missing", "", 400, "missing"},
+		{"not base64", "{}", 400, "not base64"},
+		{"path trick", "../../../etc/passwd", 400, "not base64"},
+		{"escaped path trick", "..%2f..%2fetc%2fpasswd", 400, "not base64"},
+		{"not UTF-8", token("{\"a\":{\"b\":\"\xff\"}}"), 400, "not UTF-8"},
+		{"not JSON", token("hello"), 400, "not JSON"},
+		{"cut off", token(`{"user":{"key":`), 400, "not JSON"},
+		{"empty text", token(" "), 400, "not JSON"},
+		{"an array", token(`[]`), 400, "not an array"},
+		{"null", token(`null`), 400, "not null"},
+		{"a string", token(`"x"`), 400, "not a string"},
+		{"flat", token(`{"user":"u1"}`), 400, `"user" is an object of properties, not a string`},
+		{"null context", token(`{"user":null}`), 400, "not null"},
+		{"text after", token(`{} {}`), 400, "text after"},
+		{"double name", token(`{"user":{"plan":"a","plan":"b"}}`), 400, "twice"},
+		{"double context", token(`{"user":{},"user":{}}`), 400, "twice"},
+		{"too deep a property", token(`{"user":{"plan":` + deep + `}}`), 400, "nested deeper"},
+		{"too long", strings.Repeat("A", MaxToken+1), 414, "at most"},
+		{"nested values", token(`{"user":{"plan":{"deep":[1,{}]},"beta":[true,null,["x"]],"n":null}}`), 200, ""},
+		{"longest", token(`{"user":{"plan":"` + strings.Repeat("x", 49100) + `"}}`), 200, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := do(h, "GET", evalPrefix+tt.escaped, "", "If-None-Match", "*")
+			if tt.status == 200 {
+				r = do(h, "GET", evalPrefix+tt.escaped, "")
+			}
+			body := text(t, r)
+			if r.StatusCode != tt.status || !strings.Contains(body, jsonWords(tt.words)) {
+				t.Fatalf("%d %s, want %d …%s…", r.StatusCode, body, tt.status, tt.words)
+			}
+			if tt.status != 200 {
+				checkEnvelope(t, r, body)
+			}
+		})
+	}
+}
+
+func jsonWords(words string) string {
+	b, _ := json.Marshal(words)
+	return strings.Trim(string(b), `"`)
+}
+
+func checkEnvelope(t *testing.T, r *http.Response, body string) {
+	t.Helper()
+	var e struct{ Error, Message string }
+	if err := json.Unmarshal([]byte(body), &e); err != nil || e.Error == "" || e.Message == "" {
+		t.Errorf("no envelope: %s", body)
+	}
+	if r.Header.Get("Access-Control-Allow-Origin") != "*" || r.Header.Get("Etag") != "" || r.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v", r.Header)
+	}
+}
+
+func TestETags(t *testing.T) {
+	h := serve(t, false)
+	pro, free := `{"user":{"plan":"pro"}}`, `{"user":{"plan":"free"}}`
+	tag := poll(h, pro).Header.Get("Etag")
+	for _, tt := range []struct {
+		context, noneMatch string
+		status             int
+	}{
+		{pro, tag, 304}, {pro, "W/" + tag, 304}, {pro, `"x", ` + tag, 304}, {pro, "*", 304},
+		{pro, `"x"`, 200}, {pro, "", 200}, {free, tag, 200}, {free, "*", 304}, {pro, strings.Trim(tag, `"`), 200},
+	} {
+		r := poll(h, tt.context, "If-None-Match", tt.noneMatch)
+		if r.StatusCode != tt.status {
+			t.Errorf("%s with %s: %d, want %d", tt.context, tt.noneMatch, r.StatusCode, tt.status)
+		}
+		if body := text(t, r); r.StatusCode == 304 && (body != "" || r.Header.Get("Etag") == "" || r.Header.Get("Access-Control-Allow-Origin") == "") {
+			t.Errorf("304 with body %q and headers %v", body, r.Header)
+		}
+	}
+	bulk := func(context, noneMatch string) *http.Response {
+		return do(h, "POST", ofrepFlags+"?flagConfigEtag="+url.QueryEscape(noneMatch), `{"context":`+context+`}`, "If-None-Match", noneMatch)
+	}
+	tag = bulk(`{"user.plan":"pro"}`, "").Header.Get("Etag")
+	if got := bulk(`{"user.plan":"pro"}`, tag).StatusCode; got != 304 {
+		t.Errorf("same context: %d", got)
+	}
+	if got := bulk(`{"user.plan":"free"}`, tag).StatusCode; got != 200 {
+		t.Errorf("another context: %d", got)
+	}
+}
+
+func TestETagCoversVersionEnvironmentAndTime(t *testing.T) {
+	timed := `[{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":5000}}],"value":{"type":"bool","value":true}}]}}]`
+	base := NewTable(sources(t, timed), "development", "v1")
+	tag := base.etag('n', 4000, nil)
+	if base.etag('n', 4999, nil) != tag {
+		t.Error("the tag changes while nothing does")
+	}
+	others := map[string]string{
+		"time":        base.etag('n', 5001, nil),
+		"version":     NewTable(sources(t, timed), "development", "v2").etag('n', 4000, nil),
+		"environment": NewTable(sources(t, timed), "production", "v1").etag('n', 4000, nil),
+		"protocol":    base.etag('o', 4000, nil),
+		"context":     base.etag('n', 4000, []byte("x")),
+	}
+	for what, other := range others {
+		if other == tag {
+			t.Errorf("the tag does not cover the %s", what)
+		}
+	}
+}
+
+func TestAuthentication(t *testing.T) {
+	h := serve(t, true)
+	basic := func(credentials string) []string {
+		return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))}
+	}
+	native := evalPrefix + token(`{}`)
+	for _, tt := range []struct {
+		name          string
+		header        []string
+		native, ofrep int
+	}{
+		{"none", nil, 401, 401},
+		{"basic", basic("1:" + testKey), 200, 200},
+		{"basic, lower-case scheme", []string{"Authorization", "basic " + base64.StdEncoding.EncodeToString([]byte("1:"+testKey))}, 200, 200},
+		{"another user", basic("2:" + testKey), 401, 401},
+		{"no user", basic(testKey), 401, 401},
+		{"wrong key", basic("1:x"), 401, 401},
+		{"more than the key", basic("1:" + testKey + ":x"), 401, 401},
+		{"not base64", []string{"Authorization", "Basic !!!"}, 401, 401},
+		{"bearer", []string{"Authorization", "Bearer " + testKey}, 401, 200},
+		{"api key", []string{"X-API-Key", testKey}, 401, 200},
+		{"wrong api key", []string{"X-API-Key", "x"}, 401, 401},
+	} {
+		if r := do(h, "GET", native, "", tt.header...); r.StatusCode != tt.native {
+			t.Errorf("%s: native %d, want %d", tt.name, r.StatusCode, tt.native)
+		}
+		if r := do(h, "POST", ofrepFlags, `{}`, tt.header...); r.StatusCode != tt.ofrep {
+			t.Errorf("%s: OFREP %d, want %d", tt.name, r.StatusCode, tt.ofrep)
+		}
+		if r := do(h, "POST", ofrepFlags+"/banner", `{}`, tt.header...); r.StatusCode != tt.ofrep {
+			t.Errorf("%s: OFREP single %d, want %d", tt.name, r.StatusCode, tt.ofrep)
+		}
+	}
+	for path, want := range map[string]int{"/healthz": 200, "/api/v1/telemetry/": 404, "/nowhere": 401} {
+		if got := do(h, "GET", path, "").StatusCode; got != want {
+			t.Errorf("%s without a key: %d, want %d", path, got, want)
+		}
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	h := serve(t, false)
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		words              string
+	}{
+		{"POST", "/api/v1/telemetry/", "{}", 404, "telemetry is not served"},
+		{"POST", "/api/v1/telemetry", "{}", 404, "telemetry is not served"},
+		{"GET", "/", "", 404, "nothing is served at this path"},
+		{"GET", "//etc//passwd", "", 404, "nothing is served"},
+		{"GET", "/api/v2/configs/eval-with-context", "", 404, "nothing is served"},
+		{"POST", evalPrefix + "e30", "", 405, "takes GET, not POST"},
+		{"GET", ofrepFlags, "", 405, "takes POST, not GET"},
+		{"DELETE", ofrepFlags + "/banner", "", 405, "takes POST, not DELETE"},
+		{"POST", "/healthz", "", 405, "takes GET"},
+		{"HEAD", evalPrefix + "e30", "", 200, ""},
+	} {
+		r := do(h, tt.method, tt.path, tt.body)
+		body := text(t, r)
+		if r.StatusCode != tt.status || !strings.Contains(body, tt.words) {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, r.StatusCode, body)
+		}
+		if tt.status == 405 && !strings.Contains(r.Header.Get("Allow"), map[bool]string{true: "POST", false: "GET"}[strings.HasPrefix(tt.path, ofrepFlags)]) {
+			t.Errorf("%s %s: Allow %q", tt.method, tt.path, r.Header.Get("Allow"))
+		}
+	}
+}
+
+func TestOFREPAnswers(t *testing.T) {
+	h := serve(t, false)
+	for _, tt := range []struct{ key, context, want string }{
+		{"redesign", `{"user.plan":"pro"}`, `{"key":"redesign","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleIndex":0}}`},
+		{"redesign", `{"plan":"pro"}`, `{"key":"redesign","value":false,"reason":"TARGETING_MATCH","variant":"off","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleIndex":1}}`},
+		{"banner", `{}`, `{"key":"banner","value":"hi \u00e9","reason":"STATIC","variant":"static","metadata":{"configType":"feature_flag","valueType":"string","version":"v1"}}`},
+		{"origins", `{}`, `{"key":"origins","value":["x"],"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"string_list","version":"v1"}}`},
+		{"limit", `{}`, `{"key":"limit","value":9007199254740993,"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"int","version":"v1"}}`},
+		{"split", `{"targetingKey":"u1"}`, `{"key":"split","value":"a","reason":"SPLIT","variant":"split:0","metadata":{"configType":"feature_flag","valueType":"string","version":"v1","ruleIndex":0,"weightedValueIndex":0}}`},
+		{"beta-only", `{}`, `{"key":"beta-only","metadata":{"configType":"config","valueType":"string","version":"v1"}}`},
+		{"beta-only", `{"user.beta":true}`, `{"key":"beta-only","value":"yes","reason":"TARGETING_MATCH","variant":"targeting:0","metadata":{"configType":"config","valueType":"string","version":"v1","ruleIndex":0}}`},
+	} {
+		r := do(h, "POST", ofrepFlags+"/"+tt.key, `{"context":`+tt.context+`}`)
+		if got := text(t, r); r.StatusCode != 200 || got != tt.want {
+			t.Errorf("%s over %s: %d\n got %s\nwant %s", tt.key, tt.context, r.StatusCode, got, tt.want)
+		}
+		bulk := text(t, do(h, "POST", ofrepFlags, `{"context":`+tt.context+`}`))
+		if !json.Valid([]byte(bulk)) || !strings.Contains(bulk, tt.want) {
+			t.Errorf("bulk over %s lacks %s", tt.context, tt.want)
+		}
+	}
+}
+
+func TestTargetingKeyYieldsToUserKey(t *testing.T) {
+	h := serve(t, false)
+	arm := func(context string) string {
+		body := text(t, do(h, "POST", ofrepFlags+"/split", `{"context":`+context+`}`))
+		_, rest, _ := strings.Cut(body, `"variant":"`)
+		variant, _, _ := strings.Cut(rest, `"`)
+		return variant
+	}
+	arms := map[string]string{}
+	for i := range 40 {
+		key := fmt.Sprintf("u%d", i)
+		arms[arm(`{"user.key":"`+key+`"}`)] = key
+	}
+	a, b := arms["split:0"], arms["split:1"]
+	for _, context := range []string{
+		`{"targetingKey":"` + a + `"}`,
+		`{"targetingKey":"` + b + `","user.key":"` + a + `"}`,
+		`{"user.key":"` + a + `","targetingKey":"` + b + `"}`,
+	} {
+		if got := arm(context); got != "split:0" {
+			t.Errorf("%s falls into %s", context, got)
+		}
+	}
+}
+
+func TestBadOFREPBodies(t *testing.T) {
+	h := serve(t, false)
+	for _, tt := range []struct {
+		body   string
+		status int
+		code   string
+	}{
+		{"", 200, ""}, {"{}", 200, ""}, {`{"context":null}`, 200, ""}, {`{"context":{}}`, 200, ""}, {`{"other":[1],"context":{"targetingKey":null}}`, 200, ""},
+		{`{"context":{"user":{"plan":"pro"},"tags":["a",{}]}}`, 200, ""},
+		{"hello", 400, parseError}, {"[]", 400, parseError}, {`"x"`, 400, parseError}, {`{"context":{}`, 400, parseError}, {`{}{}`, 400, parseError},
+		{"{\"context\":{\"a\":\"\xff\"}}", 400, parseError}, {`{"context":{"a":1,"a":2}}`, 400, parseError},
+		{`{"context":[]}`, 400, invalidContext}, {`{"context":"x"}`, 400, invalidContext}, {`{"context":7}`, 400, invalidContext},
+		{`{"context":{"targetingKey":{"a":1}}}`, 400, invalidContext}, {`{"context":{"targetingKey":5}}`, 400, invalidContext},
+		{`{"context":{"a":"` + strings.Repeat("x", maxBody) + `"}}`, 413, ""},
+	} {
+		for _, path := range []string{ofrepFlags, ofrepFlags + "/banner"} {
+			r := do(h, "POST", path, tt.body)
+			body := text(t, r)
+			if r.StatusCode != tt.status {
+				t.Errorf("%s %.60s: %d %s", path, tt.body, r.StatusCode, body)
+			}
+			if tt.code != "" && !strings.Contains(body, `"errorCode":"`+tt.code+`"`) {
+				t.Errorf("%s %.60s: %s, want %s", path, tt.body, body, tt.code)
+			}
+			if hasKey := strings.Contains(body, `"key":"banner"`); tt.code != "" && hasKey != (path != ofrepFlags) {
+				t.Errorf("%s %.60s: the key in %s", path, tt.body, body)
+			}
+		}
+	}
+}
+
+func TestCORS(t *testing.T) {
+	const page = "http://localhost:3000"
+	table := NewTable(nil, "development", "v0")
+	handler := func(origins ...string) http.Handler {
+		return CORS(origins, &Handler{Tables: func(_ context.Context, key string) (*Table, error) {
+			if key != testKey {
+				return nil, fault.New(fault.Unauthorized, "no key")
+			}
+			return table, nil
+		}, Now: time.Now})
+	}
+	path := evalPrefix + token(`{}`)
+	ask := []string{"Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization,x-requested-with, bad header", "Access-Control-Request-Private-Network", "true"}
+	for _, tt := range []struct {
+		name    string
+		origins []string
+		origin  string
+		allow   string
+		vary    bool
+	}{
+		{"any", []string{"*"}, page, "*", false},
+		{"any, no origin", []string{"*"}, "", "*", false},
+		{"listed", []string{"http://a.test", page}, page, page, true},
+		{"listed in another case", []string{"http://LOCALHOST:3000"}, page, page, true},
+		{"not listed", []string{"http://a.test"}, page, "", true},
+		{"another port", []string{"http://localhost:3001"}, page, "", true},
+		{"prefix", []string{"http://localhost"}, page, "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := handler(tt.origins...)
+			header := []string{"Origin", tt.origin}
+			if tt.origin == "" {
+				header = nil
+			}
+			pre := do(h, "OPTIONS", path, "", append(header, ask...)...)
+			refused := do(h, "GET", path, "", header...)
+			for what, r := range map[string]*http.Response{"preflight": pre, "answer": refused} {
+				if got := r.Header.Get("Access-Control-Allow-Origin"); got != tt.allow {
+					t.Errorf("%s: allows %q, want %q", what, got, tt.allow)
+				}
+				if got := r.Header.Get("Vary") == "Origin"; got != tt.vary {
+					t.Errorf("%s: Vary %q", what, r.Header.Get("Vary"))
+				}
+			}
+			if pre.StatusCode != 204 || refused.StatusCode != 401 {
+				t.Errorf("preflight %d, without a key %d", pre.StatusCode, refused.StatusCode)
+			}
+			if tt.allow == "" {
+				return
+			}
+			if got := pre.Header.Get("Access-Control-Allow-Headers"); got != "Authorization, Content-Type, If-None-Match, X-API-Key, x-requested-with" {
+				t.Errorf("allows headers %q", got)
+			}
+			if pre.Header.Get("Access-Control-Allow-Private-Network") != "true" || pre.Header.Get("Access-Control-Allow-Methods") != "GET, POST, OPTIONS" || pre.Header.Get("Access-Control-Max-Age") == "" {
+				t.Errorf("preflight %v", pre.Header)
+			}
+			if got := refused.Header.Get("Access-Control-Expose-Headers"); got != "ETag, Retry-After" {
+				t.Errorf("exposes %q", got)
+			}
+		})
+	}
+}
+
+func TestCheckOrigin(t *testing.T) {
+	for origin, ok := range map[string]bool{
+		"*": true, "null": true, "http://localhost:3000": true, "https://app.acme.com": true,
+		"localhost:3000": false, "http://a.test/": false, "http://a.test/path": false, "": false, "http://": false, "http://u:p@a.test": false, "http://a.test?q": false,
+	} {
+		if err := CheckOrigin(origin); (err == nil) != ok {
+			t.Errorf("%q: %v", origin, err)
+		}
+	}
+}
+
+func FuzzToken(f *testing.F) {
+	for _, seed := range []string{token(`{"user":{"key":"u1","plan":"pro","beta":[true,1.5e3]}}`), "", "%2F%3F//", "e30=", "e30", token("\xef\xbb\xbf{}"), token(`{"":{"":null}}`), token(`{"user":{"pl\u0061n":"pro"}}`)} {
+		f.Add(seed)
+	}
+	h := serve(f, false)
+	f.Fuzz(func(t *testing.T, escaped string) {
+		if _, err := url.Parse("http://svc.test" + evalPrefix + escaped); err != nil || strings.ContainsAny(escaped, "?#") {
+			return
+		}
+		r := do(h, "GET", evalPrefix+escaped, "")
+		body := text(t, r)
+		if r.StatusCode != 200 && r.StatusCode != 400 && r.StatusCode != 414 || !json.Valid([]byte(body)) {
+			t.Fatalf("%d %s", r.StatusCode, body)
+		}
+	})
+}
+
+func FuzzOFREP(f *testing.F) {
+	for _, seed := range []string{`{"context":{"targetingKey":"u","user.plan":"pro","n":[1]}}`, `{`, `{"context":{"user.key":null}}`} {
+		f.Add(seed)
+	}
+	h := serve(f, false)
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, path := range []string{ofrepFlags, ofrepFlags + "/redesign"} {
+			r := do(h, "POST", path, body)
+			answer := text(t, r)
+			if r.StatusCode != 200 && r.StatusCode != 400 || !json.Valid([]byte(answer)) {
+				t.Fatalf("%d %s", r.StatusCode, answer)
+			}
+		}
+	})
+}

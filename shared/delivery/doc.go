@@ -1,0 +1,29 @@
+// Package delivery serves evaluated flags and configs over HTTP, in the same
+// wire protocol wherever it runs: the local directory server, the embedded
+// control plane and the hosted delivery function.
+//
+//	GET  /api/v2/configs/eval-with-context/{token}   every served item, for one context
+//	POST /ofrep/v1/evaluate/flags                    the same, as OFREP 0.3.0
+//	POST /ofrep/v1/evaluate/flags/{key}              one item, as OFREP 0.3.0
+//	POST /api/v1/telemetry/                          404: telemetry is not served here
+//	GET  /healthz                                    200
+//
+// A token is base64 (standard or URL alphabet, padded or not) of a JSON
+// object that maps context names to objects of properties.
+//
+// Served are every flag and the configs with sendToClientSdk true; never
+// segments, log levels and schemas. A value that a browser must not or can
+// not use (confidential, encrypted, provided) is left out where it would be
+// the one served.
+//
+// What must stay true:
+//
+//   - A Table never changes. A request works on the one it began with, so a
+//     reload shows either the old state or the new one, whole.
+//   - An ETag stands for the workspace version, the environment, the context
+//     and the phase of time-dependent rules: a 304 never hides a change of
+//     any of them.
+//   - The token is taken from the path as it was sent. Its slashes never meet
+//     path cleaning.
+//   - Every answer, errors too, carries the CORS headers of its origin.
+package delivery

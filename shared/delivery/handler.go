@@ -1,0 +1,184 @@
+package delivery
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/fault"
+)
+
+// Tables finds what to serve to the holder of a key; an empty key is a
+// request without one. Its error is the answer, as a fault.
+type Tables func(ctx context.Context, key string) (*Table, error)
+
+// Handler serves the protocol. Put CORS around it.
+type Handler struct {
+	Tables Tables
+	Now    func() time.Time
+	// Random decides splits that have no property to hash; in [0, 1).
+	Random func() float64
+}
+
+// The paths of the protocol.
+const (
+	evalPrefix    = "/api/v2/configs/eval-with-context/"
+	ofrepFlags    = "/ofrep/v1/evaluate/flags"
+	telemetryPath = "/api/v1/telemetry"
+	healthPath    = "/healthz"
+)
+
+// ServeHTTP routes by the path as it was sent: net/http's own multiplexer
+// cleans doubled slashes, which a token may hold.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.EscapedPath()
+	switch {
+	case strings.HasPrefix(path, evalPrefix):
+		h.method(w, r, http.MethodGet, func() { h.evaluate(w, r, path[len(evalPrefix):]) })
+	case path == ofrepFlags:
+		h.method(w, r, http.MethodPost, func() { h.bulk(w, r) })
+	case strings.HasPrefix(path, ofrepFlags+"/"):
+		h.method(w, r, http.MethodPost, func() { h.single(w, r, path[len(ofrepFlags)+1:]) })
+	case path == healthPath:
+		h.method(w, r, http.MethodGet, func() { writeJSON(w, http.StatusOK, []byte(`{"status":"ok"}`)) })
+	case path == telemetryPath || path == telemetryPath+"/":
+		writeFault(w, fault.New(fault.NotFound, "telemetry is not served here; switch off evaluation summaries and context upload in the client"))
+	default:
+		h.unknown(w, r)
+	}
+}
+
+func (h *Handler) method(w http.ResponseWriter, r *http.Request, allowed string, serve func()) {
+	if r.Method == allowed || allowed == http.MethodGet && r.Method == http.MethodHead {
+		serve()
+		return
+	}
+	w.Header().Set("Allow", allowed+", OPTIONS")
+	writeFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", allowed, r.Method))
+}
+
+// unknown answers a path of no endpoint. Where a key is needed it is needed
+// here too, so that a request without one learns nothing else first.
+func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
+	if _, err := h.Tables(r.Context(), anyKey(r)); err != nil {
+		writeFault(w, fault.Of(err))
+		return
+	}
+	writeFault(w, fault.New(fault.NotFound, "nothing is served at this path; flags are at GET %s{token} and POST %s", evalPrefix, ofrepFlags))
+}
+
+// evaluate answers a native poll.
+func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string) {
+	table, err := h.Tables(r.Context(), basicKey(r))
+	if err != nil {
+		writeFault(w, fault.Of(err))
+		return
+	}
+	text, bad := decodeToken(token)
+	if bad != nil {
+		writeFault(w, bad)
+		return
+	}
+	now := h.Now().UnixMilli()
+	etag := table.etag('n', now, text)
+	known := noneMatch(r.Header["If-None-Match"], etag)
+	if known == thisOne { // so this very context was read before
+		notModified(w, etag)
+		return
+	}
+	frame := table.snapshot.NewFrame(now, h.Random)
+	defer frame.Release()
+	if err := readNamed(text, frame); err != nil {
+		writeFault(w, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
+		return
+	}
+	if known == whichever {
+		notModified(w, etag)
+		return
+	}
+	b := buffer(table.size)
+	defer buffers.Put(b)
+	*b = table.appendNative((*b)[:0], frame)
+	setCaching(w, etag)
+	writeJSON(w, http.StatusOK, *b)
+}
+
+// setCaching sets the headers by which a client may keep an answer.
+func setCaching(w http.ResponseWriter, etag string) {
+	header := w.Header()
+	header["Etag"] = []string{etag}
+	header["Cache-Control"] = cacheControl
+}
+
+func notModified(w http.ResponseWriter, etag string) {
+	setCaching(w, etag)
+	w.WriteHeader(http.StatusNotModified)
+}
+
+var (
+	cacheControl = []string{"private, no-cache"}
+	jsonType     = []string{"application/json"}
+	buffers      sync.Pool
+)
+
+func buffer(size int) *[]byte {
+	if b, ok := buffers.Get().(*[]byte); ok && cap(*b) >= size {
+		return b
+	}
+	b := make([]byte, 0, size)
+	return &b
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	header := w.Header()
+	header["Content-Type"] = jsonType
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+func writeFault(w http.ResponseWriter, f *fault.Fault) {
+	body, err := json.Marshal(f.Envelope())
+	if err != nil {
+		body = []byte(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if f.Kind == fault.Unauthorized {
+		w.Header().Set("WWW-Authenticate", `Basic realm="svc", charset="UTF-8"`)
+	}
+	writeJSON(w, f.Kind.Status(), body)
+}
+
+// basicKey is the key of the native protocol: Basic credentials of the user 1.
+func basicKey(r *http.Request) string {
+	scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return ""
+	}
+	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(credentials))
+	if err != nil {
+		return ""
+	}
+	user, key, _ := strings.Cut(string(text), ":")
+	if user != "1" {
+		return ""
+	}
+	return key
+}
+
+// anyKey also takes the two ways in which OFREP's own clients send a key.
+func anyKey(r *http.Request) string {
+	if key := basicKey(r); key != "" {
+		return key
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.Header.Get("X-API-Key")
+}

@@ -1,0 +1,184 @@
+package delivery
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/fault"
+)
+
+// maxBody bounds the body of an OFREP request.
+const maxBody = 1 << 20
+
+// The error codes of OFREP that are answered here.
+const (
+	parseError     = "PARSE_ERROR"
+	invalidContext = "INVALID_CONTEXT"
+	flagNotFound   = "FLAG_NOT_FOUND"
+)
+
+// ofrepError is the body of a refused evaluation.
+type ofrepError struct {
+	Key     string `json:"key,omitempty"`
+	Code    string `json:"errorCode"`
+	Details string `json:"errorDetails"`
+}
+
+func writeOFREPError(w http.ResponseWriter, status int, e ofrepError) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		writeFault(w, fault.Of(err))
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, status, body)
+}
+
+// bulk evaluates every served item. The protocol's flagConfigEtag parameters
+// are hints for caches between client and server and change nothing here.
+func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
+	q, ok := h.open(w, r, "")
+	if !ok {
+		return
+	}
+	defer q.frame.Release()
+	etag := q.table.etag('o', q.now, q.body)
+	if noneMatch(r.Header["If-None-Match"], etag) != neither {
+		notModified(w, etag)
+		return
+	}
+	b := buffer(q.table.size)
+	defer buffers.Put(b)
+	*b = q.table.appendOFREP((*b)[:0], q.frame)
+	setCaching(w, etag)
+	writeJSON(w, http.StatusOK, *b)
+}
+
+// single evaluates one item.
+func (h *Handler) single(w http.ResponseWriter, r *http.Request, escapedKey string) {
+	key, err := url.PathUnescape(escapedKey)
+	if err != nil {
+		key = escapedKey
+	}
+	q, ok := h.open(w, r, key)
+	if !ok {
+		return
+	}
+	defer q.frame.Release()
+	item, found := q.table.find(key)
+	var one []byte
+	if found {
+		one = q.table.one(item, q.frame)
+	}
+	if one == nil {
+		writeOFREPError(w, http.StatusNotFound, ofrepError{key, flagNotFound, "no flag of that key is served in the environment " + q.table.Environment})
+		return
+	}
+	w.Header()["Cache-Control"] = cacheControl
+	writeJSON(w, http.StatusOK, one)
+}
+
+// question is an OFREP request that has been let in and read.
+type question struct {
+	table *Table
+	frame *evaluation.Frame
+	body  []byte
+	now   int64
+}
+
+// open authenticates an OFREP request and reads its context. When it is not
+// ok it has answered.
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, key string) (question, bool) {
+	table, err := h.Tables(r.Context(), anyKey(r))
+	if err != nil {
+		writeFault(w, fault.Of(err))
+		return question{}, false
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		writeFault(w, fault.Of(err))
+		return question{}, false
+	}
+	now := h.Now().UnixMilli()
+	frame := table.snapshot.NewFrame(now, h.Random)
+	if code, err := readOFREP(body, frame); err != nil {
+		frame.Release()
+		writeOFREPError(w, http.StatusBadRequest, ofrepError{key, code, explain(err)})
+		return question{}, false
+	}
+	return question{table, frame, body, now}, true
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var body bytes.Buffer
+	if r.ContentLength > 0 && r.ContentLength <= maxBody {
+		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := io.Copy(&body, http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, fault.New(fault.PayloadTooLarge, "the body is larger than %d bytes", maxBody)
+	case err != nil:
+		return nil, fault.New(fault.BadRequest, "the body broke off").Because(err)
+	}
+	return body.Bytes(), nil
+}
+
+// readOFREP fills a frame from {"context": {...}}. Without a body, or without
+// a context in it, the context is empty. The code goes with the error.
+func readOFREP(body []byte, f *evaluation.Frame) (code string, err error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return "", nil
+	}
+	r := newContextReader(body)
+	defer r.release()
+	if r.dec.PeekKind() != '{' {
+		return parseError, r.notAnObject(`the body is an object such as {"context":{"targetingKey":"u-1"}}`)
+	}
+	code = parseError
+	err = r.object(func(name []byte) error {
+		if string(name) != "context" || r.dec.PeekKind() == 'n' {
+			return r.dec.SkipValue()
+		}
+		if r.dec.PeekKind() != '{' {
+			code = invalidContext
+			return r.notAnObject("the context is an object of properties")
+		}
+		return r.flatContext(f, &code)
+	})
+	if err == nil {
+		err = r.end()
+	}
+	return code, err
+}
+
+const targetingKey = "targetingKey"
+
+// flatContext reads properties whose names carry their context before the
+// first dot. The targeting key stands in for user.key where that is missing.
+func (r *contextReader) flatContext(f *evaluation.Frame, code *string) error {
+	var target evaluation.Property
+	err := r.object(func(name []byte) (err error) {
+		if string(name) != targetingKey {
+			return r.put(f, f.FlatSlot(name))
+		}
+		if kind := r.dec.PeekKind(); kind != '"' && kind != 'n' && kind != jsontext.KindInvalid {
+			*code = invalidContext
+			return r.notAnObject("targetingKey is a string")
+		}
+		target, err = r.property()
+		return err
+	})
+	if slot := f.FlatSlot([]byte("user.key")); err == nil && slot >= 0 && !f.Has(slot) {
+		f.Put(slot, target)
+	}
+	return err
+}

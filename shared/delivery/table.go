@@ -1,0 +1,259 @@
+package delivery
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+)
+
+// Table is one workspace version in one environment, compiled and encoded: an
+// answer to a poll is copied together from it.
+type Table struct {
+	Version     string
+	Environment string
+	// Withheld are the values that are never sent, for a warning at load.
+	Withheld []Withheld
+
+	snapshot *evaluation.Snapshot
+	served   []int    // the snapshot's items that are served, by key
+	native   [][]byte // per answer; nil when withheld
+	ofrep    [][]byte // per answer; nil when withheld
+	noMatch  [][]byte // per item: the OFREP answer that leaves the default to the caller
+	tails    struct{ native, ofrep []byte }
+	size     int // of the largest answer to a whole poll, so that one buffer does
+}
+
+// Withheld says that an item has values that are not served, and why.
+type Withheld struct {
+	Type   document.Type
+	Key    string
+	Values int
+	Why    string
+}
+
+// NewTable compiles and encodes the documents of a workspace version.
+func NewTable(sources []evaluation.Source, environment, version string) *Table {
+	t := &Table{Version: version, Environment: environment, snapshot: evaluation.Compile(sources, environment)}
+	t.native = make([][]byte, len(t.snapshot.Answers))
+	t.ofrep = make([][]byte, len(t.snapshot.Answers))
+	t.noMatch = make([][]byte, len(t.snapshot.Items))
+	t.tails.native = t.nativeTail()
+	t.tails.ofrep = t.ofrepTail()
+	for i, item := range t.snapshot.Items {
+		if served(item.Document) {
+			t.served = append(t.served, i)
+			t.noMatch[i] = t.encodeNoMatch(item)
+		}
+	}
+	t.encodeAnswers()
+	return t
+}
+
+// served is the filter that nothing can switch off.
+func served(doc *document.Document) bool {
+	return doc.Type == document.Flag || doc.Type == document.Config && doc.SendToClientSDK
+}
+
+func (t *Table) encodeAnswers() {
+	withheld := map[int]*Withheld{}
+	largest := make([]int, len(t.snapshot.Items))
+	for i, answer := range t.snapshot.Answers {
+		item := t.snapshot.Items[answer.Item]
+		if !served(item.Document) {
+			continue
+		}
+		if why := withholds(answer.Value); why != "" {
+			t.withhold(withheld, answer.Item, why)
+			continue
+		}
+		value := servedValue(answer.Value)
+		t.native[i] = encodeNative(item, answer, value)
+		t.ofrep[i] = t.encodeOFREP(item, answer, value)
+		largest[answer.Item] = max(largest[answer.Item], len(t.native[i])+1, len(t.ofrep[i])+1)
+	}
+	for i := range t.snapshot.Items {
+		t.size += max(largest[i], len(t.noMatch[i])+1)
+		if w := withheld[i]; w != nil {
+			t.Withheld = append(t.Withheld, *w)
+		}
+	}
+	t.size += len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
+}
+
+// withholds says why a value is never sent, or "".
+func withholds(v document.Value) string {
+	switch {
+	case v.DecryptWith != "":
+		return "encrypted"
+	case v.Confidential:
+		return "confidential"
+	case v.Type == document.ProvidedValue:
+		return "provided by the environment of a server"
+	}
+	return ""
+}
+
+func (t *Table) withhold(withheld map[int]*Withheld, item int, why string) {
+	if withheld[item] == nil {
+		source := t.snapshot.Items[item]
+		withheld[item] = &Withheld{Type: source.Document.Type, Key: source.Key, Why: why}
+	}
+	withheld[item].Values++
+}
+
+func servedValue(v document.Value) []byte {
+	if n := v.Served(); n != nil {
+		return n.Compact()
+	}
+	return []byte("null")
+}
+
+func quote(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // cannot fail: what is stored is UTF-8
+	return dst
+}
+
+const evaluationsHead = `{"evaluations":{`
+
+// encodeNative writes one member of evaluations.
+func encodeNative(item evaluation.Source, a evaluation.Answer, value []byte) []byte {
+	b := append(quote(nil, item.Key), `:{"value":{"type":`...)
+	b = append(quote(b, string(a.Value.Type)), `,"value":`...)
+	b = append(append(b, value...), `},"configId":`...)
+	id := item.Document.ID
+	if id == "" {
+		id = item.Key
+	}
+	b = append(quote(b, id), `,"configType":`...)
+	b = append(quote(b, string(item.Document.Type)), `,"valueType":`...)
+	b = append(quote(b, string(item.Document.ValueType)), `,"reason":`...)
+	b = appendIndexes(quote(b, string(a.Reason)), a)
+	return append(b, '}')
+}
+
+// appendIndexes writes where the answer comes from, as far as its reason
+// leaves a question.
+func appendIndexes(b []byte, a evaluation.Answer) []byte {
+	if a.Reason != evaluation.Static {
+		b = strconv.AppendInt(append(b, `,"ruleIndex":`...), int64(a.RuleIndex), 10)
+	}
+	if a.Reason == evaluation.Split {
+		b = strconv.AppendInt(append(b, `,"weightedValueIndex":`...), int64(a.ArmIndex), 10)
+	}
+	return b
+}
+
+func (t *Table) nativeTail() []byte {
+	b := quote([]byte(`},"meta":{"version":`), t.Version)
+	b = quote(append(b, `,"environment":`...), t.Environment)
+	return append(b, `}}`...)
+}
+
+// encodeOFREP writes one flag of an OFREP answer.
+func (t *Table) encodeOFREP(item evaluation.Source, a evaluation.Answer, value []byte) []byte {
+	b := append(quote([]byte(`{"key":`), item.Key), `,"value":`...)
+	b = append(append(b, value...), `,"reason":`...)
+	b = append(quote(b, string(a.Reason)), `,"variant":`...)
+	b = quote(b, variant(item.Document, a))
+	b = appendIndexes(t.appendMetadata(b, item), a)
+	return append(b, `}}`...)
+}
+
+// appendMetadata leaves the metadata object open.
+func (t *Table) appendMetadata(b []byte, item evaluation.Source) []byte {
+	b = quote(append(b, `,"metadata":{"configType":`...), string(item.Document.Type))
+	b = quote(append(b, `,"valueType":`...), string(item.Document.ValueType))
+	return quote(append(b, `,"version":`...), t.Version)
+}
+
+func (t *Table) encodeNoMatch(item evaluation.Source) []byte {
+	b := t.appendMetadata(quote([]byte(`{"key":`), item.Key), item)
+	return append(b, `}}`...)
+}
+
+func (t *Table) ofrepTail() []byte {
+	b := quote([]byte(`],"metadata":{"version":`), t.Version)
+	b = quote(append(b, `,"environment":`...), t.Environment)
+	return append(b, `}}`...)
+}
+
+// variant names the value: by the variant of that value when it has a name,
+// else by how it came to be served.
+func variant(doc *document.Document, a evaluation.Answer) string {
+	for _, v := range doc.Variants {
+		if v.Name != "" && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
+			return v.Name
+		}
+	}
+	switch a.Reason {
+	case evaluation.Split:
+		return "split:" + strconv.Itoa(a.ArmIndex)
+	case evaluation.TargetingMatch:
+		return "targeting:" + strconv.Itoa(a.RuleIndex)
+	}
+	return "static"
+}
+
+// appendNative writes the answer to a native poll.
+func (t *Table) appendNative(b []byte, f *evaluation.Frame) []byte {
+	b = append(b, evaluationsHead...)
+	empty := len(b)
+	for _, item := range t.served {
+		a := t.snapshot.Evaluate(item, f)
+		if a == evaluation.None || t.native[a] == nil {
+			continue
+		}
+		b = append(append(b, t.native[a]...), ',')
+	}
+	return append(withoutComma(b, empty), t.tails.native...)
+}
+
+// appendOFREP writes the answer to an OFREP bulk evaluation.
+func (t *Table) appendOFREP(b []byte, f *evaluation.Frame) []byte {
+	b = append(b, `{"flags":[`...)
+	empty := len(b)
+	for _, item := range t.served {
+		if one := t.one(item, f); one != nil {
+			b = append(append(b, one...), ',')
+		}
+	}
+	return append(withoutComma(b, empty), t.tails.ofrep...)
+}
+
+// one is an item's OFREP answer, or nil when its value is withheld.
+func (t *Table) one(item int, f *evaluation.Frame) []byte {
+	a := t.snapshot.Evaluate(item, f)
+	if a == evaluation.None {
+		return t.noMatch[item]
+	}
+	return t.ofrep[a]
+}
+
+func withoutComma(b []byte, empty int) []byte {
+	if len(b) > empty {
+		return b[:len(b)-1]
+	}
+	return b
+}
+
+// find returns a served item by key.
+func (t *Table) find(key string) (int, bool) {
+	i, ok := t.snapshot.Find(key)
+	return i, ok && served(t.snapshot.Items[i].Document)
+}
+
+// Count is how many flags and configs are served.
+func (t *Table) Count() (flags, configs int) {
+	for _, i := range t.served {
+		if t.snapshot.Items[i].Document.Type == document.Flag {
+			flags++
+		} else {
+			configs++
+		}
+	}
+	return flags, configs
+}
