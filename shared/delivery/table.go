@@ -19,12 +19,36 @@ type Table struct {
 	Withheld []Withheld
 
 	snapshot *evaluation.Snapshot
-	served   []int    // the snapshot's items that are served, by key
-	native   [][]byte // per answer; nil when withheld
-	ofrep    [][]byte // per answer; nil when withheld
-	noMatch  [][]byte // per item: the OFREP answer that leaves the default to the caller
+	served   []int     // the snapshot's items that are served, by key
+	native   encodings // per answer; none when withheld
+	ofrep    encodings // per answer; none when withheld
+	noMatch  [][]byte  // per item: the OFREP answer that leaves the default to the caller
 	tails    struct{ native, ofrep []byte }
 	size     int // of the largest answer to a whole poll, so that one buffer does
+}
+
+// encodings are texts by number, in one row: a poll reads them in order, and
+// memory that is read in order is read ahead. Each ends in the comma that
+// parts it from the next.
+type encodings struct {
+	row  []byte
+	ends []int
+}
+
+func (e *encodings) add(text []byte) {
+	if e.row = append(e.row, text...); len(text) > 0 {
+		e.row = append(e.row, ',')
+	}
+	e.ends = append(e.ends, len(e.row))
+}
+
+// at returns a text with its comma, or nothing.
+func (e *encodings) at(i int) []byte {
+	begin := 0
+	if i > 0 {
+		begin = e.ends[i-1]
+	}
+	return e.row[begin:e.ends[i]]
 }
 
 // Withheld says that an item has values that are not served, and why.
@@ -38,8 +62,6 @@ type Withheld struct {
 // NewTable compiles and encodes the documents of a workspace version.
 func NewTable(sources []evaluation.Source, environment, version string) *Table {
 	t := &Table{Version: version, Environment: environment, snapshot: evaluation.Compile(sources, environment)}
-	t.native = make([][]byte, len(t.snapshot.Answers))
-	t.ofrep = make([][]byte, len(t.snapshot.Answers))
 	t.noMatch = make([][]byte, len(t.snapshot.Items))
 	t.tails.native = t.nativeTail()
 	t.tails.ofrep = t.ofrepTail()
@@ -63,17 +85,16 @@ func (t *Table) encodeAnswers() {
 	largest := make([]int, len(t.snapshot.Items))
 	for i, answer := range t.snapshot.Answers {
 		item := t.snapshot.Items[answer.Item]
-		if !served(item.Document) {
-			continue
-		}
-		if why := withholds(answer.Value); why != "" {
+		var native, ofrep []byte
+		if why := withholds(answer.Value); why != "" && served(item.Document) {
 			t.withhold(withheld, answer.Item, why)
-			continue
+		} else if served(item.Document) {
+			value := servedValue(answer.Value)
+			native, ofrep = encodeNative(item, answer, value), t.encodeOFREP(item, answer, value)
 		}
-		value := servedValue(answer.Value)
-		t.native[i] = encodeNative(item, answer, value)
-		t.ofrep[i] = t.encodeOFREP(item, answer, value)
-		largest[answer.Item] = max(largest[answer.Item], len(t.native[i])+1, len(t.ofrep[i])+1)
+		t.native.add(native)
+		t.ofrep.add(ofrep)
+		largest[answer.Item] = max(largest[answer.Item], len(t.native.at(i)), len(t.ofrep.at(i)))
 	}
 	for i := range t.snapshot.Items {
 		t.size += max(largest[i], len(t.noMatch[i])+1)
@@ -203,11 +224,9 @@ func (t *Table) appendNative(b []byte, f *evaluation.Frame) []byte {
 	b = append(b, evaluationsHead...)
 	empty := len(b)
 	for _, item := range t.served {
-		a := t.snapshot.Evaluate(item, f)
-		if a == evaluation.None || t.native[a] == nil {
-			continue
+		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
+			b = append(b, t.native.at(a)...)
 		}
-		b = append(append(b, t.native[a]...), ',')
 	}
 	return append(withoutComma(b, empty), t.tails.native...)
 }
@@ -217,8 +236,10 @@ func (t *Table) appendOFREP(b []byte, f *evaluation.Frame) []byte {
 	b = append(b, `{"flags":[`...)
 	empty := len(b)
 	for _, item := range t.served {
-		if one := t.one(item, f); one != nil {
-			b = append(append(b, one...), ',')
+		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
+			b = append(b, t.ofrep.at(a)...)
+		} else {
+			b = append(append(b, t.noMatch[item]...), ',')
 		}
 	}
 	return append(withoutComma(b, empty), t.tails.ofrep...)
@@ -230,7 +251,10 @@ func (t *Table) one(item int, f *evaluation.Frame) []byte {
 	if a == evaluation.None {
 		return t.noMatch[item]
 	}
-	return t.ofrep[a]
+	if text := t.ofrep.at(a); len(text) > 0 {
+		return text[:len(text)-1]
+	}
+	return nil
 }
 
 func withoutComma(b []byte, empty int) []byte {

@@ -29,7 +29,7 @@ func Check(sources []Source) []Finding {
 		}
 		eachCriterion(source.Document, func(at string, criterion document.Criterion) {
 			pointer = at
-			c.tests([]document.Criterion{criterion})
+			c.needs([]document.Criterion{criterion})
 		})
 	}
 	return append(findings, cycles(sources)...)

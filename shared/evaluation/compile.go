@@ -27,6 +27,7 @@ func Compile(sources []Source, environment string) *Snapshot {
 	for i := range c.out.Items {
 		c.item(i, environment)
 	}
+	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
 	slices.Sort(c.out.thresholds)
 	c.out.thresholds = slices.Compact(c.out.thresholds)
 	return c.out
@@ -38,16 +39,22 @@ type compiler struct {
 	segmentDocs []*document.Document
 	segmentAt   map[string]int
 	patterns    regexps
+	testAt      map[testKey]int32
+	bad         []problem // per test
 
 	// report receives what is wrong with a criterion; Check sets it.
 	report func(problem)
 }
+
+// testKey tells criteria apart.
+type testKey struct{ operator, property, operandType, operand string }
 
 func newCompiler(sources []Source) *compiler {
 	c := &compiler{
 		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
 		segmentAt: map[string]int{},
 		patterns:  regexps{},
+		testAt:    map[testKey]int32{},
 	}
 	for _, source := range sources {
 		if source.Document.Type == document.Segment {
@@ -110,13 +117,12 @@ func (c *compiler) item(i int, environment string) {
 	if targets(own) || targets(doc.Default) {
 		reason = TargetingMatch
 	}
-	var rules []rule
+	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
 	for _, list := range [][]document.Rule{own, doc.Default} {
 		for index, r := range list {
-			rules = append(rules, c.rule(i, index, r, reason))
+			c.out.rules = append(c.out.rules, c.rule(i, index, r, reason))
 		}
 	}
-	c.out.rules = append(c.out.rules, rules)
 }
 
 // targets says whether any rule looks at the context.
@@ -132,7 +138,9 @@ func targets(rules []document.Rule) bool {
 }
 
 func (c *compiler) rule(item, index int, r document.Rule, reason Reason) rule {
-	compiled := rule{tests: c.tests(r.Criteria), answer: int32(len(c.out.Answers))}
+	compiled := rule{from: int32(len(c.out.needs)), answer: int32(len(c.out.Answers))}
+	c.out.needs = append(c.out.needs, c.needs(r.Criteria)...)
+	compiled.to = int32(len(c.out.needs))
 	if r.Value.Weighted == nil {
 		c.out.Answers = append(c.out.Answers, Answer{item, r.Value, reason, index, -1})
 		return compiled
@@ -147,7 +155,7 @@ func (c *compiler) rule(item, index int, r document.Rule, reason Reason) rule {
 func (c *compiler) segment(doc *document.Document, key string) segment {
 	var s segment
 	for _, r := range doc.Default {
-		compiled := membershipRule{tests: c.tests(r.Criteria)}
+		compiled := membershipRule{needs: c.needs(r.Criteria)}
 		if r.Value.Weighted == nil {
 			truth, _ := r.Value.Truth()
 			compiled.member = []bool{truth}
@@ -176,19 +184,39 @@ func (c *compiler) split(key string, w *document.Weighted) *split {
 	return s
 }
 
-func (c *compiler) tests(criteria []document.Criterion) []test {
-	var tests []test
+// needs are the numbers of the tests that criteria come down to.
+func (c *compiler) needs(criteria []document.Criterion) []int32 {
+	var needs []int32
 	for _, criterion := range criteria {
 		if criterion.Operator == document.AlwaysTrue {
 			continue
 		}
-		compiled, bad := c.test(criterion)
-		if bad.message != "" && c.report != nil {
+		key := keyOf(criterion)
+		n, ok := c.testAt[key]
+		if !ok {
+			n = int32(len(c.out.tests))
+			c.testAt[key] = n
+			compiled, bad := c.test(criterion)
+			c.out.tests = append(c.out.tests, compiled)
+			c.bad = append(c.bad, bad)
+		}
+		if bad := c.bad[n]; bad.message != "" && c.report != nil {
 			c.report(bad)
 		}
-		tests = append(tests, compiled)
+		needs = append(needs, n)
 	}
-	return tests
+	return needs
+}
+
+func keyOf(criterion document.Criterion) testKey {
+	key := testKey{operator: criterion.Operator, property: criterion.PropertyName}
+	if match := criterion.ValueToMatch; match != nil {
+		key.operandType = string(match.Type)
+		if match.Content != nil {
+			key.operand = string(match.Content.Compact())
+		}
+	}
+	return key
 }
 
 func (c *compiler) test(criterion document.Criterion) (test, problem) {

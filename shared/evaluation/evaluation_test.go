@@ -254,7 +254,7 @@ func TestSplitPoints(t *testing.T) {
 	} {
 		s := Compile([]Source{source(t, flag(tt.key, weighted("user.key", 50000, 50000)))}, "test")
 		f := fill(t, s.NewFrame(testNow, noRandom), `{"user":{"key":"`+tt.text+`"}}`)
-		got := s.rules[0][0].split.point(f)
+		got := s.rules[0].split.point(f)
 		if want := float64(tt.hash) / 4294967295; got != want {
 			t.Errorf("point(%q, %q) = %v, want %v", tt.key, tt.text, got, want)
 		}

@@ -17,8 +17,13 @@ type Frame struct {
 	properties []Property
 	words      []int32 // per slot: the number of the property's text, see slot
 	segments   []membership
+	decided    []uint32 // per test: generation and outcome
+	generation uint32   // tells this context's outcomes from those of earlier ones
 	scratch    []byte
 }
+
+// lastGeneration is where the generation no longer fits beside an outcome.
+const lastGeneration = 1<<31 - 1
 
 // membership is what is known of a context and a segment.
 type membership byte
@@ -40,13 +45,23 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 			properties: make([]Property, len(s.slots)),
 			words:      make([]int32, len(s.slots)),
 			segments:   make([]membership, len(s.segments)),
+			decided:    make([]uint32, len(s.tests)),
 		}
 	}
+	f.nextGeneration()
 	f.random = random
 	if s.timeSlot >= 0 {
 		f.put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
 	}
 	return f
+}
+
+func (f *Frame) nextGeneration() {
+	if f.generation == lastGeneration {
+		clear(f.decided)
+		f.generation = 0
+	}
+	f.generation++
 }
 
 // Release gives the frame back for another context.
@@ -83,15 +98,21 @@ func (f *Frame) writable(name []byte) int {
 	return i
 }
 
-// Put sets the property at a slot that Slot or FlatSlot found.
+// Put sets the property at a slot that Slot or FlatSlot found. It comes before
+// the first Evaluate: what a test has decided stays decided.
 func (f *Frame) Put(slot int, p Property) { f.put(slot, p) }
 
 // Has says whether the property at a slot is present.
 func (f *Frame) Has(slot int) bool { return f.properties[slot].Kind != Absent }
 
-func (f *Frame) put(slot int, p Property) {
-	f.properties[slot] = p
+func (f *Frame) put(i int, p Property) {
+	slot := &f.snapshot.slots[i]
+	if slot.numeric && p.Kind == NumberProperty {
+		p.number, p.numeric = parseNumber(p.Text)
+	}
+	f.properties[i] = p
+	f.words[i] = 0
 	if p.scalar() {
-		f.words[slot] = f.snapshot.slots[slot].words[p.Text]
+		f.words[i] = slot.words[p.Text]
 	}
 }

@@ -214,13 +214,10 @@ func compares(pass func(int) bool) build {
 			return never, problem{message: "valueToMatch must be an int or a double"}
 		}
 		c.turnsAt(slot, limit.float)
+		c.out.slots[slot].numeric = true
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
-			if p.Kind != NumberProperty {
-				return false
-			}
-			n, ok := parseNumber(p.Text)
-			return ok && pass(n.compare(limit))
+			return p.numeric && pass(p.number.compare(limit))
 		}, problem{}
 	}
 }
@@ -232,13 +229,10 @@ func inRange(c *compiler, slot int, operand *document.Value) (test, problem) {
 	}
 	c.turnsAt(slot, start.float)
 	c.turnsAt(slot, end.float)
+	c.out.slots[slot].numeric = true
 	return func(f *Frame) bool {
 		p := &f.properties[slot]
-		if p.Kind != NumberProperty {
-			return false
-		}
-		n, ok := parseNumber(p.Text)
-		return ok && n.compare(start) >= 0 && n.compare(end) < 0
+		return p.numeric && p.number.compare(start) >= 0 && p.number.compare(end) < 0
 	}, problem{}
 }
 

@@ -31,6 +31,9 @@ type Property struct {
 	Text string
 	// List holds the texts of an array's scalar elements.
 	List []string
+
+	number  number // set by a frame where rules compare the property as one
+	numeric bool
 }
 
 // Text makes a property of a string.

@@ -46,7 +46,13 @@ type Snapshot struct {
 	// Answers are all values that could be served; Evaluate returns indexes.
 	Answers []Answer
 
-	rules      [][]rule // per item: the environment's rules, then the default ones
+	// The rules of all items stand in one row, an item's from where its number
+	// in begins points to where the next item's does: the environment's own,
+	// then the default ones. So do the numbers of their tests.
+	rules      []rule
+	begins     []int32
+	needs      []int32
+	tests      []test
 	segments   []segment
 	slots      []slot
 	slotByName map[string]int
@@ -60,17 +66,20 @@ type Snapshot struct {
 // that rules compare it with, from 1, so that a test for equality compares
 // two integers.
 type slot struct {
-	words map[string]int32
+	words   map[string]int32
+	numeric bool // some rule compares it as a number
 }
 
 type rule struct {
-	tests []test
+	// needs is the row of tests that must hold: snapshot.needs[from:to].
+	from, to int32
 	// answer is the Answer served; with a split, its first arm's.
 	answer int32
 	split  *split
 }
 
-// test is a compiled criterion.
+// test is a compiled criterion. Equal criteria are one test, and a frame
+// decides each test once: targeting repeats itself from flag to flag.
 type test func(*Frame) bool
 
 type segment struct {
@@ -78,7 +87,7 @@ type segment struct {
 }
 
 type membershipRule struct {
-	tests  []test
+	needs  []int32
 	member []bool // per arm; one for a plain value
 	split  *split
 }
@@ -106,10 +115,10 @@ func (s *Snapshot) Find(key string) (int, bool) {
 // Evaluate returns the index of the answer that an item serves to the frame's
 // context, or None.
 func (s *Snapshot) Evaluate(item int, f *Frame) int {
-	rules := s.rules[item]
+	rules := s.rules[s.begins[item]:s.begins[item+1]]
 	for i := range rules {
 		r := &rules[i]
-		if !all(r.tests, f) {
+		if !f.all(s.needs[r.from:r.to]) {
 			continue
 		}
 		if r.split != nil {
@@ -120,13 +129,27 @@ func (s *Snapshot) Evaluate(item int, f *Frame) int {
 	return None
 }
 
-func all(tests []test, f *Frame) bool {
-	for _, test := range tests {
-		if !test(f) {
+func (f *Frame) all(needs []int32) bool {
+	for _, n := range needs {
+		known := f.decided[n]
+		if known>>1 != f.generation {
+			known = f.decide(n)
+		}
+		if known&1 == 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// decide runs a test and notes the outcome under the frame's generation.
+func (f *Frame) decide(n int32) uint32 {
+	outcome := f.generation << 1
+	if f.snapshot.tests[n](f) {
+		outcome |= 1
+	}
+	f.decided[n] = outcome
+	return outcome
 }
 
 func (f *Frame) inSegment(i int) bool {
@@ -148,7 +171,7 @@ func (f *Frame) inSegment(i int) bool {
 func (s *segment) contains(f *Frame) bool {
 	for i := range s.rules {
 		r := &s.rules[i]
-		if !all(r.tests, f) {
+		if !f.all(r.needs) {
 			continue
 		}
 		if r.split != nil {
