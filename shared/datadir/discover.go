@@ -1,0 +1,76 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// Variable is the environment variable that names a datadir.
+const Variable = "SVC_DIR"
+
+// conventional are the places in the working directory where a datadir is
+// looked for, in this order.
+var conventional = []string{"our-config", ".svc"}
+
+// Discover returns the absolute path of the datadir: the one given by
+// --datadir, else ./our-config, else ./.svc, else the one SVC_DIR names.
+func Discover(flag string, getenv func(string) string, workdir string) (string, error) {
+	if flag != "" {
+		return given("--datadir", flag, workdir)
+	}
+	for _, name := range conventional {
+		path, err := absolute(name, workdir)
+		if err != nil {
+			return "", err
+		}
+		there, problem := directory(path)
+		if problem != "" {
+			return "", fmt.Errorf("./%s: %s; rename it, or name the config directory with --datadir", name, problem)
+		}
+		if there {
+			return path, nil
+		}
+	}
+	if dir := getenv(Variable); dir != "" {
+		return given(Variable, dir, workdir)
+	}
+	return "", fmt.Errorf("no config directory: there is no ./our-config and no ./.svc in %s, and %s is not set; name one with --datadir, or lay one out with `svc init`", workdir, Variable)
+}
+
+// given is a datadir that somebody named: it has to be there.
+func given(by, dir, workdir string) (string, error) {
+	path, err := absolute(dir, workdir)
+	if err != nil {
+		return "", err
+	}
+	there, problem := directory(path)
+	switch {
+	case problem != "":
+		return "", fmt.Errorf("%s %s: %s", by, dir, problem)
+	case !there:
+		return "", fmt.Errorf("%s %s: there is no directory %s; `svc init %s` lays one out", by, dir, path, dir)
+	}
+	return path, nil
+}
+
+// directory says whether there is a directory at path, and what is wrong with
+// what is there instead.
+func directory(path string) (there bool, problem string) {
+	info, problem := follow(path)
+	if info != nil && !info.IsDir() {
+		return false, "this is a file, and a config directory is expected"
+	}
+	return info != nil, problem
+}
+
+func absolute(path, workdir string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(workdir, path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", errors.New("the working directory cannot be found: " + plain(err))
+	}
+	return path, nil
+}

@@ -1,0 +1,37 @@
+// Package datadir finds a config directory (a datadir) on disk, reads its
+// files, and follows them as they change. It is the only package that knows
+// how the layout of package workspace lies in a real file system: links,
+// permissions, things that are no files, directories that are replaced.
+//
+// What must stay true:
+//
+//   - Nothing on disk makes a look at it hang, panic or read without bound:
+//     only regular files are opened, each is read up to the size a document
+//     may have, and only so many of them.
+//   - A file of the layout that is there and cannot be read is a Fatal
+//     problem. A file that vanishes while it is being read is merely absent.
+//   - Watch sets up its watches before the look that follows, so that no
+//     change falls between the two, and reports a state only when it differs
+//     from the one before.
+//   - Watch never gives up: whatever happens to the directory, or to the
+//     system's supply of watches, it reports the next state that it finds.
+//
+// # How a directory is watched
+//
+// A watch belongs to a directory as it is on disk, not to its path. So every
+// directory that leads to the files is watched too, for the one name in it
+// that the path goes through: the ancestors of the datadir, and at every
+// symbolic link both the directory that holds it and the one it leads to.
+// Each change of such a name leads to a new survey; when the survey finds
+// other directories than those watched, the watches are set up anew from
+// nothing. Changing the watches of a running fsnotify watcher is avoided
+// because it keeps them by path, and a path whose directory was replaced is
+// where its bookkeeping goes wrong.
+//
+// Ancestors are watched on Linux only. Elsewhere a watch on a directory costs
+// an open file for each of its entries (kqueue) or keeps it from being
+// unmounted (Windows); there, and wherever a file system does not report its
+// changes (network and shared folders), the recheck every two seconds finds
+// them. On Windows a directory cannot be renamed while one below it is
+// watched; deleting it works.
+package datadir

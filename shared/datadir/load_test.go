@@ -1,0 +1,261 @@
+package datadir
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/workspace"
+)
+
+// texts are files as the tests write them down.
+func texts(files map[string][]byte) map[string]string {
+	out := map[string]string{}
+	for path, text := range files {
+		out[path] = string(text)
+	}
+	return out
+}
+
+// lines are problems as the tests write them down.
+func lines(problems []workspace.Problem) []string {
+	var out []string
+	for _, p := range problems {
+		out = append(out, p.Severity.String()+" "+p.File+": "+p.Message)
+	}
+	return out
+}
+
+func TestLoad(t *testing.T) {
+	big := strings.Repeat("x", document.MaxSize)
+	whole := map[string]string{
+		"svc.json": "w", "feature-flags/a.json": "a", "configs/b.json": "b", "log-levels/log-level.c.json": "c",
+		"segments/d.json": "d", "schemas/e.json": "e",
+	}
+	for _, tt := range []struct {
+		name     string
+		files    map[string]string
+		want     map[string]string
+		problems []string // the beginning of each
+	}{
+		{name: "every folder", files: whole, want: whole},
+		{name: "what is no part of the layout", files: map[string]string{
+			"svc.json": "w", "README.md": "no", "other.json": "no", "flags/a.json": "no",
+			"feature-flags/a.json": "a", "feature-flags/a.txt": "no", "feature-flags/.a.json": "no",
+			"feature-flags/.json": "no", "feature-flags/a.json~": "no", "feature-flags/sub/a.json": "no",
+			"feature-flags/folder.json/": "", "configs/linked.json": "-> ../flags",
+		}, want: map[string]string{"svc.json": "w", "feature-flags/a.json": "a"}},
+		{name: "empty", problems: []string{"warning .: this does not look like a config directory: it has no svc.json and none of the folders feature-flags, configs, log-levels, segments, schemas; `svc init` lays one out"}},
+		{name: "something else", files: map[string]string{"package.json": "{}", "src/a.json": "{}"}, problems: []string{"warning .: this does not look like"}},
+		{name: "one empty folder", files: map[string]string{"configs/": ""}},
+		{name: "links", files: map[string]string{
+			"real/w": "w", "real/flags/a.json": "a", "real/b": "b",
+			"svc.json": "-> real/w", "feature-flags": "-> real/flags", "configs/b.json": "-> ../real/b",
+		}, want: map[string]string{"svc.json": "w", "feature-flags/a.json": "a", "configs/b.json": "b"}},
+		{name: "links that lead nowhere", files: map[string]string{
+			"svc.json": "-> nope", "feature-flags": "-> nope", "configs/b.json": "-> nope", "configs/.#b.json": "-> user@host.1",
+			"segments/c.json": "-> c.json",
+		}, problems: []string{
+			"fatal configs/b.json: this is a symbolic link to nope, which does not exist",
+			"fatal feature-flags: this is a symbolic link to nope, which does not exist",
+			"fatal segments/c.json: its symbolic links lead round in a circle",
+			"fatal svc.json: this is a symbolic link to nope, which does not exist",
+		}},
+		{name: "files and folders in each other's place", files: map[string]string{"svc.json/": "", "configs": "x"}, problems: []string{
+			"fatal configs: this is a file, and a folder is expected",
+			"fatal svc.json: this is a folder, and the workspace file is expected",
+		}},
+		{name: "as large as may be", files: map[string]string{
+			"configs/fits.json": big, "configs/marked.json": "\xef\xbb\xbf" + big, "configs/over.json": "1234" + big,
+		}, want: map[string]string{"configs/fits.json": big, "configs/marked.json": "\xef\xbb\xbf" + big},
+			problems: []string{"fatal configs/over.json: 1048580 bytes; a file may have at most 1048576"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			tree(t, dir, tt.files)
+			files, problems := Load(dir)
+			if !maps.Equal(texts(files), tt.want) {
+				t.Errorf("files %v", slices.Sorted(maps.Keys(files)))
+			}
+			checkProblems(t, problems, tt.problems)
+		})
+	}
+}
+
+func checkProblems(t *testing.T, problems []workspace.Problem, want []string) {
+	t.Helper()
+	got := lines(problems)
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+		t.Errorf("problems:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestLoadNoDirectory(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"file": "x", "link": "-> nope"})
+	for name, want := range map[string]string{
+		"absent": "fatal .: the config directory " + dir + "/absent is gone",
+		"file":   "fatal .: the config directory " + dir + "/file is a file",
+		"file/x": "fatal .: the config directory " + dir + "/file/x: it cannot be read: not a directory",
+		"link":   "fatal .: the config directory " + dir + "/link: this is a symbolic link to nope",
+	} {
+		files, problems := Load(filepath.Join(dir, name))
+		checkProblems(t, problems, []string{want})
+		if len(files) != 0 {
+			t.Errorf("%s: files %v", name, files)
+		}
+	}
+}
+
+// TestLoadHuge is a file that could not be read into memory at all.
+func TestLoadHuge(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"configs/huge.json": ""})
+	must(t, os.Truncate(filepath.Join(dir, "configs/huge.json"), 1<<40))
+	_, problems := Load(dir)
+	checkProblems(t, problems, []string{"fatal configs/huge.json: 1099511627776 bytes; a file may have at most 1048576"})
+}
+
+// TestReadAllGrowing is a file that has more in it than its size said.
+func TestReadAllGrowing(t *testing.T) {
+	text, err := readAll(strings.NewReader(strings.Repeat("x", 5000)), 0)
+	if err != nil || len(text) != 5000 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	endless := endlessReader{}
+	if _, err := readAll(endless, 10); err == nil || !strings.Contains(err.Error(), "may have at most") {
+		t.Errorf("an endless file: %v", err)
+	}
+	if _, err := readAll(iotest.ErrReader(fs.ErrPermission), 10); plain(err) != "permission denied: it cannot be read" {
+		t.Errorf("a failing read: %v", err)
+	}
+}
+
+type endlessReader struct{}
+
+func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestTooManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 10 {
+		tree(t, dir, map[string]string{
+			fmt.Sprintf("feature-flags/f%d.json", i): "x", fmt.Sprintf("configs/c%d.json", i): "x", fmt.Sprintf("configs/c%d.txt", i): "x",
+		})
+	}
+	if l := list(dir, 20, time.Now()); len(l.entries) != 20 || l.problems != nil {
+		t.Errorf("20 files of 20: %d, %v", len(l.entries), l.problems)
+	}
+	l := list(dir, 19, time.Now())
+	if len(l.entries) != 10 {
+		t.Errorf("the first folder's 10 files, not %d", len(l.entries))
+	}
+	checkProblems(t, l.problems, []string{"fatal configs: with this folder there are more than 19 files"})
+}
+
+// TestVanished is a file that goes away between the listing and the reading.
+func TestVanished(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/b.json": "b", "configs/c.json": "c"})
+	l := list(dir, maxFiles, time.Now())
+	must(t, os.Remove(filepath.Join(dir, "configs/b.json")))
+	must(t, os.Remove(filepath.Join(dir, "configs/c.json")))
+	tree(t, dir, map[string]string{"configs/c.json/": ""})
+	files, problems := l.read()
+	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) || problems != nil {
+		t.Errorf("%v, %v", texts(files), problems)
+	}
+}
+
+func TestListingSame(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, path string){
+		"longer":   func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("longer"), 0o644)) },
+		"its time": func(t *testing.T, path string) { must(t, os.Chtimes(path, time.Time{}, time.Unix(1e9, 0))) },
+		"its mode": func(t *testing.T, path string) { must(t, os.Chmod(path, 0o600)) },
+		"gone":     func(t *testing.T, path string) { must(t, os.Remove(path)) },
+		"another": func(t *testing.T, path string) {
+			info, err := os.Stat(path)
+			must(t, err)
+			must(t, os.WriteFile(path+"~", []byte("a"), 0o644))
+			must(t, os.Chtimes(path+"~", time.Time{}, info.ModTime()))
+			must(t, os.Rename(path+"~", path))
+		},
+		"one more":           func(t *testing.T, path string) { must(t, os.WriteFile(path+".json", nil, 0o644)) },
+		"a circle next door": func(t *testing.T, path string) { must(t, os.Symlink("b.json", filepath.Dir(path)+"/b.json")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			tree(t, dir, map[string]string{"configs/a.json": "a"})
+			before := list(dir, maxFiles, time.Now())
+			if !before.same(list(dir, maxFiles, time.Now())) {
+				t.Error("nothing changed, and the listings differ")
+			}
+			change(t, filepath.Join(dir, "configs/a.json"))
+			if before.same(list(dir, maxFiles, time.Now())) {
+				t.Error("the listings do not differ")
+			}
+		})
+	}
+}
+
+func TestUnsettled(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/b.json": "b"})
+	now := time.Now()
+	for age, want := range map[time.Duration]bool{0: true, time.Second: true, time.Minute: false, -time.Minute: false} {
+		must(t, os.Chtimes(filepath.Join(dir, "configs/a.json"), time.Time{}, now.Add(-age)))
+		must(t, os.Chtimes(filepath.Join(dir, "configs/b.json"), time.Time{}, now.Add(-time.Hour)))
+		if got := list(dir, maxFiles, now).unsettled; got != want {
+			t.Errorf("written %v ago: unsettled %v", age, got)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	version := func(pairs ...string) string {
+		files := map[string][]byte{}
+		for i := 0; i < len(pairs); i += 2 {
+			files[pairs[i]] = []byte(pairs[i+1])
+		}
+		return Version(files)
+	}
+	if got := version(); !regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(got) {
+		t.Errorf("version %q", got)
+	}
+	if version("a", "1", "b", "2") != version("b", "2", "a", "1") {
+		t.Error("the order matters")
+	}
+	// A version that went to a client must not change with a new build.
+	if got := version("configs/a.json", "{}\n"); got != "d19977aa6acdc296a738b4f762eed10368e09c1a" {
+		t.Errorf("version of a fixed content: %s", got)
+	}
+	seen := map[string]int{}
+	for i, v := range []string{
+		version(), version("", ""), version("a", ""), version("a", "1"), version("a", "2"), version("b", "1"), version("a1", ""),
+		version("a", "1", "b", "2"), version("a", "2", "b", "1"), version("a", "1b2"), version("a", "1 1 b 1 2"),
+	} {
+		if j, taken := seen[v]; taken {
+			t.Errorf("contents %d and %d have one version", i, j)
+		}
+		seen[v] = i
+	}
+}
+
+func TestLookIsLoadWithItsVersion(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"svc.json": `{"environments":[]}`, "configs": "x"})
+	state := Look(dir)
+	files, problems := Load(dir)
+	if !maps.EqualFunc(state.Files, files, bytes.Equal) || state.Version != Version(files) || !slices.Equal(state.Problems, problems) {
+		t.Errorf("%+v", state)
+	}
+}

@@ -1,0 +1,47 @@
+//go:build unix
+
+package datadir
+
+import (
+	"maps"
+	"net"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestLoadNoFiles is a folder with things in it that would keep a reader
+// waiting for ever.
+func TestLoadNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/null.json": "-> /dev/zero"})
+	must(t, syscall.Mkfifo(filepath.Join(dir, "configs/pipe.json"), 0o644))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "svc.json"), 0o644))
+	t.Chdir(dir) // a socket's path has to be short
+	socket, err := net.Listen("unix", "configs/socket.json")
+	must(t, err)
+	defer socket.Close()
+	files, problems := Load(dir)
+	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) {
+		t.Errorf("files %v", texts(files))
+	}
+	checkProblems(t, problems, []string{
+		"warning configs/null.json: this is a device, not a file",
+		"warning configs/pipe.json: this is a named pipe, not a file",
+		"warning configs/socket.json: this is a socket, not a file",
+		"fatal svc.json: this is a named pipe, and the workspace file is expected",
+	})
+}
+
+// TestBecamePipe is a file that was one when it was listed.
+func TestBecamePipe(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"configs/a.json": "a"})
+	l := list(dir, maxFiles, time.Now())
+	must(t, syscall.Unlink(filepath.Join(dir, "configs/a.json")))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "configs/a.json"), 0o644))
+	if files, problems := l.read(); len(files) != 0 || problems != nil {
+		t.Errorf("%v, %v", files, problems)
+	}
+}

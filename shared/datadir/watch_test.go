@@ -1,0 +1,756 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// patience is how long a test waits for what has to come.
+const patience = 10 * time.Second
+
+// watched is a running Watch.
+type watched struct {
+	t       *testing.T
+	states  chan State
+	notices chan string
+	stop    func() // and wait for it to have ended
+}
+
+// start watches dir, which the caller has seen as it is.
+func start(t *testing.T, dir string, options Options) *watched {
+	t.Helper()
+	return startFrom(t, dir, Look(dir), options)
+}
+
+func startFrom(t *testing.T, dir string, seen State, options Options) *watched {
+	w := &watched{t: t, states: make(chan State, 1000), notices: make(chan string, 1000)}
+	options.Notice = func(message string) { w.notices <- message }
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		Watch(ctx, dir, seen, options, func(s State) { w.states <- s })
+	}()
+	w.stop = func() {
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			t.Error("Watch does not end")
+		}
+	}
+	t.Cleanup(w.stop)
+	return w
+}
+
+// next is the next state reported.
+func (w *watched) next() State {
+	w.t.Helper()
+	select {
+	case s := <-w.states:
+		return s
+	case <-time.After(patience):
+		w.t.Fatal("no change was reported")
+		return State{}
+	}
+}
+
+// until waits for a state that is as wanted, passing over those before it.
+func (w *watched) until(what string, wanted func(State) bool) {
+	w.t.Helper()
+	var last State
+	for deadline := time.After(patience); ; {
+		select {
+		case last = <-w.states:
+			if wanted(last) {
+				return
+			}
+		case <-deadline:
+			w.t.Fatalf("waited for %s; the last state was %v %v", what, texts(last.Files), last.Problems)
+		}
+	}
+}
+
+// untilFiles waits until exactly these files are reported.
+func (w *watched) untilFiles(want map[string]string) {
+	w.t.Helper()
+	w.until(fmt.Sprint(want), func(s State) bool { return maps.Equal(texts(s.Files), want) })
+}
+
+// Watching has to do without the recheck in these tests: it would hide a
+// change that was missed.
+var (
+	byWatching = Options{Recheck: -1, Quiet: 20 * time.Millisecond}
+	byPolling  = Options{Poll: true, Interval: 10 * time.Millisecond, Quiet: 20 * time.Millisecond}
+)
+
+func bothWays(t *testing.T, test func(t *testing.T, options Options)) {
+	t.Run("watching", func(t *testing.T) { t.Parallel(); test(t, byWatching) })
+	t.Run("polling", func(t *testing.T) { t.Parallel(); test(t, byPolling) })
+}
+
+// scene is a temporary directory, the datadir in it, and what is done to it.
+type scene struct {
+	t    *testing.T
+	top  string
+	w    *watched
+	want map[string]string
+}
+
+func (s *scene) path(path string) string { return filepath.Join(s.top, filepath.FromSlash(path)) }
+
+// put writes a file in place.
+func (s *scene) put(path, text string) { must(s.t, os.WriteFile(s.path(path), []byte(text), 0o644)) }
+
+func (s *scene) mkdir(path string)      { must(s.t, os.MkdirAll(s.path(path), 0o755)) }
+func (s *scene) remove(path string)     { must(s.t, os.RemoveAll(s.path(path))) }
+func (s *scene) move(from, to string)   { must(s.t, os.Rename(s.path(from), s.path(to))) }
+func (s *scene) link(target, at string) { must(s.t, os.Symlink(target, s.path(at))) }
+
+// relink points a link elsewhere in one step, as Kubernetes does.
+func (s *scene) relink(target, at string) {
+	s.link(target, at+"_tmp")
+	s.move(at+"_tmp", at)
+}
+
+// reads waits until the datadir is reported to have these files: pairs of path
+// and content.
+func (s *scene) reads(pairs ...string) {
+	s.t.Helper()
+	s.want = map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		s.want[pairs[i]] = pairs[i+1]
+	}
+	s.w.untilFiles(s.want)
+}
+
+// gone waits until the datadir is reported to be gone.
+func (s *scene) gone() {
+	s.t.Helper()
+	s.w.until("the directory to be gone", func(state State) bool {
+		return len(state.Problems) == 1 && state.Problems[0].File == "." &&
+			(strings.HasSuffix(state.Problems[0].Message, "is gone") || strings.HasSuffix(state.Problems[0].Message, "which does not exist"))
+	})
+}
+
+// TestWatch is every way in which a datadir is known to be changed. The
+// datadir is conf; each play ends with proof that it is still watched.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	const a = "feature-flags/a.json"
+	flag := map[string]string{"conf/feature-flags/a.json": "1"}
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		play  func(s *scene)
+	}{
+		{"written in place", flag, func(s *scene) {
+			s.put("conf/"+a, "2")
+			s.reads(a, "2")
+			s.put("conf/"+a, "3")
+			s.reads(a, "3")
+		}},
+		{"renamed over", flag, func(s *scene) {
+			for _, text := range []string{"2", "3"} {
+				s.put("conf/feature-flags/a.json___tmp___", text)
+				s.move("conf/feature-flags/a.json___tmp___", "conf/"+a)
+				s.reads(a, text)
+			}
+		}},
+		{"saved by vim", flag, func(s *scene) {
+			for _, text := range []string{"2", "3"} {
+				s.put("conf/feature-flags/4913", "")
+				s.remove("conf/feature-flags/4913")
+				s.move("conf/"+a, "conf/feature-flags/a.json~")
+				s.put("conf/"+a, text)
+				s.remove("conf/feature-flags/a.json~")
+				s.reads(a, text)
+			}
+		}},
+		{"deleted and made again", flag, func(s *scene) {
+			s.remove("conf/" + a)
+			s.reads()
+			s.put("conf/"+a, "2")
+			s.reads(a, "2")
+		}},
+		{"a file renamed", flag, func(s *scene) {
+			s.move("conf/"+a, "conf/feature-flags/b.json")
+			s.reads("feature-flags/b.json", "1")
+		}},
+		{"a folder appears", flag, func(s *scene) {
+			s.mkdir("conf/configs")
+			s.put("conf/configs/b.json", "b")
+			s.reads(a, "1", "configs/b.json", "b")
+			s.put("conf/configs/b.json", "c")
+			s.reads(a, "1", "configs/b.json", "c")
+		}},
+		{"a folder is moved in", map[string]string{"conf/feature-flags/a.json": "1", "new/b.json": "b"}, func(s *scene) {
+			s.move("new", "conf/segments")
+			s.reads(a, "1", "segments/b.json", "b")
+		}},
+		{"a folder is replaced", map[string]string{"conf/feature-flags/a.json": "1", "new/a.json": "2"}, func(s *scene) {
+			s.move("conf/feature-flags", "old")
+			s.move("new", "conf/feature-flags")
+			s.reads(a, "2")
+			s.put("old/a.json", "of no interest")
+			s.put("conf/"+a, "3")
+			s.reads(a, "3")
+		}},
+		{"a folder is removed and made again", flag, func(s *scene) {
+			s.put("conf/svc.json", "w")
+			s.remove("conf/feature-flags")
+			s.reads("svc.json", "w")
+			s.mkdir("conf/feature-flags")
+			s.put("conf/"+a, "2")
+			s.reads("svc.json", "w", a, "2")
+		}},
+		{"a folder is removed and made again at once", flag, func(s *scene) {
+			for _, text := range []string{"2", "3", "4"} {
+				s.remove("conf/feature-flags")
+				s.mkdir("conf/feature-flags")
+				s.put("conf/"+a, text)
+				s.reads(a, text)
+			}
+		}},
+		{"the workspace file", flag, func(s *scene) {
+			s.put("conf/svc.json", "w")
+			s.reads(a, "1", "svc.json", "w")
+			s.put("conf/svc.json", "x")
+			s.reads(a, "1", "svc.json", "x")
+			s.remove("conf/svc.json")
+			s.reads(a, "1")
+		}},
+		{"the datadir is removed and made again", flag, func(s *scene) {
+			for _, text := range []string{"2", "3"} {
+				s.remove("conf")
+				s.gone()
+				s.mkdir("conf/feature-flags")
+				s.put("conf/"+a, text)
+				s.reads(a, text)
+			}
+		}},
+		{"the datadir is replaced", map[string]string{"conf/feature-flags/a.json": "1", "new/feature-flags/a.json": "2"}, func(s *scene) {
+			s.move("conf", "old")
+			s.move("new", "conf")
+			s.reads(a, "2")
+		}},
+		{"an ancestor goes and comes back", map[string]string{"conf": "-> x/y/z", "x/y/z/feature-flags/a.json": "1"}, func(s *scene) {
+			s.move("x", "away")
+			s.gone()
+			s.put("away/y/z/"+a, "2")
+			s.move("away", "x")
+			s.reads(a, "2")
+			s.remove("x")
+			s.gone()
+			s.mkdir("x/y/z/feature-flags")
+			s.put("x/y/z/"+a, "3")
+			s.reads(a, "3")
+		}},
+		{"an ancestor is replaced", map[string]string{"conf": "-> x/y/z", "x/y/z/feature-flags/a.json": "1", "new/z/feature-flags/a.json": "2"}, func(s *scene) {
+			s.move("x/y", "x/old")
+			s.move("new", "x/y")
+			s.reads(a, "2")
+		}},
+		{"the datadir is a link that is pointed elsewhere", map[string]string{
+			"conf": "-> one", "one/feature-flags/a.json": "1", "two/feature-flags/a.json": "2",
+		}, func(s *scene) {
+			s.relink("two", "conf")
+			s.reads(a, "2")
+			s.remove("conf")
+			s.link(s.path("one"), "conf")
+			s.reads(a, "1")
+		}},
+		{"a mounted ConfigMap", map[string]string{
+			"conf/..1/flags/a.json": "1", "conf/..data": "-> ..1", "conf/feature-flags": "-> ..data/flags", "conf/svc.json": "-> ..data/svc.json", "conf/..1/svc.json": "w",
+		}, func(s *scene) {
+			for i, text := range []string{"2", "3"} {
+				version := fmt.Sprintf("conf/..%d", i+2)
+				s.mkdir(version + "/flags")
+				s.put(version+"/svc.json", "w"+text)
+				s.put(version+"/flags/a.json", text)
+				s.relink(filepath.Base(version), "conf/..data")
+				s.remove(fmt.Sprintf("conf/..%d", i+1))
+				s.reads(a, text, "svc.json", "w"+text)
+			}
+			s.move("conf/..3/flags/a.json", "conf/a.json")
+			s.move("conf/a.json", "conf/feature-flags/a.json")
+			s.put("conf/..3/svc.json", "x")
+			s.reads(a, "3", "svc.json", "x")
+		}},
+		{"a ConfigMap mounted as a folder", map[string]string{
+			"conf/feature-flags/..1/a.json": "1", "conf/feature-flags/..data": "-> ..1", "conf/feature-flags/a.json": "-> ..data/a.json",
+		}, func(s *scene) {
+			for i, text := range []string{"2", "3"} {
+				version := fmt.Sprintf("conf/feature-flags/..%d", i+2)
+				s.mkdir(version)
+				s.put(version+"/a.json", text)
+				s.relink(filepath.Base(version), "conf/feature-flags/..data")
+				s.remove(fmt.Sprintf("conf/feature-flags/..%d", i+1))
+				s.reads(a, text)
+			}
+		}},
+		{"a linked file", map[string]string{"conf/feature-flags/a.json": "-> ../../far/a", "far/a": "1", "far/b": "2"}, func(s *scene) {
+			s.put("far/a", "3")
+			s.reads(a, "3")
+			s.relink("../../far/b", "conf/"+a)
+			s.reads(a, "2")
+			s.put("far/b", "4")
+			s.reads(a, "4")
+			s.remove("conf/" + a)
+			s.put("conf/"+a, "5")
+			s.reads(a, "5")
+			s.remove("conf/" + a)
+			s.link("../../far/a", "conf/"+a)
+			s.reads(a, "3")
+			s.put("far/a", "6")
+			s.reads(a, "6")
+		}},
+		{"what a link lacked appears", map[string]string{"conf/svc.json": "w", "conf/configs": "-> ../far/away"}, func(s *scene) {
+			s.mkdir("far/away")
+			s.put("far/away/b.json", "b")
+			s.reads("svc.json", "w", "configs/b.json", "b")
+		}},
+		{"it was not there yet", nil, func(s *scene) {
+			s.mkdir("conf/feature-flags")
+			s.put("conf/"+a, "1")
+			s.reads(a, "1")
+		}},
+		{"it becomes a file for a while", flag, func(s *scene) {
+			s.remove("conf")
+			s.put("conf", "x")
+			s.w.until("a file", func(state State) bool {
+				return len(state.Problems) == 1 && strings.HasSuffix(state.Problems[0].Message, "is a file")
+			})
+			s.remove("conf")
+			s.mkdir("conf/feature-flags")
+			s.put("conf/"+a, "2")
+			s.reads(a, "2")
+		}},
+		{"a file that cannot be read for a while", flag, func(s *scene) {
+			s.link("b.json", "conf/feature-flags/b.json")
+			s.w.until("a problem", func(state State) bool {
+				return len(state.Problems) == 1 && state.Problems[0].String() == "feature-flags/b.json: its symbolic links lead round in a circle"
+			})
+			s.remove("conf/feature-flags/b.json")
+			s.w.until("no problem", func(state State) bool { return len(state.Problems) == 0 })
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, options Options) {
+				s := &scene{t: t, top: t.TempDir()}
+				tree(t, s.top, tt.files)
+				s.w = start(t, s.path("conf"), options)
+				tt.play(s)
+				s.mkdir("conf/log-levels")
+				s.put("conf/log-levels/log-level.last.json", "last")
+				s.w.until("the last change", func(state State) bool {
+					return string(state.Files["log-levels/log-level.last.json"]) == "last"
+				})
+			})
+		})
+	}
+}
+
+// TestWatchStart is a change between the caller's look and Watch.
+func TestWatchStart(t *testing.T) {
+	bothWays(t, func(t *testing.T, options Options) {
+		dir := t.TempDir()
+		tree(t, dir, map[string]string{"configs/a.json": "1"})
+		seen := Look(dir)
+		tree(t, dir, map[string]string{"configs/a.json": "2"})
+		startFrom(t, dir, seen, options).untilFiles(map[string]string{"configs/a.json": "2"})
+	})
+}
+
+func TestWatchRelativePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	tree(t, ".", map[string]string{"conf/configs/a.json": "1"})
+	w := start(t, "conf", byWatching)
+	tree(t, ".", map[string]string{"conf/configs/a.json": "2"})
+	w.untilFiles(map[string]string{"configs/a.json": "2"})
+}
+
+// TestWatchNothingNew does what leaves the content as it is, and then one
+// thing that does not: it has to be the first that is reported.
+func TestWatchNothingNew(t *testing.T) {
+	bothWays(t, func(t *testing.T, options Options) {
+		s := &scene{t: t, top: t.TempDir()}
+		tree(t, s.top, map[string]string{"conf/configs/a.json": "1", "conf/configs/b.json": "b", "other/x": ""})
+		s.w = start(t, s.path("conf"), options)
+		quiet := func() { time.Sleep(2 * options.Quiet) } // so that it is looked at, or nothing is proved
+		for _, do := range []func(){
+			func() { s.put("conf/configs/a.json", "1") },
+			func() { must(t, os.Chmod(s.path("conf/configs/a.json"), 0o600)) },
+			func() { must(t, os.Chtimes(s.path("conf/configs/a.json"), time.Now(), time.Unix(1e9, 0))) },
+			func() { s.put("conf/configs/a.json~", "backup") },
+			func() { s.put("conf/README.md", "words") },
+			func() { s.mkdir("conf/configs/sub"); s.put("conf/configs/sub/c.json", "c") },
+			func() { s.put("other/y.json", "y") },
+			func() { s.mkdir("conf/segments") },
+			func() { s.move("conf", "away"); s.move("away", "conf") },
+		} {
+			do()
+			quiet()
+		}
+		s.put("conf/configs/b.json", "c")
+		if got, want := texts(s.w.next().Files), map[string]string{"configs/a.json": "1", "configs/b.json": "c"}; !maps.Equal(got, want) {
+			t.Errorf("the first state reported is %v", got)
+		}
+	})
+}
+
+// TestWatchBurst is a check-out of 1,000 files: one report.
+func TestWatchBurst(t *testing.T) {
+	t.Parallel()
+	bothWays(t, func(t *testing.T, options Options) {
+		s := &scene{t: t, top: t.TempDir()}
+		tree(t, s.top, map[string]string{"conf/svc.json": "w"})
+		// A wait that no pause of this machine reaches makes the count exact;
+		// the burst takes longer than that, and than two looks of a poll.
+		options.Quiet, options.AtMost, options.Interval = time.Second, time.Hour, 1100*time.Millisecond
+		s.w = start(t, s.path("conf"), options)
+		s.put("conf/svc.json", "x")
+		s.reads("svc.json", "x")
+		s.mkdir("conf/feature-flags") // not there before: it has to be watched at once
+		for i := range 1000 {
+			s.put(fmt.Sprintf("conf/feature-flags/f%d.json", i), "x")
+			time.Sleep(1500 * time.Microsecond)
+		}
+		if n := len(s.w.next().Files); n != 1001 {
+			t.Errorf("the burst was reported with %d files", n)
+		}
+		s.put("conf/svc.json", "y")
+		if state := s.w.next(); string(state.Files["svc.json"]) != "y" {
+			t.Error("the burst was reported twice")
+		}
+	})
+}
+
+// TestWatchEndless is a change that does not end.
+func TestWatchEndless(t *testing.T) {
+	bothWays(t, func(t *testing.T, options Options) {
+		s := &scene{t: t, top: t.TempDir()}
+		tree(t, s.top, map[string]string{"conf/svc.json": "w"})
+		options.Quiet, options.AtMost = time.Hour, 200*time.Millisecond
+		s.w = start(t, s.path("conf"), options)
+		for reports, i := 0, 0; reports < 3; i++ {
+			s.put("conf/svc.json", strings.Repeat("x", i%100))
+			select {
+			case <-s.w.states:
+				reports++
+			case <-time.After(time.Millisecond):
+			}
+			if i > 100_000 {
+				t.Fatalf("%d reports", reports)
+			}
+		}
+	})
+}
+
+// TestWatchGoneIsReportedOnce also when its surroundings go on changing.
+func TestWatchGoneIsReportedOnce(t *testing.T) {
+	bothWays(t, func(t *testing.T, options Options) {
+		s := &scene{t: t, top: t.TempDir()}
+		tree(t, s.top, map[string]string{"x/conf/svc.json": "w"})
+		s.w = start(t, s.path("x/conf"), options)
+		s.remove("x")
+		s.gone()
+		s.mkdir("x")
+		time.Sleep(2 * options.Quiet)
+		s.remove("x")
+		time.Sleep(2 * options.Quiet)
+		s.mkdir("x/conf")
+		s.put("x/conf/svc.json", "w")
+		if state := s.w.next(); state.Problems != nil {
+			// Between mkdir and the file, it may also have been seen empty.
+			if p := state.Problems[0]; p.Severity.String() != "warning" {
+				t.Errorf("reported again: %v", p)
+			}
+		}
+	})
+}
+
+func TestWatchRunsOutOfWatches(t *testing.T) {
+	for name, add := range map[string]addFunc{
+		"inotify": func(*fsnotify.Watcher, string) error { return syscall.ENOSPC },
+		"kqueue":  func(*fsnotify.Watcher, string) error { return &os.PathError{Op: "open", Err: syscall.EMFILE} },
+		"unknown": func(*fsnotify.Watcher, string) error { return errors.New("no watches here") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &scene{t: t, top: t.TempDir()}
+			tree(t, s.top, map[string]string{"svc.json": "w"})
+			options := byWatching
+			options.add, options.Interval = add, 10*time.Millisecond
+			s.w = start(t, s.top, options)
+			for _, text := range []string{"x", "y"} {
+				s.put("svc.json", text)
+				s.reads("svc.json", text)
+			}
+			notice := <-s.w.notices
+			if !strings.Contains(notice, s.top) || !strings.Contains(notice, "every 10ms instead") {
+				t.Errorf("notice %q", notice)
+			}
+			if len(s.w.notices) > 0 {
+				t.Errorf("a second notice: %s", <-s.w.notices)
+			}
+		})
+	}
+}
+
+// TestWatchRunsOutLater is a system that has no watch left for a new folder.
+func TestWatchRunsOutLater(t *testing.T) {
+	s := &scene{t: t, top: t.TempDir()}
+	tree(t, s.top, map[string]string{"svc.json": "w"})
+	options := byWatching
+	options.Interval = 10 * time.Millisecond
+	options.add = func(w *fsnotify.Watcher, path string) error {
+		if filepath.Base(path) == "configs" {
+			return syscall.ENOSPC
+		}
+		return w.Add(path)
+	}
+	s.w = start(t, s.top, options)
+	s.mkdir("configs")
+	s.put("configs/a.json", "1")
+	s.reads("svc.json", "w", "configs/a.json", "1")
+	s.put("configs/a.json", "2")
+	s.reads("svc.json", "w", "configs/a.json", "2")
+	if notice := <-s.w.notices; runtime.GOOS == "linux" && !strings.Contains(notice, "fs.inotify.max_user_watches") {
+		t.Errorf("notice %q", notice)
+	}
+}
+
+// deaf puts directories under watch without anything ever being reported, and
+// passes on each new watcher that it is given.
+func deaf(watchers chan<- *fsnotify.Watcher) addFunc {
+	var last *fsnotify.Watcher
+	return func(w *fsnotify.Watcher, path string) error {
+		if w != last {
+			last = w
+			watchers <- w
+		}
+		return nil
+	}
+}
+
+// TestWatchOverflow is a system that has dropped events: all it says is that
+// it did.
+func TestWatchOverflow(t *testing.T) {
+	s := &scene{t: t, top: t.TempDir()}
+	tree(t, s.top, map[string]string{"svc.json": "w"})
+	watchers := make(chan *fsnotify.Watcher, 10)
+	options := byWatching
+	options.add = deaf(watchers)
+	s.w = start(t, s.top, options)
+	for _, text := range []string{"x", "y"} {
+		w := <-watchers
+		s.put("svc.json", text)
+		w.Errors <- fsnotify.ErrEventOverflow
+		s.reads("svc.json", text)
+		if len(s.w.notices) > 0 {
+			t.Fatal(<-s.w.notices)
+		}
+	}
+}
+
+// TestWatchTroubleLater is a kqueue that cannot open a new file: it says so
+// when it happens, and not when the watch is set.
+func TestWatchTroubleLater(t *testing.T) {
+	s := &scene{t: t, top: t.TempDir()}
+	tree(t, s.top, map[string]string{"svc.json": "w"})
+	watchers := make(chan *fsnotify.Watcher, 10)
+	options := byWatching
+	options.add, options.Interval = deaf(watchers), 10*time.Millisecond
+	s.w = start(t, s.top, options)
+	(<-watchers).Errors <- &os.PathError{Op: "open", Err: syscall.EMFILE}
+	for _, text := range []string{"x", "y"} {
+		s.put("svc.json", text)
+		s.reads("svc.json", text)
+	}
+	if notice := <-s.w.notices; !strings.Contains(notice, "too many open files") {
+		t.Errorf("notice %q", notice)
+	}
+}
+
+// TestWatchRecheck is a file system that reports nothing.
+func TestWatchRecheck(t *testing.T) {
+	s := &scene{t: t, top: t.TempDir()}
+	tree(t, s.top, map[string]string{"svc.json": "w"})
+	options := Options{Recheck: 10 * time.Millisecond, Quiet: 20 * time.Millisecond, add: deaf(make(chan *fsnotify.Watcher, 10))}
+	s.w = start(t, s.top, options)
+	for _, text := range []string{"x", "y"} {
+		s.put("svc.json", text)
+		s.reads("svc.json", text)
+	}
+}
+
+// TestWatchRecheckWatchesAnew is an ancestor that is replaced where ancestors
+// are not watched: the directories below are others from then on.
+func TestWatchRecheckWatchesAnew(t *testing.T) {
+	s := &scene{t: t, top: realTempDir(t)}
+	tree(t, s.top, map[string]string{"x/y/conf/svc.json": "w", "new/conf/svc.json": "x"})
+	posted := make(chan string, 1000)
+	options := Options{Recheck: 10 * time.Millisecond, Quiet: 20 * time.Millisecond}
+	options.add = func(w *fsnotify.Watcher, path string) error {
+		if path != s.path("x/y/conf") {
+			return nil
+		}
+		posted <- path
+		return w.Add(path)
+	}
+	s.w = start(t, s.path("x/y/conf"), options)
+	s.put("x/y/conf/svc.json", "v")
+	s.reads("svc.json", "v")
+	for len(posted) > 0 {
+		<-posted
+	}
+	s.move("x", "old")
+	s.mkdir("x")
+	s.move("new", "x/y")
+	s.reads("svc.json", "x")
+	if len(posted) == 0 {
+		t.Error("the new directory is not watched")
+	}
+}
+
+// TestWatchAppearsMeanwhile is a folder that appears after a survey and before
+// the watch that would have told of it.
+func TestWatchAppearsMeanwhile(t *testing.T) {
+	s := &scene{t: t, top: realTempDir(t)}
+	tree(t, s.top, map[string]string{"svc.json": "w"})
+	watchers := make(chan *fsnotify.Watcher, 10)
+	var armed atomic.Bool
+	options := byWatching
+	options.add = func(w *fsnotify.Watcher, path string) error {
+		if path != s.top {
+			return w.Add(path)
+		}
+		watchers <- w
+		if armed.Swap(false) {
+			s.mkdir("configs")
+			s.put("configs/a.json", "1")
+		}
+		return w.Add(path)
+	}
+	s.w = start(t, s.top, options)
+	s.put("svc.json", "x")
+	s.reads("svc.json", "x")
+	armed.Store(true)
+	(<-watchers).Errors <- fsnotify.ErrEventOverflow // for the watches to be set anew
+	s.reads("svc.json", "x", "configs/a.json", "1")
+	s.put("configs/a.json", "2")
+	s.reads("svc.json", "x", "configs/a.json", "2")
+}
+
+// TestWatchSameInode is a folder that is removed and made again before anybody
+// looks: many file systems give the new one the old one's identity.
+func TestWatchSameInode(t *testing.T) {
+	s := &scene{t: t, top: t.TempDir()}
+	tree(t, s.top, map[string]string{"configs/a.json": "1"})
+	busy, free := make(chan bool), make(chan bool)
+	states := make(chan State, 100)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		Watch(ctx, s.top, State{}, byWatching, func(state State) {
+			busy <- true
+			<-free
+			states <- state
+		})
+	}()
+	<-busy
+	s.remove("configs")
+	s.mkdir("configs")
+	free <- true
+	<-states
+	go func() {
+		for range busy {
+			free <- true
+		}
+	}()
+	s.w = &watched{t: t, states: states}
+	s.w.until("an empty folder", func(state State) bool { return len(state.Files) == 0 })
+	s.put("configs/a.json", "2")
+	s.reads("configs/a.json", "2")
+	cancel()
+	<-ended
+	close(busy)
+}
+
+// TestPollingSeesASecondWrite of the same size, at the same time by the clock
+// of a coarse file system.
+func TestPollingSeesASecondWrite(t *testing.T) {
+	s := &scene{t: t, top: t.TempDir()}
+	now := time.Now().Truncate(time.Second)
+	write := func(text string) {
+		s.put("svc.json", text)
+		must(t, os.Chtimes(s.path("svc.json"), now, now))
+	}
+	write("1")
+	s.w = start(t, s.top, byPolling)
+	write("2")
+	s.reads("svc.json", "2")
+	write("3")
+	s.reads("svc.json", "3")
+}
+
+// TestWatchLeavesNothing running, however it watched.
+func TestWatchLeavesNothing(t *testing.T) {
+	for name, options := range map[string]Options{"watching": byWatching, "polling": byPolling, "by default": {}} {
+		t.Run(name, func(t *testing.T) {
+			s := &scene{t: t, top: t.TempDir()}
+			tree(t, s.top, map[string]string{"svc.json": "w"})
+			before := goroutines()
+			s.w = start(t, s.top, options)
+			s.mkdir("configs") // so that the watches are set up anew
+			s.put("configs/a.json", "1")
+			s.reads("svc.json", "w", "configs/a.json", "1")
+			s.w.stop()
+			for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+				after := goroutines()
+				if len(after) <= len(before) {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("still running:\n%s", strings.Join(after, "\n\n"))
+				}
+			}
+		})
+	}
+}
+
+// goroutines are those that this package or its watcher started.
+func goroutines() []string {
+	stacks := make([]byte, 1<<20)
+	all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
+	return slices.DeleteFunc(all, func(stack string) bool {
+		return !strings.Contains(stack, "fsnotify") && !strings.Contains(stack, "datadir.Watch")
+	})
+}
+
+// TestWatchEndsWhenChangedDoes the cancelling itself.
+func TestWatchEndsWhenChangedDoes(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"svc.json": "w"})
+	ctx, cancel := context.WithCancel(context.Background())
+	calls := 0
+	Watch(ctx, dir, State{}, byWatching, func(State) { calls++; cancel() })
+	if calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+	Watch(ctx, dir, State{}, byWatching, func(State) { t.Error("called though it was over before it began") })
+}
