@@ -1,0 +1,185 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "svc.example/svc/"
+
+// pkg is what go list says of a package, as far as a rule needs it.
+type pkg struct {
+	ImportPath string
+	Dir        string
+	Name       string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Imports,Deps", module+"...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var packages []pkg
+	for dec := json.NewDecoder(out); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+func in(path string, folders ...string) bool {
+	for _, f := range folders {
+		if path == module+f || strings.HasPrefix(path, module+f+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// core are the packages that know no technology.
+var core = []string{"shared/fault", "shared/jsontree", "shared/document", "shared/evaluation", "shared/workspace", "shared/access"}
+
+// rules say what a package must not import itself, and what it must not even
+// reach through others.
+var rules = []struct {
+	who     []string
+	imports []string
+	reaches []string
+	why     string
+}{
+	{
+		who:     core,
+		imports: []string{"os", "os/exec", "log", "testing"},
+		reaches: []string{"net/http", "testing", "github.com/aws/...", "github.com/go-git/...", "github.com/spf13/..."},
+		why:     "the core is decided by its arguments alone, so that it can be tested and reused anywhere",
+	},
+	{
+		who:     []string{"shared"},
+		imports: []string{module + "devserver/...", module + "functions/...", module + "infra/..."},
+		why:     "arrows point down: what is shared knows none of the programs",
+	},
+	{
+		who:     []string{"shared/datadir"},
+		reaches: []string{"net/http"},
+		why:     "a directory on disk has nothing to do with HTTP",
+	},
+	{
+		who:     []string{"shared/delivery"},
+		imports: []string{"os", module + "shared/datadir", module + "shared/access"},
+		why:     "delivery serves tables; where they come from and who may have them is its caller's business",
+	},
+	{
+		who:     []string{"devserver"},
+		reaches: []string{"github.com/aws/..."},
+		why:     "svc is one small download: the AWS SDK alone is larger",
+	},
+}
+
+// names that say nothing of what a package is for.
+var emptyNames = []string{"util", "utils", "common", "model", "models", "types", "helper", "helpers", "misc", "base", "lib", "dto"}
+
+func TestImportRules(t *testing.T) {
+	for _, p := range list(t) {
+		if slices.Contains(emptyNames, p.Name) {
+			t.Errorf("%s: the name %s says nothing of what the package is for", p.ImportPath, p.Name)
+		}
+		for _, rule := range rules {
+			if !in(p.ImportPath, rule.who...) {
+				continue
+			}
+			for _, bad := range forbidden(p.Imports, rule.imports) {
+				t.Errorf("%s imports %s: %s", p.ImportPath, bad, rule.why)
+			}
+			if p.ImportPath == module+"shared/needs" {
+				continue
+			}
+			for _, bad := range forbidden(p.Deps, rule.reaches) {
+				t.Errorf("%s reaches %s: %s", p.ImportPath, bad, rule.why)
+			}
+		}
+	}
+}
+
+// forbidden finds the paths that a rule names; one that ends in /... names all
+// that lie below it.
+func forbidden(paths, named []string) []string {
+	var found []string
+	for _, path := range paths {
+		for _, name := range named {
+			prefix, below := strings.CutSuffix(name, "...")
+			if path == name || below && strings.HasPrefix(path, prefix) {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
+func TestOnlyTestsImportNeeds(t *testing.T) {
+	for _, p := range list(t) {
+		if slices.Contains(p.Imports, module+"shared/needs") {
+			t.Errorf("%s imports shared/needs outside its tests: it would link package testing", p.ImportPath)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	for _, p := range list(t) {
+		files, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(files, hasPackageComment) {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+func hasPackageComment(path string) bool {
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
+	return err == nil && f.Doc != nil
+}
+
+const mostBytes = 15 << 20
+
+func TestTheBinaryStaysSmall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "svc")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, module+"devserver/svc")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("svc is %.1f MB stripped", float64(info.Size())/(1<<20))
+	if info.Size() > mostBytes {
+		t.Errorf("svc is %d bytes stripped, at most %d are allowed", info.Size(), mostBytes)
+	}
+}
