@@ -60,13 +60,11 @@ func (d *decoder) scopes(tree *jsontree.Node, doc *Document) {
 	}
 	for i, entry := range d.list(tree, "", "environments", false) {
 		pointer := at("/environments", i)
-		if !d.object(entry, pointer, "an entry of environments") {
-			continue
+		var e Environment // kept even when it is nothing: indexes are those of the tree
+		if d.object(entry, pointer, "an entry of environments") {
+			e = Environment{ID: d.text(entry, pointer, "id", true), Rules: d.rules(entry, pointer)}
 		}
-		doc.Environments = append(doc.Environments, Environment{
-			ID:    d.text(entry, pointer, "id", true),
-			Rules: d.rules(entry, pointer),
-		})
+		doc.Environments = append(doc.Environments, e)
 	}
 }
 
@@ -126,16 +124,32 @@ func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
 	v := d.valueHead(n, pointer)
 	if v.Type == WeightedValue {
 		if !weighted {
-			d.issue(pointer, "weighted_values may stand only as the value of a rule")
+			d.issue(pointer+"/type", "weighted_values may stand only as the value of a rule")
 			return v
 		}
 		v.Weighted = d.weighted(v.Content, pointer+"/value")
 		return v
 	}
-	if problem := v.contentProblem(); problem != "" {
-		d.issue(pointer+"/value", problem)
-	}
+	d.content(v, pointer+"/value")
 	return v
+}
+
+// content reports a list's wrong elements each at its own place, and anything
+// else at the content's.
+func (d *decoder) content(v Value, pointer string) {
+	problem := v.contentProblem()
+	if problem == "" {
+		return
+	}
+	if v.Type != StringListValue || v.DecryptWith != "" || v.Content == nil || v.Content.Kind != jsontree.Array {
+		d.issue(pointer, problem)
+		return
+	}
+	for i, item := range v.Content.Items {
+		if item.Kind != jsontree.String {
+			d.issue(at(pointer, i), "a string_list holds strings only, not "+item.Kind.String())
+		}
+	}
 }
 
 func (d *decoder) valueHead(n *jsontree.Node, pointer string) Value {

@@ -8,7 +8,10 @@ import (
 	"time"
 )
 
-const maxDurationDays = 36500
+const (
+	day         = 24 * time.Hour
+	maxDuration = 36500 * day
+)
 
 var (
 	errDuration     = errors.New("a duration is written like PT30S, PT5M, PT1H30M or P1DT6H, with a fraction on the seconds only")
@@ -33,19 +36,24 @@ func duration(grammar *regexp.Regexp, text string) (time.Duration, error) {
 	if parts == nil || strings.HasSuffix(text, "T") || text == "P" {
 		return 0, errDuration
 	}
-	var seconds float64
-	for i, unit := range []float64{86400, 3600, 60, 1} {
-		if parts[i+1] == "" {
-			continue
-		}
-		n, err := strconv.ParseFloat(parts[i+1], 64)
-		if err != nil {
+	var total time.Duration
+	for i, unit := range []time.Duration{day, time.Hour, time.Minute, time.Second} {
+		part, ok := component(parts[i+1], unit)
+		if total += part; !ok || total > maxDuration {
 			return 0, errDurationLong
 		}
-		seconds += n * unit
 	}
-	if seconds > maxDurationDays*86400 {
-		return 0, errDurationLong
+	return total, nil
+}
+
+// component reads so many of a unit in whole numbers, so that nothing is lost
+// to rounding, and says whether it is within the maximum.
+func component(text string, unit time.Duration) (time.Duration, bool) {
+	whole, fraction, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseInt("0"+whole, 10, 64)
+	if err != nil || n > int64(maxDuration/unit) {
+		return 0, false
 	}
-	return time.Duration(seconds * float64(time.Second)), nil
+	billionths, _ := strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
+	return time.Duration(n)*unit + time.Duration(billionths)*(unit/time.Second), true
 }

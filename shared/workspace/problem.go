@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -49,14 +50,14 @@ func (p Problem) String() string {
 	return where + ": " + p.Message
 }
 
-// sortProblems puts problems in the order in which a person fixes them.
-func sortProblems(problems []Problem) {
+// SortProblems puts problems in the order in which a person fixes them.
+func SortProblems(problems []Problem) {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// Fatal returns the problems that keep a workspace from being served.
+// FatalOnly returns the problems that keep a workspace from being served.
 func FatalOnly(problems []Problem) []Problem {
 	var fatal []Problem
 	for _, p := range problems {
@@ -70,13 +71,37 @@ func FatalOnly(problems []Problem) []Problem {
 // locate makes problems of a file's issues, with line and column from the
 // text and the tree parsed from it.
 func locate(severity Severity, file string, text []byte, tree *jsontree.Node, issues []document.Issue) []Problem {
-	var problems []Problem
+	if len(issues) == 0 {
+		return nil
+	}
+	starts := lineStarts(text)
+	problems := make([]Problem, 0, len(issues))
 	for _, issue := range issues {
 		p := Problem{Severity: severity, File: file, Pointer: issue.Pointer, Message: issue.Message}
 		if n := tree.Nearest(issue.Pointer); n != nil && n.Offset >= 0 {
-			p.Line, p.Column = jsontree.Position(text, n.Offset)
+			p.Line, p.Column = starts.position(n.Offset)
 		}
 		problems = append(problems, p)
 	}
 	return problems
+}
+
+// lines are the offsets at which lines begin. A file with thousands of issues
+// is not searched from its beginning for every one.
+type lines []int
+
+func lineStarts(text []byte) lines {
+	starts := lines{0}
+	for i, b := range text {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// position is jsontree.Position.
+func (l lines) position(offset int) (line, column int) {
+	line = sort.Search(len(l), func(i int) bool { return l[i] > offset })
+	return line, offset - l[line-1] + 1
 }

@@ -28,11 +28,18 @@ type Schema struct {
 	Text []byte
 }
 
+// Declaration is the workspace file as written.
+type Declaration struct {
+	Tree *jsontree.Node
+	Text []byte
+}
+
 // Workspace is everything a head holds.
 type Workspace struct {
 	// Declared says whether there is a workspace file. Without one, the
 	// environments are those that the documents name.
 	Declared     bool
+	Declaration  Declaration   // the workspace file; nothing without one
 	Environments []Environment // archived ones too
 	Items        []Item        // by path
 	Schemas      []Schema      // by path
@@ -50,7 +57,7 @@ func Read(files map[string][]byte) (*Workspace, []Problem) {
 	if !r.ws.Declared {
 		r.ws.Environments = named(r.ws.Items)
 	}
-	sortProblems(r.problems)
+	SortProblems(r.problems)
 	return &r.ws, r.problems
 }
 
@@ -82,6 +89,7 @@ func (r *reader) file(path string, text []byte) {
 	case path == File:
 		environments, issues := readEnvironments(tree)
 		r.ws.Declared, r.ws.Environments = true, environments
+		r.ws.Declaration = Declaration{tree, text}
 		r.problems = append(r.problems, locate(Fatal, path, parsed, tree, issues)...)
 	case folder == Schemas:
 		r.ws.Schemas = append(r.ws.Schemas, Schema{path, key, tree, text})
@@ -102,6 +110,11 @@ func parse(path string, text []byte) (*jsontree.Node, []byte, *Problem) {
 	if len(text) > document.MaxSize {
 		return nil, text, &Problem{Severity: Fatal, File: path,
 			Message: fmt.Sprintf("%d bytes; a file may have at most %d", len(text), document.MaxSize)}
+	}
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		// What PowerShell's > writes.
+		return nil, text, &Problem{Severity: Fatal, File: path, Line: 1, Column: 1,
+			Message: "is written in UTF-16; save the file as UTF-8"}
 	}
 	tree, err := jsontree.Parse(text)
 	if err != nil {
@@ -141,6 +154,28 @@ func named(items []Item) []Environment {
 	}
 	slices.SortFunc(environments, compareEnvironments)
 	return environments
+}
+
+// Item returns the document of a type and key.
+func (w *Workspace) Item(t document.Type, key string) (*Item, bool) {
+	i, found := slices.BinarySearchFunc(w.Items, Path(t, key), func(item Item, path string) int {
+		return strings.Compare(item.Path, path)
+	})
+	if !found {
+		return nil, false
+	}
+	return &w.Items[i], true
+}
+
+// Schema returns the JSON Schema of a key.
+func (w *Workspace) Schema(key string) (*Schema, bool) {
+	i, found := slices.BinarySearchFunc(w.Schemas, string(Schemas)+"/"+key+extension, func(s Schema, path string) int {
+		return strings.Compare(s.Path, path)
+	})
+	if !found {
+		return nil, false
+	}
+	return &w.Schemas[i], true
 }
 
 // Environment returns a declared (or, without a workspace file, a named)

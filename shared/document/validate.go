@@ -1,0 +1,137 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// Validate holds a document against what new content must be: the stored
+// document's JSON Schema, and what a schema cannot say. It reports every
+// problem once, each where it stands, in the order of its pointers. A document
+// without issues is one that Decode reads without issues.
+//
+// The messages say what would be right. They hold names and types out of the
+// document, never the content of a value.
+func Validate(tree *jsontree.Node) []Issue {
+	doc, issues := Decode(tree)
+	issues = append(issues, doc.ruleIssues()...)
+	if len(issues) == 0 && doc.recognised(tree) {
+		return nil
+	}
+	return merge(issues, storedSchema().violations(tree))
+}
+
+// merge joins what the code found with what the schema found. Where both speak
+// of one place it is one problem: the code's words are the more exact, but for
+// a missing member, where the schema also says what it should be.
+func merge(own []Issue, found []violation) []Issue {
+	if len(own) == 0 && len(found) == 0 {
+		return nil
+	}
+	explained := map[string]bool{}
+	for _, v := range found {
+		if v.explained {
+			explained[v.Pointer] = true
+		}
+	}
+	said := map[string]bool{}
+	var all []Issue
+	for _, issue := range own {
+		if !explained[issue.Pointer] {
+			said[issue.Pointer] = true
+			all = append(all, issue)
+		}
+	}
+	for _, v := range found {
+		if !said[v.Pointer] {
+			all = append(all, v.Issue)
+		}
+	}
+	return distinct(all)
+}
+
+// ruleIssues finds what a JSON Schema cannot say.
+func (d *Document) ruleIssues() []Issue {
+	var issues []Issue
+	expected := d.expectedType()
+	for spot, value := range d.Values() {
+		if value.Type != expected && value.mustBe(expected) {
+			issues = append(issues, Issue{spot.Pointer() + "/type", typeProblem(value.Type, expected)})
+		}
+		if problem := value.newContentProblem(); problem != "" {
+			issues = append(issues, Issue{spot.Pointer() + "/value", problem})
+		}
+	}
+	for spot, criterion := range d.Criteria() {
+		if criterion.ValueToMatch == nil {
+			continue
+		}
+		problem := criterion.ValueToMatch.contentProblem()
+		if problem == "" {
+			problem = criterion.ValueToMatch.newContentProblem()
+		}
+		if problem != "" {
+			issues = append(issues, Issue{spot.Pointer() + "/valueToMatch/value", problem})
+		}
+	}
+	return issues
+}
+
+// expectedType is the type that every value of the document must have, and ""
+// when the document does not say one that is known.
+func (d *Document) expectedType() ValueType {
+	switch d.Type {
+	case LogLevel:
+		return LogLevelValue
+	case Segment:
+		return BoolValue
+	}
+	switch d.ValueType {
+	case BoolValue, StringValue, IntValue, DoubleValue, JSONValue, StringListValue, DurationValue, LogLevelValue, SchemaValue:
+		return d.ValueType
+	}
+	return ""
+}
+
+// mustBe says whether a value's type is bound to that of its document at all.
+// A type that is missing, and weighted values where none may stand, have been
+// reported by Decode.
+func (v Value) mustBe(expected ValueType) bool {
+	return expected != "" && v.Type != "" && v.Type != ProvidedValue && v.Type != WeightedValue
+}
+
+func typeProblem(got, expected ValueType) string {
+	return fmt.Sprintf("the type of this value is %s, but the valueType of the document is %s", brief(string(got)), expected)
+}
+
+// newContentProblem says what is wrong with content that Decode still reads.
+func (v Value) newContentProblem() string {
+	text, ok := v.Content.Text()
+	if !ok || v.DecryptWith != "" {
+		return ""
+	}
+	switch v.Type {
+	case DurationValue:
+		if _, err := ParseDuration(text); err != nil {
+			return err.Error()
+		}
+	case JSONValue:
+		if holdsJSON(text) {
+			return "a json value is native JSON: write the object or array itself, not a string that holds it"
+		}
+	}
+	return ""
+}
+
+// holdsJSON says whether a string is an object or an array in JSON. One that
+// reads as a number or a word may well be meant as a string.
+func holdsJSON(text string) bool {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] != '{' && text[0] != '[' {
+		return false
+	}
+	_, err := jsontree.Parse([]byte(text))
+	return err == nil
+}

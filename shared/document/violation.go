@@ -1,0 +1,280 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// violation is an issue that a JSON Schema found.
+type violation struct {
+	Issue
+	// explained: a member is missing and the message says what it should be.
+	explained bool
+}
+
+// translator turns the schema library's errors into issues. A schema's own
+// errorMessage, next to the keyword that failed, comes before our words.
+type translator struct {
+	schema *jsontree.Node // nil for the meta-schemas
+}
+
+// all flattens an error into the violations at its leaves.
+func (t translator) all(err *jsonschema.ValidationError) []violation {
+	switch k := err.ErrorKind.(type) {
+	case *kind.Required:
+		return t.missing(err, k.Missing, "")
+	case *kind.DependentRequired:
+		return t.missing(err, k.Missing, k.Prop)
+	case *kind.Dependency:
+		return t.missing(err, k.Missing, k.Prop)
+	case *kind.AdditionalProperties:
+		var found []violation
+		for _, name := range k.Properties {
+			found = append(found, t.one(err, []string{name}, "the schema does not allow this member here"))
+		}
+		return found
+	case *kind.PropertyNames:
+		return []violation{t.one(err, []string{k.Property}, t.nameProblem(err))}
+	case *kind.AnyOf:
+		return t.alternatives(err, "anyOf")
+	case *kind.OneOf:
+		if len(k.Subschemas) > 0 {
+			return []violation{t.one(err, nil, "fits several of the forms of which it must fit one (oneOf)")}
+		}
+		return t.alternatives(err, "oneOf")
+	case *kind.Group, *kind.AllOf, *kind.Schema, *kind.Reference, nil:
+		return t.causes(err)
+	case *kind.FalseSchema:
+		return []violation{t.one(err, nil, "the schema allows nothing here")}
+	}
+	return []violation{t.one(err, nil, words(err.ErrorKind))}
+}
+
+func (t translator) causes(err *jsonschema.ValidationError) []violation {
+	var found []violation
+	for _, cause := range err.Causes {
+		found = append(found, t.all(cause)...)
+	}
+	return found
+}
+
+// nameProblem says what is wrong with a member's name.
+func (t translator) nameProblem(err *jsonschema.ValidationError) string {
+	message := "the schema does not allow a member of this name"
+	if found := t.causes(err); len(found) > 0 {
+		message += ": " + found[0].Message
+	}
+	return message
+}
+
+// alternatives reports the one form that was meant, when only one has the
+// right JSON type; all the others would only be noise.
+func (t translator) alternatives(err *jsonschema.ValidationError, keyword string) []violation {
+	var meant []*jsonschema.ValidationError
+	for _, cause := range err.Causes {
+		if !otherType(cause, len(err.InstanceLocation)) {
+			meant = append(meant, cause)
+		}
+	}
+	if len(meant) == 1 {
+		return t.all(meant[0])
+	}
+	return []violation{t.one(err, nil, fmt.Sprintf("fits none of the %d forms that the schema allows (%s)", len(err.Causes), keyword))}
+}
+
+// otherType says whether a form fails on the JSON type of the value itself.
+func otherType(err *jsonschema.ValidationError, depth int) bool {
+	if _, ok := err.ErrorKind.(*kind.Type); ok {
+		return len(err.InstanceLocation) == depth
+	}
+	switch err.ErrorKind.(type) {
+	case *kind.Group, *kind.AllOf, *kind.Reference:
+		for _, cause := range err.Causes {
+			if otherType(cause, depth) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// one is a violation at the error's place, or at a member of it.
+func (t translator) one(err *jsonschema.ValidationError, member []string, message string) violation {
+	if own := t.own(err, ""); own != "" {
+		message = own
+	}
+	return violation{Issue: Issue{pointer(err, member...), message}}
+}
+
+func (t translator) missing(err *jsonschema.ValidationError, names []string, because string) []violation {
+	var found []violation
+	for _, name := range names {
+		message := name + " is missing"
+		if because != "" {
+			message += ", which " + because + " needs beside it"
+		}
+		hint := t.own(err, "/properties"+jsontree.Pointer(name))
+		if hint != "" {
+			message += ": " + strings.TrimPrefix(hint, name+" is ")
+		}
+		found = append(found, violation{Issue{pointer(err, name), message}, hint != ""})
+	}
+	return found
+}
+
+// own is the errorMessage of the schema that failed, or of a part of it.
+func (t translator) own(err *jsonschema.ValidationError, part string) string {
+	if t.schema == nil || !strings.HasPrefix(err.SchemaURL, schemaAddress+"#") {
+		return ""
+	}
+	text, _ := t.schema.At(fragment(err.SchemaURL) + part).Get("errorMessage").Text()
+	return text
+}
+
+func pointer(err *jsonschema.ValidationError, member ...string) string {
+	return jsontree.Pointer(err.InstanceLocation...) + jsontree.Pointer(member...)
+}
+
+// words says what a keyword asks for. It never repeats the value.
+func words(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Type:
+		return "expected " + article(k.Want) + ", not " + article([]string{k.Got})
+	case *kind.Enum:
+		return "expected one of " + listed(k.Want)
+	case *kind.Const:
+		return "expected " + listed([]any{k.Want})
+	case *kind.Pattern:
+		return "expected a string that matches " + brief(k.Want)
+	case *kind.Format:
+		if k.Want == "regex" {
+			return "expected a regular expression (RE2): " + regexpProblem(k.Err)
+		}
+		return "expected a string in the format " + k.Want
+	case *kind.Not:
+		return "the schema does not allow this (not)"
+	case *kind.UniqueItems:
+		return fmt.Sprintf("expected items that all differ, but items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
+	case *kind.RefCycle:
+		return "the schema refers to itself without an end"
+	}
+	if text := sizeWords(k); text != "" {
+		return text
+	}
+	if text := numberWords(k); text != "" {
+		return text
+	}
+	return "does not fit the schema (" + strings.Join(k.KeywordPath(), " ") + ")"
+}
+
+func sizeWords(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.MinLength:
+		return fmt.Sprintf("expected at least %s, got %d", count(k.Want, "character"), k.Got)
+	case *kind.MaxLength:
+		return fmt.Sprintf("expected at most %s, got %d", count(k.Want, "character"), k.Got)
+	case *kind.MinItems:
+		return fmt.Sprintf("expected at least %s, got %d", count(k.Want, "item"), k.Got)
+	case *kind.MaxItems:
+		return fmt.Sprintf("expected at most %s, got %d", count(k.Want, "item"), k.Got)
+	case *kind.MinProperties:
+		return fmt.Sprintf("expected at least %s, got %d", count(k.Want, "member"), k.Got)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("expected at most %s, got %d", count(k.Want, "member"), k.Got)
+	case *kind.Contains:
+		return "expected an item that fits the schema's contains"
+	case *kind.MinContains:
+		return fmt.Sprintf("expected at least %s that fit the schema's contains", count(k.Want, "item"))
+	case *kind.MaxContains:
+		return fmt.Sprintf("expected at most %s that fit the schema's contains", count(k.Want, "item"))
+	}
+	return ""
+}
+
+func numberWords(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Minimum:
+		return "expected a number of at least " + decimal(k.Want)
+	case *kind.Maximum:
+		return "expected a number of at most " + decimal(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "expected a number above " + decimal(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "expected a number below " + decimal(k.Want)
+	case *kind.MultipleOf:
+		return "expected a multiple of " + decimal(k.Want)
+	}
+	return ""
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func decimal(r *big.Rat) string {
+	if digits, exact := r.FloatPrec(); exact && digits < 20 {
+		return brief(r.FloatString(digits))
+	}
+	return r.FloatString(20)
+}
+
+// article names JSON types as a person would.
+func article(types []string) string {
+	names := make([]string, len(types))
+	for i, name := range types {
+		names[i] = name
+		switch name {
+		case "object", "array", "integer":
+			names[i] = "an " + name
+		case "string", "number", "boolean":
+			names[i] = "a " + name
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+const maxListed = 10
+
+func listed(values []any) string {
+	var texts []string
+	for i, v := range values {
+		if i == maxListed {
+			texts = append(texts, "…")
+			break
+		}
+		text, _ := json.Marshal(v)
+		texts = append(texts, brief(string(text)))
+	}
+	return strings.Join(texts, ", ")
+}
+
+const maxBrief = 80
+
+// brief cuts a text that may be as long as its author liked.
+func brief(text string) string {
+	runes := []rune(text)
+	if len(runes) <= maxBrief {
+		return text
+	}
+	return string(runes[:maxBrief]) + "…"
+}
+
+// regexpProblem is why a regular expression does not compile, without the
+// expression.
+func regexpProblem(err error) string {
+	if e, ok := err.(*syntax.Error); ok {
+		return string(e.Code)
+	}
+	return "it does not compile"
+}

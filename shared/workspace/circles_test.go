@@ -1,0 +1,133 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+)
+
+// segments is a workspace of n segments, each referring to those that to says.
+func segments(n int, to func(i int) []int) *Workspace {
+	operands := make([]*document.Value, n)
+	for i := range operands {
+		operands[i] = &document.Value{Type: document.StringValue, Content: jsontree.NewString(name(i))}
+	}
+	ws := &Workspace{}
+	for i := range n {
+		rule := document.Rule{Value: document.Value{Type: document.BoolValue, Content: jsontree.NewBool(true)}}
+		for _, j := range to(i) {
+			rule.Criteria = append(rule.Criteria, document.Criterion{Operator: evaluation.InSegment, ValueToMatch: operands[j]})
+		}
+		view := &document.Document{Key: name(i), Type: document.Segment, ValueType: document.BoolValue, Default: []document.Rule{rule}}
+		ws.Items = append(ws.Items, Item{Path: Path(document.Segment, name(i)), Key: name(i), View: view})
+	}
+	return ws
+}
+
+func name(i int) string { return fmt.Sprintf("s%04d", i) }
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+func TestThousandSegments(t *testing.T) {
+	const n = 1000
+	for _, tt := range []struct {
+		name string
+		to   func(i int) []int
+		want []string // messages, cut
+	}{
+		{"each to all before it", upTo, nil},
+		{"each to all", func(int) []int { return upTo(n) }, []string{"s0000 -> s0000"}},
+		{"each to all others", func(i int) []int { return slices.Delete(upTo(n), i, i+1) }, []string{"s0000 -> s0001 -> s0000"}},
+		{"a chain", func(i int) []int { return upTo(n)[min(i+1, n-1) : min(i+1, n-1)+min(1, n-1-i)] }, nil},
+		{"a ring", func(i int) []int { return []int{(i + 1) % n} }, []string{"s0000 -> s0001 -> s0002 -> s0003"}},
+		{"pairs", func(i int) []int { return []int{i ^ 1} }, slices.Repeat([]string{" -> "}, n/2)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ws := segments(n, tt.to)
+			found := circles(ws)
+			if len(found) != len(tt.want) {
+				t.Fatalf("%d circles, want %d", len(found), len(tt.want))
+			}
+			for i, c := range found {
+				if !strings.Contains(c.issue.Message, tt.want[i]) || c.issue.Pointer == "" {
+					t.Errorf("%.200s at %s", c.issue.Message, c.issue.Pointer)
+				}
+			}
+			for _, i := range []int{0, n / 2, n - 1} {
+				item, _ := ws.Item("segment", name(i))
+				if issues := circleThrough(ws, item); (len(issues) > 0) != (len(tt.want) > 0) {
+					t.Errorf("through %s: %d", name(i), len(issues))
+				}
+			}
+		})
+	}
+}
+
+func TestACircleIsNamedInFull(t *testing.T) {
+	const n = 1000
+	texts := map[string]string{}
+	for i := range n {
+		texts[Path(document.Segment, name(i))] = segment(name(i), name((i+1)%n))
+	}
+	_, problems := ReadAndVerify(files(texts))
+	if len(problems) != 1 {
+		t.Fatalf("%d problems", len(problems))
+	}
+	p := problems[0]
+	if strings.Count(p.Message, " -> ") != n || !strings.HasSuffix(p.Message, "s0999 -> s0000") || p.File != "segments/s0000.json" || p.Line != 2 {
+		t.Errorf("%.300s", p)
+	}
+}
+
+// Against the plain definition: a segment is in a circle when it reaches
+// itself.
+func TestCirclesAgainstReachability(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 7).Draw(t, "segments")
+		to := make([][]int, n)
+		for i := range to {
+			to[i] = rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 0, 3, rapid.ID[int]).Draw(t, "to")
+		}
+		reaches := make([][]bool, n)
+		for i := range reaches {
+			reaches[i] = make([]bool, n)
+			for queue := slices.Clone(to[i]); len(queue) > 0; queue = queue[1:] {
+				if j := queue[0]; !reaches[i][j] {
+					reaches[i][j] = true
+					queue = append(queue, to[j]...)
+				}
+			}
+		}
+		ws := segments(n, func(i int) []int { return to[i] })
+		groups := 0
+		for i := range n {
+			first := true
+			for j := range i {
+				first = first && !(reaches[i][j] && reaches[j][i])
+			}
+			if reaches[i][i] && first {
+				groups++
+			}
+			item, _ := ws.Item("segment", name(i))
+			if issues := circleThrough(ws, item); (len(issues) == 1) != reaches[i][i] {
+				t.Fatalf("%s reaches itself: %v, found %v", name(i), reaches[i][i], issues)
+			}
+		}
+		if found := circles(ws); len(found) != groups {
+			t.Fatalf("%d circles, want %d", len(found), groups)
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package workspace
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// Verify holds every document against what new content must be and against
+// the others. It looks at what Read could read, and says again what Read said
+// of the structure of documents: ReadAndVerify says it once.
+func Verify(ws *Workspace) []Problem {
+	v := verifier{ws: ws, index: newIndex(ws)}
+	v.declaration()
+	for i := range ws.Items {
+		v.item(&ws.Items[i])
+	}
+	for i := range ws.Schemas {
+		v.schema(&ws.Schemas[i])
+	}
+	v.sameSchemaNames()
+	for _, circle := range circles(ws) {
+		v.add(Error, circle.item.file(), circle.issue)
+	}
+	SortProblems(v.problems)
+	return v.problems
+}
+
+// Unservable finds what Read can read and nobody should serve, since it would
+// serve something other than was meant: a regular expression that does not
+// compile, segments that refer to each other in a circle.
+func Unservable(ws *Workspace) []Problem {
+	v := verifier{ws: ws}
+	for i := range ws.Items {
+		item := &ws.Items[i]
+		for spot, criterion := range item.View.Criteria() {
+			if message := expressionProblem(criterion); message != "" {
+				v.add(Fatal, item.file(), document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
+			}
+		}
+	}
+	for _, circle := range circles(ws) {
+		v.add(Fatal, circle.item.file(), circle.issue)
+	}
+	return v.problems
+}
+
+// ReadAndVerify is Read and then Verify, with each problem once.
+func ReadAndVerify(files map[string][]byte) (*Workspace, []Problem) {
+	ws, problems := Read(files)
+	type place struct{ file, pointer string }
+	said := map[place]string{}
+	for _, p := range problems {
+		said[place{p.File, p.Pointer}] = p.Message
+	}
+	for _, p := range Verify(ws) {
+		message, known := said[place{p.File, p.Pointer}]
+		if known && (p.Pointer != "" || p.Message == message) {
+			continue // Read has said it, as Fatal
+		}
+		problems = append(problems, p)
+	}
+	SortProblems(problems)
+	return ws, problems
+}
+
+// VerifyItem finds what a write of one document would break in the workspace
+// as it would be with item in the place of what stands at its path: what a
+// write is refused for although the document by itself is right. It does not
+// look at the other documents again, but for the segments that a changed
+// segment refers to.
+func VerifyItem(ws *Workspace, item Item) []document.Issue {
+	issues := newIndex(ws).referenceIssues(&item)
+	return append(issues, circleThrough(ws, &item)...)
+}
+
+// SchemaIssues finds the values of a config that violate the JSON Schema its
+// schemaKey names. A schema that is missing or does not compile is no problem
+// of the values.
+func SchemaIssues(ws *Workspace, item Item) []document.Issue {
+	return newIndex(ws).schemaIssues(&item)
+}
+
+type verifier struct {
+	ws       *Workspace
+	index    *index
+	problems []Problem
+}
+
+// file is a text and its tree, to locate issues in.
+type file struct {
+	path string
+	tree *jsontree.Node
+	text []byte
+}
+
+func (i *Item) file() file   { return file{i.Path, i.Tree, i.Text} }
+func (s *Schema) file() file { return file{s.Path, s.Tree, s.Text} }
+
+func (v *verifier) add(severity Severity, f file, issues ...document.Issue) {
+	text := bytes.TrimPrefix(f.text, byteOrderMark)
+	v.problems = append(v.problems, locate(severity, f.path, text, f.tree, issues)...)
+}
+
+// declaration verifies the workspace file: Read takes any name.
+func (v *verifier) declaration() {
+	f := file{File, v.ws.Declaration.Tree, v.ws.Declaration.Text}
+	if f.tree == nil {
+		return
+	}
+	var issues []document.Issue
+	if environments := f.tree.Get("environments"); environments != nil {
+		for i, entry := range environments.Items {
+			if issue := nameIssue(entry, "/environments/"+strconv.Itoa(i)); issue.Message != "" {
+				issues = append(issues, issue)
+			}
+		}
+	}
+	v.add(Error, f, issues...)
+	v.byteOrderMark(f)
+}
+
+func nameIssue(entry *jsontree.Node, pointer string) document.Issue {
+	name, bare := entry.Text()
+	if !bare {
+		pointer += "/name"
+		name, _ = entry.Get("name").Text()
+	}
+	if name == "" {
+		return document.Issue{} // said by Read
+	}
+	return document.Issue{Pointer: pointer, Message: SlugProblem(name)}
+}
+
+func (v *verifier) item(item *Item) {
+	f := item.file()
+	v.add(Error, f, document.Validate(item.Tree)...)
+	v.add(Error, f, placeIssues(item)...)
+	v.add(Error, f, v.index.referenceIssues(item)...)
+	v.add(Error, f, v.index.schemaIssues(item)...)
+	v.add(Warning, f, operatorIssues(item.View)...)
+	v.add(Warning, f, variantIssues(item.View)...)
+	v.fileName(f, item.Key)
+	v.byteOrderMark(f)
+}
+
+func (v *verifier) schema(s *Schema) {
+	_, issues := v.index.compile(s)
+	v.add(Error, s.file(), issues...)
+	v.fileName(s.file(), s.Key)
+	v.byteOrderMark(s.file())
+}
+
+func (v *verifier) byteOrderMark(f file) {
+	if bytes.HasPrefix(f.text, byteOrderMark) {
+		v.add(Warning, f, document.Issue{Message: "begins with a byte order mark; save it as UTF-8 without one, other tools refuse it"})
+	}
+}
+
+// placeIssues compares what a document says of itself with where it stands.
+func placeIssues(item *Item) []document.Issue {
+	var issues []document.Issue
+	if key := item.View.Key; key != "" && key != item.Key {
+		issues = append(issues, document.Issue{Pointer: "/key",
+			Message: fmt.Sprintf("the key is %q, but the file is named %q: the name of the file is the key", key, item.Key+extension)})
+	}
+	folder, _, _ := SplitPath(item.Path)
+	held, _ := folder.Type()
+	if t := item.View.Type; t != held && FolderOf(t) != "" {
+		issues = append(issues, document.Issue{Pointer: "/type",
+			Message: fmt.Sprintf("the type is %s, which belongs in the folder %s; %s holds %s documents", t, FolderOf(t), folder, held)})
+	}
+	return issues
+}

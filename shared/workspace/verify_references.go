@@ -1,0 +1,186 @@
+package workspace
+
+import (
+	"fmt"
+	"iter"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+)
+
+// index is what the checks of one document look up in the workspace.
+type index struct {
+	ws           *Workspace
+	environments map[string]bool
+	schemas      map[string]compiled // those compiled so far, by path
+}
+
+type compiled struct {
+	schema *document.Schema // nil when it does not compile
+	issues []document.Issue
+}
+
+func newIndex(ws *Workspace) *index {
+	x := &index{ws: ws, environments: map[string]bool{}, schemas: map[string]compiled{}}
+	for _, e := range ws.Environments {
+		x.environments[e.Name] = true
+	}
+	return x
+}
+
+// referenceIssues finds references of a document to what is not there, and
+// operands that can not be used.
+func (x *index) referenceIssues(item *Item) []document.Issue {
+	issues := x.environmentIssues(item.View)
+	if key := item.View.SchemaKey; key != "" && item.View.Type == document.Config {
+		if _, ok := x.ws.Schema(key); !ok {
+			issues = append(issues, document.Issue{Pointer: "/schemaKey",
+				Message: fmt.Sprintf("there is no schema %q: it would be %s/%s.json", key, Schemas, key)})
+		}
+	}
+	for pointer, key := range encrypted(item.View) {
+		if _, ok := x.find(item, document.Config, key); !ok {
+			issues = append(issues, document.Issue{Pointer: pointer,
+				Message: fmt.Sprintf("there is no config %q to decrypt the value with", key)})
+		}
+	}
+	for spot, criterion := range item.View.Criteria() {
+		if message := x.operandProblem(item, criterion); message != "" {
+			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
+		}
+	}
+	return issues
+}
+
+// environmentIssues holds the entries of environments against those that the
+// workspace declares; where nothing is declared, only their names count.
+func (x *index) environmentIssues(doc *document.Document) []document.Issue {
+	var issues []document.Issue
+	seen := map[string]bool{}
+	for i, e := range doc.Environments {
+		message := ""
+		switch {
+		case e.ID == "":
+			continue // said by Validate
+		case seen[e.ID]:
+			message = fmt.Sprintf("the environment %q has an entry already; keep one", e.ID)
+		case !x.ws.Declared:
+			message = SlugProblem(e.ID)
+		case !x.environments[e.ID]:
+			message = fmt.Sprintf("the environment %q is not declared in %s; declared are: %s", e.ID, File, x.declared())
+		}
+		seen[e.ID] = true
+		if message != "" {
+			issues = append(issues, document.Issue{Pointer: "/environments/" + strconv.Itoa(i) + "/id", Message: message})
+		}
+	}
+	return issues
+}
+
+const maxNamed = 20
+
+// declared lists the environments, the first of them if there are many.
+func (x *index) declared() string {
+	var names []string
+	for _, e := range x.ws.Environments {
+		if len(names) == maxNamed {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, e.Name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// encrypted visits the decryptWith of every value that has one, wherever a
+// value can stand, and its pointer.
+func encrypted(doc *document.Document) iter.Seq2[string, string] {
+	return func(yield func(pointer, key string) bool) {
+		for spot, value := range doc.Values() {
+			if value.DecryptWith != "" && !yield(spot.Pointer()+"/decryptWith", value.DecryptWith) {
+				return
+			}
+		}
+		for spot, rule := range doc.Rules() {
+			if rule.Value.Weighted != nil && rule.Value.DecryptWith != "" && !yield(spot.Pointer()+"/decryptWith", rule.Value.DecryptWith) {
+				return
+			}
+		}
+		for spot, criterion := range doc.Criteria() {
+			if v := criterion.ValueToMatch; v != nil && v.DecryptWith != "" && !yield(spot.Pointer()+"/valueToMatch/decryptWith", v.DecryptWith) {
+				return
+			}
+		}
+	}
+}
+
+// find looks a document up as if item stood at its path.
+func (x *index) find(item *Item, t document.Type, key string) (*Item, bool) {
+	if item.Path == Path(t, key) {
+		return item, true
+	}
+	return x.ws.Item(t, key)
+}
+
+func (x *index) operandProblem(item *Item, criterion document.Criterion) string {
+	switch criterion.Operator {
+	case evaluation.InSegment, evaluation.NotInSegment:
+		return x.segmentProblem(item, criterion)
+	}
+	return expressionProblem(criterion)
+}
+
+func (x *index) segmentProblem(item *Item, criterion document.Criterion) string {
+	key, ok := operand(criterion.ValueToMatch)
+	if !ok {
+		return criterion.Operator + ` needs the key of a segment, as {"type": "string", "value": "<key>"}`
+	}
+	if _, ok := x.find(item, document.Segment, key); ok {
+		return ""
+	}
+	if criterion.ValueToMatch.Secret() {
+		return "there is no such segment"
+	}
+	return fmt.Sprintf("there is no segment %q", key)
+}
+
+// The operators whose operand is a regular expression.
+const (
+	matches      = "PROP_MATCHES"
+	doesNotMatch = "PROP_DOES_NOT_MATCH"
+)
+
+// expressionProblem says why a regular expression does not compile. An operand
+// that is no readable text never matches and is no error.
+func expressionProblem(criterion document.Criterion) string {
+	v := criterion.ValueToMatch
+	text, ok := operand(v)
+	if !ok || criterion.Operator != matches && criterion.Operator != doesNotMatch {
+		return ""
+	}
+	_, err := regexp.Compile(text)
+	e, ok := err.(*syntax.Error)
+	if !ok {
+		return ""
+	}
+	message := "the regular expression (RE2) does not compile: " + string(e.Code)
+	if !v.Secret() && len(e.Expr) < 100 {
+		message += fmt.Sprintf(": %q", e.Expr)
+	}
+	return message
+}
+
+// operand is the text of a value to match, when it can be read here.
+func operand(v *document.Value) (string, bool) {
+	if v == nil || v.DecryptWith != "" || v.Type == document.ProvidedValue {
+		return "", false
+	}
+	return v.Content.Text()
+}

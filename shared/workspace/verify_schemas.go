@@ -1,0 +1,64 @@
+package workspace
+
+import (
+	"fmt"
+
+	"svc.example/svc/shared/document"
+)
+
+// compile reads a schema once, however many configs name it.
+func (x *index) compile(s *Schema) (*document.Schema, []document.Issue) {
+	c, done := x.schemas[s.Path]
+	if !done {
+		c.schema, c.issues = document.CompileSchema(s.Tree)
+		x.schemas[s.Path] = c
+	}
+	return c.schema, c.issues
+}
+
+// schemaIssues holds every value of a config that can be read here against
+// the schema of the config.
+func (x *index) schemaIssues(item *Item) []document.Issue {
+	doc := item.View
+	if doc.SchemaKey == "" || doc.Type != document.Config {
+		return nil
+	}
+	s, ok := x.ws.Schema(doc.SchemaKey)
+	if !ok {
+		return nil
+	}
+	schema, _ := x.compile(s)
+	if schema == nil {
+		return nil
+	}
+	var issues []document.Issue
+	for spot, value := range doc.Values() {
+		issues = append(issues, violations(doc.SchemaKey, schema, spot.Pointer()+"/value", value)...)
+	}
+	return issues
+}
+
+// maxViolations is how many violations of one value are told apart.
+const maxViolations = 20
+
+func violations(key string, schema *document.Schema, pointer string, value document.Value) []document.Issue {
+	content := value.Served()
+	if content == nil || value.DecryptWith != "" || value.Type == document.ProvidedValue {
+		return nil
+	}
+	found := schema.Check(content)
+	if len(found) > 0 && value.Secret() {
+		// Names of members are content too.
+		return []document.Issue{{Pointer: pointer, Message: fmt.Sprintf("the confidential value violates the schema %q", key)}}
+	}
+	var issues []document.Issue
+	for i, issue := range found {
+		if i == maxViolations {
+			more := fmt.Sprintf("violates the schema %q in %d more places", key, len(found)-i)
+			return append(issues, document.Issue{Pointer: pointer, Message: more})
+		}
+		issues = append(issues, document.Issue{Pointer: pointer + issue.Pointer,
+			Message: fmt.Sprintf("violates the schema %q: %s", key, issue.Message)})
+	}
+	return issues
+}

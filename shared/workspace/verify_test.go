@@ -1,0 +1,282 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+)
+
+// with is the sound workspace with some files changed; "" removes one.
+func with(changes map[string]string) map[string][]byte {
+	texts := sound()
+	for path, text := range changes {
+		if texts[path] = text; text == "" {
+			delete(texts, path)
+		}
+	}
+	return files(texts)
+}
+
+// flag is a flag with one rule that has one criterion.
+func flag(key, criterion string) string {
+	return fmt.Sprintf("{\n  \"key\": %q,\n  \"type\": \"feature_flag\",\n  \"valueType\": \"bool\",\n  \"default\": {\"rules\": [\n    {\"criteria\": [%s],\n     \"value\": {\"type\": \"bool\", \"value\": true}}]}\n}", key, criterion)
+}
+
+func config(key, valueType, schema string, values ...string) string {
+	var rules []string
+	for _, value := range values {
+		rules = append(rules, `{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": `+value+`}`)
+	}
+	return fmt.Sprintf("{\"key\": %q, \"type\": \"config\", \"valueType\": %q, \"schemaKey\": %q, \"default\": {\"rules\": [\n%s]}}", key, valueType, schema, strings.Join(rules, ",\n"))
+}
+
+func TestVerifyTakesASoundWorkspace(t *testing.T) {
+	_, problems := ReadAndVerify(with(nil))
+	expect(t, problems)
+}
+
+func TestVerifyFinds(t *testing.T) {
+	const f = "feature-flags/f.json"
+	for _, tt := range []struct {
+		name    string
+		changes map[string]string
+		want    []string
+	}{
+		{"a document that is not valid", map[string]string{f: flag("f", "")}, []string{
+			f + `:6:18: /default/rules/0/criteria: a rule needs at least one criterion; for every context write [{"operator": "ALWAYS_TRUE"}]`}},
+		{"the structure, which Read says once", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": 1, "access": "x"}`}, []string{
+			f + `:1:70: fatal /default: the default scope is an object, not a number`,
+			f + `:1:83: /access: access is one of support, standard, protected-env and protected-all-envs`}},
+		{"no object, said once", map[string]string{f: `[]`}, []string{f + `:1:1: fatal : a document is a JSON object, not an array`}},
+		{"no such segment", map[string]string{f: flag("f", `{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "gone"}}`)}, []string{
+			f + `:6:58: /default/rules/0/criteria/0/valueToMatch: there is no segment "gone"`}},
+		{"a flag is no segment", map[string]string{f: flag("f", `{"operator": "NOT_IN_SEG", "valueToMatch": {"type": "string", "value": "new-nav"}}`)}, []string{
+			f + `:6:62: /default/rules/0/criteria/0/valueToMatch: there is no segment "new-nav"`}},
+		{"a secret is no segment", map[string]string{f: flag("f", `{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "gone", "confidential": true}}`)}, []string{
+			f + `:6:58: /default/rules/0/criteria/0/valueToMatch: there is no such segment`}},
+		{"no operand", map[string]string{f: flag("f", `{"operator": "IN_SEG"}`)}, []string{
+			f + `:6:19: /default/rules/0/criteria/0/valueToMatch: IN_SEG needs the key of a segment, as {"type": "string", "value": "<key>"}`}},
+		{"a list of segments", map[string]string{f: flag("f", `{"operator": "IN_SEG", "valueToMatch": {"type": "string_list", "value": ["beta"]}}`)}, []string{
+			f + `:6:58: /default/rules/0/criteria/0/valueToMatch: IN_SEG needs the key of a segment, as {"type": "string", "value": "<key>"}`}},
+		{"an expression that does not compile", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "a(b"}}`)}, []string{
+			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: missing closing ): "a(b"`}},
+		{"a secret expression", map[string]string{f: flag("f", `{"operator": "PROP_DOES_NOT_MATCH", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "a(b", "confidential": true}}`)}, []string{
+			f + `:6:101: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: missing closing )`}},
+		{"an expression of another kind", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "^(?=a)"}}`)}, []string{
+			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: invalid or unsupported Perl syntax: "(?="`}},
+		{"an unknown operator", map[string]string{f: flag("f", `{"operator": "PROP_SOUNDS_LIKE"}`)}, []string{
+			f + `:6:32: warning /default/rules/0/criteria/0/operator: the operator "PROP_SOUNDS_LIKE" is not known here: the rule never matches`}},
+		{"the file's name", map[string]string{f: flag("g", `{"operator": "ALWAYS_TRUE"}`)}, []string{
+			f + `:2:10: /key: the key is "g", but the file is named "f.json": the name of the file is the key`}},
+		{"the folder", map[string]string{"configs/f.json": flag("f", `{"operator": "ALWAYS_TRUE"}`)}, []string{
+			`configs/f.json:3:11: /type: the type is feature_flag, which belongs in the folder feature-flags; configs holds config documents`}},
+		{"a log level's key", map[string]string{"log-levels/cart.json": serve(document.LogLevel, "cart", "log_level", `{"type": "log_level", "value": "WARN"}`)}, []string{
+			`log-levels/cart.json:2:10: /key: the key of a log level is log-level. followed by the name of a service`}},
+		{"keys that differ in case", map[string]string{"segments/NEW-nav.json": segment("NEW-nav")}, []string{
+			`segments/NEW-nav.json:0:0: fatal : the key "NEW-nav" is taken by feature-flags/new-nav.json: keys are unique over flags, configs, log levels and segments, whatever their case`}},
+		{"environments", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [
+			{"id": "old", "rules": []}, {"id": "qa", "rules": []}, {"id": "old", "rules": []}]}`}, []string{
+			f + `:2:39: /environments/1/id: the environment "qa" is not declared in svc.json; declared are: development, old, staging, production`,
+			f + `:2:66: /environments/2/id: the environment "old" has an entry already; keep one`}},
+		{"names that are no slugs, declared", map[string]string{"svc.json": "{\"environments\": [\n\"production\", \"Staging\", {\"name\": \"old\"},\n{\"name\": \"default\"}]}",
+			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [{"id": "Staging", "rules": []}]}`}, []string{
+			`svc.json:2:15: /environments/1: the environment name "Staging" is not a slug: lower-case letters, digits and single dashes, at most 100`,
+			`svc.json:3:10: /environments/3/name: the environment name "default" is reserved: it names the default rules`}},
+		{"names that are no slugs, not declared", map[string]string{"svc.json": "",
+			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [{"id": "Staging", "rules": []}]}`}, []string{
+			f + `:1:109: /environments/0/id: the environment name "Staging" is not a slug: lower-case letters, digits and single dashes, at most 100`}},
+		{"no such schema", map[string]string{"configs/c.json": config("c", "int", "gone", `{"type": "int", "value": 1}`)}, []string{
+			`configs/c.json:1:65: /schemaKey: there is no schema "gone": it would be schemas/gone.json`}},
+		{"a value against its schema", map[string]string{
+			"configs/c.json": config("c", "json", "limits", `{"type": "json", "value": {"max": 11}}`, `{"type": "json", "value": {"a": [],
+ "max": "x"}}`, `{"type": "json", "value": {"max": "hunter2"}, "confidential": true}`)}, []string{
+			`configs/c.json:2:88: /default/rules/0/value/value/max: violates the schema "limits": expected a number of at most 10`,
+			`configs/c.json:4:9: /default/rules/1/value/value/max: violates the schema "limits": expected an integer, not a string`,
+			`configs/c.json:5:80: /default/rules/2/value/value: the confidential value violates the schema "limits"`}},
+		{"a schema on numbers stored as strings", map[string]string{"schemas/s.json": `{"maximum": 3}`,
+			"configs/c.json": config("c", "int", "s", `{"type": "int", "value": "4"}`, `{"type": "int", "value": "3"}`)}, []string{
+			`configs/c.json:2:79: /default/rules/0/value/value: violates the schema "s": expected a number of at most 3`}},
+		{"no JSON Schema", map[string]string{"schemas/s.json": "{\n  \"type\": \"strin\",\n  \"properties\": {\"a\": {\"minLength\": -1}}\n}",
+			"configs/c.json": config("c", "int", "s", `{"type": "int", "value": 4}`)}, []string{
+			`schemas/s.json:2:11: /type: expected one of "array", "boolean", "integer", "null", "number", "object", "string"`,
+			`schemas/s.json:3:37: /properties/a/minLength: expected a number of at least 0`}},
+		{"a schema of another place", map[string]string{"schemas/s.json": "{\n  \"$ref\": \"file:///etc/passwd\"\n}"}, []string{
+			`schemas/s.json:2:11: /$ref: file:///etc/passwd can not be followed: keep every definition in this file, under $defs`}},
+		{"no key to decrypt with", map[string]string{
+			"configs/c.json": config("c", "string", "", `{"type": "string", "value": "c1ph3r", "decryptWith": "new-nav"}`),
+			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "a.b",
+ "valueToMatch": {"type": "string_list", "value": "c1ph3r", "decryptWith": "gone"}}],
+ "value": {"type": "weighted_values", "value": {"weightedValues": [
+  {"weight": 1, "value": {"type": "bool", "value": "c1ph3r", "decryptWith": "gone"}}]}}}]},
+ "variants": [
+  {"value": {"type": "bool", "value": "c1ph3r", "decryptWith": "gone"}}]}`}, []string{
+			`configs/c.json:1:68: /schemaKey: schemaKey is the key of a JSON Schema of the workspace`,
+			`configs/c.json:2:107: /default/rules/0/value/decryptWith: there is no config "new-nav" to decrypt the value with`,
+			f + `:2:76: /default/rules/0/criteria/0/valueToMatch/decryptWith: there is no config "gone" to decrypt the value with`,
+			f + `:4:77: /default/rules/0/value/value/weightedValues/0/value/decryptWith: there is no config "gone" to decrypt the value with`,
+			f + `:6:64: /variants/0/value/decryptWith: there is no config "gone" to decrypt the value with`}},
+		{"a value that is no variant", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "json", "default": {"rules": [
+{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "json", "value": {"b": 2e0, "a": 1}}},
+{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "json", "value": {"b": 3, "a": 1}}},
+{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "provided", "value": {"source": "ENV_VAR", "lookup": "A"}}},
+{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"weightedValues": [
+  {"weight": 1, "value": {"type": "json", "value": {"a": 1, "b": 2}}},
+  {"weight": 1, "value": {"type": "json", "value": {"a": 1, "b": "2"}}}]}}}]},
+"variants": [{"value": {"type": "json", "value": {"a": 1.0, "b": 2}}}]}`}, []string{
+			f + `:3:54: warning /default/rules/1/value: this value is none of the variants`,
+			f + `:7:26: warning /default/rules/3/value/value/weightedValues/1/value: this value is none of the variants`}},
+		{"an int that is a variant as a string", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "int", "default": {"rules": [
+{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": "5"}}]}, "variants": [{"value": {"type": "int", "value": 5.0}}]}`}, nil},
+		{"names on Windows", map[string]string{"feature-flags/Con.json": flag("Con", `{"operator": "ALWAYS_TRUE"}`), "feature-flags/dot..json": flag("dot.", `{"operator": "ALWAYS_TRUE"}`),
+			"schemas/a:b.json": "{}", "schemas/lpt1.x.json": "{}", "schemas/Limits.json": "{}"}, []string{
+			`feature-flags/Con.json:1:1: warning : the name "Con" can not be checked out on Windows: con names a device there`,
+			`feature-flags/dot..json:1:1: warning : the name "dot." breaks tools on Windows: it ends in a dot or a space`,
+			`schemas/a:b.json:1:1: warning : the name "a:b" can not be checked out on Windows: it has a character that is not allowed there`,
+			`schemas/limits.json:1:1: warning : differs from schemas/Limits.json in case only: they are one file on Windows and macOS`,
+			`schemas/lpt1.x.json:1:1: warning : the name "lpt1.x" can not be checked out on Windows: lpt1 names a device there`}},
+		{"byte order marks", map[string]string{f: "\xef\xbb\xbf" + flag("f", `{"operator": ""}`), "svc.json": "\xef\xbb\xbf" + declaration, "schemas/s.json": "\xef\xbb\xbf{}"}, []string{
+			f + `:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`,
+			f + `:6:32: /default/rules/0/criteria/0/operator: operator names a test, such as ALWAYS_TRUE or PROP_IS_ONE_OF`,
+			`schemas/s.json:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`,
+			`svc.json:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`}},
+		{"lines of a file with CRLF", map[string]string{f: strings.ReplaceAll(flag("f", `{"operator": ""}`), "\n", "\r\n")}, []string{
+			f + `:6:32: /default/rules/0/criteria/0/operator: operator names a test, such as ALWAYS_TRUE or PROP_IS_ONE_OF`}},
+		{"a circle of segments", map[string]string{"segments/staff.json": segment("staff", "admins"), "segments/admins.json": segment("admins", "staff", "beta")}, []string{
+			`segments/admins.json:2:54: /default/rules/0/criteria/0/valueToMatch: the segments refer to each other in a circle: admins -> staff -> admins`}},
+		{"a segment of itself", map[string]string{"segments/staff.json": segment("staff", "staff")}, []string{
+			`segments/staff.json:2:54: /default/rules/0/criteria/0/valueToMatch: the segments refer to each other in a circle: staff -> staff`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := ReadAndVerify(with(tt.changes))
+			expect(t, problems, tt.want...)
+		})
+	}
+}
+
+// What a schema says of a secret must not give it away, nor the names in it.
+func TestVerifyKeepsSecrets(t *testing.T) {
+	_, problems := ReadAndVerify(with(map[string]string{
+		"schemas/s.json": `{"const": 1, "type": "object", "additionalProperties": false}`,
+		"configs/c.json": config("c", "json", "s",
+			`{"type": "json", "value": {"hunter2": "hunter2"}, "confidential": true}`,
+			`{"type": "json", "value": "hunter2", "decryptWith": "master.key"}`,
+			`{"type": "provided", "value": {"source": "hunter2", "lookup": "hunter2"}}`),
+		"feature-flags/f.json": flag("f", `{"operator": "PROP_MATCHES", "valueToMatch": {"type": "string", "value": "hunter2(", "confidential": true}},
+			{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "hunter2", "confidential": true}},
+			{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "hunter2", "decryptWith": "master.key"}}`),
+	}))
+	if len(problems) != 4 {
+		t.Errorf("%d problems: %q", len(problems), said(problems))
+	}
+	if all := fmt.Sprint(problems); strings.Contains(all, "hunter2") {
+		t.Error(all)
+	}
+}
+
+func TestVerifyDoesNotTellEndlessly(t *testing.T) {
+	_, problems := ReadAndVerify(with(map[string]string{
+		"schemas/s.json": `{"items": {"type": "string"}}`,
+		"configs/c.json": config("c", "json", "s", `{"type": "json", "value": [`+strings.Repeat("1,", 99)+`1]}`),
+	}))
+	last := problems[0]
+	if len(problems) != maxViolations+1 || last.Message != `violates the schema "s" in 80 more places` {
+		t.Errorf("%d problems, %v", len(problems), last)
+	}
+}
+
+func itemOf(t *testing.T, path, text string) Item {
+	t.Helper()
+	_, key, ok := SplitPath(path)
+	tree, err := jsontree.Parse([]byte(text))
+	if err != nil || !ok {
+		t.Fatal(path, err)
+	}
+	return Item{Path: path, Key: key, View: document.View(tree), Tree: tree, Text: []byte(text)}
+}
+
+func TestVerifyItem(t *testing.T) {
+	ws := read(t, sound())
+	for _, tt := range []struct {
+		name, path, text string
+		want             []string
+	}{
+		{"what stands there", "segments/beta.json", segment("beta", "staff"), nil},
+		{"what is wrong by itself is not looked at", "feature-flags/f.json", flag("f", `{"operator": "LATER"}`), nil},
+		{"a new segment that is in itself", "segments/new.json", segment("new", "new"), []string{
+			"/default/rules/0/criteria/0/valueToMatch: the segments refer to each other in a circle: new -> new"}},
+		{"a circle through the others", "segments/staff.json", segment("staff", "gone", "beta"), []string{
+			`/default/rules/0/criteria/0/valueToMatch: there is no segment "gone"`,
+			"/default/rules/1/criteria/0/valueToMatch: the segments refer to each other in a circle: staff -> beta -> staff"}},
+		{"a circle taken apart", "segments/beta.json", segment("beta"), nil},
+		{"a flag that has the name of a segment", "feature-flags/staff.json", flag("staff", `{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "beta"}}`), nil},
+		{"several", "configs/c.json", `{"key": "c", "type": "config", "valueType": "string", "schemaKey": "gone", "environments": [{"id": "nope", "rules": []}],
+			"default": {"rules": [{"criteria": [{"operator": "PROP_MATCHES", "propertyName": "a.b", "valueToMatch": {"type": "string", "value": "*"}}], "value": {"type": "string", "value": "x", "decryptWith": "nope"}}]}}`, []string{
+			`/environments/0/id: the environment "nope" is not declared in svc.json; declared are: development, old, staging, production`,
+			`/schemaKey: there is no schema "gone": it would be schemas/gone.json`,
+			`/default/rules/0/value/decryptWith: there is no config "nope" to decrypt the value with`,
+			`/default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: missing argument to repetition operator: "*"`}},
+		{"a config that decrypts its own", "configs/self.json", config("self", "string", "limits", `{"type": "string", "value": "x", "decryptWith": "self"}`), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, issue := range VerifyItem(ws, itemOf(t, tt.path, tt.text)) {
+				got = append(got, issue.Pointer+": "+issue.Message)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(tt.want, "\n  "))
+			}
+		})
+	}
+}
+
+func TestSchemaIssues(t *testing.T) {
+	ws := read(t, sound())
+	for text, want := range map[string]int{
+		config("c", "json", "limits", `{"type": "json", "value": {"max": 10}}`):                              0,
+		config("c", "json", "limits", `{"type": "json", "value": {"max": 11}}`):                              1,
+		config("c", "json", "gone", `{"type": "json", "value": {"max": 11}}`):                                0,
+		config("c", "json", "limits", `{"type": "json", "value": "x", "decryptWith": "master.key"}`):         0,
+		strings.Replace(config("c", "json", "limits", `{"type": "json", "value": 1}`), "config", "other", 1): 0,
+	} {
+		if got := SchemaIssues(ws, itemOf(t, "configs/c.json", text)); len(got) != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestWindowsProblem(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"a": true, "console": true, "com": true, "com10": true, "com1a": true, "lpt": true, "a.con": true, "nul-1": true, "a.b": true, ".": false,
+		"con": false, "CON": false, "nul": false, "Nul.b": false, "aux.": false, "prn": false, "com1": false, "LPT9.x.y": false, "com¹": false,
+		"a.": false, "a ": false, "a?b": false, "a\x01": false, `a\b`: false,
+	} {
+		if problem := windowsProblem(name); (problem == "") != ok {
+			t.Errorf("windowsProblem(%q) = %q", name, problem)
+		}
+	}
+}
+
+// The operators that an editor proposes are those that are known here.
+func TestOperatorsAreThoseOfTheSchema(t *testing.T) {
+	tree, err := jsontree.Parse(document.SchemaJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var proposed []string
+	for _, n := range tree.At("/$defs/criterion/properties/operator/examples").Items {
+		name, _ := n.Text()
+		proposed = append(proposed, name)
+		if !evaluation.Known(name) {
+			t.Errorf("%s is proposed and not known", name)
+		}
+	}
+	known := evaluation.Operators()
+	if len(proposed) != len(known) || evaluation.Known("PROP_SOUNDS_LIKE") || evaluation.Known("") {
+		t.Errorf("known %q, proposed %q", known, proposed)
+	}
+}

@@ -1,0 +1,150 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+)
+
+func operatorIssues(doc *document.Document) []document.Issue {
+	var issues []document.Issue
+	for spot, criterion := range doc.Criteria() {
+		if name := criterion.Operator; name != "" && !evaluation.Known(name) {
+			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/operator",
+				Message: fmt.Sprintf("the operator %q is not known here: the rule never matches", shortened(name))})
+		}
+		// An operand that refers or compiles to nothing is an error, said elsewhere.
+		if criterion.Operator == evaluation.InSegment || criterion.Operator == evaluation.NotInSegment || expressionProblem(criterion) != "" {
+			continue
+		}
+		if problem := evaluation.OperandProblem(criterion); problem != "" {
+			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: problem})
+		}
+	}
+	return issues
+}
+
+// variantIssues finds rule values that are none of the variants. An encrypted
+// or provided value can not be compared.
+func variantIssues(doc *document.Document) []document.Issue {
+	if len(doc.Variants) == 0 {
+		return nil
+	}
+	variants := map[string]bool{}
+	for _, variant := range doc.Variants {
+		variants[identity(variant.Value)] = true
+	}
+	var issues []document.Issue
+	for spot, value := range doc.Served() {
+		unreadable := value.DecryptWith != "" || value.Type == document.ProvidedValue || value.Content == nil
+		if !unreadable && value.Type == doc.ValueType && !variants[identity(value)] {
+			issues = append(issues, document.Issue{Pointer: spot.Pointer(), Message: "this value is none of the variants"})
+		}
+	}
+	return issues
+}
+
+// identity is a text that is the same for values that are: the order of an
+// object's members and the spelling of numbers do not count.
+func identity(value document.Value) string {
+	text := []byte(value.Type)
+	if value.DecryptWith != "" {
+		text = append(text, " encrypted"...)
+	}
+	if content := value.Served(); content != nil {
+		text = appendCanonical(append(text, ' '), content)
+	}
+	return string(text)
+}
+
+func appendCanonical(text []byte, n *jsontree.Node) []byte {
+	switch n.Kind {
+	case jsontree.Object:
+		members := slices.SortedFunc(slices.Values(n.Members), func(a, b jsontree.Member) int {
+			return strings.Compare(a.Name, b.Name)
+		})
+		text = append(text, '{')
+		for _, m := range members {
+			text = append(jsontree.NewString(m.Name).AppendCompact(text), ':')
+			text = append(appendCanonical(text, m.Value), ',')
+		}
+		return append(text, '}')
+	case jsontree.Array:
+		text = append(text, '[')
+		for _, item := range n.Items {
+			text = append(appendCanonical(text, item), ',')
+		}
+		return append(text, ']')
+	case jsontree.String:
+		s, _ := n.Text()
+		return jsontree.NewString(s).AppendCompact(text)
+	case jsontree.Number:
+		return append(text, jsontree.NumberText(n.Literal())...)
+	}
+	return n.AppendCompact(text)
+}
+
+// fileName warns of a name that can not be checked out everywhere.
+func (v *verifier) fileName(f file, key string) {
+	if problem := windowsProblem(key); problem != "" {
+		v.add(Warning, f, document.Issue{Message: problem})
+	}
+}
+
+var devices = []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
+
+// windowsProblem says why a file of this name can not be made on Windows, or
+// "". Devices keep their names whatever the case and whatever follows a dot.
+func windowsProblem(key string) string {
+	base, _, _ := strings.Cut(strings.ToLower(key), ".")
+	switch {
+	case slices.Contains(devices, base) || numberedDevice(base):
+		return fmt.Sprintf("the name %q can not be checked out on Windows: %s names a device there", key, base)
+	case strings.HasSuffix(key, ".") || strings.HasSuffix(key, " "):
+		return fmt.Sprintf("the name %q breaks tools on Windows: it ends in a dot or a space", key)
+	case strings.ContainsAny(key, `<>:"\|?*`) || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' }):
+		return fmt.Sprintf("the name %q can not be checked out on Windows: it has a character that is not allowed there", key)
+	}
+	return ""
+}
+
+// numberedDevice says whether a name is com1 to com9 or lpt1 to lpt9; com0,
+// lpt0 and the superscript digits are taken on some versions too.
+func numberedDevice(base string) bool {
+	digit, com := strings.CutPrefix(base, "com")
+	if !com {
+		var lpt bool
+		if digit, lpt = strings.CutPrefix(base, "lpt"); !lpt {
+			return false
+		}
+	}
+	return len([]rune(digit)) == 1 && strings.Contains("0123456789¹²³", digit)
+}
+
+// sameSchemaNames warns of schemas whose names differ in case only: they are
+// one file on Windows and macOS. (Documents of that kind can not be read.)
+func (v *verifier) sameSchemaNames() {
+	first := map[string]string{}
+	for i := range v.ws.Schemas {
+		s := &v.ws.Schemas[i]
+		folded := strings.ToLower(s.Key)
+		if other, taken := first[folded]; taken {
+			v.add(Warning, s.file(), document.Issue{Message: fmt.Sprintf("differs from %s in case only: they are one file on Windows and macOS", other)})
+			continue
+		}
+		first[folded] = s.Path
+	}
+}
+
+const maxShown = 80
+
+func shortened(text string) string {
+	if runes := []rune(text); len(runes) > maxShown {
+		return string(runes[:maxShown]) + "…"
+	}
+	return text
+}
