@@ -1,0 +1,115 @@
+package document
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// Message says one thing that a commit changed in a document, for people.
+type Message struct {
+	// Scope is the scope whose rules changed, "" for what is no rule.
+	Scope   string `json:"scope"`
+	Message string `json:"message"`
+}
+
+// Diff says in words what became of a document. Before nil it was created,
+// after nil deleted. There is no message when the documents say the same, and
+// at least one when they do not. A message is one line of bounded length, and
+// shows no secret.
+func Diff(before, after *jsontree.Node) []Message {
+	if before == nil && after == nil || SameDocument(before, after) {
+		return nil
+	}
+	var d differ
+	switch {
+	case after == nil:
+		d.say("", "%s deleted", itemWords(before))
+	case !isObject(after) || before != nil && !isObject(before):
+		d.say("", "content replaced; it is not a JSON object on both sides")
+	case before == nil:
+		d.say("", "%s created", itemWords(after))
+		d.rules(jsontree.NewObject(), after)
+	default:
+		d.rules(before, after)
+		d.metadata(before, after)
+	}
+	if len(d.messages) == 0 {
+		d.say("", otherFields)
+	}
+	return d.bounded()
+}
+
+const otherFields = "other fields changed"
+
+func isObject(n *jsontree.Node) bool { return n != nil && n.Kind == jsontree.Object }
+
+// itemWords names an item: flag "new-nav".
+func itemWords(tree *jsontree.Node) string {
+	kind, _ := tree.Get("type").Text()
+	noun := "document"
+	switch t := Type(kind); t {
+	case Flag, Config, LogLevel, Segment:
+		noun = t.Noun()
+	}
+	key, _ := tree.Get("key").Text()
+	return noun + " " + quotedWords(key)
+}
+
+// differ collects messages.
+type differ struct {
+	messages []Message
+}
+
+// say adds a message. Arguments that are user text have been through
+// plainWords; the whole is bounded once more.
+func (d *differ) say(scope, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if scope != "" {
+		text = plainWords(scope) + ": " + text
+	}
+	d.messages = append(d.messages, Message{scope, bounded(text, maxMessage)})
+}
+
+// bounded keeps the first messages and counts the rest.
+func (d *differ) bounded() []Message {
+	if len(d.messages) <= maxMessages {
+		return d.messages
+	}
+	more := len(d.messages) - (maxMessages - 1)
+	kept := d.messages[: maxMessages-1 : maxMessages-1]
+	return append(kept, Message{"", fmt.Sprintf("and %d more changes", more)})
+}
+
+// Subject is the first line of a commit's message: what changed first, behind
+// the item's key where that does not say it, for a reader of `git log`. Key may
+// be "".
+func Subject(key string, messages []Message) string {
+	text := "no change"
+	if len(messages) > 0 {
+		text = messages[0].Message
+	}
+	if key != "" && !strings.Contains(text, quotedWords(key)) {
+		text = bounded(key, maxSubject/2) + ": " + text
+	}
+	rest := ""
+	if len(messages) > 1 {
+		rest = fmt.Sprintf(" (+%d more)", len(messages)-1)
+	}
+	return bounded(text, maxSubject-len(rest)) + rest
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// readWeight is an arm's weight, and false when it is no weight at all.
+func readWeight(arm *jsontree.Node) (int64, bool) {
+	weight, err := strconv.ParseInt(jsontree.NumberText(arm.Get("weight").Literal()), 10, 64)
+	return weight, err == nil && weight >= 0
+}

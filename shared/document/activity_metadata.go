@@ -1,0 +1,129 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// metadata says what became of everything that is no rule.
+func (d *differ) metadata(before, after *jsontree.Node) {
+	for _, name := range []string{"key", "type", "valueType", "name", "schemaKey", "readyForCleanup", "sendToClientSdk"} {
+		d.member(name, before.Get(name), after.Get(name))
+	}
+	if !jsontree.Equal(before.Get("description"), after.Get("description")) {
+		d.say("", "description changed")
+	}
+	if was, is := tierOf(before), tierOf(after); was != is {
+		d.say("", "access: moved from %s to %s", plainWords(was), plainWords(is))
+	}
+	d.tags(before.Get("tags"), after.Get("tags"))
+	d.variants(before.Get("variants"), after.Get("variants"))
+	if otherFieldsDiffer(before, after) {
+		d.say("", otherFields)
+	}
+}
+
+// member says that a plain member is another.
+func (d *differ) member(name string, before, after *jsontree.Node) {
+	text, isText := after.Text()
+	switch {
+	case jsontree.Equal(before, after), absent(before) && absent(after):
+	case absent(after):
+		d.say("", "%s removed", name)
+	case isText && name != "name":
+		d.say("", "%s: set to %s", name, plainWords(text))
+	case isText:
+		d.say("", "%s: set to %s", name, quotedWords(text))
+	default:
+		d.say("", "%s: set to %s", name, plainWords(string(after.Compact())))
+	}
+}
+
+func (d *differ) tags(before, after *jsontree.Node) {
+	if jsontree.Equal(before, after) || len(itemsOf(before))+len(itemsOf(after)) == 0 {
+		return
+	}
+	var parts []string
+	for _, change := range []struct {
+		word string
+		tags []*jsontree.Node
+	}{
+		{"added ", missing(itemsOf(after), itemsOf(before))},
+		{"removed ", missing(itemsOf(before), itemsOf(after))},
+	} {
+		if len(change.tags) > 0 {
+			parts = append(parts, change.word+tagWords(change.tags))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"reordered"}
+	}
+	d.say("", "tags: %s", strings.Join(parts, ", "))
+}
+
+func tagWords(tags []*jsontree.Node) string {
+	const shown = 6
+	var words []string
+	for i, tag := range tags {
+		if i == shown {
+			words = append(words, plural(len(tags)-shown, "more", "more"))
+			break
+		}
+		text, _ := tag.Text()
+		words = append(words, plainWords(text))
+	}
+	return strings.Join(words, ", ")
+}
+
+// variants counts them only: what they hold may be secret, and is long.
+func (d *differ) variants(before, after *jsontree.Node) {
+	was, is := itemsOf(before), itemsOf(after)
+	if jsontree.Equal(before, after) || len(was)+len(is) == 0 {
+		return
+	}
+	removed, added := len(missing(was, is)), len(missing(is, was))
+	changed := min(removed, added)
+	var parts []string
+	for _, part := range []struct {
+		count int
+		word  string
+	}{{added - changed, "added"}, {removed - changed, "removed"}, {changed, "changed"}} {
+		if part.count > 0 {
+			parts = append(parts, plural(part.count, part.word, part.word))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"reordered"}
+	}
+	d.say("", "variants: %s", strings.Join(parts, ", "))
+}
+
+// otherFieldsDiffer says that the documents differ in what no message is
+// about: in members this code does not know, wherever they stand.
+func otherFieldsDiffer(before, after *jsontree.Node) bool {
+	if !jsontree.Equal(unsaid(before), unsaid(after)) {
+		return true
+	}
+	was, is := entriesOf(before), entriesOf(after)
+	if reordered(was, is) {
+		return true
+	}
+	for id := range was {
+		if now, both := is[id]; both && !slices.EqualFunc(was[id].nodes, now.nodes, sameButRules) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameButRules(a, b *jsontree.Node) bool {
+	return jsontree.Equal(without(a, "rules"), without(b, "rules"))
+}
+
+// unsaid is what of a document's metadata has no message of its own.
+func unsaid(tree *jsontree.Node) *jsontree.Node {
+	return without(metadataOf(tree), "key", "type", "valueType", "name", "description",
+		"schemaKey", "readyForCleanup", "sendToClientSdk", "access", "tags", "variants")
+}

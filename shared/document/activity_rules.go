@@ -1,0 +1,166 @@
+package document
+
+import (
+	"slices"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// rules says what became of every rule list.
+func (d *differ) rules(before, after *jsontree.Node) {
+	kind, _ := after.Get("type").Text()
+	inherited := storedRules(before.Get("default"))
+	s := scopeDiff{differ: d, kind: Type(kind), scope: DefaultScope}
+	s.diff(inherited, storedRules(after.Get("default")))
+
+	was, is := entriesOf(before), entriesOf(after)
+	for _, id := range mergedIDs(is, was) {
+		s.scope, s.added = id, false
+		old, held := was[id]
+		now, holds := is[id]
+		switch {
+		case !holds:
+			d.say(id, "own rules removed; the default rules hold")
+		case !held:
+			s.added = true
+			s.diff(inherited, now.rules)
+		default:
+			s.diff(old.rules, now.rules)
+		}
+	}
+}
+
+// scopeDiff compares the rules of one scope.
+type scopeDiff struct {
+	*differ
+	kind  Type
+	scope string
+	added bool // the scope had no entry, and inherited what it is compared with
+}
+
+func (s scopeDiff) diff(before, after []*jsontree.Node) {
+	if !s.added && equalRules(before, after) {
+		return
+	}
+	count := len(s.messages)
+	s.fallback(before, after)
+	was, is := before[:targetingCount(before)], after[:targetingCount(after)]
+	if s.kind == LogLevel {
+		was, is = s.loggers(was, is)
+	}
+	s.targeting(was, is)
+	if len(s.messages) == count {
+		if s.added {
+			s.say(s.scope, "own rules added")
+		} else {
+			s.say(s.scope, "rules changed")
+		}
+	}
+}
+
+func equalRules(a, b []*jsontree.Node) bool {
+	return slices.EqualFunc(a, b, jsontree.Equal)
+}
+
+func (s scopeDiff) fallback(before, after []*jsontree.Node) {
+	was, is := lastOf(before), lastOf(after)
+	had, has := catchAll(was), catchAll(is)
+	switch {
+	case !has && had && !s.added:
+		s.say(s.scope, "fallback removed")
+	case !has || had && !s.added && jsontree.Equal(was, is):
+		// As it was.
+	default:
+		words := servedWords(s.kind, is.Get("value"), targetingCount(after))
+		value, secret := is.Get("value"), secrecyOf(is.Get("value"))
+		same := had && !s.added && words == servedWords(s.kind, was.Get("value"), targetingCount(after))
+		if same && !hidden(value) && !secret.confidential && secret.decryptWith == "" {
+			words += " (details changed)"
+		}
+		s.say(s.scope, "%s", words)
+	}
+}
+
+// targeting counts what became of the rules before the fallback. One that is
+// there no more and one that was not there before are one rule changed.
+func (s scopeDiff) targeting(before, after []*jsontree.Node) {
+	removed, added := len(missing(before, after)), len(missing(after, before))
+	changed := min(removed, added)
+	for _, part := range []struct {
+		count int
+		what  string
+	}{{added - changed, "added"}, {removed - changed, "removed"}, {changed, "changed"}} {
+		if part.count > 0 {
+			s.say(s.scope, "%s %s", plural(part.count, "targeting rule", "targeting rules"), part.what)
+		}
+	}
+	if removed+added == 0 && !equalRules(before, after) {
+		s.say(s.scope, "targeting rules reordered")
+	}
+}
+
+// missing returns the rules of which there are more than others has.
+func missing(rules, others []*jsontree.Node) []*jsontree.Node {
+	left := map[string]int{}
+	for _, rule := range others {
+		left[canonical(rule)]++
+	}
+	var out []*jsontree.Node
+	for _, rule := range rules {
+		key := canonical(rule)
+		if left[key] == 0 {
+			out = append(out, rule)
+		}
+		left[key]--
+	}
+	return out
+}
+
+// loggers says what became of the levels of single loggers, and returns the
+// rules that this leaves unsaid.
+func (s scopeDiff) loggers(before, after []*jsontree.Node) (was, is []*jsontree.Node) {
+	oldLevels, was := loggerLevels(before)
+	newLevels, is := loggerLevels(after)
+	held := map[string]string{}
+	for _, l := range oldLevels {
+		held[l.Target] = l.Level
+	}
+	holds := map[string]bool{}
+	for _, l := range newLevels {
+		holds[l.Target] = true
+		if held[l.Target] != l.Level {
+			s.say(s.scope, "%s set to %s", plainWords(l.Target), plainWords(l.Level))
+		}
+	}
+	for _, l := range oldLevels {
+		if !holds[l.Target] {
+			s.say(s.scope, "%s removed", plainWords(l.Target))
+		}
+	}
+	return was, is
+}
+
+// loggerLevels takes the rules for single loggers out of a list, each target
+// once, as the first rule for it is the one that counts. A rule with a secret
+// in it is left with the others.
+func loggerLevels(rules []*jsontree.Node) (levels []LoggerLevel, others []*jsontree.Node) {
+	seen := map[string]bool{}
+	for _, rule := range rules {
+		level, prefixes := plainLevel(rule.Get("value")), prefixesOf(rule)
+		if level == "" || prefixes == nil || hidden(rule.Get("value")) || hidden(loggerMatch(rule)) {
+			others = append(others, rule)
+			continue
+		}
+		for _, prefix := range prefixes {
+			if !seen[prefix] {
+				levels = append(levels, LoggerLevel{prefix, level})
+			}
+			seen[prefix] = true
+		}
+	}
+	return levels, others
+}
+
+func loggerMatch(rule *jsontree.Node) *jsontree.Node {
+	return itemsOf(rule.Get("criteria"))[0].Get("valueToMatch")
+}

@@ -1,0 +1,130 @@
+package document
+
+import (
+	"maps"
+	"slices"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// entry is what a document holds for one environment.
+type entry struct {
+	nodes []*jsontree.Node // more than one when an id stands twice
+	rules []*jsontree.Node // the first one's, which counts
+	place int
+}
+
+func entriesOf(tree *jsontree.Node) map[string]entry {
+	entries := map[string]entry{}
+	for i, n := range itemsOf(tree.Get("environments")) {
+		id, ok := n.Get("id").Text()
+		if !ok {
+			continue
+		}
+		e, known := entries[id]
+		if !known {
+			e.rules, e.place = storedRules(n), i
+		}
+		e.nodes = append(e.nodes, n)
+		entries[id] = e
+	}
+	return entries
+}
+
+// mergedIDs lists the ids of both: those of a in its order, then the others.
+func mergedIDs(a, b map[string]entry) []string {
+	byPlace := func(entries map[string]entry) []string {
+		return slices.SortedFunc(maps.Keys(entries), func(x, y string) int {
+			return entries[x].place - entries[y].place
+		})
+	}
+	ids := byPlace(a)
+	for _, id := range byPlace(b) {
+		if _, both := a[id]; !both {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// TouchedScopes says what a write changes, for the question who may do it.
+// Scopes are the scopes whose rules differ, DefaultScope first; it is among
+// them too when metadata differs: anything that is no scope's, $schema aside.
+// TierMoved says that the access tier is another; a tier left out is standard.
+// Documents that say the same touch nothing.
+func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tierMoved bool) {
+	if SameDocument(before, after) {
+		return nil, false, false
+	}
+	touched := touchedEntries(before, after)
+	scopes = slices.DeleteFunc(slices.Clone(touched), func(id string) bool { return id == DefaultScope })
+	defaults := !equalRules(storedRules(before.Get("default")), storedRules(after.Get("default")))
+	metadata = !jsontree.Equal(metadataOf(before), metadataOf(after)) ||
+		reordered(entriesOf(before), entriesOf(after)) ||
+		len(scopes) < len(touched) || // an entry with the reserved name
+		!defaults && len(scopes) == 0 // they differ somewhere
+	slices.Sort(scopes)
+	if defaults || metadata {
+		scopes = slices.Insert(scopes, 0, DefaultScope)
+	}
+	return scopes, metadata, tierOf(before) != tierOf(after)
+}
+
+// touchedEntries lists the ids whose entries differ.
+func touchedEntries(before, after *jsontree.Node) []string {
+	was, is := entriesOf(before), entriesOf(after)
+	return slices.DeleteFunc(mergedIDs(is, was), func(id string) bool {
+		return slices.EqualFunc(was[id].nodes, is[id].nodes, jsontree.Equal)
+	})
+}
+
+// metadataOf is a document without its scopes' rules. Of environments, what is
+// no environment's entry is left.
+func metadataOf(tree *jsontree.Node) *jsontree.Node {
+	rest := without(tree, "$schema", "default", "environments")
+	if !isObject(rest) {
+		return rest
+	}
+	def := tree.Get("default")
+	if absent(def) {
+		def = jsontree.NewObject()
+	}
+	rest.Set("default", without(def, "rules"))
+	odd := jsontree.NewArray()
+	environments := tree.Get("environments")
+	if !absent(environments) && environments.Kind != jsontree.Array {
+		odd.Items = append(odd.Items, environments)
+	}
+	for _, n := range itemsOf(environments) {
+		if _, ok := n.Get("id").Text(); !ok {
+			odd.Items = append(odd.Items, n)
+		}
+	}
+	rest.Set("environments", odd)
+	return rest
+}
+
+// reordered says whether the environments that both hold stand in another
+// order.
+func reordered(was, is map[string]entry) bool {
+	common := func(of, other map[string]entry) []string {
+		return slices.DeleteFunc(mergedIDs(of, nil), func(id string) bool {
+			_, both := other[id]
+			return !both
+		})
+	}
+	return !slices.Equal(common(was, is), common(is, was))
+}
+
+// tierOf is the access tier as stored, and whatever else stands in its place.
+func tierOf(tree *jsontree.Node) string {
+	access := tree.Get("access")
+	text, ok := access.Text()
+	switch {
+	case absent(access), ok && text == "":
+		return "standard"
+	case ok:
+		return text
+	}
+	return canonical(access)
+}

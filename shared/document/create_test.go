@@ -1,0 +1,165 @@
+package document
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+const stampAddress = "https://svc.example/schemas/v1/stored-config.json"
+
+func TestNewFlagAndConfig(t *testing.T) {
+	served := func(value string) string {
+		return `"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":` + value + `}]},"environments":[],"variants":[`
+	}
+	for _, tt := range []struct {
+		name   string
+		create func(Creation) (*jsontree.Node, error)
+		c      Creation
+		value  string
+		want   string
+	}{
+		{"bool flag", NewFlag, Creation{Key: "new-nav", Schema: stampAddress}, "",
+			`{"$schema":"` + stampAddress + `","key":"new-nav","type":"feature_flag","valueType":"bool","access":"standard","tags":[],` +
+				served(`{"type":"bool","value":false}`) + `{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`},
+		{"boolean is bool", NewFlag, Creation{Key: "f", ValueType: "boolean", Description: "Nav", Tags: []string{"b", "a"}}, "",
+			`{"key":"f","type":"feature_flag","valueType":"bool","description":"Nav","access":"standard","tags":["b","a"],` +
+				served(`{"type":"bool","value":false}`) + `{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`},
+		{"double flag keeps its spelling", NewFlag, Creation{Key: "f", ValueType: "double"}, "1.50",
+			`{"key":"f","type":"feature_flag","valueType":"double","access":"standard","tags":[],` +
+				served(`{"type":"double","value":1.50}`) + `{"value":{"type":"double","value":1.50}}]}`},
+		{"string-list is string_list", NewFlag, Creation{Key: "f", ValueType: "string-list"}, `["a"]`,
+			`{"key":"f","type":"feature_flag","valueType":"string_list","access":"standard","tags":[],` +
+				served(`{"type":"string_list","value":["a"]}`) + `{"value":{"type":"string_list","value":["a"]}}]}`},
+		{"bool config", NewConfig, Creation{Key: "c", ValueType: "bool", Schema: stampAddress}, `true`,
+			`{"$schema":"` + stampAddress + `","key":"c","type":"config","valueType":"bool","access":"standard","tags":[],"sendToClientSdk":false,` +
+				served(`{"type":"bool","value":true}`) + `{"value":{"type":"bool","value":true}}]}`},
+		{"json config may be null", NewConfig, Creation{Key: "c", ValueType: "json"}, `null`,
+			`{"key":"c","type":"config","valueType":"json","access":"standard","tags":[],"sendToClientSdk":false,` +
+				served(`{"type":"json","value":null}`) + `{"value":{"type":"json","value":null}}]}`},
+		{"duration config", NewConfig, Creation{Key: "c", ValueType: "duration"}, `"P1DT6H0.5S"`,
+			`{"key":"c","type":"config","valueType":"duration","access":"standard","tags":[],"sendToClientSdk":false,` +
+				served(`{"type":"duration","value":"P1DT6H0.5S"}`) + `{"value":{"type":"duration","value":"P1DT6H0.5S"}}]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.value != "" {
+				tt.c.Value = docTree(t, tt.value)
+			}
+			tree, err := tt.create(tt.c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(tree.Compact()); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+			if issues := Validate(tree); len(issues) > 0 {
+				t.Errorf("not valid: %v", issues)
+			}
+			if !slices.IsSortedFunc(tree.Members, func(a, b jsontree.Member) int {
+				return slices.Index(memberOrder, a.Name) - slices.Index(memberOrder, b.Name)
+			}) {
+				t.Error("not in order")
+			}
+		})
+	}
+}
+
+func TestRefusedCreations(t *testing.T) {
+	for _, tt := range []struct {
+		create   func(Creation) (*jsontree.Node, error)
+		c        Creation
+		value    string
+		pointers []string
+	}{
+		{NewFlag, Creation{Key: ""}, "", []string{"/key"}},
+		{NewFlag, Creation{Key: ".hidden", ValueType: "colour"}, "1", []string{"/key", "/type"}},
+		{NewFlag, Creation{Key: "a/b", ValueType: "string"}, "", []string{"/key", "/value"}},
+		{NewFlag, Creation{Key: strings.Repeat("k", 201)}, "", []string{"/key"}},
+		{NewFlag, Creation{Key: "line\n"}, "", []string{"/key"}},
+		{NewFlag, Creation{Key: "f", ValueType: "bool"}, "false", []string{"/value"}},
+		{NewFlag, Creation{Key: "f", ValueType: "log_level"}, `"INFO"`, []string{"/type"}},
+		{NewConfig, Creation{Key: "c"}, "1", []string{"/valueType"}},
+		{NewConfig, Creation{Key: "c", ValueType: "log_level"}, `"INFO"`, []string{"/valueType"}},
+		{NewConfig, Creation{Key: "c", ValueType: "bool"}, "", []string{"/value"}},
+		{NewConfig, Creation{Key: "c", ValueType: "int"}, "1.5", []string{"/value"}},
+		{NewConfig, Creation{Key: "c", ValueType: "duration"}, `"PT1.5M"`, []string{"/value"}},
+	} {
+		if tt.value != "" {
+			tt.c.Value = docTree(t, tt.value)
+		}
+		_, err := tt.create(tt.c)
+		var refused *RequestError
+		if !errors.As(err, &refused) {
+			t.Errorf("%+v: %v", tt.c, err)
+			continue
+		}
+		var pointers []string
+		for _, issue := range refused.Issues {
+			pointers = append(pointers, issue.Pointer)
+		}
+		if !slices.Equal(pointers, tt.pointers) {
+			t.Errorf("%+v: %v, want %v", tt.c, err, tt.pointers)
+		}
+	}
+}
+
+func TestNewLogLevel(t *testing.T) {
+	for _, service := range []string{"shop", "log-level.shop"} {
+		tree, err := NewLogLevel(service, "WARN", stampAddress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = `{"$schema":"` + stampAddress + `","key":"log-level.shop","type":"log_level","valueType":"log_level","access":"standard","tags":[],` +
+			`"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"log_level","value":"WARN"}}]},"environments":[]}`
+		if got := string(tree.Compact()); got != want {
+			t.Errorf("got %s", got)
+		}
+		if issues := Validate(tree); len(issues) > 0 {
+			t.Errorf("not valid: %v", issues)
+		}
+	}
+	for _, tt := range [][2]string{{"", "INFO"}, {"log-level.", "INFO"}, {"shop", "info"}, {"shop", ""}, {"a b", "INFO"}, {strings.Repeat("s", 191), "INFO"}} {
+		if _, err := NewLogLevel(tt[0], tt[1], ""); err == nil {
+			t.Errorf("%q at %q was let in", tt[0], tt[1])
+		}
+	}
+}
+
+func TestStampSchema(t *testing.T) {
+	for _, tt := range []struct{ document, address, want string }{
+		{`{"key":"a","n":1.0}`, "S", `{"$schema":"S","key":"a","n":1.0}`},
+		{`{"key":"a","$schema":"old"}`, "S", `{"key":"a","$schema":"S"}`},
+		{`{"$schema":7,"key":"a"}`, "", `{"key":"a"}`},
+	} {
+		tree := docTree(t, tt.document)
+		if got := string(StampSchema(tree, tt.address).Compact()); got != tt.want {
+			t.Errorf("StampSchema(%s) = %s, want %s", tt.document, got, tt.want)
+		}
+		if string(tree.Compact()) != tt.document {
+			t.Error("the document that was given changed")
+		}
+	}
+}
+
+func TestSameDocument(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{`{"$schema":"x","a":1.0,"b":{"c":1,"d":2}}`, `{"b":{"d":2e0,"c":1},"a":1,"$schema":"y"}`, true},
+		{`{"a":{"$schema":"x"}}`, `{"a":{"$schema":"y"}}`, false},
+		{`{"a":[1,2]}`, `{"a":[2,1]}`, false},
+		{`{"a":null}`, `{}`, false},
+		{`[]`, `{}`, false},
+	} {
+		if SameDocument(docTree(t, tt.a), docTree(t, tt.b)) != tt.want {
+			t.Errorf("SameDocument(%s, %s) != %v", tt.a, tt.b, tt.want)
+		}
+	}
+	if SameDocument(nil, docTree(t, `{}`)) || !SameDocument(nil, nil) {
+		t.Error("nothing is the same as nothing only")
+	}
+}

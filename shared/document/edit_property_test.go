@@ -1,0 +1,322 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// secretWord stands in every secret that the generator makes.
+const secretWord = "hush"
+
+// oddly is one member that this code does not know, or none.
+func oddly(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"", "", `,"x-note":"\u0041\/"`, `,"x-number":1.0e+2`, `,"x-deep":{"b":[1.50,{}],"a":9007199254740993}`}).Draw(t, "odd")
+}
+
+// oddValue is a Value object of a type, its members in either order.
+func oddValue(t *rapid.T, valueType ValueType) string {
+	content := rapid.SampledFrom(map[ValueType][]string{
+		BoolValue:   {"true", "false"},
+		IntValue:    {"1", "1.0", `"1"`, "9007199254740993", "1e2", "-0"},
+		StringValue: {`"a"`, `"\u0061"`, `"b\nc"`, `"` + secretWord + `"`},
+		JSONValue:   {`{"b":1.0,"a":[]}`, "null", `"a"`, "1e5"},
+	}[valueType]).Draw(t, "content")
+	marker := rapid.SampledFrom([]string{"", "", `,"confidential":false`, `,"confidential":true`}).Draw(t, "marker")
+	if strings.Contains(content, secretWord) {
+		marker = rapid.SampledFrom([]string{`,"confidential":true`, `,"decryptWith":"k"`}).Draw(t, "secret")
+	}
+	parts := rapid.Permutation([]string{`"type":"` + string(valueType) + `"`, `"value":` + content}).Draw(t, "order")
+	return "{" + strings.Join(parts, ",") + marker + oddly(t) + "}"
+}
+
+func oddRule(t *rapid.T, valueType ValueType, criterion string) string {
+	value := oddValue(t, valueType)
+	if rapid.IntRange(0, 3).Draw(t, "weighted") == 0 {
+		arms := fmt.Sprintf(`[{"value":%s,"weight":1e3},{"weight":99000.0,"value":%s%s}]`, value, oddValue(t, valueType), oddly(t))
+		value = `{"type":"weighted_values","value":{"weightedValues":` + arms + oddly(t) + `}}`
+	}
+	return `{"criteria":[` + criterion + `],"value":` + value + oddly(t) + `}`
+}
+
+func oddRules(t *rapid.T, valueType ValueType) string {
+	var rules []string
+	for i := range rapid.IntRange(0, 3).Draw(t, "targeting") {
+		rules = append(rules, oddRule(t, valueType, fmt.Sprintf(`{"operator":"PROP_IS_ONE_OF","propertyName":"user.n%d","valueToMatch":{"type":"string_list","value":["x"]}%s}`, i, oddly(t))))
+	}
+	if rapid.Bool().Draw(t, "fallback") {
+		rules = append(rules, oddRule(t, valueType, `{"operator":"ALWAYS_TRUE"`+oddly(t)+`}`))
+	}
+	return `{"rules":[` + strings.Join(rules, ",") + `]` + oddly(t)
+}
+
+// oddDocument is a valid document with fields and spellings that an edit has
+// no business with.
+func oddDocument(t *rapid.T) *jsontree.Node {
+	valueType := rapid.SampledFrom([]ValueType{BoolValue, BoolValue, IntValue, StringValue, JSONValue}).Draw(t, "valueType")
+	members := []string{
+		`"key":"f"`, `"type":"feature_flag"`, `"valueType":"` + string(valueType) + `"`,
+		`"default":` + oddRules(t, valueType) + `}`,
+	}
+	if rapid.Bool().Draw(t, "environments") {
+		var entries []string
+		for _, id := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"staging", "production", "eu"}), rapid.ID).Draw(t, "ids") {
+			entries = append(entries, oddRules(t, valueType)+`,"id":"`+id+`"}`)
+		}
+		members = append(members, `"environments":[`+strings.Join(entries, ",")+`]`)
+	}
+	if rest := strings.TrimPrefix(oddly(t), ","); rest != "" {
+		members = append(members, rest)
+	}
+	text := "{" + strings.Join(rapid.Permutation(members).Draw(t, "members"), ",") + "}"
+	tree, err := jsontree.Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if issues := Validate(tree); len(issues) > 0 {
+		t.Fatalf("%v in %s", issues, text)
+	}
+	return tree
+}
+
+// oddEdit is any edit that the document's type has.
+func oddEdit(t *rapid.T, tree *jsontree.Node) (place Place, name string, edit edits) {
+	place.Scope = rapid.SampledFrom([]string{"default", "staging", "production"}).Draw(t, "scope")
+	place.ReplaceTargeting = rapid.IntRange(0, 3).Draw(t, "replace") == 0
+	names := []string{"value", "rollout"}
+	if valueTypeOf(tree) == BoolValue {
+		names = append(names, "enabled")
+	}
+	name = rapid.SampledFrom(names).Draw(t, "edit")
+	on := rapid.Bool().Draw(t, "on")
+	bare := map[ValueType][]string{
+		BoolValue: {"true", "false"}, IntValue: {"1", "100.0", "-5"}, StringValue: {`"a"`, `"z"`}, JSONValue: {`{"a":[],"b":1}`, "null"},
+	}[valueTypeOf(tree)]
+	first := rapid.SampledFrom(bare).Draw(t, "first")
+	second := rapid.SampledFrom(bare).Draw(t, "second")
+	rollout := fmt.Sprintf(`[{"value":%s,"percent":1},{"percent":99.000,"value":%s}]`, first, second)
+	return place, name, func(tree *jsontree.Node) (*Edited, error) {
+		switch name {
+		case "enabled":
+			return SetEnabled(tree, place, on)
+		case "value":
+			bare, _ := jsontree.Parse([]byte(first))
+			return SetValue(tree, place, bare)
+		}
+		shares, _ := jsontree.Parse([]byte(rollout))
+		return SetRollout(tree, place, shares)
+	}
+}
+
+// applied draws a document and applies an edit to it. Ciphertext is asked for
+// where a number would be; then there is nothing to look at.
+func applied(t *rapid.T) (tree *jsontree.Node, place Place, edit edits, e *Edited) {
+	tree = oddDocument(t)
+	place, _, edit = oddEdit(t, tree)
+	e, err := edit(tree)
+	var refused *RequestError
+	if errors.As(err, &refused) {
+		if strings.Contains(err.Error(), secretWord) {
+			t.Fatalf("a secret in an error: %v", err)
+		}
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree, place, edit, e
+}
+
+// elsewhere is the text of a document without the rules of one scope.
+func elsewhere(tree *jsontree.Node, scope string) string {
+	tree = tree.Clone()
+	if scope == DefaultScope {
+		tree.Get("default").Set("rules", jsontree.NewArray())
+		return string(tree.Encode())
+	}
+	if list := tree.Get("environments"); list != nil {
+		list.Items = slices.DeleteFunc(list.Items, func(entry *jsontree.Node) bool {
+			id, _ := entry.Get("id").Text()
+			return id == scope
+		})
+		if len(list.Items) == 0 {
+			tree.Delete("environments")
+		}
+	}
+	return string(tree.Encode())
+}
+
+func TestEditsTouchNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tree, place, _, e := applied(t)
+		if was, is := elsewhere(tree, place.Scope), elsewhere(e.Tree, place.Scope); was != is {
+			t.Fatalf("outside %s\n%s\nbecame\n%s", place.Scope, was, is)
+		}
+		was := e.Previously[:targetingCount(e.Previously)]
+		is := e.Rules[:targetingCount(e.Rules)]
+		if place.ReplaceTargeting {
+			was = nil
+		}
+		if rulesText(was) != rulesText(is) || len(is) != len(e.Rules)-1 || e.PreservedTargetingRuleCount != len(is) {
+			t.Fatalf("the rules before the fallback\n%s\nbecame\n%s", rulesText(was), rulesText(is))
+		}
+		if issues := Validate(e.Tree); len(issues) > 0 {
+			t.Fatalf("the edit made problems: %v", issues)
+		}
+	})
+}
+
+func TestEditsConverge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		_, _, edit, e := applied(t)
+		text := string(e.Tree.Encode())
+		stored, err := jsontree.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := edit(stored)
+		if err != nil || again.Changed || string(again.Tree.Encode()) != text || rulesText(again.Rules) != rulesText(e.Rules) {
+			t.Fatalf("the second time: %+v, %v", again, err)
+		}
+	})
+}
+
+func TestUndoRestoresTheDocument(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tree, place, _, e := applied(t)
+		text := string(tree.Encode())
+		undone := StampSchema(tree, "https://svc.example/s")
+		if !SameDocument(undone, tree) || string(without(undone, "$schema").Encode()) != string(without(tree, "$schema").Encode()) {
+			t.Fatal("what is put back is another document")
+		}
+		if e.Changed == SameDocument(e.Tree, undone) {
+			t.Fatal("changed is wrong")
+		}
+		scopes, metadata, moved := TouchedScopes(e.Tree, undone)
+		if e.Changed && !slices.Equal(scopes, []string{place.Scope}) || metadata || moved {
+			t.Fatalf("touched %v, metadata %v, tier %v", scopes, metadata, moved)
+		}
+		if e.Changed != (len(Diff(tree, e.Tree)) > 0) || string(tree.Encode()) != text {
+			t.Fatal("the messages are wrong, or the tree changed")
+		}
+	})
+}
+
+// shuffled writes the same document otherwise.
+func shuffled(t *rapid.T, n *jsontree.Node) *jsontree.Node {
+	switch n.Kind {
+	case jsontree.Object:
+		members := rapid.Permutation(n.Members).Draw(t, "members")
+		other := jsontree.NewObject()
+		for _, m := range members {
+			other.Set(m.Name, shuffled(t, m.Value))
+		}
+		return other
+	case jsontree.Array:
+		list := jsontree.NewArray()
+		for _, item := range n.Items {
+			list.Items = append(list.Items, shuffled(t, item))
+		}
+		return list
+	case jsontree.String:
+		text, _ := n.Text()
+		return jsontree.NewString(text)
+	case jsontree.Number:
+		respelt, _ := jsontree.Parse([]byte(jsontree.NumberText(n.Literal())))
+		return respelt
+	}
+	return n
+}
+
+func TestSpellingDoesNotCount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tree, _, edit, e := applied(t)
+		other := shuffled(t, tree)
+		if !SameDocument(tree, other) || canonical(tree) != canonical(other) || len(Diff(tree, other)) > 0 {
+			t.Fatalf("%s is not %s", tree.Compact(), other.Compact())
+		}
+		if scopes, metadata, tier := TouchedScopes(tree, other); len(scopes) > 0 || metadata || tier {
+			t.Fatalf("touched %v", scopes)
+		}
+		same, err := edit(other)
+		if err != nil || same.Changed != e.Changed || !SameDocument(same.Tree, e.Tree) {
+			t.Fatalf("edited, %s is not %s", same.Tree.Compact(), e.Tree.Compact())
+		}
+	})
+}
+
+// lineOf is the line, from 0, at which a node of a parsed text begins.
+func lineOf(text string, n *jsontree.Node) int {
+	return strings.Count(text[:n.Offset], "\n")
+}
+
+func TestATogglesLinesAreTheFallbacks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := string(oddDocument(t).Encode())
+		tree, _ := jsontree.Parse([]byte(before))
+		scope := rapid.SampledFrom([]string{"default", "staging", "production"}).Draw(t, "scope")
+		holder, _, _ := findScope(tree, scope)
+		fallback := lastOf(storedRules(holder))
+		if valueTypeOf(tree) != BoolValue || !catchAll(fallback) {
+			t.Skip("nothing to toggle")
+		}
+		e, err := SetEnabled(tree, Place{Scope: scope}, rapid.Bool().Draw(t, "on"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, is := strings.Split(before, "\n"), strings.Split(string(e.Tree.Encode()), "\n")
+		head, tail := sameEnds(was, is)
+		first := lineOf(before, fallback)
+		last := first + strings.Count(indented(fallback), "\n")
+		if e.Changed && (head < first || len(was)-tail-1 > last) {
+			t.Fatalf("lines %d to %d changed, the fallback has %d to %d", head, len(was)-tail-1, first, last)
+		}
+		if truth, plain := View(tree).scopeFallback(scope).Value.Truth(); e.Changed && plain && len(was)-tail-head != 1 {
+			t.Fatalf("%v was toggled on %d lines", truth, len(was)-tail-head)
+		}
+	})
+}
+
+func indented(n *jsontree.Node) string { return strings.TrimSpace(string(n.Encode())) }
+
+func (d *Document) scopeFallback(scope string) Rule {
+	rules, own := d.Own(scope)
+	if !own {
+		rules = d.Default
+	}
+	rule, _ := Fallback(rules)
+	return rule
+}
+
+// sameEnds counts the lines that two texts begin and end with alike.
+func sameEnds(a, b []string) (head, tail int) {
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head, tail
+}
+
+func TestNoSecretInWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := oddDocument(t), oddDocument(t)
+		messages := slices.Concat(Diff(before, after), Diff(nil, after), Diff(after, nil))
+		if _, _, _, e := applied(t); e.Changed {
+			messages = append(messages, Diff(before, e.Tree)...)
+		}
+		if strings.Contains(said(messages)+Subject("f", messages), secretWord) {
+			t.Fatalf("a secret got out: %s", said(messages))
+		}
+		if SameDocument(before, after) != (len(Diff(before, after)) == 0) {
+			t.Fatal("a change without a word, or a word without a change")
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package document
+
+import (
+	"strings"
+	"testing"
+)
+
+// levelRules writes rules in short: "a,b=INFO" is a rule for two prefixes,
+// "*=WARN" the catch-all, "?" a rule that is neither.
+func levelRules(short string) string {
+	var rules []string
+	for _, part := range strings.Fields(short) {
+		name, level, _ := strings.Cut(part, "=")
+		value := `"value":{"type":"log_level","value":"` + level + `"}`
+		switch name {
+		case "*":
+			rules = append(rules, `{"criteria":[{"operator":"ALWAYS_TRUE"}],`+value+`}`)
+		case "?":
+			rules = append(rules, `{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"x"}}],"value":{"type":"log_level","value":"DEBUG"}}`)
+		default:
+			list := `["` + strings.ReplaceAll(name, ",", `","`) + `"]`
+			rules = append(rules, `{"criteria":[{"operator":"PROP_STARTS_WITH_ONE_OF","propertyName":"svc-sdk-logging.key","valueToMatch":{"type":"string_list","value":`+list+`}}],`+value+`}`)
+		}
+	}
+	return strings.Join(rules, ",")
+}
+
+func levelDocument(rules, environments string) string {
+	return `{"key":"log-level.shop","type":"log_level","valueType":"log_level","default":{"rules":[` + levelRules(rules) + `]},"environments":[` + environments + `]}`
+}
+
+func TestSetLevel(t *testing.T) {
+	for _, tt := range []struct {
+		name, before, target, level, want string // want "": nothing changes
+	}{
+		{"the fallback", "a=INFO *=WARN", "", "ERROR", "a=INFO *=ERROR"},
+		{"the fallback as it is", "a=INFO *=WARN", "", "WARN", ""},
+		{"no fallback yet", "a=INFO", "", "WARN", "a=INFO *=WARN"},
+		{"a first target", "*=WARN", "a", "DEBUG", "a=DEBUG *=WARN"},
+		{"a first target, others before the fallback", "? *=WARN", "a", "DEBUG", "? a=DEBUG *=WARN"},
+		{"a first target, no fallback", "?", "a", "DEBUG", "? a=DEBUG"},
+		{"overwritten where it is", "a=INFO b=INFO *=WARN", "a", "DEBUG", "a=DEBUG b=INFO *=WARN"},
+		{"as it is", "a=INFO b=INFO *=WARN", "b", "INFO", ""},
+		{"after the last target", "a=INFO ? *=WARN", "b", "DEBUG", "a=INFO b=DEBUG ? *=WARN"},
+		{"before its prefix", "x=INFO com.acme=INFO com=WARN *=WARN", "com.acme.cart", "DEBUG", "x=INFO com.acme.cart=DEBUG com.acme=INFO com=WARN *=WARN"},
+		{"after what it is a prefix of", "com.acme.cart=INFO *=WARN", "com.acme", "DEBUG", "com.acme.cart=INFO com.acme=DEBUG *=WARN"},
+		{"the match is textual", "com.acme.cart=INFO *=WARN", "com.acme.cartoon", "DEBUG", "com.acme.cartoon=DEBUG com.acme.cart=INFO *=WARN"},
+		{"before a rule that has its prefix among others", "x,com=INFO *=WARN", "com.a", "DEBUG", "com.a=DEBUG x,com=INFO *=WARN"},
+		{"split: the others keep their level", "a,b,c=INFO *=WARN", "b", "DEBUG", "b=DEBUG a,c=INFO *=WARN"},
+		{"split: what extends it stays before it", "a,a.b,a.b.c=INFO *=WARN", "a.b", "DEBUG", "a.b.c=INFO a.b=DEBUG a=INFO *=WARN"},
+		{"no split for the level it has", "a,b=INFO *=WARN", "b", "INFO", ""},
+		{"what is said again goes away", "a=INFO b=INFO a=ERROR b,a=WARN *=WARN", "a", "DEBUG", "a=DEBUG b=INFO b=WARN *=WARN"},
+		{"moved before what shadows it", "com=INFO x=INFO com.a,y=DEBUG *=WARN", "com.a", "ERROR", "com.a=ERROR com=INFO x=INFO y=DEBUG *=WARN"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := levelDocument(tt.before, "")
+			want := levelDocument(tt.want, "")
+			if tt.want == "" {
+				want = before
+			}
+			e, err := SetLevel(docTree(t, before), "default", tt.target, tt.level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(e.Tree.Compact()); got != want || e.Changed != (tt.want != "") {
+				t.Errorf("changed %v\ngot  %s\nwant %s", e.Changed, got, want)
+			}
+			again, err := SetLevel(e.Tree, "default", tt.target, tt.level)
+			if err != nil || again.Changed {
+				t.Errorf("the second time: %s, %v", again.Tree.Compact(), err)
+			}
+		})
+	}
+}
+
+func TestSetLevelInAnEnvironment(t *testing.T) {
+	tree := docTree(t, levelDocument("a=INFO *=WARN", `{"id":"staging","rules":[`+levelRules("b=INFO")+`]}`))
+	for _, tt := range []struct{ scope, target, want string }{
+		{"production", "b", "a=INFO b=DEBUG *=WARN"}, // seeded
+		{"production", "", "a=INFO *=DEBUG"},
+		{"staging", "", "b=INFO *=DEBUG"},
+		{"staging", "b", "b=DEBUG"},
+	} {
+		e, err := SetLevel(tree, tt.scope, tt.target, "DEBUG")
+		if err != nil || rulesText(e.Rules) != levelRules(tt.want) {
+			t.Errorf("%+v: %s, %v", tt, rulesText(e.Rules), err)
+		}
+	}
+}
+
+func TestRefusedLevels(t *testing.T) {
+	for _, level := range []string{"", "info", "VERBOSE"} {
+		if _, err := SetLevel(docTree(t, levelDocument("*=WARN", "")), "default", "a", level); err == nil || !strings.Contains(err.Error(), "TRACE, DEBUG") {
+			t.Errorf("%q: %v", level, err)
+		}
+	}
+	if _, err := SetLevel(docTree(t, `{"default":[]}`), "default", "a", "INFO"); err == nil {
+		t.Error("a document without a place for rules was edited")
+	}
+}
+
+// A request that creates a document and names a target finds what it wants
+// when it comes again.
+func TestCreatedThenTargeted(t *testing.T) {
+	tree, err := NewLogLevel("shop", "DEBUG", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		e, err := SetLevel(tree, "production", "com.acme", "DEBUG")
+		if err != nil || e.Changed != (i == 0) {
+			t.Fatalf("%d: %+v, %v", i, e, err)
+		}
+		tree = e.Tree
+	}
+	if issues := Validate(tree); len(issues) > 0 {
+		t.Error(issues)
+	}
+}

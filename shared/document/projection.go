@@ -1,0 +1,202 @@
+package document
+
+import "svc.example/svc/shared/jsontree"
+
+// Modified says who wrote the commit that a projection names, and when.
+type Modified struct {
+	Date   string `json:"date"`
+	Author string `json:"author"`
+}
+
+// Commit is what a projection says of the last commit that touched the
+// document. The caller knows it; no document holds it.
+type Commit struct {
+	SHA          string    `json:"commitSha"`
+	LastModified *Modified `json:"lastModified,omitempty"` // nil: not attributed
+}
+
+// FlagSummary is a row of the list of flags.
+type FlagSummary struct {
+	Key                 string               `json:"key"`
+	Name                string               `json:"name,omitempty"`
+	Description         string               `json:"description,omitempty"`
+	ValueType           ValueType            `json:"valueType"`
+	Tags                []string             `json:"tags"`
+	ReadyForCleanup     bool                 `json:"readyForCleanup"`
+	Statuses            map[string]Lifecycle `json:"statuses"`
+	EnvironmentStatuses map[string]Lifecycle `json:"environmentStatuses"`
+	Commit
+}
+
+// SummarizeFlag projects a flag onto a row of the list.
+func SummarizeFlag(d *Document, environments []Active, commit Commit) FlagSummary {
+	production, all := Statuses(d, environments)
+	return FlagSummary{
+		Key:                 d.Key,
+		Name:                d.Name,
+		Description:         d.Description,
+		ValueType:           canonicalType(d.ValueType),
+		Tags:                some(d.Tags),
+		ReadyForCleanup:     d.ReadyForCleanup,
+		Statuses:            production,
+		EnvironmentStatuses: all,
+		Commit:              commit,
+	}
+}
+
+// ConfigSummary is a row of the list of configs.
+type ConfigSummary struct {
+	Key             string    `json:"key"`
+	Name            string    `json:"name,omitempty"`
+	Description     string    `json:"description,omitempty"`
+	ValueType       ValueType `json:"valueType"`
+	Tags            []string  `json:"tags"`
+	SendToClientSDK bool      `json:"sendToClientSdk"`
+	SchemaKey       string    `json:"schemaKey,omitempty"`
+	Commit
+}
+
+// SummarizeConfig projects a config onto a row of the list.
+func SummarizeConfig(d *Document, commit Commit) ConfigSummary {
+	return ConfigSummary{
+		Key:             d.Key,
+		Name:            d.Name,
+		Description:     d.Description,
+		ValueType:       canonicalType(d.ValueType),
+		Tags:            some(d.Tags),
+		SendToClientSDK: d.SendToClientSDK,
+		SchemaKey:       d.SchemaKey,
+		Commit:          commit,
+	}
+}
+
+// RuleList is an object with rules as they are stored.
+type RuleList struct {
+	Rules []*jsontree.Node `json:"rules"`
+}
+
+// EnvironmentRules is one environment's own rules as they are stored.
+type EnvironmentRules struct {
+	ID    string           `json:"id"`
+	Rules []*jsontree.Node `json:"rules"`
+}
+
+// VariantDetail is one variant, its value as it is stored.
+type VariantDetail struct {
+	Name        string         `json:"name,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Value       *jsontree.Node `json:"value"`
+}
+
+// FlagDetail is everything of a flag that its readers work with. It leaves out
+// what a writer needs too, so it can not be written back.
+type FlagDetail struct {
+	Key                 string               `json:"key"`
+	Name                string               `json:"name,omitempty"`
+	Description         string               `json:"description,omitempty"`
+	ValueType           ValueType            `json:"valueType"`
+	Tags                []string             `json:"tags"`
+	ReadyForCleanup     bool                 `json:"readyForCleanup"`
+	Default             RuleList             `json:"default"`
+	Environments        []EnvironmentRules   `json:"environments"`
+	Variants            []VariantDetail      `json:"variants"`
+	EnvironmentStatuses map[string]Lifecycle `json:"environmentStatuses"`
+	Commit
+}
+
+// DetailFlag projects a flag onto its detail.
+func DetailFlag(tree *jsontree.Node, environments []Active, commit Commit) FlagDetail {
+	detail := detailOf(tree, View(tree), commit)
+	_, detail.EnvironmentStatuses = Statuses(View(tree), environments)
+	return detail
+}
+
+// ConfigDetail is a config's detail: a flag's and what only configs have.
+type ConfigDetail struct {
+	FlagDetail
+	SendToClientSDK bool   `json:"sendToClientSdk"`
+	SchemaKey       string `json:"schemaKey,omitempty"`
+}
+
+// DetailConfig projects a config onto its detail.
+func DetailConfig(tree *jsontree.Node, commit Commit) ConfigDetail {
+	d := View(tree)
+	detail := detailOf(tree, d, commit)
+	detail.EnvironmentStatuses = map[string]Lifecycle{}
+	return ConfigDetail{detail, d.SendToClientSDK, d.SchemaKey}
+}
+
+func detailOf(tree *jsontree.Node, d *Document, commit Commit) FlagDetail {
+	return FlagDetail{
+		Key:             d.Key,
+		Name:            d.Name,
+		Description:     d.Description,
+		ValueType:       canonicalType(d.ValueType),
+		Tags:            some(d.Tags),
+		ReadyForCleanup: d.ReadyForCleanup,
+		Default:         RuleList{storedRules(tree.Get("default"))},
+		Environments:    storedEnvironments(tree),
+		Variants:        storedVariants(tree),
+		Commit:          commit,
+	}
+}
+
+func storedRules(holder *jsontree.Node) []*jsontree.Node {
+	return some(itemsOf(holder.Get("rules")))
+}
+
+func storedEnvironments(tree *jsontree.Node) []EnvironmentRules {
+	environments := []EnvironmentRules{}
+	for _, entry := range itemsOf(tree.Get("environments")) {
+		if id, ok := entry.Get("id").Text(); ok {
+			environments = append(environments, EnvironmentRules{id, storedRules(entry)})
+		}
+	}
+	return environments
+}
+
+func storedVariants(tree *jsontree.Node) []VariantDetail {
+	variants := []VariantDetail{}
+	for _, variant := range itemsOf(tree.Get("variants")) {
+		name, _ := variant.Get("name").Text()
+		description, _ := variant.Get("description").Text()
+		variants = append(variants, VariantDetail{name, description, variant.Get("value")})
+	}
+	return variants
+}
+
+// SegmentSummary is a row of the list of segments.
+type SegmentSummary struct {
+	Key         string `json:"key"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	RuleCount   int    `json:"ruleCount"`
+	CommitSHA   string `json:"commitSha"`
+}
+
+// SummarizeSegment projects a segment onto a row of the list.
+func SummarizeSegment(d *Document, commitSHA string) SegmentSummary {
+	return SegmentSummary{d.Key, d.Name, d.Description, len(d.Default), commitSHA}
+}
+
+// SegmentDetail is a segment with its membership rules.
+type SegmentDetail struct {
+	Key       string   `json:"key"`
+	Name      string   `json:"name"`
+	Default   RuleList `json:"default"`
+	CommitSHA string   `json:"commitSha"`
+}
+
+// DetailSegment projects a segment onto its detail.
+func DetailSegment(tree *jsontree.Node, commitSHA string) SegmentDetail {
+	d := View(tree)
+	return SegmentDetail{d.Key, d.Name, RuleList{storedRules(tree.Get("default"))}, commitSHA}
+}
+
+// some is a list that JSON shows as [] when it is empty, not as null.
+func some[E any](list []E) []E {
+	if list == nil {
+		return []E{}
+	}
+	return list
+}

@@ -1,0 +1,71 @@
+package document
+
+import "svc.example/svc/shared/jsontree"
+
+// LogLevelRow is a log-level document in the list: what is stored, not what
+// level a given logger has.
+type LogLevelRow struct {
+	Key          string       `json:"key"`
+	Tags         []string     `json:"tags"`
+	Scopes       []ScopeEntry `json:"scopes"`
+	CommitSHA    string       `json:"commitSha"`
+	LastModified string       `json:"lastModified,omitempty"` // "": not attributed
+}
+
+// ScopeEntry is one scope's levels. An environment that has no entry inherits
+// the default scope's.
+type ScopeEntry struct {
+	Scope string `json:"scope"`
+	// FallbackLevel is "" when the scope has no catch-all.
+	FallbackLevel string        `json:"fallbackLevel,omitempty"`
+	Targets       []LoggerLevel `json:"targets"`
+	// OtherRuleCount counts the rules that the two fields above do not show.
+	OtherRuleCount int `json:"otherRuleCount"`
+}
+
+// LoggerLevel is the level of the loggers whose path begins with Target.
+type LoggerLevel struct {
+	Target string `json:"target"`
+	Level  string `json:"level"`
+}
+
+// SummarizeLogLevel projects a log-level document onto its row of the list:
+// the default scope, then each environment that has an entry.
+func SummarizeLogLevel(tree *jsontree.Node, commitSHA, lastModified string) LogLevelRow {
+	d := View(tree)
+	row := LogLevelRow{Key: d.Key, Tags: some(d.Tags), CommitSHA: commitSHA, LastModified: lastModified}
+	row.Scopes = append(row.Scopes, levelsOf(DefaultScope, storedRules(tree.Get("default"))))
+	for _, e := range storedEnvironments(tree) {
+		row.Scopes = append(row.Scopes, levelsOf(e.ID, e.Rules))
+	}
+	return row
+}
+
+func levelsOf(scope string, rules []*jsontree.Node) ScopeEntry {
+	entry := ScopeEntry{Scope: scope, Targets: []LoggerLevel{}}
+	for i, rule := range rules {
+		level := plainLevel(rule.Get("value"))
+		prefixes := prefixesOf(rule)
+		switch {
+		case level != "" && catchAll(rule) && i == len(rules)-1:
+			entry.FallbackLevel = level
+		case level != "" && prefixes != nil:
+			for _, prefix := range prefixes {
+				entry.Targets = append(entry.Targets, LoggerLevel{prefix, level})
+			}
+		default:
+			entry.OtherRuleCount++
+		}
+	}
+	return entry
+}
+
+// plainLevel returns the one level a value serves, and "" for a split and for
+// ciphertext.
+func plainLevel(value *jsontree.Node) string {
+	if name, _ := value.Get("type").Text(); name != string(LogLevelValue) || ownSecrecy(value).decryptWith != "" {
+		return ""
+	}
+	level, _ := value.Get("value").Text()
+	return level
+}

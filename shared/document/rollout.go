@@ -1,0 +1,234 @@
+package document
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// defaultHashBy is the property that a new rollout is sticky by.
+const defaultHashBy = "user.key"
+
+// SetRollout makes the fallback split contexts over several values. The
+// rollout is the request's array of {value, percent}.
+//
+// A rollout that is ramped anew keeps the property it is sticky by, and its
+// arms in their stored order when they are the same values: contexts are
+// spread over the arms from the first to the last, so that the same users stay
+// where they were. The same value may be sent twice; the arms stay two.
+func SetRollout(tree *jsontree.Node, place Place, rollout *jsontree.Node) (*Edited, error) {
+	shares, issues := readShares(rollout)
+	valueType := valueTypeOf(tree)
+	return editFallback(tree, place, func(stored *jsontree.Node) (*jsontree.Node, error) {
+		s := splitter{valueType, secrecyOf(stored), variantsOf(tree)}
+		arms, wrong := s.arms(shares)
+		if err := refuse(append(issues, wrong...)...); err != nil {
+			return nil, err
+		}
+		return weightedOver(stored, arms), nil
+	})
+}
+
+// share is one entry of a rollout as sent.
+type share struct {
+	pointer string
+	content *jsontree.Node // nil when it is not there
+	weight  int64
+}
+
+func readShares(rollout *jsontree.Node) (shares []share, issues []Issue) {
+	if rollout == nil || rollout.Kind != jsontree.Array {
+		return nil, []Issue{{"/rollout", "a rollout is an array of at least two objects with value and percent"}}
+	}
+	if len(rollout.Items) < 2 {
+		issues = append(issues, Issue{"/rollout", "a rollout has at least two entries; to serve one value, send value"})
+	}
+	var sum int64
+	readable := len(issues) == 0
+	for i, entry := range rollout.Items {
+		s, wrong := readShare(entry, at("/rollout", i))
+		sum += s.weight
+		readable = readable && len(wrong) == 0
+		shares, issues = append(shares, s), append(issues, wrong...)
+	}
+	if readable && sum != FullWeight {
+		issues = append(issues, Issue{"/rollout", fmt.Sprintf("the percents sum to %s; they must sum to exactly 100", percentText(sum))})
+	}
+	return shares, issues
+}
+
+func readShare(entry *jsontree.Node, pointer string) (s share, issues []Issue) {
+	s.pointer = pointer
+	if entry.Kind != jsontree.Object {
+		return s, []Issue{{pointer, "an entry of a rollout is an object with value and percent, not " + entry.Kind.String()}}
+	}
+	for _, m := range entry.Members {
+		if m.Name != "value" && m.Name != "percent" {
+			issues = append(issues, Issue{pointer, "unknown field " + quotedWords(m.Name) + "; an entry has value and percent"})
+		}
+	}
+	if s.content = entry.Get("value"); s.content == nil {
+		issues = append(issues, Issue{pointer + "/value", "value is missing"})
+	}
+	percent := entry.Get("percent")
+	if percent == nil || percent.Kind != jsontree.Number {
+		return s, append(issues, Issue{pointer + "/percent", "percent is a number from 0 to 100"})
+	}
+	weight, problem := parsePercent(percent.Literal())
+	if problem != "" {
+		issues = append(issues, Issue{pointer + "/percent", problem})
+	}
+	s.weight = weight
+	return s, issues
+}
+
+// parsePercent reads a percentage as a weight. It works on the digits: 33.333
+// is no number that a float holds.
+func parsePercent(literal string) (weight int64, problem string) {
+	whole, fraction, _ := strings.Cut(jsontree.NumberText(literal), ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || n < 0 || n > 100 || strings.HasPrefix(whole, "-") || n == 100 && fraction != "" {
+		return 0, "percent is a number from 0 to 100"
+	}
+	if len(fraction) > 3 {
+		return 0, "percent has at most 3 decimals"
+	}
+	thousandths, _ := strconv.ParseInt((fraction + "000")[:3], 10, 64)
+	return n*1000 + thousandths, ""
+}
+
+// percentText is parsePercent the other way round.
+func percentText(weight int64) string {
+	text := fmt.Sprintf("%d.%03d", weight/1000, weight%1000)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+// splitter makes the arms of a document's rollout.
+type splitter struct {
+	valueType ValueType
+	secret    secrecy // of what is replaced
+	variants  map[string]secrecy
+}
+
+func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []Issue) {
+	for _, sent := range shares {
+		if sent.content == nil {
+			continue // reported where it was read
+		}
+		value, problem := s.value(sent.content)
+		if problem != "" {
+			issues = append(issues, Issue{sent.pointer + "/value", problem})
+			continue
+		}
+		arms = append(arms, jsontree.NewObject(
+			jsontree.Field("value", value),
+			jsontree.Field("weight", jsontree.NewInt(sent.weight))))
+	}
+	return arms, issues
+}
+
+func (s splitter) value(content *jsontree.Node) (value *jsontree.Node, problem string) {
+	value, problem = s.secret.typed(s.valueType, content)
+	if problem != "" {
+		return nil, problem
+	}
+	variant, known := s.variants[meaning(value)]
+	if len(s.variants) > 0 && !known {
+		return nil, "the value is none of the flag's variants; add it to the document's variants first"
+	}
+	s.secret.or(variant).mark(value)
+	return value, ""
+}
+
+// weightedOver makes of a stored value one that splits over the arms.
+func weightedOver(stored *jsontree.Node, arms []*jsontree.Node) *jsontree.Node {
+	value := valueObject(WeightedValue, jsontree.NewObject())
+	if stored != nil && stored.Kind == jsontree.Object {
+		value = overStored(stored)
+		arms = inStoredOrder(armsOf(stored), arms)
+	}
+	split := value.Get("value")
+	split.Set("weightedValues", jsontree.NewArray(arms...))
+	if by, _ := split.Get("hashByPropertyName").Text(); by == "" {
+		split.Set("hashByPropertyName", jsontree.NewString(defaultHashBy))
+	}
+	if even, _ := split.Get("splitEvenly").Truth(); even && !sameWeights(arms) {
+		split.Set("splitEvenly", jsontree.NewBool(false))
+	}
+	return value
+}
+
+// overStored is a copy of the stored value that is weighted, if it was not
+// before. The secrecy of a plain value has gone over to the arms.
+func overStored(stored *jsontree.Node) *jsontree.Node {
+	value := stored.Clone()
+	content := value.Get("value")
+	if isWeighted(stored) && content != nil && content.Kind == jsontree.Object {
+		return value
+	}
+	value.Delete("confidential")
+	value.Delete("decryptWith")
+	setType(value, valueObject(WeightedValue, nil))
+	value.Set("value", jsontree.NewObject())
+	return value
+}
+
+func isWeighted(value *jsontree.Node) bool {
+	name, _ := value.Get("type").Text()
+	return name == string(WeightedValue)
+}
+
+// armsOf returns the arms of a stored rollout, and none of any other value.
+func armsOf(value *jsontree.Node) []*jsontree.Node {
+	if !isWeighted(value) {
+		return nil
+	}
+	return itemsOf(value.Get("value").Get("weightedValues"))
+}
+
+// inStoredOrder takes for each arm the stored one of the same value, with the
+// new weight, and the stored order when both have the same values.
+func inStoredOrder(stored, sent []*jsontree.Node) []*jsontree.Node {
+	places := map[string][]int{} // by meaning, the stored arms not yet taken
+	for i, arm := range stored {
+		key := meaning(arm.Get("value"))
+		places[key] = append(places[key], i)
+	}
+	ordered := make([]*jsontree.Node, len(stored))
+	matched := 0
+	for i, arm := range sent {
+		key := meaning(arm.Get("value"))
+		if len(places[key]) == 0 {
+			continue
+		}
+		place := places[key][0]
+		places[key] = places[key][1:]
+		sent[i] = reweighted(stored[place], arm)
+		ordered[place] = sent[i]
+		matched++
+	}
+	if matched == len(stored) && matched == len(sent) {
+		return ordered
+	}
+	return sent
+}
+
+func reweighted(stored, sent *jsontree.Node) *jsontree.Node {
+	arm := stored.Clone()
+	secrecyOf(sent.Get("value")).mark(arm.Get("value"))
+	if !jsontree.Equal(arm.Get("weight"), sent.Get("weight")) {
+		arm.Set("weight", sent.Get("weight"))
+	}
+	return arm
+}
+
+func sameWeights(arms []*jsontree.Node) bool {
+	for _, arm := range arms {
+		if !jsontree.Equal(arm.Get("weight"), arms[0].Get("weight")) {
+			return false
+		}
+	}
+	return true
+}

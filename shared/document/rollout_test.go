@@ -1,0 +1,183 @@
+package document
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+func TestPercents(t *testing.T) {
+	for literal, want := range map[string]int64{
+		"0": 0, "-0": 0, "0.000": 0, "100": 100000, "100.0000": 100000, "1e2": 100000, "25": 25000,
+		"33.333": 33333, "0.001": 1, "1e-3": 1, "12.5": 12500, "12.50": 12500, "99.999": 99999,
+	} {
+		if got, problem := parsePercent(literal); got != want || problem != "" {
+			t.Errorf("parsePercent(%s) = %d, %q; want %d", literal, got, problem, want)
+		}
+	}
+	for literal, want := range map[string]string{
+		"-1": "0 to 100", "-0.001": "0 to 100", "100.001": "0 to 100", "101": "0 to 100", "1e400": "0 to 100",
+		"1e999999999": "0 to 100", "33.3333": "3 decimals", "0.0001": "3 decimals", "1e-400": "3 decimals",
+		"100.0001": "0 to 100", "99.99999999999999999999": "3 decimals",
+	} {
+		if got, problem := parsePercent(literal); !strings.Contains(problem, want) {
+			t.Errorf("parsePercent(%s) = %d, %q; want …%s…", literal, got, problem, want)
+		}
+	}
+}
+
+func FuzzPercent(f *testing.F) {
+	for _, seed := range []string{"0", "33.333", "100", "1e2", "-0", "99.9999", "1e-400"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, literal string) {
+		n, err := jsontree.Parse([]byte(literal))
+		if err != nil || n.Kind != jsontree.Number {
+			return
+		}
+		weight, problem := parsePercent(n.Literal())
+		if problem != "" {
+			return
+		}
+		if weight < 0 || weight > FullWeight {
+			t.Fatalf("%s: weight %d", literal, weight)
+		}
+		// What is said of the weight is the number that was sent.
+		if said := docTree(t, percentText(weight)); !jsontree.Equal(said, n) {
+			t.Fatalf("%s became %s", literal, percentText(weight))
+		}
+	})
+}
+
+// split writes a fallback that splits by user.key unless by says otherwise.
+func splitting(arms, by string) string {
+	return `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[` + arms + `],"hashByPropertyName":"` + by + `"}}}`
+}
+
+func TestRollouts(t *testing.T) {
+	const variants = `,"variants":[{"value":{"type":"string","value":"a"}},{"value":{"type":"string","value":"b"}},{"value":{"type":"string","value":"c","confidential":true}}]`
+	arm := func(value, weight string) string { return `{"value":` + value + `,"weight":` + weight + `}` }
+	const a, b, c = `{"type":"string","value":"a"}`, `{"type":"string","value":"b"}`, `{"type":"string","value":"c","confidential":true}`
+	const yes, no = `{"type":"bool","value":true}`, `{"type":"bool","value":false}`
+	secret := `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"abc","decryptWith":"k","confidential":true,"note":1.0}}`
+	for _, tt := range []struct {
+		name, valueType, before, rollout, want, rest string
+	}{
+		{"a first rollout", "bool", servesFalse, `[{"value":true,"percent":0.125},{"value":false,"percent":99.875}]`,
+			splitting(arm(yes, "125")+","+arm(no, "99875"), "user.key"), ""},
+		{"ramped up: the property and the order stay", "bool", quarter, `[{"value":false,"percent":50},{"percent":50,"value":true}]`,
+			splitting(arm(yes, "50000")+","+arm(no, "50000"), "team.key"), ""},
+		{"other values: the order sent", "string", splitting(arm(a, "50000")+","+arm(b, "50000"), "x"), `[{"value":"c","percent":10},{"value":"b","percent":40},{"value":"a","percent":50}]`,
+			splitting(arm(c, "10000")+","+arm(b, "40000")+","+arm(a, "50000"), "x"), variants},
+		{"an arm's other fields stay", "string", splitting(`{"note":1e0,"value":{"type":"string","value":"\u0061"},"weight":100000.0},`+arm(b, "0"), "x"), `[{"value":"b","percent":0},{"value":"a","percent":100}]`, "", ""},
+		{"no property: it becomes sticky", "bool", splitting(arm(yes, "1000")+","+arm(no, "99000"), ""), `[{"value":true,"percent":1},{"value":false,"percent":99}]`,
+			splitting(arm(yes, "1000")+","+arm(no, "99000"), "user.key"), ""},
+		{"the same value twice", "bool", splitting(arm(yes, "1000")+","+arm(yes, "2000")+","+arm(no, "97000"), "x"), `[{"value":false,"percent":70},{"value":true,"percent":10},{"value":true,"percent":20}]`,
+			splitting(arm(yes, "10000")+","+arm(yes, "20000")+","+arm(no, "70000"), "x"), ""},
+		{"a secret that is split", "string", secret, `[{"value":"abc","percent":50},{"value":"def","percent":50}]`,
+			`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[` +
+				arm(`{"type":"string","value":"abc","confidential":true,"decryptWith":"k"}`, "50000") + "," +
+				arm(`{"type":"string","value":"def","confidential":true,"decryptWith":"k"}`, "50000") + `],"hashByPropertyName":"user.key"},"note":1.0}}`, ""},
+		{"no longer split evenly", "bool", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"value":{"splitEvenly":true,"hashByPropertyName":"x","weightedValues":[` + arm(yes, "50000") + "," + arm(no, "50000") + `]},"type":"weighted_values"}}`,
+			`[{"value":true,"percent":60},{"value":false,"percent":40}]`,
+			`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"value":{"splitEvenly":false,"hashByPropertyName":"x","weightedValues":[` + arm(yes, "60000") + "," + arm(no, "40000") + `]},"type":"weighted_values"}}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tree := docTree(t, flagWith(tt.valueType, targetsPro+","+tt.before, tt.rest))
+			edit := ramping(t, "default", tt.rollout)
+			e, err := edit(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := targetsPro + "," + tt.want
+			if tt.want == "" {
+				want = targetsPro + "," + tt.before
+			}
+			if got := rulesText(e.Rules); got != want || e.Changed != (tt.want != "") || e.PreservedTargetingRuleCount != 1 {
+				t.Errorf("got  %+v %s\nwant %s", e, got, want)
+			}
+			if again, err := edit(e.Tree); err != nil || again.Changed {
+				t.Errorf("the second time: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestServingOneArmOfAHalfSecretRollout(t *testing.T) {
+	const arms = `{"value":{"type":"string","value":"x","confidential":true},"weight":50000},{"value":{"type":"string","value":"y"},"weight":50000}`
+	tree := docTree(t, flagWith("string", splitting(arms, "user.key"), ""))
+	for value, want := range map[string]string{
+		"x": `{"type":"string","value":"x","confidential":true}`,
+		"y": `{"type":"string","value":"y"}`,
+		"z": `{"type":"string","value":"z","confidential":true}`, // either way could be meant: no secret gets out
+	} {
+		e, err := SetValue(tree, Place{Scope: "default"}, jsontree.NewString(value))
+		if err != nil || string(e.Rules[0].Get("value").Compact()) != want {
+			t.Errorf("%s: %+v, %v; want %s", value, e, err, want)
+		}
+	}
+}
+
+func TestServingOneArmOfASecretRollout(t *testing.T) {
+	const arm = `{"value":{"type":"string","value":"x","confidential":true,"decryptWith":"k"},"weight":50000}`
+	tree := docTree(t, flagWith("string", splitting(arm+","+arm, "user.key"), ""))
+	e, err := SetValue(tree, Place{Scope: "default"}, jsontree.NewString("y"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(e.Rules[0].Get("value").Compact()), `{"type":"string","value":"y","confidential":true,"decryptWith":"k"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestRefusedRollouts(t *testing.T) {
+	const variants = `,"variants":[{"value":{"type":"string","value":"a"}},{"value":{"type":"string","value":"b"}}]`
+	for _, tt := range []struct {
+		rollout string
+		want    []string // pointer and part of the message
+	}{
+		{`{}`, []string{"/rollout at least two"}},
+		{`[{"value":"a","percent":100}]`, []string{"/rollout at least two"}},
+		{`[]`, []string{"/rollout at least two"}},
+		{`[{"value":"a","percent":50},{"value":"b","percent":49.999}]`, []string{"/rollout sum to 99.999"}},
+		{`[{"value":"a","percent":50},{"value":"b","percent":50.001}]`, []string{"/rollout sum to 100.001"}},
+		{`[{"value":"a","percent":33.3333},{"value":"b","percent":-1}]`, []string{"/rollout/0/percent 3 decimals", "/rollout/1/percent 0 to 100"}},
+		{`[{"value":"a","percent":"50"},7,{"percent":50}]`, []string{"/rollout/0/percent number", "/rollout/1 object", "/rollout/2/value missing"}},
+		{`[{"value":"a","percent":50,"wieght":1},{"value":"secret","percent":50}]`, []string{`/rollout/0 "wieght"`, "/rollout/1/value variants"}},
+		{`[{"value":1,"percent":50},{"value":null,"percent":50}]`, []string{"/rollout/0/value a string, not a number", "/rollout/1/value a string, not null"}},
+	} {
+		tree := docTree(t, flagWith("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"a"}}`, variants))
+		_, err := SetRollout(tree, Place{Scope: "default"}, docTree(t, tt.rollout))
+		var refused *RequestError
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: %v", tt.rollout, err)
+			continue
+		}
+		found := 0
+		for _, want := range tt.want {
+			pointer, words, _ := strings.Cut(want, " ")
+			for _, issue := range refused.Issues {
+				if issue.Pointer == pointer && strings.Contains(issue.Message, words) {
+					found++
+				}
+			}
+		}
+		if found != len(tt.want) || len(refused.Issues) != found || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", tt.rollout, err, tt.want)
+		}
+	}
+	if _, err := SetRollout(docTree(t, flagWith("bool", servesTrue, "")), Place{Scope: "default"}, nil); err == nil {
+		t.Error("no rollout at all was let in")
+	}
+}
+
+func TestRefusalsAreBounded(t *testing.T) {
+	rollout := docTree(t, "["+strings.Repeat("0,", 5000)+"0]")
+	_, err := SetRollout(docTree(t, flagWith("bool", servesTrue, "")), Place{Scope: "default"}, rollout)
+	var refused *RequestError
+	if !errors.As(err, &refused) || len(refused.Issues) > maxIssues+1 {
+		t.Errorf("%d issues", len(refused.Issues))
+	}
+}

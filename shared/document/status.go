@@ -1,0 +1,95 @@
+package document
+
+import "slices"
+
+// Lifecycle is how far a bool flag has come in an environment.
+type Lifecycle string
+
+// The lifecycle statuses.
+const (
+	StatusPreRollout      Lifecycle = "pre_rollout"
+	StatusRollout         Lifecycle = "rollout"
+	StatusLive            Lifecycle = "live"
+	StatusReadyForCleanup Lifecycle = "ready_for_cleanup"
+)
+
+// Active is an environment that flags have a status in: one that is not
+// archived.
+type Active struct {
+	Name       string
+	Production bool
+}
+
+// Status derives a flag's status in an environment from what is stored, and
+// nothing else. It is "" for a flag that is not bool.
+func Status(d *Document, environment string) Lifecycle {
+	if canonicalType(d.ValueType) != BoolValue {
+		return ""
+	}
+	if d.ReadyForCleanup {
+		return StatusReadyForCleanup
+	}
+	rules, own := d.Own(environment)
+	if !own {
+		rules = d.Default
+	}
+	return statusOf(rules)
+}
+
+func statusOf(rules []Rule) Lifecycle {
+	on, off := 0, 0
+	for _, rule := range rules {
+		truth, whole := rule.Value.servesTruth()
+		switch {
+		case !whole:
+			return StatusRollout
+		case truth:
+			on++
+		default:
+			off++
+		}
+	}
+	switch {
+	case on == 0:
+		return StatusPreRollout // so too without any rule
+	case off == 0 && slices.ContainsFunc(rules, Rule.CatchAll):
+		return StatusLive
+	}
+	return StatusRollout
+}
+
+// servesTruth returns the truth that a value serves to everyone it reaches. A
+// split of which one truth has all the weight is no split.
+func (v Value) servesTruth() (truth, whole bool) {
+	if v.Weighted == nil {
+		return v.Truth()
+	}
+	for _, arm := range v.Weighted.Arms {
+		if arm.Weight == 0 {
+			continue
+		}
+		of, ok := arm.Value.Truth()
+		if !ok || whole && of != truth {
+			return false, false
+		}
+		truth, whole = of, true
+	}
+	return truth, whole
+}
+
+// Statuses returns a flag's status in every active environment, and the part
+// of it that concerns production. Both are empty for a flag that is not bool.
+func Statuses(d *Document, environments []Active) (production, all map[string]Lifecycle) {
+	production, all = map[string]Lifecycle{}, map[string]Lifecycle{}
+	for _, e := range environments {
+		status := Status(d, e.Name)
+		if status == "" {
+			continue
+		}
+		all[e.Name] = status
+		if e.Production {
+			production[e.Name] = status
+		}
+	}
+	return production, all
+}

@@ -1,0 +1,73 @@
+package document
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestStatus(t *testing.T) {
+	always := func(value string) string { return `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":` + value + `}` }
+	arm := func(value, weight string) string {
+		return `{"value":{"type":"bool","value":` + value + `},"weight":` + weight + `}`
+	}
+	split := func(arms string) string {
+		return `{"type":"weighted_values","value":{"weightedValues":[` + arms + `]}}`
+	}
+	targetsOff := `{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"x"}}],"value":{"type":"bool","value":false}}`
+	for _, tt := range []struct {
+		name, rules string
+		want        Lifecycle
+	}{
+		{"no rules", "", StatusPreRollout},
+		{"off", servesFalse, StatusPreRollout},
+		{"off for all, targeted or not", targetsOff + "," + servesFalse, StatusPreRollout},
+		{"on", servesTrue, StatusLive},
+		{"on for all, targeted or not", targetsPro + "," + servesTrue, StatusLive},
+		{"mixed", targetsPro + "," + servesFalse, StatusRollout},
+		{"mixed the other way", targetsOff + "," + servesTrue, StatusRollout},
+		{"no catch-all, off", targetsOff, StatusPreRollout},
+		{"no catch-all, on", targetsPro, StatusRollout},
+		{"a split", quarter, StatusRollout},
+		{"a split above", quarter + "," + servesFalse, StatusRollout},
+		{"one truth has all the weight", always(split(arm("true", "100000") + "," + arm("false", "0"))), StatusLive},
+		{"one truth has all the weight, in two arms", always(split(arm("false", "40000") + "," + arm("false", "60000") + "," + arm("true", "0"))), StatusPreRollout},
+		{"no weight at all", always(split(arm("true", "0"))), StatusRollout},
+		{"an arm that is no truth", always(split(arm("true", "50000") + `,{"value":{"type":"provided","value":{}},"weight":50000}`)), StatusRollout},
+		{"an arm that is no truth, without weight", always(split(arm("true", "50000") + `,{"value":{"type":"provided","value":{}},"weight":0}`)), StatusLive},
+		{"a provided value counts as a split", always(`{"type":"provided","value":{"source":"ENV_VAR","lookup":"X"}}`), StatusRollout},
+		{"so does an encrypted one", always(`{"type":"bool","value":"abc","decryptWith":"k"}`), StatusRollout},
+		{"no criteria is no catch-all", `{"criteria":[],"value":{"type":"bool","value":true}}`, StatusRollout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inherited := View(docTree(t, flagWith("bool", tt.rules, "")))
+			own := View(docTree(t, flagWith("bool", quarter, `,"environments":[{"id":"production","rules":[`+tt.rules+`]}]`)))
+			if got := Status(inherited, "production"); got != tt.want {
+				t.Errorf("inherited: %s, want %s", got, tt.want)
+			}
+			if got := Status(own, "production"); got != tt.want {
+				t.Errorf("own: %s, want %s", got, tt.want)
+			}
+			own.ReadyForCleanup = true
+			if got := Status(own, "production"); got != StatusReadyForCleanup {
+				t.Errorf("ready for clean-up: %s", got)
+			}
+		})
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	environments := []Active{{"development", false}, {"production", true}, {"eu", true}}
+	d := View(docTree(t, flagWith("bool", servesFalse, `,"environments":[{"id":"production","rules":[`+servesTrue+`]},{"id":"archived","rules":[]}]`)))
+	production, all := Statuses(d, environments)
+	if want := (map[string]Lifecycle{"production": StatusLive, "eu": StatusPreRollout}); !reflect.DeepEqual(production, want) {
+		t.Errorf("production: %v", production)
+	}
+	if want := (map[string]Lifecycle{"development": StatusPreRollout, "production": StatusLive, "eu": StatusPreRollout}); !reflect.DeepEqual(all, want) {
+		t.Errorf("all: %v", all)
+	}
+	d = View(docTree(t, flagWith("string", servesFalse, `,"readyForCleanup":true`)))
+	production, all = Statuses(d, environments)
+	if production == nil || all == nil || len(production)+len(all) != 0 {
+		t.Errorf("not bool: %v, %v", production, all)
+	}
+}
