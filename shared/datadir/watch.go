@@ -61,6 +61,7 @@ func Watch(ctx context.Context, dir string, seen State, options Options, changed
 	if path, err := filepath.Abs(dir); err == nil {
 		dir = path
 	}
+	seen.Files = nil // not to be held for as long as this runs
 	w := &watch{ctx: ctx, dir: dir, seen: seen, Options: options.withDefaults(), changed: changed,
 		settled: stopped(), recheck: stopped()}
 	defer w.close()

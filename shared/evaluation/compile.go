@@ -4,7 +4,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -12,7 +11,8 @@ import (
 
 // Compile compiles the rules that an environment serves: its own, then the
 // default ones. Sources may come in any order; segments are told by their
-// type. What Check reports is compiled to a test that never holds.
+// type. What makes no sense is compiled all the same: a criterion whose operand
+// is of no use never holds, and a segment in a circle has no members.
 func Compile(sources []Source, environment string) *Snapshot {
 	c := newCompiler(sources)
 	for i, key := range c.segmentKeys {
@@ -40,10 +40,6 @@ type compiler struct {
 	segmentAt   map[string]int
 	patterns    regexps
 	testAt      map[testKey]int32
-	bad         []problem // per test
-
-	// report receives what is wrong with a criterion; Check sets it.
-	report func(problem)
 }
 
 // testKey tells criteria apart.
@@ -196,12 +192,8 @@ func (c *compiler) needs(criteria []document.Criterion) []int32 {
 		if !ok {
 			n = int32(len(c.out.tests))
 			c.testAt[key] = n
-			compiled, bad := c.test(criterion)
+			compiled, _ := c.test(criterion)
 			c.out.tests = append(c.out.tests, compiled)
-			c.bad = append(c.bad, bad)
-		}
-		if bad := c.bad[n]; bad.message != "" && c.report != nil {
-			c.report(bad)
 		}
 		needs = append(needs, n)
 	}
@@ -221,14 +213,14 @@ func keyOf(criterion document.Criterion) testKey {
 
 func (c *compiler) test(criterion document.Criterion) (test, problem) {
 	switch criterion.Operator {
-	case inSegment:
+	case InSegment:
 		return c.membership(criterion.ValueToMatch, true)
-	case notInSegment:
+	case NotInSegment:
 		return c.membership(criterion.ValueToMatch, false)
 	}
 	build, ok := operators[criterion.Operator]
 	if !ok {
-		return never, problem{message: "unknown operator " + strconv.Quote(criterion.Operator) + ": a rule with it never matches"}
+		return never, "" // one of a later day
 	}
 	return build(c, c.slot(criterion.PropertyName), criterion.ValueToMatch)
 }
@@ -237,11 +229,11 @@ func (c *compiler) membership(operand *document.Value, wanted bool) (test, probl
 	key, ok := text(operand)
 	i, found := c.segmentAt[key]
 	if !ok || !found {
-		bad := problem{}
+		var bad problem
 		if !ok {
-			bad.message = "valueToMatch must be a string: the key of a segment"
+			bad = "valueToMatch must be a string: the key of a segment"
 		}
 		return func(*Frame) bool { return !wanted }, bad
 	}
-	return func(f *Frame) bool { return f.inSegment(i) == wanted }, problem{}
+	return func(f *Frame) bool { return f.inSegment(i) == wanted }, ""
 }

@@ -346,29 +346,17 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-func TestCyclesAreNamed(t *testing.T) {
+func TestACircleOfSegmentsHasNoMembers(t *testing.T) {
 	in := func(key string) string { return member(criterion("IN_SEG", "", "string", `"`+key+`"`), true) }
-	sources := []Source{
-		source(t, segmentDoc("a", in("b"))), source(t, segmentDoc("b", in("c"))), source(t, segmentDoc("c", in("a"))),
-		source(t, segmentDoc("self", in("self"))), source(t, segmentDoc("fine", in("a"))),
+	s := Compile([]Source{
+		source(t, segmentDoc("a", in("b"))), source(t, segmentDoc("b", in("a"))), source(t, segmentDoc("self", in("self"))),
 		source(t, flag("f", serve(criterion("IN_SEG", "", "string", `"a"`), "yes"))),
-	}
-	var got []string
-	for _, f := range Check(sources) {
-		if !f.Fatal || f.Pointer != "/default/rules/0/criteria/0/valueToMatch" {
-			t.Errorf("finding %+v", f)
+		source(t, flag("g", serve(criterion("IN_SEG", "", "string", `"self"`), "yes"))),
+	}, "test")
+	for _, key := range []string{"f", "g"} {
+		if got := served(t, s, key, `{}`); got != "-" {
+			t.Errorf("%s serves %s", key, got)
 		}
-		got = append(got, f.Key+": "+f.Message)
-	}
-	want := []string{
-		"c: the segments refer to each other in a circle: a -> b -> c -> a",
-		"self: the segments refer to each other in a circle: self -> self",
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := served(t, Compile(sources, "test"), "f", `{}`); got != "-" {
-		t.Errorf("a cycle serves %s", got)
 	}
 }
 
@@ -379,46 +367,36 @@ func TestThousandSegmentsReferringToEachOther(t *testing.T) {
 		key := &document.Value{Type: document.StringValue, Content: jsontree.NewString(fmt.Sprintf("s%d", i))}
 		refer = append(refer, document.Criterion{Operator: "IN_SEG", ValueToMatch: key})
 	}
-	segment := func(i int, criteria []document.Criterion) Source {
-		yes := document.Value{Type: document.BoolValue, Content: jsontree.NewBool(true)}
-		rules := []document.Rule{{Criteria: criteria, Value: yes}}
-		return Source{fmt.Sprintf("s%d", i), &document.Document{Type: document.Segment, Default: rules}}
-	}
-	var circles, chain []Source
+	yes := document.Value{Type: document.BoolValue, Content: jsontree.NewBool(true)}
+	sources := []Source{source(t, flag("f", serve(criterion("IN_SEG", "", "string", `"s0"`), "yes")))}
 	for i := range n {
-		circles = append(circles, segment(i, refer))
-		chain = append(chain, segment(i, refer[i+1:]))
+		rules := []document.Rule{{Criteria: refer[i+1:], Value: yes}}
+		sources = append(sources, Source{fmt.Sprintf("s%d", i), &document.Document{Type: document.Segment, Default: rules}})
 	}
-	if got := len(Check(circles)); got != mostCircles {
-		t.Errorf("%d findings, want %d", got, mostCircles)
-	}
-	use := source(t, flag("f", serve(criterion("IN_SEG", "", "string", `"s0"`), "yes")))
-	served(t, Compile(append(circles, use), "test"), "f", `{}`)
-	if got := Check(chain); len(got) != 0 {
-		t.Errorf("findings in a chain: %v", got[0])
-	}
-	if got := served(t, Compile(append(chain, use), "test"), "f", `{}`); got != "yes" {
+	if got := served(t, Compile(sources, "test"), "f", `{}`); got != "yes" {
 		t.Errorf("the end of the chain has no conditions, so all are members; serves %s", got)
 	}
 }
 
-func TestCheckFindsOperandsInEveryEnvironment(t *testing.T) {
-	text := `{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[]},"environments":[{"id":"x","rules":[` +
-		serve(criterion("PROP_MATCHES", "user.p", "string", `"a(b"`), "1") + "," +
-		serve(criterion("PROP_SEMVER_EQUAL", "user.p", "string", `"1"`), "2") + "," +
-		serve(criterion("WHAT", "user.p", "string", `"1"`), "3") + `]}]}`
-	findings := Check([]Source{source(t, text)})
-	if len(findings) != 3 {
-		t.Fatalf("findings: %+v", findings)
-	}
-	for i, want := range []struct {
-		fatal bool
-		words string
-	}{{true, "missing closing )"}, {false, "SemVer"}, {false, `"WHAT"`}} {
-		f := findings[i]
-		pointer := fmt.Sprintf("/environments/0/rules/%d/criteria/0/valueToMatch", i)
-		if f.Fatal != want.fatal || f.Pointer != pointer || !strings.Contains(f.Message, want.words) {
-			t.Errorf("finding %d: %+v", i, f)
+func TestOperandProblems(t *testing.T) {
+	for _, tt := range []struct{ operator, operandType, operand, words string }{
+		{"PROP_MATCHES", "string", `"a(b"`, "does not compile"},
+		{"PROP_MATCHES", "int", `5`, "must be a string"},
+		{"PROP_SEMVER_EQUAL", "string", `"1"`, "SemVer"},
+		{"PROP_GREATER_THAN", "string", `"5"`, "int or a double"},
+		{"PROP_BEFORE", "string", `"noon"`, "RFC 3339"},
+		{"IN_INT_RANGE", "int_range", `[1,2]`, "start"},
+		{"PROP_IS_ONE_OF", "json", `{}`, "string_list"},
+		{"IN_SEG", "int", `1`, "the key of a segment"},
+		{"IN_SEG", "string", `"anything"`, ""},
+		{"PROP_GREATER_THAN", "int", `"5"`, ""},
+		{"IS_PRESENT", "json", `{}`, ""},
+		{"OF_A_LATER_DAY", "json", `{}`, ""},
+	} {
+		s := source(t, flag("f", serve(criterion(tt.operator, "user.p", tt.operandType, tt.operand), "x")))
+		got := OperandProblem(s.Document.Default[0].Criteria[0])
+		if tt.words == "" && got != "" || !strings.Contains(got, tt.words) {
+			t.Errorf("%s %s: %q, want …%s…", tt.operator, tt.operand, got, tt.words)
 		}
 	}
 }
@@ -483,7 +461,7 @@ func FuzzOperators(f *testing.F) {
 		match := &document.Value{Type: document.ValueType(operandType), Content: tree}
 		doc := &document.Document{Type: document.Flag, Default: []document.Rule{{Criteria: []document.Criterion{{Operator: operator, PropertyName: "user.p", ValueToMatch: match}}}}}
 		sources := []Source{{"f", doc}}
-		Check(sources)
+		OperandProblem(doc.Default[0].Criteria[0])
 		s := Compile(sources, "test")
 		frame := s.NewFrame(testNow, noRandom)
 		defer frame.Release()

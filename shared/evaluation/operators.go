@@ -20,11 +20,8 @@ func never(*Frame) bool { return false }
 // the operator says of any other context.
 type build func(c *compiler, slot int, operand *document.Value) (test, problem)
 
-// problem says what is wrong with an operand.
-type problem struct {
-	message string
-	fatal   bool // so wrong that serving would mislead: a regular expression that does not compile
-}
+// problem says what is wrong with an operand; "" for nothing.
+type problem string
 
 // operators are all operators but those of segments, which need no property.
 var operators = map[string]build{
@@ -53,31 +50,26 @@ var operators = map[string]build{
 	"IS_NOT_PRESENT":                  presence(false),
 }
 
+// The operators that refer to a segment by its key.
 const (
-	inSegment    = "IN_SEG"
-	notInSegment = "NOT_IN_SEG"
+	InSegment    = "IN_SEG"
+	NotInSegment = "NOT_IN_SEG"
 )
-
-// Known says whether an operator has a meaning; an unknown one never matches.
-func Known(operator string) bool {
-	_, ok := operators[operator]
-	return ok || operator == document.AlwaysTrue || operator == inSegment || operator == notInSegment
-}
 
 // texts are the operand's alternatives: the elements of a list, or the one
 // scalar.
 func texts(operand *document.Value) ([]string, problem) {
 	if operand == nil || operand.Content == nil {
-		return nil, problem{message: "valueToMatch is missing: expected a string_list"}
+		return nil, "valueToMatch is missing: expected a string_list"
 	}
 	p := FromNode(operand.Content)
 	if p.scalar() {
-		return []string{p.Text}, problem{}
+		return []string{p.Text}, ""
 	}
 	if p.Kind != ListProperty {
-		return nil, problem{message: "valueToMatch must be a string_list"}
+		return nil, "valueToMatch must be a string_list"
 	}
-	return p.List, problem{}
+	return p.List, ""
 }
 
 // oneOf compares the numbers of words: see slot. Negation turns the answer
@@ -156,38 +148,34 @@ func matches(wanted bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
 		pattern, ok := text(operand)
 		if !ok {
-			return never, problem{message: "valueToMatch must be a string holding a regular expression"}
+			return never, "valueToMatch must be a string holding a regular expression"
 		}
 		re, err := c.regexp(pattern)
 		if err != nil {
-			return never, problem{message: "the regular expression does not compile: " + plain(err), fatal: true}
+			return never, "the regular expression (RE2) does not compile"
 		}
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
 			return p.Kind == TextProperty && re.MatchString(p.Text) == wanted
-		}, problem{}
+		}, ""
 	}
-}
-
-func plain(err error) string {
-	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
 func hierarchical(c *compiler, slot int, operand *document.Value) (test, problem) {
 	prefix, ok := text(operand)
 	if !ok {
-		return never, problem{message: "valueToMatch must be a string: the prefix to match"}
+		return never, "valueToMatch must be a string: the prefix to match"
 	}
 	return func(f *Frame) bool {
 		return f.properties[slot].any(func(text string) bool { return strings.HasPrefix(text, prefix) })
-	}, problem{}
+	}, ""
 }
 
 func presence(wanted bool) build {
 	return func(c *compiler, slot int, _ *document.Value) (test, problem) {
 		return func(f *Frame) bool {
 			return (f.properties[slot].Kind != Absent) == wanted
-		}, problem{}
+		}, ""
 	}
 }
 
@@ -211,21 +199,21 @@ func compares(pass func(int) bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
 		limit, ok := numeric(operand)
 		if !ok {
-			return never, problem{message: "valueToMatch must be an int or a double"}
+			return never, "valueToMatch must be an int or a double"
 		}
 		c.turnsAt(slot, limit.float)
 		c.out.slots[slot].numeric = true
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
 			return p.numeric && pass(p.number.compare(limit))
-		}, problem{}
+		}, ""
 	}
 }
 
 func inRange(c *compiler, slot int, operand *document.Value) (test, problem) {
 	start, end, ok := bounds(operand)
 	if !ok {
-		return never, problem{message: `valueToMatch must be {"start": number, "end": number}: start <= x < end`}
+		return never, `valueToMatch must be {"start": number, "end": number}: start <= x < end`
 	}
 	c.turnsAt(slot, start.float)
 	c.turnsAt(slot, end.float)
@@ -233,7 +221,7 @@ func inRange(c *compiler, slot int, operand *document.Value) (test, problem) {
 	return func(f *Frame) bool {
 		p := &f.properties[slot]
 		return p.numeric && p.number.compare(start) >= 0 && p.number.compare(end) < 0
-	}, problem{}
+	}, ""
 }
 
 // bounds reads a range; a bound left out is open.
@@ -260,13 +248,13 @@ func dated(pass func(property, operand float64) bool) build {
 		}
 		limit, ok := moment(&p)
 		if !ok {
-			return never, problem{message: "valueToMatch must be a time: epoch milliseconds or RFC 3339, like 2006-01-02T15:04:05Z"}
+			return never, "valueToMatch must be a time: epoch milliseconds or RFC 3339, like 2006-01-02T15:04:05Z"
 		}
 		c.turnsAt(slot, limit)
 		return func(f *Frame) bool {
 			at, ok := moment(&f.properties[slot])
 			return ok && pass(at, limit)
-		}, problem{}
+		}, ""
 	}
 }
 
@@ -275,7 +263,7 @@ func versions(pass func(int) bool) build {
 		written, _ := text(operand)
 		limit, err := semver.StrictNewVersion(written)
 		if err != nil {
-			return never, problem{message: "valueToMatch must be a version by SemVer 2.0.0, like 1.4.0 or 2.0.0-rc.1"}
+			return never, "valueToMatch must be a version by SemVer 2.0.0, like 1.4.0 or 2.0.0-rc.1"
 		}
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
@@ -284,7 +272,7 @@ func versions(pass func(int) bool) build {
 			}
 			v, err := semver.StrictNewVersion(p.Text)
 			return err == nil && pass(v.Compare(limit))
-		}, problem{}
+		}, ""
 	}
 }
 

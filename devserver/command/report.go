@@ -1,0 +1,68 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"svc.example/svc/devserver/directory"
+	"svc.example/svc/shared/workspace"
+)
+
+// report writes what happens to a directory, a line each, to standard error.
+// Lines that come before the server is up are kept until it is, so that the
+// start-up lines stand first.
+type report struct {
+	in   Invocation
+	path string
+
+	mu   sync.Mutex
+	kept []string
+	up   bool
+}
+
+func (r *report) line(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line = r.in.clickable(r.path, line)
+	if !r.up {
+		r.kept = append(r.kept, line)
+		return
+	}
+	fmt.Fprintln(r.in.Stderr, line)
+}
+
+func (r *report) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, line := range r.kept {
+		fmt.Fprintln(r.in.Stderr, line)
+	}
+	r.kept, r.up = nil, true
+}
+
+// clickable puts the datadir before a path of the layout that begins a line,
+// so that a terminal or an editor can open the file.
+func (in Invocation) clickable(datadir, line string) string {
+	file, _, found := strings.Cut(line, ":")
+	_, _, known := workspace.SplitPath(file)
+	if !found || !known && file != workspace.File && !workspace.KnownFolder(file) && file != "." {
+		return line
+	}
+	return filepath.Join(in.display(datadir), filepath.FromSlash(file)) + line[len(file):]
+}
+
+// locate makes the paths of a refusal clickable.
+func (in Invocation) locate(err error) error {
+	var refusal *directory.Refusal
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	lines := strings.Split(refusal.Error(), "\n")
+	for i, line := range lines[1:] {
+		lines[i+1] = in.clickable(refusal.Path, line)
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}

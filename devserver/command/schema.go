@@ -1,0 +1,22 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/document"
+)
+
+func newSchema(in Invocation) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of flags, configs, log levels and segments",
+		Long: `Print the JSON Schema (draft 2020-12) that svc verify and the API hold documents
+against. Point an editor at it to have files completed and checked as you type.`,
+		Example: `  svc schema > stored-config.json`,
+		Args:    cobra.NoArgs,
+		RunE: run(func(*cobra.Command, []string) error {
+			_, err := in.Stdout.Write(document.SchemaJSON())
+			return err
+		}),
+	}
+}

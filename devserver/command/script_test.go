@@ -1,0 +1,115 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"svc": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		os.Exit(Main(ctx, System()))
+	}})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Condition:           condition,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"freeport": freePort,
+			"get":      get,
+			"await":    await,
+			"fill":     fill,
+		},
+	})
+}
+
+// condition knows ipv6: whether the machine has an IPv6 loopback address.
+func condition(cond string) (bool, error) {
+	if cond != "ipv6" {
+		return false, fmt.Errorf("unknown condition %s", cond)
+	}
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		return false, nil
+	}
+	return true, l.Close()
+}
+
+// freePort sets a variable to a port that nothing listens on.
+func freePort(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	defer l.Close()
+	ts.Setenv(args[0], fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+}
+
+// fetch sends GET url, with headers given as name:value.
+func fetch(url string, headers []string) (string, error) {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ":")
+		request.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return fmt.Sprintf("%s\n%s\n", answer.Status, body), err
+}
+
+// get prints the answer to GET url.
+func get(ts *testscript.TestScript, neg bool, args []string) {
+	text, err := fetch(args[0], args[1:])
+	if neg {
+		if err == nil {
+			ts.Fatalf("%s answers: %s", args[0], text)
+		}
+		return
+	}
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stdout(), text)
+	ts.Check(err)
+}
+
+// await polls a URL until its answer matches, or for ten seconds.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile(args[1])
+	var text string
+	var err error
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+		if text, err = fetch(args[0], args[2:]); err == nil && pattern.MatchString(text) {
+			return
+		}
+	}
+	ts.Fatalf("%s does not answer with %s but with %s %v", args[0], args[1], text, err)
+}
+
+// fill writes a file of so many bytes.
+func fill(ts *testscript.TestScript, _ bool, args []string) {
+	var size int
+	_, err := fmt.Sscan(args[1], &size)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("x", size)), 0o666))
+}

@@ -1,0 +1,155 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/directory"
+	"svc.example/svc/devserver/server"
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/delivery"
+)
+
+// serveFlags are the flags of svc serve.
+type serveFlags struct {
+	datadir          string
+	environment      string
+	port             int
+	host             string
+	key              string
+	origins          []string
+	watch, noWatch   bool
+	allowNonLoopback bool
+}
+
+const defaultEnvironment = "development"
+
+func newServe(in Invocation) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a config directory to browser clients",
+		Long: `Serve a config directory over the protocol of the hosted delivery API, so that
+browser clients work unmodified when their API URL points here.
+
+Feature flags are always served; configs only when their file has
+"sendToClientSdk": true; segments, log levels, schemas and confidential values
+never. Edits are picked up as soon as they are saved.
+
+Endpoints:
+  GET  /api/v2/configs/eval-with-context/{token}   everything, for one context
+  POST /ofrep/v1/evaluate/flags                    the same for OpenFeature (OFREP)
+  POST /ofrep/v1/evaluate/flags/{key}              one flag for OpenFeature (OFREP)
+  GET  /healthz                                    200 while the server runs`,
+		Example: `  svc serve
+  svc serve --datadir ./our-config --environment staging
+  svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000`,
+		Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			if f.environment == "" {
+				f.environment = in.Getenv("SVC_ENVIRONMENT")
+			}
+			if f.environment == "" {
+				f.environment = defaultEnvironment
+			}
+			if cmd.Flags().Changed("datadir") && f.datadir == "" {
+				return usagef("--datadir is empty; name a directory, or leave the flag out")
+			}
+			return serve(cmd.Context(), in, f, cmd.Flags().Changed("cors-origin"))
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.datadir, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
+	flags.StringVar(&f.environment, "environment", "", "environment whose values are served (default $SVC_ENVIRONMENT, then development)")
+	flags.IntVar(&f.port, "port", 6580, "port to listen on; one that is taken is an error")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost is both IPv4 and IPv6")
+	flags.StringVar(&f.key, "frontend-sdk-key", "", "key that every request must present (default none)")
+	flags.StringArrayVar(&f.origins, "cors-origin", []string{delivery.AnyOrigin}, "origin whose pages may read the answers; may be repeated")
+	flags.BoolVar(&f.watch, "watch", true, "serve edits as they are saved")
+	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it is at the start")
+	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
+	cmd.MarkFlagsMutuallyExclusive("watch", "no-watch")
+	return cmd
+}
+
+func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) error {
+	if err := f.check(originsGiven); err != nil {
+		return err
+	}
+	path, err := datadir.Discover(f.datadir, in.Getenv, in.Workdir)
+	if err != nil {
+		return err
+	}
+	early := &report{in: in, path: path}
+	dir, err := directory.Open(path, f.environment, early.line)
+	if err != nil {
+		return in.locate(err)
+	}
+	listeners, err := server.Listen(f.host, f.port)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(in.Stdout, startUp(f, path))
+	early.flush()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		dir.Warn()
+		if f.watch && !f.noWatch {
+			dir.Follow(ctx)
+		}
+	}()
+	handler := &delivery.Handler{Tables: dir.Tables(f.key), Now: time.Now, Random: rand.Float64}
+	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, handler))
+	stop()
+	<-followed
+	return err
+}
+
+// check refuses what can be seen to be wrong before anything is opened.
+func (f serveFlags) check(originsGiven bool) error {
+	if f.port < 1 || f.port > 65535 {
+		return usagef("--port %d: choose a port from 1 to 65535", f.port)
+	}
+	for _, origin := range f.origins {
+		if err := delivery.CheckOrigin(origin); err != nil {
+			return usagef("--cors-origin %v", err)
+		}
+	}
+	if strings.ContainsAny(f.key, "\r\n") {
+		return usagef("--frontend-sdk-key holds a line break")
+	}
+	loopback, err := server.Loopback(f.host)
+	if err != nil || loopback {
+		return err
+	}
+	var missing []string
+	if !f.allowNonLoopback {
+		missing = append(missing, "--allow-non-loopback to confirm it")
+	}
+	if !originsGiven {
+		missing = append(missing, "--cors-origin with the origin of your pages")
+	}
+	if len(missing) > 0 {
+		return usagef("--host %s can be reached from other machines; add %s", f.host, strings.Join(missing, " and "))
+	}
+	return nil
+}
+
+// startUp is what a person must know when the server is up.
+func startUp(f serveFlags, path string) string {
+	auth := "none, every request is served"
+	if f.key != "" {
+		auth = "key required, Authorization: Basic base64(1:<key>)"
+	}
+	return fmt.Sprintf("Listening    %s\nDatadir      %s\nEnvironment  %s\nAuth         %s\n",
+		server.URL(f.host, f.port), path, f.environment, auth)
+}

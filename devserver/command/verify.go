@@ -1,0 +1,121 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/workspace"
+)
+
+func newVerify(in Invocation) *cobra.Command {
+	var path string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check a config directory",
+		Long: `Check every file of a config directory: its structure, its values against their
+types and schemas, and what files say of one another. Each problem is printed
+as file:line: message. The exit status is 1 when there is an error; warnings
+alone leave it 0.`,
+		Example: `  svc verify
+  svc verify --datadir ./our-config --json`,
+		Args: cobra.NoArgs,
+		RunE: run(func(*cobra.Command, []string) error {
+			dir, err := datadir.Discover(path, in.Getenv, in.Workdir)
+			if err != nil {
+				return err
+			}
+			return verify(in, dir, asJSON)
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&path, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return cmd
+}
+
+func verify(in Invocation, dir string, asJSON bool) error {
+	state := datadir.Look(dir)
+	ws, problems := workspace.ReadAndVerify(state.Files)
+	problems = append(state.Problems, problems...)
+	result := newVerification(in, dir, ws, problems)
+	var err error
+	if asJSON {
+		err = result.printJSON(in)
+	} else {
+		result.print(in)
+	}
+	if err == nil && result.Errors > 0 {
+		return &failure{}
+	}
+	return err
+}
+
+// verification is the answer of svc verify --json.
+type verification struct {
+	OK       bool            `json:"ok"`
+	Datadir  string          `json:"datadir"`
+	Files    int             `json:"files"`
+	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
+	Problems []problemReport `json:"problems"`
+}
+
+type problemReport struct {
+	Severity string `json:"severity"` // error or warning
+	File     string `json:"file"`     // in the datadir, with forward slashes
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Path     string `json:"path"` // JSON Pointer into the file
+	Message  string `json:"message"`
+}
+
+func newVerification(in Invocation, dir string, ws *workspace.Workspace, problems []workspace.Problem) verification {
+	v := verification{Datadir: dir, Files: len(ws.Items) + len(ws.Schemas), Problems: []problemReport{}}
+	if ws.Declared {
+		v.Files++
+	}
+	for _, p := range problems {
+		severity := "error"
+		if p.Severity == workspace.Warning {
+			severity = "warning"
+			v.Warnings++
+		} else {
+			v.Errors++
+		}
+		v.Problems = append(v.Problems, problemReport{severity, p.File, p.Line, p.Column, p.Pointer, p.Message})
+	}
+	v.OK = v.Errors == 0
+	return v
+}
+
+func (v verification) printJSON(in Invocation) error {
+	enc := json.NewEncoder(in.Stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func (v verification) print(in Invocation) {
+	for _, p := range v.Problems {
+		line := p.File
+		if p.Line > 0 {
+			line = fmt.Sprintf("%s:%d", p.File, p.Line)
+		}
+		if p.Severity == "warning" {
+			line += ": warning"
+		}
+		fmt.Fprintln(in.Stdout, in.clickable(v.Datadir, line+": "+p.Message))
+	}
+	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), plural(v.Files, "file"), plural(v.Errors, "error"), plural(v.Warnings, "warning"))
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -1,0 +1,253 @@
+// Package directory keeps a config directory ready to be served: it loads it,
+// follows its changes, and holds what was good last.
+//
+// What must stay true:
+//
+//   - A directory with a fatal problem is refused at the start, with all its
+//     problems. Once one has been served, a fatal problem never takes it away:
+//     the whole of the last good state goes on being served, never a mixture.
+//   - A problem is reported once, not at every save, and so is its end.
+package directory
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/workspace"
+)
+
+// Directory is a config directory being served.
+type Directory struct {
+	path        string
+	environment string
+	report      func(line string)
+	table       atomic.Pointer[delivery.Table]
+	state       datadir.State
+	fresh       *loaded // served, and not yet looked through for warnings
+	refusal     string  // the problems last reported, while there are any
+	warnings    map[string]bool
+}
+
+// Refusal is why a directory can not be served.
+type Refusal struct {
+	Path     string
+	Problems []workspace.Problem
+}
+
+func (r *Refusal) Error() string {
+	lines := []string{fmt.Sprintf("cannot serve %s: %s", r.Path, count(len(r.Problems), "problem"))}
+	for _, p := range r.Problems {
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Open loads a directory. Report receives one line for each thing a person
+// should know from then on.
+func Open(path, environment string, report func(line string)) (*Directory, error) {
+	d := &Directory{path: path, environment: environment, report: report, warnings: map[string]bool{}}
+	state := datadir.Look(path)
+	loaded, problems := load(state, environment)
+	if len(problems) > 0 {
+		return nil, &Refusal{path, problems}
+	}
+	d.state = datadir.State{Version: state.Version, Problems: state.Problems}
+	d.serve(loaded)
+	return d, nil
+}
+
+// Follow serves every later state of the directory until ctx is done.
+func (d *Directory) Follow(ctx context.Context) {
+	options := datadir.Options{Notice: d.report}
+	datadir.Watch(ctx, d.path, d.state, options, d.update)
+}
+
+func (d *Directory) update(state datadir.State) {
+	loaded, problems := load(state, d.environment)
+	if len(problems) > 0 {
+		d.refuse(problems)
+		return
+	}
+	fixed := d.refusal != ""
+	d.refusal = ""
+	changed := d.table.Load().Version != loaded.table.Version
+	d.serve(loaded)
+	switch {
+	case fixed:
+		d.report("fixed: serving the directory as it is now, " + Contents(loaded.table))
+	case changed:
+		d.report("reloaded: " + Contents(loaded.table))
+	}
+	d.Warn()
+}
+
+// serve swaps a state in. Looking through it for warnings can wait: an edit
+// should be served first.
+func (d *Directory) serve(l *loaded) {
+	d.table.Store(l.table)
+	d.fresh = l
+}
+
+// Warn reports what is worth a warning in the state that is served, as far as
+// it is new. It is called once after Open; Follow calls it for later states.
+func (d *Directory) Warn() {
+	if d.fresh == nil {
+		return
+	}
+	now := map[string]bool{}
+	fresh := 0
+	for _, p := range d.fresh.warnings() {
+		line := p.String()
+		now[line] = true
+		if d.warnings[line] {
+			continue
+		}
+		if fresh++; fresh <= mostWarnings {
+			d.report(line)
+		}
+	}
+	if fresh > mostWarnings {
+		d.report(fmt.Sprintf("warning: and %d more; svc verify lists them", fresh-mostWarnings))
+	}
+	d.warnings, d.fresh = now, nil
+	debug.FreeOSMemory() // a load leaves garbage many times the size of what is served
+}
+
+func (d *Directory) refuse(problems []workspace.Problem) {
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, p.String())
+	}
+	if refusal := strings.Join(lines, "\n"); refusal != d.refusal {
+		d.refusal = refusal
+		for _, line := range lines {
+			d.report(line)
+		}
+		d.report("not reloaded: the last good state goes on being served")
+	}
+}
+
+const mostWarnings = 20
+
+// Contents says in words what a table serves.
+func Contents(t *delivery.Table) string {
+	flags, configs := t.Count()
+	return count(flags, "flag") + ", " + count(configs, "config")
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// Tables serves the directory to the holders of a key, or to everyone when
+// there is none.
+func (d *Directory) Tables(key string) delivery.Tables {
+	if key == "" {
+		return func(context.Context, string) (*delivery.Table, error) { return d.table.Load(), nil }
+	}
+	want := sha256.Sum256([]byte(key))
+	return func(_ context.Context, presented string) (*delivery.Table, error) {
+		got := sha256.Sum256([]byte(presented))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			return nil, fault.New(fault.Unauthorized, "this server was started with --frontend-sdk-key: send that key as Authorization: Basic base64(1:<key>)")
+		}
+		return d.table.Load(), nil
+	}
+}
+
+// Table is what is being served.
+func (d *Directory) Table() *delivery.Table { return d.table.Load() }
+
+// loaded is a state that can be served.
+type loaded struct {
+	table    *delivery.Table
+	ws       *workspace.Workspace
+	problems []workspace.Problem // none of them fatal
+}
+
+// load makes a table of a state, or says all that is in the way.
+func load(state datadir.State, environment string) (*loaded, []workspace.Problem) {
+	ws, problems := workspace.Read(state.Files)
+	problems = append(problems, state.Problems...)
+	sources := Sources(ws)
+	problems = append(problems, workspace.Unservable(ws)...)
+	problems = append(problems, unknownEnvironment(ws, environment)...)
+	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
+		workspace.SortProblems(fatal)
+		return nil, fatal
+	}
+	return &loaded{delivery.NewTable(sources, environment, state.Version), ws, problems}, nil
+}
+
+// warnings are all that is worth one: what only verification objects to is
+// served all the same.
+func (l *loaded) warnings() []workspace.Problem {
+	all := append(l.problems, workspace.Verify(l.ws)...)
+	for i := range all {
+		all[i].Severity = workspace.Warning
+	}
+	all = append(all, unnamedEnvironment(l.ws, l.table.Environment)...)
+	all = append(all, withheld(l.table)...)
+	workspace.SortProblems(all)
+	return all
+}
+
+// Sources are a workspace's documents as evaluation takes them.
+func Sources(ws *workspace.Workspace) []evaluation.Source {
+	sources := make([]evaluation.Source, len(ws.Items))
+	for i, item := range ws.Items {
+		sources[i] = evaluation.Source{Key: item.Key, Document: item.View}
+	}
+	return sources
+}
+
+func unknownEnvironment(ws *workspace.Workspace, environment string) []workspace.Problem {
+	if _, known := ws.Environment(environment); known || !ws.Declared {
+		return nil
+	}
+	return []workspace.Problem{{Severity: workspace.Fatal, File: workspace.File,
+		Message: fmt.Sprintf("the environment %q is not declared; %s", environment, known(ws))}}
+}
+
+func unnamedEnvironment(ws *workspace.Workspace, environment string) []workspace.Problem {
+	if _, known := ws.Environment(environment); known || ws.Declared {
+		return nil
+	}
+	return []workspace.Problem{{Severity: workspace.Warning, File: workspace.File,
+		Message: fmt.Sprintf("there is no such file, and no document names the environment %q, so the default rules are served; %s", environment, known(ws))}}
+}
+
+func known(ws *workspace.Workspace) string {
+	if names := ws.Active(); len(names) > 0 {
+		return "known are " + strings.Join(names, ", ")
+	}
+	return "no environment is known"
+}
+
+func withheld(t *delivery.Table) []workspace.Problem {
+	var problems []workspace.Problem
+	for _, w := range t.Withheld {
+		problems = append(problems, workspace.Problem{Severity: workspace.Warning, File: workspace.Path(w.Type, w.Key),
+			Message: fmt.Sprintf("%s of %s not sent to browsers (%s); clients get their own default there", count(w.Values, "value"), areIs(w.Values, w.Key), w.Why)})
+	}
+	return problems
+}
+
+func areIs(n int, key string) string {
+	if n == 1 {
+		return key + " is"
+	}
+	return key + " are"
+}

@@ -1,0 +1,194 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/fault"
+)
+
+func flagFile(key, value string) string {
+	return `{"key":"` + key + `","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":` + value + `}}]}}`
+}
+
+// lines collects what is reported.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, line)
+}
+
+func (l *lines) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.all
+	l.all = nil
+	return all
+}
+
+func write(t *testing.T, dir, path, text string) {
+	t.Helper()
+	path = filepath.Join(dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheLastGoodStateStays(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "svc.json", `{"environments":["development"]}`)
+	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
+	var out lines
+	d, err := Open(dir, "development", out.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Warn()
+	good := d.Table()
+	step := func(want ...string) {
+		t.Helper()
+		d.update(datadir.Look(dir))
+		got := out.take()
+		if !slices.EqualFunc(got, want, strings.Contains) {
+			t.Errorf("reported %q, want %q", got, want)
+		}
+	}
+
+	write(t, dir, "feature-flags/a.json", flagFile("a", "maybe"))
+	write(t, dir, "feature-flags/b.json", flagFile("b", "true"))
+	step("feature-flags/a.json:1: not valid JSON", "not reloaded: the last good state")
+	if d.Table() != good {
+		t.Error("a part of a broken state is served")
+	}
+	write(t, dir, "feature-flags/c.json", flagFile("c", "true"))
+	step() // the same problem is not told twice
+	write(t, dir, "svc.json", `{"environments":["staging"]}`)
+	step("a.json:1: not valid JSON", `svc.json: the environment "development" is not declared; known are staging`, "not reloaded")
+	write(t, dir, "svc.json", `{"environments":["development"]}`)
+	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
+	step("fixed: serving the directory as it is now, 3 flags, 0 configs")
+	if d.Table() == good {
+		t.Error("the fixed state is not served")
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "feature-flags")); err != nil {
+		t.Fatal(err)
+	}
+	step("reloaded: 0 flags, 0 configs")
+}
+
+func TestAVanishedDirectoryGoesOnBeingServed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "datadir")
+	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
+	var out lines
+	d, err := Open(dir, "development", out.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := d.Table()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	d.update(datadir.Look(dir))
+	if d.Table() != good {
+		t.Error("the last good state is gone with the directory")
+	}
+}
+
+func TestWarningsAreToldOnce(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "feature-flags/a.json", strings.Replace(flagFile("a", "true"), "ALWAYS_TRUE", "NO_SUCH_OPERATOR", 1))
+	var out lines
+	d, err := Open(dir, "development", out.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Warn()
+	first := strings.Join(out.take(), "\n")
+	for _, want := range []string{"NO_SUCH_OPERATOR", `no document names the environment "development"`} {
+		if strings.Count(first, want) != 1 {
+			t.Errorf("%s is not told once:\n%s", want, first)
+		}
+	}
+	write(t, dir, "feature-flags/b.json", flagFile("b", "true"))
+	d.update(datadir.Look(dir))
+	if got := out.take(); len(got) != 1 || !strings.HasPrefix(got[0], "reloaded: 2 flags") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+func TestManyWarningsAreCut(t *testing.T) {
+	dir := t.TempDir()
+	for i := range mostWarnings + 7 {
+		key := strings.Repeat("k", i+1)
+		write(t, dir, "feature-flags/"+key+".json", strings.Replace(flagFile(key, "true"), "ALWAYS_TRUE", "NO_SUCH_OPERATOR", 1))
+	}
+	var out lines
+	d, err := Open(dir, "development", out.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Warn()
+	if got := out.take(); len(got) != mostWarnings+1 || !strings.Contains(got[mostWarnings], "svc verify") {
+		t.Errorf("%d lines, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+func TestFollowServesAnEdit(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
+	var out lines
+	d, err := Open(dir, "development", out.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); d.Follow(ctx) }()
+	old := d.Table()
+	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
+	for begin := time.Now(); d.Table() == old; time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("the edit is not served")
+		}
+	}
+	cancel()
+	<-done
+}
+
+func TestTheKey(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "feature-flags/a.json", flagFile("a", "true"))
+	d, err := Open(dir, "development", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		configured, presented string
+		ok                    bool
+	}{{"", "", true}, {"", "anything", true}, {"dev", "dev", true}, {"dev", "", false}, {"dev", "de", false}, {"dev", "devs", false}} {
+		table, err := d.Tables(tt.configured)(context.Background(), tt.presented)
+		if (err == nil) != tt.ok || (table != nil) != tt.ok {
+			t.Errorf("key %q, presented %q: %v", tt.configured, tt.presented, err)
+		}
+		var f *fault.Fault
+		if err != nil && (!errors.As(err, &f) || f.Kind != fault.Unauthorized) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
