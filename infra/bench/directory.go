@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// directoryServer measures svc serve.
+func (b bench) directoryServer() error {
+	fmt.Printf("svc serve: polls a second with %d connections, and as a share of the ceiling\n\n", b.connections)
+	fmt.Printf("%-28s %8s %10s %10s %7s %7s\n", "", "bytes", "ceiling/s", "svc/s", "share", "target")
+	for _, n := range []int{100, 1000} {
+		if err := b.polls(n); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("\n%-28s %12s %12s %14s\n", "", "first answer", "resident", "edit to served")
+	for _, n := range []int{100, 1000, 10000} {
+		if err := b.startUp(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withDirectory runs svc serve on a directory of n flags.
+func (b bench) withDirectory(n int, measure func(p *process, dir string) error) error {
+	dir, err := os.MkdirTemp("", "svc-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeFlags(dir, n); err != nil {
+		return err
+	}
+	p, err := start(b.svc, "/healthz", nil, "serve", "--datadir", dir, "--port", "PORT")
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	return measure(p, dir)
+}
+
+func (b bench) polls(n int) error {
+	return b.withDirectory(n, func(p *process, _ string) error {
+		target := map[int]string{100: "70 %", 1000: "60 %"}[n]
+		native := polls(p.host)
+		if err := b.compare(fmt.Sprintf("poll, %d flags", n), target, p, native, 200); err != nil {
+			return err
+		}
+		if err := b.compare(fmt.Sprintf("OFREP bulk, %d flags", n), "", p, bulks(p.host), 200); err != nil {
+			return err
+		}
+		first, err := once(p.host, native[0])
+		if err != nil {
+			return err
+		}
+		return b.compare(fmt.Sprintf("304, %d flags", n), "100 %", p, [][]byte{conditional(native[0], first.header["Etag"])}, 304)
+	})
+}
+
+// compare takes turns between the server and a ceiling that answers the same
+// bytes.
+func (b bench) compare(name, target string, p *process, requests [][]byte, status int) error {
+	sample, err := once(p.host, requests[0])
+	if err != nil {
+		return err
+	}
+	ceiling, err := startCeiling(sample)
+	if err != nil {
+		return err
+	}
+	defer ceiling.stop()
+	var top, own []float64
+	for range b.rounds {
+		for host, into := range map[string]*[]float64{ceiling.host: &top, p.host: &own} {
+			rate, err := throughput(host, requests, b.connections, b.round, status)
+			if err != nil {
+				return fmt.Errorf("%s at %s: %w", name, host, err)
+			}
+			*into = append(*into, rate)
+		}
+	}
+	t, o := median(top), median(own)
+	fmt.Printf("%-28s %8d %10.0f %10.0f %6.0f%% %7s\n", name, len(sample.body), t, o, 100*o/t, target)
+	return nil
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func (b bench) startUp(n int) error {
+	return b.withDirectory(n, func(p *process, dir string) error {
+		if _, err := throughput(p.host, polls(p.host)[:16], 2, 200*time.Millisecond, 200); err != nil {
+			return err
+		}
+		rss, err := p.resident()
+		if err != nil {
+			return err
+		}
+		edit, err := editToServed(p, dir)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-28s %12v %9.1f MB %14v\n", fmt.Sprintf("%d flags", n), p.ready.Round(100*time.Microsecond), float64(rss)/(1<<20), edit.Round(time.Millisecond))
+		return nil
+	})
+}
+
+// editToServed changes one file and polls until the change is served.
+func editToServed(p *process, dir string) (time.Duration, error) {
+	path := filepath.Join(dir, "feature-flags", "team0.feature-0.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	request := polls(p.host)[0]
+	before, err := once(p.host, request)
+	if err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte("by "), []byte("now by ")), 0o666); err != nil {
+		return 0, err
+	}
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		now, err := once(p.host, request)
+		if err != nil || now.header["Etag"] != before.header["Etag"] {
+			return time.Since(begin), err
+		}
+		if time.Since(begin) > 30*time.Second {
+			return 0, fmt.Errorf("an edit is not served after 30 s")
+		}
+	}
+}

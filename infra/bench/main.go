@@ -1,0 +1,40 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == ceilingCommand {
+		exit(runCeiling(os.Args[2:]))
+	}
+	svc := flag.String("svc", "bin/svc", "the svc binary to measure")
+	seconds := flag.Float64("seconds", 2, "how long one round of one measurement lasts")
+	rounds := flag.Int("rounds", 3, "how often each measurement is taken; the median counts")
+	connections := flag.Int("connections", 8, "how many clients poll at once")
+	flag.Parse()
+	b := bench{
+		svc: *svc, rounds: *rounds, connections: *connections,
+		round: time.Duration(*seconds * float64(time.Second)),
+	}
+	exit(b.directoryServer())
+}
+
+// bench is what all measurements of a run share.
+type bench struct {
+	svc         string
+	round       time.Duration
+	rounds      int
+	connections int
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
