@@ -22,11 +22,12 @@ const MaxToken = 64 << 10
 
 const tokenForm = `the token is base64 of a JSON object such as {"user":{"key":"u-1","plan":"pro"}}`
 
+func tooLong(token string) *fault.Fault {
+	return fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to /ofrep/v1/evaluate/flags)", len(token), MaxToken)
+}
+
 // decodeToken takes a token, as it stands in the escaped path, back to JSON.
 func decodeToken(escaped string) ([]byte, *fault.Fault) {
-	if len(escaped) > MaxToken {
-		return nil, fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to /ofrep/v1/evaluate/flags)", len(escaped), MaxToken)
-	}
 	token, err := url.PathUnescape(escaped)
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "the token has a broken percent escape; %s", tokenForm)
@@ -34,7 +35,10 @@ func decodeToken(escaped string) ([]byte, *fault.Fault) {
 	if token == "" {
 		return nil, fault.New(fault.BadRequest, "the token is missing; %s", tokenForm)
 	}
-	token = alphabets.Replace(strings.TrimRight(token, "="))
+	token = strings.TrimRight(token, "=")
+	if strings.ContainsAny(token, "-_") {
+		token = alphabets.Replace(token)
+	}
 	text, err := base64.RawStdEncoding.DecodeString(token)
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "the token is not base64; %s", tokenForm)

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
+// seed stands for a workspace version and an environment in entity tags.
+func seed(environment, version string) [sha256.Size]byte {
+	parts := binary.BigEndian.AppendUint64(nil, uint64(len(environment)))
+	return sha256.Sum256(append(append(parts, environment...), version...))
+}
+
 // etag names the answer to a context: the table's version and environment,
 // the phase of rules on the current time, and the context as it was sent.
-func (t *Table) etag(protocol byte, now int64, context []byte) string {
-	h := sha256.New()
-	var head [9]byte
-	head[0] = protocol
-	binary.BigEndian.PutUint64(head[1:], uint64(t.snapshot.Phase(now)))
-	h.Write(head[:])
-	for _, part := range []string{t.Version, t.Environment} {
-		binary.BigEndian.PutUint64(head[1:], uint64(len(part)))
-		h.Write(head[:])
-		h.Write([]byte(part))
-	}
-	h.Write(context)
-	var sum [sha256.Size]byte
-	return `"` + hex.EncodeToString(h.Sum(sum[:0])[:16]) + `"`
+func etag[Sent string | []byte](t *Table, protocol byte, now int64, context Sent) string {
+	parts := make([]byte, 0, 1024)
+	parts = append(append(parts, t.seed[:]...), protocol)
+	parts = binary.BigEndian.AppendUint64(parts, uint64(t.snapshot.Phase(now)))
+	sum := sha256.Sum256(append(parts, context...))
+	tag := make([]byte, 0, 34)
+	tag = hex.AppendEncode(append(tag, '"'), sum[:16])
+	return string(append(tag, '"'))
 }
 
 // match is how an If-None-Match header meets an entity tag.

@@ -79,16 +79,20 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 		writeFault(w, fault.Of(err))
 		return
 	}
-	text, bad := decodeToken(token)
-	if bad != nil {
-		writeFault(w, bad)
+	if len(token) > MaxToken {
+		writeFault(w, tooLong(token))
 		return
 	}
 	now := h.Now().UnixMilli()
-	etag := table.etag('n', now, text)
-	known := noneMatch(r.Header["If-None-Match"], etag)
-	if known == thisOne { // so this very context was read before
-		notModified(w, etag)
+	tag := etag(table, 'n', now, token)
+	known := noneMatch(r.Header["If-None-Match"], tag)
+	if known == thisOne { // so this very token was read before
+		notModified(w, tag)
+		return
+	}
+	text, bad := decodeToken(token)
+	if bad != nil {
+		writeFault(w, bad)
 		return
 	}
 	frame := table.snapshot.NewFrame(now, h.Random)
@@ -98,25 +102,25 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 		return
 	}
 	if known == whichever {
-		notModified(w, etag)
+		notModified(w, tag)
 		return
 	}
 	b := buffer(table.size)
 	defer buffers.Put(b)
 	*b = table.appendNative((*b)[:0], frame)
-	setCaching(w, etag)
+	setCaching(w, tag)
 	writeJSON(w, http.StatusOK, *b)
 }
 
 // setCaching sets the headers by which a client may keep an answer.
-func setCaching(w http.ResponseWriter, etag string) {
+func setCaching(w http.ResponseWriter, tag string) {
 	header := w.Header()
-	header["Etag"] = []string{etag}
+	header["Etag"] = []string{tag}
 	header["Cache-Control"] = cacheControl
 }
 
-func notModified(w http.ResponseWriter, etag string) {
-	setCaching(w, etag)
+func notModified(w http.ResponseWriter, tag string) {
+	setCaching(w, tag)
 	w.WriteHeader(http.StatusNotModified)
 }
 

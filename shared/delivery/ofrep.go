@@ -49,15 +49,15 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer q.frame.Release()
-	etag := q.table.etag('o', q.now, q.body)
-	if noneMatch(r.Header["If-None-Match"], etag) != neither {
-		notModified(w, etag)
+	tag := etag(q.table, 'o', q.now, q.body)
+	if noneMatch(r.Header["If-None-Match"], tag) != neither {
+		notModified(w, tag)
 		return
 	}
 	b := buffer(q.table.size)
 	defer buffers.Put(b)
 	*b = q.table.appendOFREP((*b)[:0], q.frame)
-	setCaching(w, etag)
+	setCaching(w, tag)
 	writeJSON(w, http.StatusOK, *b)
 }
 
@@ -72,7 +72,7 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, escapedKey stri
 		return
 	}
 	defer q.frame.Release()
-	item, found := q.table.find(key)
+	item, found := q.table.snapshot.Find(key)
 	var one []byte
 	if found {
 		one = q.table.one(item, q.frame)

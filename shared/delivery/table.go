@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"crypto/sha256"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,13 +20,14 @@ type Table struct {
 	// Withheld are the values that are never sent, for a warning at load.
 	Withheld []Withheld
 
-	snapshot *evaluation.Snapshot
-	served   []int     // the snapshot's items that are served, by key
-	native   encodings // per answer; none when withheld
-	ofrep    encodings // per answer; none when withheld
-	noMatch  [][]byte  // per item: the OFREP answer that leaves the default to the caller
+	snapshot *evaluation.Snapshot // of what is served
+	native   encodings            // per answer; none when withheld
+	ofrep    encodings            // per answer; none when withheld
+	noMatch  [][]byte             // per item: the OFREP answer that leaves the default to the caller
 	tails    struct{ native, ofrep []byte }
 	size     int // of the largest answer to a whole poll, so that one buffer does
+	configs  int // how many of the items are configs
+	seed     [sha256.Size]byte
 }
 
 // encodings are texts by number, in one row: a poll reads them in order, and
@@ -61,34 +64,42 @@ type Withheld struct {
 
 // NewTable compiles and encodes the documents of a workspace version.
 func NewTable(sources []evaluation.Source, environment, version string) *Table {
-	t := &Table{Version: version, Environment: environment, snapshot: evaluation.Compile(sources, environment)}
-	t.noMatch = make([][]byte, len(t.snapshot.Items))
+	t := &Table{Version: version, Environment: environment, seed: seed(environment, version)}
+	var content evaluation.Content
+	t.snapshot, content = evaluation.Compile(slices.DeleteFunc(slices.Clone(sources), unserved), environment)
 	t.tails.native = t.nativeTail()
 	t.tails.ofrep = t.ofrepTail()
-	for i, item := range t.snapshot.Items {
-		if served(item.Document) {
-			t.served = append(t.served, i)
-			t.noMatch[i] = t.encodeNoMatch(item)
+	for _, item := range content.Items {
+		t.noMatch = append(t.noMatch, t.encodeNoMatch(item))
+		if item.Document.Type == document.Config {
+			t.configs++
 		}
 	}
-	t.encodeAnswers()
+	t.encodeAnswers(content)
 	return t
 }
 
-// served is the filter that nothing can switch off.
-func served(doc *document.Document) bool {
-	return doc.Type == document.Flag || doc.Type == document.Config && doc.SendToClientSDK
+// unserved is the filter that nothing can switch off. Segments pass it: rules
+// refer to them, and evaluation serves none.
+func unserved(source evaluation.Source) bool {
+	switch source.Document.Type {
+	case document.Flag, document.Segment:
+		return false
+	case document.Config:
+		return !source.Document.SendToClientSDK
+	}
+	return true
 }
 
-func (t *Table) encodeAnswers() {
+func (t *Table) encodeAnswers(content evaluation.Content) {
 	withheld := map[int]*Withheld{}
-	largest := make([]int, len(t.snapshot.Items))
-	for i, answer := range t.snapshot.Answers {
-		item := t.snapshot.Items[answer.Item]
+	largest := make([]int, len(content.Items))
+	for i, answer := range content.Answers {
+		item := content.Items[answer.Item]
 		var native, ofrep []byte
-		if why := withholds(answer.Value); why != "" && served(item.Document) {
-			t.withhold(withheld, answer.Item, why)
-		} else if served(item.Document) {
+		if why := withholds(answer.Value); why != "" {
+			withhold(withheld, answer.Item, item, why)
+		} else {
 			value := servedValue(answer.Value)
 			native, ofrep = encodeNative(item, answer, value), t.encodeOFREP(item, answer, value)
 		}
@@ -96,7 +107,7 @@ func (t *Table) encodeAnswers() {
 		t.ofrep.add(ofrep)
 		largest[answer.Item] = max(largest[answer.Item], len(t.native.at(i)), len(t.ofrep.at(i)))
 	}
-	for i := range t.snapshot.Items {
+	for i := range content.Items {
 		t.size += max(largest[i], len(t.noMatch[i])+1)
 		if w := withheld[i]; w != nil {
 			t.Withheld = append(t.Withheld, *w)
@@ -118,12 +129,11 @@ func withholds(v document.Value) string {
 	return ""
 }
 
-func (t *Table) withhold(withheld map[int]*Withheld, item int, why string) {
-	if withheld[item] == nil {
-		source := t.snapshot.Items[item]
-		withheld[item] = &Withheld{Type: source.Document.Type, Key: source.Key, Why: why}
+func withhold(withheld map[int]*Withheld, i int, item evaluation.Source, why string) {
+	if withheld[i] == nil {
+		withheld[i] = &Withheld{Type: item.Document.Type, Key: item.Key, Why: why}
 	}
-	withheld[item].Values++
+	withheld[i].Values++
 }
 
 func servedValue(v document.Value) []byte {
@@ -223,7 +233,7 @@ func variant(doc *document.Document, a evaluation.Answer) string {
 func (t *Table) appendNative(b []byte, f *evaluation.Frame) []byte {
 	b = append(b, evaluationsHead...)
 	empty := len(b)
-	for _, item := range t.served {
+	for item := range t.snapshot.Keys {
 		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
 			b = append(b, t.native.at(a)...)
 		}
@@ -235,7 +245,7 @@ func (t *Table) appendNative(b []byte, f *evaluation.Frame) []byte {
 func (t *Table) appendOFREP(b []byte, f *evaluation.Frame) []byte {
 	b = append(b, `{"flags":[`...)
 	empty := len(b)
-	for _, item := range t.served {
+	for item := range t.snapshot.Keys {
 		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
 			b = append(b, t.ofrep.at(a)...)
 		} else {
@@ -264,20 +274,7 @@ func withoutComma(b []byte, empty int) []byte {
 	return b
 }
 
-// find returns a served item by key.
-func (t *Table) find(key string) (int, bool) {
-	i, ok := t.snapshot.Find(key)
-	return i, ok && served(t.snapshot.Items[i].Document)
-}
-
 // Count is how many flags and configs are served.
 func (t *Table) Count() (flags, configs int) {
-	for _, i := range t.served {
-		if t.snapshot.Items[i].Document.Type == document.Flag {
-			flags++
-		} else {
-			configs++
-		}
-	}
-	return flags, configs
+	return len(t.snapshot.Keys) - t.configs, t.configs
 }

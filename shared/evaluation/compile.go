@@ -13,28 +13,30 @@ import (
 // default ones. Sources may come in any order; segments are told by their
 // type. What makes no sense is compiled all the same: a criterion whose operand
 // is of no use never holds, and a segment in a circle has no members.
-func Compile(sources []Source, environment string) *Snapshot {
+func Compile(sources []Source, environment string) (*Snapshot, Content) {
 	c := newCompiler(sources)
 	for i, key := range c.segmentKeys {
 		c.out.segments[i] = c.segment(c.segmentDocs[i], key)
 	}
 	for _, source := range sources {
 		if source.Document.Type != document.Segment {
-			c.out.Items = append(c.out.Items, source)
+			c.content.Items = append(c.content.Items, source)
 		}
 	}
-	slices.SortFunc(c.out.Items, func(a, b Source) int { return strings.Compare(a.Key, b.Key) })
-	for i := range c.out.Items {
+	slices.SortFunc(c.content.Items, func(a, b Source) int { return strings.Compare(a.Key, b.Key) })
+	for i, item := range c.content.Items {
+		c.out.Keys = append(c.out.Keys, item.Key)
 		c.item(i, environment)
 	}
 	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
 	slices.Sort(c.out.thresholds)
 	c.out.thresholds = slices.Compact(c.out.thresholds)
-	return c.out
+	return c.out, c.content
 }
 
 type compiler struct {
 	out         *Snapshot
+	content     Content
 	segmentKeys []string
 	segmentDocs []*document.Document
 	segmentAt   map[string]int
@@ -107,7 +109,7 @@ func (c *compiler) readsTimeOddly(slot int) {
 }
 
 func (c *compiler) item(i int, environment string) {
-	doc := c.out.Items[i].Document
+	doc := c.content.Items[i].Document
 	own, _ := doc.Own(environment)
 	reason := Static
 	if targets(own) || targets(doc.Default) {
@@ -134,16 +136,16 @@ func targets(rules []document.Rule) bool {
 }
 
 func (c *compiler) rule(item, index int, r document.Rule, reason Reason) rule {
-	compiled := rule{from: int32(len(c.out.needs)), answer: int32(len(c.out.Answers))}
+	compiled := rule{from: int32(len(c.out.needs)), answer: int32(len(c.content.Answers))}
 	c.out.needs = append(c.out.needs, c.needs(r.Criteria)...)
 	compiled.to = int32(len(c.out.needs))
 	if r.Value.Weighted == nil {
-		c.out.Answers = append(c.out.Answers, Answer{item, r.Value, reason, index, -1})
+		c.content.Answers = append(c.content.Answers, Answer{item, r.Value, reason, index, -1})
 		return compiled
 	}
-	compiled.split = c.split(c.out.Items[item].Key, r.Value.Weighted)
+	compiled.split = c.split(c.content.Items[item].Key, r.Value.Weighted)
 	for arm, a := range r.Value.Weighted.Arms {
-		c.out.Answers = append(c.out.Answers, Answer{item, a.Value, Split, index, arm})
+		c.content.Answers = append(c.content.Answers, Answer{item, a.Value, Split, index, arm})
 	}
 	return compiled
 }

@@ -57,10 +57,21 @@ func fill(t testing.TB, f *Frame, text string) *Frame {
 
 const testNow = 1_700_000_000_000
 
+// compiled is a snapshot and what its answers mean.
+type compiled struct {
+	*Snapshot
+	Content
+}
+
+func compile(environment string, sources ...Source) compiled {
+	s, content := Compile(sources, environment)
+	return compiled{s, content}
+}
+
 func noRandom() float64 { panic("asked for randomness") }
 
 // served evaluates one flag and returns the text it serves, or "-".
-func served(t testing.TB, s *Snapshot, key, context string) string {
+func served(t testing.TB, s compiled, key, context string) string {
 	t.Helper()
 	i, ok := s.Find(key)
 	if !ok {
@@ -127,7 +138,7 @@ func TestOperators(t *testing.T) {
 		{"IS_NOT_PRESENT", "bool", `true`, []string{"", `null`}, []string{`""`, `0`, `false`, `{}`}},
 		{"PROP_SOUNDS_LIKE", "string", `"a"`, nil, []string{"", `"a"`}},
 	} {
-		s := Compile([]Source{source(t, flag("f", serve(criterion(tt.operator, "user.p", tt.operandType, tt.operand), "yes")))}, "test")
+		s := compile("test", source(t, flag("f", serve(criterion(tt.operator, "user.p", tt.operandType, tt.operand), "yes"))))
 		for want, values := range map[string][]string{"yes": tt.holds, "-": tt.fails} {
 			for _, value := range values {
 				context := `{"user":{"p":` + value + `}}`
@@ -144,7 +155,7 @@ func TestOperators(t *testing.T) {
 
 func TestOperandLeftOut(t *testing.T) {
 	for operator := range operators {
-		s := Compile([]Source{source(t, flag("f", serve(`{"operator":"`+operator+`","propertyName":"user.p"}`, "yes")))}, "test")
+		s := compile("test", source(t, flag("f", serve(`{"operator":"`+operator+`","propertyName":"user.p"}`, "yes"))))
 		served(t, s, "f", `{"user":{"p":"x"}}`)
 	}
 }
@@ -159,7 +170,7 @@ func TestPropertyLookup(t *testing.T) {
 		{"user.key", `{"":{"user.key":"k"}}`, "-"},
 		{"user.key", `{"User":{"key":"k"}}`, "-"},
 	} {
-		s := Compile([]Source{source(t, flag("f", serve(criterion("PROP_IS_ONE_OF", tt.property, "string_list", `["k"]`), "yes")))}, "test")
+		s := compile("test", source(t, flag("f", serve(criterion("PROP_IS_ONE_OF", tt.property, "string_list", `["k"]`), "yes"))))
 		if got := served(t, s, "f", tt.context); got != tt.want {
 			t.Errorf("%s over %s serves %s, want %s", tt.property, tt.context, got, tt.want)
 		}
@@ -168,7 +179,7 @@ func TestPropertyLookup(t *testing.T) {
 
 func TestFlatNames(t *testing.T) {
 	rule := serve(criterion("PROP_IS_ONE_OF", "user.a.b", "string_list", `["k"]`)+","+criterion("PROP_IS_ONE_OF", "plan", "string_list", `["k"]`), "yes")
-	s := Compile([]Source{source(t, flag("f", rule))}, "test")
+	s := compile("test", source(t, flag("f", rule)))
 	f := s.NewFrame(testNow, noRandom)
 	for _, name := range []string{"user.a.b", "plan"} {
 		slot := f.FlatSlot([]byte(name))
@@ -198,7 +209,7 @@ func TestEnvironmentThenDefault(t *testing.T) {
 		{"closed", `{"user":{"group":"vip"}}`, "closed"},
 		{"production", `{"user":{"group":"beta"}}`, "default-group"},
 	} {
-		s := Compile([]Source{source(t, text)}, tt.environment)
+		s := compile(tt.environment, source(t, text))
 		if got := served(t, s, "f", tt.context); got != tt.want {
 			t.Errorf("%s %s serves %s, want %s", tt.environment, tt.context, got, tt.want)
 		}
@@ -224,7 +235,7 @@ func TestReasons(t *testing.T) {
 		{"split", document(targeted+","+split, ""), Split, 1, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := Compile([]Source{source(t, tt.text)}, "here")
+			s := compile("here", source(t, tt.text))
 			f := s.NewFrame(testNow, func() float64 { return 0.5 })
 			a := s.Answers[s.Evaluate(0, f)]
 			if a.Reason != tt.want || a.RuleIndex != tt.rule || a.ArmIndex != tt.arm {
@@ -252,7 +263,7 @@ func TestSplitPoints(t *testing.T) {
 		{"new-nav", "00000000-0000-0000-0000-000000000001", 1813545381},
 		{"a", "", 1009084850},
 	} {
-		s := Compile([]Source{source(t, flag(tt.key, weighted("user.key", 50000, 50000)))}, "test")
+		s := compile("test", source(t, flag(tt.key, weighted("user.key", 50000, 50000))))
 		f := fill(t, s.NewFrame(testNow, noRandom), `{"user":{"key":"`+tt.text+`"}}`)
 		got := s.rules[0].split.point(f)
 		if want := float64(tt.hash) / 4294967295; got != want {
@@ -283,7 +294,7 @@ func TestSplitArms(t *testing.T) {
 		{[]int{100000, 0}, 0.999999999, 0},
 		{[]int{0, 0}, 0.7, 0},
 	} {
-		s := Compile([]Source{source(t, flag("f", weighted("user.key", tt.weights...)))}, "test")
+		s := compile("test", source(t, flag("f", weighted("user.key", tt.weights...))))
 		f := s.NewFrame(testNow, func() float64 { return tt.random })
 		if got := s.Answers[s.Evaluate(0, f)].ArmIndex; got != tt.want {
 			t.Errorf("weights %v at %v: arm %d, want %d", tt.weights, tt.random, got, tt.want)
@@ -292,7 +303,7 @@ func TestSplitArms(t *testing.T) {
 }
 
 func TestSplitSharesComeOut(t *testing.T) {
-	s := Compile([]Source{source(t, flag("f", weighted("user.key", 25000, 75000)))}, "test")
+	s := compile("test", source(t, flag("f", weighted("user.key", 25000, 75000))))
 	const users = 20000
 	count := 0
 	for i := range users {
@@ -327,7 +338,7 @@ func TestSegments(t *testing.T) {
 		source(t, flag("missing-in", serve(criterion("IN_SEG", "", "string", `"nowhere"`), "yes"))),
 		source(t, flag("missing-out", serve(criterion("NOT_IN_SEG", "", "string", `"nowhere"`), "yes"))),
 	}
-	s := Compile(sources, "test")
+	s := compile("test", sources...)
 	staff, fired, guest := `{"user":{"email":"a@acme.com"}}`, `{"user":{"key":"fired","email":"a@acme.com"}}`, `{}`
 	for _, tt := range []struct{ flag, context, want string }{
 		{"in", staff, "yes"}, {"in", fired, "-"}, {"in", guest, "-"},
@@ -348,11 +359,11 @@ func TestSegments(t *testing.T) {
 
 func TestACircleOfSegmentsHasNoMembers(t *testing.T) {
 	in := func(key string) string { return member(criterion("IN_SEG", "", "string", `"`+key+`"`), true) }
-	s := Compile([]Source{
+	s := compile("test",
 		source(t, segmentDoc("a", in("b"))), source(t, segmentDoc("b", in("a"))), source(t, segmentDoc("self", in("self"))),
 		source(t, flag("f", serve(criterion("IN_SEG", "", "string", `"a"`), "yes"))),
 		source(t, flag("g", serve(criterion("IN_SEG", "", "string", `"self"`), "yes"))),
-	}, "test")
+	)
 	for _, key := range []string{"f", "g"} {
 		if got := served(t, s, key, `{}`); got != "-" {
 			t.Errorf("%s serves %s", key, got)
@@ -373,7 +384,7 @@ func TestThousandSegmentsReferringToEachOther(t *testing.T) {
 		rules := []document.Rule{{Criteria: refer[i+1:], Value: yes}}
 		sources = append(sources, Source{fmt.Sprintf("s%d", i), &document.Document{Type: document.Segment, Default: rules}})
 	}
-	if got := served(t, Compile(sources, "test"), "f", `{}`); got != "yes" {
+	if got := served(t, compile("test", sources...), "f", `{}`); got != "yes" {
 		t.Errorf("the end of the chain has no conditions, so all are members; serves %s", got)
 	}
 }
@@ -404,7 +415,7 @@ func TestOperandProblems(t *testing.T) {
 func TestPhaseTurnsExactlyWhenAnAnswerDoes(t *testing.T) {
 	rules := serve(criterion("PROP_BEFORE", CurrentTime, "int", "1000"), "before") + "," +
 		serve(criterion("PROP_GREATER_THAN", CurrentTime, "int", "2000"), "after") + "," + serve(always, "between")
-	s := Compile([]Source{source(t, flag("f", rules))}, "test")
+	s := compile("test", source(t, flag("f", rules)))
 	answer := func(now int64) int {
 		f := s.NewFrame(now, noRandom)
 		defer f.Release()
@@ -421,11 +432,11 @@ func TestPhaseTurnsExactlyWhenAnAnswerDoes(t *testing.T) {
 	if s.Phase(1200) != s.Phase(1900) {
 		t.Error("a phase ends for nothing")
 	}
-	still := Compile([]Source{source(t, flag("f", serve(always, "x")))}, "test")
+	still := compile("test", source(t, flag("f", serve(always, "x"))))
 	if still.Phase(1) != still.Phase(1<<40) {
 		t.Error("phases without a rule on the time")
 	}
-	odd := Compile([]Source{source(t, flag("f", serve(criterion("PROP_STARTS_WITH_ONE_OF", CurrentTime, "string_list", `["17"]`), "x")))}, "test")
+	odd := compile("test", source(t, flag("f", serve(criterion("PROP_STARTS_WITH_ONE_OF", CurrentTime, "string_list", `["17"]`), "x"))))
 	if odd.Phase(1) == odd.Phase(2) {
 		t.Error("the time read as a text has a phase")
 	}
@@ -435,7 +446,7 @@ func TestEvaluationAllocatesNothing(t *testing.T) {
 	rules := serve(criterion("PROP_IS_ONE_OF", "user.plan", "string_list", `["free","trial"]`), "a") + "," +
 		serve(criterion("PROP_ENDS_WITH_ONE_OF", "user.email", "string_list", `["@x.com"]`), "b") + "," +
 		weighted("user.key", 50000, 50000)
-	s := Compile([]Source{source(t, flag("f", rules))}, "test")
+	s := compile("test", source(t, flag("f", rules)))
 	f := fill(t, s.NewFrame(testNow, noRandom), `{"user":{"plan":"pro","email":"a@y.com","key":"k"}}`)
 	if n := testing.AllocsPerRun(100, func() { s.Evaluate(0, f) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -462,7 +473,7 @@ func FuzzOperators(f *testing.F) {
 		doc := &document.Document{Type: document.Flag, Default: []document.Rule{{Criteria: []document.Criterion{{Operator: operator, PropertyName: "user.p", ValueToMatch: match}}}}}
 		sources := []Source{{"f", doc}}
 		OperandProblem(doc.Default[0].Criteria[0])
-		s := Compile(sources, "test")
+		s := compile("test", sources...)
 		frame := s.NewFrame(testNow, noRandom)
 		defer frame.Release()
 		for round := range 2 {

@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/twmb/murmur3"
@@ -25,7 +24,7 @@ const None = -1
 
 // Answer is one value that an item can serve.
 type Answer struct {
-	Item      int // index into Items
+	Item      int // index into the snapshot's Keys
 	Value     document.Value
 	Reason    Reason
 	RuleIndex int // where the rule stands in its own list
@@ -38,13 +37,19 @@ type Source struct {
 	Document *document.Document
 }
 
+// Content is what a snapshot was compiled from, for a caller that encodes it.
+// The snapshot keeps none of it: it is what is large, and evaluation works
+// with numbers.
+type Content struct {
+	Items   []Source // by key: the flags, configs and log levels
+	Answers []Answer // all values that could be served
+}
+
 // Snapshot is the documents of one head compiled for one environment.
 type Snapshot struct {
-	// Items are the flags, configs and log levels by key. An item's index is
-	// what Evaluate takes.
-	Items []Source
-	// Answers are all values that could be served; Evaluate returns indexes.
-	Answers []Answer
+	// Keys are the keys of the items in order. An item's index is what
+	// Evaluate takes; what it returns is the index of an answer.
+	Keys []string
 
 	// The rules of all items stand in one row, an item's from where its number
 	// in begins points to where the next item's does: the environment's own,
@@ -101,15 +106,7 @@ type split struct {
 
 // Find returns the index of the item with that key.
 func (s *Snapshot) Find(key string) (int, bool) {
-	return sort.Find(len(s.Items), func(i int) int {
-		switch {
-		case key < s.Items[i].Key:
-			return -1
-		case key > s.Items[i].Key:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearch(s.Keys, key)
 }
 
 // Evaluate returns the index of the answer that an item serves to the frame's
