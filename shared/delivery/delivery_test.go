@@ -77,7 +77,7 @@ func serve(t testing.TB, locked bool) http.Handler {
 // do sends a request whose path goes over the wire as it is written.
 func do(h http.Handler, method, path, body string, header ...string) *http.Response {
 	r := httptest.NewRequest(method, "http://svc.test/", strings.NewReader(body))
-	r.URL, _ = url.Parse("http://svc.test" + path)
+	r.URL, _ = url.Parse("http://svc.test" + path) // which net/http would clean
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
@@ -428,6 +428,32 @@ func TestTargetingKeyYieldsToUserKey(t *testing.T) {
 		if got := arm(context); got != "split:0" {
 			t.Errorf("%s falls into %s", context, got)
 		}
+	}
+}
+
+func TestNestedContexts(t *testing.T) {
+	h := serve(t, false)
+	for context, want := range map[string]string{
+		`{"user":{"plan":"pro"}}`:                             `"variant":"on"`,
+		`{"user":{"plan":"pro"},"user.plan":"free"}`:          `"variant":"off"`,
+		`{"user.plan":"free","user":{"plan":"pro"}}`:          `"variant":"off"`,
+		`{"user":{"plan":{"plan":"pro"}}}`:                    `"variant":"off"`,
+		`{"user.plan":{"plan":"pro"}}`:                        `"variant":"off"`,
+		`{"other":{"plan":"pro"},"user":{"pl\u0061n":"pro"}}`: `"variant":"on"`,
+	} {
+		if body := text(t, do(h, "POST", ofrepFlags+"/redesign", `{"context":`+context+`}`)); !strings.Contains(body, want) {
+			t.Errorf("%s: %s, want %s", context, body, want)
+		}
+	}
+}
+
+func TestABaseURLMayEndInASlash(t *testing.T) {
+	h := serve(t, false)
+	if got := do(h, "POST", "/"+ofrepFlags, `{}`).StatusCode; got != 200 {
+		t.Errorf("OFREP: %d", got)
+	}
+	if got := do(h, "GET", "/"+evalPrefix+"e30", "").StatusCode; got != 200 {
+		t.Errorf("native: %d", got)
 	}
 }
 

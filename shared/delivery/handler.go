@@ -36,7 +36,7 @@ const (
 // ServeHTTP routes by the path as it was sent: net/http's own multiplexer
 // cleans doubled slashes, which a token may hold.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.EscapedPath()
+	path := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/") // a client's base URL may end in a slash
 	switch {
 	case strings.HasPrefix(path, evalPrefix):
 		h.method(w, r, http.MethodGet, func() { h.evaluate(w, r, path[len(evalPrefix):]) })

@@ -168,7 +168,7 @@ func (r *contextReader) flatContext(f *evaluation.Frame, code *string) error {
 	var target evaluation.Property
 	err := r.object(func(name []byte) (err error) {
 		if string(name) != targetingKey {
-			return r.put(f, f.FlatSlot(name))
+			return r.flatProperty(f, name)
 		}
 		if kind := r.dec.PeekKind(); kind != '"' && kind != 'n' && kind != jsontext.KindInvalid {
 			*code = invalidContext
@@ -181,4 +181,25 @@ func (r *contextReader) flatContext(f *evaluation.Frame, code *string) error {
 		f.Put(slot, target)
 	}
 	return err
+}
+
+// flatProperty reads one property of a flat context. An object under a name
+// without a dot is what people write who think in named contexts: its members
+// are that context's properties, where no flat name says otherwise.
+func (r *contextReader) flatProperty(f *evaluation.Frame, name []byte) error {
+	slot := f.FlatSlot(name)
+	if r.dec.PeekKind() != '{' || bytes.IndexByte(name, '.') >= 0 {
+		return r.put(f, slot)
+	}
+	if slot >= 0 {
+		f.Put(slot, evaluation.Property{Kind: evaluation.OtherProperty})
+	}
+	context := bytes.Clone(name)
+	return r.object(func(property []byte) error {
+		slot := f.Slot(context, property)
+		if slot >= 0 && f.Has(slot) {
+			slot = -1
+		}
+		return r.put(f, slot)
+	})
 }

@@ -1,0 +1,139 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/needs"
+)
+
+// chromium is the one browser of a run, once a test has needed it.
+var chromium struct {
+	sync.Mutex
+	ctx context.Context
+}
+
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path := needs.Program(t, "on Debian, apt-get install chromium", "chromium", "chromium-browser", "google-chrome")
+	chromium.Lock()
+	defer chromium.Unlock()
+	if chromium.ctx != nil {
+		return chromium.ctx
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path),
+		chromedp.UserDataDir(filepath.Join(scratch, "profile")),
+	}
+	for _, flag := range []string{
+		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+		"disable-background-networking", "disable-component-update", "disable-sync",
+		"disable-dev-shm-usage",
+		// A tab that is not in front would poll more slowly.
+		"disable-background-timer-throttling", "disable-backgrounding-occluded-windows", "disable-renderer-backgrounding",
+	} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("starting %s: %v", path, err)
+	}
+	chromium.ctx = ctx
+	return ctx
+}
+
+func closeBrowser() {
+	if chromium.ctx == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(chromium.ctx, patience)
+	defer cancel()
+	if err := chromedp.Cancel(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "closing the browser: %v\n", err)
+	}
+}
+
+// tab is a page in a browser profile of its own.
+type tab struct {
+	ctx context.Context
+	log *traffic
+}
+
+func openTab(t *testing.T, url string) tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	tab := tab{ctx, &traffic{byID: map[network.RequestID]*exchange{}}}
+	if err := chromedp.Listen(ctx, tab.log.record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	tab.load(t, url)
+	return tab
+}
+
+func (tab tab) load(t *testing.T, url string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		t.Fatalf("loading %s: %v", url, err)
+	}
+}
+
+func (tab tab) reload(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Reload()); err != nil {
+		t.Fatalf("reloading: %v", err)
+	}
+}
+
+// call calls a JavaScript function of the page, awaits what it returns, and
+// decodes it.
+func call[T any](t *testing.T, tab tab, function string, args ...any) T {
+	t.Helper()
+	words := make([]string, len(args))
+	for i, arg := range args {
+		word, err := json.Marshal(arg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words[i] = string(word)
+	}
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	expression := "(" + function + ")(" + strings.Join(words, ",") + ")"
+	result, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("calling %.60s: %v", function, err)
+	}
+	return result
+}
+
+// text is what a person sees on the page.
+func (tab tab) text(t *testing.T) string {
+	t.Helper()
+	return call[string](t, tab, `() => document.body.innerText`)
+}
+
+func (tab tab) waitForText(t *testing.T, want string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("the page says %q", want), func() (any, bool) {
+		got := tab.text(t)
+		return fmt.Sprintf("%q", got), got == want
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package browsertest
+
+var buildFlags []string

@@ -1,0 +1,136 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+)
+
+// serverApp is a Node.js program with the server SDK and the OFREP provider.
+type serverApp struct {
+	requests *json.Encoder
+	answers  *json.Decoder
+}
+
+func startServerApp(t *testing.T) serverApp {
+	t.Helper()
+	cmd := node(t, testdata(t, "server-provider.js"))
+	cmd.Stderr = t.Output()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hung := time.AfterFunc(3*patience, func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		stdin.Close() // which ends the program
+		io.Copy(io.Discard, stdout)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("node: %v", err)
+		}
+		hung.Stop()
+	})
+	return serverApp{json.NewEncoder(stdin), json.NewDecoder(stdout)}
+}
+
+// serverRequest is a line to the program: the options of a new provider, if
+// any, and the questions.
+type serverRequest struct {
+	Options   map[string]any `json:"options,omitempty"`
+	Context   map[string]any `json:"context,omitempty"`
+	Questions []question     `json:"questions"`
+}
+
+func (app serverApp) ask(t *testing.T, r serverRequest) []details {
+	t.Helper()
+	if err := app.requests.Encode(r); err != nil {
+		t.Fatalf("asking node: %v", err)
+	}
+	var answers []details
+	if err := app.answers.Decode(&answers); err != nil {
+		t.Fatalf("node's answer: %v", err)
+	}
+	return answers
+}
+
+func TestServerProviderReadsEveryType(t *testing.T) {
+	app := startServerApp(t)
+	options := map[string]any{"baseUrl": "http://127.0.0.1:" + serve(t, everyTypeDir(t))}
+	checkAnswers(t, everyType, app.ask(t, serverRequest{options, member, questions(everyType)}))
+
+	// This provider takes an answer without a value for a broken one. The
+	// application gets the default of its code all the same.
+	a := app.ask(t, serverRequest{nil, member, []question{noRuleMatches}})[0]
+	if a.Value != "default" || a.Reason != "ERROR" || a.ErrorCode != "GENERAL" {
+		t.Errorf("no rule matches, and the answer is %+v", a)
+	}
+}
+
+func TestServerProviderFollowsItsContext(t *testing.T) {
+	app := startServerApp(t)
+	options := map[string]any{"baseUrl": "http://localhost:" + serve(t, everyTypeDir(t), "--host", "localhost")}
+	for _, c := range []struct {
+		context map[string]any
+		pro     bool
+		ratio   float64
+	}{
+		{member, true, 0.5},
+		{map[string]any{"targetingKey": "user-2", "user.plan": "pro", "user.logins": 12}, true, 0.25},
+		{map[string]any{"targetingKey": "user-1", "user.plan": "pro", "user.logins": 10}, false, 0.5},
+		{map[string]any{"targetingKey": "user-1", "user.key": "user-2"}, false, 0.25},
+		{map[string]any{"user.key": "user-1"}, false, 0.5},
+		{map[string]any{}, false, 0.25},
+		{member, true, 0.5},
+	} {
+		got := app.ask(t, serverRequest{options, c.context, []question{proOnly, ratio}})
+		options = nil
+		if got[0].Value != c.pro || got[1].Value != c.ratio {
+			t.Errorf("%v: %+v, want %v and %v", c.context, got, c.pro, c.ratio)
+		}
+	}
+}
+
+func TestServerProviderSeesEdits(t *testing.T) {
+	app := startServerApp(t)
+	dir := everyTypeDir(t)
+	options := map[string]any{"baseUrl": "http://127.0.0.1:" + serve(t, dir)}
+	wait := func(what string, want float64) {
+		t.Helper()
+		eventually(t, what, func() (any, bool) {
+			got := app.ask(t, serverRequest{options, member, []question{ratio}})[0].Value
+			return fmt.Sprintf("ratio is %v", got), got == want
+		})
+		options = nil
+	}
+	wait("at first", 0.5)
+	edit(t, dir, "configs/ratio.json", "0.5", "0.75")
+	wait("a value edited", 0.75)
+	remove(t, dir, "configs/ratio.json")
+	wait("a file removed", 0)
+}
+
+func TestServerProviderKeys(t *testing.T) {
+	app := startServerApp(t)
+	base := "http://127.0.0.1:" + serve(t, everyTypeDir(t), "--frontend-sdk-key", "dev-key")
+	for _, c := range keyHeaders {
+		t.Run(c.name, func(t *testing.T) {
+			options := map[string]any{"baseUrl": base}
+			if c.header != "" {
+				options["headers"] = map[string]string{c.header: c.value}
+			}
+			want := expectation{proOnly, true, "on", "TARGETING_MATCH", ""}
+			if !c.accepted {
+				want = expectation{proOnly, false, "", "ERROR", "GENERAL"}
+			}
+			checkAnswers(t, []expectation{want}, app.ask(t, serverRequest{options, member, []question{proOnly}}))
+		})
+	}
+}
