@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"127.0.0.1": true, "127.8.8.8": true, "::1": true, "localhost": true,
+		"": false, "0.0.0.0": false, "::": false, "10.0.0.1": false, "fe80::1": false,
+	} {
+		if got, err := Loopback(host); err != nil || got != want {
+			t.Errorf("%q: %v %v, want %v", host, got, err, want)
+		}
+	}
+	if _, err := Loopback("no such host"); err == nil {
+		t.Error("an unknown host is no error")
+	}
+}
+
+func TestListenRefusals(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	for _, tt := range []struct {
+		host  string
+		port  int
+		words string
+	}{
+		{"127.0.0.1", port, "taken by another program"},
+		{"localhost", port, "taken by another program"},
+		{"127.0.0.1", 0, "from 1 to 65535"},
+		{"127.0.0.1", 70000, "from 1 to 65535"},
+		{"203.0.113.7", port, "no address of this machine"},
+	} {
+		listeners, err := Listen(tt.host, tt.port)
+		Close(listeners)
+		if err == nil || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%s:%d: %v, want …%s…", tt.host, tt.port, err, tt.words)
+		}
+	}
+}
+
+// TestStoppingLetsAnswersFinish: a request that is being answered when the
+// server is told to stop gets its answer, and the port is free afterwards.
+func TestStoppingLetsAnswersFinish(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() {
+		served <- Serve(ctx, []net.Listener{l}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			close(asked)
+			<-goOn
+			io.WriteString(w, "whole")
+		}))
+	}()
+	answered := make(chan string)
+	go func() {
+		r, err := http.Get("http://" + l.Addr().String())
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer r.Body.Close()
+		body, _ := io.ReadAll(r.Body)
+		answered <- string(body)
+	}()
+	<-asked
+	stop()
+	for { // until the port no longer accepts
+		c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	close(goOn)
+	if got := <-answered; got != "whole" {
+		t.Errorf("the answer under way became %q", got)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
