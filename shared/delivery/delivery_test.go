@@ -296,16 +296,16 @@ func TestETags(t *testing.T) {
 func TestETagCoversVersionEnvironmentAndTime(t *testing.T) {
 	timed := `[{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":5000}}],"value":{"type":"bool","value":true}}]}}]`
 	base := NewTable(sources(t, timed), "development", "v1")
-	tag := etag(base, 'n', 4000, "")
-	if etag(base, 'n', 4999, "") != tag {
+	tag := base.etag('n', 4000, "")
+	if base.etag('n', 4999, "") != tag {
 		t.Error("the tag changes while nothing does")
 	}
 	others := map[string]string{
-		"time":        etag(base, 'n', 5001, ""),
-		"version":     etag(NewTable(sources(t, timed), "development", "v2"), 'n', 4000, ""),
-		"environment": etag(NewTable(sources(t, timed), "production", "v1"), 'n', 4000, ""),
-		"protocol":    etag(base, 'o', 4000, ""),
-		"context":     etag(base, 'n', 4000, "x"),
+		"time":        base.etag('n', 5001, ""),
+		"version":     NewTable(sources(t, timed), "development", "v2").etag('n', 4000, ""),
+		"environment": NewTable(sources(t, timed), "production", "v1").etag('n', 4000, ""),
+		"protocol":    base.etag('o', 4000, ""),
+		"context":     base.etag('n', 4000, "x"),
 	}
 	for what, other := range others {
 		if other == tag {

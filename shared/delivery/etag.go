@@ -15,15 +15,18 @@ func seed(environment, version string) [sha256.Size]byte {
 
 // etag names the answer to a context: the table's version and environment,
 // the phase of rules on the current time, and the context as it was sent.
-func etag[Sent string | []byte](t *Table, protocol byte, now int64, context Sent) string {
-	parts := make([]byte, 0, 1024)
-	parts = append(append(parts, t.seed[:]...), protocol)
+func (t *Table) etag(protocol byte, now int64, context string) string {
+	var room [1024]byte // so that a usual context needs no allocation
+	parts := append(append(room[:0], t.seed[:]...), protocol)
 	parts = binary.BigEndian.AppendUint64(parts, uint64(t.snapshot.Phase(now)))
 	sum := sha256.Sum256(append(parts, context...))
-	tag := make([]byte, 0, 34)
-	tag = hex.AppendEncode(append(tag, '"'), sum[:16])
-	return string(append(tag, '"'))
+	tag := [2*half + 2]byte{0: '"', 2*half + 1: '"'}
+	hex.Encode(tag[1:], sum[:half])
+	return string(tag[:])
 }
+
+// half of a SHA-256 is plenty to tell answers apart.
+const half = sha256.Size / 2
 
 // match is how an If-None-Match header meets an entity tag.
 type match int

@@ -36,7 +36,10 @@ const (
 // ServeHTTP routes by the path as it was sent: net/http's own multiplexer
 // cleans doubled slashes, which a token may hold.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/") // a client's base URL may end in a slash
+	path := r.URL.EscapedPath()
+	for strings.HasPrefix(path, "//") { // a client's base URL may end in a slash
+		path = path[1:]
+	}
 	switch {
 	case strings.HasPrefix(path, evalPrefix):
 		h.method(w, r, http.MethodGet, func() { h.evaluate(w, r, path[len(evalPrefix):]) })
@@ -84,7 +87,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 		return
 	}
 	now := h.Now().UnixMilli()
-	tag := etag(table, 'n', now, token)
+	tag := table.etag('n', now, token)
 	known := noneMatch(r.Header["If-None-Match"], tag)
 	if known == thisOne { // so this very token was read before
 		notModified(w, tag)

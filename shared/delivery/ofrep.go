@@ -49,7 +49,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer q.frame.Release()
-	tag := etag(q.table, 'o', q.now, q.body)
+	tag := q.table.etag('o', q.now, string(q.body))
 	if noneMatch(r.Header["If-None-Match"], tag) != neither {
 		notModified(w, tag)
 		return
