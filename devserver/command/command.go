@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,32 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
+// refuseEmpty refuses flags that were given without a value, as happens when
+// a script's variable is not set: it would mean the default.
+func refuseEmpty(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return usagef("--%s is empty; give it a value, or leave it out", name)
+		}
+	}
+	return nil
+}
+
+// noDirectory takes no argument, and knows what one was meant to be.
+func noDirectory(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%q is one argument too many; a config directory is named with --datadir", args[0])
+	}
+	return nil
+}
+
+// numberSyntax is how the flag package ends its words about a number.
+var numberSyntax = regexp.MustCompile(`flag: (strconv|time)\..*$`)
+
+func plainFlagError(_ *cobra.Command, err error) error {
+	return usagef("%s", numberSyntax.ReplaceAllString(err.Error(), "flag: that is no number it can take"))
+}
+
 func newRoot(in Invocation) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "svc",
@@ -108,6 +135,7 @@ To begin, in the directory of an application:
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(plainFlagError)
 	root.SetVersionTemplate("svc {{.Version}}\n")
 	root.AddCommand(newServe(in), newVerify(in), newInit(in), newSchema(in))
 	return root

@@ -32,6 +32,9 @@ already there is never touched.`,
 			if len(args) == 1 {
 				dir = args[0]
 			}
+			if dir == "" {
+				return usagef("the directory's name is empty")
+			}
 			return layOut(in, dir, samples)
 		}),
 	}

@@ -49,16 +49,17 @@ Endpoints:
 		Example: `  svc serve
   svc serve --datadir ./our-config --environment staging
   svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000`,
-		Args: cobra.NoArgs,
+		Args: noDirectory,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			if err := refuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
+				return err
+			}
+			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
 			if f.environment == "" {
 				f.environment = in.Getenv("SVC_ENVIRONMENT")
 			}
 			if f.environment == "" {
 				f.environment = defaultEnvironment
-			}
-			if cmd.Flags().Changed("datadir") && f.datadir == "" {
-				return usagef("--datadir is empty; name a directory, or leave the flag out")
 			}
 			return serve(cmd.Context(), in, f, cmd.Flags().Changed("cors-origin"))
 		}),

@@ -22,8 +22,11 @@ as file:line: message. The exit status is 1 when there is an error; warnings
 alone leave it 0.`,
 		Example: `  svc verify
   svc verify --datadir ./our-config --json`,
-		Args: cobra.NoArgs,
-		RunE: run(func(*cobra.Command, []string) error {
+		Args: noDirectory,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			if err := refuseEmpty(cmd, "datadir"); err != nil {
+				return err
+			}
 			dir, err := datadir.Discover(path, in.Getenv, in.Workdir)
 			if err != nil {
 				return err

@@ -15,6 +15,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -32,8 +33,8 @@ type Directory struct {
 	report      func(line string)
 	table       atomic.Pointer[delivery.Table]
 	state       datadir.State
-	fresh       *loaded // served, and not yet looked through for warnings
-	refusal     string  // the problems last reported, while there are any
+	fresh       *loaded         // served, and not yet looked through for warnings
+	refused     map[string]bool // the problems that stand, as they were reported
 	warnings    map[string]bool
 }
 
@@ -77,8 +78,8 @@ func (d *Directory) update(state datadir.State) {
 		d.refuse(problems)
 		return
 	}
-	fixed := d.refusal != ""
-	d.refusal = ""
+	fixed := len(d.refused) > 0
+	d.refused = nil
 	changed := d.table.Load().Version != loaded.table.Version
 	d.serve(loaded)
 	switch {
@@ -123,15 +124,18 @@ func (d *Directory) Warn() {
 }
 
 func (d *Directory) refuse(problems []workspace.Problem) {
-	var lines []string
+	now := map[string]bool{}
+	fresh := false
 	for _, p := range problems {
-		lines = append(lines, p.String())
-	}
-	if refusal := strings.Join(lines, "\n"); refusal != d.refusal {
-		d.refusal = refusal
-		for _, line := range lines {
+		line := p.String()
+		now[line] = true
+		if !d.refused[line] {
+			fresh = true
 			d.report(line)
 		}
+	}
+	d.refused = now
+	if fresh {
 		d.report("not reloaded: the last good state goes on being served")
 	}
 }
@@ -183,7 +187,9 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 	problems = append(problems, state.Problems...)
 	sources := Sources(ws)
 	problems = append(problems, workspace.Unservable(ws)...)
-	problems = append(problems, unknownEnvironment(ws, environment)...)
+	if !slices.ContainsFunc(problems, aboutDeclaration) {
+		problems = append(problems, unknownEnvironment(ws, environment)...)
+	}
 	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
 		workspace.SortProblems(fatal)
 		return nil, fatal
@@ -213,12 +219,18 @@ func Sources(ws *workspace.Workspace) []evaluation.Source {
 	return sources
 }
 
+// aboutDeclaration: where the workspace file is broken, what it declares is
+// not known.
+func aboutDeclaration(p workspace.Problem) bool {
+	return p.Severity == workspace.Fatal && p.File == workspace.File
+}
+
 func unknownEnvironment(ws *workspace.Workspace, environment string) []workspace.Problem {
 	if _, known := ws.Environment(environment); known || !ws.Declared {
 		return nil
 	}
 	return []workspace.Problem{{Severity: workspace.Fatal, File: workspace.File,
-		Message: fmt.Sprintf("the environment %q is not declared; %s", environment, known(ws))}}
+		Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is not declared; %s", environment, known(ws))}}
 }
 
 func unnamedEnvironment(ws *workspace.Workspace, environment string) []workspace.Problem {

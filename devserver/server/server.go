@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -104,6 +105,8 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler) 
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       2 * time.Minute,
 	}
+	var unused unused
+	s.ConnState = unused.note
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() { failed <- s.Serve(l) }()
@@ -114,10 +117,39 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler) 
 		return err
 	case <-ctx.Done():
 	}
+	unused.close()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := s.Shutdown(stopping); err != nil {
 		s.Close()
 	}
 	return nil
+}
+
+// unused are the connections on which no request has come yet. Browsers open
+// some ahead of need; a stop must not wait for them.
+type unused struct {
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+func (u *unused) note(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if state != http.StateNew {
+		delete(u.conns, c)
+		return
+	}
+	if u.conns == nil {
+		u.conns = map[net.Conn]bool{}
+	}
+	u.conns[c] = true
+}
+
+func (u *unused) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for c := range u.conns {
+		c.Close()
+	}
 }

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -94,4 +96,30 @@ func TestStoppingLetsAnswersFinish(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
+}
+
+// TestStoppingDoesNotWaitForUnusedConnections: browsers open connections ahead
+// of need.
+func TestStoppingDoesNotWaitForUnusedConnections(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- Serve(ctx, []net.Listener{l}, http.NotFoundHandler()) }()
+	silent, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if _, err := http.Get("http://" + l.Addr().String()); err != nil { // so that the silent one was accepted before
+		t.Fatal(err)
+	}
+	stop()
+	silent.SetReadDeadline(time.Now().Add(grace / 2))
+	if _, err := silent.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the silent connection was not closed: %v", err)
+	}
+	<-served
 }

@@ -13,5 +13,6 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // so that a second signal ends it at once
 	os.Exit(command.Main(ctx, command.System()))
 }

@@ -162,6 +162,10 @@ func (w *watch) settle() {
 			return
 		}
 	}
+	if gitAtWork(w.dir, time.Now()) && time.Now().Before(w.deadline.Add(gitPatience)) {
+		w.settled.Reset(w.Quiet)
+		return
+	}
 	w.deadline = time.Time{}
 	w.rewatch()
 	w.look()

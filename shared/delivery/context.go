@@ -17,13 +17,13 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// MaxToken is the longest token that is looked at.
+// MaxToken is the longest token that is looked at, less percent escapes.
 const MaxToken = 64 << 10
 
 const tokenForm = `the token is base64 of a JSON object such as {"user":{"key":"u-1","plan":"pro"}}`
 
-func tooLong(token string) *fault.Fault {
-	return fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to /ofrep/v1/evaluate/flags)", len(token), MaxToken)
+func tooLong(length int) *fault.Fault {
+	return fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to /ofrep/v1/evaluate/flags)", length, MaxToken)
 }
 
 // decodeToken takes a token, as it stands in the escaped path, back to JSON.
@@ -31,6 +31,9 @@ func decodeToken(escaped string) ([]byte, *fault.Fault) {
 	token, err := url.PathUnescape(escaped)
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "the token has a broken percent escape; %s", tokenForm)
+	}
+	if len(token) > MaxToken {
+		return nil, tooLong(len(token))
 	}
 	if token == "" {
 		return nil, fault.New(fault.BadRequest, "the token is missing; %s", tokenForm)

@@ -115,6 +115,9 @@ func CheckOrigin(origin string) error {
 	if origin == AnyOrigin || origin == "null" {
 		return nil
 	}
+	if strings.Contains(origin, "*") {
+		return fault.New(fault.BadRequest, "%q: an origin is named in full; only * by itself stands for any", origin)
+	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || strings.TrimSuffix(origin, "/") != u.Scheme+"://"+u.Host {
 		return fault.New(fault.BadRequest, "%q is not an origin: write scheme, host and port only, like http://localhost:3000", origin)

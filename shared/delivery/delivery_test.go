@@ -156,6 +156,13 @@ func TestWithheldValues(t *testing.T) {
 			}
 		}
 	}
+	split := `[{"key":"s","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[],"value":{"type":"weighted_values",%s,"value":{"weightedValues":[{"value":{"type":"string","value":"x"},"weight":1}]}}}]}}]`
+	for _, mark := range []string{`"confidential":true`, `"decryptWith":"k"`} {
+		table := NewTable(sources(t, fmt.Sprintf(split, mark)), "development", "v1")
+		if len(table.Withheld) != 1 || len(table.native.row) > 0 {
+			t.Errorf("a split with %s is not withheld", mark)
+		}
+	}
 	withheld := NewTable(sources(t, directory), "development", "v1").Withheld
 	if len(withheld) != 1 || withheld[0].Key != "password" || withheld[0].Values != 3 {
 		t.Errorf("withheld %+v", withheld)
@@ -227,6 +234,9 @@ func TestBadTokens(t *testing.T) {
 		{"double context", token(`{"user":{},"user":{}}`), 400, "twice"},
 		{"too deep a property", token(`{"user":{"plan":` + deep + `}}`), 400, "nested deeper"},
 		{"too long", strings.Repeat("A", MaxToken+1), 414, "at most"},
+		{"too long, and escaped", strings.Repeat("%41", MaxToken+1), 414, "at most"},
+		{"far too long", strings.Repeat("A", 3*MaxToken+1), 414, "at most"},
+		{"longest, and escaped", url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(`{"user":{"plan":"` + strings.Repeat("~?>", 16370) + `"}}`))), 200, ""},
 		{"nested values", token(`{"user":{"plan":{"deep":[1,{}]},"beta":[true,null,["x"]],"n":null}}`), 200, ""},
 		{"longest", token(`{"user":{"plan":"` + strings.Repeat("x", 49100) + `"}}`), 200, ""},
 	} {
@@ -347,7 +357,7 @@ func TestAuthentication(t *testing.T) {
 			t.Errorf("%s: OFREP single %d, want %d", tt.name, r.StatusCode, tt.ofrep)
 		}
 	}
-	for path, want := range map[string]int{"/healthz": 200, "/api/v1/telemetry/": 404, "/nowhere": 401} {
+	for path, want := range map[string]int{"/healthz": 200, "/api/v1/telemetry/": 404, "/nowhere": 401, ofrepFlags: 401} {
 		if got := do(h, "GET", path, "").StatusCode; got != want {
 			t.Errorf("%s without a key: %d, want %d", path, got, want)
 		}
@@ -553,7 +563,7 @@ func TestCORS(t *testing.T) {
 
 func TestCheckOrigin(t *testing.T) {
 	for origin, ok := range map[string]bool{
-		"*": true, "null": true, "http://localhost:3000": true, "https://app.acme.com": true,
+		"https://*.acme.com": false, "*": true, "null": true, "http://localhost:3000": true, "https://app.acme.com": true,
 		"localhost:3000": false, "http://a.test/": false, "http://a.test/path": false, "": false, "http://": false, "http://u:p@a.test": false, "http://a.test?q": false,
 	} {
 		if err := CheckOrigin(origin); (err == nil) != ok {

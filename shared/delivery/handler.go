@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -33,13 +34,28 @@ const (
 	healthPath    = "/healthz"
 )
 
+// Serves says whether a request is for one of the protocol's paths, where it
+// shares an address with another API.
+func Serves(r *http.Request) bool {
+	path := requestPath(r)
+	return strings.HasPrefix(path, evalPrefix) || path == ofrepFlags || strings.HasPrefix(path, ofrepFlags+"/") ||
+		path == telemetryPath || path == telemetryPath+"/" || path == healthPath
+}
+
+// requestPath is the path as it was sent, less the doubled slash at its
+// beginning that comes of a client's base URL which ends in one.
+func requestPath(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	for strings.HasPrefix(path, "//") {
+		path = path[1:]
+	}
+	return path
+}
+
 // ServeHTTP routes by the path as it was sent: net/http's own multiplexer
 // cleans doubled slashes, which a token may hold.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.EscapedPath()
-	for strings.HasPrefix(path, "//") { // a client's base URL may end in a slash
-		path = path[1:]
-	}
+	path := requestPath(r)
 	switch {
 	case strings.HasPrefix(path, evalPrefix):
 		h.method(w, r, http.MethodGet, func() { h.evaluate(w, r, path[len(evalPrefix):]) })
@@ -59,6 +75,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) method(w http.ResponseWriter, r *http.Request, allowed string, serve func()) {
 	if r.Method == allowed || allowed == http.MethodGet && r.Method == http.MethodHead {
 		serve()
+		return
+	}
+	if _, err := h.Tables(r.Context(), anyKey(r)); err != nil && requestPath(r) != healthPath {
+		writeFault(w, fault.Of(err))
 		return
 	}
 	w.Header().Set("Allow", allowed+", OPTIONS")
@@ -82,8 +102,8 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 		writeFault(w, fault.Of(err))
 		return
 	}
-	if len(token) > MaxToken {
-		writeFault(w, tooLong(token))
+	if len(token) > 3*MaxToken { // each byte may be escaped as three
+		writeFault(w, tooLong(len(token)))
 		return
 	}
 	now := h.Now().UnixMilli()
@@ -150,15 +170,17 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 }
 
 func writeFault(w http.ResponseWriter, f *fault.Fault) {
-	body, err := json.Marshal(f.Envelope())
-	if err != nil {
-		body = []byte(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false) // people read it
+	if err := enc.Encode(f.Envelope()); err != nil {
+		body = *bytes.NewBufferString(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if f.Kind == fault.Unauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="svc", charset="UTF-8"`)
 	}
-	writeJSON(w, f.Kind.Status(), body)
+	writeJSON(w, f.Kind.Status(), bytes.TrimSpace(body.Bytes()))
 }
 
 // basicKey is the key of the native protocol: Basic credentials of the user 1.

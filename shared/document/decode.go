@@ -128,6 +128,7 @@ func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
 			return v
 		}
 		v.Weighted = d.weighted(v.Content, pointer+"/value")
+		v.Weighted.inherit(v)
 		return v
 	}
 	d.content(v, pointer+"/value")

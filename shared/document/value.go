@@ -49,6 +49,17 @@ type Arm struct {
 	Weight int64
 }
 
+// inherit marks the arms with what the split as a whole is marked with.
+func (w *Weighted) inherit(split Value) {
+	for i := range w.Arms {
+		arm := &w.Arms[i].Value
+		arm.Confidential = arm.Confidential || split.Confidential
+		if arm.DecryptWith == "" {
+			arm.DecryptWith = split.DecryptWith
+		}
+	}
+}
+
 // FullWeight is the weight of 100 %.
 const FullWeight = 100_000
 

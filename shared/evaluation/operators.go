@@ -218,10 +218,14 @@ func inRange(c *compiler, slot int, operand *document.Value) (test, problem) {
 	c.turnsAt(slot, start.float)
 	c.turnsAt(slot, end.float)
 	c.out.slots[slot].numeric = true
+	var bad problem
+	if start.compare(end) >= 0 {
+		bad = "the range is empty: start must be below end"
+	}
 	return func(f *Frame) bool {
 		p := &f.properties[slot]
 		return p.numeric && p.number.compare(start) >= 0 && p.number.compare(end) < 0
-	}, ""
+	}, bad
 }
 
 // bounds reads a range; a bound left out is open.

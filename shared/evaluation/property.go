@@ -141,7 +141,7 @@ func moment(p *Property) (float64, bool) {
 		n, ok := parseNumber(p.Text)
 		return n.float, ok
 	case TextProperty:
-		t, err := time.Parse(time.RFC3339, p.Text)
+		t, err := time.Parse(time.RFC3339, strings.ToUpper(p.Text))
 		if err != nil {
 			return 0, false
 		}

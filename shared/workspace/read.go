@@ -132,8 +132,9 @@ func (r *reader) doubles() {
 	for _, item := range r.ws.Items {
 		folded := strings.ToLower(item.Key)
 		if other, taken := first[folded]; taken {
-			r.problems = append(r.problems, Problem{Severity: Fatal, File: item.Path,
-				Message: fmt.Sprintf("the key %q is taken by %s: keys are unique over flags, configs, log levels and segments, whatever their case", item.Key, other)})
+			text := bytes.TrimPrefix(item.Text, byteOrderMark)
+			r.problems = append(r.problems, locate(Fatal, item.Path, text, item.Tree, []document.Issue{{Pointer: "/key",
+				Message: fmt.Sprintf("the key %q is taken by %s: keys are unique over flags, configs, log levels and segments, whatever their case", item.Key, other)}})...)
 			continue
 		}
 		first[folded] = item.Path

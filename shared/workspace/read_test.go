@@ -171,7 +171,7 @@ func TestReadReportsEverythingAtOnce(t *testing.T) {
 		`configs/value.json:5:40: fatal /default/rules/0/value/value: a bool value is a boolean, not a string`,
 		fmt.Sprintf(`log-levels/large.json:0:0: fatal : %d bytes; a file may have at most 1048576`, document.MaxSize+12),
 		`schemas/broken.json:1:2: fatal : ends in the middle of a JSON value`,
-		`segments/a.json:0:0: fatal : the key "a" is taken by feature-flags/A.json: keys are unique over flags, configs, log levels and segments, whatever their case`,
+		`segments/a.json:1:9: fatal /key: the key "a" is taken by feature-flags/A.json: keys are unique over flags, configs, log levels and segments, whatever their case`,
 		`svc.json:2:25: fatal /environments/1: an environment is a name, or an object with a "name"`,
 		`svc.json:2:28: fatal /environments/2: the environment "a" is declared twice`,
 		`svc.json:2:33: fatal /environments/3: protected is true or false, not a number`,

@@ -30,12 +30,14 @@ func Verify(ws *Workspace) []Problem {
 }
 
 // Unservable finds what Read can read and nobody should serve, since it would
-// serve something other than was meant: a regular expression that does not
-// compile, segments that refer to each other in a circle.
+// serve something other than was meant: a document whose type is not that of
+// its folder, a regular expression that does not compile, segments that refer
+// to each other in a circle.
 func Unservable(ws *Workspace) []Problem {
 	v := verifier{ws: ws}
 	for i := range ws.Items {
 		item := &ws.Items[i]
+		v.add(Fatal, item.file(), typeIssues(item)...)
 		for spot, criterion := range item.View.Criteria() {
 			if message := expressionProblem(criterion); message != "" {
 				v.add(Fatal, item.file(), document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
@@ -167,11 +169,23 @@ func placeIssues(item *Item) []document.Issue {
 		issues = append(issues, document.Issue{Pointer: "/key",
 			Message: fmt.Sprintf("the key is %q, but the file is named %q: the name of the file is the key", key, item.Key+extension)})
 	}
-	folder, _, _ := SplitPath(item.Path)
-	held, _ := folder.Type()
-	if t := item.View.Type; t != held && FolderOf(t) != "" {
-		issues = append(issues, document.Issue{Pointer: "/type",
-			Message: fmt.Sprintf("the type is %s, which belongs in the folder %s; %s holds %s documents", t, FolderOf(t), folder, held)})
+	if FolderOf(item.View.Type) != "" { // another type is no type at all, says Validate
+		issues = append(issues, typeIssues(item)...)
 	}
 	return issues
+}
+
+// typeIssues compares a document's type with its folder.
+func typeIssues(item *Item) []document.Issue {
+	folder, _, _ := SplitPath(item.Path)
+	held, _ := folder.Type()
+	t := item.View.Type
+	if t == held || t == "" {
+		return nil
+	}
+	message := fmt.Sprintf("the type is %q; the documents in %s have the type %s", t, folder, held)
+	if home := FolderOf(t); home != "" {
+		message = fmt.Sprintf("the type is %s, which belongs in the folder %s; %s holds %s documents", t, home, folder, held)
+	}
+	return []document.Issue{{Pointer: "/type", Message: message}}
 }

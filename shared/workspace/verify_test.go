@@ -78,7 +78,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"a log level's key", map[string]string{"log-levels/cart.json": serve(document.LogLevel, "cart", "log_level", `{"type": "log_level", "value": "WARN"}`)}, []string{
 			`log-levels/cart.json:2:10: /key: the key of a log level is log-level. followed by the name of a service`}},
 		{"keys that differ in case", map[string]string{"segments/NEW-nav.json": segment("NEW-nav")}, []string{
-			`segments/NEW-nav.json:0:0: fatal : the key "NEW-nav" is taken by feature-flags/new-nav.json: keys are unique over flags, configs, log levels and segments, whatever their case`}},
+			`segments/NEW-nav.json:1:9: fatal /key: the key "NEW-nav" is taken by feature-flags/new-nav.json: keys are unique over flags, configs, log levels and segments, whatever their case`}},
 		{"environments", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [
 			{"id": "old", "rules": []}, {"id": "qa", "rules": []}, {"id": "old", "rules": []}]}`}, []string{
 			f + `:2:39: /environments/1/id: the environment "qa" is not declared in svc.json; declared are: development, old, staging, production`,

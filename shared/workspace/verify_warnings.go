@@ -21,6 +21,10 @@ func operatorIssues(doc *document.Document) []document.Issue {
 		if criterion.Operator == evaluation.InSegment || criterion.Operator == evaluation.NotInSegment || expressionProblem(criterion) != "" {
 			continue
 		}
+		if criterion.PropertyName == "" && evaluation.Known(criterion.Operator) && criterion.Operator != document.AlwaysTrue {
+			issues = append(issues, document.Issue{Pointer: spot.Pointer(),
+				Message: "propertyName is missing: " + criterion.Operator + " looks at a property, such as user.key"})
+		}
 		if problem := evaluation.OperandProblem(criterion); problem != "" {
 			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: problem})
 		}

@@ -1,0 +1,54 @@
+package datadir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// gitPatience is how much longer than other changes those of a git checkout
+// are waited for. A lock older than that was left behind.
+const gitPatience = 8 * time.Second
+
+// gitAtWork says whether git is changing the work tree that a directory lies
+// in: it holds the lock of the index from the first file to the last. A busy
+// machine can make it pause in between for longer than any quiet that an edit
+// should be made to wait for.
+func gitAtWork(dir string, now time.Time) bool {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	for {
+		if git := gitDirectory(filepath.Join(dir, ".git")); git != "" {
+			info, err := os.Lstat(filepath.Join(git, "index.lock"))
+			return err == nil && now.Sub(info.ModTime()) < gitPatience
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
+// gitDirectory returns the directory that a .git is or, as in a linked work
+// tree, points to; "" when there is none.
+func gitDirectory(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	if info.IsDir() {
+		return path
+	}
+	content, err := os.ReadFile(path)
+	target, found := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir: ")
+	if err != nil || !found {
+		return ""
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(path), target)
+	}
+	return target
+}

@@ -1,0 +1,84 @@
+package datadir
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/needs"
+)
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGitIsWaitedFor: while git holds its lock, a pause is not the end of a
+// checkout.
+func TestGitIsWaitedFor(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "app", "our-config")
+	lock := filepath.Join(root, ".git", "index.lock")
+	put(t, filepath.Join(dir, "feature-flags", "a.json"), "1")
+	put(t, lock, "")
+	w := start(t, dir, Options{Quiet: 20 * time.Millisecond, AtMost: 40 * time.Millisecond, Recheck: -1})
+	put(t, filepath.Join(dir, "feature-flags", "a.json"), "2")
+	select {
+	case s := <-w.states:
+		t.Fatalf("reported in the middle of a checkout: %v", texts(s.Files))
+	case <-time.After(500 * time.Millisecond): // many times what ends a burst
+	}
+	put(t, filepath.Join(dir, "feature-flags", "b.json"), "2")
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.next(); len(s.Files) != 2 {
+		t.Errorf("the first report holds %v", texts(s.Files))
+	}
+}
+
+// TestALockLeftBehindIsPassedOver: a git that was killed must not stop reloads.
+func TestALockLeftBehindIsPassedOver(t *testing.T) {
+	root := t.TempDir()
+	lock := filepath.Join(root, ".git", "index.lock")
+	put(t, lock, "")
+	now := time.Now()
+	if !gitAtWork(root, now) {
+		t.Error("a fresh lock does not count")
+	}
+	if gitAtWork(root, now.Add(gitPatience+time.Second)) {
+		t.Error("an old lock counts")
+	}
+}
+
+func TestTheLockOfALinkedWorkTree(t *testing.T) {
+	git := needs.Program(t, "install git", "git")
+	root := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(git, args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	run("init", "-q", "main")
+	run("-C", "main", "commit", "-q", "--allow-empty", "-m", "x")
+	run("-C", "main", "worktree", "add", "-q", "../linked")
+	linked := filepath.Join(root, "linked")
+	if gitAtWork(linked, time.Now()) {
+		t.Error("at work without a lock")
+	}
+	put(t, filepath.Join(root, "main", ".git", "worktrees", "linked", "index.lock"), "")
+	if !gitAtWork(linked, time.Now()) {
+		t.Error("the lock is not found")
+	}
+}
