@@ -3,7 +3,6 @@ package document
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"svc.example/svc/shared/jsontree"
 )
@@ -83,22 +82,12 @@ func (d *differ) bounded() []Message {
 	return append(kept, Message{"", fmt.Sprintf("and %d more changes", more)})
 }
 
-// Subject is the first line of a commit's message: what changed first, behind
-// the item's key where that does not say it, for a reader of `git log`. Key may
-// be "".
-func Subject(key string, messages []Message) string {
-	text := "no change"
-	if len(messages) > 0 {
-		text = messages[0].Message
+// Subject is the first line of a commit's message: what changed first.
+func Subject(messages []Message) string {
+	if len(messages) == 0 {
+		return "no change"
 	}
-	if key != "" && !strings.Contains(text, quotedWords(key)) {
-		text = bounded(key, maxSubject/2) + ": " + text
-	}
-	rest := ""
-	if len(messages) > 1 {
-		rest = fmt.Sprintf(" (+%d more)", len(messages)-1)
-	}
-	return bounded(text, maxSubject-len(rest)) + rest
+	return bounded(messages[0].Message, maxSubject)
 }
 
 func plural(n int, one, many string) string {

@@ -115,7 +115,7 @@ func TestMessagesAreBoundedLines(t *testing.T) {
 		if len(messages) != maxMessages || !strings.HasPrefix(messages[maxMessages-1].Message, "and ") {
 			t.Errorf("%d messages", len(messages))
 		}
-		for _, m := range append(messages, Message{"", Subject(long, messages)}, Message{"", Subject("", messages)}) {
+		for _, m := range append(messages, Message{"", Subject(messages)}) {
 			if n := utf8.RuneCountInString(m.Message); n > maxMessage {
 				t.Errorf("%d characters", n)
 			}
@@ -128,22 +128,19 @@ func TestMessagesAreBoundedLines(t *testing.T) {
 
 func TestSubject(t *testing.T) {
 	for _, tt := range []struct {
-		key      string
 		messages []string
 		want     string
 	}{
-		{"", []string{"production: enabled set to false"}, "production: enabled set to false"},
-		{"new-nav", []string{"production: enabled set to false", "b", "c"}, "new-nav: production: enabled set to false (+2 more)"},
-		{"new-nav", []string{`flag "new-nav" created`}, `flag "new-nav" created`},
-		{"", nil, "no change"},
-		{strings.Repeat("k", 200), []string{strings.Repeat("m", 200), "b"},
-			strings.Repeat("k", 35) + "…: " + strings.Repeat("m", 23) + "… (+1 more)"},
+		{[]string{"production: enabled set to false"}, "production: enabled set to false"},
+		{[]string{"production: enabled set to false", "b", "c"}, "production: enabled set to false"},
+		{nil, "no change"},
+		{[]string{strings.Repeat("m", 200)}, strings.Repeat("m", 71) + "…"},
 	} {
 		var messages []Message
 		for _, text := range tt.messages {
 			messages = append(messages, Message{"", text})
 		}
-		if got := Subject(tt.key, messages); got != tt.want || utf8.RuneCountInString(got) > 72 {
+		if got := Subject(messages); got != tt.want || utf8.RuneCountInString(got) > 72 {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
