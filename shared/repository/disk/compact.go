@@ -1,0 +1,233 @@
+package disk
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-billy/v5/util"
+
+	"svc.example/svc/shared/repository/pack"
+)
+
+// Compaction says what Compact has done.
+type Compaction struct {
+	Merged  int   // packs that became one
+	Left    int   // packs there are now
+	Written int64 // bytes
+}
+
+const (
+	growth      = 2         // of each pack against all smaller ones, in objects, as git repack --geometric
+	largestPack = 512 << 20 // bytes; a larger one is never copied again
+)
+
+// Compact merges small packs into a larger one, so that few are left, and
+// removes what crashes have left behind. Everything may go on meanwhile:
+// commits, readers, real git. It does nothing, cheaply, when there is nothing
+// to merge.
+func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
+	o.compacting.Lock()
+	defer o.compacting.Unlock()
+	for tries := 0; ; tries++ {
+		done, err := o.compact(ctx)
+		// A git gc beside us collects packs that we are about to read.
+		if !errors.Is(err, fs.ErrNotExist) || tries == 3 {
+			return done, err
+		}
+	}
+}
+
+func (o *Objects) compact(ctx context.Context) (Compaction, error) {
+	if err := o.scan(); err != nil {
+		return Compaction{}, err
+	}
+	files, err := o.list()
+	if err != nil {
+		return Compaction{}, err
+	}
+	o.sweep(files, time.Now())
+	small := smallPacks(o.mergeable(files))
+	if len(small) < 2 {
+		return Compaction{Left: o.Packs()}, nil
+	}
+	merged, err := o.merge(ctx, small)
+	if err != nil {
+		return Compaction{}, fmt.Errorf("merging %d packs: %w", len(small), err)
+	}
+	if err := o.forget(small, merged); err != nil {
+		return Compaction{}, err
+	}
+	return Compaction{Merged: len(small), Left: o.Packs(), Written: merged.size}, nil
+}
+
+// mergeable returns the packs that are ours to merge: not one that somebody
+// keeps, or that git treats in a way of its own (promised or cruft objects).
+func (o *Objects) mergeable(files []os.FileInfo) []*packFile {
+	if slices.ContainsFunc(files, func(f os.FileInfo) bool { return f.Name() == "multi-pack-index.d" }) {
+		return nil
+	}
+	groups := groupPacks(files)
+	var packs []*packFile
+	for _, p := range o.known() {
+		group := groups[p.name]
+		if group == nil || group[".keep"] != nil || group[".promisor"] != nil || group[".mtimes"] != nil || p.size > largestPack {
+			continue
+		}
+		packs = append(packs, p)
+	}
+	return packs
+}
+
+// smallPacks picks the packs to merge: those that are not at least twice as
+// large as all smaller ones together. What remains grows geometrically, so
+// that an object is copied once for each doubling of the history.
+func smallPacks(packs []*packFile) []*packFile {
+	slices.SortFunc(packs, func(a, b *packFile) int { return a.index.Len() - b.index.Len() })
+	count := 0
+	for i := len(packs) - 1; i > 0; i-- {
+		if packs[i].index.Len() < growth*packs[i-1].index.Len() {
+			count = i + 1
+			break
+		}
+	}
+	total := 0
+	for _, p := range packs[:count] {
+		total += p.index.Len()
+	}
+	for count > 0 && count < len(packs) && packs[count].index.Len() < growth*total {
+		total += packs[count].index.Len()
+		count++
+	}
+	return packs[:count]
+}
+
+// merge writes the new pack as durably as PutPack and makes it known.
+func (o *Objects) merge(ctx context.Context, packs []*packFile) (*packFile, error) {
+	slices.SortFunc(packs, func(a, b *packFile) int { return b.modified.Compare(a.modified) })
+	packTemp, indexTemp := tempPath("pack"), tempPath("idx")
+	name, index, size, err := o.writeMerged(ctx, packTemp, packs)
+	if err == nil {
+		err = write(o.fs, indexTemp, 0o444, index)
+	}
+	if err != nil {
+		o.remove(packTemp)
+		return nil, err
+	}
+	x, err := pack.ParseIndex(index)
+	if err != nil {
+		o.remove(packTemp, indexTemp)
+		return nil, err
+	}
+	if err := o.publish(name, packTemp, indexTemp); err != nil {
+		return nil, err
+	}
+	merged := &packFile{name: name, index: x, size: size, modified: time.Now()}
+	o.include(merged, packs...)
+	return merged, nil
+}
+
+func (o *Objects) writeMerged(ctx context.Context, path string, packs []*packFile) (name string, index []byte, size int64, err error) {
+	f, err := o.fs.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return "", nil, 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	out := &counter{to: bufio.NewWriterSize(f, 1<<20)}
+	if name, index, err = pack.Merge(out, o.sources(ctx, packs)); err != nil {
+		return "", nil, 0, err
+	}
+	if err = out.to.Flush(); err != nil {
+		return "", nil, 0, err
+	}
+	return name, index, out.written, flush(f)
+}
+
+type counter struct {
+	to      *bufio.Writer
+	written int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.written += int64(n)
+	return n, err
+}
+
+func (o *Objects) sources(ctx context.Context, packs []*packFile) []pack.Source {
+	sources := make([]pack.Source, len(packs))
+	for i, p := range packs {
+		sources[i] = pack.Source{Size: p.size, Index: p.index, Open: func() (pack.Bytes, error) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			return o.fs.Open(packPath(p.name, ".pack"))
+		}}
+	}
+	return sources
+}
+
+// forget deletes packs whose objects all lie in another now. That may be one
+// of them: a crash before this step leaves a pack that, merged once more with
+// those it was made of, comes out as it is.
+func (o *Objects) forget(packs []*packFile, merged *packFile) error {
+	// An index over several packs would still name those that go.
+	files, err := o.list()
+	if err != nil {
+		return err
+	}
+	var problems []error
+	remove := func(path string) {
+		if err := o.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err)
+		}
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), "multi-pack-index") {
+			remove(packFolder + "/" + f.Name())
+		}
+	}
+	groups := groupPacks(files)
+	for _, p := range packs {
+		if p.name == merged.name || groups[p.name][".keep"] != nil {
+			continue
+		}
+		remove(packPath(p.name, ".idx"))
+		for extension := range groups[p.name] {
+			if extension != ".idx" {
+				remove(packPath(p.name, extension))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
+const (
+	keepLife = time.Hour // no commit takes that long
+	tempLife = 24 * time.Hour
+)
+
+// sweep removes what crashes have left behind. What it can not remove does no
+// harm.
+func (o *Objects) sweep(files []os.FileInfo, now time.Time) {
+	for _, f := range files {
+		path, age := packFolder+"/"+f.Name(), now.Sub(f.ModTime())
+		switch {
+		case strings.HasPrefix(f.Name(), tempPrefix) && age > tempLife:
+			o.remove(path)
+		case strings.HasSuffix(f.Name(), ".keep") && age > keepLife && o.isOurs(path):
+			o.remove(path)
+		}
+	}
+}
+
+func (o *Objects) isOurs(keep string) bool {
+	text, err := util.ReadFile(o.fs, keep)
+	return err == nil && string(text) == keepText
+}

@@ -1,0 +1,190 @@
+package disk_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/repository/disk"
+)
+
+// putAll stores one pack for each text.
+func putAll(t *testing.T, o *disk.Objects, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		p := encode(t, text)
+		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+			t.Fatal(err)
+		}
+		o.Release(p.Name)
+	}
+}
+
+func numbered(n int) []string {
+	var texts []string
+	for i := range n {
+		texts = append(texts, fmt.Sprint("text ", i))
+	}
+	return texts
+}
+
+// TestCompactCrashes lets the disk fail at every step of a compaction and
+// looks at what is there then: for a process that was killed, and after a
+// loss of power.
+func TestCompactCrashes(t *testing.T) {
+	texts := numbered(5)
+	for step := 0; ; step++ {
+		power := newPowered(t)
+		o := must[*disk.Objects](t)(disk.InitIn(power))
+		putAll(t, o, texts...)
+		power.take()
+		power.failFrom = step
+		_, err := o.Compact(ctx)
+		done := len(power.take()) <= step
+		if done && err != nil {
+			t.Fatal(err)
+		}
+		power.failFrom = -1
+		for _, after := range []*powered{power, power.crash(t)} {
+			reopened := must[*disk.Objects](t)(disk.OpenIn(after))
+			for _, o := range []*disk.Objects{o, reopened} {
+				if after != power && o != reopened {
+					continue
+				}
+				for _, text := range texts {
+					wantBlob(t, o, text)
+				}
+			}
+			// And it can be done again from there.
+			if _, err := reopened.Compact(ctx); err != nil {
+				t.Errorf("step %d, then again: %v", step, err)
+			}
+			for _, text := range texts {
+				wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(after)), text)
+			}
+			// What is left to merge is small beside what was merged, and the
+			// removal of the last .keep need not have survived.
+			if n := reopened.Packs(); n > 2 {
+				t.Errorf("step %d, then again: %d packs", step, n)
+			}
+		}
+		if t.Failed() || done {
+			t.Logf("%d steps", step)
+			return
+		}
+	}
+}
+
+// TestCompactTwice merges once more what a crash has left beside the pack
+// that was made of it: the same pack comes out, and must stay.
+func TestCompactTwice(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	texts := numbered(4)
+	putAll(t, o, texts...)
+	saved := map[string][]byte{}
+	for _, path := range must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*"))) {
+		saved[path] = must[[]byte](t)(os.ReadFile(path))
+	}
+	for range 3 {
+		must[disk.Compaction](t)(o.Compact(ctx))
+		for _, o := range []*disk.Objects{o, must[*disk.Objects](t)(disk.Open(dir))} {
+			for _, text := range texts {
+				wantBlob(t, o, text)
+			}
+			if o.Packs() != 1 {
+				t.Errorf("%d packs are left", o.Packs())
+			}
+		}
+		for path, content := range saved {
+			if err := os.WriteFile(path, content, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestCompactLeavesAlone(t *testing.T) {
+	for extension, text := range map[string]string{".keep": "mine\n", ".promisor": "", ".mtimes": ""} {
+		dir := t.TempDir()
+		o := must[*disk.Objects](t)(disk.Init(dir))
+		putAll(t, o, numbered(4)...)
+		kept := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))[0]
+		beside := strings.TrimSuffix(kept, ".pack") + extension
+		if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		long := time.Now().AddDate(-1, 0, 0)
+		if err := os.Chtimes(beside, long, long); err != nil {
+			t.Fatal(err)
+		}
+		done := must[disk.Compaction](t)(o.Compact(ctx))
+		if _, err := os.Stat(kept); err != nil || done.Merged != 3 || done.Left != 2 {
+			t.Errorf("with a %s: %+v, %v", extension, done, err)
+		}
+		if _, err := os.Stat(beside); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestCompactSweeps(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	putAll(t, o, "one")
+	p := encode(t, "in flight")
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+		t.Fatal(err)
+	}
+	keep := keeps(t, dir)[0]
+	temp := filepath.Join(dir, "objects/pack/tmp_svc_pack_LEFT")
+	theirs := filepath.Join(dir, "objects/pack/tmp_pack_LEFT")
+	for _, path := range []string{temp, theirs} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
+	must[disk.Compaction](t)(o.Compact(ctx))
+	if !there(keep) || !there(temp) {
+		t.Error("a commit that is being made was disturbed")
+	}
+	long := time.Now().Add(-48 * time.Hour)
+	for _, path := range []string{keep, temp, theirs} {
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must[disk.Compaction](t)(o.Compact(ctx))
+	if there(keep) || there(temp) || !there(theirs) {
+		t.Errorf("after two days: keep %v, temporary %v, somebody else's %v", there(keep), there(temp), there(theirs))
+	}
+}
+
+// TestCompactRefusesDamage: a damaged pack is not merged and not deleted.
+func TestCompactRefusesDamage(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	putAll(t, o, numbered(3)...)
+	packs := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))
+	content := must[[]byte](t)(os.ReadFile(packs[1]))
+	content[len(content)-25] ^= 1
+	if err := os.Chmod(packs[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(packs[1], content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Compact(ctx); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged pack was merged: %v", err)
+	}
+	left := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*")))
+	if len(left) != 6 {
+		t.Errorf("what is left is %q", left)
+	}
+}

@@ -1,0 +1,28 @@
+// Package disk keeps a repository's git objects in an ordinary bare git
+// repository on a local disk, beside whatever real git does to it: a push, a
+// commit from a work tree, git gc.
+//
+// What must stay true:
+//
+//   - A pack that PutPack stored survives a loss of power from the moment
+//     PutPack returned: pack, index and directory are flushed, in that order,
+//     the pack's file first and its index, which makes git see it, last.
+//   - A pack whose commit no head names yet carries a .keep file, so that a
+//     git repack -ad at that very moment leaves it alone. Release removes it;
+//     Compact removes what a crash left behind.
+//   - An object is found wherever it lies: in any pack, by now merged or
+//     collected, as a delta, or loose. Only a miss reads the directory again.
+//   - What is returned under an id hashes to that id.
+//   - Compact deletes a pack after the pack that holds its objects is as
+//     durable as it was, index first, so that no reader ever sees an index
+//     without its pack.
+//
+// One commit is one pack, so their number grows until Compact is called: let
+// the owner call it every hundred commits or so. It leaves a number of packs
+// that grows with the logarithm of the history. The repositories that Init
+// makes leave collecting to it (gc.auto 0); running git gc by hand is fine at
+// any time.
+//
+// All methods may be called at once, and several processes may work on one
+// repository.
+package disk

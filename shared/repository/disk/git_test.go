@@ -1,0 +1,331 @@
+package disk_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/suite"
+)
+
+// git runs real git in a directory and returns what it prints.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, err := tryGit(t, dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func tryGit(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command(needs.Program(t, "apt-get install git", "git"), args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C",
+		"GIT_AUTHOR_NAME=Linus", "GIT_AUTHOR_EMAIL=linus@example.com", "GIT_COMMITTER_NAME=Linus", "GIT_COMMITTER_EMAIL=linus@example.com")
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("git %s: %w\n%s%s", strings.Join(args, " "), err, out.String(), problems.String())
+	}
+	return out.String(), nil
+}
+
+func fsck(t *testing.T, dir string) {
+	t.Helper()
+	if out := git(t, dir, "fsck", "--strict", "--full", "--no-dangling"); out != "" {
+		t.Errorf("git fsck says: %s", out)
+	}
+}
+
+// store is a repository on disk with a ledger in memory, written to by one.
+type store struct {
+	t       *testing.T
+	dir     string
+	objects *disk.Objects
+	ledger  *suite.Memory
+	repo    *repository.Repository
+}
+
+func newStore(t *testing.T) *store {
+	t.Helper()
+	s := &store{t: t, dir: t.TempDir(), ledger: suite.NewMemory()}
+	s.objects = must[*disk.Objects](t)(disk.Init(s.dir))
+	s.repo = repository.New(s.ledger, s.objects)
+	return s
+}
+
+func (s *store) commit(path, text string) *repository.Snapshot {
+	s.t.Helper()
+	head := must[repository.Head](s.t)(s.ledger.Head(ctx))
+	base := must[*repository.Snapshot](s.t)(s.repo.Snapshot(ctx, head))
+	return must[*repository.Snapshot](s.t)(s.repo.Commit(ctx, base, draft(path, text)))
+}
+
+// publish lets the branch name the head.
+func (s *store) publish() repository.Head {
+	s.t.Helper()
+	head := must[repository.Head](s.t)(s.ledger.Head(ctx))
+	git(s.t, s.dir, "update-ref", "refs/heads/main", head.Commit)
+	return head
+}
+
+// wantTree compares what Tree and the objects of all past commits say with
+// what git says.
+func wantTree(t *testing.T, dir string, o *disk.Objects) {
+	t.Helper()
+	commit := strings.TrimSpace(git(t, dir, "rev-parse", "refs/heads/main"))
+	tree := must[repository.Tree](t)(o.Tree(ctx, repository.Head{Commit: commit}))
+	want := map[string]string{}
+	for _, path := range strings.Fields(git(t, dir, "ls-tree", "-r", "--name-only", commit)) {
+		if repository.IsFile(path) {
+			want[path] = git(t, dir, "cat-file", "blob", commit+":"+path)
+		}
+	}
+	if len(want) != len(tree.Files) {
+		t.Errorf("%d files are read, git has %d", len(tree.Files), len(want))
+	}
+	for path, text := range want {
+		if string(tree.Files[path]) != text {
+			t.Errorf("%s is %q, git has %q", path, tree.Files[path], text)
+		}
+	}
+	reader := o.Reader()
+	defer reader.Close()
+	for _, id := range strings.Fields(git(t, dir, "rev-list", "--objects", "--no-object-names", "refs/heads/main")) {
+		kind, _, err := reader.Read(id)
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+		} else if want := strings.TrimSpace(git(t, dir, "cat-file", "-t", id)); string(kind) != want {
+			t.Errorf("%s is a %s, says git, not a %s", id, want, kind)
+		}
+	}
+}
+
+func document(n, changed int) string {
+	var b strings.Builder
+	for i := range 60 {
+		value := i * n
+		if i == changed%60 {
+			value = 1_000_000 + changed
+		}
+		fmt.Fprintf(&b, "  \"field %d of document %d\": %d,\n", i, n, value)
+	}
+	return b.String()
+}
+
+// TestObjectsOfRealGit reads what git commit and git push bring, and what git
+// gc makes of it, with an instance that was open all the time.
+func TestObjectsOfRealGit(t *testing.T) {
+	s := newStore(t)
+	for i := range 12 {
+		s.commit(fmt.Sprintf("feature-flags/f%d.json", i%4), document(i%4, i))
+	}
+	old := must[[]repository.Commit](t)(s.ledger.History(ctx, s.publish(), repository.Page{}))
+	wantTree(t, s.dir, s.objects)
+
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, s.dir, "clone", "--quiet", s.dir, clone)
+	for i := range 15 {
+		path := fmt.Sprintf("configs/c%d.json", i%3)
+		if err := os.MkdirAll(filepath.Join(clone, "configs"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(clone, path), []byte(document(i%3, 100+i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		git(t, clone, "add", ".")
+		git(t, clone, "commit", "--quiet", "-m", fmt.Sprint("by git ", i))
+		if i%5 == 4 {
+			git(t, clone, "push", "--quiet", "origin", "main")
+			wantTree(t, s.dir, s.objects)
+		}
+	}
+	// A work tree of the repository itself writes loose objects into it.
+	work := filepath.Join(t.TempDir(), "work")
+	git(t, s.dir, "worktree", "add", "--quiet", work, "main")
+	if err := os.WriteFile(filepath.Join(work, "feature-flags/loose.json"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, work, "add", ".")
+	git(t, work, "commit", "--quiet", "-m", "loose")
+	wantTree(t, s.dir, s.objects)
+
+	for _, repack := range [][]string{
+		{"gc", "--quiet"},
+		{"repack", "-adf", "--depth=100", "--window=100", "--quiet"},
+		{"-c", "repack.useDeltaBaseOffset=false", "repack", "-adf", "--quiet"},
+		{"gc", "--quiet", "--prune=now"},
+	} {
+		git(t, s.dir, repack...)
+		wantTree(t, s.dir, s.objects)
+		wantTree(t, s.dir, must[*disk.Objects](t)(disk.Open(s.dir)))
+		for _, c := range old { // whose rows name packs that are gone
+			for _, touch := range c.Touched {
+				if text := must[[]byte](t)(s.objects.Blob(ctx, touch)); object.ID(object.Blob, text) != touch.Blob {
+					t.Errorf("%+v is %q", touch, text)
+				}
+			}
+		}
+	}
+}
+
+// TestCompactPacksOfGit merges packs with deltas of both kinds and a
+// multi-pack-index over them.
+func TestCompactPacksOfGit(t *testing.T) {
+	s := newStore(t)
+	for round, offsets := range []string{"true", "false"} {
+		for i := range 30 {
+			s.commit(fmt.Sprintf("feature-flags/f%d.json", i%4), document(i%4, 100*round+i))
+		}
+		s.publish()
+		git(t, s.dir, "-c", "repack.useDeltaBaseOffset="+offsets, "repack", "-adfk", "--quiet")
+	}
+	for i := range 40 {
+		s.commit(fmt.Sprintf("feature-flags/f%d.json", i%4), document(i%4, 1000+i))
+	}
+	s.publish()
+	git(t, s.dir, "multi-pack-index", "write")
+	// The same objects once more in a pack of their own.
+	git(t, s.dir, "-c", "repack.useDeltaBaseOffset=false", "repack", "-af", "--quiet")
+	done := must[disk.Compaction](t)(s.objects.Compact(ctx))
+	if done.Left != 1 || done.Merged < 3 {
+		t.Errorf("compacting did %+v", done)
+	}
+	fsck(t, s.dir)
+	wantTree(t, s.dir, s.objects)
+	wantTree(t, s.dir, must[*disk.Objects](t)(disk.Open(s.dir)))
+}
+
+// TestCompact compacts now and then, as the owner does, and looks at what is
+// left.
+func TestCompact(t *testing.T) {
+	s := newStore(t)
+	for i := range 40 {
+		s.commit(fmt.Sprintf("configs/some-name-%d.json", i), document(i, 0))
+	}
+	var touches []repository.Touch
+	most := 0
+	for i := range 260 {
+		head := s.commit(fmt.Sprintf("feature-flags/f%d.json", i%60), document(i%60, i)).Head
+		rows := must[[]repository.Commit](t)(s.ledger.History(ctx, head, repository.Page{Limit: 1}))
+		touches = append(touches, rows[0].Touched...)
+		if i%20 == 19 {
+			must[disk.Compaction](t)(s.objects.Compact(ctx))
+			most = max(most, s.objects.Packs())
+		}
+	}
+	if most > 6 {
+		t.Errorf("up to %d packs were left for 300 commits", most)
+	}
+	for _, o := range []*disk.Objects{s.objects, must[*disk.Objects](t)(disk.Open(s.dir))} {
+		for _, touch := range touches {
+			must[[]byte](t)(o.Blob(ctx, touch))
+		}
+	}
+	s.publish()
+	fsck(t, s.dir)
+	wantTree(t, s.dir, s.objects)
+	packs := must[[]string](t)(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.idx")))
+	deepest, deltas := 0, 0
+	for _, pack := range packs {
+		for line := range strings.SplitSeq(git(t, s.dir, "verify-pack", "-v", pack), "\n") {
+			if fields := strings.Fields(line); len(fields) == 7 {
+				deltas++
+				deepest = max(deepest, must[int](t)(strconv.Atoi(fields[5])))
+			}
+		}
+	}
+	if deltas < 200 || deepest > 50 {
+		t.Errorf("there are %d deltas, the deepest of %d", deltas, deepest)
+	}
+	if done := must[disk.Compaction](t)(s.objects.Compact(ctx)); done.Merged != 0 {
+		t.Errorf("there was something left to compact: %+v", done)
+	}
+}
+
+// TestEverythingAtOnce commits, reads and compacts while real git collects and
+// packs anew as fast as it can.
+func TestEverythingAtOnce(t *testing.T) {
+	s := newStore(t)
+	s.commit("svc.json", "{}\n")
+	s.publish()
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	loop := func(step func(i int) error) {
+		running.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := step(i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	loop(func(i int) error {
+		// No reflog, no grace: whatever the branch does not name is lost. One
+		// repack at a time; packs vanish under it, so that it may give up.
+		_, _ = tryGit(t, s.dir, slices.Concat([]string{"repack", "-q"}, [][]string{{"-ad"}, {"-adf"}, {"-d", "--geometric=2"}}[i%3])...)
+		return nil
+	})
+	loop(func(int) error {
+		_, err := s.objects.Compact(ctx)
+		return err
+	})
+	for range 2 {
+		loop(func(int) error {
+			head, err := s.ledger.Head(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = repository.New(s.ledger, s.objects).Snapshot(ctx, head)
+			return err
+		})
+	}
+	branch := &onBranch{Memory: s.ledger, dir: s.dir}
+	s.repo = repository.New(branch, s.objects)
+	for i := range 60 {
+		s.commit(fmt.Sprintf("feature-flags/f%d.json", i%7), document(i%7, i))
+	}
+	close(stop)
+	running.Wait()
+	fsck(t, s.dir)
+	wantTree(t, s.dir, s.objects)
+	if n := strings.TrimSpace(git(t, s.dir, "rev-list", "--count", "main")); n != "61" {
+		t.Errorf("git counts %s commits, want 61", n)
+	}
+}
+
+// onBranch also moves the branch when the head moves, as a ledger on disk.
+type onBranch struct {
+	*suite.Memory
+	dir string
+}
+
+func (b *onBranch) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	if err := os.WriteFile(filepath.Join(b.dir, "main.new"), []byte(c.SHA+"\n"), 0o600); err != nil {
+		return repository.Head{}, err
+	}
+	if err := os.Rename(filepath.Join(b.dir, "main.new"), filepath.Join(b.dir, "refs/heads/main")); err != nil {
+		return repository.Head{}, err
+	}
+	return b.Memory.Advance(ctx, from, c)
+}

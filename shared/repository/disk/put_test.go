@@ -1,0 +1,288 @@
+package disk_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-billy/v5/memfs"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/repository/suite"
+)
+
+var ctx = context.Background()
+
+func encode(t *testing.T, texts ...string) *pack.Pack {
+	t.Helper()
+	var objects []pack.Object
+	for _, text := range texts {
+		objects = append(objects, pack.Object{ID: blobID(text), Kind: object.Blob, Content: []byte(text)})
+	}
+	p, err := pack.Encode(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func blobID(text string) string { return object.ID(object.Blob, []byte(text)) }
+
+func wantBlob(t *testing.T, o *disk.Objects, text string) {
+	t.Helper()
+	got, err := o.Blob(ctx, repository.Touch{Blob: blobID(text)})
+	if err != nil || string(got) != text {
+		t.Errorf("blob %q is %q, %v", text, got, err)
+	}
+}
+
+func must[T any](t *testing.T) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// TestPutPackFlushes shows that everything that a pack needs has been flushed
+// before PutPack returns, in an order that leaves no index without its pack.
+func TestPutPackFlushes(t *testing.T) {
+	power := newPowered(t)
+	o := must[*disk.Objects](t)(disk.InitIn(power))
+	for i := range 3 {
+		power.take()
+		p := encode(t, fmt.Sprint("text ", i))
+		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+			t.Fatal(err)
+		}
+		journal := power.take()
+		const pack, index = "objects/pack/tmp_svc_pack", "objects/pack/tmp_svc_idx"
+		for _, order := range [][]string{
+			{"write objects/pack/*.keep", "rename " + pack + " objects/pack/*.pack"},
+			{"write " + pack, "sync " + pack, "rename " + pack + " objects/pack/*.pack", "rename " + index + " objects/pack/*.idx", "sync objects/pack"},
+			{"write " + index, "sync " + index, "rename " + index + " objects/pack/*.idx"},
+		} {
+			if !inOrder(journal, order...) {
+				t.Errorf("PutPack did %q; it lacks %q in this order", journal, order)
+			}
+		}
+		if last := journal[len(journal)-1]; last != "sync objects/pack" {
+			t.Errorf("the last thing PutPack did is %q", last)
+		}
+		// The power goes at this very moment.
+		after := must[*disk.Objects](t)(disk.OpenIn(power.crash(t)))
+		for j := range i + 1 {
+			wantBlob(t, after, fmt.Sprint("text ", j))
+		}
+	}
+}
+
+// TestPutPackAgainFlushes: whoever stored the pack may not have come to
+// flushing it.
+func TestPutPackAgainFlushes(t *testing.T) {
+	power := newPowered(t)
+	o := must[*disk.Objects](t)(disk.InitIn(power))
+	p := encode(t, "text")
+	for name, content := range map[string][]byte{".pack": p.Bytes, ".idx": p.Index} {
+		f := must[interface {
+			Write([]byte) (int, error)
+			Close() error
+		}](t)(power.Create("objects/pack/pack-" + p.Name + name))
+		if _, err := f.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+		t.Fatal(err)
+	}
+	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power.crash(t))), "text")
+}
+
+func TestPutPackFails(t *testing.T) {
+	for _, fail := range []string{
+		"write objects/pack/*.keep", "write objects/pack/tmp_svc_pack", "write objects/pack/tmp_svc_idx",
+		"sync objects/pack/tmp_svc_pack", "sync objects/pack/tmp_svc_idx", "rename objects/pack/tmp_svc_pack",
+		"rename objects/pack/tmp_svc_idx", "sync objects/pack",
+	} {
+		power := newPowered(t)
+		o := must[*disk.Objects](t)(disk.InitIn(power))
+		p := encode(t, "text")
+		power.fail = fail
+		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); !errors.Is(err, errFailed) {
+			t.Errorf("%s: %v", fail, err)
+		}
+		power.fail = ""
+		for _, f := range must[[]fs.FileInfo](t)(power.ReadDir("objects/pack")) {
+			if strings.HasPrefix(f.Name(), "tmp_") || strings.HasSuffix(f.Name(), ".keep") {
+				t.Errorf("%s: %s is left behind", fail, f.Name())
+			}
+		}
+		if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+			t.Errorf("%s, then again: %v", fail, err)
+		}
+		wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power.crash(t))), "text")
+	}
+}
+
+// TestInitFlushes: a new repository survives a loss of power.
+func TestInitFlushes(t *testing.T) {
+	power := newPowered(t)
+	must[*disk.Objects](t)(disk.InitIn(power))
+	after := power.crash(t)
+	must[*disk.Objects](t)(disk.OpenIn(after))
+	if _, err := disk.InitIn(after); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("made a second time: %v", err)
+	}
+}
+
+func TestNoFlushIsAnError(t *testing.T) {
+	if _, err := disk.InitIn(memfs.New()); err == nil || !strings.Contains(err.Error(), "can not flush") {
+		t.Errorf("on a file system without flushes: %v", err)
+	}
+}
+
+func keeps(t *testing.T, dir string) []string {
+	t.Helper()
+	return must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.keep")))
+}
+
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	p := encode(t, "text")
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(keeps(t, dir)); n != 1 {
+		t.Errorf("a pack that no head names is guarded by %d files", n)
+	}
+	o.Release(p.Name)
+	if n := len(keeps(t, dir)); n != 0 {
+		t.Errorf("a released pack is guarded by %d files", n)
+	}
+	theirs := filepath.Join(dir, "objects/pack/pack-"+p.Name+".keep")
+	if err := os.WriteFile(theirs, []byte("mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+		t.Fatal(err)
+	}
+	o.Release(p.Name)
+	if len(keeps(t, dir)) != 1 {
+		t.Error("somebody else's .keep was removed")
+	}
+}
+
+// TestKeepIsThereWhileTheHeadMoves looks from within Advance.
+func TestKeepIsThereWhileTheHeadMoves(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	ledger := &watchful{Memory: suite.NewMemory(), during: func() {
+		if len(keeps(t, dir)) != 1 {
+			t.Error("the pack is not guarded while the head moves")
+		}
+	}}
+	repo := repository.New(ledger, o)
+	s := must[*repository.Snapshot](t)(repo.Snapshot(ctx, repository.Head{}))
+	must[*repository.Snapshot](t)(repo.Commit(ctx, s, draft("svc.json", "{}\n")))
+	if len(keeps(t, dir)) != 0 {
+		t.Error("the pack is guarded after the head has moved")
+	}
+}
+
+type watchful struct {
+	*suite.Memory
+	during func()
+}
+
+func (w *watchful) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	w.during()
+	return w.Memory.Advance(ctx, from, c)
+}
+
+func draft(path, text string) repository.Draft {
+	by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+	change := repository.Change{Path: path}
+	if text != "" {
+		change.Content = []byte(text)
+	}
+	return repository.Draft{Changes: []repository.Change{change}, Author: by, Committer: by, Message: "change " + path}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	if _, err := disk.Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty directory: %v", err)
+	}
+	for name, spoil := range map[string]struct{ file, text, want string }{
+		"sha256":     {"config", "[extensions]\n\tobjectFormat = sha256\n", "sha256"},
+		"alternates": {"objects/info/alternates", "/elsewhere\n", "alternates"},
+		"garbage":    {"config", "[core\n", "config"},
+	} {
+		dir := t.TempDir()
+		must[*disk.Objects](t)(disk.Init(dir))
+		if err := os.WriteFile(filepath.Join(dir, spoil.file), []byte(spoil.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := disk.Open(dir); err == nil || !strings.Contains(err.Error(), spoil.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	dir := t.TempDir()
+	must[*disk.Objects](t)(disk.Init(dir))
+	if _, err := disk.Init(dir); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("made a second time: %v", err)
+	}
+}
+
+// TestDamage damages a pack in every way one byte can: what is returned under
+// an id is that object, or an error.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	p := encode(t, "some text", "more text", strings.Repeat("long ", 100))
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+		t.Fatal(err)
+	}
+	for extension, content := range map[string][]byte{".pack": p.Bytes, ".idx": p.Index} {
+		path := filepath.Join(dir, "objects/pack/pack-"+p.Name+extension)
+		for i := range content {
+			damaged := slices.Clone(content)
+			damaged[i] ^= 0x55
+			if err := os.Chmod(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			reopened, err := disk.Open(dir)
+			if err != nil {
+				continue
+			}
+			for _, text := range []string{"some text", "more text"} {
+				got, err := reopened.Blob(ctx, repository.Touch{Blob: blobID(text)})
+				if err == nil && !bytes.Equal(got, []byte(text)) {
+					t.Fatalf("byte %d of the %s: %q instead of %q", i, extension, got, text)
+				}
+			}
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package disk
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// ErrNoObject: neither a pack nor a loose file holds an object of that id.
+var ErrNoObject = errors.New("no such object")
+
+// Reader reads several objects, for a walk through history or a tree: it
+// keeps the packs open that it has read from, and the bases of deltas. It is
+// not safe for concurrent use.
+type Reader struct {
+	objects *Objects
+	files   map[string]billy.File
+	recent  *packFile // where the last object was found
+	bases   map[place]content
+	held    int // bytes in bases
+}
+
+type place struct {
+	pack   string
+	offset int64
+}
+
+type content struct {
+	kind object.Kind
+	text []byte
+}
+
+// mostHeld bounds the bases that are kept; most chains lie close together.
+const mostHeld = 16 << 20
+
+// mostOpen bounds the packs that are open at once.
+const mostOpen = 64
+
+// Reader begins a walk. The caller closes it.
+func (o *Objects) Reader() *Reader {
+	return &Reader{objects: o, files: map[string]billy.File{}, bases: map[place]content{}}
+}
+
+// Close lets go of what the walk has opened.
+func (s *Reader) Close() {
+	for _, f := range s.files {
+		_ = f.Close() // it was only read
+	}
+	clear(s.files)
+}
+
+// Read returns the kind and content of the object of an id, wherever it lies.
+// One that is not there is ErrNoObject.
+func (s *Reader) Read(id string) (object.Kind, []byte, error) {
+	c, err := s.read(id)
+	return c.kind, c.text, err
+}
+
+func (s *Reader) read(id string) (content, error) {
+	if !object.IsID(id) {
+		return content{}, fmt.Errorf("%q is no object id", id)
+	}
+	var damaged error
+	for range 3 { // a pack may be replaced while it is looked for
+		c, err := s.fromPacks(id)
+		if err == nil {
+			return c, nil
+		}
+		damaged = errors.Join(damaged, err)
+		if c, err = s.loose(id); err == nil {
+			return c, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			damaged = errors.Join(damaged, err)
+		}
+		if err := s.objects.scan(); err != nil {
+			return content{}, err
+		}
+	}
+	return content{}, fmt.Errorf("object %s: %w", id, errors.Join(ErrNoObject, damaged, s.objects.seen.Load().broken))
+}
+
+// errNotPacked says that a pack holds no object of the id.
+var errNotPacked = errors.New("not in the pack")
+
+func (s *Reader) fromPacks(id string) (content, error) {
+	if s.recent != nil {
+		if c, err := s.fromPack(s.recent, id); err == nil {
+			return c, nil
+		}
+	}
+	var damaged error
+	for _, p := range s.objects.known() {
+		c, err := s.fromPack(p, id)
+		if err == nil {
+			s.recent = p
+			return c, nil
+		}
+		if !errors.Is(err, errNotPacked) && !errors.Is(err, fs.ErrNotExist) {
+			damaged = errors.Join(damaged, err)
+		}
+	}
+	return content{}, errors.Join(damaged, errNotPacked)
+}
+
+func (s *Reader) fromPack(p *packFile, id string) (content, error) {
+	offset, found := p.index.Find(plumbing.NewHash(id))
+	if !found {
+		return content{}, errNotPacked
+	}
+	return s.at(p, id, offset, 0)
+}
+
+// at returns the object at an offset of a pack, if that is the one named.
+func (s *Reader) at(p *packFile, id string, offset, length int64) (content, error) {
+	c, err := s.resolve(p, offset, length)
+	if err == nil && object.ID(c.kind, c.text) != id {
+		err = fmt.Errorf("what lies at byte %d is not object %s", offset, id)
+	}
+	if err != nil {
+		return content{}, fmt.Errorf("%s: %w", packPath(p.name, ".pack"), err)
+	}
+	return c, nil
+}
+
+// longestChain is git's own bound on deltas of deltas.
+const longestChain = 4096
+
+type link struct {
+	place      place
+	difference []byte
+}
+
+// resolve goes from delta to base until it meets a whole object, then back.
+func (s *Reader) resolve(p *packFile, offset, length int64) (content, error) {
+	file, err := s.open(p.name)
+	if err != nil {
+		return content{}, err
+	}
+	var chain []link
+	for len(chain) <= longestChain {
+		here := place{p.name, offset}
+		if c, ok := s.bases[here]; ok {
+			return s.unwind(chain, c)
+		}
+		h, text, err := pack.Read(file, offset, length)
+		if err != nil {
+			return content{}, err
+		}
+		if !h.IsDelta() {
+			c := content{object.Kind(h.Type.String()), text}
+			if len(chain) > 0 {
+				s.hold(here, c)
+			}
+			return s.unwind(chain, c)
+		}
+		chain = append(chain, link{here, text})
+		if offset, err = p.base(h, offset); err != nil {
+			return content{}, err
+		}
+		length = 0
+	}
+	return content{}, fmt.Errorf("more than %d deltas of deltas end at byte %d", longestChain, offset)
+}
+
+// base is where the base of a delta begins.
+func (p *packFile) base(h pack.Header, offset int64) (int64, error) {
+	if h.Type == plumbing.OFSDeltaObject {
+		return offset - h.Distance, nil
+	}
+	if p.index != nil {
+		if offset, found := p.index.Find(h.Base); found {
+			return offset, nil
+		}
+	}
+	return 0, fmt.Errorf("the base %s of a delta is not in its pack", hex.EncodeToString(h.Base[:]))
+}
+
+func (s *Reader) unwind(chain []link, c content) (content, error) {
+	for i := len(chain) - 1; i >= 0; i-- {
+		text, err := pack.Apply(c.text, chain[i].difference)
+		if err != nil {
+			return content{}, err
+		}
+		c = content{c.kind, text}
+		if i > 0 {
+			s.hold(chain[i].place, c)
+		}
+	}
+	return c, nil
+}
+
+func (s *Reader) hold(where place, c content) {
+	if s.held += len(c.text); s.held > mostHeld {
+		clear(s.bases)
+		s.held = len(c.text)
+	}
+	s.bases[where] = c
+}
+
+func (s *Reader) open(name string) (billy.File, error) {
+	if f, ok := s.files[name]; ok {
+		return f, nil
+	}
+	f, err := s.objects.fs.Open(packPath(name, ".pack"))
+	if err == nil {
+		if len(s.files) == mostOpen {
+			s.Close()
+		}
+		s.files[name] = f
+	}
+	return f, err
+}
+
+// loose reads an object that git has not packed yet.
+func (s *Reader) loose(id string) (content, error) {
+	path := "objects/" + id[:2] + "/" + id[2:]
+	f, err := s.objects.fs.Open(path)
+	if err != nil {
+		return content{}, err
+	}
+	defer f.Close()
+	c, err := decodeLoose(f)
+	if err == nil && object.ID(c.kind, c.text) != id {
+		err = errors.New("the content has another id")
+	}
+	if err != nil {
+		return content{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func decodeLoose(f io.Reader) (content, error) {
+	r, err := objfile.NewReader(f)
+	if err != nil {
+		return content{}, err
+	}
+	defer r.Close()
+	kind, size, err := r.Header()
+	if err != nil {
+		return content{}, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, size+1))
+	if err == nil && int64(len(text)) != size {
+		err = fmt.Errorf("the header says %d bytes, which the content is not", size)
+	}
+	return content{object.Kind(kind.String()), text}, err
+}

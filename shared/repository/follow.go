@@ -1,0 +1,133 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// follow brings a snapshot up to a later head by the rows in between.
+func (r *Repository) follow(ctx context.Context, base *Snapshot, head Head) (*Snapshot, error) {
+	commits, err := r.ledger.Since(ctx, head, base.Head.Sequence)
+	if err != nil {
+		return nil, fmt.Errorf("following the history from %s to %s: %w", base.Head.Commit, head.Commit, err)
+	}
+	if !leads(commits, base.Head, head) {
+		return nil, errReplaced
+	}
+	updates, err := r.fetch(ctx, base, head, lastUpdates(commits))
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Head: head, Files: merge(base.Files, updates)}
+	if tree, known := base.knownTree(); known {
+		grown, err := tree.grow(updates)
+		// Otherwise the commits also did what their rows do not tell.
+		if err == nil && grown.root == commits[len(commits)-1].Tree {
+			s.tree, s.treeKnown = grown.tree, true
+		}
+	}
+	return s, nil
+}
+
+// leads says whether commits are an unbroken way from one head to another.
+func leads(commits []Commit, from, to Head) bool {
+	at := from
+	for _, c := range commits {
+		if c.Parent != at.Commit || c.Sequence != at.Sequence+1 {
+			return false
+		}
+		at.Commit, at.Sequence = c.SHA, c.Sequence
+	}
+	return at.Commit == to.Commit && at.Sequence == to.Sequence
+}
+
+// touched is the last that happened to a file.
+type touched struct {
+	touch Touch
+	by    Commit
+}
+
+// lastUpdates returns what commits did last to each file, by path.
+func lastUpdates(commits []Commit) []touched {
+	last := map[string]touched{}
+	for _, c := range commits {
+		by := c
+		by.Touched = nil
+		for _, t := range c.Touched {
+			last[t.Path] = touched{t, by}
+		}
+	}
+	all := make([]touched, 0, len(last))
+	for _, path := range slices.Sorted(maps.Keys(last)) {
+		all = append(all, last[path])
+	}
+	return all
+}
+
+const (
+	manyBlobs  = 256 // more are read as a whole tree
+	fetchWidth = 8   // blobs read at once
+)
+
+// fetch reads the texts that the base does not have.
+func (r *Repository) fetch(ctx context.Context, base *Snapshot, head Head, last []touched) ([]update, error) {
+	updates := make([]update, len(last))
+	var missing []int
+	for i, t := range last {
+		updates[i].path = t.touch.Path
+		if t.touch.Blob == "" {
+			continue
+		}
+		updates[i].file = &File{Path: t.touch.Path, Blob: t.touch.Blob, Last: t.by}
+		if f, ok := base.File(t.touch.Path); ok && f.Blob == t.touch.Blob {
+			updates[i].file.Text = f.Text
+			continue
+		}
+		missing = append(missing, i)
+	}
+	if len(missing) > manyBlobs {
+		return updates, r.fetchTree(ctx, head, updates, missing)
+	}
+	return updates, r.fetchBlobs(ctx, last, updates, missing)
+}
+
+func (r *Repository) fetchTree(ctx context.Context, head Head, updates []update, missing []int) error {
+	tree, err := r.objects.Tree(ctx, head)
+	if err != nil {
+		return err
+	}
+	for _, i := range missing {
+		text, ok := tree.Files[updates[i].path]
+		if !ok {
+			return fmt.Errorf("the ledger knows a file %s that is not in commit %s", updates[i].path, head.Commit)
+		}
+		updates[i].file.Text = text
+	}
+	return nil
+}
+
+func (r *Repository) fetchBlobs(ctx context.Context, last []touched, updates []update, missing []int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var reading sync.WaitGroup
+	var failed sync.Once
+	var failure error
+	slots := make(chan struct{}, fetchWidth)
+	for _, i := range missing {
+		slots <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-slots }()
+			text, err := r.objects.Blob(ctx, last[i].touch)
+			if err != nil {
+				failed.Do(func() { failure = fmt.Errorf("reading %s: %w", last[i].touch.Path, err) })
+				cancel(err)
+			}
+			updates[i].file.Text = text
+		})
+	}
+	reading.Wait()
+	return failure
+}

@@ -1,0 +1,41 @@
+package repository
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"svc.example/svc/shared/workspace"
+)
+
+// IsFile says whether a path is one of the layout. A file of the layout is
+// what lies there as a blob (see object.TreeEntry.IsFile): a regular file,
+// executable or not, or a symbolic link, whose text is where it points. A
+// folder or a submodule of such a name is foreign.
+func IsFile(path string) bool {
+	if path == workspace.File {
+		return true
+	}
+	_, _, ok := workspace.SplitPath(path)
+	return ok
+}
+
+const longestName = 255 // bytes; more can not be checked out
+
+// checkPath says what keeps a file from being written at a path. Reading is
+// more lenient: a git that somebody else wrote is served as it is.
+func checkPath(path string) error {
+	_, name, _ := strings.Cut(path, "/")
+	switch {
+	case !IsFile(path):
+		return fmt.Errorf("%q is no file of the layout: %s, or <folder>/<key>.json", path, workspace.File)
+	case !utf8.ValidString(path):
+		return fmt.Errorf("%q must be UTF-8", path)
+	case strings.ContainsFunc(path, unicode.IsControl), strings.ContainsRune(path, '\\'):
+		return fmt.Errorf("%q must not contain control characters or backslashes", path)
+	case len(name) > longestName:
+		return fmt.Errorf("%q: a file's name has at most %d bytes", path, longestName)
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Repository is one workspace's versioned documents. It is safe for
+// concurrent use.
+type Repository struct {
+	ledger  Ledger
+	objects Objects
+	memory  memory
+	loading turn
+	writing turn
+}
+
+// New makes a repository of a ledger and the objects it speaks of.
+func New(ledger Ledger, objects Objects) *Repository {
+	return &Repository{ledger: ledger, objects: objects, loading: make(turn, 1), writing: make(turn, 1)}
+}
+
+// turn lets one at a time do something. Waiting for it ends with the context.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) give() { <-t }
+
+// Snapshot returns everything at a head, from memory when it can. Of those
+// who ask for the same new head at once, one reads and the others wait for
+// it. For a head that a forced push has taken out of the history it may be
+// ErrMoved.
+func (r *Repository) Snapshot(ctx context.Context, head Head) (*Snapshot, error) {
+	if s, ok := r.memory.get(head); ok {
+		return s, nil
+	}
+	if err := r.loading.take(ctx); err != nil {
+		return nil, err
+	}
+	defer r.loading.give()
+	if s, ok := r.memory.get(head); ok {
+		return s, nil
+	}
+	s, err := r.load(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	r.memory.put(s)
+	return s, nil
+}
+
+// farthest is how many commits are followed at most. Beyond that it is
+// cheaper to read everything.
+const farthest = 1000
+
+// errReplaced: the snapshot is no part of the head's history.
+var errReplaced = errors.New("the history was replaced")
+
+func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
+	if head.Commit == "" {
+		return &Snapshot{Head: head}, nil
+	}
+	base := r.memory.before(head)
+	if base == nil || base.Head.Commit == "" || head.Sequence-base.Head.Sequence > farthest {
+		return r.rebuild(ctx, head)
+	}
+	s, err := r.follow(ctx, base, head)
+	if errors.Is(err, errReplaced) || errors.Is(err, ErrMoved) {
+		r.memory.clear()
+		return r.rebuild(ctx, head)
+	}
+	return s, err
+}
+
+// rebuild reads everything.
+func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var tree Tree
+	var err error
+	var read sync.WaitGroup
+	read.Go(func() {
+		if tree, err = r.objects.Tree(ctx, head); err != nil {
+			cancel(err)
+		}
+	})
+	last, lastErr := r.lastTouches(ctx, head)
+	if lastErr != nil {
+		cancel(lastErr)
+	}
+	read.Wait()
+	if err := errors.Join(err, lastErr); err != nil {
+		return nil, fmt.Errorf("reading the workspace at %s: %w", head.Commit, err)
+	}
+	s := &Snapshot{Head: head, Files: files(head, tree, last), treeKnown: true}
+	s.tree = Tree{Root: tree.Root, Folders: tree.Folders}
+	return s, nil
+}
+
+// files puts a tree's files together with who touched them last. A file that
+// the ledger knows nothing of is as old as the head, by nobody.
+func files(head Head, tree Tree, last map[string]Commit) []File {
+	blobs := blobsOf(tree)
+	all := make([]File, 0, len(tree.Files))
+	for _, path := range slices.Sorted(maps.Keys(tree.Files)) {
+		f := File{Path: path, Blob: blobs[path], Text: tree.Files[path], Last: last[path]}
+		if f.Last.SHA == "" {
+			f.Last = Commit{SHA: head.Commit, Sequence: head.Sequence}
+		}
+		f.Last.Touched = nil
+		all = append(all, f)
+	}
+	return all
+}
+
+func blobsOf(tree Tree) map[string]string {
+	blobs := make(map[string]string, len(tree.Files))
+	for _, e := range tree.Root {
+		blobs[e.Name] = e.ID
+	}
+	for folder, entries := range tree.Folders {
+		for _, e := range entries {
+			blobs[folder+"/"+e.Name] = e.ID
+		}
+	}
+	return blobs
+}
+
+func (r *Repository) lastTouches(ctx context.Context, head Head) (map[string]Commit, error) {
+	if index, ok := r.ledger.(Index); ok {
+		return index.LastTouches(ctx, head)
+	}
+	commits, err := r.ledger.Since(ctx, head, 0)
+	last := map[string]Commit{}
+	for _, c := range commits {
+		for _, t := range c.Touched {
+			last[t.Path] = c
+		}
+	}
+	return last, err
+}
+
+// History returns a page of history, newest first.
+func (r *Repository) History(ctx context.Context, head Head, page Page) ([]Commit, error) {
+	return r.ledger.History(ctx, head, page)
+}
+
+// At returns a file as it was in the commit that a revision names, in full or
+// abbreviated to at least four digits, and the commit's full SHA, which it
+// returns with ErrAbsent too.
+func (r *Repository) At(ctx context.Context, head Head, path, revision string) (string, []byte, error) {
+	sha, touch, err := r.ledger.At(ctx, head, path, revision)
+	if err != nil {
+		return sha, nil, err
+	}
+	if touch.Blob == "" {
+		return sha, nil, ErrAbsent
+	}
+	if text, ok := r.memory.text(path, touch.Blob); ok {
+		return sha, text, nil
+	}
+	text, err := r.objects.Blob(ctx, touch)
+	return sha, text, err
+}

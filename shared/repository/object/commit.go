@@ -1,0 +1,121 @@
+package object
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Signature is who did something, and when.
+type Signature struct {
+	Name  string
+	Email string
+	When  time.Time
+}
+
+// Commit is the content of a commit object.
+type Commit struct {
+	Tree      string
+	Parents   []string
+	Author    Signature
+	Committer Signature
+	Message   string // everything after the blank line
+}
+
+// EncodeCommit writes the content of a commit object. What is in it has been
+// checked: see Signature.Check and CheckMessage.
+func EncodeCommit(c Commit) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", c.Tree)
+	for _, parent := range c.Parents {
+		fmt.Fprintf(&b, "parent %s\n", parent)
+	}
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", c.Author.encode(), c.Committer.encode(), c.Message)
+	return b.Bytes()
+}
+
+func (s Signature) encode() string {
+	_, offset := s.When.Zone()
+	sign, minutes := '+', offset/60
+	if minutes < 0 {
+		sign, minutes = '-', -minutes
+	}
+	return fmt.Sprintf("%s <%s> %d %c%02d%02d", s.Name, s.Email, s.When.Unix(), sign, minutes/60, minutes%60)
+}
+
+// DecodeCommit reads the content of a commit object. It takes whatever git
+// has accepted at some time: unknown headers are skipped, and a signature
+// that makes no sense comes out as far as it can be read.
+func DecodeCommit(content []byte) (Commit, error) {
+	header, message, _ := bytes.Cut(content, []byte("\n\n"))
+	c := Commit{Message: string(message)}
+	for line := range strings.SplitSeq(string(header), "\n") {
+		key, value, _ := strings.Cut(line, " ")
+		switch key {
+		case "tree":
+			c.Tree = value
+		case "parent":
+			c.Parents = append(c.Parents, value)
+		case "author":
+			c.Author = decodeSignature(value)
+		case "committer":
+			c.Committer = decodeSignature(value)
+		}
+	}
+	return c, c.checkNames()
+}
+
+func (c Commit) checkNames() error {
+	if !IsID(c.Tree) {
+		return fmt.Errorf("commit: %q is no id of a tree", c.Tree)
+	}
+	for _, parent := range c.Parents {
+		if !IsID(parent) {
+			return fmt.Errorf("commit: %q is no id of a parent", parent)
+		}
+	}
+	return nil
+}
+
+func decodeSignature(line string) Signature {
+	var s Signature
+	end := strings.LastIndexByte(line, '>')
+	if end < 0 {
+		s.Name = strings.TrimSpace(line)
+		return s
+	}
+	s.When = decodeTime(line[end+1:])
+	name, email, found := strings.Cut(line[:end], "<")
+	if found {
+		s.Email = email
+	}
+	s.Name = strings.TrimSuffix(name, " ")
+	return s
+}
+
+// decodeTime reads seconds and zone; what can not be read is the zero time.
+func decodeTime(text string) time.Time {
+	fields := strings.Fields(text)
+	if len(fields) == 0 {
+		return time.Time{}
+	}
+	seconds, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil || seconds < 0 || seconds > latest.Unix() {
+		return time.Time{}
+	}
+	moment := time.Unix(seconds, 0).UTC()
+	if len(fields) < 2 {
+		return moment
+	}
+	return moment.In(decodeZone(fields[1]))
+}
+
+func decodeZone(text string) *time.Location {
+	n, err := strconv.Atoi(text)
+	if err != nil || len(text) != 5 || n == 0 {
+		return time.UTC
+	}
+	return time.FixedZone("", (n/100*60+n%100)*60)
+}

@@ -1,0 +1,42 @@
+package object
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+)
+
+// Kind is git's word for what an object is.
+type Kind string
+
+// The kinds of object.
+const (
+	Blob       Kind = "blob"
+	TreeKind   Kind = "tree"
+	CommitKind Kind = "commit"
+	Tag        Kind = "tag"
+)
+
+// IDLength is the number of hexadecimal digits of an object's id.
+const IDLength = 2 * sha1.Size
+
+// ID is an object's name: the hash of its kind, length and content.
+func ID(kind Kind, content []byte) string {
+	h := sha1.New()
+	fmt.Fprintf(h, "%s %d\x00", kind, len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// IsID says whether a text is a full object id as git writes it.
+func IsID(text string) bool {
+	if len(text) != IDLength {
+		return false
+	}
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

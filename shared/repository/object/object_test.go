@@ -1,0 +1,234 @@
+package object_test
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/repository/object"
+)
+
+func TestID(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                 "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+		"what is up, doc?": "bd9dbf5aae1a3862dd1526723246b20206e5fc37",
+	} {
+		if got := object.ID(object.Blob, []byte(text)); got != want {
+			t.Errorf("the blob %q is %s, want %s", text, got, want)
+		}
+	}
+	if got := object.ID(object.TreeKind, nil); got != "4b825dc642cb6eb9a060e54bf8d69288fbee4904" {
+		t.Errorf("the empty tree is %s", got)
+	}
+	for text, want := range map[string]bool{
+		strings.Repeat("a", 40): true, strings.Repeat("0", 40): true,
+		"": false, strings.Repeat("a", 39): false, strings.Repeat("A", 40): false, strings.Repeat("g", 40): false, strings.Repeat("a", 41): false,
+	} {
+		if got := object.IsID(text); got != want {
+			t.Errorf("IsID(%q) is %v", text, got)
+		}
+	}
+}
+
+func TestTreeOrder(t *testing.T) {
+	file := func(name string) object.TreeEntry { return object.TreeEntry{Mode: object.ModeFile, Name: name} }
+	folder := func(name string) object.TreeEntry { return object.TreeEntry{Mode: object.ModeFolder, Name: name} }
+	want := []object.TreeEntry{file("a"), file("a-b"), file("a.json"), folder("a"), {Mode: "040000", Name: "a0"}, file("a0b"), file("b")}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, func(a, b object.TreeEntry) int {
+		if a.Less(b) {
+			return -1
+		}
+		return 1
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
+	}
+}
+
+func TestEntryKinds(t *testing.T) {
+	for mode, want := range map[string][3]bool{ // folder, file, regular
+		"100644": {false, true, true}, "100755": {false, true, true}, "100664": {false, true, true},
+		"120000": {false, true, false}, "160000": {false, false, false},
+		"40000": {true, false, false}, "040000": {true, false, false},
+	} {
+		e := object.TreeEntry{Mode: mode}
+		if got := [3]bool{e.IsFolder(), e.IsFile(), e.IsRegular()}; got != want {
+			t.Errorf("mode %s is %v, want %v", mode, got, want)
+		}
+	}
+}
+
+func TestDecodeTreeErrors(t *testing.T) {
+	id := strings.Repeat("i", 20)
+	for name, text := range map[string]string{
+		"no mode": " a\x00" + id, "not octal": "10x644 a\x00" + id, "no space": "100644", "a long mode": "123456789 a\x00" + id,
+		"no name": "100644 \x00" + id, "no end of name": "100644 abc", "a slash": "100644 a/b\x00" + id,
+		"a short id": "100644 a\x00" + id[1:], "something after": "100644 a\x00" + id + "1",
+	} {
+		if entries, err := object.DecodeTree([]byte(text)); err == nil {
+			t.Errorf("%s: %v", name, entries)
+		}
+	}
+	if _, err := object.EncodeTree([]object.TreeEntry{{Mode: "100644", Name: "a", ID: "abc"}}); err == nil {
+		t.Error("an entry without an id was encoded")
+	}
+}
+
+func FuzzDecodeTree(f *testing.F) {
+	f.Add([]byte("100644 a.json\x00aaaaaaaaaaaaaaaaaaaa40000 b\x00bbbbbbbbbbbbbbbbbbbb"))
+	f.Add([]byte("040000 \xff\x00aaaaaaaaaaaaaaaaaaaa"))
+	f.Add([]byte("100644 "))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		entries, err := object.DecodeTree(content)
+		if err != nil {
+			return
+		}
+		again, err := object.EncodeTree(entries)
+		if err != nil || !bytes.Equal(again, content) {
+			t.Errorf("%q comes back as %q, %v", content, again, err)
+		}
+	})
+}
+
+func FuzzDecodeCommit(f *testing.F) {
+	tree := strings.Repeat("a", 40)
+	for _, text := range []string{
+		"tree " + tree + "\nparent " + tree + "\nauthor A <a@b> 1700000000 +0530\ncommitter B <> 1700000000 -0930\n\nmessage\n",
+		"tree " + tree + "\nauthor A\ncommitter > < 5\n\n", "tree " + tree, "tree x\n\n", "",
+		"tree " + tree + "\nauthor A <a@b> 99999999999999999999 +9999\ngpgsig x\n y\n z\n\nm\n\nn",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		c, err := object.DecodeCommit(content)
+		if err != nil {
+			return
+		}
+		if err := c.Author.Check(); err != nil {
+			return
+		}
+		if err := c.Committer.Check(); err != nil {
+			return
+		}
+		again, err := object.DecodeCommit(object.EncodeCommit(c))
+		if err != nil || !same(again, c) {
+			t.Errorf("%+v comes back as %+v, %v", c, again, err)
+		}
+	})
+}
+
+func same(a, b object.Commit) bool {
+	return a.Tree == b.Tree && slices.Equal(a.Parents, b.Parents) && a.Message == b.Message &&
+		sameSignature(a.Author, b.Author) && sameSignature(a.Committer, b.Committer)
+}
+
+func sameSignature(a, b object.Signature) bool {
+	return a.Name == b.Name && a.Email == b.Email && a.When.Format(time.RFC3339Nano) == b.When.Format(time.RFC3339Nano)
+}
+
+// TestCommitRoundTrip: what has passed the checks comes back as it was, to
+// the second, and git fsck --strict is content with it.
+func TestCommitRoundTrip(t *testing.T) {
+	git := needs.Program(t, "apt-get install git", "git")
+	dir := t.TempDir()
+	if out, err := exec.Command(git, "init", "--quiet", "--bare", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	store(t, git, dir, "tree", nil)
+	checked := 0
+	rapid.Check(t, func(r *rapid.T) {
+		good := func(text string) bool {
+			return object.Signature{Name: "x" + text + "x", Email: text, When: time.Unix(0, 0)}.Check() == nil
+		}
+		words := rapid.StringMatching(`[^\x00-\x20<>\x7f-\x9f]{1,9}( [^\x00-\x20<>\x7f-\x9f]{1,9})?`).Filter(good)
+		signature := func(who string) object.Signature {
+			seconds := rapid.Int64Range(0, 253402300799-86400).Draw(r, who+" seconds")
+			offset := rapid.IntRange(-12*60, 14*60).Draw(r, who+" offset")
+			return object.Signature{
+				Name:  words.Draw(r, who+" name"),
+				Email: words.Draw(r, who+" e-mail"),
+				When:  time.Unix(seconds, 0).In(time.FixedZone("", offset*60)),
+			}
+		}
+		c := object.Commit{Tree: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", Author: signature("author"), Committer: signature("committer"),
+			Message: words.Draw(r, "subject") + rapid.StringMatching(`(\n|[^\x00]){0,20}`).Draw(r, "body")}
+		if err := errors.Join(c.Author.Check(), c.Committer.Check(), object.CheckMessage(c.Message)); err != nil {
+			r.Fatal(err)
+		}
+		content := object.EncodeCommit(c)
+		again, err := object.DecodeCommit(content)
+		if err != nil || !same(again, c) {
+			r.Fatalf("%+v comes back as %+v, %v", c, again, err)
+		}
+		if checked++; checked <= 20 {
+			if id := store(t, git, dir, "commit", content); id != object.ID(object.CommitKind, content) {
+				r.Errorf("git names it %s", id)
+			}
+		}
+	})
+	if out, err := exec.Command(git, "-C", dir, "fsck", "--strict", "--no-dangling").CombinedOutput(); err != nil || strings.Contains(string(out), "error") || strings.Contains(string(out), "warning") {
+		t.Errorf("git fsck: %v\n%s", err, out)
+	}
+}
+
+// store lets git store an object, unchecked, and returns its id.
+func store(t *testing.T, git, dir, kind string, content []byte) string {
+	cmd := exec.Command(git, "-C", dir, "hash-object", "-w", "--literally", "--stdin", "-t", kind)
+	cmd.Stdin = bytes.NewReader(content)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestCheck(t *testing.T) {
+	good := object.Signature{Name: "Ada", Email: "ada@example.com", When: time.Unix(1700000000, 0)}
+	for name, test := range map[string]struct {
+		spoil func(s *object.Signature)
+		want  string
+	}{
+		"nothing":          {func(*object.Signature) {}, ""},
+		"no e-mail":        {func(s *object.Signature) { s.Email = "" }, ""},
+		"no name":          {func(s *object.Signature) { s.Name = "" }, "a name is needed"},
+		"a space in front": {func(s *object.Signature) { s.Name = " Ada" }, "begin or end"},
+		"a tab":            {func(s *object.Signature) { s.Email = "a\tb" }, "control"},
+		"a bracket":        {func(s *object.Signature) { s.Email = "<a@b>" }, "< or >"},
+		"before 1970":      {func(s *object.Signature) { s.When = time.Unix(-1, 0) }, "1970"},
+	} {
+		s := good
+		test.spoil(&s)
+		err := s.Check()
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestDecodeSignatureOfOtherGits(t *testing.T) {
+	head := "tree " + strings.Repeat("a", 40) + "\nauthor "
+	for line, want := range map[string]object.Signature{
+		"A U Thor <a@b> 1700000000 +0000": {Name: "A U Thor", Email: "a@b", When: time.Unix(1700000000, 0).UTC()},
+		" <a@b> 5 +0000":                  {Email: "a@b", When: time.Unix(5, 0).UTC()},
+		"A <a@b>":                         {Name: "A", Email: "a@b"},
+		"A <a@b> never +0000":             {Name: "A", Email: "a@b"},
+		"A <a@b> -5 +0000":                {Name: "A", Email: "a@b"},
+		"A <a@b> 5 zone":                  {Name: "A", Email: "a@b", When: time.Unix(5, 0).UTC()},
+		"nobody":                          {Name: "nobody"},
+		"A <a <b> c> 5 +0000":             {Name: "A", Email: "a <b> c", When: time.Unix(5, 0).UTC()},
+	} {
+		c, err := object.DecodeCommit([]byte(head + line + "\ncommitter B <b> 5 +0000\n\n"))
+		if err != nil || !sameSignature(c.Author, want) {
+			t.Errorf("%q is %+v, %v; want %+v", line, c.Author, err, want)
+		}
+	}
+}

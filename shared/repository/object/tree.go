@@ -1,0 +1,111 @@
+package object
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Modes of tree entries as git writes them.
+const (
+	ModeFile       = "100644"
+	ModeExecutable = "100755"
+	ModeSymlink    = "120000"
+	ModeFolder     = "40000"
+	ModeSubmodule  = "160000"
+)
+
+// TreeEntry is one entry of a git tree.
+type TreeEntry struct {
+	Mode string // octal as git writes it: 100644, 40000, 120000 ...
+	Name string
+	ID   string // 40 hexadecimal digits
+}
+
+// IsFolder says whether the entry is a tree, however its mode is padded.
+func (e TreeEntry) IsFolder() bool { return strings.TrimLeft(e.Mode, "0") == ModeFolder }
+
+// IsFile says whether the entry names a blob: a regular file of whatever
+// permissions, or a symbolic link, whose content is the path it points to.
+func (e TreeEntry) IsFile() bool { return e.IsRegular() || e.Mode == ModeSymlink }
+
+// IsRegular says whether the entry is a file that is no symbolic link.
+func (e TreeEntry) IsRegular() bool { return strings.HasPrefix(e.Mode, "100") && len(e.Mode) == 6 }
+
+// Less is git's order of a tree: by name, a folder as if its name ended in a
+// slash.
+func (e TreeEntry) Less(other TreeEntry) bool { return e.sortName() < other.sortName() }
+
+func (e TreeEntry) sortName() string {
+	if e.IsFolder() {
+		return e.Name + "/"
+	}
+	return e.Name
+}
+
+// EncodeTree writes entries, in the order given, as the content of a tree.
+func EncodeTree(entries []TreeEntry) ([]byte, error) {
+	size := 0
+	for _, e := range entries {
+		size += len(e.Mode) + len(e.Name) + 2 + sha1.Size
+	}
+	tree := make([]byte, 0, size)
+	for _, e := range entries {
+		tree = append(tree, e.Mode...)
+		tree = append(tree, ' ')
+		tree = append(tree, e.Name...)
+		tree = append(tree, 0)
+		before := len(tree)
+		var err error
+		if tree, err = hex.AppendDecode(tree, []byte(e.ID)); err != nil || len(tree) != before+sha1.Size {
+			return nil, fmt.Errorf("tree entry %q: %q is no object id", e.Name, e.ID)
+		}
+	}
+	return tree, nil
+}
+
+// DecodeTree reads the content of a tree.
+func DecodeTree(content []byte) ([]TreeEntry, error) {
+	entries := make([]TreeEntry, 0, len(content)/48)
+	for at := 0; at < len(content); {
+		e, size, err := decodeEntry(content[at:])
+		if err != nil {
+			return nil, fmt.Errorf("tree, byte %d: %w", at, err)
+		}
+		entries = append(entries, e)
+		at += size
+	}
+	return entries, nil
+}
+
+func decodeEntry(b []byte) (TreeEntry, int, error) {
+	space := bytes.IndexByte(b[:min(len(b), 8)], ' ')
+	if space < 1 || !isOctal(b[:space]) {
+		return TreeEntry{}, 0, fmt.Errorf("an entry begins with an octal mode and a space")
+	}
+	end := bytes.IndexByte(b[space+1:], 0)
+	if end < 1 {
+		return TreeEntry{}, 0, fmt.Errorf("the entry's name is empty or does not end")
+	}
+	name := b[space+1 : space+1+end]
+	if bytes.IndexByte(name, '/') >= 0 {
+		return TreeEntry{}, 0, fmt.Errorf("the entry's name %q has a slash in it", name)
+	}
+	id := b[space+1+end+1:]
+	if len(id) < sha1.Size {
+		return TreeEntry{}, 0, fmt.Errorf("the entry %q is cut off in its object id", name)
+	}
+	e := TreeEntry{Mode: string(b[:space]), Name: string(name), ID: hex.EncodeToString(id[:sha1.Size])}
+	return e, space + 1 + end + 1 + sha1.Size, nil
+}
+
+func isOctal(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '7' {
+			return false
+		}
+	}
+	return true
+}

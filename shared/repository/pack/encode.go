@@ -1,0 +1,164 @@
+package pack
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/klauspost/compress/zlib"
+
+	"svc.example/svc/shared/repository/object"
+)
+
+// Object is an object to be packed.
+type Object struct {
+	ID      string
+	Kind    object.Kind
+	Content []byte
+}
+
+// Place is where an object lies in a pack: its header and compressed content.
+type Place struct {
+	Offset int64
+	Length int64
+}
+
+// Pack is a pack that was encoded, with its index.
+type Pack struct {
+	Name   string // 40 hexadecimal digits: the pack's own checksum
+	Bytes  []byte
+	Index  []byte
+	Places map[string]Place // by object id
+}
+
+// Encode packs objects, each once, whole.
+func Encode(objects []Object) (*Pack, error) {
+	distinct := map[string]bool{}
+	for _, o := range objects {
+		distinct[o.ID] = true
+	}
+	var b bytes.Buffer
+	w, err := newWriter(&b, len(distinct))
+	if err != nil {
+		return nil, err
+	}
+	p := &Pack{Places: map[string]Place{}}
+	for _, o := range objects {
+		if _, packed := p.Places[o.ID]; packed {
+			continue
+		}
+		offset := w.offset
+		if err := w.whole(plumbing.NewHash(o.ID), typeOf(o.Kind), o.Content); err != nil {
+			return nil, err
+		}
+		p.Places[o.ID] = Place{offset, w.offset - offset}
+	}
+	p.Name, p.Index, err = w.close()
+	p.Bytes = b.Bytes()
+	return p, err
+}
+
+const (
+	signature     = "PACK"
+	version       = 2
+	headerLength  = 12
+	trailerLength = sha1.Size
+)
+
+// writer writes a pack from front to end and remembers what its index needs.
+type writer struct {
+	out    io.Writer
+	sum    hash.Hash
+	offset int64
+	index  idxfile.Writer
+}
+
+func newWriter(out io.Writer, count int) (*writer, error) {
+	if int64(count) > 1<<32-1 {
+		return nil, fmt.Errorf("a pack holds at most %d objects", int64(1<<32-1))
+	}
+	w := &writer{out: out, sum: sha1.New()}
+	header := binary.BigEndian.AppendUint32([]byte(signature), version)
+	return w, w.write(binary.BigEndian.AppendUint32(header, uint32(count)))
+}
+
+func (w *writer) write(b []byte) error {
+	w.sum.Write(b)
+	w.offset += int64(len(b))
+	_, err := w.out.Write(b)
+	return err
+}
+
+// entry writes an object that is encoded already, header and compressed
+// content.
+func (w *writer) entry(id plumbing.Hash, parts ...[]byte) error {
+	crc, offset := uint32(0), w.offset
+	for _, part := range parts {
+		crc = crc32.Update(crc, crc32.IEEETable, part)
+		if err := w.write(part); err != nil {
+			return err
+		}
+	}
+	w.index.Add(id, uint64(offset), crc)
+	return nil
+}
+
+func (w *writer) whole(id plumbing.Hash, kind plumbing.ObjectType, content []byte) error {
+	return w.entry(id, appendHeader(nil, kind, int64(len(content))), deflate(content))
+}
+
+// delta writes an object as its difference from one that was written before.
+func (w *writer) delta(id plumbing.Hash, base int64, difference []byte) error {
+	header := appendHeader(nil, plumbing.OFSDeltaObject, int64(len(difference)))
+	return w.entry(id, appendDistance(header, w.offset-base), deflate(difference))
+}
+
+// close ends the pack and returns its name and its index.
+func (w *writer) close() (string, []byte, error) {
+	sum := w.sum.Sum(nil)
+	if _, err := w.out.Write(sum); err != nil {
+		return "", nil, err
+	}
+	if err := w.index.OnFooter(plumbing.Hash(sum)); err != nil {
+		return "", nil, err
+	}
+	index, err := w.index.Index()
+	if err != nil {
+		return "", nil, err
+	}
+	var b bytes.Buffer
+	_, err = idxfile.NewEncoder(&b).Encode(index)
+	return hex.EncodeToString(sum), b.Bytes(), err
+}
+
+// deflaters are kept because making one costs more than a small object. The
+// fastest level: half of a tree is object ids, which nothing compresses, and
+// a tree of 10,000 entries takes six times as long at git's own level for one
+// hundredth less.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed)
+	return w
+}}
+
+func deflate(content []byte) []byte {
+	w := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(w)
+	var b bytes.Buffer
+	w.Reset(&b)
+	w.Write(content) // a buffer takes everything
+	w.Close()
+	return b.Bytes()
+}
+
+func typeOf(kind object.Kind) plumbing.ObjectType {
+	t, _ := plumbing.ParseObjectType(string(kind)) // unknown: invalid, which no pack holds
+	return t
+}

@@ -1,0 +1,85 @@
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zlib"
+)
+
+// Read reads the object that begins at an offset of a pack: its header and
+// its content, inflated; a delta is not applied. Length is how many bytes of
+// the pack the object takes, if that is known, or 0.
+func Read(pack io.ReaderAt, offset, length int64) (Header, []byte, error) {
+	if offset < headerLength {
+		return Header{}, nil, fmt.Errorf("no object begins at byte %d of a pack", offset)
+	}
+	if length <= 0 || length > firstRead {
+		length = firstRead
+	}
+	first := make([]byte, length)
+	n, err := pack.ReadAt(first, offset)
+	if err != nil && err != io.EOF {
+		return Header{}, nil, err
+	}
+	first = first[:n]
+	h, err := ParseHeader(first)
+	if err != nil {
+		return h, nil, fmt.Errorf("byte %d of the pack: %w", offset, err)
+	}
+	rest := io.NewSectionReader(pack, offset+int64(n), 1<<62-offset)
+	content, err := Inflate(io.MultiReader(bytes.NewReader(first[h.Length:]), rest), h.Size)
+	if err != nil {
+		return h, nil, fmt.Errorf("byte %d of the pack: %w", offset, err)
+	}
+	return h, content, nil
+}
+
+// firstRead is enough for nearly every document in one go.
+const firstRead = 4096
+
+// largestGuess bounds what is set aside because a header claims it.
+const largestGuess = 1 << 20
+
+// inflater is kept because making one costs more than a small object.
+type inflater struct {
+	buffer *bufio.Reader
+	zlib   io.ReadCloser // also a zlib.Resetter
+}
+
+var inflaters = sync.Pool{New: func() any {
+	return &inflater{buffer: bufio.NewReaderSize(nil, firstRead)}
+}}
+
+func (f *inflater) reset(r io.Reader) (err error) {
+	f.buffer.Reset(r)
+	if f.zlib == nil {
+		f.zlib, err = zlib.NewReader(f.buffer)
+		return err
+	}
+	return f.zlib.(zlib.Resetter).Reset(f.buffer, nil)
+}
+
+// Inflate inflates content that must be of the size given.
+func Inflate(r io.Reader, size int64) ([]byte, error) {
+	f := inflaters.Get().(*inflater)
+	defer inflaters.Put(f)
+	if err := f.reset(r); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(size, largestGuess)) + bytes.MinRead)
+	// One byte more than expected: only the end of the content makes zlib
+	// check its sum.
+	n, err := io.Copy(&b, io.LimitReader(f.zlib, size+1))
+	if err != nil {
+		return nil, err
+	}
+	if n != size {
+		return nil, fmt.Errorf("the object's header says %d bytes, which its content is not", size)
+	}
+	return b.Bytes(), nil
+}

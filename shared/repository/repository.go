@@ -1,0 +1,187 @@
+package repository
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/repository/object"
+)
+
+// Head is a version of a workspace: the commit it names and where that stands
+// in the workspace's history.
+type Head struct {
+	Commit   string // 40 hexadecimal digits; "" before the first commit
+	Sequence int64  // the commit's; 0 before the first
+	// Access is the version of the workspace's keys, principals and record. A
+	// write is refused when it has changed since the writer was let in, so
+	// that a revocation never races a write.
+	Access int64
+}
+
+// Signature is who did something, and when, to the second: that is what git
+// stores.
+type Signature = object.Signature
+
+// Commit is one entry of a workspace's history.
+type Commit struct {
+	SHA string
+	// Sequence is where the commit stands in the history. It rises by one from
+	// commit to commit and is never given to two states: when a history is
+	// replaced (a forced push), the new one goes on above the old one.
+	Sequence  int64
+	Parent    string // the first parent; "" for a root commit
+	Author    Signature
+	Committer Signature
+	Message   string // as committed, trailers included
+	Touched   []Touch
+	// Tree is the id of the commit's root tree. A reader that followed the
+	// touches compares it with the tree it arrived at: they differ when the
+	// commit also changed what the touches do not tell (foreign files, modes).
+	// "" costs such a reader a walk through the tree before its next write.
+	Tree string
+}
+
+// Touch is what a commit did to one file of the layout (see IsFile). A change
+// of the file's mode alone is none.
+type Touch struct {
+	Path string
+	Blob string // the content's object id; "" when the file was deleted
+	// Created says that the file was not there before.
+	Created bool
+	// Pack, Offset and Length say where the object lies, when that is known:
+	// the pack's name without "pack-" and ".pack", and the stretch of that
+	// file that holds the compressed object with its header. They are a hint:
+	// packs are merged and collected.
+	Pack   string
+	Offset int64
+	Length int64
+}
+
+// File is one file of the layout at a head. Its text is shared: nobody
+// changes it.
+type File struct {
+	Path string
+	Blob string
+	Text []byte
+	// Last is the last commit that touched the file, without Touched.
+	Last Commit
+}
+
+// Change is one file to be written; one whose content is nil is deleted.
+type Change struct {
+	Path    string
+	Content []byte
+}
+
+// Draft is a commit to be made.
+type Draft struct {
+	Changes   []Change
+	Author    Signature
+	Committer Signature
+	Message   string
+}
+
+// The ways in which a repository says no. Everything else is a failure of the
+// storage underneath.
+var (
+	// ErrMoved: the head, or the access version, is no longer the one that
+	// the write began with. Nothing was written; read again and decide anew.
+	ErrMoved = errors.New("the head has moved")
+	// ErrUnknownCommit: the history holds no commit of that name.
+	ErrUnknownCommit = errors.New("no such commit")
+	// ErrAmbiguous: an abbreviation names more than one commit.
+	ErrAmbiguous = errors.New("the abbreviation names several commits")
+	// ErrAbsent: the commit is known and holds no file of that path.
+	ErrAbsent = errors.New("the file is not in that commit")
+	// ErrBusy: the storage is overloaded or locked by someone else; nothing
+	// was written, and the same request may succeed later.
+	ErrBusy = errors.New("the storage is busy")
+	// ErrDraft: the draft can not be a commit: a path outside the layout, a
+	// name that git does not take. Nothing was written.
+	ErrDraft = errors.New("the draft can not be committed")
+	// ErrOccupied: where a file would have to lie there is something that the
+	// layout does not know (a folder, a submodule). Nothing was written.
+	ErrOccupied = errors.New("something else lies at that path")
+	// ErrUnknownOutcome: the storage failed in a way that leaves open whether
+	// the commit landed, and could not be asked.
+	ErrUnknownOutcome = errors.New("whether the commit landed is unknown")
+)
+
+// Page asks for a stretch of history, newest first.
+type Page struct {
+	Path   string // "" for the whole workspace
+	Before int64  // only sequences below this; 0 for no bound
+	Limit  int    // 0 for all
+}
+
+// Ledger is what a repository needs to know of its history and its head. All
+// of it is read through a head: rows that no head names are invisible, and a
+// head that was never one, or is no part of the history any more, is
+// ErrUnknownCommit or ErrMoved.
+//
+// A reader follows the rows as long as each one's Parent is the commit of the
+// row before. Where they are no such line (histories that were merged), it
+// reads the new head from scratch.
+//
+// A Ledger that also has LastTouches (see Index) spares a cold reader the
+// whole history.
+type Ledger interface {
+	// Since returns the commits after a sequence up to the head, oldest first.
+	// For a sequence of a history that was replaced it is ErrMoved or returns
+	// commits that do not begin where that sequence stood.
+	Since(ctx context.Context, head Head, after int64) ([]Commit, error)
+	// History returns a page of the commits that touched a path, newest
+	// first, each with the touches of that path (all, for a page without one).
+	History(ctx context.Context, head Head, page Page) ([]Commit, error)
+	// At finds a file in the commit that a revision names: a full SHA or an
+	// abbreviation of at least four digits. It returns the full SHA also with
+	// ErrAbsent.
+	At(ctx context.Context, head Head, path, revision string) (sha string, touch Touch, err error)
+	// Advance makes a commit the head, if the head is still the one given,
+	// commit and access version both; else ErrMoved. The commit's objects are
+	// stored already. When it returns without an error the commit is durable.
+	//
+	// It may be asked again with the same commit after it failed with some
+	// other error, to learn how that ended: a commit that the history already
+	// holds is a success, ErrMoved means that it will never be in it. An
+	// Advance that itself tried twice must not return ErrMoved because its
+	// own first attempt had moved the head.
+	Advance(ctx context.Context, from Head, c Commit) (Head, error)
+}
+
+// Index is what a Ledger has as well if it can answer for all files at once.
+// Without it a cold reader asks for Since(head, 0).
+type Index interface {
+	// LastTouches returns, for every file of the layout at a head, the last
+	// commit that touched it, by path. Touched is not needed.
+	LastTouches(ctx context.Context, head Head) (map[string]Commit, error)
+}
+
+// Objects is where a repository's git objects lie.
+type Objects interface {
+	// PutPack stores a pack and its index, durably, under the pack's name (40
+	// hexadecimal digits), unless they are there already. Until it is
+	// released, nothing may collect the pack, though no head names it.
+	PutPack(ctx context.Context, name string, pack, index []byte) error
+	// Release ends that: the head names the pack's commit now, or never will.
+	// That it failed is no failure of the commit, so it says nothing.
+	Release(name string)
+	// Blob returns an object's content, by the place in touch when it has one
+	// that still holds, else by its id.
+	Blob(ctx context.Context, touch Touch) ([]byte, error)
+	// Tree returns everything in the git tree of a commit, for a reader that
+	// has no earlier snapshot.
+	Tree(ctx context.Context, head Head) (Tree, error)
+}
+
+// Tree is the content of a commit's git tree as far as a repository needs it
+// to write the next one: the root's entries, and those of the layout's
+// folders, in git's order, whatever they are.
+type Tree struct {
+	Root    []TreeEntry
+	Folders map[string][]TreeEntry // by name, for the folders of the layout that exist
+	Files   map[string][]byte      // path to content, for the files of the layout
+}
+
+// TreeEntry is one entry of a git tree.
+type TreeEntry = object.TreeEntry

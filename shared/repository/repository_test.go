@@ -1,0 +1,404 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/suite"
+)
+
+var ctx = context.Background()
+
+// store is a repository over a ledger in memory and objects on disk, whose
+// calls are counted and can be held up.
+type store struct {
+	t       testing.TB
+	ledger  *ledger
+	objects *objects
+	repo    *repository.Repository
+	now     time.Time
+}
+
+func newStore(t testing.TB, dir string) *store {
+	t.Helper()
+	o, err := disk.Init(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &store{t: t, ledger: &ledger{Memory: suite.NewMemory()}, objects: &objects{Objects: o}}
+	s.now = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	s.repo = repository.New(s.ledger, s.objects)
+	return s
+}
+
+type ledger struct {
+	*suite.Memory
+	since, lastTouches atomic.Int64
+	// before is called at the beginning of Since and LastTouches.
+	before func(context.Context) error
+}
+
+func (l *ledger) Since(ctx context.Context, head repository.Head, after int64) ([]repository.Commit, error) {
+	l.since.Add(1)
+	if l.before != nil {
+		if err := l.before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return l.Memory.Since(ctx, head, after)
+}
+
+func (l *ledger) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
+	l.lastTouches.Add(1)
+	if l.before != nil {
+		if err := l.before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return l.Memory.LastTouches(ctx, head)
+}
+
+type objects struct {
+	repository.Objects
+	puts, trees, blobs atomic.Int64
+}
+
+func (o *objects) PutPack(ctx context.Context, name string, pack, index []byte) error {
+	o.puts.Add(1)
+	return o.Objects.PutPack(ctx, name, pack, index)
+}
+
+func (o *objects) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
+	o.trees.Add(1)
+	return o.Objects.Tree(ctx, head)
+}
+
+func (o *objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
+	o.blobs.Add(1)
+	return o.Objects.Blob(ctx, touch)
+}
+
+func (s *store) head() repository.Head {
+	s.t.Helper()
+	head, err := s.ledger.Head(ctx)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return head
+}
+
+func (s *store) snapshot(repo *repository.Repository) *repository.Snapshot {
+	s.t.Helper()
+	snapshot, err := repo.Snapshot(ctx, s.head())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return snapshot
+}
+
+func (s *store) draft(changes ...repository.Change) repository.Draft {
+	s.now = s.now.Add(time.Second)
+	by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: s.now}
+	return repository.Draft{Changes: changes, Author: by, Committer: by, Message: fmt.Sprint(s.now.Unix())}
+}
+
+func (s *store) commit(changes ...repository.Change) *repository.Snapshot {
+	s.t.Helper()
+	landed, err := s.repo.Commit(ctx, s.snapshot(s.repo), s.draft(changes...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return landed
+}
+
+func put(path, text string) repository.Change {
+	return repository.Change{Path: path, Content: []byte(text)}
+}
+
+func texts(s *repository.Snapshot) map[string]string {
+	all := map[string]string{}
+	for _, f := range s.Files {
+		all[f.Path] = string(f.Text)
+	}
+	return all
+}
+
+// TestForced turns history back and replaces it, as git push -f does.
+func TestForced(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	other := repository.New(s.ledger, s.objects)
+	one := s.commit(put("configs/a.json", "1"))
+	two := s.commit(put("configs/a.json", "2"))
+	three := s.commit(put("configs/a.json", "3"), put("configs/b.json", "3"))
+	s.snapshot(other)
+
+	s.ledger.Force(one.Head.Commit)
+	for _, repo := range []*repository.Repository{s.repo, other} {
+		if got := texts(s.snapshot(repo)); !maps.Equal(got, map[string]string{"configs/a.json": "1"}) {
+			t.Errorf("turned back, the files are %v", got)
+		}
+	}
+	if _, err := s.repo.Commit(ctx, three, s.draft(put("configs/a.json", "4"))); !errors.Is(err, repository.ErrMoved) {
+		t.Errorf("a write on a commit that is gone: %v", err)
+	}
+	// On the commit that was built on before, another can land now.
+	again := s.commit(put("configs/c.json", "5"))
+	if again.Head.Sequence != two.Head.Sequence || again.Head.Commit == two.Head.Commit {
+		t.Errorf("the new second commit is %+v", again.Head)
+	}
+	newer := s.commit(put("configs/d.json", "6"))
+	s.commit(put("configs/d.json", "7"))
+	want := map[string]string{"configs/a.json": "1", "configs/c.json": "5", "configs/d.json": "7"}
+	for _, repo := range []*repository.Repository{s.repo, other, repository.New(s.ledger, s.objects)} {
+		if got := texts(s.snapshot(repo)); !maps.Equal(got, want) {
+			t.Errorf("replaced, the files are %v, want %v", got, want)
+		}
+	}
+	// A slow reader with an earlier head still gets that one.
+	trees := s.objects.trees.Load()
+	if got, err := s.repo.Snapshot(ctx, newer.Head); err != nil || string(texts(got)["configs/d.json"]) != "6" {
+		t.Errorf("an earlier head is %v, %v", got, err)
+	}
+	if s.objects.trees.Load() != trees {
+		t.Error("an earlier head was read from scratch")
+	}
+}
+
+// TestSuperseded: a writer in the same process that came too late stores
+// nothing.
+func TestSuperseded(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	base := s.commit(put("configs/a.json", "1"))
+	base = s.snapshot(s.repo)
+	s.commit(put("configs/a.json", "2"))
+	puts := s.objects.puts.Load()
+	if _, err := s.repo.Commit(ctx, base, s.draft(put("configs/a.json", "3"))); !errors.Is(err, repository.ErrMoved) {
+		t.Errorf("a late write: %v", err)
+	}
+	if s.objects.puts.Load() != puts {
+		t.Error("a write that could not win was stored")
+	}
+}
+
+// TestOneReads: of many who wait for one new head, one reads, and one whose
+// request ends does not take the others along.
+func TestOneReads(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	s.commit(put("configs/a.json", "1"))
+	repo := repository.New(s.ledger, s.objects)
+	s.snapshot(repo)
+	s.commit(put("configs/a.json", "2"))
+	head := s.head()
+
+	arrived, release := make(chan struct{}, 100), make(chan struct{})
+	s.ledger.before = func(ctx context.Context) error {
+		arrived <- struct{}{}
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	leading, leave := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if _, err := repo.Snapshot(leading, head); !errors.Is(err, context.Canceled) {
+			t.Errorf("the one who left got %v", err)
+		}
+	})
+	<-arrived
+	for range 20 {
+		waiting.Go(func() {
+			if got, err := repo.Snapshot(ctx, head); err != nil || texts(got)["configs/a.json"] != "2" {
+				t.Errorf("one who waited got %v, %v", got, err)
+			}
+		})
+	}
+	impatient, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := repo.Snapshot(impatient, head); !errors.Is(err, context.Canceled) {
+		t.Errorf("one who did not wait got %v", err)
+	}
+	leave()
+	<-arrived
+	close(release)
+	waiting.Wait()
+	if n := s.ledger.since.Load(); n != 2 {
+		t.Errorf("%d read what two had to", n)
+	}
+}
+
+// TestManyChanges follows a commit of more files than are read one by one.
+func TestManyChanges(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	s.commit(put("configs/a.json", "1"))
+	repo := repository.New(s.ledger, s.objects)
+	s.snapshot(repo)
+	var changes []repository.Change
+	for i := range 300 {
+		changes = append(changes, put(fmt.Sprintf("feature-flags/f-%d.json", i), fmt.Sprint(i)))
+	}
+	landed := s.commit(changes...)
+	s.objects.trees.Store(0)
+	s.objects.blobs.Store(0)
+	got := s.snapshot(repo)
+	if trees, blobs := s.objects.trees.Load(), s.objects.blobs.Load(); trees != 1 || blobs != 0 {
+		t.Errorf("300 files took %d trees and %d blobs", trees, blobs)
+	}
+	if !maps.Equal(texts(got), texts(landed)) || len(got.Files) != 301 {
+		t.Errorf("%d files are seen, want 301", len(got.Files))
+	}
+}
+
+// plain hides everything but the ledger's four methods.
+type plain struct{ repository.Ledger }
+
+func TestWithoutIndex(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	for i := range 5 {
+		s.commit(put(fmt.Sprintf("configs/c%d.json", i%2), fmt.Sprint(i)))
+	}
+	with, without := s.snapshot(s.repo), s.snapshot(repository.New(plain{s.ledger}, s.objects))
+	for i, f := range with.Files {
+		if g := without.Files[i]; g.Path != f.Path || g.Last.SHA != f.Last.SHA || g.Last.Touched != nil {
+			t.Errorf("%s was last touched by %s, without an index by %s", f.Path, f.Last.SHA, g.Last.SHA)
+		}
+	}
+}
+
+// TestFarBehind: beyond some distance everything is read anew.
+func TestFarBehind(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	first := s.commit(put("configs/a.json", "1"))
+	repo := repository.New(s.ledger, s.objects)
+	s.snapshot(repo)
+	tree := first.Files[0]
+	var rows []repository.Commit
+	parent := first.Head.Commit
+	for i := range 1100 { // rows alone: nobody should look at their objects
+		sha := fmt.Sprintf("%040x", i+1)
+		rows = append(rows, repository.Commit{SHA: sha, Sequence: int64(i) + 2, Parent: parent, Author: tree.Last.Author})
+		parent = sha
+	}
+	s.ledger.Force(rows[len(rows)-1].SHA, rows...)
+	if _, err := repo.Snapshot(ctx, s.head()); !errors.Is(err, disk.ErrNoObject) {
+		t.Errorf("reading 1,100 commits later: %v", err)
+	}
+	if n := s.ledger.since.Load(); n != 0 {
+		t.Errorf("%d times the rows of 1,100 commits were read", n)
+	}
+}
+
+func TestStorageFails(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	s.commit(put("configs/a.json", "1"))
+	broken := errors.New("the ledger is broken")
+	s.ledger.before = func(context.Context) error { return broken }
+	repo := repository.New(s.ledger, s.objects)
+	if _, err := repo.Snapshot(ctx, s.head()); !errors.Is(err, broken) {
+		t.Errorf("a cold read: %v", err)
+	}
+	s.ledger.before = nil
+	s.snapshot(repo)
+	s.commit(put("configs/a.json", "2"))
+	s.ledger.before = func(context.Context) error { return broken }
+	if _, err := repo.Snapshot(ctx, s.head()); !errors.Is(err, broken) {
+		t.Errorf("a read that follows: %v", err)
+	}
+	s.ledger.before = nil
+	if got := texts(s.snapshot(repo)); got["configs/a.json"] != "2" {
+		t.Errorf("after the failure the files are %v", got)
+	}
+}
+
+// TestDraftProblems: all of them are said at once.
+func TestDraftProblems(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	draft := s.draft(put("README.md", ""), put("../x", ""))
+	draft.Author.Name, draft.Message = "a<b", ""
+	_, err := s.repo.Commit(ctx, s.snapshot(s.repo), draft)
+	for _, want := range []string{"changes[0]", "changes[1]", "author", "message"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the problems are %v, want one of %s", err, want)
+		}
+	}
+}
+
+// TestModel makes random commits through two instances and compares with a
+// map at every step, also at past ones.
+func TestModel(t *testing.T) {
+	paths := []string{"svc.json", "feature-flags/a.json", "feature-flags/a-b.json", "feature-flags/a.b.json", "configs/a.json", "segments/z.json"}
+	rapid.Check(t, func(r *rapid.T) {
+		s := newStore(t, t.TempDir())
+		repos := []*repository.Repository{s.repo, repository.New(s.ledger, s.objects)}
+		model := map[string]string{}
+		var shas []string
+		var states []map[string]string
+		for range rapid.IntRange(1, 8).Draw(r, "commits") {
+			repo := rapid.SampledFrom(repos).Draw(r, "instance")
+			chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 1, 3, rapid.ID[string]).Draw(r, "paths")
+			var changes []repository.Change
+			before := maps.Clone(model)
+			for _, path := range chosen {
+				c := repository.Change{Path: path}
+				if delete(model, path); rapid.Bool().Draw(r, "write") {
+					model[path] = rapid.SampledFrom([]string{"", "1", "2"}).Draw(r, "text")
+					c.Content = []byte(model[path])
+				}
+				changes = append(changes, c)
+			}
+			base := s.snapshot(repo)
+			landed, err := repo.Commit(ctx, base, s.draft(changes...))
+			if err != nil {
+				r.Fatal(err)
+			}
+			if maps.Equal(before, model) != (landed.Head == base.Head) {
+				r.Fatalf("from %v to %v the head moved from %v to %v", before, model, base.Head, landed.Head)
+			}
+			if landed.Head != base.Head {
+				shas, states = append(shas, landed.Head.Commit), append(states, maps.Clone(model))
+			}
+			for _, look := range append(repos, repository.New(s.ledger, s.objects)) {
+				if got := texts(s.snapshot(look)); !maps.Equal(got, model) {
+					r.Fatalf("the files are %v, want %v", got, model)
+				}
+			}
+		}
+		for i, state := range states {
+			for _, path := range paths {
+				want, exists := state[path]
+				_, text, err := repos[1].At(ctx, s.head(), path, shas[i])
+				if exists && (err != nil || string(text) != want) || !exists && !errors.Is(err, repository.ErrAbsent) {
+					r.Fatalf("%s at %d is %q, %v; want %q, %v", path, i, text, err, want, exists)
+				}
+			}
+		}
+		commits, err := s.repo.History(ctx, s.head(), repository.Page{})
+		if err != nil || len(commits) != len(shas) || !slices.EqualFunc(commits, slices.Collect(backward(shas)), func(c repository.Commit, sha string) bool { return c.SHA == sha }) {
+			r.Fatalf("the history is %v, %v; want %v", commits, err, shas)
+		}
+	})
+}
+
+func backward(shas []string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, sha := range slices.Backward(shas) {
+			if !yield(sha) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"sync"
+	"sync/atomic"
+)
+
+// Snapshot is everything at one head.
+type Snapshot struct {
+	Head  Head
+	Files []File // of the layout, by path
+
+	// The git tree, without Files. The rows that a reader follows tell it in
+	// all but rare cases; else it is read when a write needs it.
+	treeLock  sync.Mutex
+	tree      Tree
+	treeKnown bool
+
+	// superseded: a commit of ours has landed on this very snapshot, so that
+	// another one on it can not.
+	superseded atomic.Bool
+}
+
+// File returns the file at a path.
+func (s *Snapshot) File(path string) (File, bool) {
+	i := sort.Search(len(s.Files), func(i int) bool { return s.Files[i].Path >= path })
+	if i == len(s.Files) || s.Files[i].Path != path {
+		return File{}, false
+	}
+	return s.Files[i], true
+}
+
+// copy returns the same snapshot for a head that differs at most in its
+// access version.
+func (s *Snapshot) copy(head Head) *Snapshot {
+	s.treeLock.Lock()
+	defer s.treeLock.Unlock()
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown}
+}
+
+// wholeTree returns the git tree, read from objects if need be. The lock is
+// not held meanwhile: readers take it too.
+func (s *Snapshot) wholeTree(ctx context.Context, objects Objects) (Tree, error) {
+	if tree, known := s.knownTree(); known {
+		return tree, nil
+	}
+	tree, err := objects.Tree(ctx, s.Head)
+	if err != nil {
+		return Tree{}, fmt.Errorf("reading the tree of %s: %w", s.Head.Commit, err)
+	}
+	tree.Files = nil
+	s.treeLock.Lock()
+	defer s.treeLock.Unlock()
+	s.tree, s.treeKnown = tree, true
+	return tree, nil
+}
+
+// knownTree returns the git tree if it is known.
+func (s *Snapshot) knownTree() (Tree, bool) {
+	s.treeLock.Lock()
+	defer s.treeLock.Unlock()
+	return s.tree, s.treeKnown || s.Head.Commit == ""
+}
+
+// update is what becomes of one file.
+type update struct {
+	path string
+	file *File // nil: deleted
+}
+
+// merge returns files with updates, both by path.
+func merge(files []File, updates []update) []File {
+	merged := make([]File, 0, len(files)+len(updates))
+	for _, u := range updates {
+		n := sort.Search(len(files), func(i int) bool { return files[i].Path >= u.path })
+		merged, files = append(merged, files[:n]...), files[n:]
+		if len(files) > 0 && files[0].Path == u.path {
+			files = files[1:]
+		}
+		if u.file != nil {
+			merged = append(merged, *u.file)
+		}
+	}
+	return append(merged, files...)
+}

@@ -1,0 +1,144 @@
+package repository
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// grown is a tree with updates, and the git trees that are new in it.
+type grown struct {
+	tree Tree // without Files
+	root string
+	made []pack.Object
+}
+
+// grow applies updates to a tree and leaves everything else as it is.
+func (t Tree) grow(updates []update) (grown, error) {
+	g := grown{tree: Tree{Folders: maps.Clone(t.Folders)}}
+	if g.tree.Folders == nil {
+		g.tree.Folders = map[string][]TreeEntry{}
+	}
+	changed := entriesOf(updates)
+	root := changed[""]
+	if root == nil {
+		root = map[string]TreeEntry{}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(changed)) {
+		if folder == "" {
+			continue
+		}
+		entry, err := g.growFolder(folder, changed[folder])
+		if err != nil {
+			return g, err
+		}
+		root[folder] = entry
+	}
+	var err error
+	if g.tree.Root, err = replace(t.Root, root); err != nil {
+		return g, err
+	}
+	g.root, err = g.add(g.tree.Root)
+	return g, err
+}
+
+// entriesOf turns updates into entries, by folder ("" for the root) and name.
+// One without an id is to go.
+func entriesOf(updates []update) map[string]map[string]TreeEntry {
+	folders := map[string]map[string]TreeEntry{}
+	for _, u := range updates {
+		folder, name, inside := strings.Cut(u.path, "/")
+		if !inside {
+			folder, name = "", u.path
+		}
+		if folders[folder] == nil {
+			folders[folder] = map[string]TreeEntry{}
+		}
+		e := TreeEntry{Mode: object.ModeFile, Name: name}
+		if u.file != nil {
+			e.ID = u.file.Blob
+		}
+		folders[folder][name] = e
+	}
+	return folders
+}
+
+// growFolder changes one folder and returns the root's entry for it. A folder
+// in which nothing is left goes: git has no empty ones.
+func (g *grown) growFolder(folder string, changed map[string]TreeEntry) (TreeEntry, error) {
+	entry := TreeEntry{Mode: object.ModeFolder, Name: folder}
+	entries, err := replace(g.tree.Folders[folder], changed)
+	if err != nil {
+		return entry, fmt.Errorf("in %s: %w", folder, err)
+	}
+	if len(entries) == 0 {
+		delete(g.tree.Folders, folder)
+		return entry, nil
+	}
+	g.tree.Folders[folder] = entries
+	entry.ID, err = g.add(entries)
+	return entry, err
+}
+
+// add encodes a git tree and returns its id.
+func (g *grown) add(entries []TreeEntry) (string, error) {
+	content, err := object.EncodeTree(entries)
+	if err != nil {
+		return "", err
+	}
+	id := object.ID(object.TreeKind, content)
+	g.made = append(g.made, pack.Object{ID: id, Kind: object.TreeKind, Content: content})
+	return id, nil
+}
+
+// replace returns entries with those of the names given replaced, removed or,
+// in git's order, added. A file that was there keeps its permissions.
+func replace(entries []TreeEntry, changed map[string]TreeEntry) ([]TreeEntry, error) {
+	left := maps.Clone(changed)
+	kept := make([]TreeEntry, 0, len(entries)+len(changed))
+	for _, e := range entries {
+		c, ok := changed[e.Name]
+		delete(left, e.Name)
+		switch {
+		case !ok:
+			kept = append(kept, e)
+		case c.IsFolder() != e.IsFolder(), !e.IsFolder() && !e.IsFile():
+			return nil, fmt.Errorf("%w: %s has mode %s", ErrOccupied, e.Name, e.Mode)
+		case c.ID != "":
+			if e.Mode != object.ModeSymlink {
+				c.Mode = e.Mode
+			}
+			kept = append(kept, c)
+		}
+	}
+	maps.DeleteFunc(left, func(_ string, e TreeEntry) bool { return e.ID == "" })
+	return interleave(kept, slices.SortedFunc(maps.Values(left), gitOrder)), nil
+}
+
+func gitOrder(a, b TreeEntry) int {
+	if a.Less(b) {
+		return -1
+	}
+	return 1 // no two have one name
+}
+
+// interleave adds sorted entries to others, whose own order stays even if it
+// is not git's.
+func interleave(entries, added []TreeEntry) []TreeEntry {
+	if len(added) == 0 {
+		return entries
+	}
+	all := make([]TreeEntry, 0, len(entries)+len(added))
+	for len(entries) > 0 && len(added) > 0 {
+		if added[0].Less(entries[0]) {
+			all, added = append(all, added[0]), added[1:]
+		} else {
+			all, entries = append(all, entries[0]), entries[1:]
+		}
+	}
+	return append(append(all, entries...), added...)
+}
