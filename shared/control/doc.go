@@ -1,0 +1,43 @@
+// Package control is what the control plane does: it lets a request in, reads
+// what it asks for, and for a write decides, edits, validates, verifies and
+// commits, again from fresh state when another writer was first.
+//
+// A Plane serves every workspace; a Session is one request on one of them, at
+// the head that the request found when it was let in. Every error is, or
+// wraps, a fault.Fault; fault.Of turns one into an answer.
+//
+// All six writes go down one list of steps (write.go), so that their refusals
+// come in one order: 402, what is wrong with the request by itself, what does
+// not exist, who may not, what has changed meanwhile, what the document would
+// be, what the workspace would be. A write that would change nothing ends
+// before the last two.
+//
+// What must stay true:
+//
+//   - Compare-and-set is on content. A token is good as long as the file's
+//     bytes are those of the token's commit, however far the head has moved.
+//   - A commit that lost the race for the head is tried again from the gate
+//     on: key, permission and content are all looked at anew.
+//   - A dry run goes down the same steps and stops where the commit would be.
+//   - What a request is told never holds the content of a secret value.
+//   - What an instance remembers (the decoded documents of a head, messages it
+//     has worked out) only saves time. A Session never changes what another
+//     one reads.
+//
+// A commit made here touches one item. Its message is
+//
+//	production: enabled set to true
+//
+//	production: enabled set to true
+//	tags: added web
+//
+//	Svc-Principal: user/0123456789abcdef
+//
+// with the activity feed's messages between subject and trailer, so that a
+// page of the feed needs no documents. They are left out when the subject says
+// it all. Messages that this form would distort stand as JSON in a second
+// trailer, Svc-Changes. Only commits committed by svc itself are read that
+// way: what anybody else committed is compared with its parent.
+//
+// A cursor is base64url of a MAC, the list's name and a position in it.
+package control

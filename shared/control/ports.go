@@ -1,0 +1,53 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/repository"
+)
+
+// Entry is what one batched, strongly consistent read tells about a request:
+// whose key it carries, what they may do, and the workspace's head.
+type Entry struct {
+	Key       access.KeyRecord
+	Principal access.Principal
+	Workspace Workspace
+	Head      repository.Head
+}
+
+// Workspace is the workspace's record.
+type Workspace struct {
+	ID   string
+	Name string
+	// BillingInactive refuses writes: the subscription has lapsed.
+	BillingInactive bool
+	// Provisioning refuses everything until the workspace is set up.
+	Provisioning bool
+	// Secret signs cursors.
+	Secret []byte
+}
+
+// ErrNoEntry: a row that the key names does not exist.
+var ErrNoEntry = errors.New("no such key")
+
+// Gate lets keys in.
+type Gate interface {
+	// Enter reads the rows that a key names. A row that is missing is
+	// ErrNoEntry; whether what was found admits the key is the caller's
+	// decision.
+	Enter(ctx context.Context, key access.Key) (Entry, error)
+}
+
+// Repository is one workspace's versioned documents.
+type Repository interface {
+	// Snapshot returns everything at a head, from memory when it can.
+	Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error)
+	// Commit writes on top of a snapshot, or fails with repository.ErrMoved.
+	Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error)
+	// History returns a page of history, newest first.
+	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)
+	// At returns a file as it was in a commit, and the commit's full SHA.
+	At(ctx context.Context, head repository.Head, path, revision string) (sha string, content []byte, err error)
+}

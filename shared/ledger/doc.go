@@ -1,0 +1,20 @@
+// Package ledger holds nothing itself: its folders hold the ledgers.
+//
+// A ledger is what a workspace's git objects do not say by themselves: which
+// commit is the head, and for every commit of the history what it touched. The
+// objects are the truth and the ledger the order in which they came. It has
+// three jobs:
+//
+//   - to move the head by one conditional step, so that of two writers who
+//     began at one head exactly one wins and the other is told (Advance);
+//   - to answer from rows what git would have to walk for: the history of a
+//     path, the commits since a head, the file a past commit held (History,
+//     Since, At). The rows can always be rebuilt from the objects;
+//   - to keep the workspace's keys, principals and record next to the head, so
+//     that one read lets a request in and a write is refused when any of them
+//     changed since (Enter, and Head.Access).
+//
+// The interfaces are repository.Ledger and control.Gate. Package suite holds
+// every implementation to what they promise; package local is the one over an
+// ordinary bare repository on disk.
+package ledger

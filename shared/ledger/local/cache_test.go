@@ -1,0 +1,251 @@
+package local
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+)
+
+// walked opens a data directory and counts the commits that were not in the
+// cache.
+func walked(t testing.TB, dir string) (l *Ledger, commits int) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, cacheName))
+	if err == nil {
+		decoded, _ := decodeCache(content)
+		commits = -len(decoded.rows)
+	}
+	l = opened(t, dir, Options{Rewritten: func(w Rewrite) { t.Error(w) }})
+	rows, err := l.Since(background, head(t, l), 0)
+	must(t, err)
+	return l, commits + len(rows)
+}
+
+// However the cache is cut or damaged, a start gives the same history, and
+// what is kept of it is the beginning that is whole.
+func TestTornCache(t *testing.T) {
+	dir := created(t)
+	l := opened(t, dir, Options{})
+	var ends []int64
+	var want []repository.Commit
+	path := filepath.Join(dir, cacheName)
+	for n := range 4 {
+		want = append(want, write(t, l, "a", fmt.Sprint(n)))
+		info, err := os.Stat(path)
+		must(t, err)
+		ends = append(ends, info.Size())
+	}
+	must(t, l.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	try := func(name string, content []byte, lost int) {
+		t.Helper()
+		must(t, os.WriteFile(path, content, 0o600))
+		l, commits := walked(t, dir)
+		defer l.Close()
+		if commits != lost {
+			t.Errorf("%s: %d commits were walked, want %d", name, commits, lost)
+		}
+		rows, err := l.Since(background, head(t, l), 0)
+		must(t, err)
+		if fmt.Sprint(rows) != fmt.Sprint(want) {
+			t.Errorf("%s:\n%v, want\n%v", name, rows, want)
+		}
+		after, err := os.ReadFile(path)
+		must(t, err)
+		if decoded, err := decodeCache(after); err != nil || len(decoded.rows) != len(want) || decoded.size != int64(len(after)) {
+			t.Errorf("%s: the cache was not made whole: %d rows, %v", name, len(decoded.rows), err)
+		}
+	}
+	for size := range len(whole) + 1 {
+		if size%7 != 0 && !slices.Contains(ends, int64(size)) { // enough of them
+			continue
+		}
+		lost := 0
+		for _, end := range ends {
+			if int64(size) < end {
+				lost++
+			}
+		}
+		try(fmt.Sprintf("cut at %d", size), whole[:size], lost)
+	}
+	for _, position := range []int{0, len(cacheMagic) + 3, cacheHeader + 1, cacheHeader + 5, int(ends[1]) + 30} {
+		damaged := bytes.Clone(whole)
+		damaged[position] ^= 1
+		lost := 4
+		if position > int(ends[1]) {
+			lost = 2
+		}
+		try(fmt.Sprintf("damaged at %d", position), damaged, lost)
+	}
+	try("with a tail", append(bytes.Clone(whole), strings.Repeat("x", 100)...), 0)
+	repeated := append(bytes.Clone(whole), whole[ends[2]:]...)
+	try("with an old row behind it", repeated, 0)
+}
+
+// A batch that was not finished leaves nothing: its rows may lack ancestors of
+// one another.
+func TestATornBatchIsDropped(t *testing.T) {
+	l := started(t)
+	g := gitIn(t, l.Repository())
+	w := newWorld(3, 30)
+	w.load(g)
+	tip := len(w.made) - 1
+	g.run("update-ref", "refs/heads/main", w.made[tip].sha)
+	w.check(t, l, tip)
+	must(t, l.Close())
+	path := filepath.Join(l.dir, cacheName)
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	decoded, err := decodeCache(whole)
+	must(t, err)
+	if len(decoded.rows) == 0 {
+		t.Fatal("the batch is not in the cache")
+	}
+	must(t, os.WriteFile(path, whole[:len(whole)*2/3], 0o600))
+	if decoded, err := decodeCache(whole[:len(whole)*2/3]); err != nil || len(decoded.rows) != 0 {
+		t.Errorf("%d rows of a torn batch count, %v", len(decoded.rows), err)
+	}
+	l = opened(t, l.dir, Options{})
+	w.check(t, l, tip)
+}
+
+func TestACacheThatCannotBeWritten(t *testing.T) {
+	dir := created(t)
+	l := opened(t, dir, Options{})
+	write(t, l, "a", "1")
+	must(t, l.Close())
+	must(t, os.Remove(filepath.Join(dir, cacheName)))
+	must(t, os.Mkdir(filepath.Join(dir, cacheName), 0o700)) // in its place
+	l = opened(t, dir, Options{})
+	write(t, l, "a", "2")
+	agree(t, l, 2)
+}
+
+func TestProgressIsTold(t *testing.T) {
+	l := started(t)
+	g := gitIn(t, l.Repository())
+	fastImport(t, g, 2*progressStep+1, 3)
+	var heard []int
+	must(t, l.Close())
+	l = opened(t, l.dir, Options{Progress: func(n int) { heard = append(heard, n) }})
+	if !slices.Equal(heard, []int{progressStep, 2 * progressStep}) {
+		t.Errorf("heard %v", heard)
+	}
+	agree(t, l, 2*progressStep+1)
+}
+
+// Whatever commit goes in comes out, and nothing else.
+func TestRowsRoundTrip(t *testing.T) {
+	id := rapid.StringMatching(`[0-9a-f]{39}[1-9a-f]`)
+	signature := rapid.Custom(func(t *rapid.T) repository.Signature {
+		s := repository.Signature{Name: rapid.String().Draw(t, "name"), Email: rapid.String().Draw(t, "email")}
+		if rapid.Bool().Draw(t, "dated") {
+			s.When = time.Unix(rapid.Int64Range(0, 1<<38).Draw(t, "seconds"), 0).UTC()
+			if minutes := rapid.IntRange(-14*60, 14*60).Draw(t, "zone"); minutes != 0 {
+				s.When = s.When.In(time.FixedZone("", minutes*60))
+			}
+		}
+		return s
+	})
+	touch := rapid.Custom(func(t *rapid.T) repository.Touch {
+		touch := repository.Touch{Path: rapid.String().Draw(t, "path"), Created: rapid.Bool().Draw(t, "created")}
+		if rapid.Bool().Draw(t, "exists") {
+			touch.Blob = id.Draw(t, "blob")
+		}
+		return touch
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		want := repository.Commit{
+			SHA: id.Draw(t, "sha"), Tree: rapid.OneOf(id, rapid.Just("")).Draw(t, "tree"), Sequence: 7,
+			Author: signature.Draw(t, "author"), Committer: signature.Draw(t, "committer"), Message: rapid.String().Draw(t, "message"),
+			Touched: rapid.SliceOfN(touch, 1, 4).Draw(t, "touches"),
+		}
+		parents := make([]oid, rapid.IntRange(0, 3).Draw(t, "parents"))
+		for i := range parents {
+			parents[i] = parseID(id.Draw(t, "parent"))
+			want.Parent = parents[0].String()
+		}
+		r := headerOf(want, parents).withTouches(want.Touched).asHead(rapid.Bool().Draw(t, "head"))
+		if !r.isWhole() || !slices.Equal(r.parents(), parents) {
+			t.Fatalf("parents %v, whole %t", r.parents(), r.isWhole())
+		}
+		if got := r.commit(7, r.places()...); fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+			t.Fatalf("got\n%#v, want\n%#v", got, want)
+		}
+		for i, place := range r.places() {
+			if blob, exists := r.blobAt(place); exists != (want.Touched[i].Blob != "") || exists && blob.String() != want.Touched[i].Blob {
+				t.Fatalf("touch %d has the blob %s, %t", i, blob, exists)
+			}
+		}
+	})
+}
+
+// However two trees lie beside each other, their difference is that of the
+// sets of their entries.
+func TestTreesAreComparedAsSets(t *testing.T) {
+	entries := rapid.MapOfN(rapid.StringMatching(`[a-c]{1,3}(\.json)?`), rapid.IntRange(1, 3), 0, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		kinds := []string{object.ModeFile, object.ModeExecutable, object.ModeFolder}
+		encode := func(names map[string]int, label string) (tree []object.TreeEntry, content []byte) {
+			for name, n := range names {
+				mode := kinds[rapid.IntRange(0, 2).Draw(t, label)]
+				tree = append(tree, object.TreeEntry{Mode: mode, Name: name, ID: strings.Repeat(fmt.Sprint(n), 40)})
+			}
+			slices.SortFunc(tree, func(a, b object.TreeEntry) int {
+				if a.Less(b) {
+					return -1
+				}
+				return 1
+			})
+			if rapid.IntRange(0, 4).Draw(t, "disorder") == 0 {
+				slices.Reverse(tree)
+			}
+			content, err := object.EncodeTree(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tree, content
+		}
+		first, a := encode(entries.Draw(t, "a"), "mode a")
+		second, b := encode(entries.Draw(t, "b"), "mode b")
+		then, now := map[string]oid{}, map[string]oid{}
+		key := func(e entry) string { return string(e.mode) + " " + string(e.name) }
+		err := compare(a, b, func(e entry) { then[key(e)] = e.id }, func(e entry) { now[key(e)] = e.id })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range slices.Concat(first, second) {
+			name := e.Mode + " " + e.Name
+			was, is := idIn(first, e), idIn(second, e)
+			if was != is && (then[name].String() != was && was != "" || now[name].String() != is && is != "") {
+				t.Fatalf("%s: then %q, now %q, want %q and %q", name, then[name], now[name], was, is)
+			}
+		}
+		for name := range maps.Keys(then) {
+			if !slices.ContainsFunc(first, func(e object.TreeEntry) bool { return e.Mode+" "+e.Name == name }) {
+				t.Fatalf("%s is made up", name)
+			}
+		}
+	})
+}
+
+func idIn(tree []object.TreeEntry, like object.TreeEntry) string {
+	for _, e := range tree {
+		if e.Mode == like.Mode && e.Name == like.Name {
+			return e.ID
+		}
+	}
+	return ""
+}

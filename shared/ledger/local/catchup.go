@@ -1,0 +1,130 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"svc.example/svc/shared/repository"
+)
+
+// Rewrite is the loss of commits: the branch was moved to a commit that does
+// not descend from the one before.
+type Rewrite struct {
+	Old, New string // "" when the branch did not exist
+	Lost     int    // how many commits the new history does not hold
+	// Newest are the youngest of the lost commits, youngest first.
+	Newest []repository.Commit
+}
+
+const mostNewest = 20
+
+// String tells it in one line.
+func (w Rewrite) String() string {
+	return fmt.Sprintf("the branch main was forced from %s to %s, and its history has lost commits: %d. Until git gc removes them, they can be brought back with: git branch lost %s",
+		orNothing(w.Old), orNothing(w.New), w.Lost, w.Old)
+}
+
+func orNothing(commit string) string {
+	if commit == "" {
+		return "nothing"
+	}
+	return commit
+}
+
+func logRewrite(w Rewrite) {
+	slog.Error(w.String(), "old", w.Old, "new", w.New, "lost", w.Lost)
+}
+
+// catchUp brings the history to where the branch is now. The caller holds the
+// writer's turn.
+func (l *Ledger) catchUp(ctx context.Context) error {
+	commit, err := l.branch.read()
+	if err != nil {
+		return err
+	}
+	h := l.history.Load()
+	if headOf(h).Commit == commit {
+		return nil
+	}
+	if commit == "" {
+		l.replace(h, nil, commit)
+		return nil
+	}
+	target := parseID(commit)
+	rows, descends, err := l.walkTo(ctx, h, target)
+	if err != nil {
+		return fmt.Errorf("reading the history of %s: %w", commit, err)
+	}
+	if descends {
+		l.extend(rows)
+		return nil
+	}
+	l.replace(h, rows, commit)
+	return nil
+}
+
+// walkTo returns what leads from a history to a commit. When the commit does
+// not descend from the history's head, that is its whole own history.
+func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row, descends bool, err error) {
+	reader := l.objects.Reader()
+	defer reader.Close()
+	old, _ := h.head()
+	w := walk{trees: newTrees(reader), progress: l.options.Progress}
+	met := old == oid{}
+	w.known = func(id oid) bool {
+		met = met || id == old
+		_, known := h.find(id)
+		return known
+	}
+	if rows, err = w.rows(ctx, target); err != nil || met {
+		return rows, err == nil, err
+	}
+	w.known = func(oid) bool { return false }
+	w.earlier = func(id oid) (row, bool) {
+		number, known := h.find(id)
+		if !known {
+			return nil, false
+		}
+		return h.row(number), true
+	}
+	rows, err = w.rows(ctx, target)
+	return rows, false, err
+}
+
+// extend adds rows to the history, of which the last is the new head.
+func (l *Ledger) extend(rows []row) {
+	l.history.Load().append(rows...)
+	l.note(l.cache.append(rows))
+}
+
+// replace makes another history the one that counts, and reports what is lost.
+// Sequences go on above the old ones with a gap, so that none of them, nor the
+// one of an empty history, has been given out before.
+func (l *Ledger) replace(old *history, rows []row, commit string) {
+	before := headOf(old)
+	h := newHistory(before.Sequence + 2)
+	h.append(rows...)
+	l.history.Store(h)
+	l.note(l.cache.reset(h.base, rows))
+	lost := Rewrite{Old: before.Commit, New: commit}
+	old.mu.RLock()
+	gone := old.rows
+	old.mu.RUnlock()
+	for i := len(gone) - 1; i >= 0; i-- {
+		if _, kept := h.find(gone[i].id()); kept {
+			continue
+		}
+		if lost.Lost++; lost.Lost <= mostNewest {
+			lost.Newest = append(lost.Newest, gone[i].commit(old.base+int64(i), gone[i].places()...))
+		}
+	}
+	l.options.Rewritten(lost)
+}
+
+// note logs what does not stop the ledger.
+func (l *Ledger) note(err error) {
+	if err != nil {
+		slog.Warn(err.Error())
+	}
+}

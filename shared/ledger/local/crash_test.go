@@ -1,0 +1,173 @@
+package local
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	crashDir  = "SVC_TEST_CRASH_DIR"
+	crashStep = "SVC_TEST_CRASH_STEP"
+)
+
+// TestCrashingChild does something only as the process that is killed: it writes, and says what
+// was acknowledged. Asked to, it kills itself before a step.
+func TestCrashingChild(t *testing.T) {
+	dir := os.Getenv(crashDir)
+	if dir == "" {
+		return
+	}
+	steps, _ := strconv.Atoi(os.Getenv(crashStep))
+	counting := false
+	l, err := Open(background, dir, Options{Step: func(Operation, string) error {
+		if counting && steps > 0 {
+			if steps--; steps == 0 {
+				die()
+			}
+		}
+		return nil
+	}})
+	must(t, err)
+	for n := 0; ; n++ {
+		from := head(t, l)
+		c := draft(t, l.Repository(), from.Commit, "a", fmt.Sprint(n))
+		counting = true
+		_, err := l.Advance(background, from, c)
+		must(t, err)
+		_, err = addUser(t, l.Registry(), fmt.Sprint("user", n))
+		must(t, err)
+		fmt.Printf("acknowledged %s\n", c.SHA)
+	}
+}
+
+func die() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		_ = self.Kill()
+	}
+	select {}
+}
+
+// crash runs the child until it dies, and returns what it acknowledged.
+func crash(t *testing.T, dir string, step int, after time.Duration) (acknowledged []string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashingChild$")
+	cmd.Env = append(os.Environ(), crashDir+"="+dir, crashStep+"="+strconv.Itoa(step))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if sha, ok := strings.CutPrefix(lines.Text(), "acknowledged "); ok {
+			if acknowledged = append(acknowledged, sha); len(acknowledged) == 1 && after > 0 {
+				time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+			}
+		} else {
+			t.Errorf("the child says: %s", lines.Text())
+		}
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the child ended by itself")
+	}
+	return acknowledged
+}
+
+// checkAfterCrash: nothing acknowledged is missing, at most one commit that
+// was not is there, and the directory can be used, by git as well.
+func checkAfterCrash(t *testing.T, dir string, before int, acknowledged []string) int {
+	t.Helper()
+	l := opened(t, dir, Options{Rewritten: func(w Rewrite) { t.Error(w) }})
+	defer l.Close()
+	rows, err := l.Since(background, head(t, l), 0)
+	must(t, err)
+	if extra := len(rows) - before - len(acknowledged); extra != 0 && extra != 1 {
+		t.Fatalf("%d commits more than were acknowledged", extra)
+	}
+	for i, sha := range acknowledged {
+		if rows[before+i].SHA != sha {
+			t.Fatalf("commit %d is %s, want %s", before+i, rows[before+i].SHA, sha)
+		}
+	}
+	users, err := l.Registry().Principals(background)
+	must(t, err)
+	if len(users) > len(rows) {
+		t.Errorf("%d users and %d commits", len(users), len(rows))
+	}
+	g := gitIn(t, l.Repository())
+	if at := head(t, l).Commit; at != "" { // git can have the lock
+		g.run("update-ref", "-d", "refs/heads/main", at)
+		g.run("update-ref", "refs/heads/main", at, noCommit)
+	}
+	write(t, l, "b", fmt.Sprint(len(rows)))
+	agree(t, l, len(rows)+1)
+	return len(rows) + 1
+}
+
+func TestKilledBeforeEachStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	dir := created(t)
+	commits := 0
+	for step := 1; step <= 40; step++ { // about two writes
+		acknowledged := crash(t, dir, step, 0)
+		commits = checkAfterCrash(t, dir, commits, acknowledged)
+	}
+}
+
+func TestKilledAtRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	dir := created(t)
+	commits := 0
+	for range 30 {
+		after := time.Duration(rand.Int64N(int64(30 * time.Millisecond)))
+		acknowledged := crash(t, dir, 0, after)
+		if len(acknowledged) == 0 {
+			t.Fatal("the child did nothing")
+		}
+		commits = checkAfterCrash(t, dir, commits, acknowledged)
+	}
+}
+
+// A lock of svc's that stayed must not keep git out longer than until the next
+// start, nor hide that a living git has the lock.
+func TestALockThatWasLeftBehind(t *testing.T) {
+	dir := created(t)
+	l := opened(t, dir, Options{})
+	write(t, l, "a", "1")
+	must(t, l.Close())
+	git := filepath.Join(dir, RepositoryName)
+	next, lock := filepath.Join(git, nextHead), filepath.Join(git, branchLock)
+	must(t, os.WriteFile(next, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
+	must(t, os.Link(next, lock))
+	l = opened(t, dir, Options{})
+	for _, path := range []string{next, lock} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+	}
+	agree(t, l, 1)
+
+	// The same evidence, but the lock is another file: git's.
+	must(t, os.WriteFile(next, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
+	must(t, os.WriteFile(lock, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
+	must(t, l.Close())
+	l = opened(t, dir, Options{})
+	if _, err := os.Stat(lock); err != nil {
+		t.Errorf("git's lock was broken: %v", err)
+	}
+	must(t, os.Remove(lock))
+	write(t, l, "a", "2")
+	agree(t, l, 2)
+}

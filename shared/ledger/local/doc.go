@@ -1,0 +1,76 @@
+// Package local is the ledger of one workspace in a directory on disk: its
+// head is the branch main of an ordinary bare repository, its keys and
+// principals are one JSON file, its history is an index in memory.
+//
+//	repository.git/   the bare repository; git's own tools may work on it
+//	registry.json     workspace record, principals, keys (digests only)
+//	history.cache     the index, to start without walking; may be deleted
+//	svc.lock          held by the process that serves the directory
+//	write.lock        held while the head or the registry is written
+//	write.turn        held while waiting for write.lock
+//
+// # The head
+//
+// The head moves as git moves it: refs/heads/main.lock is made, the reference
+// is read again under it (the loose file, else packed-refs), and the lock file
+// is renamed over the reference. So git push, git commit in a linked worktree,
+// git gc and git pack-refs may run at any time, and no update of either side
+// is lost. A lock that git holds is waited for and never broken.
+//
+// The new id is written and flushed to repository.git/svc-next first, and the
+// lock is made as a hard link to it. That keeps the time short for which git
+// has to wait, and it makes a lock that a killed process left behind
+// recognisable: it is the same file as svc-next, and whoever holds write.lock
+// knows that its maker is gone. Where the file system has no hard links, the
+// equal content is the sign: nobody but svc knew the id in svc-next. (There alone, a
+// process killed between making the lock and writing to it leaves an empty one
+// that nothing tells from git's. It has to be removed by hand.)
+//
+// Before Advance returns, the file with the new id and the directory that
+// names it have been flushed to disk.
+//
+// # Locks
+//
+// They are taken in this order and no other:
+//
+//  1. the writer's turn in this process (Ledger.writing)
+//  2. write.turn and then write.lock, both of the operating system, which
+//     releases them when a process is killed; write.turn is let go as soon as
+//     write.lock is held. The one who waits for write.lock holds write.turn,
+//     so that a process that writes without pause cannot keep it from others.
+//  3. refs/heads/main.lock
+//
+// Advance compares the access version under write.lock and holds that until
+// the head has moved. An edit of the registry holds it too. So a revocation is
+// either before a write, which is then refused, or after it: never between its
+// check and its landing.
+//
+// # The history
+//
+// A commit that this process makes is appended to the index as it lands. One
+// that arrives in another way is noticed because every Enter reads the
+// reference; what is new is then walked, in the order of git rev-list
+// --date-order --reverse. A commit touches what differs from its parent, a
+// merge what differs from each of its parents. So the history of a path is what
+// git log shows of it, and beyond that the commits of a side whose version a
+// merge did not take, which git log passes over. What counts as a file is up
+// to repository.IsFile and object.TreeEntry.IsFile; the rest is not there.
+//
+// A head that does not descend from the one before was forced. That is
+// reported through Options.Rewritten, and the history is made anew from it.
+// Its sequences begin above all that were given out before, with a gap, so
+// that no sequence ever stands for two states. Since refuses, with
+// repository.ErrMoved, to continue from a sequence of the history that is
+// gone, as do History and At for a head of it: a reader who kept something of
+// it starts afresh. Across a restart sequences stay as long as the cache does.
+//
+// A past commit's file is found in the index as long as the history up to it
+// is a line, and in the commit's own tree otherwise.
+//
+// # The registry
+//
+// It is replaced as a whole: written beside, flushed, renamed over. Enter asks
+// the file system for the file's identity each time, so a change by another
+// process is seen by the next request. The file that was read is kept open, so
+// that its identity is not given to another one meanwhile.
+package local

@@ -1,0 +1,158 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/repository"
+)
+
+// recorder notes the steps on the file system, and lets one of them fail.
+type recorder struct {
+	steps []string
+	fail  int // the number of the step that fails, from 1
+	then  func() error
+}
+
+func (r *recorder) step(op Operation, path string) error {
+	r.steps = append(r.steps, string(op)+" "+filepath.Base(path))
+	if len(r.steps) == r.fail {
+		return r.then()
+	}
+	return nil
+}
+
+// The order of the steps is what survives a power cut: the new id before the
+// branch names it, the name before the answer.
+func TestAdvanceFlushesBeforeItReturns(t *testing.T) {
+	var r recorder
+	l := opened(t, created(t), Options{Step: r.step})
+	for n := range 3 {
+		from := head(t, l)
+		c := draft(t, l.Repository(), from.Commit, "a", fmt.Sprint(n))
+		r.steps = nil
+		_, err := l.Advance(background, from, c)
+		must(t, err)
+		var order []string
+		for _, step := range r.steps {
+			if op, _, _ := strings.Cut(step, " "); slices.Contains([]string{"create", "write", "sync", "link", "rename", "syncdir"}, op) {
+				order = append(order, step)
+			}
+		}
+		want := []string{
+			"create svc-next", "write svc-next", "sync svc-next", "link main.lock", "rename main", "syncdir heads",
+			"write history.cache",
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("commit %d:\n%s, want\n%s", n, strings.Join(order, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestAnEditOfTheRegistryIsFlushed(t *testing.T) {
+	var r recorder
+	l := opened(t, created(t), Options{Step: r.step})
+	r.steps = nil
+	_, err := addUser(t, l.Registry(), "ada")
+	must(t, err)
+	want := []string{
+		"create registry.json.next", "write registry.json.next", "sync registry.json.next", "rename registry.json", "syncdir data",
+	}
+	rest := r.steps
+	for _, step := range want {
+		at := slices.Index(rest, step)
+		if at < 0 {
+			t.Fatalf("no %s in its place in\n%s", step, strings.Join(r.steps, "\n"))
+		}
+		rest = rest[at+1:]
+	}
+}
+
+// Whatever step of a write fails: the answer is the truth or an error, asking
+// again tells how it ended, and nothing is left in git's way.
+func TestEveryStepOfAWriteMayFail(t *testing.T) {
+	cause := errors.New("the disk is full")
+	for fail, done := 1, false; !done; fail++ {
+		r := &recorder{fail: -1, then: func() error { return cause }}
+		l := opened(t, created(t), Options{Step: r.step})
+		first := write(t, l, "a", "1")
+		from := head(t, l)
+		c := draft(t, l.Repository(), from.Commit, "a", "2")
+		r.steps, r.fail = nil, fail
+		after, err := l.Advance(background, from, c)
+		done = len(r.steps) < fail
+		failed := r.steps[min(fail, len(r.steps))-1]
+		r.fail = -1
+		checkEnd(t, l, failed, from, c, after, err)
+		again, err := l.Advance(background, from, c)
+		must(t, err)
+		if again.Commit != c.SHA || again.Sequence != first.Sequence+1 || head(t, l) != again {
+			t.Errorf("%s failed: then the head is %+v", failed, again)
+		}
+		write(t, l, "a", "3")
+		agree(t, l, 3)
+		must(t, l.Close())
+		agree(t, opened(t, l.dir, Options{}), 3)
+	}
+}
+
+func checkEnd(t *testing.T, l *Ledger, failed string, from repository.Head, c repository.Commit, after repository.Head, err error) {
+	t.Helper()
+	now := head(t, l)
+	switch {
+	case err == nil && (after != now || after.Commit != c.SHA):
+		t.Errorf("%s failed: answered %+v, and the head is %+v", failed, after, now)
+	case errors.Is(err, repository.ErrMoved):
+		t.Errorf("%s failed: ErrMoved, which says more than is known", failed)
+	case err != nil && now != from && now.Commit != c.SHA:
+		t.Errorf("%s failed: %v, and the head is %+v", failed, err, now)
+	case err != nil && strings.HasPrefix(failed, "syncdir") && now.Commit != c.SHA:
+		t.Errorf("%s failed after the rename, and the head is %+v", failed, now)
+	}
+	if _, err := os.Stat(filepath.Join(l.Repository(), branchLock)); err == nil && failed != "remove main.lock" {
+		t.Errorf("%s failed and git's lock stayed", failed)
+	}
+}
+
+// Where the file system has no hard links.
+func TestWithoutHardLinks(t *testing.T) {
+	noLinks := func(op Operation, _ string) error {
+		if op == OpLink {
+			return errors.ErrUnsupported
+		}
+		return nil
+	}
+	dir := created(t)
+	l := opened(t, dir, Options{Step: noLinks})
+	write(t, l, "a", "1")
+	from := head(t, l)
+	c := draft(t, l.Repository(), from.Commit, "a", "2")
+
+	// What a killed process leaves: the lock is a copy.
+	next := filepath.Join(l.Repository(), nextHead)
+	must(t, os.WriteFile(next, []byte(c.SHA+"\n"), 0o666))
+	lock := holdBranch(t, l)
+	must(t, os.WriteFile(lock, []byte(c.SHA+"\n"), 0o666))
+	must(t, l.Close())
+	l = opened(t, dir, Options{Step: noLinks})
+	if _, err := os.Stat(lock); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the lock that svc left is still there: %v", err)
+	}
+	_, err := l.Advance(background, from, c)
+	must(t, err)
+
+	// Another content is git's.
+	must(t, os.WriteFile(next, []byte(c.SHA+"\n"), 0o666))
+	must(t, os.WriteFile(lock, []byte(from.Commit+"\n"), 0o666))
+	at := head(t, l)
+	if _, err := l.Advance(background, at, draft(t, l.Repository(), at.Commit, "a", "3")); !errors.Is(err, repository.ErrBusy) {
+		t.Errorf("with git's lock: %v", err)
+	}
+	must(t, os.Remove(lock))
+	agree(t, l, 2)
+}

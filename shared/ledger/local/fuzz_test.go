@@ -1,0 +1,188 @@
+package local
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+)
+
+var someID = strings.Repeat("0123456789abcdef", 3)[:idDigits]
+
+func TestReferences(t *testing.T) {
+	other := strings.Repeat("f", idDigits)
+	packed := "# pack-refs with: peeled fully-peeled sorted \n" +
+		other + " refs/heads/feature/refs/heads/main\n" +
+		other + " refs/heads/main2\n" + other + " refs/tags/v1\n^" + other + "\n"
+	for name, test := range map[string]struct{ content, id, problem string }{
+		"empty":       {"", "", ""},
+		"without":     {packed, "", ""},
+		"with":        {packed + someID + " refs/heads/main\n" + other + " refs/heads/z\n", someID, ""},
+		"no newline":  {packed + someID + " refs/heads/main", someID, ""},
+		"in comment":  {"# " + someID + " refs/heads/main\n", "", ""},
+		"short":       {packed + "0123 refs/heads/main\n", "", "line 6"},
+		"upper case":  {strings.ToUpper(someID) + " refs/heads/main\n", "", "line 1"},
+		"zeros":       {noCommit + " refs/heads/main\n", "", "line 1"},
+		"carriage":    {someID + " refs/heads/main\r\n", "", ""},
+		"two spaces":  {someID + "  refs/heads/main\n", "", "line 1"},
+		"only a name": {" refs/heads/main\n", "", "line 1"},
+	} {
+		id, err := findPacked([]byte(test.content), branch)
+		if id != test.id || (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("packed, %s: %q, %v", name, id, err)
+		}
+	}
+	for content, want := range map[string]string{
+		someID + "\n": someID, someID: someID, someID + " \r\n": someID,
+		"": "", "\n": "", someID[1:] + "\n": "", someID + "0\n": "", "ref: refs/heads/trunk\n": "", noCommit + "\n": "",
+	} {
+		if id, err := parseLoose([]byte(content)); id != want || (err == nil) != (want != "") {
+			t.Errorf("loose, %q: %q, %v", content, id, err)
+		}
+	}
+}
+
+func FuzzPackedReferences(f *testing.F) {
+	f.Add([]byte("# pack-refs with: peeled fully-peeled sorted \n" + someID + " refs/heads/main\n^" + someID + "\n"))
+	f.Add([]byte(someID + " refs/heads/other\n\n\x00\n refs/heads/main"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		id, err := findPacked(content, branch)
+		if id != "" && (err != nil || !isID(id) || !bytes.Contains(content, []byte(id+" "+branch))) {
+			t.Errorf("%q, %v from %q", id, err, content)
+		}
+		if id, err := parseLoose(content); (err == nil) != isID(id) || !bytes.HasPrefix(content, []byte(id)) {
+			t.Errorf("%q, %v from %q", id, err, content)
+		}
+	})
+}
+
+// someRows are rows as they are written.
+func someRows() []row {
+	c := repository.Commit{
+		SHA: someID, Tree: strings.Repeat("a", idDigits), Message: "one\n\nSvc-Principal: service_account/x\n",
+		Author: repository.Signature{Name: "Ada", Email: "ada@example.com", When: noon},
+		Touched: []repository.Touch{
+			{Path: "feature-flags/a.json", Blob: someID, Created: true}, {Path: "svc.json"},
+		},
+	}
+	child := c
+	child.SHA, child.Parent, child.Touched = strings.Repeat("b", idDigits), someID, nil
+	return []row{rowOf(c), rowOf(child), rowOf(child).asHead(false)}
+}
+
+func FuzzCache(f *testing.F) {
+	header, sum := encodeCacheHeader(7)
+	rows, _ := encodeRows(sum, someRows())
+	whole := append(header, rows...)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-3])
+	f.Add(header)
+	f.Add([]byte(cacheMagic))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		d, err := decodeCache(content)
+		if err != nil {
+			return
+		}
+		// What counts is a file by itself, and says the same again.
+		again, err := decodeCache(content[:d.size])
+		if err != nil || len(again.rows) != len(d.rows) || again.size != d.size || again.sum != d.sum || again.base != d.base {
+			t.Fatalf("the first %d bytes are %+v, %v", d.size, again, err)
+		}
+		header, sum := encodeCacheHeader(d.base)
+		rows, sum := encodeRows(sum, d.rows)
+		if !bytes.Equal(append(header, rows...), content[:d.size]) || sum != d.sum {
+			t.Fatal("encoded again, it is another file")
+		}
+	})
+}
+
+// FuzzRow reads rows without the protection of their check.
+func FuzzRow(f *testing.F) {
+	for _, r := range someRows() {
+		f.Add([]byte(r))
+	}
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		r := row(content)
+		if !r.isWhole() {
+			return
+		}
+		h := newHistory(3)
+		h.append(r, r)
+		v, ok := h.at(repository.Head{Commit: r.id().String(), Sequence: 4})
+		if !ok {
+			t.Fatal("the row cannot be found")
+		}
+		for _, c := range v.since(0) {
+			for _, touch := range c.Touched {
+				if touch.Blob != "" && len(touch.Blob) != idDigits {
+					t.Errorf("the blob %q", touch.Blob)
+				}
+				if len(v.pageOf(repository.Page{Path: touch.Path})) == 0 {
+					t.Errorf("%q has no history", touch.Path)
+				}
+				_, _, _ = v.blob(touch.Path, 1)
+			}
+		}
+		v.lastTouches()
+	})
+}
+
+func FuzzRegistry(f *testing.F) {
+	r := newRoster(control.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")})
+	r.Principals = append(r.Principals, access.Principal{Type: access.PrincipalUser, ID: workspaceID, Name: "Ada", Roles: []string{"engineer"}})
+	r.Keys = append(r.Keys, access.KeyRecord{ID: workspaceID, Kind: access.KindUser, PrincipalID: workspaceID, WorkspaceID: workspaceID, CreatedAt: noon})
+	text, err := r.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add(bytes.Replace(text, []byte(workspaceID), []byte("secret-of-mine"), 2))
+	f.Add([]byte(`{"format": 1, "keys": [{"digest": "secret-of-mine"}]}`))
+	f.Add([]byte(`{"format": 1, "workspace": {"secret": 7}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := decodeRoster(text)
+		if err != nil {
+			if strings.Contains(err.Error(), "secret-of-mine") && !strings.Contains(err.Error(), "unknown field") {
+				t.Errorf("%q repeats what was read", err)
+			}
+			return
+		}
+		once, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decodeRoster(once)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, once)
+		}
+		if twice, err := again.encode(); err != nil || !bytes.Equal(once, twice) {
+			t.Errorf("%v, once\n%s, twice\n%s", err, once, twice)
+		}
+	})
+}
+
+func FuzzTrees(f *testing.F) {
+	id := string(bytes.Repeat([]byte{7}, idBytes))
+	f.Add([]byte("100644 a.json\x00"+id+"40000 configs\x00"+id), []byte("100644 b.json\x00"+id))
+	f.Add([]byte("100644 a.json\x00"), []byte("40000 a\x00"+id+"100644 a.b\x00"+id))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		then, now := newSide(), newSide()
+		err := compare(a, b, func(e entry) { then.add("configs/", e) }, func(e entry) { now.add("configs/", e) })
+		if err != nil {
+			return
+		}
+		for path, touch := range changes(then.files, now.files) {
+			if touch.Path != path || !repository.IsFile(path) {
+				t.Errorf("%s: %+v", path, touch)
+			}
+		}
+		if bytes.Equal(a, b) && len(then.files)+len(now.files) > 0 {
+			t.Error(fmt.Sprint("a tree differs from itself: ", then, now))
+		}
+	})
+}

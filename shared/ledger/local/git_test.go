@@ -1,0 +1,321 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/repository"
+)
+
+// write advances until it is through, and returns the commit.
+func write(t testing.TB, l *Ledger, key, text string) repository.Commit {
+	t.Helper()
+	for {
+		from := head(t, l)
+		c := draft(t, l.Repository(), from.Commit, key, text)
+		after, err := l.Advance(background, from, c)
+		if err == nil {
+			c.Sequence = after.Sequence
+			return c
+		}
+		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrBusy) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// agree checks that the ledger's history is the repository's, and that the
+// repository is sound.
+func agree(t testing.TB, l *Ledger, commits int) {
+	t.Helper()
+	g := gitIn(t, l.Repository())
+	if out := g.run("fsck", "--strict", "--no-dangling"); out != "" {
+		t.Errorf("git fsck: %s", out)
+	}
+	at := head(t, l)
+	if want := g.run("rev-parse", "main"); at.Commit != want {
+		t.Errorf("the head is %s, want %s", at.Commit, want)
+	}
+	rows, err := l.Since(background, at, 0)
+	must(t, err)
+	if count := g.run("rev-list", "--count", "main"); strconv.Itoa(len(rows)) != count || len(rows) != commits {
+		t.Errorf("%d commits in the history and %s in the repository, want %d", len(rows), count, commits)
+	}
+	seen := map[string]bool{}
+	for _, c := range rows {
+		if seen[c.SHA] || c.Parent != "" && !seen[c.Parent] {
+			t.Fatalf("%s is there twice, or before its parent", c.SHA)
+		}
+		seen[c.SHA] = true
+	}
+	for _, name := range []string{branchLock, nextHead, nextHead + "-link"} {
+		if _, err := os.Stat(filepath.Join(l.Repository(), name)); err == nil {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+}
+
+// pushes commits through a clone, as often as it takes.
+func pushes(g repo, name string, count int) {
+	for n := 0; n < count; {
+		g.run("fetch", "-q", "origin")
+		g.run("reset", "-q", "--hard", "origin/main")
+		g.write(fmt.Sprintf("configs/%s-%d.json", name, n), "{}")
+		g.commit(name)
+		if _, err := g.try("push", "-q", "origin", "HEAD:main"); err == nil {
+			n++
+		}
+	}
+}
+
+func TestPushesAndWritesAtOnce(t *testing.T) {
+	l := started(t)
+	write(t, l, "first", "0")
+	const pushers, writers, each = 2, 2, 8
+	var all sync.WaitGroup
+	for i := range pushers {
+		g := clone(t, l)
+		all.Go(func() { pushes(g, fmt.Sprint("push", i), each) })
+	}
+	for i := range writers {
+		all.Go(func() {
+			for n := range each {
+				write(t, l, fmt.Sprint("write", i), fmt.Sprint(n))
+			}
+		})
+	}
+	all.Wait()
+	agree(t, l, 1+(pushers+writers)*each)
+	for i := range pushers {
+		for n := range each {
+			path := fmt.Sprintf("configs/push%d-%d.json", i, n)
+			if rows, err := l.History(background, head(t, l), repository.Page{Path: path}); err != nil || len(rows) != 1 || !rows[0].Touched[0].Created {
+				t.Errorf("%s: %d commits, %v", path, len(rows), err)
+			}
+		}
+	}
+}
+
+// A commit in a linked work tree moves the very branch that Advance moves.
+func TestCommitsInALinkedWorkTree(t *testing.T) {
+	l := started(t)
+	write(t, l, "first", "0")
+	tree := filepath.Join(t.TempDir(), "tree")
+	gitIn(t, l.Repository()).run("worktree", "add", "-q", tree, "main")
+	g := gitIn(t, tree)
+	const each = 10
+	var all sync.WaitGroup
+	all.Go(func() {
+		for n := 0; n < each; {
+			// The branch moves under the work tree, and a commit that does not
+			// begin with what came meanwhile takes it back. (Not with reset:
+			// that moves the branch by itself, and looks at nothing.)
+			g.run("read-tree", "--reset", "-u", "HEAD")
+			g.write(fmt.Sprintf("configs/%d.json", n), "{}")
+			if _, err := g.try("commit", "-q", "-m", "by hand"); err == nil {
+				n++
+			}
+		}
+	})
+	all.Go(func() {
+		for n := range each {
+			write(t, l, "api", fmt.Sprint(n))
+		}
+	})
+	all.Wait()
+	agree(t, l, 1+2*each)
+	// The first commit in the work tree began a log of the branch.
+	log, err := os.ReadFile(filepath.Join(l.Repository(), "logs/refs/heads/main"))
+	must(t, err)
+	var last string
+	for line := range strings.Lines(string(log)) {
+		if last != "" && line[:40] != last {
+			t.Errorf("the log has a gap before %s", line)
+		}
+		last = line[41:81]
+	}
+	if want := head(t, l).Commit; last != want {
+		t.Errorf("the log ends with %s, want %s", last, want)
+	}
+}
+
+func TestGarbageCollectionAndPackedReferencesMeanwhile(t *testing.T) {
+	l := started(t)
+	write(t, l, "first", "0")
+	g := gitIn(t, l.Repository())
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	for _, arguments := range [][]string{{"pack-refs", "--all", "--prune"}, {"gc", "-q"}} {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = g.try(arguments...) // they may meet each other
+				}
+			}
+		})
+	}
+	const writes = 40
+	for n := range writes {
+		write(t, l, "a", fmt.Sprint(n))
+	}
+	close(stop)
+	all.Wait()
+	g.run("pack-refs", "--all", "--prune")
+	if _, err := os.Stat(filepath.Join(l.Repository(), branch)); !os.IsNotExist(err) {
+		t.Fatal("the branch is still loose")
+	}
+	agree(t, l, 1+writes)
+	// Git may take away the directory of an empty set of branches.
+	must(t, os.RemoveAll(filepath.Join(l.Repository(), "refs/heads")))
+	write(t, l, "a", "after")
+	agree(t, l, 2+writes)
+}
+
+// holdBranch takes the branch's lock as git does.
+func holdBranch(t testing.TB, l *Ledger) string {
+	t.Helper()
+	lock := filepath.Join(l.Repository(), branchLock)
+	f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	must(t, err)
+	must(t, f.Close())
+	return lock
+}
+
+func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {
+	l := started(t)
+	write(t, l, "a", "1")
+	from := head(t, l)
+	c := draft(t, l.Repository(), from.Commit, "a", "2")
+	lock := holdBranch(t, l)
+	for _, content := range []string{"", from.Commit + "\n", "half"} {
+		must(t, os.WriteFile(lock, []byte(content), 0o666))
+		if _, err := l.Advance(background, from, c); !errors.Is(err, repository.ErrBusy) {
+			t.Fatalf("with %q in git's lock: %v, want ErrBusy", content, err)
+		}
+		if left, err := os.ReadFile(lock); err != nil || string(left) != content {
+			t.Fatalf("git's lock is now %q, %v", left, err)
+		}
+	}
+	time.AfterFunc(50*time.Millisecond, func() { os.Remove(lock) })
+	if _, err := l.Advance(background, from, c); err != nil {
+		t.Fatal(err)
+	}
+	agree(t, l, 2)
+}
+
+func TestForcedPush(t *testing.T) {
+	var rewrites []Rewrite
+	dir := created(t)
+	options := Options{Rewritten: func(w Rewrite) { rewrites = append(rewrites, w) }}
+	l := opened(t, dir, options)
+	one := write(t, l, "a", "1")
+	g := clone(t, l)
+	var lost []repository.Commit
+	for n := range 3 {
+		lost = append(lost, write(t, l, "a", fmt.Sprint(2+n)))
+	}
+	old := head(t, l)
+	g.write("configs/b.json", "{}")
+	forced := g.commit("forced")
+	g.run("push", "-q", "--force", "origin", "main")
+
+	now := head(t, l)
+	if now.Commit != forced {
+		t.Fatalf("the head is %s, want %s", now.Commit, forced)
+	}
+	if len(rewrites) != 1 {
+		t.Fatalf("%d reports", len(rewrites))
+	}
+	w := rewrites[0]
+	if w.Old != old.Commit || w.New != forced || w.Lost != 3 || len(w.Newest) != 3 || w.Newest[0].SHA != lost[2].SHA {
+		t.Errorf("the report is %+v", w)
+	}
+	for _, part := range []string{old.Commit, forced, "commits: 3"} {
+		if !strings.Contains(w.String(), part) {
+			t.Errorf("%q does not tell of %s", w.String(), part)
+		}
+	}
+	checkReplaced(t, l, old, now, one, forced)
+	agree(t, l, 2)
+
+	// The sequences survive a start, and a forced push is noticed by one.
+	must(t, l.Close())
+	g.run("reset", "-q", "--hard", one.SHA)
+	g.run("push", "-q", "--force", "origin", "main")
+	l = opened(t, dir, options)
+	if again := head(t, l); again.Commit != one.SHA || again.Sequence <= now.Sequence {
+		t.Errorf("after a start: %+v, before %+v", again, now)
+	}
+	if len(rewrites) != 2 || rewrites[1].Lost != 1 || rewrites[1].Newest[0].SHA != forced {
+		t.Errorf("after a start: %+v", rewrites[1:])
+	}
+	checkDeleted(t, l, g)
+}
+
+// checkReplaced: whoever kept something of the old history notices.
+func checkReplaced(t *testing.T, l *Ledger, old, now repository.Head, one repository.Commit, forced string) {
+	t.Helper()
+	if now.Sequence <= old.Sequence+2 {
+		t.Errorf("sequence %d begins no higher than the old %d", now.Sequence, old.Sequence)
+	}
+	rows, err := l.Since(background, now, old.Sequence)
+	must(t, err)
+	if len(rows) != 2 || rows[0].SHA != one.SHA || rows[0].Parent != "" || rows[1].SHA != forced {
+		t.Errorf("since the old head: %v", rows)
+	}
+	if _, err := l.Since(background, old, 0); !errors.Is(err, repository.ErrMoved) {
+		t.Errorf("reading at the old head: %v", err)
+	}
+	if _, _, err := l.At(background, now, "feature-flags/a.json", old.Commit); !errors.Is(err, repository.ErrUnknownCommit) {
+		t.Errorf("at the old head: %v", err)
+	}
+	if _, err := l.Advance(background, old, draft(t, l.Repository(), old.Commit, "a", "late")); !errors.Is(err, repository.ErrMoved) {
+		t.Errorf("writing on the old head: %v", err)
+	}
+}
+
+func checkDeleted(t *testing.T, l *Ledger, g repo) {
+	t.Helper()
+	before := head(t, l)
+	gitIn(t, l.Repository()).run("update-ref", "-d", "refs/heads/main")
+	empty := head(t, l)
+	if empty.Commit != "" || empty.Sequence <= before.Sequence {
+		t.Errorf("without a branch: %+v, before %+v", empty, before)
+	}
+	if rows, err := l.Since(background, empty, 0); err != nil || len(rows) != 0 {
+		t.Errorf("without a branch: %v, %v", rows, err)
+	}
+	g.run("push", "-q", "origin", "main")
+	if again := head(t, l); again.Commit != before.Commit || again.Sequence != empty.Sequence+1 {
+		t.Errorf("with a branch again: %+v", again)
+	}
+	agree(t, l, 1)
+}
+
+func TestAnImportBringsItsHistory(t *testing.T) {
+	l := started(t)
+	g := gitIn(t, t.TempDir())
+	g.run("init", "-q", "-b", "trunk")
+	g.write("feature-flags/a.json", "1")
+	g.commit("one")
+	g.write("feature-flags/a.json", "2")
+	tip := g.commit("two")
+	g.run("push", "-q", l.Repository(), "trunk:refs/heads/imported")
+	c := repository.Commit{SHA: tip, Parent: g.run("rev-parse", "HEAD^"), Message: "two"}
+	after, err := l.Advance(background, head(t, l), c)
+	must(t, err)
+	if after.Commit != tip || after.Sequence != 2 {
+		t.Errorf("the head is %+v", after)
+	}
+	agree(t, l, 2)
+}

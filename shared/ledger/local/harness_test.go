@@ -1,0 +1,255 @@
+package local
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/suite"
+	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+)
+
+const workspaceID = access.ID("0123456789abcdef")
+
+var (
+	background = context.Background()
+	noon       = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// created makes a data directory.
+func created(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	must(t, Create(dir, control.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
+	return dir
+}
+
+func opened(t testing.TB, dir string, options Options) *Ledger {
+	t.Helper()
+	l, err := Open(background, dir, options)
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func started(t testing.TB) *Ledger {
+	t.Helper()
+	return opened(t, created(t), Options{})
+}
+
+func head(t testing.TB, l *Ledger) repository.Head {
+	t.Helper()
+	h, err := l.Head(background)
+	must(t, err)
+	return h
+}
+
+// putLoose stores a loose object.
+func putLoose(t testing.TB, repo string, kind object.Kind, content []byte) string {
+	t.Helper()
+	id := object.ID(kind, content)
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	fmt.Fprintf(w, "%s %d\x00", kind, len(content))
+	w.Write(content)
+	must(t, w.Close())
+	path := filepath.Join(repo, "objects", id[:2], id[2:])
+	if _, err := os.Stat(path); err == nil {
+		return id
+	}
+	temp := filepath.Join(filepath.Dir(path), "tmp_obj_"+rand.Text()) // git takes it for its own
+	for {                                                             // git gc removes directories that are empty at a moment
+		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		if err := os.WriteFile(temp, b.Bytes(), 0o444); !errors.Is(err, fs.ErrNotExist) {
+			must(t, err)
+			break
+		}
+	}
+	must(t, os.Rename(temp, path))
+	return id
+}
+
+// draft stores a commit of one flag on top of another commit, and describes it
+// as a writer does.
+func draft(t testing.TB, repo, parent, key, text string) repository.Commit {
+	t.Helper()
+	path := "feature-flags/" + key + ".json"
+	blob := putLoose(t, repo, object.Blob, []byte(text))
+	flags, root := layoutOf(t, repo, parent)
+	flags = put(flags, object.TreeEntry{Mode: object.ModeFile, Name: key + ".json", ID: blob})
+	root = put(root, object.TreeEntry{Mode: object.ModeFolder, Name: "feature-flags", ID: putTree(t, repo, flags)})
+	c := repository.Commit{
+		Parent: parent, Tree: putTree(t, repo, root), Message: "Set " + key + "\n",
+		Author:    repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now().Truncate(time.Second)},
+		Committer: repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now().Truncate(time.Second).UTC()},
+		Touched:   []repository.Touch{{Path: path, Blob: blob, Created: parent == ""}},
+	}
+	raw := object.Commit{Tree: c.Tree, Author: c.Author, Committer: c.Committer, Message: c.Message}
+	if parent != "" {
+		raw.Parents = []string{parent}
+	}
+	c.SHA = putLoose(t, repo, object.CommitKind, object.EncodeCommit(raw))
+	return c
+}
+
+func layoutOf(t testing.TB, repo, commit string) (flags, root []object.TreeEntry) {
+	t.Helper()
+	if commit == "" {
+		return nil, nil
+	}
+	_, text := read(t, repo, commit)
+	c, err := object.DecodeCommit(text)
+	must(t, err)
+	_, text = read(t, repo, c.Tree)
+	root, err = object.DecodeTree(text)
+	must(t, err)
+	for _, e := range root {
+		if e.Name == "feature-flags" {
+			_, text = read(t, repo, e.ID)
+			flags, err = object.DecodeTree(text)
+			must(t, err)
+		}
+	}
+	return flags, root
+}
+
+func put(tree []object.TreeEntry, e object.TreeEntry) []object.TreeEntry {
+	var out []object.TreeEntry
+	done := false
+	for _, other := range tree {
+		if !done && !other.Less(e) {
+			out, done = append(out, e), true
+		}
+		if other.Name != e.Name {
+			out = append(out, other)
+		}
+	}
+	if !done {
+		out = append(out, e)
+	}
+	return out
+}
+
+func putTree(t testing.TB, repo string, entries []object.TreeEntry) string {
+	t.Helper()
+	content, err := object.EncodeTree(entries)
+	must(t, err)
+	return putLoose(t, repo, object.TreeKind, content)
+}
+
+// repo is a git repository, bare or not.
+type repo struct {
+	testing.TB
+	dir string
+}
+
+func gitIn(t testing.TB, dir string) repo {
+	t.Helper()
+	needs.Program(t, "apt-get install git", "git")
+	return repo{TB: t, dir: dir}
+}
+
+func (g repo) try(arguments ...string) (string, error) {
+	cmd := exec.Command("git", arguments...)
+	cmd.Dir = g.dir
+	cmd.Env = append(os.Environ(),
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=Git", "GIT_AUTHOR_EMAIL=git@example.com", "GIT_COMMITTER_NAME=Git", "GIT_COMMITTER_EMAIL=git@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("git %s: %w\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+func (g repo) run(arguments ...string) string {
+	g.Helper()
+	out, err := g.try(arguments...)
+	must(g, err)
+	return out
+}
+
+func (g repo) lines(arguments ...string) []string {
+	g.Helper()
+	return strings.Fields(g.run(arguments...))
+}
+
+// write puts a file into the work tree and stages it.
+func (g repo) write(path, text string) {
+	g.Helper()
+	full := filepath.Join(g.dir, path)
+	must(g, os.MkdirAll(filepath.Dir(full), 0o777))
+	must(g, os.WriteFile(full, []byte(text), 0o666))
+	g.run("add", path)
+}
+
+func (g repo) commit(message string) string {
+	g.Helper()
+	g.run("commit", "-q", "--allow-empty", "-m", message)
+	return g.run("rev-parse", "HEAD")
+}
+
+// clone clones the ledger's repository.
+func clone(t testing.TB, l *Ledger) repo {
+	t.Helper()
+	g := gitIn(t, t.TempDir())
+	g.run("clone", "-q", l.Repository(), ".")
+	g.run("checkout", "-q", "-B", "main")
+	return g
+}
+
+func TestSuite(t *testing.T) {
+	suite.Run(t, func(t *testing.T) suite.Subject { return subject(t, created(t)) })
+}
+
+func subject(t testing.TB, dir string) suite.Subject {
+	l := opened(t, dir, Options{})
+	return suite.Subject{
+		Ledger: l, Gate: l, Workspace: workspaceID,
+		Put: func(t testing.TB, kind object.Kind, content []byte) { putLoose(t, l.Repository(), kind, content) },
+		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
+			must(t, l.Registry().CreatePrincipal(background, p))
+			must(t, l.Registry().CreateKey(background, k))
+		},
+		Revoke: func(t testing.TB, id access.ID) {
+			_, err := l.Registry().RevokeKey(background, id, noon)
+			must(t, err)
+		},
+		Reopen: func(t testing.TB) suite.Subject {
+			must(t, l.Close())
+			return subject(t, dir)
+		},
+	}
+}
+
+// read returns an object, loose or packed.
+func read(t testing.TB, repo, id string) (object.Kind, []byte) {
+	t.Helper()
+	objects, err := disk.Open(repo)
+	must(t, err)
+	kind, content, err := objects.Object(background, id)
+	must(t, err)
+	return kind, content
+}

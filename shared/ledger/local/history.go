@@ -1,0 +1,291 @@
+package local
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"svc.example/svc/shared/repository"
+)
+
+// history is the index of one history: its rows, in order, and the ways to
+// find them. It only grows, so that what a reader took from it stays true
+// while more is added.
+type history struct {
+	base int64 // the sequence of the first row
+
+	mu     sync.RWMutex
+	rows   []row
+	lines  []uint32            // for each row, where the line that it ends begins
+	trails map[string]*[]step  // by path
+	ids    map[uint16][]uint32 // rows by the first four digits of their ids
+}
+
+// step is a touch of a path: the row, and the touch's place in it.
+type step struct{ row, place uint32 }
+
+func newHistory(base int64) *history {
+	return &history{base: base, trails: map[string]*[]step{}, ids: map[uint16][]uint32{}}
+}
+
+// append adds rows that decode. The last one is the head.
+func (h *history) append(rows ...row) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range rows {
+		h.appendOne(r)
+	}
+}
+
+func (h *history) appendOne(r row) {
+	number := uint32(len(h.rows))
+	h.lines = append(h.lines, h.lineOf(r, number))
+	h.rows = append(h.rows, r)
+	id := r.id()
+	bucket := binary.BigEndian.Uint16(id[:2])
+	h.ids[bucket] = append(h.ids[bucket], number)
+	_ = r.touches(func(path []byte, place uint32) {
+		trail := h.trails[string(path)]
+		if trail == nil {
+			trail = new([]step)
+			h.trails[string(path)] = trail
+		}
+		*trail = append(*trail, step{row: number, place: place})
+	})
+}
+
+// lineOf is where the line begins that a row ends: the longest stretch of rows
+// of which each has the one before as its only parent.
+func (h *history) lineOf(r row, number uint32) uint32 {
+	if number == 0 {
+		return 0
+	}
+	if parents := r.parents(); len(parents) == 1 && parents[0] == h.rows[number-1].id() {
+		return h.lines[number-1]
+	}
+	return number
+}
+
+// head returns the last row's id and sequence; without rows the id is zero.
+func (h *history) head() (oid, int64) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if len(h.rows) == 0 {
+		return oid{}, h.base - 1
+	}
+	return h.rows[len(h.rows)-1].id(), h.base + int64(len(h.rows)) - 1
+}
+
+// find returns the number of the row with an id.
+func (h *history) find(id oid) (uint32, bool) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, number := range h.ids[binary.BigEndian.Uint16(id[:2])] {
+		if h.rows[number].id() == id {
+			return number, true
+		}
+	}
+	return 0, false
+}
+
+// row returns a row by its number.
+func (h *history) row(number uint32) row {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.rows[number]
+}
+
+// view is a history up to a head.
+type view struct {
+	*history
+	rows  []row
+	lines []uint32
+}
+
+// at returns the history up to a head, and false when the head is none of it.
+func (h *history) at(head repository.Head) (view, bool) {
+	if head.Commit == "" {
+		return view{history: h}, true
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	n := head.Sequence - h.base + 1
+	if n < 1 || n > int64(len(h.rows)) || h.rows[n-1].id().String() != head.Commit {
+		return view{}, false
+	}
+	return view{history: h, rows: h.rows[:n:n], lines: h.lines[:n:n]}, true
+}
+
+// since returns the commits after a sequence, oldest first.
+func (v view) since(after int64) []repository.Commit {
+	first := min(max(after-v.base+1, 0), int64(len(v.rows)))
+	commits := make([]repository.Commit, 0, int64(len(v.rows))-first)
+	for i, r := range v.rows[first:] {
+		commits = append(commits, r.commit(v.base+first+int64(i), r.places()...))
+	}
+	return commits
+}
+
+// page returns a page of the whole history, newest first.
+func (v view) page(p repository.Page) []repository.Commit {
+	end := v.bound(p.Before)
+	n := pageSize(end, p.Limit)
+	commits := make([]repository.Commit, 0, n)
+	for i := end - 1; i >= end-n; i-- {
+		r := v.rows[i]
+		commits = append(commits, r.commit(v.base+int64(i), r.places()...))
+	}
+	return commits
+}
+
+// pageOf returns a page of the history of a path, newest first.
+func (v view) pageOf(p repository.Page) []repository.Commit {
+	trail := before(v.trail(p.Path), v.bound(p.Before))
+	trail = trail[len(trail)-pageSize(len(trail), p.Limit):]
+	commits := make([]repository.Commit, 0, len(trail))
+	for i := len(trail) - 1; i >= 0; i-- {
+		s := trail[i]
+		commits = append(commits, v.rows[s.row].commit(v.base+int64(s.row), s.place))
+	}
+	return commits
+}
+
+// bound is the number of rows with a sequence below before; 0 is no bound.
+func (v view) bound(before int64) int {
+	if before <= 0 {
+		return len(v.rows)
+	}
+	return int(min(max(before-v.base, 0), int64(len(v.rows))))
+}
+
+func pageSize(available, limit int) int {
+	if limit <= 0 {
+		return available
+	}
+	return min(available, limit)
+}
+
+// trail returns the touches of a path, oldest first.
+func (v view) trail(path string) []step {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	trail := v.trails[path]
+	if trail == nil {
+		return nil
+	}
+	return before(*trail, len(v.rows))
+}
+
+// before cuts a trail off where the rows from a number on begin.
+func before(trail []step, number int) []step {
+	n := sort.Search(len(trail), func(i int) bool { return int(trail[i].row) >= number })
+	return trail[:n]
+}
+
+const fewestDigits = 4
+
+// resolve returns the row that a full id or an abbreviation names.
+func (v view) resolve(revision string) (uint32, error) {
+	if len(revision) < fewestDigits || len(revision) > idDigits || !isHex(revision) {
+		return 0, repository.ErrUnknownCommit
+	}
+	found, hits := uint32(0), 0
+	for _, number := range v.bucket(revision) {
+		if int(number) < len(v.rows) && strings.HasPrefix(v.rows[number].id().String(), revision) {
+			found = number
+			hits++
+		}
+	}
+	switch {
+	case hits == 0:
+		return 0, repository.ErrUnknownCommit
+	case hits > 1:
+		return 0, fmt.Errorf("%s names %d commits: %w", revision, hits, repository.ErrAmbiguous)
+	}
+	return found, nil
+}
+
+func (v view) bucket(revision string) []uint32 {
+	var first [2]byte
+	_, _ = hex.Decode(first[:], []byte(revision[:fewestDigits]))
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.ids[binary.BigEndian.Uint16(first[:])]
+}
+
+// blob finds what a path held in the commit of a row, as far as the rows tell:
+// along the line of commits that ends there. known is false when only the
+// commit's tree can tell, because the answer lies behind a merge.
+func (v view) blob(path string, number uint32) (blob oid, exists, known bool) {
+	line := v.lines[number]
+	trail := before(v.trail(path), int(number)+1)
+	if len(trail) > 0 && trail[len(trail)-1].row >= line {
+		last := trail[len(trail)-1]
+		blob, exists = v.rows[last.row].blobAt(last.place)
+		return blob, exists, true
+	}
+	root := line == 0 && len(v.rows[0].parents()) == 0
+	return oid{}, false, root
+}
+
+// isLine says whether the whole history is one line of commits.
+func (v view) isLine() bool {
+	return len(v.rows) == 0 || v.lines[len(v.rows)-1] == 0
+}
+
+// lastTouches returns the last commit that touched each file there is, given
+// that the history is a line.
+func (v view) lastTouches() map[string]repository.Commit {
+	found := map[string]repository.Commit{}
+	commits := map[uint32]repository.Commit{}
+	for _, path := range v.paths() {
+		trail := v.trail(path)
+		if len(trail) == 0 {
+			continue
+		}
+		last := trail[len(trail)-1]
+		if _, exists := v.rows[last.row].blobAt(last.place); exists {
+			found[path] = v.remembered(commits, last.row)
+		}
+	}
+	return found
+}
+
+// lastTouchesOf returns, for each file of a tree, the last commit that gave it
+// the content it has there.
+func (v view) lastTouchesOf(blobs map[string]oid) map[string]repository.Commit {
+	found := map[string]repository.Commit{}
+	commits := map[uint32]repository.Commit{}
+	for path, blob := range blobs {
+		trail := v.trail(path)
+		for i := len(trail) - 1; i >= 0; i-- {
+			if given, _ := v.rows[trail[i].row].blobAt(trail[i].place); given == blob {
+				found[path] = v.remembered(commits, trail[i].row)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// remembered decodes the commit of a row once: an import touches every file.
+func (v view) remembered(commits map[uint32]repository.Commit, number uint32) repository.Commit {
+	commit, ok := commits[number]
+	if !ok {
+		commit = v.rows[number].commit(v.base + int64(number))
+		commits[number] = commit
+	}
+	return commit
+}
+
+// paths lists every path that was ever touched.
+func (v view) paths() []string {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return slices.Collect(maps.Keys(v.trails))
+}

@@ -1,0 +1,261 @@
+package local
+
+import (
+	"context"
+	"fmt"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+)
+
+// Head returns the head as it is now.
+func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
+	found, err := l.registry.current()
+	if err != nil {
+		return repository.Head{}, err
+	}
+	return l.head(ctx, found.Version)
+}
+
+// Enter implements control.Gate.
+func (l *Ledger) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
+	found, err := l.registry.current()
+	if err != nil {
+		return control.Entry{}, err
+	}
+	record, principal, err := found.find(key)
+	if err != nil {
+		return control.Entry{}, err
+	}
+	head, err := l.head(ctx, found.Version)
+	if err != nil {
+		return control.Entry{}, err
+	}
+	return control.Entry{Key: record, Principal: principal, Workspace: found.Workspace.workspace(), Head: head}, nil
+}
+
+// head reads the branch and, when it is not where it was, catches up.
+func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, error) {
+	commit, err := l.branch.read()
+	if err != nil {
+		return repository.Head{}, err
+	}
+	if head := headOf(l.history.Load()); head.Commit == commit {
+		head.Access = version
+		return head, nil
+	}
+	// The branch has moved, perhaps by an Advance that is still flushing.
+	if err := l.writing.acquire(ctx); err != nil {
+		return repository.Head{}, err
+	}
+	defer l.writing.release()
+	// Whoever asked may give up; what others wait for as well goes on.
+	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+		return repository.Head{}, err
+	}
+	head := headOf(l.history.Load())
+	head.Access = version
+	return head, nil
+}
+
+func headOf(h *history) repository.Head {
+	id, sequence := h.head()
+	head := repository.Head{Sequence: sequence}
+	if id != (oid{}) {
+		head.Commit = id.String()
+	}
+	return head
+}
+
+// view returns the history up to a head.
+func (l *Ledger) view(ctx context.Context, head repository.Head) (view, error) {
+	if err := ctx.Err(); err != nil {
+		return view{}, err
+	}
+	if v, ok := l.history.Load().at(head); ok {
+		return v, nil
+	}
+	// It may come from another process that has seen more.
+	if _, err := l.head(ctx, head.Access); err != nil {
+		return view{}, err
+	}
+	if v, ok := l.history.Load().at(head); ok {
+		return v, nil
+	}
+	return view{}, fmt.Errorf("commit %s is not at %d in the history: %w", head.Commit, head.Sequence, repository.ErrMoved)
+}
+
+// Since implements repository.Ledger. From a sequence of a history that was
+// replaced all commits of the new one are returned.
+func (l *Ledger) Since(ctx context.Context, head repository.Head, after int64) ([]repository.Commit, error) {
+	v, err := l.view(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	return v.since(after), nil
+}
+
+// History implements repository.Ledger.
+func (l *Ledger) History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error) {
+	v, err := l.view(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	if page.Path == "" {
+		return v.page(page), nil
+	}
+	return v.pageOf(page), nil
+}
+
+// At implements repository.Ledger.
+func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision string) (string, repository.Touch, error) {
+	v, err := l.view(ctx, head)
+	if err != nil {
+		return "", repository.Touch{}, err
+	}
+	number, err := v.resolve(revision)
+	if err != nil {
+		return "", repository.Touch{}, err
+	}
+	sha := v.rows[number].id().String()
+	blob, exists, err := l.blobIn(v, path, number)
+	if err != nil {
+		return "", repository.Touch{}, err
+	}
+	if !exists {
+		return sha, repository.Touch{}, repository.ErrAbsent
+	}
+	return sha, repository.Touch{Path: path, Blob: blob.String()}, nil
+}
+
+// blobIn finds a file in the commit of a row.
+func (l *Ledger) blobIn(v view, path string, number uint32) (oid, bool, error) {
+	if blob, exists, known := v.blob(path, number); known {
+		return blob, exists, nil
+	}
+	reader := l.objects.Reader()
+	defer reader.Close()
+	t := newTrees(reader)
+	root, err := t.rootOf(v.rows[number])
+	if err != nil {
+		return oid{}, false, err
+	}
+	return t.find(root, path)
+}
+
+// LastTouches implements repository.Index. Where histories were merged, the
+// last commit of a path may be one whose content the merge did not take. So
+// there the last one that gave the file the content it has at the head counts.
+func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
+	v, err := l.view(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	if v.isLine() {
+		return v.lastTouches(), nil
+	}
+	reader := l.objects.Reader()
+	defer reader.Close()
+	t := newTrees(reader)
+	root, err := t.rootOf(v.rows[len(v.rows)-1])
+	if err != nil {
+		return nil, err
+	}
+	blobs, err := t.all(root)
+	if err != nil {
+		return nil, err
+	}
+	return v.lastTouchesOf(blobs), nil
+}
+
+// Advance implements repository.Ledger. A commit onto no head may bring a
+// history of its own; every other one has the head as its parent.
+func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	if err := checkCommit(from, c); err != nil {
+		return repository.Head{}, err
+	}
+	if err := l.writing.acquire(ctx); err != nil {
+		return repository.Head{}, err
+	}
+	defer l.writing.release()
+	release, err := l.files.lockForWriting(ctx, l.dir)
+	if err != nil {
+		return repository.Head{}, fmt.Errorf("moving the head: %w", err)
+	}
+	defer release()
+	found, err := l.registry.current()
+	if err != nil {
+		return repository.Head{}, err
+	}
+	head, err := l.landed(ctx, c)
+	if err != nil || head.Commit != "" {
+		head.Access = found.Version
+		return head, err
+	}
+	if found.Version != from.Access {
+		return repository.Head{}, repository.ErrMoved
+	}
+	if err := l.branch.swap(ctx, from.Commit, c.SHA, entryOf(c)); err != nil {
+		return repository.Head{}, err
+	}
+	return l.record(ctx, from, c, found.Version)
+}
+
+// checkCommit reports mistakes of the caller, which would damage the index.
+func checkCommit(from repository.Head, c repository.Commit) error {
+	switch {
+	case !isID(c.SHA):
+		return fmt.Errorf("advance: %q is no commit id of 40 hexadecimal digits", c.SHA)
+	case c.Tree != "" && !isID(c.Tree):
+		return fmt.Errorf("advance: %q is no tree id of 40 hexadecimal digits", c.Tree)
+	case from.Commit != "" && c.Parent != from.Commit:
+		return fmt.Errorf("advance: the commit's parent is %q and the head %q: they must be the same", c.Parent, from.Commit)
+	}
+	for _, touch := range c.Touched {
+		if touch.Blob != "" && !isID(touch.Blob) {
+			return fmt.Errorf("advance: %s: %q is no object id of 40 hexadecimal digits", touch.Path, touch.Blob)
+		}
+	}
+	return nil
+}
+
+// landed returns the commit as a head when the history holds it already,
+// because an earlier attempt moved the head and failed afterwards. It is made
+// durable again, since that may be what failed.
+func (l *Ledger) landed(ctx context.Context, c repository.Commit) (repository.Head, error) {
+	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+		return repository.Head{}, err
+	}
+	h := l.history.Load()
+	number, ok := h.find(parseID(c.SHA))
+	if !ok {
+		return repository.Head{}, nil
+	}
+	if err := l.branch.flush(); err != nil {
+		return repository.Head{}, err
+	}
+	return repository.Head{Commit: c.SHA, Sequence: h.base + int64(number)}, nil
+}
+
+// record adds the commit that has become the head to the history.
+func (l *Ledger) record(ctx context.Context, from repository.Head, c repository.Commit, version int64) (repository.Head, error) {
+	if c.Parent != from.Commit || headOf(l.history.Load()).Commit != from.Commit {
+		if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+			return repository.Head{}, err
+		}
+	} else {
+		l.extend([]row{rowOf(c)})
+	}
+	head := headOf(l.history.Load())
+	head.Access = version
+	return head, nil
+}
+
+func rowOf(c repository.Commit) row {
+	var parents []oid
+	if c.Parent != "" {
+		parents = []oid{parseID(c.Parent)}
+	}
+	return headerOf(c, parents).withTouches(c.Touched).asHead(true)
+}

@@ -1,0 +1,121 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/repository"
+)
+
+// errHeld: another process has the lock.
+var errHeld = errors.New("the lock is held by another process")
+
+const (
+	serveLock = "svc.lock"
+	writeLock = "write.lock"
+	writeTurn = "write.turn"
+
+	// writeWait is how long an edit waits for others to finish theirs. Each
+	// holds the lock for a flush or two.
+	writeWait = 10 * time.Second
+)
+
+// lockFile takes a lock at once or returns errHeld. Its file stays when the
+// lock is gone: removing it would let two processes lock two files of one name.
+func (s filesystem) lockFile(path string) (*os.File, error) {
+	if err := s.before(OpLock, path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// lockForWriting takes the write lock of a data directory. The turn goes first:
+// see the package comment.
+func (s filesystem) lockForWriting(ctx context.Context, dir string) (release func(), err error) {
+	limit := time.Now().Add(writeWait)
+	turn, err := s.awaitLock(ctx, filepath.Join(dir, writeTurn), limit)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.Close()
+	lock, err := s.awaitLock(ctx, filepath.Join(dir, writeLock), limit)
+	if err != nil {
+		return nil, err
+	}
+	return func() { lock.Close() }, nil
+}
+
+func (s filesystem) awaitLock(ctx context.Context, path string, limit time.Time) (*os.File, error) {
+	var lock *os.File
+	err := poll(ctx, limit, func() (err error) {
+		lock, err = s.lockFile(path)
+		return err
+	})
+	if errors.Is(err, errHeld) {
+		err = fmt.Errorf("%s stayed locked by another process: %w", path, repository.ErrBusy)
+	}
+	return lock, err
+}
+
+const (
+	firstPause = 200 * time.Microsecond
+	mostPause  = 20 * time.Millisecond
+)
+
+// poll tries until the answer is something else than errHeld, or time is up.
+func poll(ctx context.Context, limit time.Time, try func() error) error {
+	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := try()
+		if !errors.Is(err, errHeld) || !time.Now().Before(limit) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// lockToServe takes the lock that the process holds as long as it serves a
+// data directory, and leaves its number in it for the message to others.
+func (s filesystem) lockToServe(dir string) (*os.File, error) {
+	path := filepath.Join(dir, serveLock)
+	lock, err := s.lockFile(path)
+	if errors.Is(err, errHeld) {
+		return nil, fmt.Errorf("%s is already served by another svc%s: stop that one, or use another data directory", dir, s.holder(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
+	}
+	// The number is a courtesy. Without it the lock is as good.
+	if lock.Truncate(0) == nil {
+		_, _ = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	return lock, nil
+}
+
+func (s filesystem) holder(path string) string {
+	content, err := s.read(path, 32)
+	pid, bad := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil || bad != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d)", pid)
+}

@@ -1,0 +1,252 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository/disk"
+)
+
+// RepositoryName is the bare repository's directory in a data directory.
+const RepositoryName = "repository.git"
+
+// Options are what a ledger may be given. All of them may be left out.
+type Options struct {
+	// Objects are the repository's objects. Without them they are opened.
+	Objects *disk.Objects
+	// Rewritten hears of a forced move of the head, before anybody sees the
+	// new history. It must not call the ledger. Without it the loss is logged.
+	Rewritten func(Rewrite)
+	// Progress hears now and then how many commits of a walk are done.
+	Progress func(commits int)
+	// Step is asked before each step on the file system: to count the steps,
+	// or to let one fail.
+	Step func(Operation, string) error
+}
+
+// Ledger is the ledger of the workspace in a data directory. It implements
+// repository.Ledger, repository.Index and control.Gate.
+type Ledger struct {
+	dir      string
+	options  Options
+	files    filesystem
+	registry *Registry
+	branch   reference
+	objects  *disk.Objects
+	serving  *os.File
+	cache    *cache
+	history  atomic.Pointer[history]
+
+	// writing is held by whoever moves the head or catches up with it.
+	writing turn
+}
+
+// turn is a lock that can be waited for until a context ends.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) release() { <-t }
+
+// Open opens a data directory to serve it. One that does not exist yet is
+// fs.ErrNotExist. Only one process at a time can have it open. The first time,
+// and whenever the cache is missing, it walks through the whole history, until
+// ctx ends.
+func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
+	if options.Rewritten == nil {
+		options.Rewritten = logRewrite
+	}
+	files := filesystem{step: options.Step}
+	l := &Ledger{
+		dir: dir, options: options, files: files, objects: options.Objects,
+		registry: &Registry{files: files, dir: dir},
+		branch:   reference{files: files, git: filepath.Join(dir, RepositoryName)},
+		cache:    newCache(files, dir),
+		writing:  newTurn(),
+	}
+	if err := l.open(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Ledger) open(ctx context.Context) (err error) {
+	if _, err := os.Stat(filepath.Join(l.dir, registryName)); err != nil {
+		return fmt.Errorf("%s holds no workspace: %w", l.dir, err)
+	}
+	if l.serving, err = l.files.lockToServe(l.dir); err != nil {
+		return err
+	}
+	if err := tighten(l.dir); err != nil {
+		return err
+	}
+	if _, err := l.registry.current(); err != nil {
+		return err
+	}
+	if err := l.openRepository(ctx); err != nil {
+		return err
+	}
+	h := l.cache.load()
+	if h == nil {
+		h = newHistory(1)
+		l.note(l.cache.reset(h.base, nil))
+	}
+	l.history.Store(h)
+	return l.catchUp(ctx)
+}
+
+func (l *Ledger) openRepository(ctx context.Context) (err error) {
+	if err := checkRepository(l.branch.git); err != nil {
+		return err
+	}
+	if l.objects == nil {
+		if l.objects, err = disk.Open(l.branch.git); err != nil {
+			return err
+		}
+	}
+	release, err := l.files.lockForWriting(ctx, l.dir)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return l.branch.recover()
+}
+
+// checkRepository refuses what would go wrong later in a less clear way.
+func checkRepository(git string) error {
+	if _, err := os.Stat(filepath.Join(git, "shallow")); err == nil {
+		return fmt.Errorf("%s is a shallow clone, which lacks a part of its history: git fetch --unshallow completes it", git)
+	}
+	if _, err := os.Stat(filepath.Join(git, "reftable")); err == nil {
+		return fmt.Errorf("%s keeps its references in the format reftable: git refs migrate --ref-format=files makes them files", git)
+	}
+	return nil
+}
+
+// tighten takes from others what rights they have been given: the registry
+// holds the secret that signs cursors.
+func tighten(dir string) error {
+	for path, mode := range map[string]fs.FileMode{dir: 0o700, filepath.Join(dir, registryName): registryMode} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return fmt.Errorf("others may read %s, and that could not be changed: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// Registry is the workspace's keys and principals.
+func (l *Ledger) Registry() *Registry { return l.registry }
+
+// Objects are the repository's objects.
+func (l *Ledger) Objects() *disk.Objects { return l.objects }
+
+// Repository is the directory of the bare repository.
+func (l *Ledger) Repository() string { return l.branch.git }
+
+// Close lets go of the data directory.
+func (l *Ledger) Close() error {
+	l.cache.close()
+	err := l.registry.Close()
+	if l.serving != nil {
+		err = errors.Join(err, l.serving.Close())
+	}
+	return err
+}
+
+// Create makes a directory the data directory of a workspace without commits,
+// principals and keys. The directory may exist when it is empty, or when an
+// earlier Create did not finish. One that has a workspace is fs.ErrExist.
+func Create(dir string, w control.Workspace) error {
+	var files filesystem
+	if err := checkUnused(dir); err != nil {
+		return err
+	}
+	if err := files.mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	serving, err := files.lockToServe(dir)
+	if err != nil {
+		return err
+	}
+	defer serving.Close()
+	if _, err := os.Stat(filepath.Join(dir, registryName)); err == nil {
+		return fmt.Errorf("%s holds a workspace already: %w", dir, fs.ErrExist)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return err
+	}
+	if err := createRepository(files, dir); err != nil {
+		return fmt.Errorf("creating the repository: %w", err)
+	}
+	// Last, because it is what makes the directory a data directory.
+	registry := &Registry{files: files, dir: dir}
+	return errors.Join(registry.write(newRoster(w)), files.syncDir(filepath.Dir(filepath.Clean(dir))))
+}
+
+// checkUnused keeps svc from moving into a directory that is used for
+// something else, and from closing it to others.
+func checkUnused(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	own := []string{
+		RepositoryName, RepositoryName + unfinished, registryName, registryName + ".next",
+		cacheName, cacheName + ".next", serveLock, writeLock, writeTurn,
+	}
+	for _, e := range entries {
+		if !slices.Contains(own, e.Name()) {
+			return fmt.Errorf("%s cannot become a data directory, because %s is in it: name a new or an empty one", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+const unfinished = ".new"
+
+// createRepository leaves one alone that is there already.
+func createRepository(files filesystem, dir string) error {
+	git := filepath.Join(dir, RepositoryName)
+	if _, err := os.Stat(git); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(git + unfinished); err != nil {
+		return err
+	}
+	if _, err := disk.Init(git + unfinished); err != nil {
+		return err
+	}
+	if err := files.rename(git+unfinished, git); err != nil {
+		return err
+	}
+	return files.syncDir(dir)
+}

@@ -1,0 +1,134 @@
+package local
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	branch = "refs/heads/main"
+
+	mostRef    = 4 << 10
+	mostPacked = 256 << 20
+)
+
+// reference is a branch that holds a repository's head.
+type reference struct {
+	files filesystem
+	git   string // the bare repository's directory
+	name  string // "" is branch
+}
+
+func (r reference) branch() string {
+	if r.name == "" {
+		return branch
+	}
+	return r.name
+}
+
+func (r reference) path(name string) string {
+	return filepath.Join(r.git, filepath.FromSlash(name))
+}
+
+// read returns the commit that the branch names, "" when there is no branch.
+//
+// The loose file goes first, as with git: pack-refs writes packed-refs before
+// it removes the loose file, so that one of the two always tells.
+func (r reference) read() (string, error) {
+	content, err := r.files.read(r.path(r.branch()), mostRef)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.readPacked()
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the head: %w", err)
+	}
+	id, err := parseLoose(content)
+	if err != nil {
+		return "", fmt.Errorf("reading the head: %s: %w", r.path(r.branch()), err)
+	}
+	return id, nil
+}
+
+func (r reference) readPacked() (string, error) {
+	content, err := r.files.read(r.path("packed-refs"), mostPacked)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the head: %w", err)
+	}
+	id, err := findPacked(content, r.branch())
+	if err != nil {
+		return "", fmt.Errorf("reading the head: %s: %w", r.path("packed-refs"), err)
+	}
+	return id, nil
+}
+
+var (
+	errSymbolic = errors.New("the branch is a symbolic reference: it must name a commit itself")
+	errNoID     = errors.New("40 hexadecimal digits are expected here: the file is damaged, git fsck and git reflog may help")
+)
+
+// parseLoose reads a loose reference. Git allows white space after the id.
+func parseLoose(content []byte) (string, error) {
+	if bytes.HasPrefix(content, []byte("ref:")) {
+		return "", errSymbolic
+	}
+	id, rest := content, []byte(nil)
+	if len(content) > idDigits {
+		id, rest = content[:idDigits], content[idDigits:]
+	}
+	if !isID(string(id)) || len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
+		return "", errNoID
+	}
+	return string(id), nil
+}
+
+// findPacked looks a reference up in packed-refs: lines of an id, a space and
+// a name; comments begin with #, and ^ begins what a tag above points to.
+func findPacked(content []byte, name string) (string, error) {
+	for number := 1; len(content) > 0; number++ {
+		var line []byte
+		line, content, _ = bytes.Cut(content, []byte("\n"))
+		id, found := bytes.CutSuffix(line, []byte(" "+name))
+		if !found || line[0] == '#' || line[0] == '^' {
+			continue
+		}
+		if !isID(string(id)) {
+			return "", fmt.Errorf("line %d: %w", number, errNoID)
+		}
+		return string(id), nil
+	}
+	return "", nil
+}
+
+const (
+	idDigits = 40
+	idBytes  = 20
+	noCommit = "0000000000000000000000000000000000000000"
+)
+
+// isID says whether text is an object id as git writes it. Zeros name nothing.
+func isID(text string) bool {
+	return len(text) == idDigits && isHex(text) && text != noCommit
+}
+
+func isHex(text string) bool {
+	return strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// oid is an object id in binary.
+type oid [idBytes]byte
+
+func (id oid) String() string { return hex.EncodeToString(id[:]) }
+
+// parseID is for ids that isID has accepted.
+func parseID(text string) (id oid) {
+	_, _ = hex.Decode(id[:], []byte(text))
+	return id
+}

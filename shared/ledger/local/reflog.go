@@ -1,0 +1,65 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"svc.example/svc/shared/repository"
+)
+
+// reflogEntry is what the reference log says of a move.
+type reflogEntry struct {
+	who  repository.Signature
+	what string
+}
+
+func entryOf(c repository.Commit) reflogEntry {
+	subject, _, _ := strings.Cut(c.Message, "\n")
+	return reflogEntry{who: c.Committer, what: "commit: " + subject}
+}
+
+// appendReflog adds a line to the logs of the branch and of HEAD, where they
+// exist, as git does: they are made when somebody commits in a linked work
+// tree, or by the setting core.logAllRefUpdates.
+func (r reference) appendReflog(from, to string, entry reflogEntry) error {
+	if from == "" {
+		from = noCommit
+	}
+	clean := strings.NewReplacer("\n", " ", "<", "", ">", "")
+	_, offset := entry.who.When.Zone()
+	line := fmt.Sprintf("%s %s %s <%s> %d %s\t%s\n", from, to, clean.Replace(entry.who.Name), clean.Replace(entry.who.Email),
+		entry.who.When.Unix(), zoneText(offset), strings.ReplaceAll(entry.what, "\n", " "))
+	names := []string{"logs/" + branch}
+	if head, err := r.files.read(r.path("HEAD"), mostRef); err == nil && strings.TrimSpace(string(head)) == "ref: "+branch {
+		names = append(names, "logs/HEAD")
+	}
+	for _, name := range names {
+		if err := r.appendTo(name, line); err != nil {
+			return fmt.Errorf("logging the move of the head: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r reference) appendTo(name, line string) error {
+	f, err := os.OpenFile(r.path(name), os.O_WRONLY|os.O_APPEND, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.files.write(f, []byte(line)), f.Close())
+}
+
+// zoneText writes an offset from UTC, in seconds, as git does.
+func zoneText(offset int) string {
+	sign := '+'
+	if offset < 0 {
+		sign, offset = '-', -offset
+	}
+	return fmt.Sprintf("%c%02d%02d", sign, offset/3600, offset/60%60)
+}

@@ -1,0 +1,199 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"svc.example/svc/shared/repository"
+)
+
+const (
+	branchLock = branch + ".lock"
+	// nextHead holds the id that the head is to have. While it is there, a
+	// branch lock that is the same file was made by svc.
+	nextHead = "svc-next"
+
+	// gitWait is how long a lock of git's is waited for. Git holds it for
+	// moments, unless a hook of the repository takes its time.
+	gitWait = time.Second
+)
+
+// swap moves the branch from one commit to another, or fails with ErrMoved or
+// ErrBusy. Of all svc processes only the one with the write lock may call it.
+//
+// When it fails with anything else after the rename, the branch has moved and
+// may not survive a power cut: the outcome is unknown, as with any time-out.
+func (r reference) swap(ctx context.Context, from, to string, entry reflogEntry) error {
+	if err := r.recover(); err != nil {
+		return err
+	}
+	if err := r.expect(from); err != nil {
+		return err
+	}
+	if err := r.files.create(r.path(nextHead), []byte(to+"\n"), 0o666); err != nil {
+		return fmt.Errorf("preparing the head: %w", err)
+	}
+	err := r.swapPrepared(ctx, from, to, entry)
+	if cleared := r.recover(); err != nil {
+		return errors.Join(err, cleared)
+	}
+	// The head has moved and is durable. What could not be cleared away now
+	// will be by the next swap.
+	return nil
+}
+
+func (r reference) swapPrepared(ctx context.Context, from, to string, entry reflogEntry) error {
+	if err := r.lock(ctx, to); err != nil {
+		return err
+	}
+	if err := r.expect(from); err != nil {
+		return err
+	}
+	if err := r.appendReflog(from, to, entry); err != nil {
+		return err
+	}
+	if err := r.files.rename(r.path(branchLock), r.path(branch)); err != nil {
+		return fmt.Errorf("moving the head: %w", err)
+	}
+	if err := r.files.syncDir(r.path(path.Dir(branch))); err != nil {
+		return fmt.Errorf("flushing the head: %w", err)
+	}
+	return nil
+}
+
+func (r reference) expect(commit string) error {
+	current, err := r.read()
+	if err != nil {
+		return err
+	}
+	if current != commit {
+		return repository.ErrMoved
+	}
+	return nil
+}
+
+// lock makes the branch's lock file, with the id in it from the start. It
+// waits for a while for whoever has it.
+func (r reference) lock(ctx context.Context, to string) error {
+	err := poll(ctx, time.Now().Add(gitWait), func() error {
+		err := r.tryToLock(to)
+		if errors.Is(err, fs.ErrExist) {
+			return errHeld
+		}
+		return err
+	})
+	if errors.Is(err, errHeld) {
+		return fmt.Errorf("%s stayed locked by git: %w", r.path(branch), repository.ErrBusy)
+	}
+	if err != nil {
+		return fmt.Errorf("locking the head: %w", err)
+	}
+	return nil
+}
+
+func (r reference) tryToLock(to string) error {
+	err := r.files.link(r.path(nextHead), r.path(branchLock))
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := r.makeFolder(); err != nil {
+			return err
+		}
+		err = r.files.link(r.path(nextHead), r.path(branchLock))
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// A file system without hard links.
+	return r.files.create(r.path(branchLock), []byte(to+"\n"), 0o666)
+}
+
+// flush makes the branch durable as it is.
+func (r reference) flush() error {
+	err := r.files.flush(r.path(branch))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // packed, and flushed by git
+		return fmt.Errorf("flushing the head: %w", err)
+	}
+	return r.files.syncDir(r.path(path.Dir(branch)))
+}
+
+// makeFolder makes the directory of branches: a tool may have removed it when
+// all of them were packed.
+func (r reference) makeFolder() error {
+	if err := r.files.mkdir(r.path(path.Dir(branch)), 0o777); err != nil {
+		return err
+	}
+	return r.files.syncDir(r.path("refs"))
+}
+
+// recover clears away what is left of a swap: this process's own, or that of
+// one that was killed in the middle. The caller has the write lock, so that no
+// other process is in a swap. The branch's lock goes before the evidence that
+// it is ours.
+func (r reference) recover() error {
+	next, err := r.files.stat(r.path(nextHead))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for an unfinished write: %w", err)
+	}
+	ours, err := r.lockIsOurs(next)
+	if err == nil && ours {
+		err = r.files.remove(r.path(branchLock))
+	}
+	if err == nil {
+		err = r.files.remove(r.path(nextHead))
+	}
+	if err != nil {
+		return fmt.Errorf("clearing an unfinished write: %w", err)
+	}
+	return nil
+}
+
+// lockIsOurs says whether svc made the branch's lock: it is the file next or,
+// where there are no hard links, a whole copy of it.
+func (r reference) lockIsOurs(next fs.FileInfo) (bool, error) {
+	lock, err := r.files.stat(r.path(branchLock))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || os.SameFile(lock, next) {
+		return err == nil, err
+	}
+	if linked, err := r.canLink(); linked || err != nil {
+		return false, err
+	}
+	return r.lockIsCopy()
+}
+
+func (r reference) canLink() (bool, error) {
+	probe := r.path(nextHead + "-link")
+	if err := r.files.remove(probe); err != nil {
+		return false, err
+	}
+	if err := r.files.link(r.path(nextHead), probe); err != nil {
+		return false, nil
+	}
+	return true, r.files.remove(probe)
+}
+
+func (r reference) lockIsCopy() (bool, error) {
+	locked, err := r.files.read(r.path(branchLock), mostRef)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	meant, err := r.files.read(r.path(nextHead), mostRef)
+	if err != nil {
+		return false, err
+	}
+	_, cut := parseLoose(meant)
+	return cut == nil && bytes.Equal(locked, meant), nil
+}

@@ -1,0 +1,321 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+)
+
+// newID draws an id; a test of access says that it is one.
+func newID(t testing.TB) access.ID {
+	t.Helper()
+	var seed [32]byte
+	for i := range seed {
+		seed[i] = byte(rand.Uint32())
+	}
+	id, err := access.NewID(rand.NewChaCha8(seed))
+	must(t, err)
+	return id
+}
+
+func addUser(t testing.TB, r *Registry, name string) (access.Principal, error) {
+	t.Helper()
+	p := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: name, Email: name + "@example.com", Roles: []string{"engineer"}}
+	return p, r.CreatePrincipal(background, p)
+}
+
+func addKey(t testing.TB, r *Registry, p access.Principal) access.Key {
+	t.Helper()
+	key, err := access.NewKey(rand.NewChaCha8([32]byte([]byte(newID(t)+newID(t)))), access.KindUser, workspaceID, p.ID)
+	must(t, err)
+	must(t, r.CreateKey(background, access.RecordOf(key, "a key", noon)))
+	return key
+}
+
+func registryOf(t testing.TB, dir string) *Registry {
+	t.Helper()
+	r, err := OpenRegistry(dir)
+	must(t, err)
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// What another process changes is seen by the very next request, and raises
+// the access version.
+func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
+	l := started(t)
+	other := registryOf(t, l.dir)
+	ada, err := addUser(t, other, "ada")
+	must(t, err)
+	key := addKey(t, other, ada)
+	enter := func() control.Entry {
+		t.Helper()
+		entry, err := l.Enter(background, key)
+		must(t, err)
+		return entry
+	}
+	before := enter()
+	edits := []struct {
+		name string
+		edit func() error
+		seen func(control.Entry) bool
+	}{
+		{"disable", func() error { return other.SetDisabled(background, ada.ID, true) }, func(e control.Entry) bool { return e.Principal.Disabled }},
+		{"enable", func() error { return other.SetDisabled(background, ada.ID, false) }, func(e control.Entry) bool { return !e.Principal.Disabled }},
+		{"roles", func() error { return other.SetRoles(background, ada.ID, []string{"support", "admin"}) }, func(e control.Entry) bool { return slices.Equal(e.Principal.Roles, []string{"support", "admin"}) }},
+		{"billing", func() error {
+			return other.SetWorkspace(background, func(w *control.Workspace) { w.BillingInactive = true })
+		}, func(e control.Entry) bool { return e.Workspace.BillingInactive && e.Workspace.Name == "shop" }},
+		{"provisioning", func() error {
+			return other.SetWorkspace(background, func(w *control.Workspace) { w.Provisioning = true })
+		}, func(e control.Entry) bool { return e.Workspace.Provisioning }},
+		{"revoke", func() error { _, err := other.RevokeKey(background, key.ID(), noon); return err }, func(e control.Entry) bool { return e.Key.RevokedAt.Equal(noon) }},
+	}
+	for _, test := range edits {
+		must(t, test.edit())
+		after := enter()
+		if !test.seen(after) || after.Head.Access != before.Head.Access+1 {
+			t.Errorf("%s: %+v, before %+v", test.name, after, before)
+		}
+		must(t, test.edit())
+		if again := enter(); again.Head.Access != after.Head.Access {
+			t.Errorf("%s: doing it twice raised the version", test.name)
+		}
+		before = after
+	}
+}
+
+func TestEnsurePrincipal(t *testing.T) {
+	r := started(t).Registry()
+	user := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: "Ada", Email: "Ada@example.com", Roles: []string{"support"}}
+	robot := access.Principal{Type: access.PrincipalServiceAccount, ID: newID(t), Name: "Ada", Roles: []string{}}
+	for _, p := range []access.Principal{user, robot} {
+		made, created, err := r.EnsurePrincipal(background, p)
+		must(t, err)
+		if !created || made.ID != p.ID {
+			t.Errorf("first: %+v, %t", made, created)
+		}
+		again := p
+		again.ID, again.Roles, again.Email = newID(t), nil, strings.ToLower(p.Email)
+		found, created, err := r.EnsurePrincipal(background, again)
+		must(t, err)
+		if created || found.ID != p.ID || !slices.Equal(found.Roles, p.Roles) {
+			t.Errorf("again: %+v, %t", found, created)
+		}
+	}
+	if all, err := r.Principals(background); err != nil || len(all) != 2 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+func TestEditsThatAreRefused(t *testing.T) {
+	r := started(t).Registry()
+	ada, err := addUser(t, r, "ada")
+	must(t, err)
+	key := addKey(t, r, ada)
+	record, err := r.Keys(background)
+	must(t, err)
+	text, err := os.ReadFile(r.path())
+	must(t, err)
+	foreign := record[0]
+	foreign.ID, foreign.WorkspaceID, foreign.Kind, foreign.Digest = newID(t), newID(t), "admin", access.Digest{}
+	orphan := record[0]
+	orphan.ID, orphan.PrincipalID = newID(t), newID(t)
+	pasted := access.ID(key.Reveal())
+	tests := []struct {
+		name  string
+		edit  func() error
+		parts []string
+	}{
+		{"principal twice", func() error { return r.CreatePrincipal(background, ada) }, []string{"already"}},
+		{"no principal", func() error { return r.CreatePrincipal(background, access.Principal{Roles: []string{"boss"}}) }, []string{"16 characters", "user or service_account", `"boss"`, "protected_engineer"}},
+		{"key twice", func() error { return r.CreateKey(background, record[0]) }, []string{"same id"}},
+		{"foreign key", func() error { return r.CreateKey(background, foreign) }, []string{"workspace", "kind", "digest"}},
+		{"orphan", func() error { return r.CreateKey(background, orphan) }, []string{"no principal with the id " + string(orphan.PrincipalID)}},
+		{"unknown key", func() error { _, err := r.RevokeKey(background, newID(t), noon); return err }, []string{"no key with the id"}},
+		{"a key for an id", func() error { _, err := r.RevokeKey(background, pasted, noon); return err }, []string{"16 characters"}},
+		{"unknown principal", func() error { return r.SetDisabled(background, newID(t), true) }, []string{"no principal"}},
+		{"unknown role", func() error { return r.SetRoles(background, ada.ID, []string{"boss"}) }, []string{`"boss"`, "engineer"}},
+		{"another id", func() error {
+			return r.SetWorkspace(background, func(w *control.Workspace) { w.ID = string(newID(t)) })
+		}, []string{"cannot be changed"}},
+	}
+	for _, test := range tests {
+		err := test.edit()
+		if err == nil {
+			t.Errorf("%s: accepted", test.name)
+			continue
+		}
+		for _, part := range test.parts {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not tell of %q", test.name, err, part)
+			}
+		}
+		if strings.Contains(err.Error(), key.Reveal()) {
+			t.Errorf("%s: %q repeats a key", test.name, err)
+		}
+	}
+	if after, err := os.ReadFile(r.path()); err != nil || !bytes.Equal(after, text) {
+		t.Errorf("the file changed: %v", err)
+	}
+	if bytes.Contains(text, []byte(key.Reveal()[56:])) || !bytes.Contains(text, []byte(fmt.Sprintf("%x", key.Digest()))) {
+		t.Error("the file has to hold the digest and not the secret")
+	}
+}
+
+func TestTwoProcessesEditAtOnce(t *testing.T) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		r := registryOf(t, dir)
+		for n := range 20 {
+			_, err := addUser(t, r, fmt.Sprint(os.Getpid(), "-", n))
+			must(t, err)
+		}
+		return
+	}
+	l := started(t)
+	var children []*exec.Cmd
+	for range 3 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestTwoProcessesEditAtOnce$")
+		cmd.Env = append(os.Environ(), crashDir+"="+l.dir)
+		must(t, cmd.Start())
+		children = append(children, cmd)
+	}
+	for n := range 10 { // writers are not kept out
+		write(t, l, "a", fmt.Sprint(n))
+	}
+	for _, child := range children {
+		must(t, child.Wait())
+	}
+	all, err := l.Registry().Principals(background)
+	must(t, err)
+	if at := head(t, l); len(all) != 60 || at.Access != 61 {
+		t.Errorf("%d principals at version %d, want 60 at 61", len(all), at.Access)
+	}
+	agree(t, l, 10)
+}
+
+func TestPermissions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	mode := func(path string) fs.FileMode {
+		info, err := os.Stat(path)
+		must(t, err)
+		return info.Mode().Perm()
+	}
+	dir := created(t)
+	check := func(when string) {
+		t.Helper()
+		if got := mode(dir); got != 0o700 {
+			t.Errorf("%s: the directory has mode %o", when, got)
+		}
+		if got := mode(filepath.Join(dir, registryName)); got != 0o600 {
+			t.Errorf("%s: the registry has mode %o", when, got)
+		}
+	}
+	check("created")
+	must(t, os.Chmod(dir, 0o755))
+	must(t, os.Chmod(filepath.Join(dir, registryName), 0o644))
+	l := opened(t, dir, Options{})
+	check("opened")
+	must(t, os.Chmod(filepath.Join(dir, registryName), 0o644))
+	_, err := addUser(t, l.Registry(), "ada")
+	must(t, err)
+	check("edited")
+}
+
+// The file is read again whenever it is another one, also when size and time
+// are those of the one before, and its inode has become free meanwhile.
+func TestAReplacedFileIsNoticed(t *testing.T) {
+	l := started(t)
+	ada, err := addUser(t, l.Registry(), "ada")
+	must(t, err)
+	moment := time.Now()
+	set := func(roles ...string) {
+		t.Helper()
+		other, err := OpenRegistry(l.dir)
+		must(t, err)
+		must(t, other.SetRoles(background, ada.ID, roles))
+		must(t, os.Chtimes(other.path(), moment, moment))
+		must(t, other.Close())
+	}
+	for n := range 100 {
+		want := []string{"admin", "support"}
+		if n%2 == 0 {
+			slices.Reverse(want)
+		}
+		set("member")
+		set(want...)
+		all, err := l.Registry().Principals(background)
+		must(t, err)
+		if !slices.Equal(all[0].Roles, want) {
+			t.Fatalf("change %d was not noticed", n)
+		}
+	}
+}
+
+func TestRegistryFilesThatAreRefused(t *testing.T) {
+	good, err := newRoster(control.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")}).encode()
+	must(t, err)
+	if _, err := decodeRoster(good); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, text, part string }{
+		{"empty", "", "unexpected end"},
+		{"cut", string(good[:len(good)/2]), "unexpected end"},
+		{"newer", strings.Replace(string(good), `"format": 1`, `"format": 2`, 1), "another version"},
+		{"unknown field", strings.Replace(string(good), `"name"`, `"nickname"`, 1), `unknown field "nickname"`},
+		{"wrong type", strings.Replace(string(good), `"shop"`, `7`, 1), "line 6"},
+		{"a second value", string(good) + "{}", "after top-level value"},
+		{"syntax", strings.Replace(string(good), `"principals": []`, `"principals": [}`, 1), "line"},
+		{"no workspace", strings.Replace(string(good), string(workspaceID), "shop", 1), "workspace: an id has 16"},
+	}
+	for _, test := range tests {
+		if _, err := decodeRoster([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.part) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.part)
+		}
+	}
+}
+
+func TestOpenAndCreateRefuse(t *testing.T) {
+	dir := created(t)
+	w := control.Workspace{ID: string(workspaceID), Name: "shop"}
+	if err := Create(dir, w); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("creating twice: %v", err)
+	}
+	if _, err := Open(background, t.TempDir(), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("opening an empty directory: %v", err)
+	}
+	if _, err := OpenRegistry(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the registry of an empty directory: %v", err)
+	}
+	used := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(used, "main.go"), nil, 0o644))
+	if err := Create(used, w); err == nil || !strings.Contains(err.Error(), "main.go") {
+		t.Errorf("creating in a used directory: %v", err)
+	}
+	l := opened(t, dir, Options{})
+	_, err := Open(background, dir, Options{})
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("already served by another svc (process %d)", os.Getpid())) {
+		t.Errorf("opening twice: %v", err)
+	}
+	must(t, l.Close())
+	opened(t, dir, Options{}).Close()
+	must(t, os.WriteFile(filepath.Join(dir, RepositoryName, "shallow"), nil, 0o644))
+	if _, err := Open(background, dir, Options{}); err == nil || !strings.Contains(err.Error(), "unshallow") {
+		t.Errorf("a shallow clone: %v", err)
+	}
+}
