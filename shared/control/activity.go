@@ -1,0 +1,270 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// ActivityQuery asks for a stretch of the feed. Type and key go together and
+// ask for one item's entries.
+type ActivityQuery struct {
+	PageQuery
+	Type string
+	Key  string
+}
+
+// ActivityList is one page of the feed, newest first.
+type ActivityList struct {
+	Activity   []Activity `json:"activity"`
+	NextCursor string     `json:"nextCursor,omitempty"`
+}
+
+// Activity is what one commit did to one item. Type and Key are nil for a
+// commit as a whole, and for what touched no item but the workspace file.
+type Activity struct {
+	SHA              string             `json:"sha"`
+	Date             string             `json:"date"`
+	AuthorName       string             `json:"authorName"`
+	AuthorEmail      string             `json:"authorEmail"`
+	IsServiceAccount bool               `json:"isServiceAccount"`
+	Action           string             `json:"action"`
+	Type             *string            `json:"type"`
+	Key              *string            `json:"key"`
+	Messages         []document.Message `json:"messages"`
+}
+
+// The actions.
+const (
+	actionCreated = "created"
+	actionUpdated = "updated"
+	actionDeleted = "deleted"
+)
+
+const (
+	defaultActivity = 30
+	// maxItems is how many items a commit may touch before it is one entry.
+	maxItems   = 20
+	schemaType = "schema"
+)
+
+// Activity returns a page of the feed.
+func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList, error) {
+	b, issues := s.bounds("activity "+q.Type+" "+q.Key, q.PageQuery)
+	issues = append(issues, q.issues()...)
+	if err := malformed(issues...); err != nil {
+		return nil, err
+	}
+	if b.limit == 0 {
+		b.limit = defaultActivity
+	}
+	path, ok := q.path()
+	if !ok {
+		return nil, q.noSuch()
+	}
+	traces, err := s.traces(ctx, path, b)
+	if err != nil {
+		return nil, err
+	}
+	if len(traces) == 0 && path != "" && b.after == "" {
+		return nil, q.noSuch()
+	}
+	list := &ActivityList{}
+	if len(traces) > b.limit {
+		traces = traces[:b.limit]
+		list.NextCursor = s.cursor(b.list, traces[b.limit-1].position())
+	}
+	list.Activity, err = s.describe(ctx, traces)
+	return list, err
+}
+
+func (q ActivityQuery) issues() []document.Issue {
+	var issues []document.Issue
+	if (q.Type == "") != (q.Key == "") {
+		issues = append(issues, document.Issue{Pointer: "?type", Message: "type and key go together: send both, or neither"})
+	}
+	if q.Type != "" && q.folder() == "" {
+		issues = append(issues, document.Issue{Pointer: "?type",
+			Message: "type is one of feature_flag, config, log_level, segment, schema"})
+	}
+	return issues
+}
+
+func (q ActivityQuery) folder() workspace.Folder {
+	if q.Type == schemaType {
+		return workspace.Schemas
+	}
+	return workspace.FolderOf(document.Type(q.Type))
+}
+
+// path is the file that the feed is asked about, "" for all.
+func (q ActivityQuery) path() (string, bool) {
+	if q.Type == "" {
+		return "", true
+	}
+	path := string(q.folder()) + "/" + q.Key + ".json"
+	_, key, ok := workspace.SplitPath(path)
+	return path, ok && key == q.Key
+}
+
+func (q ActivityQuery) noSuch() error {
+	if q.Type == schemaType {
+		return fault.New(fault.NotFound, "there is no schema %s", quoted(q.Key))
+	}
+	return noSuch(document.Type(q.Type), q.Key)
+}
+
+// trace is an entry to be: a commit and one of the files it touched, or none
+// for the commit as a whole.
+type trace struct {
+	commit repository.Commit
+	index  int // among the commit's traces
+	touch  *repository.Touch
+}
+
+func (t trace) position() string {
+	return strconv.FormatInt(t.commit.Sequence, 10) + "." + strconv.Itoa(t.index)
+}
+
+// after says whether the trace comes behind a position in the feed.
+func (t trace) after(sequence int64, index int) bool {
+	return t.commit.Sequence < sequence || t.commit.Sequence == sequence && t.index > index
+}
+
+func readPosition(position string) (sequence int64, index int) {
+	first, second, _ := strings.Cut(position, ".")
+	sequence, _ = strconv.ParseInt(first, 10, 64)
+	index, _ = strconv.Atoi(second)
+	return sequence, index
+}
+
+// mostCommits bounds what is read at once in search of a commit that touched
+// an item.
+const mostCommits = 1000
+
+// traces collects a page of traces and one more, if there is one.
+func (s *Session) traces(ctx context.Context, path string, b bounds) ([]trace, error) {
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The commit of the position is read again: not all of it may have been
+	// on the page before. With it and one for the next page, the first
+	// question has all the answers as long as every commit touches an item.
+	page := repository.Page{Path: path, Limit: b.limit + 2}
+	sequence, index := readPosition(b.after)
+	if b.after != "" {
+		page.Before = sequence + 1
+	}
+	var found []trace
+	for {
+		commits, err := repo.History(ctx, s.entry.Head, page)
+		if err != nil {
+			return nil, storageFault(err)
+		}
+		for _, c := range commits {
+			for _, t := range tracesOf(c, path) {
+				if b.after == "" || t.after(sequence, index) {
+					found = append(found, t)
+				}
+			}
+		}
+		if len(found) > b.limit || len(commits) < page.Limit {
+			return found[:min(len(found), b.limit+1)], nil
+		}
+		page.Before = commits[len(commits)-1].Sequence
+		page.Limit = min(2*page.Limit, mostCommits)
+	}
+}
+
+// tracesOf are the entries that a commit makes.
+func tracesOf(c repository.Commit, path string) []trace {
+	if path != "" {
+		touch, ok := touchOf(c, path)
+		if !ok {
+			return nil
+		}
+		return []trace{{commit: c, touch: &touch}}
+	}
+	touched := slices.Clone(c.Touched)
+	slices.SortFunc(touched, func(a, b repository.Touch) int { return strings.Compare(a.Path, b.Path) })
+	var traces []trace
+	items := 0
+	for i := range touched {
+		_, _, item := workspace.SplitPath(touched[i].Path)
+		if item {
+			items++
+		}
+		if item || touched[i].Path == workspace.File {
+			traces = append(traces, trace{c, len(traces), &touched[i]})
+		}
+	}
+	if items > maxItems {
+		return []trace{{commit: c}}
+	}
+	return traces
+}
+
+// activity is a trace's entry without its messages.
+func (t trace) activity() Activity {
+	e := Activity{
+		SHA:              t.commit.SHA,
+		Date:             date(t.commit.Author.When),
+		AuthorName:       t.commit.Author.Name,
+		AuthorEmail:      t.commit.Author.Email,
+		IsServiceAccount: byServiceAccount(t.commit),
+	}
+	if t.touch == nil {
+		e.Action, e.Messages = wholeCommit(t.commit)
+		return e
+	}
+	e.Action = actionOf(*t.touch)
+	if folder, key, ok := workspace.SplitPath(t.touch.Path); ok {
+		kind := schemaType
+		if held, isDocument := folder.Type(); isDocument {
+			kind = string(held)
+		}
+		e.Type, e.Key = &kind, &key
+	}
+	return e
+}
+
+func actionOf(touch repository.Touch) string {
+	switch {
+	case touch.Blob == "":
+		return actionDeleted
+	case touch.Created:
+		return actionCreated
+	}
+	return actionUpdated
+}
+
+// wholeCommit counts what a commit of many items did.
+func wholeCommit(c repository.Commit) (action string, messages []document.Message) {
+	counts := map[string]int{}
+	total := 0
+	for _, touch := range c.Touched {
+		if _, _, item := workspace.SplitPath(touch.Path); item {
+			counts[actionOf(touch)]++
+			total++
+		}
+	}
+	action = actionUpdated
+	var parts []string
+	for _, done := range []string{actionCreated, actionUpdated, actionDeleted} {
+		if counts[done] == total {
+			action = done
+		}
+		if counts[done] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[done], done))
+		}
+	}
+	return action, []document.Message{{Message: fmt.Sprintf("%d items in one commit: %s", total, strings.Join(parts, ", "))}}
+}

@@ -1,0 +1,167 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// unknownTier stands for a tier that can not be read: the strictest.
+const unknownTier access.Tier = "unknown"
+
+// tierOf is a document's access tier. The decoded view takes anything but a
+// string for a tier left out, which would open the document.
+func tierOf(tree *jsontree.Node) access.Tier {
+	if tree.Kind != jsontree.Object {
+		return unknownTier
+	}
+	stored := tree.Get("access")
+	if stored == nil || stored.Kind == jsontree.Null {
+		return access.TierStandard
+	}
+	text, ok := stored.Text()
+	if !ok {
+		return unknownTier
+	}
+	return access.Tier(text)
+}
+
+// touchesScope is what a PATCH of a scope needs. The first document of an item
+// has default rules too.
+func touchesScope(a *attempt) access.Write {
+	scopes := []access.Scope{a.view.scopes.Scope(a.scope)}
+	if a.creates() && a.scope != document.DefaultScope {
+		scopes = append(scopes, a.view.scopes.Metadata())
+	}
+	return access.Edit(tierOf(a.base), scopes...)
+}
+
+// touchesAll is what the creation of an item needs.
+func touchesAll(a *attempt) access.Write {
+	return access.Edit(tierOf(a.base), a.view.scopes.Metadata())
+}
+
+// touchesDifference is what a replacement needs: for all that differs, and for
+// both tiers when the document moves.
+func touchesDifference(replacement *jsontree.Node) func(a *attempt) access.Write {
+	return func(a *attempt) access.Write {
+		names, _, _ := document.TouchedScopes(a.base, replacement)
+		var scopes []access.Scope
+		for _, name := range names {
+			scopes = append(scopes, a.view.scopes.Scope(name))
+		}
+		return access.Move(tierOf(a.base), tierOf(replacement), scopes...)
+	}
+}
+
+// compare answers 409: for a key that is held where an item is to be created,
+// and for a token that names other content than what is stored.
+func (a *attempt) compare(ctx context.Context) error {
+	if a.creates() {
+		return a.free()
+	}
+	if a.token == nil || *a.token == a.file.Last.SHA || *a.token == a.snapshot.Head.Commit {
+		return nil
+	}
+	if !fullSHA.MatchString(*a.token) {
+		return a.staleFault(ctx, *a.token, nil)
+	}
+	_, seen, err := a.repo.At(ctx, a.entry.Head, a.path, *a.token)
+	switch {
+	case errors.Is(err, repository.ErrUnknownCommit), errors.Is(err, repository.ErrAbsent):
+		return a.staleFault(ctx, *a.token, nil)
+	case err != nil:
+		return storageFault(err)
+	case bytes.Equal(seen, a.file.Text):
+		return nil
+	}
+	return a.staleFault(ctx, *a.token, seen)
+}
+
+var fullSHA = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// free says that nothing holds the key.
+func (a *attempt) free() error {
+	t, held, found := a.view.holder(a.key)
+	if !found {
+		return nil
+	}
+	return fault.New(fault.Conflict,
+		"the key %s is held by the %s %s; keys are unique over flags, configs, segments and log levels, whatever their case", quoted(a.key), t.Noun(), quoted(held)).
+		With(map[string]any{"code": codeExists, "collidingType": string(t), "collidingKey": held})
+}
+
+// validate answers 400 for a document that is wrong by itself, or whose values
+// break the schema that it is bound to.
+func (a *attempt) validate(context.Context) error {
+	issues := a.fresh(document.Validate)
+	if err := invalid(fault.BadRequest, codeValidation, "the document would not be valid", issues); err != nil {
+		return err
+	}
+	return a.fitSchema()
+}
+
+// verify answers 422 for a document that would break the workspace. What was
+// broken before is nobody's fault now.
+func (a *attempt) verify(context.Context) error {
+	find := func(tree *jsontree.Node) []document.Issue { return workspace.VerifyItem(a.view.ws, a.item(tree)) }
+	issues := find(a.edited.Tree)
+	if before := a.before(); before != nil && before.Kind == jsontree.Object {
+		issues = document.NewIssues(find(before), issues)
+	}
+	return invalid(fault.Unprocessable, codeVerify, "the workspace would not be sound", issues)
+}
+
+// fresh are the issues of the new document that the write answers for.
+func (a *attempt) fresh(find func(*jsontree.Node) []document.Issue) []document.Issue {
+	issues := find(a.edited.Tree)
+	if before := a.before(); before != nil && !a.checkAll && len(issues) > 0 {
+		return document.NewIssues(find(before), issues)
+	}
+	return issues
+}
+
+// fitSchema holds a config's values against the schema of the config. The
+// value that a PATCH sends is always its own fault, also where one that broke
+// the schema in the same way stood before.
+func (a *attempt) fitSchema() error {
+	find := func(tree *jsontree.Node) []document.Issue { return workspace.SchemaIssues(a.view.ws, a.item(tree)) }
+	issues := a.fresh(find)
+	if !a.checkAll {
+		written := a.fallbackPointer()
+		for _, issue := range find(a.edited.Tree) {
+			if strings.HasPrefix(issue.Pointer, written) && !slices.Contains(issues, issue) {
+				issues = append(issues, issue)
+			}
+		}
+	}
+	if len(issues) == 0 {
+		return nil
+	}
+	key := document.View(a.edited.Tree).SchemaKey
+	return fault.New(fault.BadRequest, "the schema %s does not allow this: %s", quoted(key), inWords(issues)).
+		With(map[string]any{"code": codeSchema, "schemaKey": key, "violations": issues})
+}
+
+// fallbackPointer leads to the value that a PATCH has set.
+func (a *attempt) fallbackPointer() string {
+	scope := "/default"
+	for i, e := range document.View(a.edited.Tree).Environments {
+		if a.scope != document.DefaultScope && e.ID == a.scope {
+			scope = fmt.Sprintf("/environments/%d", i)
+			break
+		}
+	}
+	return fmt.Sprintf("%s/rules/%d/value", scope, len(a.edited.Rules)-1)
+}

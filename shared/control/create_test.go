@@ -1,0 +1,165 @@
+package control_test
+
+import (
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/control"
+)
+
+func TestCreateFlag(t *testing.T) {
+	w := newWorld(t, nil)
+	parent := w.last().SHA
+	r := must[*control.CreationResult](t)(w.enter("engineer_nonprotected", "engineer").CreateFlag(ctx, control.FlagCreation{Key: "new-nav", Description: "D", Tags: []string{"web"}}))
+	want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"new-nav","type":"feature_flag","valueType":"bool","description":"D",` +
+		`"access":"standard","tags":["web"],"default":{"rules":[` + serves("bool", "false") + `]},"environments":[],` +
+		`"variants":[{"value":{"type":"bool","value":false}},{"value":{"type":"bool","value":true}}]}`
+	c := w.last()
+	if got := wire(t, r); got != `{"key":"new-nav","valueType":"bool","commitSha":"`+c.SHA+`","document":`+want+`}` {
+		t.Errorf("got %s", got)
+	}
+	if got := string(node(t, w.stored(path("new-nav"))).Compact()); got != want {
+		t.Errorf("stored %s", got)
+	}
+	if !strings.HasSuffix(w.stored(path("new-nav")), "\n}\n") || !strings.Contains(w.stored(path("new-nav")), "\n  \"key\": \"new-nav\",\n") {
+		t.Errorf("not indented by two spaces with a final newline: %s", w.stored(path("new-nav")))
+	}
+	if c.Parent != parent || c.Author.Name != "Grace" || c.Author.Email != "grace@example.com" || !c.Author.When.Equal(now) ||
+		c.Committer.Name != "svc" || c.Committer.Email != "noreply@svc" || !c.Committer.When.Equal(now) {
+		t.Errorf("commit %+v", c.Commit)
+	}
+	if !strings.HasPrefix(c.Message, `flag "new-nav" created`) || !strings.Contains(c.Message, "\n\nSvc-Principal: user/") {
+		t.Errorf("message %q", c.Message)
+	}
+}
+
+func TestCreationsThatAreRefused(t *testing.T) {
+	w := newWorld(t, nil)
+	s := w.boss
+	one := node(t, "1")
+	flag := func(c control.FlagCreation) error { _, err := s().CreateFlag(ctx, c); return err }
+	config := func(c control.ConfigCreation) error { _, err := s().CreateConfig(ctx, c); return err }
+	for _, test := range []struct {
+		name string
+		err  error
+		at   string
+	}{
+		{"no key", flag(control.FlagCreation{}), "/key"},
+		{"leading dot", flag(control.FlagCreation{Key: ".a"}), "/key"},
+		{"a slash", flag(control.FlagCreation{Key: "a/b"}), "/key"},
+		{"a space", flag(control.FlagCreation{Key: "a b"}), "/key"},
+		{"201 characters", flag(control.FlagCreation{Key: strings.Repeat("a", 201)}), "/key"},
+		{"an empty type", flag(control.FlagCreation{Key: "a", Type: ptr("")}), "/type"},
+		{"an unknown type", flag(control.FlagCreation{Key: "a", Type: ptr("log_level"), Value: one}), "/type"},
+		{"a value for a bool", flag(control.FlagCreation{Key: "a", Value: node(t, "false")}), "/value"},
+		{"a value for a boolean", flag(control.FlagCreation{Key: "a", Type: ptr("boolean"), Value: node(t, "null")}), "/value"},
+		{"no value", flag(control.FlagCreation{Key: "a", Type: ptr("int")}), "/value"},
+		{"another value", flag(control.FlagCreation{Key: "a", Type: ptr("string"), Value: one}), "/value"},
+		{"null", flag(control.FlagCreation{Key: "a", Type: ptr("string"), Value: node(t, "null")}), "/value"},
+		{"all at once", flag(control.FlagCreation{Key: "a b", Type: ptr("int"), Value: node(t, "true")}), "/key /value"},
+		{"with what was found before", flag(control.FlagCreation{Key: "a b", Request: control.Request{Malformed: issuesAt("/tag")}}), "/tag /key"},
+		{"no config type", config(control.ConfigCreation{Key: "a", Value: one}), "/valueType"},
+		{"no config value", config(control.ConfigCreation{Key: "a", ValueType: "bool"}), "/value"},
+		{"a duration that is none", config(control.ConfigCreation{Key: "a", ValueType: "duration", Value: node(t, `"PT"`)}), "/value"},
+	} {
+		f := wantRefusal(t, test.err, "400 BAD_REQUEST")
+		if got := pointers(f, "issues"); got != test.at {
+			t.Errorf("%s: at %s, want %s", test.name, got, test.at)
+		}
+	}
+	if n := w.repo.total(); n != 0 {
+		t.Errorf("%d calls for requests that are wrong by themselves", n)
+	}
+}
+
+func TestCreatableTypes(t *testing.T) {
+	w := newWorld(t, nil)
+	for name, test := range map[string]struct{ value, canonical string }{
+		"string": {`"x"`, "string"}, "int": {"9007199254740993", "int"}, "double": {"1.0", "double"}, "string_list": {`["a"]`, "string_list"},
+		"string-list": {`[]`, "string_list"}, "json": {`{"b":1,"a":null}`, "json"}, "duration": {`"PT1H30M"`, "duration"},
+	} {
+		r := must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "flag-" + name, Type: &name, Value: node(t, test.value)}))
+		stored := `{"type":"` + test.canonical + `","value":` + test.value + `}`
+		if r.ValueType != test.canonical || string(r.Document.At("/default/rules/0/value").Compact()) != stored || string(r.Document.At("/variants/0/value").Compact()) != stored {
+			t.Errorf("%s: %s", name, wire(t, r))
+		}
+		c := must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "config-" + name, ValueType: name, Value: node(t, test.value)}))
+		if c.ValueType != test.canonical || string(c.Document.Get("sendToClientSdk").Compact()) != "false" || string(c.Document.Get("access").Compact()) != `"standard"` {
+			t.Errorf("%s: %s", name, wire(t, c))
+		}
+	}
+	r := must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "b", Type: ptr("boolean")}))
+	if r.ValueType != "bool" {
+		t.Errorf("boolean is %s", r.ValueType)
+	}
+	must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "c", ValueType: "bool", Value: node(t, "true")}))
+}
+
+func TestKeysArePooledIgnoringCase(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		path("Checkout"):              boolFlag("Checkout", ""),
+		"configs/limit.json":          configOf("limit", "int", "1", ""),
+		"segments/beta.json":          segmentOf("beta"),
+		"log-levels/log-level.a.json": `{"key":"log-level.a"}`,
+		"log-levels/odd.json":         `{}`,
+		path("broken"):                `no JSON`,
+		"schemas/free.json":           `{}`,
+	})
+	for _, test := range []struct{ key, kind, held string }{
+		{"checkout", "feature_flag", "Checkout"},
+		{"Checkout", "feature_flag", "Checkout"},
+		{"LIMIT", "config", "limit"},
+		{"Beta", "segment", "beta"},
+		{"Log-Level.A", "log_level", "log-level.a"},
+		{"ODD", "log_level", "odd"},
+		{"BROKEN", "feature_flag", "broken"},
+	} {
+		_, err := w.boss().CreateFlag(ctx, control.FlagCreation{Key: test.key})
+		f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+		if f.Details["collidingType"] != test.kind || f.Details["collidingKey"] != test.held {
+			t.Errorf("%s: %v", test.key, f.Details)
+		}
+		_, err = w.boss().CreateConfig(ctx, control.ConfigCreation{Key: test.key, ValueType: "bool", Value: node(t, "true")})
+		wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+	}
+	n := w.repo.head().Sequence
+	for _, key := range []string{"free", "a", "log-level.b"} {
+		must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: key}))
+	}
+	if w.repo.head().Sequence != n+3 {
+		t.Error("not every creation is a commit")
+	}
+	_, err := w.boss().PatchLogLevel(ctx, "b", control.LogLevelPatch{Level: ptr("INFO")})
+	f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+	if f.Details["collidingType"] != "feature_flag" || f.Details["collidingKey"] != "log-level.b" {
+		t.Errorf("%v", f.Details)
+	}
+}
+
+func TestTheFirstCommitOfAWorkspace(t *testing.T) {
+	w := newWorld(t, nil)
+	w.repo.commits = nil
+	must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	w.repo.commits = nil
+	r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "a", control.LogLevelPatch{Level: ptr("INFO")}))
+	if r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
+	w := newWorld(t, nil)
+	settings := w.settings()
+	settings.PublicURL = ""
+	w.plane = control.New(settings)
+	r := must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	if r.Document.Get("$schema") != nil {
+		t.Error(wire(t, r))
+	}
+	settings.PublicURL = "https://svc.test/base/"
+	w.plane = control.New(settings)
+	r = must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "g"}))
+	if text, _ := r.Document.Get("$schema").Text(); text != "https://svc.test/base/schemas/v1/stored-config.json" {
+		t.Error(text)
+	}
+}

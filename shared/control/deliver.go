@@ -1,0 +1,50 @@
+package control
+
+import (
+	"context"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// Delivery is one request of an application for what its environment serves.
+type Delivery struct {
+	session *Session
+}
+
+// Deliver lets a request with an SDK key in.
+func (p *Plane) Deliver(ctx context.Context, keyText string) (*Delivery, error) {
+	key, err := parseKey(keyText, access.Kind.Delivers, deliveryKeys)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := p.admit(ctx, key, p.settings.Admitted)
+	if err != nil {
+		return nil, err
+	}
+	return &Delivery{&Session{plane: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}}, nil
+}
+
+// Key is the record of the key: its kind says whether it is public.
+func (d *Delivery) Key() access.KeyRecord { return d.session.entry.Key }
+
+// Environment is the environment that the key reads.
+func (d *Delivery) Environment() string { return d.session.entry.Key.Environment }
+
+// WorkspaceID names the workspace.
+func (d *Delivery) WorkspaceID() string { return d.session.entry.Workspace.ID }
+
+// Head is the version to serve. Equal commits serve the same.
+func (d *Delivery) Head() repository.Head { return d.session.entry.Head }
+
+// Documents is the workspace at the head, less what can not be served: files
+// that are not JSON, documents whose structure could not be read in full (half
+// of a rule may match everyone), and the later ones of two of one key.
+func (d *Delivery) Documents(ctx context.Context) (*workspace.Workspace, error) {
+	o, err := d.session.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.view.sound(), nil
+}

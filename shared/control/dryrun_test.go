@@ -1,0 +1,111 @@
+package control_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+// A dry run answers what the write then answers, but for the commits' names.
+func TestADryRunAnswersAsTheWrite(t *testing.T) {
+	files := map[string]string{
+		path("f"):                     boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false")),
+		"configs/c.json":              configOf("c", "int", "1", ""),
+		"log-levels/log-level.a.json": `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[]}}`,
+	}
+	for _, test := range []struct {
+		name   string
+		path   string
+		change bool
+		ask    func(t *testing.T, s *control.Session, r control.Request, token string) (any, error)
+	}{
+		{"flag creation", path("new"), true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
+			return s.CreateFlag(ctx, control.FlagCreation{Request: r, Key: "new"})
+		}},
+		{"config creation", "configs/new.json", true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
+			return s.CreateConfig(ctx, control.ConfigCreation{Request: r, Key: "new", ValueType: "int", Value: node(t, "1")})
+		}},
+		{"flag", path("f"), true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
+			return s.PatchFlag(ctx, "f", "production", control.FlagPatch{Request: r, Enabled: ptr(true), ReplaceTargeting: true, ExpectedCommitSHA: &token})
+		}},
+		{"flag, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
+			return s.PatchFlag(ctx, "f", "default", control.FlagPatch{Request: r, Enabled: ptr(false)})
+		}},
+		{"config", "configs/c.json", true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
+			return s.PatchConfig(ctx, "c", "staging", control.ConfigPatch{Request: r, Value: node(t, "2")})
+		}},
+		{"log level", "log-levels/log-level.a.json", true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
+			return s.PatchLogLevel(ctx, "a", control.LogLevelPatch{Request: r, Level: ptr("INFO")})
+		}},
+		{"first log level", "log-levels/log-level.b.json", true, func(t *testing.T, s *control.Session, r control.Request, _ string) (any, error) {
+			return s.PatchLogLevel(ctx, "b", control.LogLevelPatch{Request: r, Level: ptr("INFO"), Target: ptr("x")})
+		}},
+		{"document", path("f"), true, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
+			return s.PutDocument(ctx, document.Flag, "f", control.DocumentPut{Request: r, Document: node(t, boolFlag("f", `,"name":"n"`)), ExpectedCommitSHA: &token})
+		}},
+		{"document, nothing to do", path("f"), false, func(t *testing.T, s *control.Session, r control.Request, token string) (any, error) {
+			return s.PutDocument(ctx, document.Flag, "f", control.DocumentPut{Request: r, Document: node(t, files[path("f")]), ExpectedCommitSHA: &token})
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, files)
+			head := w.repo.head()
+			tried, err := test.ask(t, w.boss(), control.Request{DryRun: true}, head.Commit)
+			if err != nil || w.repo.head() != head || w.repo.count("Commit") != 0 {
+				t.Fatalf("%v; head %v", err, w.repo.head())
+			}
+			done, err := test.ask(t, w.boss(), control.Request{}, head.Commit)
+			if err != nil || (w.repo.head() != head) != test.change {
+				t.Fatalf("%v; head %v", err, w.repo.head())
+			}
+			dry, wet := members(t, tried), members(t, done)
+			if dry["dryRun"] != true || wet["dryRun"] != nil || dry["commitSha"] != head.Commit {
+				t.Errorf("%v\n%v", dry, wet)
+			}
+			if got, want := dry["document"], members(t, node(t, w.stored(test.path))); !reflect.DeepEqual(got, any(want)) {
+				t.Errorf("the document would be %v, is %v", got, want)
+			}
+			if test.change {
+				feed := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{})).Activity[0]
+				if got := members(t, feed)["messages"]; !reflect.DeepEqual(got, dry["messages"]) {
+					t.Errorf("the feed says %v, foretold was %v", got, dry["messages"])
+				}
+			} else if got := wire(t, dry["messages"]); got != "[]" {
+				t.Errorf("messages %s", got)
+			}
+			for _, name := range []string{"dryRun", "messages", "commitSha"} {
+				delete(dry, name)
+				delete(wet, name)
+			}
+			if _, created := wet["document"]; !created {
+				delete(dry, "document")
+			}
+			if !reflect.DeepEqual(dry, wet) {
+				t.Errorf("dry %v\nwet %v", dry, wet)
+			}
+		})
+	}
+}
+
+// The commit of a dry run is the item's, not the head's: the token to go on with.
+func TestADryRunNamesTheItemsCommit(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	of := w.last().SHA
+	head := w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")}).SHA
+	r := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Request: control.Request{DryRun: true}, Enabled: ptr(true)}))
+	if !r.Changed || r.CommitSHA != of || r.PreviousCommitSHA != head {
+		t.Error(wire(t, r))
+	}
+}
+
+func members(t *testing.T, v any) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(wire(t, v)), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

@@ -1,0 +1,207 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+)
+
+func TestWhoIsLetIn(t *testing.T) {
+	tests := []struct {
+		name   string
+		kind   access.Kind
+		change func(w *world, key access.Key)
+		want   string
+	}{
+		{"a user", access.KindUser, nil, "ok"},
+		{"a service account", access.KindServiceAccount, nil, "ok"},
+		{"a public SDK key", access.KindPublicSDK, nil, "401 UNAUTHORIZED"},
+		{"a secret SDK key", access.KindSecretSDK, nil, "401 UNAUTHORIZED"},
+		{"an unknown key", access.KindUser, func(w *world, key access.Key) { delete(w.gate.keys, key.ID()) }, "401 UNAUTHORIZED"},
+		{"a revoked key", access.KindUser, func(w *world, key access.Key) {
+			changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now.Add(-time.Second) })
+		}, "401 UNAUTHORIZED"},
+		{"an expired key", access.KindUser, func(w *world, key access.Key) {
+			changeKey(w, key, func(r *access.KeyRecord) { r.ExpiresAt = now })
+		}, "401 UNAUTHORIZED"},
+		{"a key about to expire", access.KindUser, func(w *world, key access.Key) {
+			changeKey(w, key, func(r *access.KeyRecord) { r.ExpiresAt = now.Add(time.Second) })
+		}, "ok"},
+		{"another secret", access.KindUser, func(w *world, key access.Key) {
+			changeKey(w, key, func(r *access.KeyRecord) { r.Digest[0]++ })
+		}, "401 UNAUTHORIZED"},
+		{"a disabled service account", access.KindServiceAccount, func(w *world, key access.Key) {
+			p := w.gate.people[key.Principal()]
+			p.Disabled = true
+			w.gate.people[key.Principal()] = p
+		}, "401 UNAUTHORIZED"},
+		{"a principal that is gone", access.KindUser, func(w *world, key access.Key) {
+			delete(w.gate.people, key.Principal())
+		}, "401 UNAUTHORIZED"},
+		{"another workspace's row", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.ID = "ghjkmnpqrstvwxyz" }, "401 UNAUTHORIZED"},
+		{"a workspace that is being set up", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.Provisioning = true }, "503 SERVICE_UNAVAILABLE"},
+		{"a lapsed subscription", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.BillingInactive = true }, "ok"},
+		{"a busy store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = fmt.Errorf("rows: %w", repository.ErrBusy) }, "503 SERVICE_UNAVAILABLE"},
+		{"a slow store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = context.DeadlineExceeded }, "503 SERVICE_UNAVAILABLE"},
+		{"a broken store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = errStorage }, "500 INTERNAL"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			key := w.key(test.kind)
+			if test.change != nil {
+				test.change(w, key)
+			}
+			_, err := w.plane.Enter(ctx, key.Reveal())
+			f := wantRefusal(t, err, test.want)
+			if strings.Contains(f.Error(), key.Reveal()[60:]) {
+				t.Errorf("the refusal shows the key: %v", f)
+			}
+		})
+	}
+}
+
+func changeKey(w *world, key access.Key, change func(*access.KeyRecord)) {
+	record := w.gate.keys[key.ID()]
+	change(&record)
+	w.gate.keys[key.ID()] = record
+}
+
+func TestWhatIsNoKeyIsRefusedOffline(t *testing.T) {
+	w := newWorld(t, nil)
+	good := w.key(access.KindUser).Reveal()
+	typo := []byte(good)
+	typo[70] ^= 1
+	for _, text := range []string{"", "eyJhbGciOiJIUzI1NiJ9.e30.x", good[:len(good)-1], good + "0", string(typo), strings.ToUpper(good)} {
+		_, err := w.plane.Enter(ctx, text)
+		wantRefusal(t, err, "401 UNAUTHORIZED")
+		_, err = w.plane.Deliver(ctx, text)
+		wantRefusal(t, err, "401 UNAUTHORIZED")
+	}
+	if w.gate.entered != 0 {
+		t.Errorf("the gate was asked %d times", w.gate.entered)
+	}
+}
+
+func TestARefusedKindSaysWhichKindIsNeeded(t *testing.T) {
+	w := newWorld(t, nil)
+	_, err := w.plane.Enter(ctx, w.key(access.KindSecretSDK).Reveal())
+	if !strings.Contains(err.Error(), "svc_uk_") || !strings.Contains(err.Error(), "secret_sdk") {
+		t.Errorf("Enter: %v", err)
+	}
+	_, err = w.plane.Deliver(ctx, w.key(access.KindUser).Reveal())
+	if !strings.Contains(err.Error(), "svc_pk_") {
+		t.Errorf("Deliver: %v", err)
+	}
+	if w.gate.entered != 0 {
+		t.Errorf("the gate was asked %d times", w.gate.entered)
+	}
+}
+
+// Whoever holds no live key learns nothing of what is stored.
+func TestAllRefusedKeysAreToldTheSame(t *testing.T) {
+	w := newWorld(t, nil)
+	revoked, unknown := w.key(access.KindUser), w.key(access.KindUser)
+	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
+	delete(w.gate.keys, unknown.ID())
+	_, first := w.plane.Enter(ctx, revoked.Reveal())
+	_, second := w.plane.Enter(ctx, unknown.Reveal())
+	if a, b := wire(t, fault.Of(first).Envelope()), wire(t, fault.Of(second).Envelope()); a != b {
+		t.Errorf("%s\n%s", a, b)
+	}
+}
+
+func TestAdmittedIsAskedBetween401And503(t *testing.T) {
+	w := newWorld(t, nil)
+	settings := w.settings()
+	limited := errors.New("too fast")
+	asked := 0
+	settings.Admitted = func(_ context.Context, key access.KeyRecord) error {
+		asked++
+		if key.Name != "test" {
+			t.Errorf("asked for %+v", key)
+		}
+		return limited
+	}
+	plane := control.New(settings)
+	revoked, live := w.key(access.KindUser), w.key(access.KindUser)
+	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
+	w.gate.workspace.Provisioning = true
+	if _, err := plane.Enter(ctx, revoked.Reveal()); asked != 0 {
+		t.Errorf("asked before the key was found out: %v", err)
+	}
+	if _, err := plane.Enter(ctx, live.Reveal()); err != limited || asked != 1 {
+		t.Errorf("got %v, asked %d times", err, asked)
+	}
+	if _, err := plane.Deliver(ctx, w.key(access.KindPublicSDK).Reveal()); err != limited || asked != 2 {
+		t.Errorf("got %v, asked %d times", err, asked)
+	}
+}
+
+func TestDelivery(t *testing.T) {
+	files := map[string]string{
+		path("a"):              boolFlag("a", ""),
+		path("broken"):         `{"key":"broken","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":"x","value":{"type":"bool","value":true}}]}}`,
+		path("nojson"):         `{`,
+		"configs/A.json":       configOf("A", "int", "1", ""),
+		"segments/s.json":      segmentOf("s", serves("bool", "true")),
+		"schemas/x.json":       `{}`,
+		"svc.json":             declaration,
+		"configs/list.json":    `[]`,
+		"log-levels/none.json": `{"key":"none","type":"log_level","valueType":"log_level","default":{"rules":[]}}`,
+	}
+	w := newWorld(t, files)
+	key := w.key(access.KindPublicSDK)
+	changeKey(w, key, func(r *access.KeyRecord) { r.Environment = "staging" })
+	d := must[*control.Delivery](t)(w.plane.Deliver(ctx, key.Reveal()))
+	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.head() {
+		t.Errorf("%s %s %s %v", d.Environment(), d.Key().Kind, d.WorkspaceID(), d.Head())
+	}
+	ws, err := d.Documents(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, item := range ws.Items {
+		keys = append(keys, item.Path)
+	}
+	// configs/A.json comes before feature-flags/a.json, so it keeps the key.
+	if got, want := strings.Join(keys, " "), "configs/A.json log-levels/none.json segments/s.json"; got != want {
+		t.Errorf("served: %s, want %s", got, want)
+	}
+	if len(ws.Schemas) != 1 || len(ws.Environments) != 4 {
+		t.Errorf("%d schemas, %d environments", len(ws.Schemas), len(ws.Environments))
+	}
+	w.gate.workspace.Provisioning = true
+	_, err = w.plane.Deliver(ctx, key.Reveal())
+	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
+}
+
+func TestIdentityNeedsNoReading(t *testing.T) {
+	w := newWorld(t, nil)
+	s := w.enter("engineer")
+	p := s.Principal()
+	want := fmt.Sprintf(`{"workspaceId":"%s","keyId":"%s","principal":{"type":"user","id":"%s","name":"Grace"}}`, workspaceID, s.Key().ID, p.ID)
+	if got := wire(t, s.Whoami()); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := wire(t, s.Workspaces()), `{"workspaces":[{"id":"0123456789abcdef","name":"Shop"}]}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := wire(t, must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{}))); got != `{"contexts":[]}` {
+		t.Errorf("got %s", got)
+	}
+	_, err := s.Contexts(ctx, control.ContextQuery{Limit: ptr(101)})
+	wantRefusal(t, err, "400 BAD_REQUEST")
+	if n := w.repo.total(); n != 0 {
+		t.Errorf("%d reads", n)
+	}
+}

@@ -1,0 +1,139 @@
+package control
+
+import (
+	"context"
+	"strconv"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+)
+
+// History is the commits that touched an item, newest first.
+type History struct {
+	History    []HistoryEntry `json:"history"`
+	NextCursor string         `json:"nextCursor,omitempty"`
+}
+
+// HistoryEntry is one commit, without anything of what it changed.
+type HistoryEntry struct {
+	SHA              string `json:"sha"`
+	Message          string `json:"message"`
+	AuthorName       string `json:"authorName"`
+	AuthorEmail      string `json:"authorEmail"`
+	CommitterName    string `json:"committerName"`
+	CommitterEmail   string `json:"committerEmail"`
+	Date             string `json:"date"`
+	IsServiceAccount bool   `json:"isServiceAccount"`
+}
+
+// History returns an item's history: all of it, or the page asked for. An item
+// that was deleted still has one.
+func (s *Session) History(ctx context.Context, t document.Type, key string, q PageQuery) (*History, error) {
+	b, issues := s.bounds("history "+string(t)+" "+key, q)
+	if err := malformed(issues...); err != nil {
+		return nil, err
+	}
+	path, ok := pathOf(t, key)
+	if !ok {
+		return nil, noSuch(t, key)
+	}
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page := repository.Page{Path: path}
+	if b.limit > 0 {
+		page.Limit = b.limit + 1 // one more says whether there is a next page
+	}
+	if b.after != "" {
+		page.Before, _ = strconv.ParseInt(b.after, 10, 64)
+	}
+	commits, err := repo.History(ctx, s.entry.Head, page)
+	if err != nil {
+		return nil, storageFault(err)
+	}
+	if len(commits) == 0 && b.after == "" {
+		return nil, noSuch(t, key)
+	}
+	return s.historyPage(commits, b), nil
+}
+
+func (s *Session) historyPage(commits []repository.Commit, b bounds) *History {
+	h := &History{History: []HistoryEntry{}}
+	if b.limit > 0 && len(commits) > b.limit {
+		commits = commits[:b.limit]
+		h.NextCursor = s.cursor(b.list, strconv.FormatInt(commits[b.limit-1].Sequence, 10))
+	}
+	for _, c := range commits {
+		h.History = append(h.History, HistoryEntry{
+			SHA:              c.SHA,
+			Message:          messageOf(c),
+			AuthorName:       c.Author.Name,
+			AuthorEmail:      c.Author.Email,
+			CommitterName:    c.Committer.Name,
+			CommitterEmail:   c.Committer.Email,
+			Date:             date(c.Author.When),
+			IsServiceAccount: byServiceAccount(c),
+		})
+	}
+	return h
+}
+
+// staleFault refuses a write whose token names other content than the item's,
+// and says what has become of it since.
+func (a *attempt) staleFault(ctx context.Context, token string, seen []byte) error {
+	details := map[string]any{"code": codeStale, "currentCommitSha": a.file.Last.SHA}
+	if changes := a.changesSince(ctx, token, seen); len(changes) > 0 {
+		details["changes"] = changes
+	}
+	return fault.New(fault.Conflict,
+		"the %s %s has changed since the commit in expectedCommitSha; read it again and decide anew", a.t.Noun(), quoted(a.key)).With(details)
+}
+
+const maxChanges = 20
+
+// changesSince lists the newest changes of an item back to the token's commit
+// or, when the token is a commit that did not touch it, to the content seen
+// there. There are none to tell for a token that is no commit, and the answer
+// is the same when they can not be read.
+func (a *attempt) changesSince(ctx context.Context, token string, seen []byte) []Activity {
+	if seen == nil {
+		return nil
+	}
+	commits, err := a.repo.History(ctx, a.entry.Head, repository.Page{Path: a.path, Limit: maxChanges + 1})
+	if err != nil {
+		return nil
+	}
+	end := len(commits)
+	blob := blobID(seen)
+	for i, c := range commits {
+		if c.SHA == token {
+			end = i
+			break
+		}
+		if touch, ok := touchOf(c, a.path); ok && touch.Blob == blob {
+			end = min(end, i)
+		}
+	}
+	traces := make([]trace, 0, maxChanges)
+	for _, c := range commits[:min(end, maxChanges)] {
+		if touch, ok := touchOf(c, a.path); ok {
+			traces = append(traces, trace{commit: c, touch: &touch})
+		}
+	}
+	changes, err := a.describe(ctx, traces)
+	if err != nil {
+		return nil
+	}
+	return changes
+}
+
+func touchOf(c repository.Commit, path string) (repository.Touch, bool) {
+	for _, touch := range c.Touched {
+		if touch.Path == path {
+			return touch, true
+		}
+	}
+	return repository.Touch{}, false
+}

@@ -1,0 +1,170 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"regexp"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// item returns a document at the session's head: 404 when there is none, 422
+// when it is no JSON object.
+func (s *Session) item(ctx context.Context, t document.Type, key string) (*view, placed, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, placed{}, err
+	}
+	file, known := o.snapshot.File(workspace.Path(t, key))
+	if !known {
+		return nil, placed{}, noSuch(t, key)
+	}
+	c, _ := o.view.at(file.Path)
+	if c.item == nil {
+		return nil, placed{}, notAnObject(t, key)
+	}
+	return o.view, placed{c.item, &file}, nil
+}
+
+// Flag is a flag's detail.
+func (s *Session) Flag(ctx context.Context, key string) (*document.FlagDetail, error) {
+	v, p, err := s.item(ctx, document.Flag, key)
+	if err != nil {
+		return nil, err
+	}
+	detail := document.DetailFlag(p.Tree, v.active(), lastCommit(p.file))
+	detail.Key = p.Key
+	return &detail, nil
+}
+
+// Config is a config's detail.
+func (s *Session) Config(ctx context.Context, key string) (*document.ConfigDetail, error) {
+	_, p, err := s.item(ctx, document.Config, key)
+	if err != nil {
+		return nil, err
+	}
+	detail := document.DetailConfig(p.Tree, lastCommit(p.file))
+	detail.Key = p.Key
+	return &detail, nil
+}
+
+// Segment is a segment's detail.
+func (s *Session) Segment(ctx context.Context, key string) (*document.SegmentDetail, error) {
+	_, p, err := s.item(ctx, document.Segment, key)
+	if err != nil {
+		return nil, err
+	}
+	detail := document.DetailSegment(p.Tree, p.file.Last.SHA)
+	detail.Key = p.Key
+	return &detail, nil
+}
+
+// StoredDocument is a document as it is, or was, stored. Other requests may
+// read the same tree: it is not to be changed.
+type StoredDocument struct {
+	CommitSHA string         `json:"commitSha"`
+	Document  *jsontree.Node `json:"document"`
+}
+
+// Document returns a document as it is stored or, with a revision, as it was
+// in that commit, which is then echoed as the request names it.
+func (s *Session) Document(ctx context.Context, t document.Type, key string, at *string) (*StoredDocument, error) {
+	if at != nil {
+		return s.documentAt(ctx, t, key, *at)
+	}
+	_, p, err := s.item(ctx, t, key)
+	if err != nil {
+		return nil, err
+	}
+	return &StoredDocument{p.file.Last.SHA, p.Tree}, nil
+}
+
+var revision = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
+
+func (s *Session) documentAt(ctx context.Context, t document.Type, key, at string) (*StoredDocument, error) {
+	if !revision.MatchString(at) {
+		return nil, malformed(document.Issue{Pointer: "?at",
+			Message: "at is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"})
+	}
+	path, ok := pathOf(t, key)
+	if !ok {
+		return nil, noSuch(t, key)
+	}
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sha, text, err := repo.At(ctx, s.entry.Head, path, at)
+	if err != nil {
+		return nil, s.absentAt(ctx, t, key, at, sha, err)
+	}
+	c := read(path, text)
+	if c.item == nil {
+		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object", at, t.Noun(), quoted(key))
+	}
+	return &StoredDocument{at, c.tree}, nil
+}
+
+// absentAt says why a commit gives no document.
+func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha string, err error) error {
+	switch {
+	case errors.Is(err, repository.ErrAmbiguous):
+		return malformed(document.Issue{Pointer: "?at", Message: "several commits begin with " + at + "; send more digits"})
+	case errors.Is(err, repository.ErrUnknownCommit):
+		return fault.New(fault.NotFound, "the workspace's history has no commit %s", at)
+	case !errors.Is(err, repository.ErrAbsent):
+		return storageFault(err)
+	}
+	o, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	if _, now := o.view.at(workspace.Path(t, key)); !now {
+		return noSuch(t, key)
+	}
+	return fault.New(fault.NotFound, "the %s %s did not exist yet at the commit %s", t.Noun(), quoted(key), sha)
+}
+
+// pathOf is where a document of that key stands, if any can.
+func pathOf(t document.Type, key string) (string, bool) {
+	path := workspace.Path(t, key)
+	folder, name, ok := workspace.SplitPath(path)
+	return path, ok && name == key && folder == workspace.FolderOf(t)
+}
+
+// ContextQuery narrows the list of saved contexts.
+type ContextQuery struct {
+	Type        string
+	Query       string
+	Environment string
+	Limit       *int
+}
+
+// ContextList is saved example contexts, most recently seen first.
+type ContextList struct {
+	Contexts []ContextRow `json:"contexts"`
+}
+
+// ContextRow is one saved context.
+type ContextRow struct {
+	Type        string  `json:"type"`
+	Key         string  `json:"key"`
+	Name        *string `json:"name"`
+	Email       string  `json:"email,omitempty"`
+	Environment string  `json:"environment"`
+	LastSeenAt  string  `json:"lastSeenAt"`
+}
+
+// Contexts lists saved contexts: none until there is telemetry to save them.
+func (s *Session) Contexts(_ context.Context, q ContextQuery) (*ContextList, error) {
+	if q.Limit != nil {
+		if err := malformed(limitIssues(*q.Limit)...); err != nil {
+			return nil, err
+		}
+	}
+	return &ContextList{[]ContextRow{}}, nil
+}

@@ -1,0 +1,245 @@
+package control_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+func flagKeys(list *control.FlagList) string {
+	var keys []string
+	for _, row := range list.Flags {
+		keys = append(keys, row.Key)
+	}
+	return strings.Join(keys, " ")
+}
+
+// shop has flags whose order by path differs from their order by key.
+func shop() map[string]string {
+	live := fmt.Sprintf(`,"tags":["web"],"environments":[{"id":"production","rules":[%s]}]`, serves("bool", "true"))
+	return map[string]string{
+		path("a"):       boolFlag("a", `,"tags":["web","x"]`),
+		path("a-b"):     boolFlag("a-b", live),
+		path("a.b"):     boolFlag("a.b", `,"readyForCleanup":true`),
+		path("Z"):       boolFlag("Z", fmt.Sprintf(`,"environments":[{"id":"staging","rules":[%s]}]`, serves("bool", "true"))),
+		path("colour"):  `{"key":"colour","type":"feature_flag","valueType":"string-list","default":{"rules":[]}}`,
+		path("broken"):  `not JSON`,
+		path("array"):   `[1]`,
+		path("renamed"): boolFlag("other", ""),
+	}
+}
+
+func TestFlagList(t *testing.T) {
+	w := newWorld(t, shop())
+	tests := []struct {
+		name  string
+		query control.FlagQuery
+		want  string
+		total int
+		next  bool
+	}{
+		{"everything, without what is no object", control.FlagQuery{}, "Z a a-b a.b colour renamed", 6, false},
+		{"by tag", control.FlagQuery{Tag: "web"}, "a a-b", 2, false},
+		{"by an unknown tag", control.FlagQuery{Tag: "we"}, "", 0, false},
+		{"by status in production, never elsewhere", control.FlagQuery{Status: "live"}, "a-b", 1, false},
+		{"by status of default rules", control.FlagQuery{Status: "pre_rollout"}, "Z a renamed", 3, false},
+		{"by cleanup", control.FlagQuery{Status: "ready_for_cleanup"}, "a.b", 1, false},
+		{"by no status", control.FlagQuery{Status: "rollout"}, "", 0, false},
+		{"both filters", control.FlagQuery{Tag: "web", Status: "pre_rollout"}, "a", 1, false},
+		{"a page", control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(2)}}, "Z a", 6, true},
+		{"a page that just fits", control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(6)}}, "Z a a-b a.b colour renamed", 6, false},
+		{"a filtered page", control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(1)}, Tag: "web"}, "a", 2, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			list := must[*control.FlagList](t)(w.enter().Flags(ctx, test.query))
+			if got := flagKeys(list); got != test.want || list.Total != test.total || (list.NextCursor != "") != test.next {
+				t.Errorf("got %q of %d, cursor %q", got, list.Total, list.NextCursor)
+			}
+		})
+	}
+}
+
+func TestListQueriesThatAreRefused(t *testing.T) {
+	w := newWorld(t, shop())
+	s := w.enter()
+	for _, q := range []control.FlagQuery{
+		{PageQuery: control.PageQuery{Limit: ptr(0)}},
+		{PageQuery: control.PageQuery{Limit: ptr(101)}},
+		{PageQuery: control.PageQuery{Limit: ptr(-1)}},
+		{PageQuery: control.PageQuery{Cursor: "a"}},
+		{Status: "LIVE"},
+	} {
+		_, err := s.Flags(ctx, q)
+		wantRefusal(t, err, "400 BAD_REQUEST")
+		if q.Status == "" {
+			_, err = s.Configs(ctx, control.ConfigQuery{PageQuery: q.PageQuery})
+			wantRefusal(t, err, "400 BAD_REQUEST")
+		}
+	}
+	_, err := s.Flags(ctx, control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(0), Cursor: "x"}, Status: "x"})
+	f := wantRefusal(t, err, "400 BAD_REQUEST")
+	if got := pointers(f, "issues"); got != "?limit ?cursor ?status" {
+		t.Errorf("not all at once: %s", got)
+	}
+	if w.repo.total() != 0 {
+		t.Error("a refused query was read for")
+	}
+}
+
+// A walk sees every flag that was there all the time once, in order, whatever
+// is created and deleted between its pages.
+func TestPagingDoesNotShift(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		keys := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c.-][a-c.-]{0,3}`), 1, 12, rapid.ID).Draw(rt, "keys")
+		keys = slices.DeleteFunc(keys, func(k string) bool { return k[0] == '.' })
+		files := map[string]string{path("zz"): boolFlag("zz", "")}
+		for _, key := range keys {
+			files[path(key)] = boolFlag(key, "")
+		}
+		steady := map[string]bool{"zz": true}
+		w := newWorld(t, files)
+		for _, key := range keys {
+			steady[key] = true
+		}
+		limit := rapid.IntRange(1, 5).Draw(rt, "limit")
+		var seen []string
+		cursor := ""
+		for pages := 0; ; pages++ {
+			if pages > 100 {
+				rt.Fatal("the walk does not end")
+			}
+			list, err := w.enter().Flags(ctx, control.FlagQuery{PageQuery: control.PageQuery{Limit: &limit, Cursor: cursor}})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, row := range list.Flags {
+				seen = append(seen, row.Key)
+			}
+			if cursor = list.NextCursor; cursor == "" {
+				break
+			}
+			key := rapid.StringMatching(`[a-c-][a-c.-]{0,3}`).Draw(rt, "other")
+			if rapid.Bool().Draw(rt, "delete") {
+				if _, known := files[path(key)]; known {
+					delete(steady, key)
+					delete(files, path(key))
+					w.repo.push(ada, "", map[string]string{path(key): ""})
+				}
+			} else if _, known := files[path(key)]; !known {
+				files[path(key)] = boolFlag(key, "")
+				w.repo.push(ada, "", map[string]string{path(key): files[path(key)]})
+			}
+		}
+		if !slices.IsSorted(seen) || len(slices.Compact(slices.Clone(seen))) != len(seen) {
+			rt.Fatalf("not in order, or twice: %v", seen)
+		}
+		for key := range maps.Keys(steady) {
+			if !slices.Contains(seen, key) {
+				rt.Fatalf("%s is missing in %v", key, seen)
+			}
+		}
+	})
+}
+
+func TestFlagRowAndDetail(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", `,"name":"N","access":"support","x":1.0`)})
+	sha := w.last().SHA
+	row := must[*control.FlagList](t)(w.enter().Flags(ctx, control.FlagQuery{}))
+	want := `{"flags":[{"key":"f","name":"N","valueType":"bool","tags":[],"readyForCleanup":false,` +
+		`"statuses":{"production":"pre_rollout"},` +
+		`"environmentStatuses":{"development":"pre_rollout","production":"pre_rollout","staging":"pre_rollout"},` +
+		`"commitSha":"` + sha + `","lastModified":{"date":"2026-03-01T11:00:00Z","author":"Ada"}}],"total":1}`
+	if got := wire(t, row); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	detail := must[*document.FlagDetail](t)(w.enter().Flag(ctx, "f"))
+	want = `{"key":"f","name":"N","valueType":"bool","tags":[],"readyForCleanup":false,` +
+		`"default":{"rules":[` + serves("bool", "false") + `]},"environments":[],"variants":[],` +
+		`"environmentStatuses":{"development":"pre_rollout","production":"pre_rollout","staging":"pre_rollout"},` +
+		`"commitSha":"` + sha + `","lastModified":{"date":"2026-03-01T11:00:00Z","author":"Ada"}}`
+	if got := wire(t, detail); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+}
+
+func TestLastModifiedIsAbsentWhenTheCommitCanNotBeAttributed(t *testing.T) {
+	w := newWorld(t, nil)
+	nobody := ada
+	nobody.Name = ""
+	w.repo.push(nobody, "", map[string]string{path("f"): boolFlag("f", ""), "log-levels/log-level.a.json": `{"key":"log-level.a","default":{"rules":[]}}`})
+	detail := must[*document.FlagDetail](t)(w.enter().Flag(ctx, "f"))
+	if detail.LastModified != nil || detail.SHA != w.last().SHA {
+		t.Errorf("%+v", detail.Commit)
+	}
+	levels := wire(t, must[*control.LogLevelList](t)(w.enter().LogLevels(ctx)))
+	if strings.Contains(levels, "lastModified") {
+		t.Error(levels)
+	}
+}
+
+func TestOtherLists(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"configs/c.json":              configOf("c", "int", "1", `,"tags":["t"],"sendToClientSdk":true,"schemaKey":"s"`),
+		"configs/b.json":              configOf("b", "string", `"x"`, ""),
+		"segments/s.json":             segmentOf("s", serves("bool", "true")),
+		"log-levels/log-level.a.json": `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]},"environments":[{"id":"production","rules":[]}]}`,
+		"schemas/s.json":              `{}`,
+	})
+	sha := w.last().SHA
+	modified := `"lastModified":{"date":"2026-03-01T11:00:00Z","author":"Ada"}`
+	s := w.enter()
+	for _, test := range []struct {
+		name string
+		got  any
+		want string
+	}{
+		{"environments", must[*control.EnvironmentList](t)(s.Environments(ctx)),
+			`{"environments":[{"name":"development","environmentType":"development","protected":false},` +
+				`{"name":"staging","environmentType":"staging","protected":false},` +
+				`{"name":"production","environmentType":"production","protected":true}]}`},
+		{"configs", must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{})),
+			`{"configs":[{"key":"b","valueType":"string","tags":[],"sendToClientSdk":false,"commitSha":"` + sha + `",` + modified + `},` +
+				`{"key":"c","valueType":"int","tags":["t"],"sendToClientSdk":true,"schemaKey":"s","commitSha":"` + sha + `",` + modified + `}],"total":2}`},
+		{"configs by tag", must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{Tag: "u"})), `{"configs":[],"total":0}`},
+		{"log levels", must[*control.LogLevelList](t)(s.LogLevels(ctx)),
+			`{"logLevels":[{"key":"log-level.a","tags":[],"scopes":[{"scope":"default","fallbackLevel":"INFO","targets":[],"otherRuleCount":0},` +
+				`{"scope":"production","targets":[],"otherRuleCount":0}],"commitSha":"` + sha + `","lastModified":"2026-03-01T11:00:00Z"}]}`},
+		{"segments", must[*control.SegmentList](t)(s.Segments(ctx)),
+			`{"segments":[{"key":"s","name":"S","description":"D","ruleCount":1,"commitSha":"` + sha + `"}],"total":1}`},
+		{"segment", must[*document.SegmentDetail](t)(s.Segment(ctx, "s")),
+			`{"key":"s","name":"S","default":{"rules":[` + serves("bool", "true") + `]},"commitSha":"` + sha + `"}`},
+		{"config", must[*document.ConfigDetail](t)(s.Config(ctx, "b")),
+			`{"key":"b","valueType":"string","tags":[],"readyForCleanup":false,"default":{"rules":[` + serves("string", `"x"`) + `]},` +
+				`"environments":[],"variants":[],"environmentStatuses":{},"commitSha":"` + sha + `",` + modified + `,"sendToClientSdk":false}`},
+	} {
+		if got := wire(t, test.got); got != test.want {
+			t.Errorf("%s: got\n%s, want\n%s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestAnEmptyWorkspaceHasEmptyLists(t *testing.T) {
+	w := newWorld(t, nil)
+	w.repo.commits = nil
+	s := w.enter()
+	for name, got := range map[string]any{
+		`{"environments":[]}`:       must[*control.EnvironmentList](t)(s.Environments(ctx)),
+		`{"flags":[],"total":0}`:    must[*control.FlagList](t)(s.Flags(ctx, control.FlagQuery{})),
+		`{"configs":[],"total":0}`:  must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{})),
+		`{"logLevels":[]}`:          must[*control.LogLevelList](t)(s.LogLevels(ctx)),
+		`{"segments":[],"total":0}`: must[*control.SegmentList](t)(s.Segments(ctx)),
+		`{"activity":[]}`:           must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{})),
+	} {
+		if wire(t, got) != name {
+			t.Errorf("got %s, want %s", wire(t, got), name)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package control_test
+
+import (
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+const levelPath = "log-levels/log-level.shop.json"
+
+func TestPatchLogLevel(t *testing.T) {
+	w := newWorld(t, nil)
+	patch := func(p control.LogLevelPatch) *control.LevelResult {
+		t.Helper()
+		return must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p))
+	}
+	start := w.last().SHA
+	r := patch(control.LogLevelPatch{Level: ptr("INFO")})
+	want := `{"key":"log-level.shop","environment":"default","target":null,"level":"INFO","created":true,"changed":true,"commitSha":"` +
+		w.last().SHA + `","previousCommitSha":"` + start + `"}`
+	if got := wire(t, r); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	doc := node(t, w.stored(levelPath))
+	if got := string(doc.Get("default").Compact()); got != `{"rules":[`+serves("log_level", `"INFO"`)+`]}` || len(doc.Get("environments").Items) != 0 {
+		t.Errorf("a new document has a single unconditional default rule: %s", doc.Compact())
+	}
+	if r = patch(control.LogLevelPatch{Level: ptr("INFO")}); r.Changed || r.Created || r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
+		t.Errorf("again: %s", wire(t, r))
+	}
+	debug := control.LogLevelPatch{Level: ptr("DEBUG"), Target: ptr("com.acme"), Environment: ptr("staging")}
+	r = patch(debug)
+	want = `{"key":"log-level.shop","environment":"staging","target":"com.acme","level":"DEBUG","created":false,"changed":true,"commitSha":"` +
+		w.last().SHA + `","previousCommitSha":"` + w.last().Parent + `"}`
+	if got := wire(t, r); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	if r = patch(debug); r.Changed {
+		t.Error("repeated calls do not converge")
+	}
+	row := must[*control.LogLevelList](t)(w.boss().LogLevels(ctx)).LogLevels[0]
+	if got := wire(t, row.Scopes); got != `[{"scope":"default","fallbackLevel":"INFO","targets":[],"otherRuleCount":0},`+
+		`{"scope":"staging","fallbackLevel":"INFO","targets":[{"target":"com.acme","level":"DEBUG"}],"otherRuleCount":0}]` {
+		t.Error(got)
+	}
+	// The prefix may be there already.
+	if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "log-level.shop", debug)); r.Key != "log-level.shop" || r.Changed {
+		t.Error(wire(t, r))
+	}
+	undo := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.LogLevel, "log-level.shop", ptr(w.last().Parent)))
+	current := w.last().SHA
+	if r := must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.LogLevel, "log-level.shop",
+		control.DocumentPut{Document: undo.Document, ExpectedCommitSHA: &current})); !r.Changed {
+		t.Error(wire(t, r))
+	}
+}
+
+// The same request again changes nothing, also when the first one created the
+// document.
+func TestACreatingLevelConverges(t *testing.T) {
+	for _, p := range []control.LogLevelPatch{
+		{Level: ptr("WARN"), Target: ptr("com.acme")},
+		{Level: ptr("WARN"), Environment: ptr("production")},
+		{Level: ptr("WARN"), Environment: ptr("production"), Target: ptr("com.acme")},
+	} {
+		w := newWorld(t, nil)
+		if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p)); !r.Created || !r.Changed {
+			t.Error(wire(t, r))
+		}
+		if fallback := node(t, w.stored(levelPath)).At("/default/rules"); string(fallback.Items[len(fallback.Items)-1].Compact()) != serves("log_level", `"WARN"`) {
+			t.Error(w.stored(levelPath))
+		}
+		if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p)); r.Changed || r.Created {
+			t.Error(wire(t, r))
+		}
+	}
+}
+
+func TestLevelsThatAreRefused(t *testing.T) {
+	w := newWorld(t, nil)
+	token := w.last().SHA
+	for _, test := range []struct {
+		name, service string
+		patch         control.LogLevelPatch
+		want, at      string
+	}{
+		{"no level", "shop", control.LogLevelPatch{}, "400 BAD_REQUEST", "/level"},
+		{"an unknown level", "shop", control.LogLevelPatch{Level: ptr("LOUD")}, "400 BAD_REQUEST", "/level"},
+		{"lower case", "shop", control.LogLevelPatch{Level: ptr("info")}, "400 BAD_REQUEST", "/level"},
+		{"empty target", "shop", control.LogLevelPatch{Level: ptr("INFO"), Target: ptr("")}, "400 BAD_REQUEST", "/target"},
+		{"empty environment", "shop", control.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("")}, "400 BAD_REQUEST", "/environment"},
+		{"empty token", "shop", control.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
+		{"no service", "log-level.", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
+		{"a key that can not be", "a b", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
+		{"a way out", "../../x", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
+		{"found before", "shop", control.LogLevelPatch{Request: control.Request{Malformed: issuesAt("/level")}}, "400 BAD_REQUEST", "/level"},
+		{"a token and no document", "shop", control.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: &token}, "404 NOT_FOUND", ""},
+		{"an unknown environment", "shop", control.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("x")}, "404 NOT_FOUND", ""},
+	} {
+		_, err := w.boss().PatchLogLevel(ctx, test.service, test.patch)
+		f := wantRefusal(t, err, test.want)
+		if got := pointers(f, "issues"); got != test.at {
+			t.Errorf("%s: at %s", test.name, got)
+		}
+	}
+	if w.last().SHA != token {
+		t.Error("something was written")
+	}
+}

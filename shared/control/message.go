@@ -1,0 +1,155 @@
+package control
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/repository"
+)
+
+// What stands in a commit's last paragraph.
+const (
+	principalTrailer = "Svc-Principal: "
+	changesTrailer   = "Svc-Changes: "
+)
+
+// committer is who commits what the control plane writes.
+const (
+	committerName  = "svc"
+	committerEmail = "noreply@svc"
+)
+
+// commitMessage is the message of a commit that changes one item. It is as
+// short as it can be for readMessages to find the same messages in it again.
+func commitMessage(messages []document.Message, by access.Principal) string {
+	subject := document.Subject(messages)
+	trailer := principalTrailer + string(by.Type) + "/" + string(by.ID)
+	var lines []string
+	for _, m := range messages {
+		lines = append(lines, m.Message)
+	}
+	body := strings.Join(lines, "\n")
+	for _, text := range []string{
+		subject + "\n\n" + trailer + "\n",
+		subject + "\n\n" + body + "\n\n" + trailer + "\n",
+	} {
+		if found, ok := readMessages(text); ok && slices.Equal(found, messages) {
+			return text
+		}
+	}
+	exact, _ := json.Marshal(messages) // strings only: it can not fail
+	return subject + "\n\n" + body + "\n\n" + changesTrailer + string(exact) + "\n" + trailer + "\n"
+}
+
+// readMessages finds the activity messages in the message of a commit of ours.
+func readMessages(text string) ([]document.Message, bool) {
+	rest, trailers := splitTrailers(text)
+	if trailers[principalTrailer] == "" {
+		return nil, false
+	}
+	if exact, ok := trailers[changesTrailer]; ok {
+		var messages []document.Message
+		err := json.Unmarshal([]byte(exact), &messages)
+		return messages, err == nil && len(messages) > 0
+	}
+	subject, body, _ := strings.Cut(rest, "\n")
+	lines := strings.Split(strings.TrimSpace(body), "\n")
+	if lines[0] == "" {
+		lines = []string{subject}
+	}
+	var messages []document.Message
+	for _, line := range lines {
+		messages = append(messages, document.Message{Scope: scopeOf(line), Message: line})
+	}
+	return messages, true
+}
+
+// metadata are the words before a colon in messages that are about no scope.
+var metadata = []string{"key", "type", "valueType", "name", "schemaKey", "readyForCleanup",
+	"sendToClientSdk", "access", "tags", "variants"}
+
+// scopeOf is the scope that a message begins with.
+func scopeOf(line string) string {
+	scope, _, found := strings.Cut(line, ": ")
+	if !found || slices.Contains(metadata, scope) {
+		return ""
+	}
+	return scope
+}
+
+// splitTrailers takes our trailers out of a message. They stand in its last
+// paragraph, which is never its first.
+func splitTrailers(text string) (rest string, trailers map[string]string) {
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	trailers = map[string]string{}
+	before, last := "", text
+	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
+		before, last = text[:i+2], text[i+2:]
+	} else {
+		return text, trailers
+	}
+	var kept []string
+	for line := range strings.SplitSeq(last, "\n") {
+		name := trailerOf(line)
+		if name == "" {
+			kept = append(kept, line)
+			continue
+		}
+		trailers[name] = line[len(name):]
+	}
+	return strings.TrimSpace(before + strings.Join(kept, "\n")), trailers
+}
+
+func trailerOf(line string) string {
+	for _, name := range []string{principalTrailer, changesTrailer} {
+		if strings.HasPrefix(line, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// messageOf is a commit's message as it is shown.
+func messageOf(c repository.Commit) string {
+	rest, _ := splitTrailers(c.Message)
+	return rest
+}
+
+// byServiceAccount says whether a commit's author is a service account.
+func byServiceAccount(c repository.Commit) bool {
+	_, trailers := splitTrailers(c.Message)
+	return strings.HasPrefix(trailers[principalTrailer], string(access.PrincipalServiceAccount)+"/")
+}
+
+// ours says whether the control plane made the commit: then its message says
+// what it changed.
+func ours(c repository.Commit) bool {
+	return c.Committer.Name == committerName && c.Committer.Email == committerEmail
+}
+
+// author is a principal as git writes one. A name can hold anything; a line
+// break or a bracket would break the commit.
+func author(p access.Principal) repository.Signature {
+	s := repository.Signature{Name: signable(p.Name), Email: strings.ReplaceAll(signable(p.CommitEmail()), " ", "")}
+	if s.Name == "" {
+		s.Name = string(p.ID)
+	}
+	if s.Email == "" {
+		s.Email = string(p.ID) + "@users.svc"
+	}
+	return s
+}
+
+func signable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r == '<' || r == '>' || !unicode.IsGraphic(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	return strings.Join(strings.Fields(text), " ")
+}

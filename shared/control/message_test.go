@@ -1,0 +1,92 @@
+package control_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+var bot = access.Principal{Type: access.PrincipalServiceAccount, ID: "ghjkmnpqrstvwxyz", Name: "Bot"}
+
+func TestCommitMessage(t *testing.T) {
+	toggle := document.Message{Scope: "production", Message: "production: enabled set to true"}
+	tags := document.Message{Message: "tags: added web"}
+	created := document.Message{Message: `flag "checkout" created`}
+	odd := document.Message{Scope: "tags", Message: "tags: enabled set to true"}
+	trailer := "\n\nSvc-Principal: service_account/ghjkmnpqrstvwxyz\n"
+	for _, test := range []struct {
+		name     string
+		messages []document.Message
+		want     string
+	}{
+		{"one thing", []document.Message{toggle}, "production: enabled set to true" + trailer},
+		{"what names the key", []document.Message{created}, `flag "checkout" created` + trailer},
+		{"two things", []document.Message{toggle, tags},
+			"production: enabled set to true\n\nproduction: enabled set to true\ntags: added web" + trailer},
+		{"an environment named like metadata", []document.Message{odd},
+			"tags: enabled set to true\n\ntags: enabled set to true\n\n" +
+				`Svc-Changes: [{"scope":"tags","message":"tags: enabled set to true"}]` + strings.Replace(trailer, "\n\n", "\n", 1)},
+	} {
+		if got := control.CommitMessage(test.messages, bot); got != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestMessagesSurviveTheCommit(t *testing.T) {
+	words := rapid.StringMatching(`[a-zA-Z":,. é…-]{1,90}`)
+	rapid.Check(t, func(rt *rapid.T) {
+		key := rapid.StringMatching(`[A-Za-z0-9_-][A-Za-z0-9._-]{0,80}`).Draw(rt, "key")
+		var messages []document.Message
+		for range rapid.IntRange(1, 4).Draw(rt, "count") {
+			m := document.Message{Scope: rapid.SampledFrom([]string{"", "default", "production", "tags", "Svc-Principal", "a b", key}).Draw(rt, "scope")}
+			m.Message = strings.TrimSpace(words.Draw(rt, "words"))
+			if rapid.Bool().Draw(rt, "quotes the key") {
+				m.Message += ` "` + key + `"`
+			}
+			if m.Scope != "" {
+				m.Message = m.Scope + ": " + m.Message
+			}
+			if m.Message != "" {
+				messages = append(messages, m)
+			}
+		}
+		if len(messages) == 0 {
+			return
+		}
+		text := control.CommitMessage(messages, bot)
+		got, ok := control.ReadMessages(text)
+		if !ok || !slices.Equal(got, messages) {
+			rt.Fatalf("%q\nread as %q\nfrom %s", messages, got, text)
+		}
+		if subject, _, _ := strings.Cut(text, "\n"); len([]rune(subject)) > 72 {
+			rt.Fatalf("the subject is too long: %s", subject)
+		}
+	})
+}
+
+func TestMessagesOfOthersAreNotReadAsOurs(t *testing.T) {
+	for _, text := range []string{"", "Fix it", "Fix it\n\nproduction: enabled set to true", "Svc-Principal: user/x",
+		"Fix it\n\nSvc-Principal: user/x\n\nSigned-off-by: me", "x\n\nSvc-Changes: [1]\nSvc-Principal: user/x"} {
+		if messages, ok := control.ReadMessages(text); ok {
+			t.Errorf("%q is read as %q", text, messages)
+		}
+	}
+}
+
+func FuzzReadMessages(f *testing.F) {
+	f.Add("checkout: production: on\n\nSvc-Principal: user/x")
+	f.Add("x\n\na\nb\n\nSvc-Changes: []\nSvc-Principal: user/x")
+	f.Add("\n\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if messages, ok := control.ReadMessages(text); ok && len(messages) == 0 {
+			t.Errorf("%q has no messages and is read all the same", text)
+		}
+	})
+}

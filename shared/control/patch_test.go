@@ -1,0 +1,208 @@
+package control_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+func issuesAt(places ...string) []document.Issue {
+	var issues []document.Issue
+	for _, place := range places {
+		issues = append(issues, document.Issue{Pointer: place, Message: "unknown field"})
+	}
+	return issues
+}
+
+func TestPatchFlag(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false"))})
+	start := w.last().SHA
+	r := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+	want := `{"key":"f","environment":"production","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `",` +
+		`"preservedTargetingRuleCount":1,"rules":[` + targets("pro", "bool", "true") + `,` + serves("bool", "true") + `]}`
+	if got := wire(t, r); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	if c := w.last(); !strings.HasPrefix(c.Message, "production: enabled set to true") {
+		t.Errorf("message %q", c.Message)
+	}
+
+	n := w.repo.count("Commit")
+	again := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+	want = `{"key":"f","environment":"production","changed":false,"commitSha":"` + r.CommitSHA + `",` +
+		`"preservedTargetingRuleCount":1,"rules":[` + targets("pro", "bool", "true") + `,` + serves("bool", "true") + `]}`
+	if got := wire(t, again); got != want || w.repo.count("Commit") != n {
+		t.Errorf("again: got\n%s, want\n%s", got, want)
+	}
+
+	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+	noop := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+	if noop.CommitSHA != r.CommitSHA {
+		t.Errorf("the current SHA is the flag's, not the head's: %s", noop.CommitSHA)
+	}
+
+	gone := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true), ReplaceTargeting: true}))
+	want = `{"key":"f","environment":"production","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + w.last().Parent + `",` +
+		`"replacedTargetingRuleCount":1,"rules":[` + serves("bool", "true") + `]}`
+	if got := wire(t, gone); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	re := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(false), ReplaceTargeting: true}))
+	if got := wire(t, re); strings.Contains(got, "TargetingRuleCount") {
+		t.Errorf("a plain re-toggle counts nothing: %s", got)
+	}
+}
+
+func TestPatchOperations(t *testing.T) {
+	text := `{"key":"colour","type":"feature_flag","valueType":"string","default":{"rules":[` + serves("string", `"red"`) + `]},` +
+		`"variants":[{"value":{"type":"string","value":"red"}},{"value":{"type":"string","value":"blue"}}]}`
+	rollout := `[{"value":"red","percent":33.333},{"value":"blue","percent":66.667}]`
+	for _, test := range []struct {
+		name, key string
+		patch     control.FlagPatch
+		want      string
+		at        string
+	}{
+		{"enable a bool", "f", control.FlagPatch{Enabled: ptr(true)}, "ok", ""},
+		{"value of a bool", "f", control.FlagPatch{Value: node(t, "true")}, "ok", ""},
+		{"rollout of a bool", "f", control.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}, "ok", ""},
+		{"value of a string", "colour", control.FlagPatch{Value: node(t, `"green"`)}, "ok", ""},
+		{"rollout of a string", "colour", control.FlagPatch{Rollout: node(t, rollout)}, "ok", ""},
+		{"nothing", "f", control.FlagPatch{}, "400 BAD_REQUEST", ""},
+		{"only replaceTargeting", "f", control.FlagPatch{ReplaceTargeting: true}, "400 BAD_REQUEST", ""},
+		{"two operations", "f", control.FlagPatch{Enabled: ptr(true), Value: node(t, "true")}, "400 BAD_REQUEST", ""},
+		{"three operations", "f", control.FlagPatch{Enabled: ptr(true), Value: node(t, "1"), Rollout: node(t, rollout)}, "400 BAD_REQUEST", ""},
+		{"enable a string", "colour", control.FlagPatch{Enabled: ptr(true)}, "400 BAD_REQUEST", "/enabled"},
+		{"another type", "colour", control.FlagPatch{Value: node(t, "1")}, "400 BAD_REQUEST", "/value"},
+		{"null", "colour", control.FlagPatch{Value: node(t, "null")}, "400 BAD_REQUEST", "/value"},
+		{"one arm", "colour", control.FlagPatch{Rollout: node(t, `[{"value":"red","percent":100}]`)}, "400 BAD_REQUEST", "/rollout"},
+		{"no arms", "colour", control.FlagPatch{Rollout: node(t, `{}`)}, "400 BAD_REQUEST", "/rollout"},
+		{"99.999 percent", "colour", control.FlagPatch{Rollout: node(t, `[{"value":"red","percent":33.333},{"value":"blue","percent":66.666}]`)}, "400 BAD_REQUEST", "/rollout"},
+		{"four decimals", "colour", control.FlagPatch{Rollout: node(t, `[{"value":"red","percent":33.3333},{"value":"blue","percent":66.6667}]`)}, "400 BAD_REQUEST", "/rollout/0/percent /rollout/1/percent"},
+		{"above 100", "colour", control.FlagPatch{Rollout: node(t, `[{"value":"red","percent":101},{"value":"blue","percent":-1}]`)}, "400 BAD_REQUEST", "/rollout/0/percent /rollout/1/percent"},
+		{"no percent", "colour", control.FlagPatch{Rollout: node(t, `[{"value":"red"},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/percent"},
+		{"no value", "colour", control.FlagPatch{Rollout: node(t, `[{"percent":0},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value"},
+		{"no variant", "colour", control.FlagPatch{Rollout: node(t, `[{"value":"green","percent":0},{"value":"blue","percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value"},
+		{"arms of another type", "colour", control.FlagPatch{Rollout: node(t, `[{"value":1,"percent":0},{"value":true,"percent":100}]`)}, "400 BAD_REQUEST", "/rollout/0/value /rollout/1/value"},
+		{"an empty token", "f", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
+		{"all at once", "f", control.FlagPatch{Rollout: node(t, `[]`), ExpectedCommitSHA: ptr(""), Request: control.Request{Malformed: issuesAt("/x")}},
+			"400 BAD_REQUEST", "/x /expectedCommitSha /rollout"},
+		{"what was found before is not said twice", "f", control.FlagPatch{Request: control.Request{Malformed: issuesAt("/enabled")}}, "400 BAD_REQUEST", "/enabled"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("colour"): text})
+			n := w.repo.head()
+			r, err := w.boss().PatchFlag(ctx, test.key, "staging", test.patch)
+			f := wantRefusal(t, err, test.want)
+			if got := pointers(f, "issues"); got != test.at {
+				t.Errorf("issues at %s, want %s: %v", got, test.at, err)
+			}
+			if err == nil != (w.repo.head() != n) || err == nil && !r.Changed {
+				t.Error("what is refused is not written, what is not is")
+			}
+		})
+	}
+}
+
+func TestScopesThatCanBeWritten(t *testing.T) {
+	for scope, want := range map[string]string{
+		"default": "ok", "production": "ok", "staging": "ok", "development": "ok",
+		"old": "404 NOT_FOUND", "Production": "404 NOT_FOUND", "": "404 NOT_FOUND", "nope": "404 NOT_FOUND",
+	} {
+		w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "configs/c.json": configOf("c", "int", "1", "")})
+		_, err := w.boss().PatchFlag(ctx, "f", scope, control.FlagPatch{Enabled: ptr(true)})
+		if got := refusal(err); got != want {
+			t.Errorf("flag in %q: %s", scope, got)
+		}
+		_, err = w.boss().PatchConfig(ctx, "c", scope, control.ConfigPatch{Value: node(t, "2")})
+		if got := refusal(err); got != want {
+			t.Errorf("config in %q: %s", scope, got)
+		}
+		if scope == "" {
+			continue // said to be empty before it is looked for
+		}
+		_, err = w.boss().PatchLogLevel(ctx, "a", control.LogLevelPatch{Level: ptr("INFO"), Environment: &scope})
+		if got := refusal(err); got != want {
+			t.Errorf("log level in %q: %s", scope, got)
+		}
+	}
+}
+
+func TestPatchConfig(t *testing.T) {
+	schema := `{"type":"integer","minimum":0,"maximum":10}`
+	w := newWorld(t, map[string]string{
+		"configs/limit.json": configOf("limit", "int", "-5", `,"schemaKey":"s"`),
+		"configs/free.json":  configOf("free", "json", "{}", ""),
+		"schemas/s.json":     schema,
+	})
+	r := must[*control.PatchResult](t)(w.boss().PatchConfig(ctx, "free", "default", control.ConfigPatch{Value: node(t, `{"b":1.0,"a":[null]}`)}))
+	if !strings.Contains(wire(t, r), `"value":{"b":1.0,"a":[null]}`) {
+		t.Error(wire(t, r))
+	}
+	// Reordered and spelled anew, it is the same.
+	if again := must[*control.PatchResult](t)(w.boss().PatchConfig(ctx, "free", "default", control.ConfigPatch{Value: node(t, `{"a":[null],"b":1}`)})); again.Changed {
+		t.Error(wire(t, again))
+	}
+	_, err := w.boss().PatchConfig(ctx, "free", "default", control.ConfigPatch{})
+	wantRefusal(t, err, "400 BAD_REQUEST")
+
+	for _, test := range []struct {
+		scope, value, want, at string
+	}{
+		{"staging", "11", "400 BAD_REQUEST SCHEMA_VIOLATION", "/environments/0/rules/0/value/value"},
+		{"default", "-7", "400 BAD_REQUEST SCHEMA_VIOLATION", "/default/rules/0/value/value"}, // as wrong as what stands there
+		{"staging", "7", "ok", ""}, // what stands elsewhere is not its fault
+		{"default", "7", "ok", ""},
+	} {
+		_, err := w.boss().PatchConfig(ctx, "limit", test.scope, control.ConfigPatch{Value: node(t, test.value)})
+		f := wantRefusal(t, err, test.want)
+		if got := pointers(f, "violations"); got != test.at {
+			t.Errorf("%s in %s: violations at %s, want %s", test.value, test.scope, got, test.at)
+		}
+		if err != nil && f.Details["schemaKey"] != "s" {
+			t.Errorf("%v", f.Details)
+		}
+	}
+}
+
+// A flag can be switched off whatever else is wrong with it.
+func TestAPatchIsNotBlamedForWhatWasWrongBefore(t *testing.T) {
+	imperfect := `,"access":"unheard-of","tags":[1],"environments":[{"id":"nowhere","rules":[]},{"id":"staging","rules":[` +
+		`{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"none"}}],"value":{"type":"bool","value":true}},` + serves("bool", "true") + `]}]`
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", imperfect)})
+	r := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "staging", control.FlagPatch{Enabled: ptr(false)}))
+	if !r.Changed {
+		t.Error(wire(t, r))
+	}
+	current := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil))
+	changed := current.Document.Clone()
+	changed.SetFirst("name", node(t, `"x"`))
+	_, err := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Document: changed, ExpectedCommitSHA: &current.CommitSHA})
+	wantRefusal(t, err, "400 BAD_REQUEST VALIDATION_FAILED")
+}
+
+func TestWhatCanNotBeEditedIs422(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		path("list"):  "[]",
+		path("rules"): `{"key":"rules","type":"feature_flag","valueType":"bool","default":{"rules":{}}}`,
+	})
+	for _, key := range []string{"list", "rules"} {
+		_, err := w.boss().PatchFlag(ctx, key, "default", control.FlagPatch{Enabled: ptr(true)})
+		wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT")
+	}
+	_, err := w.boss().PatchFlag(ctx, "nope", "default", control.FlagPatch{Enabled: ptr(true)})
+	wantRefusal(t, err, "404 NOT_FOUND")
+}
+
+func TestAValueThatCanNotBeStoredIsRefused(t *testing.T) {
+	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "{}", "")})
+	deep := strings.Repeat("[", 255) + strings.Repeat("]", 255)
+	_, err := w.boss().PatchConfig(ctx, "c", "default", control.ConfigPatch{Value: node(t, deep)})
+	wantRefusal(t, err, "400 BAD_REQUEST")
+	long := fmt.Sprintf("%q", strings.Repeat("x", document.MaxSize))
+	_, err = w.boss().PatchConfig(ctx, "c", "default", control.ConfigPatch{Value: node(t, long)})
+	wantRefusal(t, err, "400 BAD_REQUEST")
+}

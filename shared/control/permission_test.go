@@ -1,0 +1,166 @@
+package control_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+// The matrix of roles and tiers is tested in access; this is that each write
+// asks for what it touches.
+func TestWhatEachWriteAsksFor(t *testing.T) {
+	const none, support, standard, guarded = "", "config.edit.support", "config.edit.standard", "config.edit.protected"
+	patch := func(key, scope string) func(*control.Session, *world) error {
+		return func(s *control.Session, _ *world) error {
+			_, err := s.PatchFlag(ctx, key, scope, control.FlagPatch{Enabled: ptr(true)})
+			return err
+		}
+	}
+	put := func(key, more string, rules ...string) func(*control.Session, *world) error {
+		return func(s *control.Session, w *world) error {
+			_, err := s.PutDocument(ctx, document.Flag, key, control.DocumentPut{Document: node(w.t, boolFlag(key, more, rules...)), ExpectedCommitSHA: ptr(w.last().SHA)})
+			return err
+		}
+	}
+	create := func(s *control.Session, _ *world) error {
+		_, err := s.CreateFlag(ctx, control.FlagCreation{Key: "new"})
+		return err
+	}
+	level := func(service, scope string) func(*control.Session, *world) error {
+		return func(s *control.Session, _ *world) error {
+			_, err := s.PatchLogLevel(ctx, service, control.LogLevelPatch{Level: ptr("WARN"), Environment: &scope})
+			return err
+		}
+	}
+	entry := func(environment string) string {
+		return fmt.Sprintf(`,"environments":[{"id":%q,"rules":[%s]}]`, environment, serves("bool", "true"))
+	}
+	for _, test := range []struct {
+		name, role string
+		ask        func(*control.Session, *world) error
+		required   string
+	}{
+		{"a member edits nothing", "member", patch("f", "staging"), standard},
+		{"an admin edits nothing", "admin", patch("f", "staging"), standard},
+		{"support on standard", "support", patch("f", "staging"), standard},
+		{"support on support", "support", patch("s", "production"), none},
+		{"engineer in production", "engineer", patch("f", "production"), none},
+		{"nonprotected in staging", "engineer_nonprotected", patch("f", "staging"), none},
+		{"nonprotected in production", "engineer_nonprotected", patch("f", "production"), standard},
+		{"nonprotected on default rules", "engineer_nonprotected", patch("f", "default"), standard},
+		{"protected-env in staging", "engineer", patch("p", "staging"), none},
+		{"protected-env in production", "engineer", patch("p", "production"), guarded},
+		{"protected-env on default rules", "engineer", patch("p", "default"), guarded},
+		{"protected-all-envs in staging", "engineer", patch("all", "staging"), guarded},
+		{"protected-all-envs by protected engineer", "protected_engineer", patch("all", "staging"), none},
+		{"a misspelt tier", "engineer", patch("odd", "staging"), guarded},
+		{"a tier that is no string", "engineer", patch("number", "staging"), guarded},
+		{"a no-op needs it too", "member", func(s *control.Session, _ *world) error {
+			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false)})
+			return err
+		}, standard},
+		{"a dry run needs it too", "member", func(s *control.Session, _ *world) error {
+			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true), Request: control.Request{DryRun: true}})
+			return err
+		}, standard},
+
+		{"creation by engineer", "engineer", create, none},
+		{"creation by nonprotected", "engineer_nonprotected", create, standard},
+		{"creation by support", "support", create, standard},
+
+		{"PUT of staging's rules", "engineer_nonprotected", put("f", entry("staging")), none},
+		{"PUT of production's rules", "engineer_nonprotected", put("f", entry("production")), standard},
+		{"PUT of default rules", "engineer_nonprotected", put("f", "", serves("bool", "true")), standard},
+		{"PUT of metadata", "engineer_nonprotected", put("f", `,"name":"n"`), standard},
+		{"PUT of nothing", "engineer_nonprotected", put("f", ""), none},
+		{"PUT of protected-env in staging", "engineer", put("p", `,"access":"protected-env"`+entry("staging")), none},
+		{"PUT of protected-env in production", "engineer", put("p", `,"access":"protected-env"`+entry("production")), guarded},
+		{"moved down", "support", put("f", `,"access":"support"`), standard},
+		{"moved up", "engineer", put("f", `,"access":"protected-all-envs"`), guarded},
+		{"moved out of protection", "engineer", put("all", ""), guarded},
+		{"moved by who may", "protected_engineer", put("all", ""), none},
+		{"support to standard", "support", put("s", ""), standard},
+
+		{"a level in staging", "engineer_nonprotected", level("held", "staging"), none},
+		{"a level in production", "engineer_nonprotected", level("held", "production"), standard},
+		{"a first level in staging has default rules", "engineer_nonprotected", level("new", "staging"), standard},
+		{"a first level by engineer", "engineer", level("new", "staging"), none},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{
+				path("f"):                        boolFlag("f", ""),
+				path("s"):                        boolFlag("s", `,"access":"support"`),
+				path("p"):                        boolFlag("p", `,"access":"protected-env"`),
+				path("all"):                      boolFlag("all", `,"access":"protected-all-envs"`),
+				path("odd"):                      boolFlag("odd", `,"access":"suport"`),
+				path("number"):                   boolFlag("number", `,"access":1`),
+				"log-levels/log-level.held.json": `{"key":"log-level.held","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`,
+			})
+			n := w.repo.head()
+			err := test.ask(w.enter(test.role), w)
+			if test.required == none {
+				wantRefusal(t, err, "ok")
+				return
+			}
+			f := wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
+			if f.Details["required"] != test.required || !strings.Contains(f.Message, test.required) {
+				t.Errorf("required %v (%s), want %s", f.Details["required"], f.Message, test.required)
+			}
+			if w.repo.head() != n {
+				t.Error("written all the same")
+			}
+		})
+	}
+}
+
+func TestWithoutProtectedEnvironmentsNothingIsGuarded(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "svc.json": `{"environments":["production"]}`})
+	for _, scope := range []string{"default", "production"} {
+		_, err := w.enter("engineer_nonprotected").PatchFlag(ctx, "f", scope, control.FlagPatch{Enabled: ptr(true)})
+		wantRefusal(t, err, "ok")
+	}
+}
+
+// A slip in the workspace file must not open what it protected.
+func TestAWorkspaceFileThatCanNotBeReadGuardsEverything(t *testing.T) {
+	flag := boolFlag("f", `,"environments":[{"id":"production","rules":[]},{"id":"staging","rules":[]}]`)
+	for _, file := range []string{"", "{", "[]", "{}", `{"environments":["production","staging",{"name":"x","protected":"yes"}]}`, "\xff\xfe{\x00}\x00"} {
+		w := newWorld(t, map[string]string{path("f"): flag, "svc.json": file + " "})
+		for _, scope := range []string{"default", "production", "staging"} {
+			_, err := w.enter("engineer_nonprotected").PatchFlag(ctx, "f", scope, control.FlagPatch{Enabled: ptr(true)})
+			if got := refusal(err); got != "403 FORBIDDEN PERMISSION_DENIED" && got != "404 NOT_FOUND" {
+				t.Errorf("%q: %s: %s", file, scope, got)
+			}
+		}
+		_, err := w.enter("engineer_nonprotected").PutDocument(ctx, document.Flag, "f", control.DocumentPut{ExpectedCommitSHA: ptr(w.last().SHA),
+			Document: node(t, strings.Replace(flag, `"rules":[]`, `"rules":[`+serves("bool", "true")+`]`, 1))})
+		wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
+	}
+}
+
+func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
+	w := newWorld(t, nil)
+	key := w.key("service_account", "engineer")
+	p := w.gate.people[key.Principal()]
+	p.Name = " Deploy <bot>\nAuthor: evil "
+	w.gate.people[key.Principal()] = p
+	s := must[*control.Session](t)(w.plane.Enter(ctx, key.Reveal()))
+	must[*control.CreationResult](t)(s.CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	c := w.last()
+	if c.Author.Name != "Deploy bot Author: evil" || c.Author.Email != string(key.Principal())+"@service-accounts.svc" {
+		t.Errorf("%+v", c.Author)
+	}
+	if !strings.HasSuffix(c.Message, "\n\nSvc-Principal: service_account/"+string(key.Principal())+"\n") {
+		t.Errorf("%q", c.Message)
+	}
+	p.Name, p.Type = " \n", "user"
+	w.gate.people[key.Principal()] = p
+	s = must[*control.Session](t)(w.plane.Enter(ctx, key.Reveal()))
+	must[*control.CreationResult](t)(s.CreateFlag(ctx, control.FlagCreation{Key: "g"}))
+	if c := w.last(); c.Author.Name != string(key.Principal()) || c.Author.Email != string(key.Principal())+"@users.svc" {
+		t.Errorf("%+v", c.Author)
+	}
+}

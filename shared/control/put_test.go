@@ -1,0 +1,274 @@
+package control_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// put replaces a flag's document with a fresh token.
+func (w *world) put(key, text string) (*control.PutResult, error) {
+	w.t.Helper()
+	token := w.last().SHA
+	return w.boss().PutDocument(ctx, document.Flag, key, control.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &token})
+}
+
+func TestPut(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", `,"name":"old","zzz":1`)})
+	start := w.last().SHA
+	r := must[*control.PutResult](t)(w.put("f", boolFlag("f", `,"tags":["web"],"$schema":"http://evil.test"`)))
+	if want := `{"key":"f","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
+		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
+	}
+	doc := node(t, w.stored(path("f")))
+	if doc.Get("name") != nil || doc.Get("zzz") != nil {
+		t.Errorf("what is left out is not gone: %s", doc.Compact())
+	}
+	if text, _ := doc.Get("$schema").Text(); text != "https://svc.test/schemas/v1/stored-config.json" {
+		t.Errorf("$schema is %s", text)
+	}
+}
+
+func TestAPutThatSaysTheSameIsNoCommit(t *testing.T) {
+	stored := `{"key":"f","type":"feature_flag","valueType":"double","n":1.0,"default":{"rules":[` + serves("double", "10") + `]},"bad":"` + strings.Repeat("x", 10) + `"}`
+	w := newWorld(t, map[string]string{path("f"): stored, path("imperfect"): boolFlag("imperfect", `,"access":"odd"`)})
+	n := w.repo.head()
+	for _, text := range []string{
+		stored,
+		`{"bad":"xxxxxxxxxx","n":1,"default":{"rules":[{"value":{"value":1e1,"type":"double"},"criteria":[{"operator":"ALWAYS_TRUE"}]}]},"valueType":"double","key":"f","type":"feature_flag"}`,
+		strings.Replace(stored, "{", `{"$schema":"http://other.test",`, 1),
+	} {
+		r := must[*control.PutResult](t)(w.put("f", text))
+		if want := `{"key":"f","changed":false,"commitSha":"` + n.Commit + `"}`; wire(t, r) != want {
+			t.Errorf("got\n%s, want\n%s", wire(t, r), want)
+		}
+	}
+	// A no-op is found out before the document is judged.
+	if r := must[*control.PutResult](t)(w.put("imperfect", w.stored(path("imperfect")))); r.Changed {
+		t.Error(wire(t, r))
+	}
+	if w.repo.head() != n {
+		t.Error("something was committed")
+	}
+}
+
+func TestPutsThatAreRefused(t *testing.T) {
+	good := boolFlag("f", `,"name":"new"`)
+	for _, test := range []struct {
+		name, key, text, want, at string
+	}{
+		{"another key", "f", boolFlag("g", ""), "400 BAD_REQUEST", "/document/key"},
+		{"another case", "f", boolFlag("F", ""), "400 BAD_REQUEST", "/document/key"},
+		{"another type", "f", strings.Replace(good, "feature_flag", "config", 1), "400 BAD_REQUEST", "/document/type"},
+		{"neither", "f", `{}`, "400 BAD_REQUEST", "/document/key /document/type"},
+		{"a list", "f", `[]`, "400 BAD_REQUEST", "/document"},
+		{"an unknown key", "nope", boolFlag("nope", ""), "404 NOT_FOUND", ""},
+		{"no rules", "f", `{"key":"f","type":"feature_flag","valueType":"bool"}`, "400 BAD_REQUEST VALIDATION_FAILED", "/default"},
+		{"no criteria", "f", boolFlag("f", "", `{"criteria":[],"value":{"type":"bool","value":true}}`), "400 BAD_REQUEST VALIDATION_FAILED", "/default/rules/0/criteria"},
+		{"several at once", "f", boolFlag("f", `,"access":"x","sendToClientSdk":true`, serves("int", "1")), "400 BAD_REQUEST VALIDATION_FAILED", "/access /default/rules/0/value/type /sendToClientSdk"},
+		{"no such segment", "f", boolFlag("f", "", inSegment("none")), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", "/default/rules/0/criteria/0/valueToMatch"},
+		{"no such environment", "f", boolFlag("f", `,"environments":[{"id":"moon","rules":[]}]`), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", "/environments/0/id"},
+		{"an environment twice", "f", boolFlag("f", `,"environments":[{"id":"staging","rules":[]},{"id":"staging","rules":[]}]`), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", "/environments/1/id"},
+		{"an archived environment", "f", boolFlag("f", `,"environments":[{"id":"old","rules":[]}]`), "ok", ""},
+		{"no such key to decrypt with", "f", strings.Replace(boolFlag("f", "", serves("string", `"c"`)), `"value":"c"`, `"value":"c","decryptWith":"k"`, 1), "400 BAD_REQUEST VALIDATION_FAILED", "/default/rules/0/value/type"},
+		{"a regular expression", "f", boolFlag("f", "", `{"criteria":[{"operator":"PROP_MATCHES","propertyName":"u","valueToMatch":{"type":"string","value":"("}}],"value":{"type":"bool","value":true}}`),
+			"422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", "/default/rules/0/criteria/0/valueToMatch"},
+		{"restored rules", "f", boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false")), "ok", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+			n := w.repo.head()
+			_, err := w.put(test.key, test.text)
+			f := wantRefusal(t, err, test.want)
+			if got := pointers(f, "issues"); got != test.at {
+				t.Errorf("issues at %s, want %s", got, test.at)
+			}
+			if (err == nil) == (w.repo.head() == n) {
+				t.Error("what is refused is not written, what is not is")
+			}
+		})
+	}
+}
+
+func inSegment(key string) string {
+	return fmt.Sprintf(`{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":%q}}],"value":{"type":"bool","value":true}}`, key)
+}
+
+func TestPutShape(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	token := w.last().SHA
+	good := node(t, boolFlag("f", ""))
+	for _, test := range []struct {
+		name string
+		put  control.DocumentPut
+		at   string
+	}{
+		{"no token", control.DocumentPut{Document: good}, "/expectedCommitSha"},
+		{"an empty token", control.DocumentPut{Document: good, ExpectedCommitSHA: ptr("")}, "/expectedCommitSha"},
+		{"no document", control.DocumentPut{ExpectedCommitSHA: &token}, "/document"},
+		{"nothing", control.DocumentPut{}, "/expectedCommitSha /document"},
+		{"nothing, said before", control.DocumentPut{Request: control.Request{Malformed: issuesAt("/document", "/expectedCommitSha")}}, "/document /expectedCommitSha"},
+		{"too deep", control.DocumentPut{ExpectedCommitSHA: &token, Document: deepFlag(t)}, "/document"},
+	} {
+		_, err := w.boss().PutDocument(ctx, document.Flag, "f", test.put)
+		f := wantRefusal(t, err, "400 BAD_REQUEST")
+		if got := pointers(f, "issues"); got != test.at {
+			t.Errorf("%s: at %s", test.name, got)
+		}
+	}
+	_, err := w.boss().PutDocument(ctx, document.Segment, "s", control.DocumentPut{})
+	wantRefusal(t, err, "404 NOT_FOUND")
+}
+
+// deepFlag nests as deep as a body may, and one deeper once it is a member.
+func deepFlag(t *testing.T) *jsontree.Node {
+	n := node(t, boolFlag("f", ""))
+	n.Set("x", node(t, strings.Repeat("[", 256)+strings.Repeat("]", 256)))
+	return n
+}
+
+func TestPutOfOtherFamilies(t *testing.T) {
+	level := `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`
+	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "int", "1", `,"schemaKey":"s"`), "log-levels/log-level.a.json": level, "schemas/s.json": `{"maximum":5}`})
+	token := w.last().SHA
+	put := func(t document.Type, key, text string) error {
+		_, err := w.boss().PutDocument(ctx, t, key, control.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: &token})
+		return err
+	}
+	wantRefusal(t, put(document.LogLevel, "log-level.a", strings.Replace(level, "INFO", "WARN", 1)), "ok")
+	wantRefusal(t, put(document.Config, "c", configOf("c", "int", "4", `,"schemaKey":"s"`)), "ok")
+	token = w.last().SHA
+	f := wantRefusal(t, put(document.Config, "c", configOf("c", "int", "6", `,"schemaKey":"s"`)), "400 BAD_REQUEST SCHEMA_VIOLATION")
+	if pointers(f, "violations") != "/default/rules/0/value/value" || f.Details["schemaKey"] != "s" {
+		t.Errorf("%v", f.Details)
+	}
+	wantRefusal(t, put(document.Config, "c", configOf("c", "int", "4", `,"schemaKey":"none"`)), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
+	wantRefusal(t, put(document.LogLevel, "a", level), "400 BAD_REQUEST")
+}
+
+// A PUT is how a file that a hand-made commit broke is mended.
+func TestAPutMendsWhatIsNoObject(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): "no JSON"})
+	token := w.last().SHA
+	put := control.DocumentPut{Document: node(t, boolFlag("f", "")), ExpectedCommitSHA: &token}
+	_, err := w.enter("engineer").PutDocument(ctx, document.Flag, "f", put)
+	f := wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
+	if f.Details["required"] != "config.edit.protected" {
+		t.Errorf("whose tier can not be read is in the strictest: %v", f.Details)
+	}
+	must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Flag, "f", put))
+	wantFeed(t, must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(1)}})),
+		`updated feature_flag/f [] flag "f" is a JSON object again`)
+}
+
+func TestCompareAndSetIsOnContent(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	seen := w.last().SHA
+	early := w.repo.commits[0].SHA // before the flag was there
+	elsewhere := w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")}).SHA
+	other := w.repo.push(ada, "changed", map[string]string{path("f"): boolFlag("f", `,"x":1`)}).SHA
+	w.repo.push(ada, "changed back", map[string]string{path("f"): boolFlag("f", "")})
+	w.repo.push(ada, "elsewhere again", map[string]string{path("g"): ""})
+	head := w.last().SHA
+	for _, test := range []struct{ name, token, want string }{
+		{"the commit that touched it last", w.repo.commits[4].SHA, "ok"},
+		{"the head", head, "ok"},
+		{"the same content, before it changed and changed back", seen, "ok"},
+		{"a commit that did not touch it", elsewhere, "ok"},
+		{"other content", other, "409 CONFLICT STALE_COMMIT_SHA"},
+		{"a commit without the flag", early, "409 CONFLICT STALE_COMMIT_SHA"},
+		{"an unknown commit", strings.Repeat("a", 40), "409 CONFLICT STALE_COMMIT_SHA"},
+		{"an abbreviation", head[:39], "409 CONFLICT STALE_COMMIT_SHA"},
+		{"a ref", "main", "409 CONFLICT STALE_COMMIT_SHA"},
+		{"upper case", strings.ToUpper(head), "409 CONFLICT STALE_COMMIT_SHA"},
+		{"with a line break", head + "\n", "409 CONFLICT STALE_COMMIT_SHA"},
+	} {
+		_, put := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Request: control.Request{DryRun: true}, Document: node(t, boolFlag("f", `,"y":1`)), ExpectedCommitSHA: &test.token})
+		_, patch := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Request: control.Request{DryRun: true}, Enabled: ptr(true), ExpectedCommitSHA: &test.token})
+		_, noop := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &test.token})
+		for i, err := range []error{put, patch, noop} {
+			if got := refusal(err); got != test.want {
+				t.Errorf("%s (%d): got %s", test.name, i, got)
+			}
+		}
+	}
+	if w.last().SHA != head {
+		t.Error("something was written")
+	}
+}
+
+// What a write asks of the repository, beside the gate: the snapshot and the
+// commit. A token that names the item's last commit or the head needs no look.
+func TestAWriteAsksForLittle(t *testing.T) {
+	for _, token := range []func(w *world) *string{
+		func(*world) *string { return nil },
+		func(w *world) *string { return &w.repo.commits[1].SHA },
+		func(w *world) *string { return ptr(w.last().SHA) },
+	} {
+		w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+		w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+		s := w.boss()
+		entered := w.gate.entered
+		must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))
+		if w.repo.count("Snapshot") != 1 || w.repo.count("Commit") != 1 || w.repo.total() != 2 || w.gate.entered != entered {
+			t.Errorf("%v, let in again %d times", w.repo.calls, w.gate.entered-entered)
+		}
+	}
+}
+
+// Whatever is done to a document, the recipe restores it.
+func TestUndoRestoresTheDocument(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t, map[string]string{path("f"): boolFlag("f", `,"$schema":"https://old.test","own":{"b":1.0,"a":2}`, targets("pro", "bool", "true"), serves("bool", "false"))})
+		var undo *control.StoredDocument
+		for range rapid.IntRange(1, 5).Draw(rt, "writes") {
+			before := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil)).Document
+			previous := anyWrite(t, rt, w)
+			if previous == "" {
+				continue
+			}
+			undo = must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", &previous))
+			if !jsontree.Equal(before, undo.Document) {
+				rt.Fatalf("the document at previousCommitSha is not the one before the write")
+			}
+		}
+		if undo == nil {
+			return
+		}
+		current := must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Flag, "f", nil))
+		r, err := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Document: undo.Document, ExpectedCommitSHA: &current.CommitSHA})
+		if err != nil || !r.Changed || r.PreviousCommitSHA != current.CommitSHA {
+			rt.Fatalf("%v %v", r, err)
+		}
+		restored := node(t, w.stored(path("f")))
+		wanted := document.StampSchema(undo.Document, "https://svc.test/schemas/v1/stored-config.json")
+		if string(restored.Encode()) != string(wanted.Encode()) {
+			rt.Fatalf("restored\n%s\nof\n%s", restored.Encode(), wanted.Encode())
+		}
+	})
+}
+
+// anyWrite does one write that may change something, and returns its
+// previousCommitSha.
+func anyWrite(t *testing.T, rt *rapid.T, w *world) string {
+	scope := rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(rt, "scope")
+	patch := control.FlagPatch{ReplaceTargeting: rapid.Bool().Draw(rt, "replace")}
+	switch rapid.IntRange(0, 3).Draw(rt, "kind") {
+	case 0:
+		patch.Enabled = ptr(rapid.Bool().Draw(rt, "enabled"))
+	case 1:
+		patch.Value = node(t, fmt.Sprint(rapid.Bool().Draw(rt, "value")))
+	case 2:
+		n := rapid.IntRange(0, 100).Draw(rt, "percent")
+		patch.Rollout = node(t, fmt.Sprintf(`[{"value":true,"percent":%d},{"value":false,"percent":%d}]`, n, 100-n))
+	case 3:
+		return must[*control.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"n":%d`, rapid.IntRange(0, 3).Draw(rt, "n"))))).PreviousCommitSHA
+	}
+	return must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", scope, patch)).PreviousCommitSHA
+}

@@ -1,0 +1,91 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+)
+
+// The values of details.code.
+const (
+	codeValidation = "VALIDATION_FAILED"
+	codeSchema     = "SCHEMA_VIOLATION"
+	codeVerify     = "VERIFY_REJECTION"
+	codePermission = "PERMISSION_DENIED"
+	codeStale      = "STALE_COMMIT_SHA"
+	codeExists     = "ALREADY_EXISTS"
+)
+
+// malformed refuses a request for what is wrong with it by itself; no issues
+// are no refusal. Issues point into the body, or name a parameter: ?limit.
+func malformed(issues ...document.Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	return fault.New(fault.BadRequest, "%s", inWords(issues)).With(map[string]any{"issues": issues})
+}
+
+// invalid refuses a document with one of the codes that carry issues.
+func invalid(kind fault.Kind, code, summary string, issues []document.Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	return fault.New(kind, "%s: %s", summary, inWords(issues)).
+		With(map[string]any{"code": code, "issues": issues})
+}
+
+const maxInWords = 5
+
+// inWords is the issues as one sentence. All of them are in the details.
+func inWords(issues []document.Issue) string {
+	var parts []string
+	for i, issue := range issues {
+		if i == maxInWords {
+			parts = append(parts, fmt.Sprintf("and %d more", len(issues)-i))
+			break
+		}
+		where := ""
+		if issue.Pointer != "" {
+			where = issue.Pointer + ": "
+		}
+		parts = append(parts, where+issue.Message)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// editFault turns an edit's refusal into an answer.
+func editFault(err error) error {
+	var request *document.RequestError
+	var stored *document.StoredError
+	switch {
+	case errors.As(err, &request):
+		return malformed(request.Issues...)
+	case errors.As(err, &stored):
+		return fault.New(fault.Unprocessable, "%s", stored.Error()).With(map[string]any{"issues": stored.Issues})
+	}
+	return err
+}
+
+func noSuch(t document.Type, key string) error {
+	hint := ""
+	if t == document.LogLevel && !strings.HasPrefix(key, document.LogLevelPrefix) {
+		hint = fmt.Sprintf("; the key of a service's document begins with %s", document.LogLevelPrefix)
+	}
+	return fault.New(fault.NotFound, "there is no %s %s%s", t.Noun(), quoted(key), hint)
+}
+
+func notAnObject(t document.Type, key string) error {
+	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object", t.Noun(), quoted(key))
+}
+
+const maxQuoted = 200
+
+func quoted(text string) string {
+	if len(text) > maxQuoted {
+		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,245 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// Request is what every write has besides its own fields.
+type Request struct {
+	// DryRun asks for the answer without the write.
+	DryRun bool
+	// Malformed is what the reader of the request has found wrong already: a
+	// field that is not known, one of another type. It is reported together
+	// with what is found here, and in its turn.
+	Malformed []document.Issue
+}
+
+// FlagCreation is the body of a request to create a flag.
+type FlagCreation struct {
+	Request
+	Key         string
+	Type        *string        // nil is bool
+	Value       *jsontree.Node // nil when the body has none; null is a value
+	Description string
+	Tags        []string
+}
+
+// ConfigCreation is the body of a request to create a config.
+type ConfigCreation struct {
+	Request
+	Key         string
+	ValueType   string
+	Value       *jsontree.Node
+	Description string
+	Tags        []string
+}
+
+// FlagPatch is the body of a request to set a flag's fallback. Exactly one of
+// Enabled, Value and Rollout is there.
+type FlagPatch struct {
+	Request
+	Enabled           *bool
+	Value             *jsontree.Node
+	Rollout           *jsontree.Node
+	ReplaceTargeting  bool
+	ExpectedCommitSHA *string
+}
+
+// ConfigPatch is the body of a request to set a config's fallback.
+type ConfigPatch struct {
+	Request
+	Value             *jsontree.Node
+	ReplaceTargeting  bool
+	ExpectedCommitSHA *string
+}
+
+// LogLevelPatch is the body of a request to set a level.
+type LogLevelPatch struct {
+	Request
+	Level             *string
+	Target            *string
+	Environment       *string // nil is default
+	ExpectedCommitSHA *string
+}
+
+// DocumentPut is the body of a request to replace a document.
+type DocumentPut struct {
+	Request
+	Document          *jsontree.Node
+	ExpectedCommitSHA *string
+}
+
+// Preview is what the answer to a dry run has in addition: the document as it
+// would be stored, and what the feed would say. It is empty, and leaves no
+// trace in JSON, when the write was a real one.
+type Preview struct {
+	DryRun   bool               `json:"dryRun,omitempty"`
+	Document *jsontree.Node     `json:"document,omitempty"`
+	Messages []document.Message `json:"messages,omitzero"`
+}
+
+// CreationResult is the answer to a creation.
+type CreationResult struct {
+	Key       string             `json:"key"`
+	ValueType string             `json:"valueType"`
+	CommitSHA string             `json:"commitSha"`
+	Document  *jsontree.Node     `json:"document"`
+	DryRun    bool               `json:"dryRun,omitempty"`
+	Messages  []document.Message `json:"messages,omitzero"` // of a dry run
+}
+
+// PatchResult is the answer to a PATCH of a flag or a config.
+type PatchResult struct {
+	Key                         string           `json:"key"`
+	Environment                 string           `json:"environment"`
+	Changed                     bool             `json:"changed"`
+	CommitSHA                   string           `json:"commitSha"`
+	PreviousCommitSHA           string           `json:"previousCommitSha,omitempty"`
+	ReplacedTargetingRuleCount  int              `json:"replacedTargetingRuleCount,omitempty"`
+	PreservedTargetingRuleCount int              `json:"preservedTargetingRuleCount,omitempty"`
+	Rules                       []*jsontree.Node `json:"rules"`
+	Preview
+}
+
+// LevelResult is the answer to a PATCH of a log level.
+type LevelResult struct {
+	Key               string  `json:"key"`
+	Environment       string  `json:"environment"`
+	Target            *string `json:"target"` // null: the scope's fallback was set
+	Level             string  `json:"level"`
+	Created           bool    `json:"created"`
+	Changed           bool    `json:"changed"`
+	CommitSHA         string  `json:"commitSha"`
+	PreviousCommitSHA string  `json:"previousCommitSha,omitempty"`
+	Preview
+}
+
+// PutResult is the answer to a PUT.
+type PutResult struct {
+	Key               string `json:"key"`
+	Changed           bool   `json:"changed"`
+	CommitSHA         string `json:"commitSha"`
+	PreviousCommitSHA string `json:"previousCommitSha,omitempty"`
+	Preview
+}
+
+// issues are what is wrong with a flag's PATCH whatever the flag is.
+func (p FlagPatch) issues() []document.Issue {
+	var named []string
+	for _, operation := range []struct {
+		name  string
+		given bool
+	}{{"enabled", p.Enabled != nil}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
+		if operation.given {
+			named = append(named, operation.name)
+		}
+	}
+	issues := tokenIssues(p.ExpectedCommitSHA)
+	if len(named) != 1 && len(p.Malformed) == 0 {
+		got := "none of them is there"
+		if len(named) > 1 {
+			got = "got " + strings.Join(named, " and ")
+		}
+		issues = append(issues, document.Issue{Message: "send exactly one of enabled, value and rollout; " + got})
+	}
+	return append(issues, rolloutIssues(p.Rollout)...)
+}
+
+func tokenIssues(token *string) []document.Issue {
+	if token != nil && *token == "" {
+		return []document.Issue{{Pointer: "/expectedCommitSha",
+			Message: "expectedCommitSha is empty; send a commit's SHA of 40 digits, or leave it out where it is optional"}}
+	}
+	return nil
+}
+
+// rolloutIssues are what is wrong with a rollout whatever its values are: it is
+// tried on a document whose values can be anything.
+func rolloutIssues(rollout *jsontree.Node) []document.Issue {
+	if rollout == nil {
+		return nil
+	}
+	shape := rollout.Clone()
+	for _, entry := range shape.Items {
+		if entry.Get("value") != nil {
+			entry.Set("value", jsontree.NewBool(true))
+		}
+	}
+	anything := jsontree.NewObject(jsontree.Field("valueType", jsontree.NewString(string(document.BoolValue))))
+	_, err := document.SetRollout(anything, document.Place{Scope: document.DefaultScope}, shape)
+	return requestIssues(err)
+}
+
+// issues are what is wrong with a level's PATCH whatever is stored.
+func (p LogLevelPatch) issues(key string) []document.Issue {
+	issues := tokenIssues(p.ExpectedCommitSHA)
+	if document.LogLevelKey(key) == document.LogLevelPrefix {
+		issues = append(issues, document.Issue{Pointer: "/key", Message: "the key names no service"})
+	}
+	level := ""
+	if p.Level != nil {
+		level = *p.Level
+	}
+	if p.Level != nil || !said(p.Malformed, "/level") {
+		_, err := document.SetLevel(jsontree.NewObject(), document.DefaultScope, "", level)
+		issues = append(issues, requestIssues(err)...)
+	}
+	for _, optional := range []struct {
+		name, otherwise string
+		text            *string
+	}{
+		{"target", "set the scope's fallback level", p.Target},
+		{"environment", "write the default rules", p.Environment},
+	} {
+		if optional.text != nil && *optional.text == "" {
+			issues = append(issues, document.Issue{Pointer: "/" + optional.name,
+				Message: fmt.Sprintf("%s is empty; leave it out to %s", optional.name, optional.otherwise)})
+		}
+	}
+	return issues
+}
+
+// issues are what is wrong with a PUT to a key whatever is stored there.
+func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
+	issues := tokenIssues(p.ExpectedCommitSHA)
+	if p.ExpectedCommitSHA == nil && !said(p.Malformed, "/expectedCommitSha") {
+		issues = append(issues, document.Issue{Pointer: "/expectedCommitSha",
+			Message: "expectedCommitSha is missing; it is the commitSha of a fresh GET of the document"})
+	}
+	switch {
+	case p.Document == nil && said(p.Malformed, "/document"):
+	case p.Document == nil:
+		issues = append(issues, document.Issue{Pointer: "/document", Message: "document is missing: expected an object"})
+	case p.Document.Kind != jsontree.Object:
+		issues = append(issues, document.Issue{Pointer: "/document", Message: "document is an object, not " + p.Document.Kind.String()})
+	default:
+		issues = append(issues, sameMember(p.Document, "key", key)...)
+		issues = append(issues, sameMember(p.Document, "type", string(t))...)
+		if problem := document.StorageProblem(p.Document); problem != "" {
+			issues = append(issues, document.Issue{Pointer: "/document", Message: problem})
+		}
+	}
+	return issues
+}
+
+func sameMember(tree *jsontree.Node, name, want string) []document.Issue {
+	if text, ok := tree.Get(name).Text(); ok && text == want {
+		return nil
+	}
+	return []document.Issue{{Pointer: "/document/" + name,
+		Message: fmt.Sprintf("the document's %s must be %s, as the address says", name, quoted(want))}}
+}
+
+// said says whether a place has been found wrong already.
+func said(issues []document.Issue, pointer string) bool {
+	for _, issue := range issues {
+		if issue.Pointer == pointer {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,226 @@
+package control_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+)
+
+// meanwhile runs what others do before each of the next tries of a commit.
+func (w *world) meanwhile(others ...func()) {
+	w.repo.before = func() {
+		if len(others) > 0 {
+			next := others[0]
+			others = others[1:]
+			next()
+		}
+	}
+}
+
+func (w *world) pushes(path, text string) func() {
+	return func() { w.repo.push(ada, "meanwhile", map[string]string{path: text}) }
+}
+
+func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	s := w.boss()
+	entered := w.gate.entered
+	w.meanwhile(
+		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`)),
+		w.pushes(path("g"), boolFlag("g", "")),
+		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`, targets("pro", "bool", "true"), serves("bool", "false"))))
+	r := must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+	if n := w.repo.count("Commit"); n != 4 || w.gate.entered != entered+3 {
+		t.Errorf("%d tries, let in again %d times", n, w.gate.entered-entered)
+	}
+	if r.PreviousCommitSHA != w.last().Parent || r.CommitSHA != w.last().SHA {
+		t.Errorf("previousCommitSha is not the parent of the commit that landed: %s", wire(t, r))
+	}
+	if r.PreservedTargetingRuleCount != 1 || !strings.Contains(w.stored(path("f")), "theirs") {
+		t.Errorf("not applied to fresh state: %s", w.stored(path("f")))
+	}
+}
+
+func TestAfterALostRaceEverythingIsLookedAtAnew(t *testing.T) {
+	token := func(w *world) *string { return ptr(w.last().SHA) }
+	none := func(*world) *string { return nil }
+	for _, test := range []struct {
+		name  string
+		token func(*world) *string
+		then  func(w *world, key access.Key) []func()
+		want  string
+	}{
+		{"pinned, another item changed", token, func(w *world, _ access.Key) []func() {
+			return []func(){w.pushes(path("g"), boolFlag("g", "")), w.pushes(path("h"), boolFlag("h", ""))}
+		}, "ok"},
+		{"pinned, the item changed", token, func(w *world, _ access.Key) []func() {
+			return []func(){w.pushes(path("f"), boolFlag("f", `,"x":1`))}
+		}, "409 CONFLICT STALE_COMMIT_SHA"},
+		{"pinned, the item changed and back", token, func(w *world, _ access.Key) []func() {
+			return []func(){func() {
+				w.pushes(path("f"), boolFlag("f", `,"x":1`))()
+				w.pushes(path("f"), boolFlag("f", ""))()
+			}}
+		}, "ok"},
+		{"the item was deleted", none, func(w *world, _ access.Key) []func() {
+			return []func(){w.pushes(path("f"), "")}
+		}, "404 NOT_FOUND"},
+		{"the item was broken", none, func(w *world, _ access.Key) []func() {
+			return []func(){w.pushes(path("f"), "[]")}
+		}, "422 UNPROCESSABLE_CONTENT"},
+		{"the environment was archived", none, func(w *world, _ access.Key) []func() {
+			return []func(){w.pushes("svc.json", `{"environments":[{"name":"production","archived":true}]}`)}
+		}, "404 NOT_FOUND"},
+		{"the tier was raised", none, func(w *world, _ access.Key) []func() {
+			return []func(){w.pushes(path("f"), boolFlag("f", `,"access":"protected-all-envs"`))}
+		}, "403 FORBIDDEN PERMISSION_DENIED"},
+		{"the key was revoked", none, func(w *world, key access.Key) []func() {
+			return []func(){func() {
+				changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
+				w.repo.access++
+			}}
+		}, "401 UNAUTHORIZED"},
+		{"the role was taken away", none, func(w *world, key access.Key) []func() {
+			return []func(){func() {
+				p := w.gate.people[key.Principal()]
+				p.Roles = nil
+				w.gate.people[key.Principal()] = p
+				w.repo.access++
+			}}
+		}, "403 FORBIDDEN PERMISSION_DENIED"},
+		{"the subscription lapsed", none, func(w *world, _ access.Key) []func() {
+			return []func(){func() { w.gate.workspace.BillingInactive = true; w.repo.access++ }}
+		}, "402 BILLING_INACTIVE"},
+		{"only the access version moved", none, func(w *world, _ access.Key) []func() {
+			return []func(){func() { w.repo.access++ }}
+		}, "ok"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+			key := w.key(access.KindUser, "engineer")
+			s := must[*control.Session](t)(w.plane.Enter(ctx, key.Reveal()))
+			others := test.then(w, key)
+			w.meanwhile(others...)
+			_, err := s.PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: test.token(w)})
+			wantRefusal(t, err, test.want)
+			if landed := w.last().Committer.Name == "svc"; landed != (test.want == "ok") {
+				t.Errorf("written: %t", landed)
+			}
+		})
+	}
+}
+
+func TestACreationThatLostTheRaceFindsTheKeyTaken(t *testing.T) {
+	w := newWorld(t, nil)
+	w.meanwhile(w.pushes("configs/F.json", configOf("F", "int", "1", "")))
+	_, err := w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"})
+	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+	level := `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`
+	w.meanwhile(w.pushes("log-levels/log-level.a.json", level))
+	r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "a", control.LogLevelPatch{Level: ptr("INFO")}))
+	if r.Created || r.Changed || r.CommitSHA != w.last().SHA {
+		t.Errorf("the other's document serves: %s", wire(t, r))
+	}
+}
+
+func TestAWriteThatOthersHaveDoneIsANoOp(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	w.meanwhile(w.pushes(path("f"), boolFlag("f", "", serves("bool", "true"))))
+	r := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)}))
+	if r.Changed || r.PreviousCommitSHA != "" || r.CommitSHA != w.last().SHA {
+		t.Error(wire(t, r))
+	}
+}
+
+func TestTriesAreBounded(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	n := 0
+	w.repo.before = func() { n++; w.pushes(path("g"), boolFlag("g", fmt.Sprintf(`,"n":%d`, n)))() }
+	pauses := 0
+	w.plane.Pause(func(_ context.Context, try int) error {
+		if try != pauses {
+			t.Errorf("try %d after %d pauses", try, pauses)
+		}
+		pauses++
+		return nil
+	})
+	_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)})
+	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
+	if n != control.MaxTries || pauses != n {
+		t.Errorf("%d tries, %d pauses", n, pauses)
+	}
+}
+
+func TestTriesEndWithTheRequest(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	s := w.boss()
+	plane := control.New(w.settings()) // with its own pause
+	s = must[*control.Session](t)(plane.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	ending, end := context.WithCancel(ctx)
+	w.repo.before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
+	_, err := s.PatchFlag(ending, "f", "default", control.FlagPatch{Enabled: ptr(true)})
+	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
+}
+
+func TestARetriedWriteIsCountedOnce(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	settings := w.settings()
+	asked := 0
+	settings.Admitted = func(context.Context, access.KeyRecord) error { asked++; return nil }
+	plane := control.New(settings)
+	s := must[*control.Session](t)(plane.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	w.meanwhile(w.pushes(path("g"), boolFlag("g", "")))
+	must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)}))
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// Many writers and readers at once: no change is lost, every answer is true.
+func TestConcurrentWritersLoseNothing(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	plane := control.New(w.settings())
+	const writers, each = 8, 6
+	var all sync.WaitGroup
+	for i := range writers {
+		key := w.key(access.KindUser, "protected_engineer").Reveal()
+		all.Go(func() {
+			for j := range each {
+				s, err := plane.Enter(ctx, key)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				target := fmt.Sprintf("com.w%d.n%d", i, j)
+				r, err := s.PatchLogLevel(ctx, "shop", control.LogLevelPatch{Level: ptr("DEBUG"), Target: &target})
+				if err != nil || !r.Changed {
+					t.Errorf("%v %v", r, fault.Of(err))
+				}
+				reader, _ := plane.Enter(ctx, key)
+				if _, err := reader.LogLevels(ctx); err != nil {
+					t.Error(err)
+				}
+				if _, err := reader.Activity(ctx, control.ActivityQuery{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	s := w.boss()
+	row := must[*control.LogLevelList](t)(s.LogLevels(ctx)).LogLevels[0]
+	if got := len(row.Scopes[0].Targets); got != writers*each {
+		t.Errorf("%d targets are there of %d", got, writers*each)
+	}
+	h := must[*control.History](t)(s.History(ctx, document.LogLevel, "log-level.shop", control.PageQuery{}))
+	if len(h.History) != writers*each {
+		t.Errorf("%d commits", len(h.History))
+	}
+}

@@ -1,0 +1,133 @@
+package control
+
+import (
+	"context"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+)
+
+// Session is one request that was let in. It is used by one goroutine.
+type Session struct {
+	plane  *Plane
+	shown  access.Key // by the request
+	entry  Entry
+	room   *room
+	opened *opened
+}
+
+// opened is the session's head with everything in it.
+type opened struct {
+	repo     Repository
+	snapshot *repository.Snapshot
+	view     *view
+}
+
+// open reads everything at the head, which is in memory most of the time.
+func (s *Session) open(ctx context.Context) (*opened, error) {
+	if s.opened != nil {
+		return s.opened, nil
+	}
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repo.Snapshot(ctx, s.entry.Head)
+	if err != nil {
+		return nil, storageFault(err)
+	}
+	s.opened = &opened{repo, snapshot, s.room.at(snapshot)}
+	return s.opened, nil
+}
+
+func (s *Session) repository(ctx context.Context) (Repository, error) {
+	repo, err := s.plane.settings.Repository(ctx, s.entry.Workspace.ID)
+	return repo, storageFault(err)
+}
+
+// Head is the version of the workspace that the session reads.
+func (s *Session) Head() repository.Head { return s.entry.Head }
+
+// Key is the record of the key that was let in.
+func (s *Session) Key() access.KeyRecord { return s.entry.Key }
+
+// Principal is the one that the key acts as.
+func (s *Session) Principal() access.Principal { return s.entry.Principal }
+
+// MayWrite is nil unless the subscription has lapsed. Every write asks it
+// first; it is here for who refuses a body before there is a write.
+func (s *Session) MayWrite() error {
+	if s.entry.Workspace.BillingInactive {
+		return fault.New(fault.BillingInactive, "the organization's subscription is not active, so nothing can be changed; reading still works")
+	}
+	return nil
+}
+
+// Whoami is the principal and the workspace behind a key.
+type Whoami struct {
+	WorkspaceID string          `json:"workspaceId"`
+	KeyID       string          `json:"keyId"`
+	Principal   WhoamiPrincipal `json:"principal"`
+}
+
+// WhoamiPrincipal is who a key acts as.
+type WhoamiPrincipal struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// Whoami says whose key this is. It reads nothing more.
+func (s *Session) Whoami() Whoami {
+	p := s.entry.Principal
+	return Whoami{
+		WorkspaceID: s.entry.Workspace.ID,
+		KeyID:       string(s.entry.Key.ID),
+		Principal:   WhoamiPrincipal{Type: string(p.Type), ID: string(p.ID), Name: p.Name},
+	}
+}
+
+// WorkspaceList is the one workspace of a key, in a list.
+type WorkspaceList struct {
+	Workspaces []WorkspaceRow `json:"workspaces"`
+}
+
+// WorkspaceRow is a workspace's identity.
+type WorkspaceRow struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// Workspaces lists the workspace of the key. It reads nothing more.
+func (s *Session) Workspaces() WorkspaceList {
+	return WorkspaceList{[]WorkspaceRow{{s.entry.Workspace.ID, s.entry.Workspace.Name}}}
+}
+
+// EnvironmentList is the active environments.
+type EnvironmentList struct {
+	Environments []EnvironmentRow `json:"environments"`
+}
+
+// EnvironmentRow is one environment.
+type EnvironmentRow struct {
+	Name            string `json:"name"`
+	EnvironmentType string `json:"environmentType"`
+	Protected       bool   `json:"protected"`
+}
+
+// Environments lists the environments that are not archived: development,
+// test, staging, production, alphabetical within a type.
+func (s *Session) Environments(ctx context.Context) (*EnvironmentList, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := &EnvironmentList{[]EnvironmentRow{}}
+	for _, e := range o.view.ws.Environments {
+		if !e.Archived {
+			list.Environments = append(list.Environments, EnvironmentRow{e.Name, e.Type, e.Protected})
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,156 @@
+package control
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// wordCache remembers the messages of commits that were compared with their
+// parents. They never change: a commit is what its name says.
+type wordCache struct {
+	mu    sync.Mutex
+	known map[string][]document.Message
+}
+
+const maxWords = 2000
+
+func (w *wordCache) get(id string) ([]document.Message, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	messages, known := w.known[id]
+	return messages, known
+}
+
+func (w *wordCache) put(id string, messages []document.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == nil || len(w.known) >= maxWords {
+		w.known = map[string][]document.Message{}
+	}
+	w.known[id] = messages
+}
+
+// readers is how many documents are read at a time to compare commits.
+const readers = 8
+
+// describe makes the entries of traces. What the control plane committed says
+// itself what it changed; for the rest documents are read, several at a time.
+func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, error) {
+	entries := make([]Activity, len(traces))
+	errs := make([]error, len(traces))
+	free := make(chan struct{}, readers)
+	var all sync.WaitGroup
+	for i, t := range traces {
+		entries[i] = t.activity()
+		if entries[i].Messages != nil {
+			continue
+		}
+		if messages, known := s.knownMessages(t); known {
+			entries[i].Messages = messages
+			continue
+		}
+		free <- struct{}{}
+		all.Go(func() {
+			entries[i].Messages, errs[i] = s.compared(ctx, t)
+			<-free
+		})
+	}
+	all.Wait()
+	return entries, errors.Join(errs...)
+}
+
+// knownMessages are the messages of a trace that need no reading.
+func (s *Session) knownMessages(t trace) ([]document.Message, bool) {
+	folder, _, _ := workspace.SplitPath(t.touch.Path)
+	if _, ok := folder.Type(); !ok {
+		return fileMessage(t), true
+	}
+	if ours(t.commit) {
+		if messages, ok := readMessages(t.commit.Message); ok {
+			return messages, true
+		}
+	}
+	return s.room.words.get(t.id())
+}
+
+// fileMessage is all that is said of a file that is no document.
+func fileMessage(t trace) []document.Message {
+	what := "the workspace file " + workspace.File
+	if folder, key, ok := workspace.SplitPath(t.touch.Path); ok && folder == workspace.Schemas {
+		what = "schema " + quoted(key)
+	}
+	return []document.Message{{Message: what + " " + actionOf(*t.touch)}}
+}
+
+func (t trace) id() string { return t.commit.SHA + " " + t.touch.Path }
+
+// compared works out a trace's messages from the document before and after.
+func (s *Session) compared(ctx context.Context, t trace) ([]document.Message, error) {
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.treeAt(ctx, repo, t.touch.Path, t.commit.Parent)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.treeAt(ctx, repo, t.touch.Path, t.commit.SHA)
+	if err != nil {
+		return nil, err
+	}
+	messages := difference(t.touch.Path, before, after)
+	s.room.words.put(t.id(), messages)
+	return messages, nil
+}
+
+// difference is document.Diff for whatever may stand in a file.
+func difference(path string, before, after *jsontree.Node) []document.Message {
+	folder, key, _ := workspace.SplitPath(path)
+	t, _ := folder.Type()
+	item := t.Noun() + " " + quoted(key)
+	switch {
+	case after != nil && after.Kind != jsontree.Object:
+		return []document.Message{{Message: item + " is not a JSON object"}}
+	case before == nil || before.Kind == jsontree.Object:
+		if messages := document.Diff(before, after); len(messages) > 0 {
+			return messages
+		}
+		return []document.Message{{Message: "written anew; it says the same"}}
+	case after == nil:
+		return []document.Message{{Message: item + " deleted"}}
+	}
+	return []document.Message{{Message: item + " is a JSON object again"}}
+}
+
+// treeAt is a document in a commit; nil when the commit does not hold it, or
+// is not known itself, as the one before the first.
+func (s *Session) treeAt(ctx context.Context, repo Repository, path, commit string) (*jsontree.Node, error) {
+	if commit == "" {
+		return nil, nil
+	}
+	_, text, err := repo.At(ctx, s.entry.Head, path, commit)
+	if errors.Is(err, repository.ErrAbsent) || errors.Is(err, repository.ErrUnknownCommit) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, storageFault(err)
+	}
+	return read(path, text).tree, nil
+}
+
+// blobID is git's name for a content.
+func blobID(content []byte) string {
+	h := sha1.New()
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,235 @@
+package control
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// room is what an instance remembers of a workspace.
+type room struct {
+	mu   sync.Mutex
+	view *view // of the head asked for last
+
+	words wordCache
+}
+
+// at returns the view of a snapshot. One that is built holds the others up:
+// whoever waits wants the same one, more often than not.
+func (r *room) at(snapshot *repository.Snapshot) *view {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.view == nil || r.view.snapshot.Head.Commit != snapshot.Head.Commit {
+		r.view = newView(snapshot, r.view)
+	}
+	return r.view
+}
+
+// view is a snapshot decoded. It does not change.
+type view struct {
+	snapshot *repository.Snapshot
+	read     []*content // of the snapshot's files, in their order
+	// ws holds every document that is a JSON object, and every schema.
+	ws     *workspace.Workspace
+	scopes access.Environments
+	sound  func() *workspace.Workspace
+}
+
+// content is a file decoded, under any path that keeps its name.
+type content struct {
+	// part is a workspace of this file alone.
+	part *workspace.Workspace
+	// item is the document, nil when the file is none or no JSON object.
+	item *workspace.Item
+	// tree is the file as JSON; for a text that is none, a string that only
+	// an equal text has.
+	tree     *jsontree.Node
+	problems []workspace.Problem
+}
+
+func read(path string, text []byte) *content {
+	part, problems := workspace.Read(map[string][]byte{path: text})
+	c := &content{part: part, problems: problems, tree: jsontree.NewString(blobID(text))}
+	switch {
+	case len(part.Items) == 1:
+		c.tree = part.Items[0].Tree
+		if c.tree.Kind == jsontree.Object {
+			c.item = &part.Items[0]
+		}
+	case len(part.Schemas) == 1:
+		c.tree = part.Schemas[0].Tree
+	case part.Declaration.Tree != nil:
+		c.tree = part.Declaration.Tree
+	}
+	return c
+}
+
+// newView decodes the files that an earlier view does not hold already.
+func newView(snapshot *repository.Snapshot, earlier *view) *view {
+	v := &view{snapshot: snapshot, read: make([]*content, len(snapshot.Files))}
+	at := 0
+	for i := range snapshot.Files {
+		f := &snapshot.Files[i]
+		v.read[i], at = earlier.same(f, at)
+		if v.read[i] == nil {
+			v.read[i] = read(f.Path, f.Text)
+		}
+	}
+	v.assemble()
+	v.sound = sync.OnceValue(v.onlySound)
+	return v
+}
+
+// same returns what is known of a file's content. The search goes on where it
+// ended for the file before, as both lists are in order.
+func (v *view) same(f *repository.File, at int) (*content, int) {
+	if v == nil {
+		return nil, at
+	}
+	files := v.snapshot.Files
+	for at < len(files) && files[at].Path < f.Path {
+		at++
+	}
+	if at < len(files) && files[at].Path == f.Path && files[at].Blob == f.Blob {
+		return v.read[at], at
+	}
+	return nil, at
+}
+
+func (v *view) assemble() {
+	v.ws = &workspace.Workspace{}
+	sure := true
+	for _, c := range v.read {
+		if c.item != nil {
+			v.ws.Items = append(v.ws.Items, *c.item)
+		}
+		v.ws.Schemas = append(v.ws.Schemas, c.part.Schemas...)
+	}
+	if c, found := v.at(workspace.File); found {
+		v.ws.Declared, v.ws.Declaration = c.part.Declared, c.part.Declaration
+		v.ws.Environments = slices.Clone(c.part.Environments)
+		sure = len(c.problems) == 0
+	}
+	if !v.ws.Declared {
+		v.ws.Environments = named(v.read)
+	}
+	v.guard(sure)
+}
+
+// guard notes which environments are protected. Where the workspace file can
+// not be read in full, all are: nobody is let in by a slip in it.
+func (v *view) guard(sure bool) {
+	v.scopes = access.Environments{}
+	if !sure {
+		v.scopes[""] = true // so that undeclared ones are too
+	}
+	for i := range v.ws.Environments {
+		e := &v.ws.Environments[i]
+		e.Protected = e.Protected || !sure
+		v.scopes[e.Name] = e.Protected
+	}
+}
+
+// named are the environments that documents have entries for, in the order and
+// of the type that a workspace file which declares them would give them.
+func named(read []*content) []workspace.Environment {
+	list := jsontree.NewArray()
+	seen := map[string]bool{}
+	for _, c := range read {
+		if c.item == nil {
+			continue
+		}
+		for _, e := range c.part.Environments {
+			if !seen[e.Name] {
+				seen[e.Name] = true
+				list.Items = append(list.Items, jsontree.NewString(e.Name))
+			}
+		}
+	}
+	declaration := jsontree.NewObject(jsontree.Field("environments", list))
+	ws, _ := workspace.Read(map[string][]byte{workspace.File: declaration.Encode()})
+	return ws.Environments
+}
+
+// at returns what stands at a path.
+func (v *view) at(path string) (*content, bool) {
+	i, found := slices.BinarySearchFunc(v.snapshot.Files, path, func(f repository.File, path string) int {
+		return strings.Compare(f.Path, path)
+	})
+	if !found {
+		return nil, false
+	}
+	return v.read[i], true
+}
+
+// placed is a document and the file it stands in.
+type placed struct {
+	*workspace.Item
+	file *repository.File
+}
+
+// of lists the documents of a type that are JSON objects, by key.
+func (v *view) of(t document.Type) []placed {
+	folder := string(workspace.FolderOf(t)) + "/"
+	files := v.snapshot.Files
+	begin, _ := slices.BinarySearchFunc(files, folder, func(f repository.File, path string) int {
+		return strings.Compare(f.Path, path)
+	})
+	var all []placed
+	for i := begin; i < len(files) && strings.HasPrefix(files[i].Path, folder); i++ {
+		if item := v.read[i].item; item != nil {
+			all = append(all, placed{item, &files[i]})
+		}
+	}
+	slices.SortFunc(all, func(a, b placed) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// holder finds the document that holds a key, whatever its case and whether or
+// not it can be read.
+func (v *view) holder(key string) (t document.Type, held string, found bool) {
+	for i := range v.snapshot.Files {
+		folder, other, ok := workspace.SplitPath(v.snapshot.Files[i].Path)
+		if !ok || !strings.EqualFold(other, key) {
+			continue
+		}
+		if t, pooled := folder.Type(); pooled {
+			return t, other, true
+		}
+	}
+	return "", "", false
+}
+
+// active are the environments that flags have a status in.
+func (v *view) active() []document.Active {
+	var active []document.Active
+	for _, e := range v.ws.Environments {
+		if !e.Archived {
+			active = append(active, document.Active{Name: e.Name, Production: e.Type == "production"})
+		}
+	}
+	return active
+}
+
+// onlySound is the workspace less what Delivery.Documents leaves out.
+func (v *view) onlySound() *workspace.Workspace {
+	sound := *v.ws
+	sound.Items = nil
+	taken := map[string]bool{}
+	for _, c := range v.read {
+		if c.item == nil || len(c.problems) > 0 {
+			continue
+		}
+		if folded := strings.ToLower(c.item.Key); !taken[folded] {
+			taken[folded] = true
+			sound.Items = append(sound.Items, *c.item)
+		}
+	}
+	return &sound
+}

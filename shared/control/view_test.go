@@ -1,0 +1,114 @@
+package control_test
+
+import (
+	"sync"
+	"testing"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// trees are the documents as a delivery sees them, by path.
+func (w *world) trees(plane *control.Plane) map[string]*jsontree.Node {
+	d, err := plane.Deliver(ctx, w.sdk())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ws := must[*workspace.Workspace](w.t)(d.Documents(ctx))
+	trees := map[string]*jsontree.Node{}
+	for _, item := range ws.Items {
+		trees[item.Path] = item.Tree
+	}
+	return trees
+}
+
+func (w *world) sdk() string { return w.key(access.KindSecretSDK).Reveal() }
+
+func TestOnlyWhatChangedIsDecodedAgain(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("d"): boolFlag("d", "")})
+	before := w.trees(w.plane)
+	w.repo.push(ada, "", map[string]string{path("b"): boolFlag("b", `,"x":1`), path("c"): boolFlag("c", ""), path("a"): "", "svc.json": `{"environments":[]}`})
+	after := w.trees(w.plane)
+	if len(after) != 3 || after[path("b")] == before[path("b")] || after[path("d")] != before[path("d")] || after[path("c")] == nil {
+		t.Errorf("before %v\nafter %v", before, after)
+	}
+	w.repo.push(ada, "", map[string]string{path("b"): boolFlag("b", "")})
+	if again := w.trees(w.plane); again[path("d")] != before[path("d")] || !jsontree.Equal(again[path("b")], before[path("b")]) {
+		t.Error("the view of a later head is wrong")
+	}
+	if len(before) != 3 || before[path("a")] == nil {
+		t.Error("an earlier view has changed")
+	}
+}
+
+// The last commit of a file is its own even where the content is an old one.
+func TestAContentThatCameBackHasANewCommit(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
+	sha := func() string {
+		return must[*control.FlagList](t)(w.enter().Flags(ctx, control.FlagQuery{})).Flags[0].SHA
+	}
+	sha()
+	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
+	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", "")})
+	if got := sha(); got != w.last().SHA {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestEnvironmentsWithoutAWorkspaceFile(t *testing.T) {
+	w := newWorld(t, nil)
+	w.repo.commits = nil
+	entries := `,"environments":[{"id":"production","rules":[]},{"id":"Zoo","rules":[]},{"id":"staging","rules":[]}]`
+	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", entries), path("b"): boolFlag("b", `,"environments":[{"id":"test","rules":[]}]`)})
+	got := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
+	if want := `{"environments":[{"name":"Zoo","environmentType":"development","protected":false},{"name":"test","environmentType":"test","protected":false},` +
+		`{"name":"staging","environmentType":"staging","protected":false},{"name":"production","environmentType":"production","protected":false}]}`; got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+}
+
+func TestRequestsOnDifferentHeadsDoNotDisturbOneAnother(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	old := w.enter()
+	w.repo.push(ada, "", map[string]string{path("g"): boolFlag("g", "")})
+	fresh := w.enter()
+	var all sync.WaitGroup
+	for _, test := range []struct {
+		s    *control.Session
+		want int
+	}{{old, 1}, {fresh, 2}} {
+		all.Go(func() {
+			for range 20 {
+				if list, err := test.s.Flags(ctx, control.FlagQuery{}); err != nil || list.Total != test.want {
+					t.Errorf("%v %v", list, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestManyWorkspacesAreServed(t *testing.T) {
+	repo := newFakeRepository()
+	repo.push(ada, "", map[string]string{path("f"): boolFlag("f", "")})
+	w := &world{t: t, repo: repo, gate: &fakeGate{repo: repo, keys: map[access.ID]access.KeyRecord{}, people: map[access.ID]access.Principal{}}}
+	plane := control.New(w.settings())
+	for range 300 {
+		random := newRandom(w.keys + 5000)
+		id, _ := access.NewID(random)
+		w.keys++
+		key, err := access.NewKey(random, access.KindUser, id, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.gate.keys[key.ID()] = access.RecordOf(key, "k", now)
+		w.gate.people[id] = access.Principal{Type: access.PrincipalUser, ID: id}
+		w.gate.workspace = control.Workspace{ID: string(id)}
+		s := must[*control.Session](t)(plane.Enter(ctx, key.Reveal()))
+		if list := must[*control.FlagList](t)(s.Flags(ctx, control.FlagQuery{})); list.Total != 1 {
+			t.Error(list)
+		}
+	}
+}

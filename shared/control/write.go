@@ -1,0 +1,241 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// write is one of the six writes: all in which they differ.
+type write struct {
+	Request
+	t   document.Type
+	key string
+	// issues are what is wrong with the request by itself, beside Malformed.
+	issues []document.Issue
+	// scope must be an active environment, or the default scope, for a write
+	// that is scoped.
+	scope  string
+	scoped bool
+	// token is expectedCommitSha.
+	token *string
+	// first makes the item's first document, for a write that creates one
+	// where there is none; nil for the others. onlyFirst is a write that does
+	// nothing else.
+	first     func() (*jsontree.Node, error)
+	onlyFirst bool
+	// touches is what has to be authorized.
+	touches func(a *attempt) access.Write
+	// edit makes the new document of the stored, or first, one.
+	edit func(tree *jsontree.Node) (*document.Edited, error)
+	// mends is a write that takes what is no JSON object too.
+	mends bool
+	// checkAll refuses the document for all that is wrong with it, and not
+	// only for what the write brings in.
+	checkAll bool
+}
+
+// outcome is what came of a write.
+type outcome struct {
+	*attempt
+	commit   string
+	previous string // "" when nothing was written
+	messages []document.Message
+}
+
+// maxTries bounds how often a write starts over. Each time somebody else's
+// commit was first, so only a crowd comes near it.
+const maxTries = 24
+
+// write carries a write out. One that lost the race for the head begins again
+// with the gate, pinned or not: whether a token still holds is a question of
+// the item's content, which the next try asks.
+func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
+	if err := s.MayWrite(); err != nil {
+		return nil, err
+	}
+	if err := malformed(append(w.Malformed[:len(w.Malformed):len(w.Malformed)], w.issues...)...); err != nil {
+		return nil, err
+	}
+	for try := 0; try < maxTries; try++ {
+		out, err := s.attempt(ctx, w)
+		if !errors.Is(err, repository.ErrMoved) {
+			return out, storageFault(err)
+		}
+		if s, err = s.anew(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
+}
+
+// anew waits a little and lets the request in again.
+func (s *Session) anew(ctx context.Context, try int) (*Session, error) {
+	if err := s.plane.pause(ctx, try); err != nil {
+		return nil, storageFault(err)
+	}
+	fresh, err := s.again(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return fresh, fresh.MayWrite()
+}
+
+// attempt is one try of a write, at one head.
+type attempt struct {
+	*Session
+	*opened
+	write
+	path   string
+	exists bool
+	file   repository.File
+	stored *content
+
+	base   *jsontree.Node // what the edit begins with
+	edited *document.Edited
+}
+
+// attempt goes through the steps of a write, each of which can refuse it.
+func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{Session: s, opened: o, write: w}
+	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !a.changed() {
+		return a.unchanged(), nil
+	}
+	for _, step := range []func(context.Context) error{a.validate, a.verify} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return a.commit(ctx)
+}
+
+// find answers 404 for an item or an environment that is not there, and 422
+// for an item that is nothing to edit. It makes the first document of an item
+// that the write creates.
+func (a *attempt) find(context.Context) error {
+	path, ok := pathOf(a.t, a.key)
+	if !ok && a.first == nil {
+		return noSuch(a.t, a.key)
+	}
+	a.path = path
+	a.file, a.exists = a.snapshot.File(path)
+	if !a.exists && (a.first == nil || a.token != nil) {
+		return noSuch(a.t, a.key)
+	}
+	if err := a.findScope(); err != nil {
+		return err
+	}
+	if a.exists && !a.onlyFirst {
+		a.stored, _ = a.view.at(path)
+		a.base = a.stored.tree
+		if a.stored.item == nil && !a.mends {
+			return notAnObject(a.t, a.key)
+		}
+		return nil
+	}
+	var err error
+	a.base, err = a.first()
+	return editFault(err)
+}
+
+func (a *attempt) findScope() error {
+	if !a.scoped || a.scope == document.DefaultScope {
+		return nil
+	}
+	if e, known := a.view.ws.Environment(a.scope); !known || e.Archived {
+		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", quoted(a.scope))
+	}
+	return nil
+}
+
+// creates says whether the write makes the item's first document.
+func (a *attempt) creates() bool { return a.onlyFirst || !a.exists }
+
+// permit answers 403.
+func (a *attempt) permit(context.Context) error {
+	denial := access.Authorize(a.entry.Principal.EffectiveRoles(), a.touches(a))
+	if denial == nil {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "%s", denial.Message()).
+		With(map[string]any{"code": codePermission, "required": string(denial.Required)})
+}
+
+// change makes the new document.
+func (a *attempt) change(context.Context) error {
+	var err error
+	a.edited, err = a.edit(a.base)
+	return editFault(err)
+}
+
+func (a *attempt) changed() bool { return a.creates() || a.edited.Changed }
+
+// before is the document as it was, nil when there was none.
+func (a *attempt) before() *jsontree.Node {
+	if a.creates() {
+		return nil
+	}
+	return a.base
+}
+
+// unchanged is the outcome of a write that finds everything as it wants it.
+func (a *attempt) unchanged() *outcome {
+	return &outcome{attempt: a, commit: a.file.Last.SHA, messages: []document.Message{}}
+}
+
+// commit writes the document, or for a dry run says what would have come of
+// it. There is no commit to name then: the item's last one is, which is good
+// as the token of the real write, or the head where there is no item yet.
+func (a *attempt) commit(ctx context.Context) (*outcome, error) {
+	out := &outcome{attempt: a, previous: a.snapshot.Head.Commit}
+	out.messages = difference(a.path, a.before(), a.edited.Tree)
+	if a.DryRun {
+		out.commit = a.snapshot.Head.Commit
+		if !a.creates() {
+			out.commit = a.file.Last.SHA
+		}
+		return out, nil
+	}
+	now := a.plane.settings.Now()
+	by := author(a.entry.Principal)
+	by.When = now
+	landed, err := a.repo.Commit(ctx, a.snapshot, repository.Draft{
+		Changes:   []repository.Change{{Path: a.path, Content: a.edited.Tree.Encode()}},
+		Author:    by,
+		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
+		Message:   commitMessage(out.messages, a.entry.Principal),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.commit = landed.Head.Commit
+	return out, nil
+}
+
+// preview is what a dry run's answer has in addition.
+func (o *outcome) preview() Preview {
+	if !o.DryRun {
+		return Preview{}
+	}
+	return Preview{DryRun: true, Document: o.edited.Tree, Messages: o.messages}
+}
+
+// item is a tree in the place that the write is about.
+func (a *attempt) item(tree *jsontree.Node) workspace.Item {
+	return workspace.Item{Path: a.path, Key: a.key, View: document.View(tree), Tree: tree, Text: tree.Encode()}
+}

@@ -1,0 +1,213 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+)
+
+// CreateFlag creates a flag.
+func (s *Session) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResult, error) {
+	creation := document.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.plane.schemaAddress()}
+	if c.Type != nil {
+		creation.ValueType = *c.Type
+		if *c.Type == "" {
+			creation.ValueType = " " // only a type left out is bool
+		}
+	}
+	tree, err := document.NewFlag(creation)
+	return s.create(ctx, document.Flag, c.Request, c.Key, tree, err)
+}
+
+// CreateConfig creates a config.
+func (s *Session) CreateConfig(ctx context.Context, c ConfigCreation) (*CreationResult, error) {
+	tree, err := document.NewConfig(document.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
+		Description: c.Description, Tags: c.Tags, Schema: s.plane.schemaAddress()})
+	return s.create(ctx, document.Config, c.Request, c.Key, tree, err)
+}
+
+func (s *Session) create(ctx context.Context, t document.Type, r Request, key string, tree *jsontree.Node, problem error) (*CreationResult, error) {
+	out, err := s.write(ctx, write{
+		Request: r, t: t, key: key,
+		issues:    notSaid(r.Malformed, requestIssues(problem)),
+		first:     func() (*jsontree.Node, error) { return tree, nil },
+		onlyFirst: true,
+		touches:   touchesAll,
+		edit:      asItIs,
+		checkAll:  true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	result := &CreationResult{
+		Key:       key,
+		ValueType: string(document.View(tree).ValueType),
+		CommitSHA: out.commit,
+		Document:  tree,
+		DryRun:    r.DryRun,
+		Messages:  out.preview().Messages,
+	}
+	return result, nil
+}
+
+func asItIs(tree *jsontree.Node) (*document.Edited, error) {
+	return &document.Edited{Tree: tree}, nil
+}
+
+// PatchFlag sets the fallback of a flag in an environment, or in the default
+// rules.
+func (s *Session) PatchFlag(ctx context.Context, key, environment string, p FlagPatch) (*PatchResult, error) {
+	place := document.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
+	return s.patch(ctx, environment, write{
+		Request: p.Request, t: document.Flag, key: key,
+		issues: notSaid(p.Malformed, p.issues()),
+		token:  p.ExpectedCommitSHA,
+		edit: func(tree *jsontree.Node) (*document.Edited, error) {
+			switch {
+			case p.Enabled != nil:
+				return document.SetEnabled(tree, place, *p.Enabled)
+			case p.Rollout != nil:
+				return document.SetRollout(tree, place, p.Rollout)
+			}
+			return document.SetValue(tree, place, p.Value)
+		},
+	})
+}
+
+// PatchConfig sets the fallback of a config in an environment, or in the
+// default rules.
+func (s *Session) PatchConfig(ctx context.Context, key, environment string, p ConfigPatch) (*PatchResult, error) {
+	issues := tokenIssues(p.ExpectedCommitSHA)
+	if p.Value == nil {
+		issues = append(issues, document.Issue{Pointer: "/value", Message: "value is missing; any JSON value of the config's type"})
+	}
+	place := document.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
+	return s.patch(ctx, environment, write{
+		Request: p.Request, t: document.Config, key: key,
+		issues: notSaid(p.Malformed, issues),
+		token:  p.ExpectedCommitSHA,
+		edit: func(tree *jsontree.Node) (*document.Edited, error) {
+			return document.SetValue(tree, place, p.Value)
+		},
+	})
+}
+
+func (s *Session) patch(ctx context.Context, environment string, w write) (*PatchResult, error) {
+	w.scope, w.scoped, w.touches = environment, true, touchesScope
+	out, err := s.write(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return &PatchResult{
+		Key:                         w.key,
+		Environment:                 environment,
+		Changed:                     out.changed(),
+		CommitSHA:                   out.commit,
+		PreviousCommitSHA:           out.previous,
+		ReplacedTargetingRuleCount:  out.edited.ReplacedTargetingRuleCount,
+		PreservedTargetingRuleCount: out.edited.PreservedTargetingRuleCount,
+		Rules:                       append([]*jsontree.Node{}, out.edited.Rules...),
+		Preview:                     out.preview(),
+	}, nil
+}
+
+// PatchLogLevel sets the level of a service's loggers in a scope, and creates
+// the service's document when it has none.
+func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelPatch) (*LevelResult, error) {
+	w := write{
+		Request: p.Request, t: document.LogLevel, key: document.LogLevelKey(service),
+		issues:  notSaid(p.Malformed, p.issues(service)),
+		scope:   textOr(p.Environment, document.DefaultScope),
+		scoped:  true,
+		token:   p.ExpectedCommitSHA,
+		touches: touchesScope,
+	}
+	w.first = func() (*jsontree.Node, error) {
+		return document.NewLogLevel(service, *p.Level, s.plane.schemaAddress())
+	}
+	w.edit = func(tree *jsontree.Node) (*document.Edited, error) {
+		return document.SetLevel(tree, w.scope, textOr(p.Target, ""), *p.Level)
+	}
+	out, err := s.write(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return &LevelResult{
+		Key:               w.key,
+		Environment:       w.scope,
+		Target:            p.Target,
+		Level:             *p.Level,
+		Created:           out.creates(),
+		Changed:           out.changed(),
+		CommitSHA:         out.commit,
+		PreviousCommitSHA: out.previous,
+		Preview:           out.preview(),
+	}, nil
+}
+
+// PutDocument replaces a flag's, a config's or a log level's document.
+func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, p DocumentPut) (*PutResult, error) {
+	if t == document.Segment {
+		return nil, fault.New(fault.NotFound, "segments can only be read")
+	}
+	var stamped *jsontree.Node
+	if p.Document != nil && p.Document.Kind == jsontree.Object {
+		stamped = document.StampSchema(p.Document, s.plane.schemaAddress())
+		p.Document = stamped
+	}
+	out, err := s.write(ctx, write{
+		Request: p.Request, t: t, key: key,
+		issues:  notSaid(p.Malformed, p.issues(t, key)),
+		token:   p.ExpectedCommitSHA,
+		touches: touchesDifference(stamped),
+		edit: func(stored *jsontree.Node) (*document.Edited, error) {
+			if document.SameDocument(stored, stamped) {
+				return &document.Edited{Tree: stored}, nil
+			}
+			return &document.Edited{Tree: stamped, Changed: true}, nil
+		},
+		mends:    true,
+		checkAll: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &PutResult{
+		Key:               key,
+		Changed:           out.changed(),
+		CommitSHA:         out.commit,
+		PreviousCommitSHA: out.previous,
+		Preview:           out.preview(),
+	}, nil
+}
+
+// requestIssues are the issues of an edit's refusal.
+func requestIssues(err error) []document.Issue {
+	var refused *document.RequestError
+	if errors.As(err, &refused) {
+		return refused.Issues
+	}
+	return nil
+}
+
+// notSaid leaves out what is said of a place that the reader of the request
+// has found wrong already.
+func notSaid(already, issues []document.Issue) []document.Issue {
+	var rest []document.Issue
+	for _, issue := range issues {
+		if issue.Pointer == "" || !said(already, issue.Pointer) {
+			rest = append(rest, issue)
+		}
+	}
+	return rest
+}
+
+func textOr(text *string, otherwise string) string {
+	if text == nil {
+		return otherwise
+	}
+	return *text
+}
