@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/fault"
+)
+
+const jsonType = "application/json"
+
+// page is what a handler answers that is encoded already.
+type page struct {
+	contentType string
+	body        []byte
+}
+
+// answer is a whole answer.
+type answer struct {
+	status      int
+	contentType string
+	encoding    string
+	body        []byte
+}
+
+// send writes the answer. Its headers beside these are written already.
+func (a *answer) send(w http.ResponseWriter, head bool) {
+	header := w.Header()
+	if a.status != http.StatusNotModified {
+		header.Set("Content-Type", a.contentType)
+		header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	if a.encoding != "" {
+		header.Set("Content-Encoding", a.encoding)
+	}
+	w.WriteHeader(a.status)
+	if !head && a.status != http.StatusNotModified {
+		_, _ = w.Write(a.body) // nobody is left to be told
+	}
+}
+
+// encode writes JSON as it is stored: no character is escaped that need not be.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// mustEncode writes an envelope, whose details are made of plain values.
+func mustEncode(envelope fault.Envelope) []byte {
+	text, err := encode(envelope)
+	if err != nil {
+		envelope.Details = nil
+		text, _ = encode(envelope)
+	}
+	return text
+}
+
+// success is the answer to a request that was carried out.
+func (c *call) success(result any) (*answer, error) {
+	p, ready := result.(*page)
+	if !ready {
+		text, err := encode(result)
+		if err != nil {
+			return nil, err
+		}
+		p = &page{jsonType, text}
+	}
+	a := &answer{status: http.StatusOK, contentType: p.contentType, body: p.body}
+	if c.operation.writes() {
+		return a, nil // it has happened; nothing may stand in the way of saying so
+	}
+	return c.conditional(a)
+}
+
+// conditional gives the answer to a GET its encoding and its entity tag, and
+// leaves the body out when the client has it.
+func (c *call) conditional(a *answer) (*answer, error) {
+	tag := entityTag(a.body)
+	if compresses(c.request.Header.Values("Accept-Encoding"), len(a.body)) {
+		a.encoding, a.body = "gzip", compress(a.body)
+		tag += "-gzip"
+	}
+	if most := c.server.options.MaxAnswer; most > 0 && len(a.body) > most {
+		return nil, c.tooLarge(len(a.body), a.encoding)
+	}
+	tag = `"` + tag + `"`
+	c.header.Set("ETag", tag)
+	c.header.Set("Vary", "Accept-Encoding")
+	if noneMatch(c.request.Header.Values("If-None-Match"), tag) {
+		return &answer{status: http.StatusNotModified}, nil
+	}
+	return a, nil
+}
+
+func entityTag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:16])
+}
+
+// noneMatch says whether the client has this answer already. Our tags hold no
+// comma, so that the list can be taken apart at each.
+func noneMatch(header []string, tag string) bool {
+	for _, line := range header {
+		for _, candidate := range strings.Split(line, ",") {
+			candidate = strings.TrimSpace(candidate)
+			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tooLarge refuses an answer that could not be sent.
+func (c *call) tooLarge(size int, encoding string) error {
+	advice := ""
+	for _, p := range c.operation.query {
+		if p.name == "limit" {
+			advice = "ask for pages with limit"
+		}
+	}
+	if encoding == "" {
+		compressed := "accept gzip in Accept-Encoding"
+		if advice != "" {
+			compressed += ", or "
+		}
+		advice = compressed + advice
+	}
+	return fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; %s", size, advice)
+}

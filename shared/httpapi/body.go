@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+)
+
+// maxBody is how large a request's body may be.
+const maxBody = 1 << 20
+
+// body is what an operation's body may hold.
+type body struct {
+	fields []string // in alphabetical order
+	// schema is compiled by the first body that is read: a program that only
+	// answers reads, or has just been started to answer one, does not pay.
+	schema func() (*document.Schema, error)
+}
+
+// elsewhere are the keywords that control checks, in words that know what the
+// fields mean. Unknown fields of the body itself are found here.
+var elsewhere = []string{"required", "additionalProperties", "oneOf", "if", "then", "else"}
+
+func (d *description) readBody(node *jsontree.Node) (*body, error) {
+	tree := d.checked(node)
+	b := &body{schema: sync.OnceValues(func() (*document.Schema, error) { return compile(tree) })}
+	for _, m := range members(tree.Get("properties")) {
+		b.fields = append(b.fields, m.Name)
+	}
+	slices.Sort(b.fields)
+	if len(b.fields) == 0 {
+		return nil, errors.New("a body is an object with properties")
+	}
+	return b, nil
+}
+
+func compile(tree *jsontree.Node) (*document.Schema, error) {
+	schema, issues := document.CompileSchema(tree)
+	if len(issues) > 0 {
+		return nil, fmt.Errorf("openapi.json: a body's schema: %s", inWords(issues))
+	}
+	return schema, nil
+}
+
+// checked is the part of a schema that is checked here, in one piece and with
+// our own words where CompileSchema looks for them.
+func (d *description) checked(node *jsontree.Node) *jsontree.Node {
+	tree := jsontree.NewObject()
+	for _, m := range members(d.resolve(node)) {
+		switch {
+		case slices.Contains(elsewhere, m.Name):
+		case m.Name == "x-error-message":
+			tree.Set("errorMessage", m.Value)
+		case m.Name == "items":
+			tree.Set(m.Name, d.checked(m.Value))
+		case m.Name == "properties":
+			properties := jsontree.NewObject()
+			for _, p := range m.Value.Members {
+				properties.Set(p.Name, d.checked(p.Value))
+			}
+			tree.Set(m.Name, properties)
+		default:
+			tree.Set(m.Name, m.Value)
+		}
+	}
+	return tree
+}
+
+// check says what is wrong with the shape of a body.
+func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
+	schema, err := b.schema()
+	if err != nil {
+		return nil, err
+	}
+	var issues []document.Issue
+	for _, m := range tree.Members {
+		if !slices.Contains(b.fields, m.Name) {
+			issues = append(issues, document.Issue{Pointer: jsontree.Pointer(brief(m.Name)), Message: "unknown field; known are " + join(b.fields)})
+		}
+	}
+	return append(issues, schema.Check(tree)...), nil
+}
+
+// readBody reads a request's body as a JSON object, whatever its Content-Type
+// says: curl -d sends another.
+func readBody(w http.ResponseWriter, r *http.Request) (*jsontree.Node, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
+	}
+	tree, err := jsontree.Parse(text)
+	if err != nil {
+		return nil, notJSON(err)
+	}
+	if tree.Kind != jsontree.Object {
+		return nil, refused([]document.Issue{{Message: "the body is a JSON object, not " + tree.Kind.String()}})
+	}
+	return tree, nil
+}
+
+func unreadable(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return fault.New(fault.PayloadTooLarge, "the body is larger than 1 MiB (%d bytes)", maxBody)
+	}
+	return fault.New(fault.BadRequest, "the body ended before it was complete").Because(err)
+}
+
+func notJSON(err error) error {
+	var syntax *jsontree.SyntaxError
+	if !errors.As(err, &syntax) {
+		return fault.New(fault.BadRequest, "the body is not JSON").Because(err)
+	}
+	message := cut(syntax.Message, maxMessage)
+	return fault.New(fault.BadRequest, "the body is not JSON: %d:%d: %s", syntax.Line, syntax.Column, message).
+		With(map[string]any{
+			"line": syntax.Line, "column": syntax.Column,
+			"issues": []document.Issue{{Pointer: cut(syntax.Pointer, maxMessage), Message: message}},
+		})
+}
+
+// The fields of a body. One of another type is as good as absent: check has
+// said so.
+
+func text(tree *jsontree.Node, name string) string {
+	value, _ := tree.Get(name).Text()
+	return value
+}
+
+func optionalText(tree *jsontree.Node, name string) *string {
+	if value, ok := tree.Get(name).Text(); ok {
+		return &value
+	}
+	return nil
+}
+
+func optionalTruth(tree *jsontree.Node, name string) *bool {
+	if value, ok := tree.Get(name).Truth(); ok {
+		return &value
+	}
+	return nil
+}
+
+func truth(tree *jsontree.Node, name string) bool {
+	value, _ := tree.Get(name).Truth()
+	return value
+}
+
+func texts(tree *jsontree.Node, name string) []string {
+	var values []string
+	for _, item := range items(tree.Get(name)) {
+		value, _ := item.Text()
+		values = append(values, value)
+	}
+	return values
+}

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/control"
+)
+
+func TestBindingIsOneToOne(t *testing.T) {
+	d, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane := control.New(control.Settings{})
+	without := func(g Group, id string) Group { delete(g.handlers, id); return g }
+	with := func(g Group, id string) Group { g.handlers[id] = nil; return g }
+	renamed := Segments()
+	renamed.handlers["getSegmentt"] = renamed.handlers["getSegment"]
+	for _, c := range []struct {
+		name    string
+		options Options
+		groups  []Group
+		want    string
+	}{
+		{"all", Options{Plane: plane}, All(), ""},
+		{"the reference alone, without a plane", Options{}, []Group{Reference()}, ""},
+		{"a missing handler", Options{Plane: plane}, []Group{without(Flags(), "listFlags")}, "listFlags"},
+		{"a nil handler", Options{Plane: plane}, []Group{with(Flags(), "listFlags")}, "listFlags"},
+		{"a superfluous handler", Options{Plane: plane}, []Group{renamed}, "does not have"},
+		{"a group that is not described", Options{Plane: plane}, []Group{{"billing", map[string]handler{"pay": nil}}}, "does not have"},
+		{"no plane", Options{}, []Group{Flags()}, "plane"},
+		{"a base path without the version", Options{Plane: plane, BasePath: "/api"}, All(), "/v1"},
+	} {
+		_, err := newServer(d, c.options, c.groups)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestAGroupServesOnlyItself(t *testing.T) {
+	h, err := New(Options{Plane: control.New(control.Settings{}), BasePath: "/api/v1"}, Segments())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/api/v1/segments": 401, "/api/v1/flags": 404, "/v1/segments": 404, "/api/v1": 404, "/api/v1/openapi.json": 404} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+func TestBrokenDescriptions(t *testing.T) {
+	const good = `{"paths": {"/a/{key}": {"get": {"operationId": "a", "tags": ["x"], "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}]}}}}`
+	if _, err := readDescription([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{`{"paths"`, `{{"paths"`, "openapi.json"},
+		{`"operationId": "a", `, ``, "operationId"},
+		{`["x"]`, `["x", "y"]`, "tag"},
+		{`"type": "string"`, `"type": "string", "maxLength": 3`, "maxLength"},
+		{`"type": "string"`, `"type": "string", "pattern": "("`, "pattern"},
+		{`"type": "string"`, `"type": "integer", "minimum": 1.5`, "minimum"},
+		{`"parameters"`, `"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}, "parameters"`, "properties"},
+		{`}}}}`, `}, "put": {"operationId": "a", "tags": ["x"]}}}}`, "twice"},
+		{`{"name": "q", "in": "query", "schema": {"type": "string"}}`, `{"$ref": "#/nowhere"}`, "nowhere"},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		_, err := readDescription([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestBodySchemasCompile(t *testing.T) {
+	d, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range d.paths {
+		for _, o := range item.operations {
+			if o.body == nil {
+				continue
+			}
+			if _, err := o.body.schema(); err != nil {
+				t.Errorf("%s: %v", o.id, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// smallest is the body that is worth compressing.
+const smallest = 1024
+
+// compresses says whether a body of a size goes out as gzip: the client
+// takes it, does not like the plain body better, and the body is worth it or
+// the client does not take it plain.
+func compresses(header []string, size int) bool {
+	gzip, identity := qualities(header)
+	return gzip > 0 && gzip >= identity && (size >= smallest || identity == 0)
+}
+
+// qualities reads an Accept-Encoding: how much the client likes gzip, and the
+// plain body, from 0 for not at all. A plain body that is not spoken of is
+// taken, but not preferred to what is.
+func qualities(header []string) (gzip, identity float64) {
+	const unsaid = -1.0
+	gzip, identity, others := unsaid, unsaid, unsaid
+	for _, line := range header {
+		for _, item := range strings.Split(line, ",") {
+			coding, q := quality(item)
+			switch coding {
+			case "gzip", "x-gzip":
+				gzip = max(gzip, q)
+			case "identity":
+				identity = q
+			case "*":
+				others = q
+			}
+		}
+	}
+	if gzip == unsaid {
+		gzip = max(0, others)
+	}
+	if identity == unsaid {
+		identity = tolerated
+		if others == 0 {
+			identity = 0
+		}
+	}
+	return gzip, identity
+}
+
+// tolerated is below every quality that a client can name.
+const tolerated = 0.0001
+
+// quality reads one coding. A quality that is none counts as 0: what can not
+// be read is not wanted.
+func quality(item string) (coding string, q float64) {
+	coding, parameters, _ := strings.Cut(item, ";")
+	coding = strings.ToLower(strings.TrimSpace(coding))
+	name, value, given := strings.Cut(strings.TrimSpace(parameters), "=")
+	if !given || !strings.EqualFold(strings.TrimSpace(name), "q") {
+		return coding, 1
+	}
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || !(q >= 0 && q <= 1) {
+		return coding, 0
+	}
+	return coding, q
+}
+
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+// compress is deterministic, so that equal answers have equal bytes.
+func compress(body []byte) []byte {
+	var b bytes.Buffer
+	w := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(w)
+	w.Reset(&b)
+	_, _ = w.Write(body) // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}

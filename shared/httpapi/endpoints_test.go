@@ -1,0 +1,215 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/jsontree"
+)
+
+// contract is every endpoint of the contract and the decisions.
+var contract = strings.Fields(`
+	GET/whoami GET/workspaces GET/environments
+	GET/flags POST/flags GET/flags/{key} GET/flags/{key}/history PATCH/flags/{key}/environments/{env} GET/flags/{key}/document PUT/flags/{key}/document
+	GET/configs POST/configs GET/configs/{key} GET/configs/{key}/history PATCH/configs/{key}/environments/{env} GET/configs/{key}/document PUT/configs/{key}/document
+	GET/log-levels PATCH/log-levels/{key} GET/log-levels/{key}/document PUT/log-levels/{key}/document
+	GET/segments GET/segments/{key} GET/segments/{key}/history
+	GET/activity GET/contexts GET/openapi.json GET/docs GET/schemas/v1/stored-config.json`)
+
+func TestTheContractsEndpoints(t *testing.T) {
+	described := map[string]bool{}
+	every(func(path, method string, _ *jsontree.Node) { described[strings.ToUpper(method)+path] = true })
+	for _, endpoint := range contract {
+		if !described[endpoint] {
+			t.Errorf("%s is not described", endpoint)
+		}
+		delete(described, endpoint)
+	}
+	for endpoint := range described {
+		t.Errorf("%s is not in the contract", endpoint)
+	}
+}
+
+func TestReads(t *testing.T) {
+	w := newWorld(t, shop())
+	first := w.get("/flags/checkout.redesign").ok().text("/commitSha")
+	w.do("PATCH", "/flags/checkout.redesign/environments/staging", `{"enabled": true}`).ok()
+	for _, c := range []struct{ path, pointer, want string }{
+		{"/whoami", "/principal/name", "Grace"},
+		{"/whoami", "/workspaceId", string(workspaceID)},
+		{"/workspaces", "/workspaces/0/name", "shop"},
+		{"/environments", "/environments/0/name", "development"},
+		{"/environments", "/environments/2/protected", "true"},
+		{"/flags", "/total", "2"},
+		{"/flags?tag=checkout", "/flags/0/key", "checkout.redesign"},
+		{"/flags?tag=&status=&limit=&cursor=", "/total", "2"},
+		{"/flags?status=rollout", "/flags/0/statuses/production", "rollout"},
+		{"/flags?status=live", "/flags", "[]"},
+		{"/flags?limit=1", "/flags/0/key", "checkout.redesign"},
+		{"/flags?nonsense=1&limit=2", "/total", "2"},
+		{"/flags/checkout.redesign", "/environmentStatuses/staging", "live"},
+		{"/flags/checkout.redesign", "/variants/1/name", "On"},
+		{"/flags/checkout%2Eredesign", "/key", "checkout.redesign"},
+		{"/flags/colour", "/default/rules/0/value/type", "weighted_values"},
+		{"/flags/checkout.redesign/history", "/history/0/message", "staging: enabled set to true"},
+		{"/flags/checkout.redesign/history?limit=1", "/history/1", "<nil>"},
+		{"/flags/checkout.redesign/document", "/document/name", "Redesign"},
+		{"/flags/checkout.redesign/document?at=" + first, "/document/environments/1", "<nil>"},
+		{"/flags/checkout.redesign/document?at=" + first[:7], "/commitSha", first[:7]},
+		{"/configs", "/total", "4"},
+		{"/configs?limit=1", "/configs/0/key", "api.token"},
+		{"/configs/checkout.limits", "/schemaKey", "limits"},
+		{"/configs/checkout.limits", "/sendToClientSdk", "true"},
+		{"/configs/api.token", "/default/rules/0/value/value", "c1ph3rt3xt"},
+		{"/configs/checkout.timeout/history", "/history/0/authorName", "Ada"},
+		{"/configs/master.key/document", "/document/access", "protected-all-envs"},
+		{"/log-levels", "/logLevels/0/scopes/0/fallbackLevel", "INFO"},
+		{"/log-levels/log-level.cart/document", "/document/type", "log_level"},
+		{"/segments", "/segments/0/ruleCount", "1"},
+		{"/segments/beta-users", "/name", "Beta users"},
+		{"/segments/beta-users/history", "/history/0/isServiceAccount", "false"},
+		{"/activity", "/activity/0/messages/0/message", "staging: enabled set to true"},
+		{"/activity?limit=1", "/activity/1", "<nil>"},
+		{"/activity?type=segment&key=beta-users", "/activity/0/action", "created"},
+		{"/contexts", "/contexts", "[]"},
+		{"/contexts?type=user&query=a&environment=production&limit=5", "/contexts", "[]"},
+		{"/openapi.json", "/openapi", "3.1.0"},
+	} {
+		if got := fmt.Sprint(w.get(c.path).ok().at(c.pointer)); got != c.want {
+			t.Errorf("%s: %s is %s, want %s", c.path, c.pointer, got, c.want)
+		}
+	}
+}
+
+// TestWrites sends each kind of write, and the same again as a dry run before.
+func TestWrites(t *testing.T) {
+	w := newWorld(t, shop())
+	head := func() string { return w.get("/activity?limit=1").ok().text("/activity/0/sha") }
+	for _, c := range []struct{ method, path, body, pointer, want string }{
+		{"POST", "/flags", `{"key": "new-nav", "tags": ["nav"], "description": "Navigation"}`, "/document/environments", "[]"},
+		{"POST", "/flags", `{"key": "limit", "type": "int", "value": 3}`, "/valueType", "int"},
+		{"POST", "/flags", `{"key": "names", "type": "string-list", "value": ["a"]}`, "/valueType", "string_list"},
+		{"POST", "/configs", `{"key": "ratio", "valueType": "double", "value": 1.0}`, "/document/sendToClientSdk", "false"},
+		{"PATCH", "/flags/checkout.redesign/environments/production", `{"enabled": true}`, "/preservedTargetingRuleCount", "1"},
+		{"PATCH", "/flags/colour/environments/default", `{"value": "red"}`, "/rules/0/value/value", "red"},
+		{"PATCH", "/flags/checkout.redesign/environments/staging", `{"rollout": [{"value": true, "percent": 33.333}, {"value": false, "percent": 66.667}]}`, "/rules/0/value/value/weightedValues/0/weight", "33333"},
+		{"PATCH", "/flags/checkout.redesign/environments/production", `{"enabled": false, "replaceTargeting": true}`, "/replacedTargetingRuleCount", "1"},
+		{"PATCH", "/configs/checkout.timeout/environments/staging", `{"value": "PT5S"}`, "/environment", "staging"},
+		{"PATCH", "/log-levels/cart", `{"level": "DEBUG", "target": "com.acme", "environment": "staging"}`, "/key", "log-level.cart"},
+		{"PATCH", "/log-levels/log-level.cart", `{"level": "WARN"}`, "/target", "<nil>"},
+		{"PATCH", "/log-levels/mail", `{"level": "WARN"}`, "/created", "true"},
+	} {
+		before := head()
+		if got := w.do(c.method, c.path+"?dryRun=true", c.body).ok().at("/dryRun"); got != true || head() != before {
+			t.Errorf("%s %s: the dry run answers dryRun %v and leaves the head at %s, was %s", c.method, c.path, got, head(), before)
+		}
+		if got := fmt.Sprint(w.do(c.method, c.path, c.body).ok().at(c.pointer)); got != c.want || head() == before {
+			t.Errorf("%s %s: %s is %s, want %s", c.method, c.path, c.pointer, got, c.want)
+		}
+		if c.method == "PATCH" {
+			if again := w.do(c.method, c.path+"?dryRun=false", c.body).ok(); again.at("/changed") != false || again.at("/previousCommitSha") != nil {
+				t.Errorf("%s %s again: %s", c.method, c.path, again.body)
+			}
+		}
+	}
+}
+
+func TestServiceAccountsAreNamed(t *testing.T) {
+	w := newWorld(t, shop())
+	bot := "Authorization: Bearer " + w.newKey(access.KindServiceAccount, "engineer")
+	w.do("PATCH", "/flags/colour/environments/staging", `{"value": "red"}`, bot).ok()
+	entry := w.get("/flags/colour/history?limit=1").ok()
+	if entry.at("/history/0/isServiceAccount") != true || entry.text("/history/0/authorName") != "deploy-bot" {
+		t.Errorf("the history says %s", entry.body)
+	}
+	if w.get("/whoami", bot).ok().text("/principal/type") != "service_account" {
+		t.Error("whoami does not say service_account")
+	}
+}
+
+// TestUndo walks the contract's recipe.
+func TestUndo(t *testing.T) {
+	w := newWorld(t, shop())
+	for _, path := range []string{"/flags/checkout.redesign", "/configs/checkout.timeout", "/log-levels/log-level.cart"} {
+		before := w.get(path + "/document").ok()
+		patch, body := path+"/environments/production", `{"enabled": true, "replaceTargeting": true}`
+		switch path {
+		case "/configs/checkout.timeout":
+			body = `{"value": "PT1S"}`
+		case "/log-levels/log-level.cart":
+			patch, body = path, `{"level": "DEBUG"}`
+		}
+		bad := w.do("PATCH", patch, body).ok()
+		old := w.get(path + "/document?at=" + bad.text("/previousCommitSha")).ok()
+		current := w.get(path + "/document").ok().text("/commitSha")
+		tree, _ := jsontree.Parse(old.body)
+		put := func(token string) *reply {
+			return w.do("PUT", path+"/document", fmt.Sprintf(`{"document": %s, "expectedCommitSha": %q}`, tree.Get("document").Compact(), token))
+		}
+		if got := put(before.text("/commitSha")).refused(); got != "409 CONFLICT STALE_COMMIT_SHA" {
+			t.Errorf("%s: a put with the old token: %s", path, got)
+		}
+		if put(current).ok().at("/changed") != true {
+			t.Errorf("%s: the undo changed nothing", path)
+		}
+		after, _ := jsontree.Parse(w.get(path + "/document").ok().body)
+		was, _ := jsontree.Parse(before.body)
+		now := after.Get("document")
+		now.Delete("$schema")
+		if !jsontree.Equal(was.Get("document"), now) {
+			t.Errorf("%s: after the undo it is %s", path, now.Compact())
+		}
+	}
+}
+
+func TestPaging(t *testing.T) {
+	w := newWorld(t, shop())
+	for i := range 7 {
+		w.do("POST", "/flags", fmt.Sprintf(`{"key": "page-%d", "tags": ["paged"]}`, i)).ok()
+	}
+	var keys []string
+	path := "/flags?tag=paged&limit=3"
+	for cursor := ""; ; {
+		page := w.get(path + "&cursor=" + cursor).ok()
+		if page.at("/total") != 7.0 {
+			t.Fatalf("total is %v", page.at("/total"))
+		}
+		for i := 0; page.at(fmt.Sprintf("/flags/%d", i)) != nil; i++ {
+			keys = append(keys, page.text(fmt.Sprintf("/flags/%d/key", i)))
+		}
+		if cursor = page.text("/nextCursor"); cursor == "" {
+			break
+		}
+		for _, elsewhere := range []string{"/configs?cursor=", "/activity?cursor=", "/flags/colour/history?cursor="} {
+			if got := w.get(elsewhere + cursor).refused(); got != "400 BAD_REQUEST" {
+				t.Errorf("%s: a cursor of another list: %s", elsewhere, got)
+			}
+		}
+	}
+	if got := strings.Join(keys, " "); got != "page-0 page-1 page-2 page-3 page-4 page-5 page-6" {
+		t.Errorf("the walk saw %s", got)
+	}
+	if w.get("/flags").ok().at("/nextCursor") != nil {
+		t.Error("a list without limit has a nextCursor")
+	}
+}
+
+func TestHeadIsGetWithoutABody(t *testing.T) {
+	w := newWorld(t, shop())
+	every(func(path, method string, operation *jsontree.Node) {
+		if method != "get" {
+			return
+		}
+		path = strings.NewReplacer("{key}", "colour").Replace(path)
+		get, head := w.get(path), w.do("HEAD", path, "")
+		if head.status != get.status || head.header.Get("Content-Length") != get.header.Get("Content-Length") || head.header.Get("ETag") != get.header.Get("ETag") || len(head.body) > 0 {
+			t.Errorf("HEAD %s: %d %v, GET: %d %v", path, head.status, head.header, get.status, get.header)
+		}
+	})
+	if got := w.do("HEAD", "/flags/colour/environments/default", ""); got.status != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD where there is no GET: %d", got.status)
+	}
+}

@@ -1,0 +1,174 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// bodySchemas are the description's schemas of bodies with everything in
+// them: also what control checks and not this package.
+func bodySchemas(t *testing.T) map[string]*document.Schema {
+	schemas := map[string]*document.Schema{}
+	every(func(path, method string, o *jsontree.Node) {
+		content := o.At("/requestBody/content/application~1json/schema")
+		if content == nil {
+			return
+		}
+		root := content.Clone()
+		root.Set("components", jsontree.NewObject(jsontree.Field("schemas", spec().At("/components/schemas"))))
+		schema, issues := document.CompileSchema(root)
+		if len(issues) > 0 {
+			t.Fatalf("%s %s: %v", method, path, issues)
+		}
+		schemas[strings.ToUpper(method)+" "+path] = schema
+	})
+	return schemas
+}
+
+// TestBodiesAreCheckedAsDescribed: a body that the description does not allow
+// is 400, whoever finds it. Every answer is held against the description.
+func TestBodiesAreCheckedAsDescribed(t *testing.T) {
+	w := newWorld(t, shop())
+	schemas := bodySchemas(t)
+	var operations []string
+	for o := range schemas {
+		operations = append(operations, o)
+	}
+	values := rapid.SampledFrom([]string{"true", "false", "null", "0", "1.5", "-3", `""`, `"a"`, `"bool"`, `"int"`, `"PT1S"`, `"INFO"`, `"staging"`, `"red"`, `"blue"`,
+		"[]", `["a"]`, "[1]", "{}", `{"key": "colour", "type": "feature_flag"}`, timeout, colour,
+		`[{"value": "red", "percent": 50}, {"value": "blue", "percent": 50}]`, `[{"value": "red", "percent": 100}]`,
+		`[{"value": "red", "percent": 0.0001}, {"percent": 101, "x": 1}]`, `"` + unknownSHA + `"`, `"` + strings.Repeat("k", 201) + `"`})
+	names := rapid.SampledFrom([]string{"enabled", "value", "rollout", "expectedCommitSha", "replaceTargeting", "key", "type", "valueType", "description", "tags", "level", "target", "environment", "document", "unknown"})
+	rapid.Check(t, func(t *rapid.T) {
+		operation := rapid.SampledFrom(operations).Draw(t, "operation")
+		fields := map[string]string{}
+		for range rapid.IntRange(0, 4).Draw(t, "fields") {
+			fields[names.Draw(t, "name")] = values.Draw(t, "value")
+		}
+		var parts []string
+		for name, value := range fields {
+			parts = append(parts, `"`+name+`": `+value)
+		}
+		body := "{" + strings.Join(parts, ", ") + "}"
+		tree, err := jsontree.Parse([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		method, path, _ := strings.Cut(operation, " ")
+		path = strings.NewReplacer("{key}", rapid.SampledFrom([]string{"colour", "checkout.timeout", "cart", "log-level.cart"}).Draw(t, "key"), "{env}", "staging").Replace(path)
+		a := w.do(method, path+"?dryRun=true", body)
+		if issues := schemas[operation].Check(tree); len(issues) > 0 && a.status != 400 {
+			t.Errorf("%s %s %s: %d; the description does not allow it: %v", method, path, body, a.status, issues)
+		}
+		if a.status == 500 {
+			t.Errorf("%s %s %s: %s", method, path, body, w.log)
+		}
+	})
+}
+
+func FuzzPatchBody(f *testing.F) {
+	for _, seed := range []string{`{"enabled": true}`, `{"value": "red"}`, `{"rollout": [{"value": "red", "percent": 25}, {"value": "blue", "percent": 75}]}`,
+		`{"value": null, "expectedCommitSha": "x"}`, `{"enabled": 1, "replaceTargetting": {}}`, `{"level": "INFO", "target": "com.acme"}`, "{", "[]", `{"": 1}`, "\xef\xbb\xbf{}"} {
+		f.Add(seed)
+	}
+	w := newWorld(f, shop())
+	f.Fuzz(func(t *testing.T, body string) {
+		w := w.in(t)
+		for _, path := range []string{"/flags/colour/environments/staging", "/configs/checkout.limits/environments/default", "/log-levels/cart"} {
+			a := w.do("PATCH", path+"?dryRun=true", body)
+			if a.status != 200 && a.status != 400 && a.status != 409 && a.status != 413 {
+				t.Errorf("%s %q: %d %s", path, body, a.status, a.body)
+			}
+		}
+	})
+}
+
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{"limit=1&cursor=", "limit=%31", "limit=1;cursor=2", "cursor=AAAA", "type=segment&key=beta-users", "at=abcd", "status=live&tag=%00", "%zz", "dryRun=true&dryRun=false", "limit=9999999999999999999", "query=%FF"} {
+		f.Add(seed)
+	}
+	w := newWorld(f, shop())
+	f.Add("cursor=" + url.QueryEscape(w.get("/flags?limit=1").ok().text("/nextCursor")))
+	f.Fuzz(func(t *testing.T, query string) {
+		w := w.in(t)
+		for _, path := range []string{"/flags", "/configs", "/activity", "/contexts", "/flags/colour/history", "/flags/colour/document", "/whoami"} {
+			r := httptest.NewRequest("GET", "/v1"+path, nil)
+			r.URL.RawQuery = query
+			r.Header.Set("Authorization", "Bearer "+w.key)
+			if a := w.send(r); a.status != 200 && a.status != 400 && a.status != 404 {
+				t.Errorf("%s?%s: %d %s", path, query, a.status, a.body)
+			}
+		}
+		r := httptest.NewRequest("PATCH", "/v1/flags/colour/environments/staging", strings.NewReader(`{"value": "red"}`))
+		r.URL.RawQuery = query
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		values, err := url.ParseQuery(query)
+		if a := w.send(r); a.status == 200 && (err != nil || len(values) > 1 || len(values) == 1 && !values.Has("dryRun")) {
+			t.Errorf("a write with ?%s: %d", query, a.status)
+		}
+	})
+}
+
+// FuzzCursor: no text but the one that the list returned is a cursor of it.
+func FuzzCursor(f *testing.F) {
+	w := newWorld(f, shop())
+	cursor := w.get("/flags?limit=1").ok().text("/nextCursor")
+	for _, seed := range []string{cursor, cursor + "=", cursor[:len(cursor)-1], "A" + cursor[1:], " " + cursor, cursor + "\n", w.get("/configs?limit=1").ok().text("/nextCursor"), ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		w := w.in(t)
+		a := w.get("/flags?cursor=" + url.QueryEscape(text))
+		if good := text == cursor || text == ""; good != (a.status == 200) || !good && a.status != 400 {
+			t.Errorf("%q: %d %s", text, a.status, a.body)
+		}
+	})
+}
+
+func FuzzAuthorization(f *testing.F) {
+	w := newWorld(f, shop())
+	for _, seed := range []string{"Bearer " + w.key, "bearer " + w.key, "Bearer", "Basic x", "Bearer " + w.key[:50], "Bearer a.b.c", "Bearer\t" + w.key, "", "Bearer " + w.key + " "} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		w := w.in(t)
+		r := httptest.NewRequest("GET", "/v1/whoami", nil)
+		r.Header["Authorization"] = []string{header}
+		a := w.send(r)
+		if a.status != 401 && !(a.status == 200 && strings.Contains(header, w.key)) {
+			t.Errorf("%q: %d %s", header, a.status, a.body)
+		}
+		scheme, key, _ := strings.Cut(header, " ")
+		if sent := strings.TrimSpace(scheme + key); len(sent) > 20 && bytes.Contains(a.body, []byte(sent)) {
+			t.Errorf("%q is repeated: %s", header, a.body)
+		}
+	})
+}
+
+func FuzzPath(f *testing.F) {
+	for _, seed := range []string{"/flags", "/flags/a%2Fb", "/flags/%00/document", "/log-levels/..", "/schemas/v1/stored-config.json", "/flags/colour/environments/%FF", "//", "/%2f"} {
+		f.Add(seed)
+	}
+	w := newWorld(f, shop())
+	f.Fuzz(func(t *testing.T, path string) {
+		w := w.in(t)
+		u, err := url.ParseRequestURI("/v1" + path)
+		if err != nil {
+			return
+		}
+		r := httptest.NewRequest("GET", "/v1", nil)
+		r.URL = u
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		if a := w.send(r); a.status >= 500 || a.status >= 300 && a.status < 400 {
+			t.Errorf("%q: %d %s", path, a.status, a.body)
+		}
+	})
+}

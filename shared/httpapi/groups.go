@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"context"
+
+	"svc.example/svc/shared/control"
+)
+
+// Workspace is who the key is and where it acts.
+func Workspace() Group {
+	return Group{"workspace", map[string]handler{
+		"getWhoami": func(_ context.Context, c *call) (any, error) {
+			return c.session.Whoami(), nil
+		},
+		"listWorkspaces": func(_ context.Context, c *call) (any, error) {
+			return c.session.Workspaces(), nil
+		},
+		"listEnvironments": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Environments(ctx)
+		},
+	}}
+}
+
+// Segments is the rule sets that others share.
+func Segments() Group {
+	return Group{"segments", map[string]handler{
+		"listSegments": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Segments(ctx)
+		},
+		"getSegment": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Segment(ctx, c.path["key"])
+		},
+		"getSegmentHistory": history("segment"),
+	}}
+}
+
+// Activity is the change feed.
+func Activity() Group {
+	return Group{"activity", map[string]handler{
+		"listActivity": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Activity(ctx, control.ActivityQuery{
+				PageQuery: c.page(), Type: c.query.text("type"), Key: c.query.text("key")})
+		},
+	}}
+}
+
+// Contexts is the contexts that applications were seen with.
+func Contexts() Group {
+	return Group{"contexts", map[string]handler{
+		"listContexts": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Contexts(ctx, control.ContextQuery{
+				Type: c.query.text("type"), Query: c.query.text("query"),
+				Environment: c.query.text("environment"), Limit: c.query.number("limit")})
+		},
+	}}
+}
+
+func (c *call) page() control.PageQuery {
+	return control.PageQuery{Limit: c.query.number("limit"), Cursor: c.query.text("cursor")}
+}

@@ -1,0 +1,215 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/httpapi"
+)
+
+func TestEntityTags(t *testing.T) {
+	w := newWorld(t, shop())
+	const path = "/activity" // long enough to be compressed
+	plain, packed := w.get(path).ok(), w.get(path, "Accept-Encoding: gzip").ok()
+	if plain.header.Get("Content-Encoding") != "" || packed.header.Get("Content-Encoding") != "gzip" || !bytes.Equal(plain.body, packed.body) {
+		t.Fatalf("encodings %q and %q", plain.header.Get("Content-Encoding"), packed.header.Get("Content-Encoding"))
+	}
+	one, other := plain.header.Get("ETag"), packed.header.Get("ETag")
+	if one == other || one[0] != '"' || other[0] != '"' {
+		t.Fatalf("the tags are %s and %s", one, other)
+	}
+	if got := plain.header.Get("Vary") + "; " + plain.header.Get("Cache-Control"); got != "Accept-Encoding; private, no-cache" {
+		t.Errorf("Vary and Cache-Control: %s", got)
+	}
+	for _, c := range []struct {
+		method, encoding, match string
+		want                    int
+	}{
+		{"GET", "", one, 304}, {"GET", "gzip", other, 304}, {"HEAD", "", one, 304},
+		{"GET", "", other, 200}, {"GET", "gzip", one, 200},
+		{"GET", "", "*", 304}, {"GET", "", "W/" + one, 304},
+		{"GET", "", `"x", ` + one + `,"y"`, 304}, {"GET", "", strings.Trim(one, `"`), 200}, {"GET", "", `"x"`, 200},
+	} {
+		a := w.do(c.method, path, "", "Accept-Encoding: "+c.encoding, "If-None-Match: "+c.match)
+		if a.status != c.want || c.want == 304 && (len(a.body) > 0 || a.header.Get("ETag") == "" || a.header.Get("Content-Type") != "") {
+			t.Errorf("%+v: %d %v", c, a.status, a.header)
+		}
+	}
+	w.do("PATCH", "/configs/checkout.timeout/environments/staging", `{"value": "PT1S"}`).ok()
+	if w.get(path, "If-None-Match: "+one).ok().header.Get("ETag") == one {
+		t.Error("the tag is the same after a write")
+	}
+	if w.get("/flags/nope", "If-None-Match: *").status != 404 || w.get(path, "-", "If-None-Match: *").status != 401 {
+		t.Error("If-None-Match hides a refusal")
+	}
+}
+
+func TestAcceptEncoding(t *testing.T) {
+	w := newWorld(t, shop())
+	for _, c := range []struct {
+		path, accept, want string
+	}{
+		{"/openapi.json", "", ""}, {"/openapi.json", "gzip", "gzip"}, {"/openapi.json", "x-gzip", "gzip"}, {"/openapi.json", "*", "gzip"},
+		{"/openapi.json", "br, GZip;q=0.5", "gzip"}, {"/openapi.json", "gzip;q=0", ""}, {"/openapi.json", "*;q=0", ""},
+		{"/openapi.json", "gzip;q=0, *", ""}, {"/openapi.json", "br", ""}, {"/openapi.json", "gzip;q=0.5, identity;q=0.9", ""},
+		{"/openapi.json", "gzip;q=0.001", "gzip"}, {"/openapi.json", "gzip; q = 1", "gzip"}, {"/openapi.json", "gzip;q=2", ""}, {"/openapi.json", "gzip;q=x", ""},
+		{"/whoami", "gzip", ""}, {"/whoami", "gzip, identity;q=0", "gzip"}, {"/whoami", "gzip, *;q=0", "gzip"}, {"/whoami", "identity;q=0", ""},
+	} {
+		a := w.get(c.path, "Accept-Encoding: "+c.accept).ok()
+		if got := a.header.Get("Content-Encoding"); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.path, c.accept, got, c.want)
+		}
+	}
+}
+
+func TestAnswersThatAreTooLarge(t *testing.T) {
+	files := shop()
+	for i := range 50 {
+		key := fmt.Sprintf("f%d", i)
+		files["feature-flags/"+key+".json"] = strings.Replace(colour, "colour", key, 1)
+	}
+	w := newWorldWith(t, files, httpapi.Options{Limit: unlimited, MaxAnswer: 4000})
+	a := w.get("/flags")
+	if a.refused() != "400 BAD_REQUEST" || !strings.Contains(a.text("/message"), "limit") || !strings.Contains(a.text("/message"), "gzip") || a.header.Get("ETag") != "" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	w.get("/flags", "Accept-Encoding: gzip").ok()
+	w.get("/flags?limit=10").ok()
+	if a := w.get("/openapi.json", "-", "Accept-Encoding: gzip"); a.status != 400 || strings.Contains(a.text("/message"), "gzip") {
+		t.Errorf("too large when compressed: %d %s", a.status, a.body)
+	}
+	body := `{"key": "big", "type": "string", "value": "` + strings.Repeat("x", 5000) + `"}`
+	w.do("POST", "/flags", body).ok() // it has happened
+}
+
+func TestMethods(t *testing.T) {
+	w := newWorld(t, shop())
+	for path, allow := range map[string]string{
+		"/flags": "GET, HEAD, POST", "/flags/colour/document": "GET, HEAD, PUT", "/log-levels/x": "PATCH", "/openapi.json": "GET, HEAD",
+	} {
+		for _, method := range []string{"DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
+			a := w.do(method, path, "", "-")
+			if a.refused() != "405 METHOD_NOT_ALLOWED" || a.header.Get("Allow") != allow {
+				t.Errorf("%s %s: %s, Allow %q", method, path, a.refused(), a.header.Get("Allow"))
+			}
+		}
+	}
+}
+
+func TestPathsAreTakenAsSent(t *testing.T) {
+	w := newWorld(t, shop())
+	for path, want := range map[string]string{
+		"/flags/a%2Fhistory":                   `there is no flag "a/history"`,
+		"/flags/..%2F..%2Fsvc":                 `there is no flag "../../svc"`,
+		"/flags/%2e%2e":                        `there is no flag ".."`,
+		"/flags/a+b":                           `there is no flag "a+b"`,
+		"/flags/%00":                           `there is no flag "\x00"`,
+		"/flags/%FF":                           `there is no flag "\xff"`,
+		"/flags/colour/environments/a%2Fb":     "405",
+		"/flags/colour/environments/x/y":       "nothing at this path",
+		"/%66lags/nope":                        `there is no flag "nope"`,
+		"/flags/" + strings.Repeat("k", 10000): "there is no flag",
+	} {
+		a := w.get(path)
+		if got := strconv.Itoa(a.status) + " " + a.text("/message"); !strings.Contains(got, want) || a.status < 400 || len(a.body) > 1000 {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	for path, want := range map[string]int{"/": 404, "/v1": 404, "/v1/": 404, "/v1/flags/../flags": 404, "/v1/schemas/v1/stored-config.json": 404, "/schemas/v1/stored-config.json": 200} {
+		r := httptest.NewRequest("GET", "http://svc.test"+path, nil)
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		if a := w.send(r); a.status != want || a.header.Get("Location") != "" {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+}
+
+func TestRequestIdsAreOurOwn(t *testing.T) {
+	w := newWorld(t, shop())
+	one := w.get("/whoami", "X-Request-Id: injected").header.Get("X-Request-Id")
+	if other := w.get("/whoami").header.Get("X-Request-Id"); one == other || one == "injected" {
+		t.Errorf("the ids are %s and %s", one, other)
+	}
+}
+
+func TestRateLimit(t *testing.T) {
+	w := newWorldWith(t, shop(), httpapi.Options{Limit: httpapi.Limit{PerSecond: 0.5, Burst: 3}})
+	for i := range 3 {
+		if a := w.get("/whoami"); a.status != 200 {
+			t.Fatalf("request %d: %d", i, a.status)
+		}
+	}
+	entered := 0
+	w.alter = func(*control.Entry) error { entered++; return nil }
+	for _, method := range []string{"GET", "HEAD"} {
+		a := w.do(method, "/whoami", "")
+		if a.status != 429 || a.header.Get("Retry-After") != "2" || entered > 0 {
+			t.Errorf("%s beyond the burst: %d, Retry-After %q, %d questions to the storage", method, a.status, a.header.Get("Retry-After"), entered)
+		}
+	}
+	if a := w.do("PATCH", "/flags/nope/environments/x", "{"); a.refused() != "429 RATE_LIMITED" {
+		t.Errorf("a write beyond the burst: %s", a.refused())
+	}
+	w.alter = nil
+	w.get("/whoami", "Authorization: Bearer "+w.newKey(access.KindUser)).ok()
+	w.get("/openapi.json", "-").ok()
+	w.clock = w.clock.Add(2 * time.Second)
+	w.get("/whoami").ok()
+	if w.get("/whoami").status != 429 {
+		t.Error("two requests where the rate allows one")
+	}
+}
+
+// TestFirstSightCounts: a workspace that is being set up is answered 429 like
+// any other.
+func TestFirstSightCounts(t *testing.T) {
+	w := newWorldWith(t, shop(), httpapi.Options{Limit: httpapi.Limit{PerSecond: 0.001, Burst: 1}})
+	w.alter = func(e *control.Entry) error { e.Workspace.Provisioning = true; return nil }
+	if got := w.get("/flags").refused(); got != "503 SERVICE_UNAVAILABLE" {
+		t.Errorf("first: %s", got)
+	}
+	if got := w.get("/flags").refused(); got != "429 RATE_LIMITED" {
+		t.Errorf("second: %s", got)
+	}
+	made := strings.Replace(w.key, "svc_uk_", "svc_sa_", 1)
+	for range 3 {
+		if got := w.get("/flags", "Authorization: Bearer "+made).refused(); got != "401 UNAUTHORIZED" {
+			t.Errorf("a key that is none: %s", got)
+		}
+	}
+}
+
+func TestOverARealConnection(t *testing.T) {
+	w := newWorld(t, shop())
+	server := httptest.NewServer(w.handler)
+	defer server.Close()
+	request := func(method, path, body string) *http.Response {
+		r, err := http.NewRequest(method, server.URL+"/v1"+path, strings.NewReader(body))
+		w.must(err)
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		a, err := http.DefaultClient.Do(r)
+		w.must(err)
+		a.Body.Close()
+		return a
+	}
+	if a := request("GET", "/openapi.json", ""); a.StatusCode != 200 || !a.Uncompressed {
+		t.Errorf("%d, compressed %v", a.StatusCode, a.Uncompressed)
+	}
+	if a := request("HEAD", "/flags", ""); a.StatusCode != 200 || a.ContentLength <= 0 {
+		t.Errorf("HEAD: %d, %d bytes", a.StatusCode, a.ContentLength)
+	}
+	if a := request("PATCH", "/flags/checkout.redesign/environments/staging", strings.Repeat(" ", 3<<20)); a.StatusCode != 413 {
+		t.Errorf("a large body: %d", a.StatusCode)
+	}
+	if a := request("GET", "/flags/a%2Fb", ""); a.StatusCode != 404 {
+		t.Errorf("an escaped slash: %d", a.StatusCode)
+	}
+}

@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"context"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+// Flags is everything about flags.
+func Flags() Group {
+	return Group{"flags", map[string]handler{
+		"listFlags": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Flags(ctx, control.FlagQuery{
+				PageQuery: c.page(), Tag: c.query.text("tag"), Status: c.query.text("status")})
+		},
+		"createFlag": func(ctx context.Context, c *call) (any, error) {
+			return c.session.CreateFlag(ctx, control.FlagCreation{
+				Request: c.write(), Key: text(c.body, "key"), Type: optionalText(c.body, "type"),
+				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
+		},
+		"getFlag": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Flag(ctx, c.path["key"])
+		},
+		"updateFlagEnvironment": func(ctx context.Context, c *call) (any, error) {
+			return c.session.PatchFlag(ctx, c.path["key"], c.path["env"], control.FlagPatch{
+				Request: c.write(), Enabled: optionalTruth(c.body, "enabled"),
+				Value: c.body.Get("value"), Rollout: c.body.Get("rollout"),
+				ReplaceTargeting:  truth(c.body, "replaceTargeting"),
+				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+		},
+		"getFlagHistory":      history(document.Flag),
+		"getFlagDocument":     stored(document.Flag),
+		"replaceFlagDocument": replace(document.Flag),
+	}}
+}
+
+// Configs is everything about configs.
+func Configs() Group {
+	return Group{"configs", map[string]handler{
+		"listConfigs": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query.text("tag")})
+		},
+		"createConfig": func(ctx context.Context, c *call) (any, error) {
+			return c.session.CreateConfig(ctx, control.ConfigCreation{
+				Request: c.write(), Key: text(c.body, "key"), ValueType: text(c.body, "valueType"),
+				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
+		},
+		"getConfig": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Config(ctx, c.path["key"])
+		},
+		"updateConfigEnvironment": func(ctx context.Context, c *call) (any, error) {
+			return c.session.PatchConfig(ctx, c.path["key"], c.path["env"], control.ConfigPatch{
+				Request: c.write(), Value: c.body.Get("value"),
+				ReplaceTargeting:  truth(c.body, "replaceTargeting"),
+				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+		},
+		"getConfigHistory":      history(document.Config),
+		"getConfigDocument":     stored(document.Config),
+		"replaceConfigDocument": replace(document.Config),
+	}}
+}
+
+// LogLevels is everything about log levels.
+func LogLevels() Group {
+	return Group{"log-levels", map[string]handler{
+		"listLogLevels": func(ctx context.Context, c *call) (any, error) {
+			return c.session.LogLevels(ctx)
+		},
+		"updateLogLevel": func(ctx context.Context, c *call) (any, error) {
+			return c.session.PatchLogLevel(ctx, c.path["key"], control.LogLevelPatch{
+				Request: c.write(), Level: optionalText(c.body, "level"), Target: optionalText(c.body, "target"),
+				Environment:       optionalText(c.body, "environment"),
+				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+		},
+		"getLogLevelDocument":     stored(document.LogLevel),
+		"replaceLogLevelDocument": replace(document.LogLevel),
+	}}
+}
+
+func history(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		return c.session.History(ctx, t, c.path["key"], c.page())
+	}
+}
+
+func stored(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		return c.session.Document(ctx, t, c.path["key"], c.query.optional("at"))
+	}
+}
+
+func replace(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		return c.session.PutDocument(ctx, t, c.path["key"], control.DocumentPut{
+			Request: c.write(), Document: c.body.Get("document"),
+			ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+	}
+}
+
+// write is what every write has. What is wrong with its shape goes along, so
+// that control tells all of it at once.
+func (c *call) write() control.Request {
+	return control.Request{DryRun: c.query.truth("dryRun"), Malformed: c.issues}
+}

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"context"
+	"sync"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+const referenceTag = "reference"
+
+// Reference is the description itself, for programs and for people. It needs
+// no key and no plane.
+func Reference() Group {
+	var ready memo
+	return Group{referenceTag, map[string]handler{
+		"getOpenAPI": func(_ context.Context, c *call) (any, error) {
+			return ready.page(c, "application/json", func(s *server) []byte { return s.stamped().Encode() }), nil
+		},
+		"getDocs": func(_ context.Context, c *call) (any, error) {
+			c.header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			return ready.page(c, "text/html; charset=utf-8", func(s *server) []byte { return renderDocs(s.stamped()) }), nil
+		},
+		"getStoredConfigSchema": func(_ context.Context, c *call) (any, error) {
+			return ready.page(c, "application/schema+json", (*server).storedConfigSchema), nil
+		},
+	}}
+}
+
+// memo keeps what an operation answers: it is the same every time.
+type memo struct {
+	mu    sync.Mutex
+	pages map[memoKey]*page
+}
+
+type memoKey struct {
+	server    *server
+	operation string
+}
+
+func (m *memo) page(c *call, contentType string, build func(*server) []byte) *page {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := memoKey{c.server, c.operation.id}
+	p := m.pages[key]
+	if p == nil {
+		p = &page{contentType, build(c.server)}
+		if m.pages == nil {
+			m.pages = map[memoKey]*page{}
+		}
+		m.pages[key] = p
+	}
+	return p
+}
+
+// stamped is the description with the addresses at which it is served.
+func (s *server) stamped() *jsontree.Node {
+	tree := s.description.tree.Clone()
+	setServer(tree, s.address(s.options.BasePath, version))
+	for _, p := range tree.Get("paths").Members {
+		if p.Value.Get("servers") != nil {
+			setServer(p.Value, s.address(s.beside, ""))
+		}
+	}
+	return tree
+}
+
+func setServer(node *jsontree.Node, url string) {
+	node.Get("servers").Items[0].Set("url", jsontree.NewString(url))
+}
+
+// address is where a client finds what is served under a path: at the public
+// address when there is one, else at the server that answered.
+func (s *server) address(path, public string) string {
+	if s.options.PublicURL != "" {
+		return s.options.PublicURL + public
+	}
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
+const storedConfigPath = "/schemas/v1/stored-config.json"
+
+// storedConfigSchema is the schema under the name by which $schema finds it.
+func (s *server) storedConfigSchema() []byte {
+	text := document.SchemaJSON()
+	tree, err := jsontree.Parse(text)
+	if err != nil || s.options.PublicURL == "" {
+		return text
+	}
+	tree.Set("$id", jsontree.NewString(s.options.PublicURL+storedConfigPath))
+	return tree.Encode()
+}

@@ -1,0 +1,253 @@
+package httpapi_test
+
+import (
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/jsontree"
+)
+
+func TestEveryOperationIsDescribedInFull(t *testing.T) {
+	ids := map[string]bool{}
+	every(func(path, method string, o *jsontree.Node) {
+		id, _ := o.Get("operationId").Text()
+		if ids[id] || id == "" {
+			t.Errorf("%s %s: the operationId %q", method, path, id)
+		}
+		ids[id] = true
+		want := "200 304 400 401 404 405 429 500 503"
+		switch {
+		case o.Get("security") != nil:
+			want = "200 304 400 405 500"
+		case method != "get":
+			want = "200 400 401 402 403 404 405 409 413 422 429 500 503"
+		}
+		for _, status := range strings.Fields(want) {
+			response := deref(o.Get("responses").Get(status))
+			if response == nil {
+				t.Errorf("%s: %s is not described", id, status)
+			} else if status != "304" {
+				exampled(t, id+" "+status, response.Get("content"))
+			}
+		}
+		for _, field := range []string{"summary", "description"} {
+			if text, _ := o.Get(field).Text(); text == "" {
+				t.Errorf("%s: no %s", id, field)
+			}
+		}
+		if body := o.Get("requestBody"); body != nil {
+			exampled(t, id+" body", body.Get("content"))
+		}
+	})
+}
+
+// exampled wants an example of every content, and that it fits the schema.
+func exampled(t *testing.T, what string, content *jsontree.Node) {
+	t.Helper()
+	for _, m := range content.Members {
+		var examples []*jsontree.Node
+		if example := m.Value.Get("example"); example != nil {
+			examples = append(examples, example)
+		}
+		if named := m.Value.Get("examples"); named != nil {
+			for _, e := range named.Members {
+				examples = append(examples, e.Value.Get("value"))
+			}
+		}
+		if len(examples) == 0 {
+			t.Errorf("%s: no example", what)
+		}
+		for _, example := range examples {
+			for _, issue := range closedSchema(t, m.Value.Get("schema")).Check(example) {
+				t.Errorf("%s: the example: %s: %s", what, issue.Pointer, issue.Message)
+			}
+		}
+	}
+}
+
+// TestErrorExamplesHaveTheirStatus: the code in an example is the one that the
+// status is answered with.
+func TestErrorExamplesHaveTheirStatus(t *testing.T) {
+	w := newWorld(t, shop())
+	real := map[string]string{}
+	for _, a := range []*reply{
+		w.get("/flags?limit=0"), w.get("/flags", "-"), w.get("/nope"), w.do("DELETE", "/flags", ""),
+		w.do("POST", "/flags", `{"key": "colour"}`), w.do("POST", "/flags", strings.Repeat(" ", 2<<20)), w.get("/flags/broken"),
+	} {
+		real[strconv.Itoa(a.status)] = a.text("/error")
+	}
+	every(func(_, _ string, o *jsontree.Node) {
+		for _, m := range o.Get("responses").Members {
+			examples := deref(m.Value).At("/content/application~1json/examples")
+			if real[m.Name] == "" || examples == nil {
+				continue
+			}
+			for _, e := range examples.Members {
+				if code, _ := e.Value.At("/value/error").Text(); code != real[m.Name] {
+					t.Errorf("%s: the example %s has the code %s, want %s", m.Name, e.Name, code, real[m.Name])
+				}
+			}
+		}
+	})
+}
+
+// TestTheExamplesWork sends the request bodies of the description to a
+// workspace made of its documents. What is created must be what it shows.
+func TestTheExamplesWork(t *testing.T) {
+	files := map[string]string{"svc.json": declaration}
+	for path, pointer := range map[string]string{
+		"feature-flags/checkout.redesign.json":   "/flags",
+		"configs/checkout.timeout.json":          "/configs",
+		"log-levels/log-level.cart-service.json": "/log-levels",
+	} {
+		get := spec().Get("paths").Get(pointer + "/{key}/document").Get("get")
+		files[path] = string(get.At("/responses/200/content/application~1json/example/document").Encode())
+	}
+	keys := map[string]string{"flags": "checkout.redesign", "configs": "checkout.timeout", "log-levels": "log-level.cart-service"}
+	options := httpapi.Options{Limit: unlimited, PublicURL: "https://svc.example"}
+	every(func(path, method string, o *jsontree.Node) {
+		if method == "get" {
+			return
+		}
+		content := o.At("/requestBody/content/application~1json")
+		for _, e := range content.Get("examples").Members {
+			seed := files
+			if method == "post" {
+				seed = map[string]string{"svc.json": declaration}
+			}
+			w := newWorldWith(t, seed, options)
+			key := keys[strings.Split(path, "/")[1]]
+			path := strings.NewReplacer("{key}", key, "{env}", "production").Replace(path)
+			body := e.Value.Get("value").Clone()
+			if body.Get("expectedCommitSha") != nil {
+				body.Set("expectedCommitSha", jsontree.NewString(w.get("/activity?limit=1").ok().text("/activity/0/sha")))
+			}
+			a := w.do(strings.ToUpper(method), path, string(body.Compact())).ok()
+			shown := o.At("/responses/200/content/application~1json/example/document")
+			if method != "post" || shown == nil || shown.Get("key") == nil || a.text("/key") != textOf(shown.Get("key")) {
+				continue
+			}
+			if tree, _ := jsontree.Parse(a.body); !jsontree.Equal(tree.Get("document"), shown) {
+				t.Errorf("%s %s: the example shows\n%s, the answer is\n%s", method, path, shown.Compact(), tree.Get("document").Compact())
+			}
+		}
+	})
+}
+
+func textOf(n *jsontree.Node) string {
+	text, _ := n.Text()
+	return text
+}
+
+func TestReferenceAddresses(t *testing.T) {
+	for _, c := range []struct{ base, public, server, schemas, schema string }{
+		{"", "https://svc.test/", "https://svc.test/v1", "https://svc.test", "/schemas/v1/stored-config.json"},
+		{"", "", "/v1", "/", "/schemas/v1/stored-config.json"},
+		{"/api/v1", "https://svc.test/api", "https://svc.test/api/v1", "https://svc.test/api", "/api/schemas/v1/stored-config.json"},
+		{"/api/v1", "", "/api/v1", "/api", "/api/schemas/v1/stored-config.json"},
+	} {
+		h, err := httpapi.New(httpapi.Options{BasePath: c.base, PublicURL: c.public}, httpapi.Reference())
+		if err != nil {
+			t.Fatal(err)
+		}
+		get := func(path string) *jsontree.Node {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			tree, err := jsontree.Parse(w.Body.Bytes())
+			if err != nil || w.Code != 200 {
+				t.Fatalf("%s: %d, %v", path, w.Code, err)
+			}
+			return tree
+		}
+		base := c.base
+		if base == "" {
+			base = "/v1"
+		}
+		api := get(base + "/openapi.json")
+		if got := textOf(api.At("/servers/0/url")); got != c.server {
+			t.Errorf("%+v: the server is %s", c, got)
+		}
+		if got := textOf(api.Get("paths").Get("/schemas/v1/stored-config.json").At("/servers/0/url")); got != c.schemas {
+			t.Errorf("%+v: the schemas are at %s", c, got)
+		}
+		schema := get(c.schema)
+		if c.public != "" && textOf(schema.Get("$id")) != strings.TrimRight(c.public, "/")+"/schemas/v1/stored-config.json" {
+			t.Errorf("%+v: $id is %s", c, textOf(schema.Get("$id")))
+		}
+		if _, issues := document.CompileSchema(schema); len(issues) > 0 {
+			t.Errorf("the schema: %v", issues)
+		}
+	}
+}
+
+func TestTheDescriptionIsServedAsItIs(t *testing.T) {
+	w := newWorld(t, nil)
+	served, err := jsontree.Parse(w.get("/openapi.json", "-").ok().body)
+	w.must(err)
+	want := spec()
+	for _, stamped := range []string{"/servers", "/paths/~1schemas~1v1~1stored-config.json/servers"} {
+		*served.At(stamped) = *want.At(stamped)
+	}
+	if !jsontree.Equal(served, want) {
+		t.Error("what is served is not openapi.json")
+	}
+	if version := textOf(want.At("/info/version")); version != "1.0.0" || textOf(want.Get("openapi")) != "3.1.0" {
+		t.Errorf("version %s", version)
+	}
+}
+
+func TestDocs(t *testing.T) {
+	w := newWorld(t, nil)
+	a := w.get("/docs", "-").ok()
+	page := string(a.body)
+	every(func(path, method string, o *jsontree.Node) {
+		id, _ := o.Get("operationId").Text()
+		if !strings.Contains(page, `id="`+id+`"`) || !strings.Contains(page, strings.ToUpper(method)+" "+path) {
+			t.Errorf("the page does not show %s", id)
+		}
+	})
+	for _, m := range spec().At("/components/schemas").Members {
+		if !strings.Contains(page, `id="shape-`+m.Name+`"`) {
+			t.Errorf("the page does not show %s", m.Name)
+		}
+	}
+	for _, outside := range []string{"<script", "src=", "@import", "url("} {
+		if strings.Contains(page, outside) {
+			t.Errorf("the page holds %s", outside)
+		}
+	}
+	if a.header.Get("Content-Security-Policy") == "" || !strings.Contains(page, "https://svc.test/v1") {
+		t.Error("no policy, or no address")
+	}
+	balanced(t, page)
+}
+
+// balanced looks for an element that is not closed where it should be.
+func balanced(t *testing.T, page string) {
+	t.Helper()
+	var open []string
+	for i := 0; i < len(page); i++ {
+		if page[i] != '<' {
+			continue
+		}
+		end := strings.IndexByte(page[i:], '>')
+		tag := page[i+1 : i+end]
+		name := strings.Fields(strings.TrimPrefix(tag, "/"))[0]
+		switch {
+		case name == "!doctype" || name == "meta":
+		case tag[0] != '/':
+			open = append(open, name)
+		case len(open) == 0 || open[len(open)-1] != name:
+			t.Fatalf("</%s> closes %v", name, open)
+		default:
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%v are not closed", open)
+	}
+}

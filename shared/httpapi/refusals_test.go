@@ -1,0 +1,321 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+)
+
+const unknownSHA = "0123456789012345678901234567890123456789"
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t, shop())
+	first := w.get("/activity").ok().text("/activity/0/sha")
+	w.do("POST", "/flags", `{"key": "younger"}`).ok()
+	w.do("PATCH", "/flags/colour/environments/staging", `{"value": "blue"}`).ok()
+	engineer := "Authorization: Bearer " + w.newKey(access.KindUser, "engineer_nonprotected")
+	for _, c := range []struct{ method, path, body, want, header string }{
+		{"GET", "/flags/nope", "", "404 NOT_FOUND", ""},
+		{"GET", "/flags/broken", "", "422 UNPROCESSABLE_CONTENT", ""},
+		{"GET", "/flags/broken/document", "", "422 UNPROCESSABLE_CONTENT", ""},
+		{"GET", "/flags/nope/history", "", "404 NOT_FOUND", ""},
+		{"GET", "/flags/nope/document", "", "404 NOT_FOUND", ""},
+		{"GET", "/flags/younger/document?at=" + first, "", "404 NOT_FOUND", ""},
+		{"GET", "/flags/colour/document?at=" + unknownSHA, "", "404 NOT_FOUND", ""},
+		{"GET", "/flags/colour/document?at=", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags/colour/document?at=HEAD", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags/colour/document?at=" + strings.ToUpper(first), "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?limit=0", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?limit=101", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?limit=ten", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?limit=1&limit=2", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?limit=%zz", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?status=alive", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?cursor=AAAA", "", "400 BAD_REQUEST", ""},
+		{"GET", "/configs/colour", "", "404 NOT_FOUND", ""},
+		{"GET", "/activity?type=flag&key=colour", "", "400 BAD_REQUEST", ""},
+		{"GET", "/activity?type=feature_flag", "", "400 BAD_REQUEST", ""},
+		{"GET", "/activity?type=feature_flag&key=nope", "", "404 NOT_FOUND", ""},
+		{"GET", "/contexts?limit=101", "", "400 BAD_REQUEST", ""},
+		{"GET", "/segments/nope", "", "404 NOT_FOUND", ""},
+		{"POST", "/flags", `{"key": ".hidden"}`, "400 BAD_REQUEST", ""},
+		{"POST", "/flags", `{"key": "` + strings.Repeat("k", 201) + `"}`, "400 BAD_REQUEST", ""},
+		{"POST", "/flags", `{}`, "400 BAD_REQUEST", ""},
+		{"POST", "/flags", `{"key": "x", "value": true}`, "400 BAD_REQUEST", ""},
+		{"POST", "/flags", `{"key": "x", "type": "int"}`, "400 BAD_REQUEST", ""},
+		{"POST", "/flags", `{"key": "x", "type": "int", "value": "three"}`, "400 BAD_REQUEST", ""},
+		{"POST", "/flags", `{"key": "x", "type": "log_level", "value": "INFO"}`, "400 BAD_REQUEST", ""},
+		{"POST", "/flags", `{"key": "COLOUR"}`, "409 CONFLICT ALREADY_EXISTS", ""},
+		{"POST", "/flags", `{"key": "beta-users"}`, "409 CONFLICT ALREADY_EXISTS", ""},
+		{"POST", "/flags", `{"key": "x"}`, "403 FORBIDDEN PERMISSION_DENIED", engineer},
+		{"POST", "/configs", `{"key": "x", "valueType": "duration", "value": "soon"}`, "400 BAD_REQUEST", ""},
+		{"POST", "/configs", `{"key": "x", "valueType": "int"}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/nope/environments/staging", `{"enabled": true}`, "404 NOT_FOUND", ""},
+		{"PATCH", "/flags/colour/environments/nowhere", `{"value": "red"}`, "404 NOT_FOUND", ""},
+		{"PATCH", "/flags/colour/environments/old", `{"value": "red"}`, "404 NOT_FOUND", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "enabled": true}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{"enabled": true}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{"value": 1}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{"rollout": [{"value": "red", "percent": 50}, {"value": "green", "percent": 50}]}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "expectedCommitSha": ""}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "expectedCommitSha": "main"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
+		{"PATCH", "/flags/colour/environments/staging", `{"value": "red", "expectedCommitSha": "` + first + `"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
+		{"PATCH", "/flags/colour/environments/production?dryRun=true", `{"value": "red"}`, "403 FORBIDDEN PERMISSION_DENIED", "Authorization: Bearer " + w.newKey(access.KindUser)},
+		{"PATCH", "/flags/colour/environments/staging?dryrun=true", `{"value": "red"}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging?dryRun=yes", `{"value": "red"}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/flags/colour/environments/staging?dryRun=", `{"value": "red"}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/configs/checkout.limits/environments/staging", `{"value": {"max": 11}}`, "400 BAD_REQUEST SCHEMA_VIOLATION", ""},
+		{"PATCH", "/configs/checkout.limits/environments/staging", `{"rollout": []}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/log-levels/cart", `{}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/log-levels/cart", `{"level": "LOUD"}`, "400 BAD_REQUEST", ""},
+		{"PATCH", "/log-levels/new", `{"level": "INFO", "expectedCommitSha": "` + first + `"}`, "404 NOT_FOUND", ""},
+		{"PUT", "/flags/colour/document", `{"document": {}, "expectedCommitSha": "x"}`, "400 BAD_REQUEST", ""},
+		{"PUT", "/flags/colour/document", `{"document": ` + timeout + `, "expectedCommitSha": "x"}`, "400 BAD_REQUEST", ""},
+		{"PUT", "/flags/nope/document", `{"document": {"key": "nope", "type": "feature_flag"}, "expectedCommitSha": "x"}`, "404 NOT_FOUND", ""},
+		{"PUT", "/flags/colour/document", `{"document": ` + colour + `, "expectedCommitSha": "main"}`, "409 CONFLICT STALE_COMMIT_SHA", ""},
+		{"PUT", "/configs/checkout.timeout/document", `{"document": {"key": "checkout.timeout", "type": "config", "valueType": "duration"}, "expectedCommitSha": "` + first + `"}`, "400 BAD_REQUEST VALIDATION_FAILED", ""},
+		{"PUT", "/flags/checkout.redesign/document", `{"document": ` + strings.Replace(redesign, `"id": "production"`, `"id": "nowhere"`, 1) + `, "expectedCommitSha": "` + first + `"}`, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", ""},
+		{"GET", "/nope", "", "404 NOT_FOUND", ""},
+		{"GET", "/flags/", "", "404 NOT_FOUND", ""},
+		{"GET", "/flags//history", "", "404 NOT_FOUND", ""},
+		{"GET", "//flags", "", "404 NOT_FOUND", ""},
+		{"GET", "/log-levels/log-level.cart", "", "405 METHOD_NOT_ALLOWED", ""},
+		{"DELETE", "/flags/colour", "", "405 METHOD_NOT_ALLOWED", ""},
+		{"POST", "/segments", "{}", "405 METHOD_NOT_ALLOWED", ""},
+	} {
+		var headers []string
+		if c.header != "" {
+			headers = append(headers, c.header)
+		}
+		a := w.do(c.method, c.path, c.body, headers...)
+		if got := a.refused(); got != c.want {
+			t.Errorf("%s %s %s: %s, want %s\n%s", c.method, c.path, c.body, got, c.want, a.body)
+		}
+		if a.text("/message") == "" {
+			t.Errorf("%s %s: no message", c.method, c.path)
+		}
+	}
+}
+
+func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
+	w := newWorld(t, shop())
+	a := w.do("PATCH", "/flags/colour/environments/nowhere?dryrun=1&debug=1",
+		`{"rollout": [{"value": "red", "percent": 10.0001}, {"percent": "x"}], "replaceTargetting": true, "replaceTargeting": "yes", "expectedCommitSha": ""}`)
+	var got []string
+	for i := 0; a.at(fmt.Sprintf("/details/issues/%d", i)) != nil; i++ {
+		got = append(got, a.text(fmt.Sprintf("/details/issues/%d/path", i)))
+	}
+	want := "?debug ?dryrun /replaceTargetting /expectedCommitSha /replaceTargeting /rollout/0/percent /rollout/1/percent /rollout/1/value"
+	if strings.Join(got, " ") != want || a.refused() != "400 BAD_REQUEST" {
+		t.Errorf("%s\n got %s\nwant %s\n%s", a.refused(), strings.Join(got, " "), want, a.body)
+	}
+	if message := a.text("/details/issues/2/message"); !strings.Contains(message, "replaceTargeting,") {
+		t.Errorf("the unknown field: %s", message)
+	}
+	// What control knows to say better is left to it.
+	for body, want := range map[string]string{`{}`: "any JSON value", `{"value": 1}`: "duration"} {
+		if a := w.do("PATCH", "/configs/checkout.timeout/environments/staging", body); !strings.Contains(a.text("/message"), want) {
+			t.Errorf("%s: %s", body, a.body)
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	w := newWorld(t, shop())
+	long := `"` + strings.Repeat("long", 25_000) + `"`
+	var flood strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&flood, `"f%d": 1, `, i)
+	}
+	for _, c := range []struct{ body, want, message string }{
+		{"", "400 BAD_REQUEST", "empty"},
+		{" \n\t", "400 BAD_REQUEST", "empty"},
+		{"nope", "400 BAD_REQUEST", "the body is not JSON: 1:"},
+		{"{\n \"enabled\": tru}", "400 BAD_REQUEST", "the body is not JSON: 2:"},
+		{`{"enabled": true} {}`, "400 BAD_REQUEST", "after the end"},
+		{`{"enabled": true, "enabled": false}`, "400 BAD_REQUEST", "twice"},
+		{"{\"enabled\": \"\xff\"}", "400 BAD_REQUEST", "UTF-8"},
+		{strings.Repeat("[", 5000), "400 BAD_REQUEST", "deeper"},
+		{`[]`, "400 BAD_REQUEST", "object, not an array"},
+		{`null`, "400 BAD_REQUEST", "object, not null"},
+		{`{` + long + `: 1, "enabled": true}`, "400 BAD_REQUEST", "unknown field"},
+		{`{` + flood.String() + `"enabled": true}`, "400 BAD_REQUEST", "unknown field"},
+		{`{` + long + `: 1, ` + long + `: 1}`, "400 BAD_REQUEST", "the name"},
+		{`{"enabled": true, "x": "` + strings.Repeat("x", 1<<20) + `"}`, "413 PAYLOAD_TOO_LARGE", "1 MiB"},
+	} {
+		a := w.do("PATCH", "/flags/checkout.redesign/environments/staging", c.body, "Content-Type: application/x-www-form-urlencoded")
+		if a.refused() != c.want || !strings.Contains(a.text("/message"), c.message) {
+			t.Errorf("%.60q: %s %.300s", c.body, a.refused(), a.body)
+		}
+		if len(a.body) > 20_000 {
+			t.Errorf("%.60q: an answer of %d bytes", c.body, len(a.body))
+		}
+	}
+	exact := `{"enabled": true` + strings.Repeat(" ", 1<<20-17) + "}"
+	if a := w.do("PATCH", "/flags/checkout.redesign/environments/staging", exact); a.status != 200 || len(exact) != 1<<20 {
+		t.Errorf("a body of exactly 1 MiB (%d): %d", len(exact), a.status)
+	}
+	syntax := w.do("PUT", "/flags/colour/document", "{\n  \"document\": {\"key\": nope}}")
+	if syntax.at("/details/line") != 2.0 || syntax.text("/details/issues/0/path") != "/document/key" {
+		t.Errorf("a slip deep in a body: %s", syntax.body)
+	}
+}
+
+// TestOrderOfChecks: each request is wrong in all the ways that come after
+// the one that it is refused for.
+func TestOrderOfChecks(t *testing.T) {
+	w := newWorld(t, shop())
+	member := "Authorization: Bearer " + w.newKey(access.KindUser)
+	var entry control.Entry
+	w.alter = func(e *control.Entry) error {
+		e.Workspace.BillingInactive, e.Workspace.Provisioning = entry.Workspace.BillingInactive, entry.Workspace.Provisioning
+		return nil
+	}
+	const path = "/flags/nope/environments/nowhere?what=1"
+	for _, c := range []struct {
+		provisioning, inactive   bool
+		header, body, path, want string
+	}{
+		{true, true, "-", "{", path, "401 UNAUTHORIZED"},
+		{true, true, member, "{", path, "503 SERVICE_UNAVAILABLE"},
+		{false, true, member, "{", path, "402 BILLING_INACTIVE"},
+		{false, true, member, strings.Repeat(" ", 2<<20), path, "402 BILLING_INACTIVE"},
+		{false, false, member, "{", path, "400 BAD_REQUEST"},
+		{false, false, member, `{"enabled": true, "expectedCommitSha": "x"}`, "/flags/nope/environments/staging", "404 NOT_FOUND"},
+		{false, false, member, `{"enabled": true, "expectedCommitSha": "x"}`, "/flags/colour/environments/nowhere", "404 NOT_FOUND"},
+		{false, false, member, `{"enabled": true, "expectedCommitSha": "x"}`, "/flags/colour/environments/staging", "403 FORBIDDEN PERMISSION_DENIED"},
+		{false, false, "X: y", `{"value": 1, "expectedCommitSha": "x"}`, "/flags/colour/environments/staging", "409 CONFLICT STALE_COMMIT_SHA"},
+	} {
+		entry.Workspace.Provisioning, entry.Workspace.BillingInactive = c.provisioning, c.inactive
+		if got := w.do("PATCH", c.path, c.body, c.header).refused(); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	entry.Workspace.BillingInactive = true
+	w.get("/flags").ok()
+}
+
+func TestAuthorization(t *testing.T) {
+	w := newWorld(t, shop())
+	expired := w.newKey(access.KindUser)
+	w.clock = w.clock.Add(time.Hour)
+	revoked := w.newKey(access.KindUser)
+	key, err := access.ParseKey(revoked)
+	w.must(err)
+	_, err = w.ledger.Registry().RevokeKey(context.Background(), key.ID(), w.clock)
+	w.must(err)
+	disabled := w.newKey(access.KindServiceAccount)
+	key, err = access.ParseKey(disabled)
+	w.must(err)
+	w.must(w.ledger.Registry().SetDisabled(context.Background(), key.Principal(), true))
+	key, err = access.ParseKey(expired)
+	w.must(err)
+	w.alter = func(e *control.Entry) error {
+		if e.Key.ID == key.ID() {
+			e.Key.ExpiresAt = w.clock
+		}
+		return nil
+	}
+	jwt := "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2VjcmV0LXNpZ25hdHVyZQ"
+	for _, c := range []struct{ header, message string }{
+		{"-", "no key"},
+		{"Authorization: ", "no key"},
+		{"Authorization: Bearer", "no key behind Bearer"},
+		{"Authorization: " + w.key, "not Bearer"},
+		{"Authorization: Basic " + w.key, "not Bearer"},
+		{"Authorization: Bearer " + jwt, "web tokens"},
+		{"Authorization: Bearer nonsense", "svc_uk_"},
+		{"Authorization: Bearer " + w.key[:len(w.key)-1] + "!", "checksum"},
+		{"Authorization: Bearer " + w.newKey(access.KindPublicSDK), "svc_uk_"},
+		{"Authorization: Bearer " + w.newKey(access.KindSecretSDK), "svc_uk_"},
+		{"Authorization: Bearer " + expired, "not accepted"},
+		{"Authorization: Bearer " + revoked, "not accepted"},
+		{"Authorization: Bearer " + disabled, "not accepted"},
+	} {
+		a := w.get("/whoami", c.header)
+		if a.refused() != "401 UNAUTHORIZED" || !strings.Contains(a.text("/message"), c.message) {
+			t.Errorf("%s: %d %s", c.header, a.status, a.body)
+		}
+		if _, credential, _ := strings.Cut(c.header, "Bearer "); len(credential) > 10 && strings.Contains(string(a.body)+w.log.String(), credential) {
+			t.Errorf("the answer or the log repeats %s", credential)
+		}
+	}
+	if a := w.get("/whoami", "-", "Cookie: session=1"); !strings.Contains(a.text("/message"), "cookies") {
+		t.Errorf("a cookie: %s", a.body)
+	}
+	r := httptest.NewRequest("GET", "/v1/whoami", nil)
+	r.Header["Authorization"] = []string{"Bearer " + w.key, "Bearer " + w.key}
+	if a := w.send(r); a.refused() != "401 UNAUTHORIZED" {
+		t.Errorf("two headers: %d", a.status)
+	}
+	w.get("/whoami", "Authorization: bearer  "+w.key).ok()
+}
+
+func TestFailuresSayNothingInsideAndAreLogged(t *testing.T) {
+	w := newWorld(t, shop())
+	for _, c := range []struct {
+		fail func() error
+		want string
+	}{
+		{func() error { return errors.New("dial 10.0.0.1") }, "500 INTERNAL"},
+		{func() error { panic("dial 10.0.0.1") }, "500 INTERNAL"},
+		{func() error { var m map[string]int; m["dial 10.0.0.1"] = 1; return nil }, "500 INTERNAL"},
+		{func() error { return context.DeadlineExceeded }, "503 SERVICE_UNAVAILABLE"},
+	} {
+		w.alter = func(*control.Entry) error { return c.fail() }
+		a := w.get("/flags?tag=s3cret")
+		if a.refused() != c.want || strings.Contains(string(a.body), "dial") {
+			t.Errorf("%s: %s", a.refused(), a.body)
+		}
+		id := a.header.Get("X-Request-Id")
+		if a.status == 500 && a.text("/details/requestId") != id {
+			t.Errorf("requestId is %s, X-Request-Id %s", a.text("/details/requestId"), id)
+		}
+		log := w.log.String()
+		if !strings.Contains(log, id) || !strings.Contains(log, "listFlags") {
+			t.Errorf("the log does not name %s: %s", id, log)
+		}
+		if strings.Contains(log, "s3cret") || strings.Contains(log, w.key) {
+			t.Errorf("the log holds what it must not: %s", log)
+		}
+	}
+	if log := w.log.String(); strings.Count(log, "dial") != 1 || strings.Count(log, "stack=") != 2 || !strings.Contains(log, "a string") {
+		t.Errorf("the log has not the cause, or what a panic held: %s", log)
+	}
+}
+
+// TestSecretsStayInside provokes every refusal that could show a stored value.
+func TestSecretsStayInside(t *testing.T) {
+	w := newWorld(t, shop())
+	const value = "n3w-s3cr3t"
+	for _, c := range []struct{ method, path, body string }{
+		{"PATCH", "/configs/api.token/environments/staging", `{"value": "` + value + `", "x": 1}`},
+		{"PATCH", "/configs/api.token/environments/staging", `{"value": ["` + value + `"]}`},
+		{"PATCH", "/configs/api.token/environments/staging", `{"value": "` + value + `", "expectedCommitSha": "main"}`},
+		{"PATCH", "/configs/api.token/environments/staging", `{"value": "` + value + `"`},
+		{"PUT", "/configs/api.token/document", `{"expectedCommitSha": "main", "document": ` + strings.Replace(secret, "c1ph3rt3xt", value, 1) + `}`},
+		{"POST", "/configs", `{"key": "x", "valueType": "int", "value": "` + value + `"}`},
+	} {
+		a := w.do(c.method, c.path, c.body)
+		if a.status < 400 || strings.Contains(string(a.body), value) || strings.Contains(string(a.body), "c1ph3rt3xt") {
+			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.body)
+		}
+	}
+	w.do("PATCH", "/configs/api.token/environments/staging", `{"value": "`+value+`"}`).ok()
+	for _, path := range []string{"/activity", "/configs/api.token/history"} {
+		if body := string(w.get(path).ok().body); strings.Contains(body, value) || strings.Contains(body, "c1ph3rt3xt") {
+			t.Errorf("%s shows a secret: %s", path, body)
+		}
+	}
+	if strings.Contains(w.log.String(), value) {
+		t.Errorf("the log shows a secret: %s", w.log)
+	}
+}
