@@ -17,12 +17,17 @@ TOKEN = eyJ1c2VyIjp7ImtleSI6InVzZXItMSIsInBsYW4iOiJwcm8ifX0
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## serve the example directory on http://127.0.0.1:6580
-	@echo 'Try it from another terminal, then edit a file in $(EXAMPLE) and try again:'
+run: build ## start both products on the example directory, ports 6580 and 6581
+	@echo 'svc serve, for browsers: try this from another terminal, edit a file in'
+	@echo '$(EXAMPLE), and try again:'
 	@echo
 	@echo '  curl http://127.0.0.1:6580/api/v2/configs/eval-with-context/$(TOKEN)'
 	@echo
-	@bin/svc serve --datadir $(EXAMPLE)
+	@echo 'svc api, to change flags over HTTP: the first start prints a key to try it with.'
+	@echo
+	@bin/svc api --import $(EXAMPLE) --workspace example & api=$$!; \
+	trap 'kill $$api 2>/dev/null; wait $$api' EXIT; trap 'exit 0' INT TERM; \
+	bin/svc serve --datadir $(EXAMPLE)
 
 build: ## build bin/svc
 	@mkdir -p bin
@@ -64,4 +69,4 @@ dist: ## cross-compile static binaries into dist, with checksums
 	@cd dist && sha256sum svc_* > SHA256SUMS
 
 clean: ## remove what was built
-	rm -rf bin dist $(BROWSER)/node_modules
+	rm -rf bin dist .svc-data $(BROWSER)/node_modules

@@ -130,14 +130,19 @@ To begin, in the directory of an application:
 
   svc init      lay out a config directory, ./our-config
   svc serve     serve it to browser clients on http://127.0.0.1:6580
-  svc verify    check it, before a commit or in CI`,
+  svc verify    check it, before a commit or in CI
+
+To change flags over HTTP, with keys, permissions and history:
+
+  svc api       run the control plane over a git repository on disk`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(plainFlagError)
 	root.SetVersionTemplate("svc {{.Version}}\n")
-	root.AddCommand(newServe(in), newVerify(in), newInit(in), newSchema(in))
+	root.AddCommand(newServe(in), newVerify(in), newInit(in), newSchema(in),
+		newAPI(in), newKey(in), newPrincipal(in), newExport(in))
 	return root
 }
 

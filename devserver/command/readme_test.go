@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -20,15 +21,20 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestReadmeNamesEveryFlag holds the README's table against the flags.
+// TestReadmeNamesEveryFlag holds the README's tables against the flags.
 func TestReadmeNamesEveryFlag(t *testing.T) {
-	readme := read(t, "../../README.md")
+	serve, api, _ := strings.Cut(read(t, "../../README.md"), "| flag of `svc api` |")
+	namesFlags(t, serve, newServe(Invocation{}))
+	namesFlags(t, api, newAPI(Invocation{}))
+}
+
+func namesFlags(t *testing.T, readme string, cmd *cobra.Command) {
 	row := regexp.MustCompile("(?m)^\\| `--[^|]*\\|[^|]*\\|")
 	var rows []string
 	for _, r := range row.FindAllString(readme, -1) {
 		rows = append(rows, r)
 	}
-	newServe(Invocation{}).Flags().VisitAll(func(f *pflag.Flag) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return
 		}

@@ -2,12 +2,14 @@ package command
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -25,7 +27,14 @@ func TestMain(m *testing.M) {
 	}})
 }
 
+// repository is the root of the source tree.
+var repository string
+
 func TestScripts(t *testing.T) {
+	var err error
+	if repository, err = filepath.Abs("../.."); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -36,6 +45,10 @@ func TestScripts(t *testing.T) {
 			"get":      get,
 			"await":    await,
 			"fill":     fill,
+			"keyenv":   keyEnv,
+			"patch":    patch,
+			"poll":     poll,
+			"readme":   readmeBlock,
 		},
 	})
 }
@@ -62,7 +75,11 @@ func freePort(ts *testscript.TestScript, _ bool, args []string) {
 
 // fetch sends GET url, with headers given as name:value.
 func fetch(url string, headers []string) (string, error) {
-	request, err := http.NewRequest(http.MethodGet, url, nil)
+	return send(http.MethodGet, url, "", headers)
+}
+
+func send(method, url, content string, headers []string) (string, error) {
+	request, err := http.NewRequest(method, url, strings.NewReader(content))
 	if err != nil {
 		return "", err
 	}
@@ -104,6 +121,42 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s does not answer with %s but with %s %v", args[0], args[1], text, err)
+}
+
+// readmeBlock writes a marked block of the README to a file, with this
+// script's port in the place of the default one.
+func readmeBlock(ts *testscript.TestScript, _ bool, args []string) {
+	readme, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	ts.Check(err)
+	_, block, found := strings.Cut(string(readme), "snippet="+args[0]+"\n")
+	block, _, closed := strings.Cut(block, "\n```\n")
+	if !found || !closed {
+		ts.Fatalf("the README has no block %s", args[0])
+	}
+	block = strings.ReplaceAll(block, ":6581/", ":"+ts.Getenv("PORT")+"/")
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(block+"\n"), 0o666))
+}
+
+// keyEnv sets a variable to the key that a file holds.
+func keyEnv(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// patch prints the answer to PATCH url with a key and a body.
+func patch(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := send(http.MethodPatch, args[0], args[2], []string{"Authorization:Bearer " + args[1]})
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stdout(), text)
+	ts.Check(err)
+}
+
+// poll prints what a browser with an SDK key is told.
+func poll(ts *testscript.TestScript, _ bool, args []string) {
+	credentials := base64.StdEncoding.EncodeToString([]byte("1:" + args[1]))
+	text, err := fetch(args[0]+"/api/v2/configs/eval-with-context/e30", []string{"Authorization:Basic " + credentials})
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stdout(), text)
+	ts.Check(err)
 }
 
 // fill writes a file of so many bytes.

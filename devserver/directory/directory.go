@@ -38,14 +38,15 @@ type Directory struct {
 	warnings    map[string]bool
 }
 
-// Refusal is why a directory can not be served.
+// Refusal is why nothing can be done with a directory.
 type Refusal struct {
+	Attempt  string // serve, import
 	Path     string
 	Problems []workspace.Problem
 }
 
 func (r *Refusal) Error() string {
-	lines := []string{fmt.Sprintf("cannot serve %s: %s", r.Path, count(len(r.Problems), "problem"))}
+	lines := []string{fmt.Sprintf("cannot %s %s: %s", r.Attempt, r.Path, count(len(r.Problems), "problem"))}
 	for _, p := range r.Problems {
 		lines = append(lines, p.String())
 	}
@@ -59,7 +60,7 @@ func Open(path, environment string, report func(line string)) (*Directory, error
 	state := datadir.Look(path)
 	loaded, problems := load(state, environment)
 	if len(problems) > 0 {
-		return nil, &Refusal{path, problems}
+		return nil, &Refusal{"serve", path, problems}
 	}
 	d.state = datadir.State{Version: state.Version, Problems: state.Problems}
 	d.serve(loaded)

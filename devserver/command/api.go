@@ -1,0 +1,236 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/directory"
+	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/devserver/sample"
+	"svc.example/svc/devserver/server"
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/workspace"
+)
+
+// apiFlags are the flags of svc api.
+type apiFlags struct {
+	data      string
+	imported  string
+	workspace string
+	host      string
+	port      int
+	limit     httpapi.Limit
+}
+
+const defaultData = ".svc-data"
+
+func newAPI(in Invocation) *cobra.Command {
+	var f apiFlags
+	cmd := &cobra.Command{
+		Use:   "api",
+		Short: "Run the control plane: the REST API over a git repository on disk",
+		Long: `Run the control plane in one process, over a git repository on disk: the whole
+REST API under /v1, and the delivery protocol for every environment at the same
+address, so that a change made through the API reaches a browser on its next
+poll.
+
+The first start makes the data directory, from samples or from what --import
+names, and prints a first key; nothing prints it again. svc key makes others.
+The repository is ordinary git: clone it, push to it, commit in a work tree of
+it, while the server runs.`,
+		Example: `  svc api
+  svc api --import ./our-config
+  svc api --data /var/lib/svc --import https-clone-of-our-config`,
+		Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.data, "data", defaultData, "data directory; made on the first start")
+	flags.StringVar(&f.imported, "import", "", "config directory or git repository that the first start imports (default samples)")
+	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start makes (default the directory's)")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost is both IPv4 and IPv6")
+	flags.IntVar(&f.port, "port", 6581, "port to listen on; one that is taken is an error")
+	flags.Float64Var(&f.limit.PerSecond, "rate-limit", 5, "requests a second that a key may send")
+	flags.IntVar(&f.limit.Burst, "rate-burst", 25, "requests that a key may send at once")
+	return cmd
+}
+
+func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
+	if f.port < 1 || f.port > 65535 {
+		return usagef("--port %d: choose a port from 1 to 65535", f.port)
+	}
+	if f.limit.PerSecond <= 0 || f.limit.Burst < 1 {
+		return usagef("--rate-limit and --rate-burst are above zero")
+	}
+	loopback, err := server.Loopback(f.host)
+	if err != nil {
+		return err
+	}
+	// The port first: a first start must not make a directory and then fail.
+	listeners, err := server.Listen(f.host, f.port)
+	if err != nil {
+		return err
+	}
+	data := in.absolute(f.data)
+	first, err := firstStart(ctx, in, f, data)
+	if err != nil {
+		server.Close(listeners)
+		return err
+	}
+	service, err := embedded.Open(ctx, data, embedded.Options{
+		PublicURL: server.URL(f.host, f.port), Limit: f.limit,
+		Logger:   slog.New(slog.NewTextHandler(in.Stderr, nil)),
+		Progress: commitProgress(in.Stderr),
+	})
+	if err != nil {
+		server.Close(listeners)
+		return err
+	}
+	fmt.Fprint(in.Stdout, apiStartUp(f, service.Repository(), first))
+	if !loopback {
+		fmt.Fprintln(in.Stderr, "warning: other machines can reach this address, and keys cross the network unencrypted; put a reverse proxy with TLS in front")
+	}
+	return errors.Join(server.Serve(ctx, listeners, service.Handler()), service.Close())
+}
+
+func (in Invocation) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(in.Workdir, path)
+}
+
+// firstStart makes the data directory when there is none yet.
+func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*embedded.Bootstrap, error) {
+	there, err := embedded.Exists(data)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		if f.imported != "" {
+			fmt.Fprintf(in.Stderr, "%s holds a workspace already: nothing is imported\n", in.display(data))
+		}
+		return nil, nil
+	}
+	creation, err := f.creation(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	first, err := embedded.Create(ctx, data, creation)
+	return &first, err
+}
+
+// creation is what the first start makes the workspace from.
+func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creation, error) {
+	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr)}
+	if f.imported == "" {
+		c.Source, c.Files = "samples", map[string][]byte{}
+		for _, file := range sample.All() {
+			c.Files[file.Path] = file.Content
+		}
+		if c.Name == "" {
+			c.Name = "samples"
+		}
+		return c, nil
+	}
+	path := in.absolute(f.imported)
+	if c.Name == "" {
+		c.Name = filepath.Base(path)
+	}
+	git, nestedIn, err := embedded.FindGit(path)
+	if err != nil {
+		return c, err
+	}
+	if git != nil && !git.Empty() {
+		fmt.Fprintf(in.Stderr, "importing %s with its history\n", in.display(path))
+		files, err := git.Files(ctx)
+		if err != nil {
+			return c, err
+		}
+		c.Git = git
+		return c, errors.Join(in.refuseBroken(path, files, nil), in.noteUncommitted(path, files))
+	}
+	path, err = datadir.Discover(f.imported, in.Getenv, in.Workdir)
+	if err != nil {
+		return c, fmt.Errorf("--import: %w", err)
+	}
+	if nestedIn != "" {
+		fmt.Fprintf(in.Stderr, "%s lies inside the repository %s: its files are imported as one commit, without their history\n", in.display(path), nestedIn)
+	}
+	state := datadir.Look(path)
+	c.Files, c.Source = state.Files, filepath.Base(path)
+	return c, in.refuseBroken(path, state.Files, state.Problems)
+}
+
+// refuseBroken refuses to begin a workspace with files that can not be read.
+func (in Invocation) refuseBroken(path string, files map[string][]byte, problems []workspace.Problem) error {
+	_, found := workspace.Read(files)
+	fatal := workspace.FatalOnly(append(problems, found...))
+	if len(fatal) == 0 {
+		return nil
+	}
+	workspace.SortProblems(fatal)
+	return in.locate(&directory.Refusal{Attempt: "import", Path: path, Problems: fatal})
+}
+
+// noteUncommitted says when a work tree holds what no commit does.
+func (in Invocation) noteUncommitted(path string, committed map[string][]byte) error {
+	files, _ := datadir.Load(path)
+	if len(files) > 0 && datadir.Version(files) != datadir.Version(committed) {
+		fmt.Fprintf(in.Stderr, "%s has changes that are not committed; they are not imported\n", in.display(path))
+	}
+	return nil
+}
+
+func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string {
+	base := server.URL(f.host, f.port)
+	var b strings.Builder
+	fmt.Fprintf(&b, "Listening    %s/v1\nRepository   %s\n", base, repository)
+	if first == nil {
+		fmt.Fprintf(&b, "Keys         svc key create makes one, svc key list shows them\n")
+		return b.String()
+	}
+	key := first.Key.Reveal()
+	fmt.Fprintf(&b, "Key          %s\n             (%s; shown this once)\n", key, strings.Join(first.Principal.Roles, ", "))
+	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, base)
+	return b.String()
+}
+
+// terminal says whether a writer is a terminal: progress is for people.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func commitProgress(w io.Writer) func(int) {
+	if !terminal(w) {
+		return nil
+	}
+	return func(commits int) { fmt.Fprintf(w, "\rindexing history: %d commits ", commits) }
+}
+
+func copyProgress(w io.Writer) func(done, total int64) {
+	if !terminal(w) {
+		return nil
+	}
+	return func(done, total int64) {
+		fmt.Fprintf(w, "\rcopying the repository: %d %%", 100*done/max(total, 1))
+		if done == total {
+			fmt.Fprintln(w)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package embedded
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/repository"
+)
+
+// Creation is a workspace to be made.
+type Creation struct {
+	Name string
+	// Files are what its first commit holds. With Git they are left out.
+	Files map[string][]byte
+	// Source is what the files come from, in words, for the commit's message.
+	Source string
+	// Git is a repository whose history becomes the workspace's.
+	Git *GitSource
+	// Progress hears of a long import.
+	Progress func(done, total int64)
+}
+
+// Bootstrap is the first key of a workspace, shown once.
+type Bootstrap struct {
+	Key       access.Key
+	Principal access.Principal
+	Workspace access.ID
+}
+
+// bootstrapRole may edit everything.
+const bootstrapRole = "protected_engineer"
+
+// Create makes a data directory with a workspace and a first key. It is made
+// beside its place and moved there when it is complete.
+func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
+	var b Bootstrap
+	if _, err := os.Lstat(dir); err == nil {
+		if err := os.Remove(dir); err != nil { // only an empty directory goes
+			return b, fmt.Errorf("%s is no data directory and is not empty; name another with --data", dir)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return b, err
+	}
+	unfinished, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".unfinished-")
+	if err != nil {
+		return b, err
+	}
+	defer os.RemoveAll(unfinished)
+	if b, err = fill(ctx, unfinished, c); err != nil {
+		return Bootstrap{}, err
+	}
+	return b, os.Rename(unfinished, dir)
+}
+
+func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
+	var b Bootstrap
+	id, err := access.NewID(rand.Reader)
+	if err != nil {
+		return b, err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	if err := local.Create(dir, control.Workspace{ID: string(id), Name: plainName(c.Name), Secret: secret}); err != nil {
+		return b, err
+	}
+	if c.Git != nil {
+		if err := c.Git.copyTo(filepath.Join(dir, local.RepositoryName), c.Progress); err != nil {
+			return b, err
+		}
+	}
+	registry, err := local.OpenRegistry(dir)
+	if err != nil {
+		return b, err
+	}
+	b.Workspace = id
+	b.Key, b.Principal, err = mint(ctx, registry, Minting{
+		Kind: access.KindUser, Name: "bootstrap", Email: "bootstrap@localhost", Roles: []string{bootstrapRole},
+	})
+	if err = errors.Join(err, registry.Close()); err != nil || c.Git != nil {
+		return b, err
+	}
+	return b, firstCommit(ctx, dir, c)
+}
+
+func firstCommit(ctx context.Context, dir string, c Creation) error {
+	if len(c.Files) == 0 {
+		return nil
+	}
+	ledger, err := local.Open(ctx, dir, local.Options{})
+	if err != nil {
+		return err
+	}
+	draft := repository.Draft{Message: "Import " + c.Source + "\n"}
+	for path, content := range c.Files {
+		if repository.IsFile(path) {
+			draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
+		}
+	}
+	draft.Author = repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now()}
+	draft.Committer = draft.Author
+	repo := repository.New(ledger, ledger.Objects())
+	head, err := ledger.Head(ctx)
+	if err == nil {
+		var empty *repository.Snapshot
+		if empty, err = repo.Snapshot(ctx, head); err == nil {
+			_, err = repo.Commit(ctx, empty, draft)
+		}
+	}
+	return errors.Join(err, ledger.Close())
+}

@@ -1,0 +1,141 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/repository"
+)
+
+// Options are how a data directory is served.
+type Options struct {
+	// PublicURL is where clients reach the service, without /v1.
+	PublicURL string
+	Limit     httpapi.Limit
+	Logger    *slog.Logger
+	// Progress hears how far the index of a long history has come.
+	Progress func(commits int)
+}
+
+// Service serves one data directory.
+type Service struct {
+	ledger  *local.Ledger
+	plane   *control.Plane
+	handler http.Handler
+	logger  *slog.Logger
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// Open opens a data directory that Create has made. One that does not exist is
+// fs.ErrNotExist.
+func Open(ctx context.Context, dir string, options Options) (*Service, error) {
+	ledger, err := local.Open(ctx, dir, local.Options{
+		Progress:  options.Progress,
+		Rewritten: func(r local.Rewrite) { options.Logger.Error("history was rewritten by force", "what", r.String()) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	repo := repository.New(ledger, ledger.Objects())
+	s := &Service{ledger: ledger, logger: options.Logger, stopped: make(chan struct{})}
+	s.plane = control.New(control.Settings{
+		Gate:       ledger,
+		Repository: func(context.Context, string) (control.Repository, error) { return repo, nil },
+		Now:        time.Now,
+		PublicURL:  options.PublicURL,
+		Admitted:   httpapi.Admitted,
+	})
+	if err := s.route(options); err != nil {
+		return nil, errors.Join(err, ledger.Close())
+	}
+	background, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go s.compact(background)
+	return s, nil
+}
+
+func (s *Service) route(options Options) error {
+	api, err := httpapi.New(httpapi.Options{
+		Plane: s.plane, PublicURL: options.PublicURL, Limit: options.Limit, Logger: options.Logger,
+	}, httpapi.All()...)
+	if err != nil {
+		return fmt.Errorf("the API's description and its handlers differ: %w", err)
+	}
+	tables := newTables(s.plane)
+	applications := delivery.CORS([]string{delivery.AnyOrigin}, &delivery.Handler{Tables: tables.find, Now: time.Now, Random: rand.Float64})
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if delivery.Serves(r) {
+			applications.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+	return nil
+}
+
+// Handler serves both products: the API below /v1, and what applications poll.
+func (s *Service) Handler() http.Handler { return s.handler }
+
+// Repository is the directory of the bare repository.
+func (s *Service) Repository() string { return s.ledger.Repository() }
+
+// Close stops what goes on in the background and lets go of the directory.
+func (s *Service) Close() error {
+	s.stop()
+	<-s.stopped
+	return s.ledger.Close()
+}
+
+const (
+	compactEvery = 2 * time.Second
+	compactFrom  = 64 // packs, one of which every commit adds
+)
+
+// compact keeps the number of packs small, however many commits are made.
+func (s *Service) compact(ctx context.Context) {
+	defer close(s.stopped)
+	tick := time.NewTicker(compactEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if s.ledger.Objects().Packs() < compactFrom {
+			continue
+		}
+		if _, err := s.ledger.Objects().Compact(ctx); err != nil && ctx.Err() == nil {
+			s.logger.Error("merging packs", "error", err)
+		}
+	}
+}
+
+// Exists says whether a directory holds a workspace.
+func Exists(dir string) (bool, error) {
+	r, err := local.OpenRegistry(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, r.Close()
+}
+
+// plainName keeps a name to what a registry and a commit can hold.
+func plainName(name string) string {
+	return strings.Join(strings.Fields(name), " ")
+}
