@@ -94,6 +94,23 @@ var rules = []struct {
 		why:     "delivery serves tables; where they come from and who may have them is its caller's business",
 	},
 	{
+		who:     []string{"shared/control"},
+		imports: []string{"os", "log", "log/slog", module + "shared/ledger/...", module + "shared/repository/disk", module + "shared/httpapi", module + "shared/delivery"},
+		reaches: []string{"net/http", "github.com/aws/..."},
+		why:     "the use cases know their ports, not what stands behind them",
+	},
+	{
+		who:     []string{"shared/httpapi"},
+		imports: []string{"os", module + "shared/ledger/...", module + "shared/repository/..."},
+		reaches: []string{"github.com/aws/..."},
+		why:     "HTTP speaks to the use cases only; main packages name the stores",
+	},
+	{
+		who:     []string{"shared/repository", "shared/ledger"},
+		reaches: []string{"net/http", "golang.org/x/crypto/...", "github.com/ProtonMail/..."},
+		why:     "of go-git only the formats: its transports and signatures would double the binary",
+	},
+	{
 		who:     []string{"devserver"},
 		reaches: []string{"github.com/aws/..."},
 		why:     "svc is one small download: the AWS SDK alone is larger",
