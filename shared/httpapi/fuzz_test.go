@@ -2,8 +2,10 @@ package httpapi_test
 
 import (
 	"bytes"
+	"maps"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,10 +40,7 @@ func bodySchemas(t *testing.T) map[string]*document.Schema {
 func TestBodiesAreCheckedAsDescribed(t *testing.T) {
 	w := newWorld(t, shop())
 	schemas := bodySchemas(t)
-	var operations []string
-	for o := range schemas {
-		operations = append(operations, o)
-	}
+	operations := slices.Sorted(maps.Keys(schemas))
 	values := rapid.SampledFrom([]string{"true", "false", "null", "0", "1.5", "-3", `""`, `"a"`, `"bool"`, `"int"`, `"PT1S"`, `"INFO"`, `"staging"`, `"red"`, `"blue"`,
 		"[]", `["a"]`, "[1]", "{}", `{"key": "colour", "type": "feature_flag"}`, timeout, colour,
 		`[{"value": "red", "percent": 50}, {"value": "blue", "percent": 50}]`, `[{"value": "red", "percent": 100}]`,
@@ -54,8 +53,8 @@ func TestBodiesAreCheckedAsDescribed(t *testing.T) {
 			fields[names.Draw(t, "name")] = values.Draw(t, "value")
 		}
 		var parts []string
-		for name, value := range fields {
-			parts = append(parts, `"`+name+`": `+value)
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			parts = append(parts, `"`+name+`": `+fields[name])
 		}
 		body := "{" + strings.Join(parts, ", ") + "}"
 		tree, err := jsontree.Parse([]byte(body))

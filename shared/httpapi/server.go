@@ -306,8 +306,8 @@ func (c *call) refusal(err error) *answer {
 }
 
 func (c *call) log(level slog.Level, err error, f *fault.Fault) {
-	if c.request.Context().Err() != nil {
-		return // the client has gone; that is why
+	if c.request.Context().Err() != nil || level < slog.LevelError && f.Cause == nil {
+		return // the client has gone, and that is why; or there is nothing to add
 	}
 	attributes := []slog.Attr{slog.String("requestId", c.id), slog.Int("status", f.Kind.Status())}
 	if c.operation != nil {

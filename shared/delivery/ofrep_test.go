@@ -1,0 +1,113 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestOFREPAnswers(t *testing.T) {
+	h := serve(t, false)
+	for _, tt := range []struct{ key, context, want string }{
+		{"redesign", `{"user.plan":"pro"}`, `{"key":"redesign","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleIndex":0}}`},
+		{"redesign", `{"plan":"pro"}`, `{"key":"redesign","value":false,"reason":"TARGETING_MATCH","variant":"off","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleIndex":1}}`},
+		{"banner", `{}`, `{"key":"banner","value":"hi \u00e9","reason":"STATIC","variant":"static","metadata":{"configType":"feature_flag","valueType":"string","version":"v1"}}`},
+		{"origins", `{}`, `{"key":"origins","value":["x"],"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"string_list","version":"v1"}}`},
+		{"limit", `{}`, `{"key":"limit","value":9007199254740993,"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"int","version":"v1"}}`},
+		{"split", `{"targetingKey":"u1"}`, `{"key":"split","value":"a","reason":"SPLIT","variant":"split:0","metadata":{"configType":"feature_flag","valueType":"string","version":"v1","ruleIndex":0,"weightedValueIndex":0}}`},
+		{"beta-only", `{}`, `{"key":"beta-only","metadata":{"configType":"config","valueType":"string","version":"v1"}}`},
+		{"beta-only", `{"user.beta":true}`, `{"key":"beta-only","value":"yes","reason":"TARGETING_MATCH","variant":"targeting:0","metadata":{"configType":"config","valueType":"string","version":"v1","ruleIndex":0}}`},
+	} {
+		r := do(h, "POST", ofrepFlags+"/"+tt.key, `{"context":`+tt.context+`}`)
+		if got := text(t, r); r.StatusCode != 200 || got != tt.want {
+			t.Errorf("%s over %s: %d\n got %s\nwant %s", tt.key, tt.context, r.StatusCode, got, tt.want)
+		}
+		bulk := text(t, do(h, "POST", ofrepFlags, `{"context":`+tt.context+`}`))
+		if !json.Valid([]byte(bulk)) || !strings.Contains(bulk, tt.want) {
+			t.Errorf("bulk over %s lacks %s", tt.context, tt.want)
+		}
+	}
+}
+
+func TestTargetingKeyYieldsToUserKey(t *testing.T) {
+	h := serve(t, false)
+	arm := func(context string) string {
+		body := text(t, do(h, "POST", ofrepFlags+"/split", `{"context":`+context+`}`))
+		_, rest, _ := strings.Cut(body, `"variant":"`)
+		variant, _, _ := strings.Cut(rest, `"`)
+		return variant
+	}
+	arms := map[string]string{}
+	for i := range 40 {
+		key := fmt.Sprintf("u%d", i)
+		arms[arm(`{"user.key":"`+key+`"}`)] = key
+	}
+	a, b := arms["split:0"], arms["split:1"]
+	for _, context := range []string{
+		`{"targetingKey":"` + a + `"}`,
+		`{"targetingKey":"` + b + `","user.key":"` + a + `"}`,
+		`{"user.key":"` + a + `","targetingKey":"` + b + `"}`,
+	} {
+		if got := arm(context); got != "split:0" {
+			t.Errorf("%s falls into %s", context, got)
+		}
+	}
+}
+
+func TestNestedContexts(t *testing.T) {
+	h := serve(t, false)
+	for context, want := range map[string]string{
+		`{"user":{"plan":"pro"}}`:                             `"variant":"on"`,
+		`{"user":{"plan":"pro"},"user.plan":"free"}`:          `"variant":"off"`,
+		`{"user.plan":"free","user":{"plan":"pro"}}`:          `"variant":"off"`,
+		`{"user":{"plan":{"plan":"pro"}}}`:                    `"variant":"off"`,
+		`{"user.plan":{"plan":"pro"}}`:                        `"variant":"off"`,
+		`{"other":{"plan":"pro"},"user":{"pl\u0061n":"pro"}}`: `"variant":"on"`,
+	} {
+		if body := text(t, do(h, "POST", ofrepFlags+"/redesign", `{"context":`+context+`}`)); !strings.Contains(body, want) {
+			t.Errorf("%s: %s, want %s", context, body, want)
+		}
+	}
+}
+
+func TestABaseURLMayEndInASlash(t *testing.T) {
+	h := serve(t, false)
+	if got := do(h, "POST", "/"+ofrepFlags, `{}`).StatusCode; got != 200 {
+		t.Errorf("OFREP: %d", got)
+	}
+	if got := do(h, "GET", "/"+evalPrefix+"e30", "").StatusCode; got != 200 {
+		t.Errorf("native: %d", got)
+	}
+}
+
+func TestBadOFREPBodies(t *testing.T) {
+	h := serve(t, false)
+	for _, tt := range []struct {
+		body   string
+		status int
+		code   string
+	}{
+		{"", 200, ""}, {"{}", 200, ""}, {`{"context":null}`, 200, ""}, {`{"context":{}}`, 200, ""}, {`{"other":[1],"context":{"targetingKey":null}}`, 200, ""},
+		{`{"context":{"user":{"plan":"pro"},"tags":["a",{}]}}`, 200, ""},
+		{"hello", 400, parseError}, {"[]", 400, parseError}, {`"x"`, 400, parseError}, {`{"context":{}`, 400, parseError}, {`{}{}`, 400, parseError},
+		{"{\"context\":{\"a\":\"\xff\"}}", 400, parseError}, {`{"context":{"a":1,"a":2}}`, 400, parseError},
+		{`{"context":[]}`, 400, invalidContext}, {`{"context":"x"}`, 400, invalidContext}, {`{"context":7}`, 400, invalidContext},
+		{`{"context":{"targetingKey":{"a":1}}}`, 400, invalidContext}, {`{"context":{"targetingKey":5}}`, 400, invalidContext},
+		{`{"context":{"a":"` + strings.Repeat("x", maxBody) + `"}}`, 413, ""},
+	} {
+		for _, path := range []string{ofrepFlags, ofrepFlags + "/banner"} {
+			r := do(h, "POST", path, tt.body)
+			body := text(t, r)
+			if r.StatusCode != tt.status {
+				t.Errorf("%s %.60s: %d %s", path, tt.body, r.StatusCode, body)
+			}
+			if tt.code != "" && !strings.Contains(body, `"errorCode":"`+tt.code+`"`) {
+				t.Errorf("%s %.60s: %s, want %s", path, tt.body, body, tt.code)
+			}
+			if hasKey := strings.Contains(body, `"key":"banner"`); tt.code != "" && hasKey != (path != ofrepFlags) {
+				t.Errorf("%s %.60s: the key in %s", path, tt.body, body)
+			}
+		}
+	}
+}
