@@ -13,8 +13,39 @@
 //     is garbage that no head names.
 //   - The head moves by one conditional step in the ledger, from the head the
 //     writer saw. Two writers from one head: exactly one wins.
+//   - A write that landed is never reported as failed, and none is reported
+//     that did not land. A failure of the ledger that leaves this open is
+//     resolved by asking for the same step once more; see Ledger.Advance.
 //   - What a commit does not change stays in the tree byte for byte, whether
-//     or not it belongs to the layout.
+//     or not it belongs to the layout. The rows do not tell of foreign files,
+//     so a tree that was followed by rows is compared, by its id, with the
+//     commit's before anything is written on top of it.
+//   - What is written passes git fsck --strict: paths, names, dates and
+//     messages are checked here, since git's formats take anything.
 //   - A Snapshot never changes. One whose head is still the workspace's is
 //     served without reading anything.
+//
+// # What is stored
+//
+// A pack of version 2 with the objects of one commit, each whole (git allows
+// no delta without its base): the blobs, the folders' trees, the root tree and
+// the commit, in this order, with an index of version 2. Its name is its
+// checksum, as git names packs. The encoding is deterministic. Package pack
+// writes it, package object makes what is in it; merging packs later (see
+// package disk) is what turns trees into deltas.
+//
+// # What it costs
+//
+// In calls on Ledger and Objects, beyond the read of the head:
+//
+//	a read, nothing changed                    none
+//	a read after commits elsewhere             Since, and Blob for each text that is new
+//	a read by an instance that is new          LastTouches, Tree
+//	a write                                    PutPack, Advance
+//	a write after foreign files were changed   Tree, PutPack, Advance
+//	the history of a file                      History
+//	a file at a commit                         At, Blob
+//
+// Package suite holds every implementation to this and to the rest of the
+// contract.
 package repository

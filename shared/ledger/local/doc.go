@@ -22,9 +22,12 @@
 // has to wait, and it makes a lock that a killed process left behind
 // recognisable: it is the same file as svc-next, and whoever holds write.lock
 // knows that its maker is gone. Where the file system has no hard links, the
-// equal content is the sign: nobody but svc knew the id in svc-next. (There alone, a
-// process killed between making the lock and writing to it leaves an empty one
-// that nothing tells from git's. It has to be removed by hand.)
+// equal content is the sign: nobody but svc knew the id in svc-next. (There
+// alone, a process killed between making the lock and writing to it leaves an
+// empty one that nothing tells from git's. It has to be removed by hand.)
+//
+// The repository's hooks are not run: they belong to pushes. Its reference log
+// is kept where there is one.
 //
 // Before Advance returns, the file with the new id and the directory that
 // names it have been flushed to disk.

@@ -78,7 +78,7 @@ func pushes(g repo, name string, count int) {
 func TestPushesAndWritesAtOnce(t *testing.T) {
 	l := started(t)
 	write(t, l, "first", "0")
-	const pushers, writers, each = 2, 2, 8
+	const pushers, writers, each = 2, 2, 6
 	var all sync.WaitGroup
 	for i := range pushers {
 		g := clone(t, l)
@@ -318,4 +318,28 @@ func TestAnImportBringsItsHistory(t *testing.T) {
 		t.Errorf("the head is %+v", after)
 	}
 	agree(t, l, 2)
+}
+
+func TestHeadOf(t *testing.T) {
+	g := gitIn(t, t.TempDir())
+	g.run("init", "-q", "-b", "trunk")
+	check := func(when, want string) {
+		t.Helper()
+		if got, err := HeadOf(filepath.Join(g.dir, ".git")); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", when, got, err, want)
+		}
+	}
+	check("before the first commit", "")
+	one := g.commit("one")
+	check("loose", one)
+	g.run("pack-refs", "--all", "--prune")
+	check("packed", one)
+	two := g.commit("two")
+	g.run("checkout", "-q", "--detach", one)
+	check("detached", one)
+	g.run("checkout", "-q", "trunk")
+	check("back on the branch", two)
+	if _, err := HeadOf(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository") {
+		t.Errorf("no repository: %v", err)
+	}
 }

@@ -105,11 +105,11 @@ func OpenIn(files billy.Filesystem) (*Objects, error) {
 	if err := checkFormat(files); err != nil {
 		return nil, fmt.Errorf("%s: %w", files.Root(), err)
 	}
-	if err := files.MkdirAll(packFolder, 0o755); err != nil {
-		return nil, err
-	}
-	if err := flushFolder(files, "objects"); err != nil {
-		return nil, err
+	if _, err := files.Stat(packFolder); errors.Is(err, fs.ErrNotExist) {
+		err := errors.Join(files.MkdirAll(packFolder, 0o755), flushFolder(files, "objects"))
+		if err != nil {
+			return nil, err
+		}
 	}
 	o := &Objects{fs: files, guarded: map[string]bool{}}
 	o.seen.Store(&listing{})
