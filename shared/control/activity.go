@@ -151,10 +151,6 @@ const mostCommits = 1000
 
 // traces collects a page of traces and one more, if there is one.
 func (s *Session) traces(ctx context.Context, path string, b bounds) ([]trace, error) {
-	repo, err := s.repository(ctx)
-	if err != nil {
-		return nil, err
-	}
 	// The commit of the position is read again: not all of it may have been
 	// on the page before. With it and one for the next page, the first
 	// question has all the answers as long as every commit touches an item.
@@ -165,9 +161,9 @@ func (s *Session) traces(ctx context.Context, path string, b bounds) ([]trace, e
 	}
 	var found []trace
 	for {
-		commits, err := repo.History(ctx, s.entry.Head, page)
+		commits, err := s.history(ctx, page)
 		if err != nil {
-			return nil, storageFault(err)
+			return nil, err
 		}
 		for _, c := range commits {
 			for _, t := range tracesOf(c, path) {

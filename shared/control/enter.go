@@ -99,6 +99,10 @@ func storageFault(err error) error {
 	switch {
 	case err == nil, errors.As(err, &known):
 		return err
+	case errors.Is(err, repository.ErrUnknownOutcome):
+		return fault.New(fault.Unavailable, "the storage did not say whether the change was made; read the item before repeating the request").Because(err)
+	case errors.Is(err, repository.ErrMoved), errors.Is(err, repository.ErrUnknownCommit):
+		return fault.New(fault.Unavailable, "the history was replaced meanwhile; the request can be repeated").Because(err)
 	case errors.Is(err, repository.ErrBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fault.New(fault.Unavailable, "the storage did not answer in time; the request can be repeated").Because(err)
 	}

@@ -14,5 +14,14 @@ var (
 	ReadMessages  = readMessages
 )
 
+// Rooms is of how many workspaces something is remembered.
+func (p *Plane) Rooms() int { return len(p.rooms) }
+
+// MaxRooms bounds it.
+const MaxRooms = maxRooms
+
+// Author is a principal as git writes one.
+var Author = author
+
 // Cursor makes a cursor as the session's workspace does.
 func (s *Session) Cursor(list, position string) string { return s.cursor(list, position) }

@@ -38,10 +38,6 @@ func (s *Session) History(ctx context.Context, t document.Type, key string, q Pa
 	if !ok {
 		return nil, noSuch(t, key)
 	}
-	repo, err := s.repository(ctx)
-	if err != nil {
-		return nil, err
-	}
 	page := repository.Page{Path: path}
 	if b.limit > 0 {
 		page.Limit = b.limit + 1 // one more says whether there is a next page
@@ -49,9 +45,9 @@ func (s *Session) History(ctx context.Context, t document.Type, key string, q Pa
 	if b.after != "" {
 		page.Before, _ = strconv.ParseInt(b.after, 10, 64)
 	}
-	commits, err := repo.History(ctx, s.entry.Head, page)
+	commits, err := s.history(ctx, page)
 	if err != nil {
-		return nil, storageFault(err)
+		return nil, err
 	}
 	if len(commits) == 0 && b.after == "" {
 		return nil, noSuch(t, key)
@@ -101,7 +97,7 @@ func (a *attempt) changesSince(ctx context.Context, token string, seen []byte) [
 	if seen == nil {
 		return nil
 	}
-	commits, err := a.repo.History(ctx, a.entry.Head, repository.Page{Path: a.path, Limit: maxChanges + 1})
+	commits, err := a.history(ctx, repository.Page{Path: a.path, Limit: maxChanges + 1})
 	if err != nil {
 		return nil
 	}

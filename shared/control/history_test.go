@@ -154,6 +154,21 @@ func TestAStaleTokenIsExplained(t *testing.T) {
 	wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
 }
 
+// A token of the item's own history counts from its commit on, though the
+// content it saw came back later.
+func TestChangesSinceATokenCountFromItsCommit(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	token := w.last().SHA
+	for _, more := range []string{`,"x":1`, "", `,"x":2`} {
+		w.repo.push(ada, "by hand", map[string]string{path("f"): boolFlag("f", more)})
+	}
+	_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
+	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	if changes := f.Details["changes"].([]control.Activity); len(changes) != 3 {
+		t.Errorf("%d changes", len(changes))
+	}
+}
+
 func TestAtMostTwentyChangesAreTold(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	token := w.last().SHA

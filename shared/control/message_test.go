@@ -71,6 +71,21 @@ func TestMessagesSurviveTheCommit(t *testing.T) {
 	})
 }
 
+// Whatever a principal is called, git can write it.
+func TestEveryAuthorCanSign(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := bot
+		p.Name = rapid.OneOf(rapid.String(), rapid.StringMatching(`[ \n<>\x00é.]{0,5}`), rapid.Just("\xff \xfe")).Draw(rt, "name")
+		p.Email = rapid.OneOf(rapid.String(), rapid.StringMatching(`[ \n<>@a]{0,5}`)).Draw(rt, "email")
+		p.Type = rapid.SampledFrom([]access.PrincipalType{access.PrincipalUser, access.PrincipalServiceAccount}).Draw(rt, "type")
+		s := control.Author(p)
+		s.When = now
+		if err := s.Check(); err != nil || s.Email == "" {
+			rt.Fatalf("%q <%q>: %v", s.Name, s.Email, err)
+		}
+	})
+}
+
 func TestMessagesOfOthersAreNotReadAsOurs(t *testing.T) {
 	for _, text := range []string{"", "Fix it", "Fix it\n\nproduction: enabled set to true", "Svc-Principal: user/x",
 		"Fix it\n\nSvc-Principal: user/x\n\nSigned-off-by: me", "x\n\nSvc-Changes: [1]\nSvc-Principal: user/x"} {

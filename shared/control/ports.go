@@ -34,13 +34,15 @@ var ErrNoEntry = errors.New("no such key")
 
 // Gate lets keys in.
 type Gate interface {
-	// Enter reads the rows that a key names. A row that is missing is
-	// ErrNoEntry; whether what was found admits the key is the caller's
+	// Enter reads the rows that a key names, in one go. A row that is missing
+	// is ErrNoEntry; whether what was found admits the key is the caller's
 	// decision.
 	Enter(ctx context.Context, key access.Key) (Entry, error)
 }
 
-// Repository is one workspace's versioned documents.
+// Repository is one workspace's versioned documents. What fails for a while
+// only wraps repository.ErrBusy or a context's error, and is answered with 503;
+// any other failure of the storage is answered with 500.
 type Repository interface {
 	// Snapshot returns everything at a head, from memory when it can.
 	Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error)

@@ -16,9 +16,10 @@ import (
 // fakeRepository is a repository in memory: commits as values, and a head that
 // moves only from where the writer saw it.
 type fakeRepository struct {
-	mu      sync.Mutex
-	commits []fakeCommit
-	access  int64
+	mu       sync.Mutex
+	commits  []fakeCommit
+	sequence int64 // of the newest commit ever
+	access   int64
 
 	// calls counts requests by method.
 	calls map[string]int
@@ -66,9 +67,9 @@ func (r *fakeRepository) head() repository.Head {
 }
 
 func (r *fakeRepository) headLocked() repository.Head {
-	head := repository.Head{Sequence: int64(len(r.commits)), Access: r.access}
-	if len(r.commits) > 0 {
-		head.Commit = r.commits[len(r.commits)-1].SHA
+	head := repository.Head{Access: r.access}
+	if n := len(r.commits); n > 0 {
+		head.Commit, head.Sequence = r.commits[n-1].SHA, r.commits[n-1].Sequence
 	}
 	return head
 }
@@ -88,13 +89,22 @@ func (r *fakeRepository) push(by repository.Signature, message string, files map
 	return r.add(draft)
 }
 
+// forcePush puts a commit in the place of the last one.
+func (r *fakeRepository) forcePush(path, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.commits = r.commits[:len(r.commits)-1]
+	r.add(repository.Draft{Author: ada, Committer: ada, Message: "forced", Changes: []repository.Change{{Path: path, Content: []byte(text)}}})
+}
+
 func (r *fakeRepository) add(draft repository.Draft) repository.Commit {
 	c := fakeCommit{files: map[string]repository.File{}}
 	if n := len(r.commits); n > 0 {
 		c.files = maps.Clone(r.commits[n-1].files)
 		c.Parent = r.commits[n-1].SHA
 	}
-	c.Sequence = int64(len(r.commits)) + 1
+	r.sequence++
+	c.Sequence = r.sequence
 	c.Author, c.Committer, c.Message = draft.Author, draft.Committer, draft.Message
 	c.SHA = sum(fmt.Sprint(c.Parent, c.Sequence, draft))
 	last := c.Commit
@@ -141,7 +151,7 @@ func (r *fakeRepository) snapshot(head repository.Head) (*repository.Snapshot, e
 	}
 	c := r.at(head)
 	if c == nil {
-		return nil, fmt.Errorf("no commit %s", head.Commit)
+		return nil, repository.ErrUnknownCommit
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {
 		s.Files = append(s.Files, c.files[path])
@@ -170,6 +180,9 @@ func (r *fakeRepository) History(ctx context.Context, head repository.Head, page
 	defer r.mu.Unlock()
 	if err := r.called("History"); err != nil {
 		return nil, err
+	}
+	if head.Commit != "" && r.at(head) == nil {
+		return nil, repository.ErrMoved
 	}
 	var found []repository.Commit
 	for i := len(r.commits) - 1; i >= 0; i-- {

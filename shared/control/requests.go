@@ -175,11 +175,8 @@ func rolloutIssues(rollout *jsontree.Node) []document.Issue {
 }
 
 // issues are what is wrong with a level's PATCH whatever is stored.
-func (p LogLevelPatch) issues(key string) []document.Issue {
+func (p LogLevelPatch) issues() []document.Issue {
 	issues := tokenIssues(p.ExpectedCommitSHA)
-	if document.LogLevelKey(key) == document.LogLevelPrefix {
-		issues = append(issues, document.Issue{Pointer: "/key", Message: "the key names no service"})
-	}
 	level := ""
 	if p.Level != nil {
 		level = *p.Level

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
 )
 
 // meanwhile runs what others do before each of the next tries of a commit.
@@ -180,6 +181,59 @@ func TestARetriedWriteIsCountedOnce(t *testing.T) {
 	must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)}))
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)
+	}
+}
+
+// A forced push can take the head away from a request that was let in already.
+func TestARequestOutlivesAForcedPush(t *testing.T) {
+	for name, ask := range map[string]func(*control.Session) error{
+		"list": func(s *control.Session) error { _, err := s.Flags(ctx, control.FlagQuery{}); return err },
+		"history": func(s *control.Session) error {
+			_, err := s.History(ctx, document.Flag, "f", control.PageQuery{})
+			return err
+		},
+		"activity": func(s *control.Session) error { _, err := s.Activity(ctx, control.ActivityQuery{}); return err },
+		"write": func(s *control.Session) error {
+			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)})
+			return err
+		},
+	} {
+		w := newWorld(t, nil)
+		w.repo.push(ada, "", map[string]string{path("f"): boolFlag("f", `,"x":1`)})
+		s := w.boss()
+		w.repo.forcePush(path("f"), boolFlag("f", ""))
+		if err := ask(s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+
+		key := w.key(access.KindUser, "engineer")
+		s = must[*control.Session](t)(w.plane.Enter(ctx, key.Reveal()))
+		w.repo.forcePush(path("f"), boolFlag("f", `,"x":2`))
+		changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
+		wantRefusal(t, ask(s), "401 UNAUTHORIZED")
+
+		w.repo.fail["Snapshot"], w.repo.fail["History"] = repository.ErrMoved, repository.ErrMoved
+		wantRefusal(t, ask(w.boss()), "503 SERVICE_UNAVAILABLE")
+	}
+}
+
+func TestWhatACommitCanAnswer(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome), "503 SERVICE_UNAVAILABLE"},
+		{repository.ErrBusy, "503 SERVICE_UNAVAILABLE"},
+		{repository.ErrOccupied, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"},
+		{repository.ErrDraft, "500 INTERNAL"},
+	} {
+		w := newWorld(t, nil)
+		w.repo.fail["Commit"] = test.err
+		_, err := w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"})
+		wantRefusal(t, err, test.want)
+		if n := w.repo.count("Commit"); n != 1 {
+			t.Errorf("%v: tried %d times", test.err, n)
+		}
 	}
 }
 

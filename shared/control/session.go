@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/fault"
@@ -29,16 +30,49 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
+	err := s.atHead(ctx, func(repo Repository, head repository.Head) error {
+		snapshot, err := repo.Snapshot(ctx, head)
+		if err != nil {
+			return err
+		}
+		s.opened = &opened{repo, snapshot, s.room.at(snapshot)}
+		return nil
+	})
+	return s.opened, err
+}
+
+// maxRenewals bounds how often a request begins again with another head.
+const maxRenewals = 3
+
+// atHead asks a repository for something at the session's head. Where a forced
+// push has just taken that head out of the history, the request is let in once
+// more and asks at the new one.
+func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head repository.Head) error) error {
 	repo, err := s.repository(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	snapshot, err := repo.Snapshot(ctx, s.entry.Head)
-	if err != nil {
-		return nil, storageFault(err)
+	for renewals := 0; ; renewals++ {
+		err := ask(repo, s.entry.Head)
+		gone := errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrUnknownCommit)
+		if !gone || renewals == maxRenewals {
+			return storageFault(err)
+		}
+		fresh, err := s.again(ctx)
+		if err != nil {
+			return err
+		}
+		s.entry = fresh.entry
 	}
-	s.opened = &opened{repo, snapshot, s.room.at(snapshot)}
-	return s.opened, nil
+}
+
+// history is a page of the history of the session's head.
+func (s *Session) history(ctx context.Context, page repository.Page) (commits []repository.Commit, err error) {
+	err = s.atHead(ctx, func(repo Repository, head repository.Head) error {
+		commits, err = repo.History(ctx, head, page)
+		return err
+	})
+	return commits, err
 }
 
 func (s *Session) repository(ctx context.Context) (Repository, error) {

@@ -25,10 +25,15 @@ type room struct {
 func (r *room) at(snapshot *repository.Snapshot) *view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.view == nil || r.view.snapshot.Head.Commit != snapshot.Head.Commit {
+	if r.view == nil || !sameVersion(r.view.snapshot.Head, snapshot.Head) {
 		r.view = newView(snapshot, r.view)
 	}
 	return r.view
+}
+
+// sameVersion leaves the access version out of account.
+func sameVersion(a, b repository.Head) bool {
+	return a.Commit == b.Commit && a.Sequence == b.Sequence
 }
 
 // view is a snapshot decoded. It does not change.
@@ -103,7 +108,7 @@ func (v *view) same(f *repository.File, at int) (*content, int) {
 }
 
 func (v *view) assemble() {
-	v.ws = &workspace.Workspace{}
+	v.ws = &workspace.Workspace{Items: make([]workspace.Item, 0, len(v.read))}
 	sure := true
 	for _, c := range v.read {
 		if c.item != nil {

@@ -111,4 +111,7 @@ func TestManyWorkspacesAreServed(t *testing.T) {
 			t.Error(list)
 		}
 	}
+	if plane.Rooms() != control.MaxRooms {
+		t.Errorf("%d workspaces are remembered", plane.Rooms())
+	}
 }

@@ -84,7 +84,7 @@ func (s *Session) anew(ctx context.Context, try int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fresh, fresh.MayWrite()
+	return fresh, nil
 }
 
 // attempt is one try of a write, at one head.
@@ -108,7 +108,7 @@ func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 		return nil, err
 	}
 	a := &attempt{Session: s, opened: o, write: w}
-	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
+	for _, step := range []func(context.Context) error{a.pay, a.find, a.permit, a.compare, a.change} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -123,6 +123,10 @@ func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 	}
 	return a.commit(ctx)
 }
+
+// pay answers 402, once more: the answer may be another when a request was let
+// in again.
+func (a *attempt) pay(context.Context) error { return a.MayWrite() }
 
 // find answers 404 for an item or an environment that is not there, and 422
 // for an item that is nothing to edit. It makes the first document of an item
@@ -220,6 +224,10 @@ func (a *attempt) commit(ctx context.Context) (*outcome, error) {
 		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
 		Message:   commitMessage(out.messages, a.entry.Principal),
 	})
+	if errors.Is(err, repository.ErrOccupied) {
+		return nil, invalid(fault.Unprocessable, codeVerify, "the repository has no place for it",
+			[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + a.path}})
+	}
 	if err != nil {
 		return nil, err
 	}

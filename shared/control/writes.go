@@ -119,7 +119,7 @@ func (s *Session) patch(ctx context.Context, environment string, w write) (*Patc
 func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelPatch) (*LevelResult, error) {
 	w := write{
 		Request: p.Request, t: document.LogLevel, key: document.LogLevelKey(service),
-		issues:  notSaid(p.Malformed, p.issues(service)),
+		issues:  notSaid(p.Malformed, p.issues()),
 		scope:   textOr(p.Environment, document.DefaultScope),
 		scoped:  true,
 		token:   p.ExpectedCommitSHA,
