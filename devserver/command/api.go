@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"svc.example/svc/devserver/server"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -49,7 +51,7 @@ The repository is ordinary git: clone it, push to it, commit in a work tree of
 it, while the server runs.`,
 		Example: `  svc api
   svc api --import ./our-config
-  svc api --data /var/lib/svc --import https-clone-of-our-config`,
+  svc api --data /var/lib/svc --import ../clone-of-our-config`,
 		Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
 	}
@@ -143,6 +145,9 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 		}
 		return c, nil
 	}
+	if strings.Contains(f.imported, "://") {
+		return c, usagef("--import takes a path; git clone %s first, and name the clone", f.imported)
+	}
 	path := in.absolute(f.imported)
 	if c.Name == "" {
 		c.Name = filepath.Base(path)
@@ -158,6 +163,9 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 			return c, err
 		}
 		c.Git = git
+		if err := in.refuseEmptyImport(path, files); err != nil {
+			return c, err
+		}
 		return c, errors.Join(in.refuseBroken(path, files, nil), in.noteUncommitted(path, files))
 	}
 	path, err = datadir.Discover(f.imported, in.Getenv, in.Workdir)
@@ -168,8 +176,38 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 		fmt.Fprintf(in.Stderr, "%s lies inside the repository %s: its files are imported as one commit, without their history\n", in.display(path), nestedIn)
 	}
 	state := datadir.Look(path)
-	c.Files, c.Source = state.Files, filepath.Base(path)
-	return c, in.refuseBroken(path, state.Files, state.Problems)
+	c.Files, c.Source = stored(state.Files), filepath.Base(path)
+	return c, errors.Join(in.refuseEmptyImport(path, state.Files), in.refuseBroken(path, state.Files, state.Problems))
+}
+
+// stored puts documents into the form in which the API writes them, so that
+// the first edit of one shows in a git diff as that edit alone.
+func stored(files map[string][]byte) map[string][]byte {
+	out := map[string][]byte{}
+	for path, text := range files {
+		out[path] = text
+		if tree, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil {
+			out[path] = tree.Encode()
+		}
+	}
+	return out
+}
+
+// refuseEmptyImport refuses a directory that is not a config directory; often
+// it is the one above.
+func (in Invocation) refuseEmptyImport(path string, files map[string][]byte) error {
+	if len(files) > 0 {
+		return nil
+	}
+	hint := ""
+	inside, _ := filepath.Glob(filepath.Join(path, "*", "svc.json"))
+	if flags, _ := filepath.Glob(filepath.Join(path, "*", string(workspace.Flags))); len(inside) == 0 {
+		inside = flags
+	}
+	if len(inside) > 0 {
+		hint = "; did you mean " + in.display(filepath.Dir(inside[0])) + "?"
+	}
+	return fmt.Errorf("--import: %s holds no config directory: neither a svc.json nor folders such as feature-flags%s", in.display(path), hint)
 }
 
 // refuseBroken refuses to begin a workspace with files that can not be read.

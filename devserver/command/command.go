@@ -114,10 +114,10 @@ func noDirectory(cmd *cobra.Command, args []string) error {
 }
 
 // numberSyntax is how the flag package ends its words about a number.
-var numberSyntax = regexp.MustCompile(`flag: (strconv|time)\..*$`)
+var numberSyntax = regexp.MustCompile(`flag: (strconv\.|time: ).*$`)
 
 func plainFlagError(_ *cobra.Command, err error) error {
-	return usagef("%s", numberSyntax.ReplaceAllString(err.Error(), "flag: that is no number it can take"))
+	return usagef("%s", numberSyntax.ReplaceAllString(err.Error(), "flag: that is not what it takes, see --help"))
 }
 
 func newRoot(in Invocation) *cobra.Command {

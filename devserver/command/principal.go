@@ -105,10 +105,10 @@ func newPrincipalSwitch(in Invocation, data *string, use, short string, disabled
 
 func newPrincipalRoles(in Invocation, data *string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "roles <principal> [role]...",
+		Use:   "roles <principal> <role>...",
 		Short: "Give a principal these roles in place of those it has",
-		Long:  "Give a principal these roles in place of those it has; without any, take all away.\n\nRoles: " + strings.Join(access.Roles(), ", "),
-		Args:  cobra.MinimumNArgs(1),
+		Long:  "Give a principal these roles in place of those it has; member alone takes all others away.\n\nRoles: " + strings.Join(access.Roles(), ", "),
+		Args:  cobra.MinimumNArgs(2),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			for _, role := range args[1:] {
 				if !slices.Contains(access.Roles(), role) {

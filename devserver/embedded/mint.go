@@ -5,12 +5,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/workspace"
 )
 
 // Minting is a key to be made.
@@ -33,8 +37,37 @@ func Mint(ctx context.Context, dir string, m Minting) (access.Key, access.Princi
 	if err != nil {
 		return access.Key{}, access.Principal{}, err
 	}
+	if err := knownEnvironment(ctx, dir, m.Environment); err != nil {
+		return access.Key{}, access.Principal{}, errors.Join(err, registry.Close())
+	}
 	key, principal, err := mint(ctx, registry, m)
 	return key, principal, errors.Join(err, registry.Close())
+}
+
+// knownEnvironment refuses an environment that the workspace does not have: a
+// slip would have applications served the default rules.
+func knownEnvironment(ctx context.Context, dir, name string) error {
+	if name == "" {
+		return nil
+	}
+	git := filepath.Join(dir, local.RepositoryName)
+	commit, err := local.HeadOf(git)
+	if err != nil || commit == "" {
+		return err
+	}
+	objects, err := disk.Open(git)
+	if err != nil {
+		return err
+	}
+	tree, err := objects.Tree(ctx, repository.Head{Commit: commit})
+	if err != nil {
+		return err
+	}
+	ws, _ := workspace.Read(tree.Files)
+	if e, known := ws.Environment(name); !known || e.Archived {
+		return fmt.Errorf("there is no environment %q; the workspace has %s", name, strings.Join(ws.Active(), ", "))
+	}
+	return nil
 }
 
 // check says all that is wrong with a request for a key.

@@ -34,6 +34,9 @@ func newTables(plane *control.Plane) *tables {
 
 // find implements delivery.Tables for SDK keys.
 func (t *tables) find(ctx context.Context, key string) (*delivery.Table, error) {
+	if key == "" {
+		return nil, fault.New(fault.Unauthorized, "send a public SDK key (svc_pk_…), as Authorization: Basic base64(1:<key>)")
+	}
 	d, err := t.plane.Deliver(ctx, key)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,13 @@ func TestACreatingLevelConverges(t *testing.T) {
 		if fallback := node(t, w.stored(levelPath)).At("/default/rules"); string(fallback.Items[len(fallback.Items)-1].Compact()) != serves("log_level", `"WARN"`) {
 			t.Error(w.stored(levelPath))
 		}
+		if rules := node(t, w.stored(levelPath)).At("/default/rules"); len(rules.Items) != 1 || node(t, w.stored(levelPath)).At("/environments/0") != nil {
+			t.Errorf("more than a single unconditional default rule: %s", w.stored(levelPath))
+		}
+		// The next call adds what was named, and from there on nothing changes.
+		if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p)); r.Created || !r.Changed {
+			t.Error(wire(t, r))
+		}
 		if r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", p)); r.Changed || r.Created {
 			t.Error(wire(t, r))
 		}

@@ -125,10 +125,15 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 		token:   p.ExpectedCommitSHA,
 		touches: touchesScope,
 	}
-	w.first = func() (*jsontree.Node, error) {
-		return document.NewLogLevel(service, *p.Level, s.plane.schemaAddress())
+	var first *jsontree.Node
+	w.first = func() (tree *jsontree.Node, err error) {
+		first, err = document.NewLogLevel(service, *p.Level, s.plane.schemaAddress())
+		return first, err
 	}
 	w.edit = func(tree *jsontree.Node) (*document.Edited, error) {
+		if tree == first { // its one rule serves the level to every logger everywhere
+			return document.SetLevel(tree, document.DefaultScope, "", *p.Level)
+		}
 		return document.SetLevel(tree, w.scope, textOr(p.Target, ""), *p.Level)
 	}
 	out, err := s.write(ctx, w)

@@ -51,7 +51,8 @@ func mergedIDs(a, b map[string]entry) []string {
 // Scopes are the scopes whose rules differ, DefaultScope first; it is among
 // them too when metadata differs: anything that is no scope's, $schema aside.
 // TierMoved says that the access tier is another; a tier left out is standard.
-// Documents that say the same touch nothing.
+// Documents that say the same touch nothing. The order of the entries of
+// environments touches nothing either, unless nothing else differs.
 func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tierMoved bool) {
 	if SameDocument(before, after) {
 		return nil, false, false
@@ -60,7 +61,6 @@ func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tie
 	scopes = slices.DeleteFunc(slices.Clone(touched), func(id string) bool { return id == DefaultScope })
 	defaults := !equalRules(storedRules(before.Get("default")), storedRules(after.Get("default")))
 	metadata = !jsontree.Equal(metadataOf(before), metadataOf(after)) ||
-		reordered(entriesOf(before), entriesOf(after)) ||
 		len(scopes) < len(touched) || // an entry with the reserved name
 		!defaults && len(scopes) == 0 // they differ somewhere
 	slices.Sort(scopes)

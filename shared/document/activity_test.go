@@ -164,7 +164,7 @@ func TestTouchedScopes(t *testing.T) {
 		{"an unknown field of an entry", flag(servesTrue, entry("a", "", ""), ""), flag(servesTrue, entry("a", "", `,"x":1`), ""), "a"},
 		{"an unknown field of default", `{"default":{"rules":[]}}`, `{"default":{"rules":[],"x":1}}`, "default metadata"},
 		{"entries in another order", flag(servesTrue, entry("a", "", "")+","+entry("b", "", ""), ""), flag(servesTrue, entry("b", "", "")+","+entry("a", "", ""), ""), "default metadata"},
-		{"another order and an environment", flag(servesTrue, entry("a", "", "")+","+entry("b", "", ""), ""), flag(servesTrue, entry("b", servesTrue, "")+","+entry("a", "", ""), ""), "default b metadata"},
+		{"another order and an environment", flag(servesTrue, entry("a", "", "")+","+entry("b", "", ""), ""), flag(servesTrue, entry("b", servesTrue, "")+","+entry("a", "", ""), ""), "b"},
 		{"metadata and an environment", flag(servesTrue, entry("a", "", ""), ""), flag(servesTrue, entry("a", servesTrue, ""), `,"tags":["x"]`), "default a metadata"},
 		{"the same id twice", flag(servesTrue, entry("a", "", ""), ""), flag(servesTrue, entry("a", "", "")+","+entry("a", servesTrue, ""), ""), "a"},
 		{"no entry at all", flag(servesTrue, "", ""), flag(servesTrue, "7", ""), "default metadata"},

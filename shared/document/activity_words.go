@@ -40,7 +40,7 @@ func bounded(text string, limit int) string {
 		}
 	}
 	if len(runes) > limit {
-		return strings.TrimRight(string(runes[:limit-1]), " ") + "…"
+		return strings.TrimRight(string(runes[:limit-1]), " …") + "…"
 	}
 	return string(runes)
 }

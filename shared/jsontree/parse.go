@@ -168,11 +168,21 @@ func (p *parser) words(err *jsontext.SyntacticError) string {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "ends in the middle of a JSON value"
 	}
-	inner := strings.TrimPrefix(err.Err.Error(), "jsontext: ")
+	inner := withoutQuotation(strings.TrimPrefix(err.Err.Error(), "jsontext: "))
 	if !utf8.Valid(p.text) && strings.Contains(inner, "UTF-8") {
 		return "not valid UTF-8; save the file as UTF-8"
 	}
 	return "not valid JSON: " + inner
+}
+
+// withoutQuotation leaves out what a message quotes of the text: it may be a
+// part of something secret, and the position says it as well.
+func withoutQuotation(message string) string {
+	first, last := strings.IndexByte(message, '`'), strings.LastIndexByte(message, '`')
+	if first < 0 || last <= first {
+		return message
+	}
+	return strings.TrimSpace(message[:first]) + message[last+1:]
 }
 
 // Position turns a byte offset into a line and a column, both from 1.

@@ -76,6 +76,9 @@ func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
 	for i, entry := range list.Items {
 		pointer := "/environments/" + strconv.Itoa(i)
 		e, problem := readEnvironment(entry)
+		if problem == "" && e.Name == document.DefaultScope {
+			problem = SlugProblem(e.Name)
+		}
 		if problem == "" && seen[e.Name] {
 			problem = fmt.Sprintf("the environment %q is declared twice", e.Name)
 		}

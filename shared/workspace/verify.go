@@ -131,7 +131,7 @@ func nameIssue(entry *jsontree.Node, pointer string) document.Issue {
 		pointer += "/name"
 		name, _ = entry.Get("name").Text()
 	}
-	if name == "" {
+	if name == "" || name == document.DefaultScope {
 		return document.Issue{} // said by Read
 	}
 	return document.Issue{Pointer: pointer, Message: SlugProblem(name)}

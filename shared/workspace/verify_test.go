@@ -86,7 +86,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"names that are no slugs, declared", map[string]string{"svc.json": "{\"environments\": [\n\"production\", \"Staging\", {\"name\": \"old\"},\n{\"name\": \"default\"}]}",
 			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [{"id": "Staging", "rules": []}]}`}, []string{
 			`svc.json:2:15: /environments/1: the environment name "Staging" is not a slug: lower-case letters, digits and single dashes, at most 100`,
-			`svc.json:3:10: /environments/3/name: the environment name "default" is reserved: it names the default rules`}},
+			`svc.json:3:1: fatal /environments/3: the environment name "default" is reserved: it names the default rules`}},
 		{"names that are no slugs, not declared", map[string]string{"svc.json": "",
 			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [{"id": "Staging", "rules": []}]}`}, []string{
 			f + `:1:109: /environments/0/id: the environment name "Staging" is not a slug: lower-case letters, digits and single dashes, at most 100`}},
