@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
 )
 
 // Options are how a data directory is served.
@@ -31,6 +32,7 @@ type Options struct {
 // Service serves one data directory.
 type Service struct {
 	ledger  *local.Ledger
+	repo    *repository.Repository
 	plane   *control.Plane
 	handler http.Handler
 	logger  *slog.Logger
@@ -49,7 +51,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		return nil, err
 	}
 	repo := repository.New(ledger, ledger.Objects())
-	s := &Service{ledger: ledger, logger: options.Logger, stopped: make(chan struct{})}
+	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{})}
 	s.plane = control.New(control.Settings{
 		Gate:       ledger,
 		Repository: func(context.Context, string) (control.Repository, error) { return repo, nil },
@@ -62,7 +64,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	go s.compact(background)
+	go s.upkeep(background)
 	return s, nil
 }
 
@@ -99,28 +101,59 @@ func (s *Service) Close() error {
 }
 
 const (
-	compactEvery = 2 * time.Second
-	compactFrom  = 64 // packs, one of which every commit adds
+	upkeepEvery = 2 * time.Second
+	compactFrom = 64 // packs, one of which every commit adds
 )
 
-// compact keeps the number of packs small, however many commits are made.
-func (s *Service) compact(ctx context.Context) {
+// upkeep does what no request should wait for.
+func (s *Service) upkeep(ctx context.Context) {
 	defer close(s.stopped)
-	tick := time.NewTicker(compactEvery)
+	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
+	declaration := ""
 	for {
+		if err := errors.Join(s.compact(ctx), s.readDeclaration(ctx, &declaration)); err != nil && ctx.Err() == nil {
+			s.logger.Error("upkeep", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if s.ledger.Objects().Packs() < compactFrom {
-			continue
-		}
-		if _, err := s.ledger.Objects().Compact(ctx); err != nil && ctx.Err() == nil {
-			s.logger.Error("merging packs", "error", err)
-		}
 	}
+}
+
+// compact keeps the number of packs small, however many commits are made.
+func (s *Service) compact(ctx context.Context) error {
+	if s.ledger.Objects().Packs() < compactFrom {
+		return nil
+	}
+	_, err := s.ledger.Objects().Compact(ctx)
+	return err
+}
+
+// readDeclaration says aloud when git brought a workspace file that can not
+// be read: no request fails for it, and yet environments are then guessed from
+// the documents, and all count as protected.
+func (s *Service) readDeclaration(ctx context.Context, seen *string) error {
+	head, err := s.ledger.Head(ctx)
+	if err != nil {
+		return err
+	}
+	snapshot, err := s.repo.Snapshot(ctx, head)
+	if err != nil {
+		return err
+	}
+	file, there := snapshot.File(workspace.File)
+	if !there || file.Blob == *seen {
+		return nil
+	}
+	*seen = file.Blob
+	_, problems := workspace.Read(map[string][]byte{workspace.File: file.Text})
+	for _, p := range problems {
+		s.logger.Error("the workspace file can not be read; environments are guessed until it is mended", "commit", file.Last.SHA, "problem", p.String())
+	}
+	return nil
 }
 
 // Exists says whether a directory holds a workspace.
