@@ -112,13 +112,16 @@ func (s *Service) upkeep(ctx context.Context) {
 	defer tick.Stop()
 	declaration := ""
 	for {
-		if err := errors.Join(s.compact(ctx), s.readDeclaration(ctx, &declaration)); err != nil && ctx.Err() == nil {
-			s.logger.Error("upkeep", "error", err)
+		if err := s.readDeclaration(ctx, &declaration); err != nil && ctx.Err() == nil {
+			s.logger.Error("reading the workspace file", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if err := s.compact(ctx); err != nil && ctx.Err() == nil {
+			s.logger.Error("merging packs", "error", err)
 		}
 	}
 }

@@ -1,0 +1,175 @@
+package apitest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/repository"
+)
+
+// store is what a control plane stands on: what a broken one breaks.
+type store interface {
+	control.Gate
+	repository.Ledger
+	repository.Index
+}
+
+// blind is a ledger without compare-and-set: whoever comes late writes over
+// what came between.
+type blind struct {
+	*local.Ledger
+	lock *sync.Mutex
+}
+
+func (b blind) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	head, err := b.Ledger.Advance(ctx, from, c)
+	if !errors.Is(err, repository.ErrMoved) {
+		return head, err
+	}
+	branch := filepath.Join(b.Repository(), "refs", "heads", "main")
+	next := filepath.Join(b.Repository(), "blind")
+	if err := os.WriteFile(next, []byte(c.SHA+"\n"), 0o666); err != nil {
+		return repository.Head{}, err
+	}
+	if err := os.Rename(next, branch); err != nil {
+		return repository.Head{}, err
+	}
+	return b.Ledger.Head(ctx)
+}
+
+// dated is a ledger whose gate now and then tells of a head of before. Writes
+// are safe with it, since they compare the head; reads are not.
+type dated struct {
+	*local.Ledger
+	lock *sync.Mutex
+	seen *[]repository.Head
+}
+
+// behind is how many heads it is behind the times.
+const behind = 6
+
+func (d dated) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
+	entry, err := d.Ledger.Enter(ctx, key)
+	if err != nil {
+		return entry, err
+	}
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	seen := *d.seen
+	if len(seen) == 0 || seen[len(seen)-1].Sequence < entry.Head.Sequence {
+		seen = append(seen, entry.Head)
+		*d.seen = seen
+	}
+	if rand.IntN(4) == 0 {
+		entry.Head = seen[max(0, len(seen)-behind)]
+	}
+	return entry, nil
+}
+
+// instances is how many of the service there are over one ledger. A single one
+// lets its own writers take turns, so that they never race at the ledger.
+const instances = 4
+
+// serveInstances serves a workplace as several instances over one ledger that
+// something was done to, each request by any of them.
+func serveInstances(t *testing.T, w workplace, harm func(*local.Ledger) store) (base string, stop func()) {
+	t.Helper()
+	ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
+	must(t, err)
+	broken := harm(ledger)
+	var handlers []http.Handler
+	for range instances {
+		handlers = append(handlers, instance(t, broken, repository.New(broken, ledger.Objects())))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[rand.IntN(instances)].ServeHTTP(w, r)
+	}))
+	return server.URL, func() {
+		server.Close()
+		must(t, ledger.Close())
+	}
+}
+
+func instance(t *testing.T, gate control.Gate, repo *repository.Repository) http.Handler {
+	t.Helper()
+	const public = "https://svc.test"
+	plane := control.New(control.Settings{
+		Gate:       gate,
+		Repository: func(context.Context, string) (control.Repository, error) { return repo, nil },
+		Now:        time.Now,
+		PublicURL:  public,
+		Admitted:   httpapi.Admitted,
+	})
+	api, err := httpapi.New(httpapi.Options{Plane: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
+	must(t, err)
+	return api
+}
+
+// TestManyClientsOfManyInstancesSeeOneOrder is the counterpart of the test
+// below: nothing is broken, and nothing is found.
+func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {
+	w := newWorkplace(t, ground(), clients)
+	gitIn(t, w.repository())
+	base, stop := serveInstances(t, w, func(l *local.Ledger) store { return l })
+	l := newLoad(t, base)
+	l.run(background(t), seedOf(t), w.keys, operations())
+	stop()
+	l.reportRich(t)
+	l.judgeAll(t, w.repository()).demand(t)
+}
+
+// attempts bounds how often a broken store may get away.
+const attempts = 6
+
+// TestABrokenStoreIsCaught lets the same clients work on stores that are
+// broken, and the same judges find it out: each of those named, in one of a
+// few attempts.
+func TestABrokenStoreIsCaught(t *testing.T) {
+	for _, test := range []struct {
+		name                   string
+		harm                   func(*local.Ledger) store
+		byPorcupine, byHistory bool
+	}{
+		{"without compare-and-set", func(l *local.Ledger) store { return blind{l, &sync.Mutex{}} }, true, true},
+		{"with stale reads", func(l *local.Ledger) store { return dated{l, &sync.Mutex{}, &[]repository.Head{}} }, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var order, history bool
+			for attempt := 1; attempt <= attempts; attempt++ {
+				found := tryBroken(t, test.harm)
+				order, history = order || len(found.order) > 0, history || len(found.history) > 0
+				t.Logf("attempt %d: %d keys without an order, %d problems of the history", attempt, len(found.order), len(found.history))
+				if (order || !test.byPorcupine) && (history || !test.byHistory) {
+					return
+				}
+			}
+			t.Errorf("porcupine noticed: %t, want %t; the history told: %t, want %t", order, test.byPorcupine, history, test.byHistory)
+		})
+	}
+}
+
+func tryBroken(t *testing.T, harm func(*local.Ledger) store) findings {
+	t.Helper()
+	w := newWorkplace(t, ground(), clients)
+	gitIn(t, w.repository())
+	base, stop := serveInstances(t, w, harm)
+	l := newLoad(t, base)
+	l.run(background(t), seedOf(t), w.keys, 10)
+	stop()
+	l.report(t)
+	return l.judgeAll(t, w.repository())
+}

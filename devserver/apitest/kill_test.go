@@ -1,0 +1,329 @@
+package apitest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	writers   = 4
+	killFlags = 3 // flags that all writers write
+	inspect   = 50
+	// livesLong says which rounds last until packs are merged.
+	livesLong = 25
+)
+
+func killings() int {
+	if testing.Short() {
+		return 12
+	}
+	return 200
+}
+
+// try is a write that one of the writers sent. Its mark is written by nothing
+// else, and found in the subject of its commit.
+type try struct {
+	writer           int
+	path, mark       string
+	acknowledged     bool
+	commit, previous string
+}
+
+// survivor is one data directory under a server that is killed again and
+// again, and what must be found in it.
+type survivor struct {
+	workplace
+	t       testing.TB
+	git     gitDir
+	port    string
+	client  *http.Client
+	seed    uint64
+	round   int
+	head    string            // the last commit that was looked at
+	known   map[string]bool   // marks in the history up to there
+	content map[string]string // by path: the mark that its item has
+	total   int
+	saved   int // writes that landed though nobody was told
+	merges  int // that were killed
+
+	mu    sync.Mutex
+	tries []*try // of this round
+}
+
+func TestKilledAtAnyPoint(t *testing.T) {
+	s := newSurvivor(t)
+	for s.round = 1; s.round <= killings(); s.round++ {
+		p := launch(t, swift, s.workplace, s.port)
+		s.look(p)
+		if s.round%inspect == 0 {
+			s.inspect(p)
+		}
+		s.work(p)
+		if t.Failed() {
+			t.Fatalf("after round %d", s.round)
+		}
+	}
+	p := launch(t, watched, s.workplace, s.port)
+	s.look(p)
+	s.inspect(p)
+	p.stop(t)
+	p.log.quiet(t)
+	s.noLocks()
+	t.Logf("%d commits survived %d kills, of which %d met a merge of packs; %d of them had not been acknowledged", s.total, killings(), s.merges, s.saved)
+}
+
+func newSurvivor(t *testing.T) *survivor {
+	files := map[string]string{"svc.json": `{"environments": ["production"]}`}
+	for i := range killFlags {
+		key := fmt.Sprint("shared-", i)
+		files[pathOf("flags", key)] = canonical(newDocument("feature_flag", "string", key, "", valueOf("string", "untouched")))
+	}
+	w := newWorkplace(t, files, writers)
+	s := &survivor{
+		workplace: w, t: t, git: gitIn(t, w.repository()), port: freePort(t), client: newHTTPClient(t),
+		seed: seedOf(t), known: map[string]bool{}, content: map[string]string{},
+	}
+	s.head = s.git.run(t, "rev-parse", "refs/heads/main")
+	return s
+}
+
+// work lets the writers write until the server is killed.
+func (s *survivor) work(p *process) {
+	s.tries = nil
+	s.alive(p)
+	var writing sync.WaitGroup
+	for i := range writers {
+		r := dice(s.seed, s.round*writers+i)
+		writing.Go(func() { s.write(p, i, r) })
+	}
+	r := dice(s.seed^1, s.round)
+	if s.round%livesLong == 0 {
+		s.awaitMerge(r)
+	} else {
+		time.Sleep(time.Duration(r.Int64N(int64(100 * time.Millisecond))))
+	}
+	p.kill()
+	if slices.Contains(s.merging(), true) {
+		s.merges++
+	}
+	writing.Wait()
+	p.log.quiet(s.t)
+}
+
+// alive: whatever the last kill has left behind keeps nobody from writing.
+func (s *survivor) alive(p *process) {
+	mark := fmt.Sprintf("mark-%d", s.round)
+	o := &operation{kind: serve, family: "flags", key: "shared-0", scope: "default", value: mark}
+	if !s.send(p, 0, o, mark) || !s.tries[0].acknowledged {
+		s.t.Fatalf("the first write after a kill was not acknowledged:\n%s", p.log)
+	}
+}
+
+// awaitMerge waits until the server begins to merge packs, which it does every
+// two seconds, and then for a part of the time that it takes.
+func (s *survivor) awaitMerge(r *rand.Rand) {
+	before := s.packs()
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		now := s.packs()
+		if now < before || slices.Contains(s.merging(), true) {
+			break
+		}
+		before = now
+	}
+	time.Sleep(time.Duration(r.Int64N(int64(20 * time.Millisecond))))
+}
+
+func (s *survivor) packs() int {
+	found, err := filepath.Glob(filepath.Join(s.repository(), "objects", "pack", "*.pack"))
+	must(s.t, err)
+	return len(found)
+}
+
+// merging says of each file that is being written whether it is large.
+func (s *survivor) merging() (large []bool) {
+	found, err := filepath.Glob(filepath.Join(s.repository(), "objects", "pack", "tmp_svc_pack_*"))
+	must(s.t, err)
+	for _, path := range found {
+		info, err := os.Stat(path)
+		large = append(large, err == nil && info.Size() > 16<<10 && time.Since(info.ModTime()) < time.Second)
+	}
+	return large
+}
+
+// write is one writer: it goes on until the server is gone.
+func (s *survivor) write(p *process, number int, r *rand.Rand) {
+	for n, there := 0, true; there; n++ {
+		mark := fmt.Sprintf("mark-%d-%d-%d", s.round, number, n)
+		o := &operation{kind: serve, family: "flags", key: fmt.Sprint("shared-", r.IntN(killFlags)), scope: "default", value: mark}
+		if r.IntN(8) == 0 {
+			o = &operation{kind: create, family: "flags", key: mark, description: mark}
+		}
+		there = s.send(p, number, o, mark)
+	}
+}
+
+// send sends a write and notes what came of it. It says whether there was an
+// answer.
+func (s *survivor) send(p *process, writer int, o *operation, mark string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	a := &try{writer: writer, path: pathOf("flags", o.key), mark: mark}
+	s.mu.Lock()
+	s.tries = append(s.tries, a)
+	s.mu.Unlock()
+	status, body, err := sendOnce(ctx, s.client, p.base+"/v1", s.keys[writer], o)
+	if err != nil {
+		return false
+	}
+	answer, err := o.read(status, body)
+	switch {
+	case err != nil:
+		s.t.Error(err)
+	case status == http.StatusOK:
+		a.acknowledged, a.commit, a.previous = true, answer.commit, answer.previous
+	case status != http.StatusServiceUnavailable:
+		s.t.Errorf("%s: %s", o, answer)
+	}
+	return true
+}
+
+// look finds what the last round has left, through git and through the API.
+func (s *survivor) look(p *process) {
+	h := readHistory(s.t, s.git, "^"+s.head)
+	tries := map[string]*try{}
+	for _, a := range s.tries {
+		tries[a.mark] = a
+	}
+	touched := map[string]string{}
+	for _, c := range h.commits {
+		s.examine(c, tries)
+		s.head = c.sha
+		for _, path := range c.paths {
+			touched[path] = c.sha
+		}
+	}
+	if main := s.git.run(s.t, "rev-parse", "refs/heads/main"); main != s.head {
+		s.t.Errorf("main is %s, which does not go on from %s", main, s.head)
+	}
+	for _, a := range s.tries {
+		if _, there := h.position[a.commit]; a.acknowledged && !there {
+			s.t.Errorf("the acknowledged write %+v is lost", *a)
+		}
+	}
+	for path, commit := range touched {
+		s.read(p, path, commit)
+	}
+}
+
+// examine looks at one commit: it is one write's, whole and for the first
+// time.
+func (s *survivor) examine(c commit, tries map[string]*try) {
+	mark := markOf(c.subject)
+	a := tries[mark]
+	switch {
+	case c.parent() != s.head || len(c.parents) != 1:
+		s.t.Errorf("%+v does not go on from %s", c, s.head)
+	case s.known[mark]:
+		s.t.Errorf("%+v is there twice", c)
+	case a == nil || !slices.Equal(c.paths, []string{a.path}) || c.author != authorOf(a.writer):
+		s.t.Errorf("nobody wrote %+v", c)
+	case a.acknowledged && (a.commit != c.sha || a.previous != "" && a.previous != c.parent()):
+		s.t.Errorf("%+v was acknowledged as %+v", c, *a)
+	default:
+		s.known[mark] = true
+		s.content[a.path] = mark
+		s.total++
+		if !a.acknowledged {
+			s.saved++
+		}
+	}
+}
+
+// markOf finds the mark in a subject, which quotes it.
+func markOf(subject string) string {
+	parts := strings.Split(subject, `"`)
+	if len(parts) != 3 {
+		return ""
+	}
+	return parts[1]
+}
+
+// read compares an item, by the API, with the last that was written to it.
+func (s *survivor) read(p *process, path, commit string) {
+	key := strings.TrimSuffix(strings.TrimPrefix(path, families["flags"].folder+"/"), ".json")
+	var found struct {
+		CommitSHA string `json:"commitSha"`
+		Document  object
+	}
+	get(s.t, s.client, p.base, s.keys[0], "/flags/"+key+"/document", &found)
+	shown, err := json.Marshal(found.Document)
+	must(s.t, err)
+	if mark := `"` + s.content[path] + `"`; found.CommitSHA != commit || !strings.Contains(string(shown), mark) {
+		s.t.Errorf("%s is %s of %s, and should be %s of %s", path, shown, found.CommitSHA, mark, commit)
+	}
+}
+
+// get reads an answer of 200.
+func get(t testing.TB, client *http.Client, base, key, path string, into any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	status, body, err := fetch(ctx, client, "GET", base+"/v1"+path, key, nil)
+	must(t, err)
+	if status != http.StatusOK {
+		t.Fatalf("GET %s: %d %s", path, status, body)
+	}
+	must(t, json.Unmarshal(body, into))
+}
+
+// inspect holds all of the history that the API tells against git's.
+func (s *survivor) inspect(p *process) {
+	s.git.sound(s.t)
+	all := s.git.lines(s.t, "rev-list", "refs/heads/main")
+	if told := feed(s.t, s.client, p.base, s.keys[0]); !slices.Equal(told, all[:len(all)-1]) {
+		s.t.Errorf("the feed tells of %d commits, git of %d before the import, or in another order", len(told), len(all)-1)
+	}
+	for i := range killFlags {
+		key := fmt.Sprint("shared-", i)
+		agrees(s.t, s.client, p.base, s.keys[0], s.git, "flags", key)
+	}
+}
+
+// feed is the commits of the workspace's feed but the oldest, which imported.
+func feed(t testing.TB, client *http.Client, base, key string) (commits []string) {
+	t.Helper()
+	for cursor := ""; ; {
+		var page struct {
+			Activity   []struct{ SHA string }
+			NextCursor string
+		}
+		get(t, client, base, key, "/activity?limit=100&cursor="+cursor, &page)
+		for _, entry := range page.Activity {
+			commits = append(commits, entry.SHA)
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	commits = slices.Compact(commits)
+	return commits[:len(commits)-1]
+}
+
+// noLocks: nothing is left that would keep git out.
+func (s *survivor) noLocks() {
+	for _, name := range []string{"refs/heads/main.lock", "svc-next", "packed-refs.lock", "HEAD.lock"} {
+		if _, err := os.Stat(filepath.Join(s.repository(), filepath.FromSlash(name))); err == nil {
+			s.t.Errorf("%s was left behind", name)
+		}
+	}
+}
