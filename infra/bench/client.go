@@ -92,6 +92,28 @@ func readFull(in *bufio.Reader, into []byte) (int, error) {
 	return n, nil
 }
 
+// get is a request for a path, with a key if there is one.
+func get(host, path, key string) []byte {
+	return request("GET", host, path, key, "")
+}
+
+func request(method, host, path, key, body string) []byte {
+	r := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, host)
+	if key != "" {
+		r = fmt.Appendf(r, "Authorization: Bearer %s\r\n", key)
+	}
+	if body != "" {
+		r = fmt.Appendf(r, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	return fmt.Appendf(r, "\r\n%s", body)
+}
+
+// with adds a header to a request without a body.
+func with(request []byte, header string) []byte {
+	end := len(request) - len("\r\n")
+	return fmt.Appendf(nil, "%s%s\r\n\r\n", request[:end], header)
+}
+
 // once sends one request on a connection of its own.
 func once(host string, request []byte) (answer, error) {
 	c, err := dial(host)
@@ -99,15 +121,29 @@ func once(host string, request []byte) (answer, error) {
 		return answer{}, err
 	}
 	defer c.conn.Close()
+	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return answer{}, err
+	}
 	return c.do(request, true)
 }
 
+// source gives each connection, by its number, one request after the other.
+type source func(connection, i int) []byte
+
+// walk lets each connection walk the same requests from a place of its own.
+func walk(requests [][]byte, connections int) source {
+	return func(connection, i int) []byte {
+		return requests[(connection*variety/connections+i)%len(requests)]
+	}
+}
+
 // throughput keeps connections busy for a while and returns answers a second.
-func throughput(host string, requests [][]byte, connections int, d time.Duration, want int) (float64, error) {
+func throughput(host string, requests source, connections int, d time.Duration, want int) (float64, error) {
 	var done atomic.Bool
 	var total atomic.Int64
 	errs := make(chan error, connections)
 	var group sync.WaitGroup
+	begin := time.Now()
 	for n := range connections {
 		c, err := dial(host)
 		if err != nil {
@@ -115,30 +151,35 @@ func throughput(host string, requests [][]byte, connections int, d time.Duration
 		}
 		defer c.conn.Close()
 		group.Go(func() {
-			count := int64(0)
-			for i := n * variety / connections; !done.Load(); i++ {
-				a, err := c.do(requests[i%len(requests)], false)
-				if err == nil && a.status != want {
-					err = fmt.Errorf("status %d, want %d", a.status, want)
-				}
-				if err != nil {
+			for i := 0; !done.Load(); i++ {
+				if _, err := c.expect(requests(n, i), want); err != nil {
 					errs <- err
 					break
 				}
-				count++
+				total.Add(1)
 			}
-			total.Add(count)
 		})
 	}
-	begin := time.Now()
 	time.Sleep(d)
+	rate := float64(total.Load()) / time.Since(begin).Seconds()
 	done.Store(true)
-	elapsed := time.Since(begin)
 	group.Wait()
 	close(errs)
 	var all []error
 	for err := range errs {
 		all = append(all, err)
 	}
-	return float64(total.Load()) / elapsed.Seconds(), errors.Join(all...)
+	return rate, errors.Join(all...)
+}
+
+// expect sends a request whose answer must have a status, and returns how long
+// that took.
+func (c *connection) expect(request []byte, want int) (time.Duration, error) {
+	begin := time.Now()
+	a, err := c.do(request, false)
+	if err == nil && a.status != want {
+		line, _, _ := bytes.Cut(request, []byte("\r\n"))
+		err = fmt.Errorf("status %d, want %d, of %s", a.status, want, line)
+	}
+	return time.Since(begin), err
 }

@@ -85,6 +85,5 @@ func flatContext(i int) string {
 
 // conditional is one poll that has the current answer already.
 func conditional(request []byte, etag string) []byte {
-	end := len(request) - len("\r\n")
-	return fmt.Appendf(nil, "%sIf-None-Match: %s\r\n\r\n", request[:end], etag)
+	return with(request, "If-None-Match: "+etag)
 }

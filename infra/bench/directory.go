@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,7 +38,7 @@ func (b bench) withDirectory(n int, measure func(p *process, dir string) error) 
 	if err := writeFlags(dir, n); err != nil {
 		return err
 	}
-	p, err := start(b.svc, "/healthz", nil, "serve", "--datadir", dir, "--port", "PORT")
+	p, err := start(launch{path: b.svc, args: []string{"serve", "--datadir", dir, "--port", "PORT"}, probe: "/healthz"})
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (b bench) compare(name, target string, p *process, requests [][]byte, statu
 	var top, own []float64
 	for range b.rounds {
 		for host, into := range map[string]*[]float64{ceiling.host: &top, p.host: &own} {
-			rate, err := throughput(host, requests, b.connections, b.round, status)
+			rate, err := throughput(host, walk(requests, b.connections), b.connections, b.round, status)
 			if err != nil {
 				return fmt.Errorf("%s at %s: %w", name, host, err)
 			}
@@ -90,14 +91,14 @@ func (b bench) compare(name, target string, p *process, requests [][]byte, statu
 	return nil
 }
 
-func median(values []float64) float64 {
+func median[T cmp.Ordered](values []T) T {
 	slices.Sort(values)
 	return values[len(values)/2]
 }
 
 func (b bench) startUp(n int) error {
 	return b.withDirectory(n, func(p *process, dir string) error {
-		if _, err := throughput(p.host, polls(p.host)[:16], 2, 200*time.Millisecond, 200); err != nil {
+		if _, err := throughput(p.host, walk(polls(p.host)[:16], 2), 2, 200*time.Millisecond, 200); err != nil {
 			return err
 		}
 		rss, err := p.resident()

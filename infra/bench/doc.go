@@ -1,8 +1,8 @@
 // Command bench measures svc and prints tables.
 //
 // A figure from one machine says little on another, so what counts is a ratio
-// to a ceiling: the same client sends the same requests, with the same number
-// of connections, to a net/http server that answers the same bytes from
-// memory, in the same run and in turns with the server measured. Client,
-// ceiling and svc are processes of their own.
+// within one run, of things that are measured in turns: to a net/http server
+// that answers the same bytes from memory to the same client over as many
+// connections, to real git that commits the same change, to the same server
+// with less in it. Client, ceiling and svc are processes of their own.
 package main

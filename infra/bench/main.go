@@ -14,13 +14,14 @@ func main() {
 	svc := flag.String("svc", "bin/svc", "the svc binary to measure")
 	seconds := flag.Float64("seconds", 2, "how long one round of one measurement lasts")
 	rounds := flag.Int("rounds", 3, "how often each measurement is taken; the median counts")
-	connections := flag.Int("connections", 8, "how many clients poll at once")
+	connections := flag.Int("connections", 8, "how many clients ask at once")
+	only := flag.String("only", "", "serve or api: measure that one alone")
 	flag.Parse()
 	b := bench{
 		svc: *svc, rounds: *rounds, connections: *connections,
 		round: time.Duration(*seconds * float64(time.Second)),
 	}
-	exit(b.directoryServer())
+	exit(b.run(*only))
 }
 
 // bench is what all measurements of a run share.
@@ -29,6 +30,22 @@ type bench struct {
 	round       time.Duration
 	rounds      int
 	connections int
+}
+
+func (b bench) run(only string) error {
+	switch only {
+	case "serve":
+		return b.directoryServer()
+	case "api":
+		return b.controlPlane()
+	case "":
+		if err := b.directoryServer(); err != nil {
+			return err
+		}
+		fmt.Println()
+		return b.controlPlane()
+	}
+	return fmt.Errorf("-only %s: it is serve or api", only)
 }
 
 func exit(err error) {

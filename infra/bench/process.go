@@ -3,21 +3,34 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // process is a server under measurement.
 type process struct {
-	cmd   *exec.Cmd
-	host  string
-	ready time.Duration // from start to first answer
+	cmd    *exec.Cmd
+	host   string
+	ready  time.Duration // from start to first answer
+	exited chan struct{}
+}
+
+// launch is how a server is started.
+type launch struct {
+	path  string
+	args  []string // the port stands for PORT
+	stdin []byte
+	probe string // the path that is asked for until it answers
+	key   string // to ask with, if any
 }
 
 func freePort() (int, error) {
@@ -29,38 +42,103 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// start runs a server and waits for its first answer. The port stands for
-// PORT in the arguments.
-func start(path, probe string, stdin []byte, args ...string) (*process, error) {
+// patience is how long an answer may take; a long history is imported in it.
+const patience = 5 * time.Minute
+
+// start runs a server and waits for its first answer.
+func start(l launch) (*process, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
+	args := slices.Clone(l.args)
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "PORT", strconv.Itoa(port))
 	}
-	p := &process{cmd: exec.Command(path, args...), host: fmt.Sprintf("127.0.0.1:%d", port)}
-	p.cmd.Stdin = bytes.NewReader(stdin)
-	p.cmd.Stderr = os.Stderr
+	p := &process{cmd: exec.Command(l.path, args...), host: fmt.Sprintf("127.0.0.1:%d", port), exited: make(chan struct{})}
+	said := &muffler{}
+	p.cmd.Stdin, p.cmd.Stderr = bytes.NewReader(l.stdin), said
 	begin := time.Now()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", probe, p.host)
-	for time.Since(begin) < 30*time.Second {
-		if a, err := once(p.host, request); err == nil && a.status == http.StatusOK {
-			p.ready = time.Since(begin)
-			return p, nil
-		}
-		time.Sleep(200 * time.Microsecond)
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.exited)
+	}()
+	if err := p.awaitAnswer(get(p.host, l.probe, l.key), begin); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s: %w\n%s", l.path, err, said.held.String())
 	}
-	p.stop()
-	return nil, fmt.Errorf("%s did not answer within 30 s", path)
+	said.lift()
+	return p, nil
+}
+
+func (p *process) awaitAnswer(request []byte, begin time.Time) error {
+	for time.Since(begin) < patience {
+		a, err := once(p.host, request)
+		if err == nil && a.status == http.StatusOK {
+			p.ready = time.Since(begin)
+			return nil
+		}
+		select {
+		case <-p.exited:
+			return errors.New("it ended before it answered")
+		case <-time.After(200 * time.Microsecond):
+		}
+	}
+	return fmt.Errorf("it did not answer within %v", patience)
+}
+
+// muffler holds back what a server says while it starts: it matters only when
+// the start fails. What comes later is passed on.
+type muffler struct {
+	mu     sync.Mutex
+	held   bytes.Buffer
+	lifted bool
+}
+
+func (m *muffler) Write(b []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lifted {
+		return os.Stderr.Write(b)
+	}
+	return m.held.Write(b)
+}
+
+func (m *muffler) lift() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lifted = true
 }
 
 func (p *process) stop() {
-	p.cmd.Process.Signal(os.Interrupt)
-	p.cmd.Wait()
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	<-p.exited
+}
+
+// worked is the processor time that the process has used.
+func (p *process) worked() (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The second field is the program's name, which may hold anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("no times in the status of process %d", p.cmd.Process.Pid)
+	}
+	const tick = 10 * time.Millisecond
+	var total time.Duration
+	for _, field := range fields[11:13] { // user, system
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return 0, err
+		}
+		total += time.Duration(n) * tick
+	}
+	return total, nil
 }
 
 // resident is the memory the process holds, in bytes.
@@ -119,5 +197,5 @@ func startCeiling(a answer) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return start(self, "/", answer, ceilingCommand, "PORT")
+	return start(launch{path: self, args: []string{ceilingCommand, "PORT"}, stdin: answer, probe: "/"})
 }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The workspaces that are measured. Three differ in nothing but the number of
+// documents, three in nothing but the number of commits.
+var (
+	smallest    = content{100, 100}
+	middling    = content{1000, 100}
+	byDocuments = []content{smallest, middling, {10_000, 100}}
+	byCommits   = []content{smallest, {100, 10_000}, {100, 100_000}}
+	contents    = []content{smallest, middling, {10_000, 100}, {100, 10_000}, {100, 100_000}}
+)
+
+// controlPlane measures svc api.
+func (b bench) controlPlane() error {
+	work, err := os.MkdirTemp("", "svc-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	planes := map[content]*plane{}
+	defer func() {
+		for _, p := range planes {
+			p.stop()
+		}
+	}()
+	if err := b.startAll(work, planes); err != nil {
+		return err
+	}
+	for _, measure := range []func(map[content]*plane) error{b.reads, b.growths, b.commits, b.warmReads} {
+		if err := measure(planes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plane is a control plane under measurement.
+type plane struct {
+	*process
+	content
+	data string
+	key  string
+	past []string // some commits of its history
+}
+
+// startAll starts a server for every workspace, and prints how that went.
+func (b bench) startAll(work string, planes map[content]*plane) error {
+	if err := writeHistories(work); err != nil {
+		return err
+	}
+	fmt.Printf("svc api: to the first answer, with its history imported by the first start, and from the cache\n\n")
+	fmt.Printf("%-34s %9s %9s %9s %9s %9s %7s\n", "", "first", "cpu", "next", "cpu", "resident", "target")
+	for _, c := range contents {
+		p, err := b.startPlane(work, c)
+		if err != nil {
+			return err
+		}
+		planes[c] = p
+	}
+	return nil
+}
+
+// writeHistories makes the repositories, as many at a time as there are
+// processors: nothing is measured yet.
+func writeHistories(work string) error {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	errs := make([]error, len(contents))
+	for i := range contents {
+		c := contents[len(contents)-1-i] // what takes longest goes first
+		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs[i] = c.writeHistory(c.repository(work))
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c content) repository(work string) string {
+	return filepath.Join(work, fmt.Sprintf("%d-%d.git", c.documents, c.commits))
+}
+
+// startPlane starts a server for the first time, and then some more times, of
+// which the last stays.
+func (b bench) startPlane(work string, c content) (*plane, error) {
+	source := c.repository(work)
+	p := &plane{content: c, data: strings.TrimSuffix(source, ".git") + ".data"}
+	var err error
+	if p.past, err = spread(source, 64); err != nil {
+		return nil, err
+	}
+	first, firstCPU, err := p.begin(b.svc, "/healthz", "--import", source)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.mint(b.svc); err != nil {
+		return nil, err
+	}
+	var next, nextCPU []time.Duration
+	for range b.rounds {
+		p.stop()
+		took, cpu, err := p.begin(b.svc, "/v1/flags/"+flagKey(often))
+		if err != nil {
+			return nil, err
+		}
+		next, nextCPU = append(next, took), append(nextCPU, cpu)
+	}
+	rss, err := p.resident()
+	if err != nil {
+		return p, err
+	}
+	target := ""
+	if c.commits >= 100_000 {
+		target = "2 s"
+	}
+	fmt.Printf("%-34s %9s %9s %9s %9s %6.1f MB %7s\n", c, brief(first), brief(firstCPU),
+		brief(median(next)), brief(median(nextCPU)), float64(rss)/(1<<20), target)
+	return p, nil
+}
+
+// begin starts the server and returns how long it took to its first answer,
+// and how long it worked for that.
+func (p *plane) begin(svc, probe string, more ...string) (took, cpu time.Duration, err error) {
+	args := []string{"api", "--data", p.data, "--port", "PORT", "--rate-limit", "1000000", "--rate-burst", "1000000"}
+	if p.process, err = start(launch{path: svc, args: append(args, more...), probe: probe, key: p.key}); err != nil {
+		return 0, 0, err
+	}
+	cpu, err = p.worked()
+	return p.ready, cpu, err
+}
+
+// mint makes the key that is asked with.
+func (p *plane) mint(svc string) error {
+	out, err := exec.Command(svc, "key", "create", "--data", p.data, "--kind", "user", "--name", "bench",
+		"--email", "bench@example.com", "--role", "protected_engineer").Output()
+	if err != nil {
+		return fmt.Errorf("svc key create: %w", err)
+	}
+	p.key = strings.TrimSpace(string(out))
+	return nil
+}
+
+// get is a request for a path below /v1.
+func (p *plane) get(path string) []byte { return get(p.host, "/v1"+path, p.key) }
+
+// brief writes a duration with three digits.
+func brief(d time.Duration) string {
+	step := time.Nanosecond
+	for 1000*step <= d {
+		step *= 10
+	}
+	return d.Round(step).String()
+}
+
+// reads compares reads with a ceiling.
+func (b bench) reads(planes map[content]*plane) error {
+	p := planes[middling]
+	fmt.Printf("\nsvc api: reads a second with %d connections, and as a share of the ceiling (%s)\n\n", b.connections, p)
+	fmt.Printf("%-28s %8s %10s %10s %7s %7s\n", "", "bytes", "ceiling/s", "svc/s", "share", "target")
+	details := make([][]byte, p.documents)
+	for i := range details {
+		details[i] = p.get("/flags/" + flagKey(i))
+	}
+	page := p.get("/flags?limit=100")
+	b.round /= 2
+	for _, m := range []struct {
+		name     string
+		requests [][]byte
+	}{
+		{"a flag", details},
+		{"100 flags of a list", [][]byte{page}},
+		{"the same, gzip", [][]byte{with(page, "Accept-Encoding: gzip")}},
+		{"the history of a flag", [][]byte{p.get("/flags/" + flagKey(often) + "/history")}},
+	} {
+		if err := b.compare(m.name, "", p.process, m.requests, 200); err != nil {
+			return err
+		}
+	}
+	return nil
+}
