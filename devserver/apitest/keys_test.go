@@ -69,7 +69,7 @@ func TestKeysChangeUnderLoad(t *testing.T) {
 	h.changes(http.StatusOK, "principal", "enable", h.email)
 	h.changes(http.StatusForbidden, "principal", "roles", h.email, "support")
 	h.changes(http.StatusOK, "principal", "roles", h.email, "support", "engineer")
-	h.changes(http.StatusForbidden, "principal", "roles", h.email)
+	h.changes(http.StatusForbidden, "principal", "roles", h.email, "member")
 	h.changes(http.StatusOK, "principal", "roles", h.email, "protected_engineer")
 	h.newKeys()
 	h.changes(http.StatusUnauthorized, "key", "revoke", string(keyID(t, h.key)))
