@@ -16,6 +16,7 @@ type client struct {
 	dice   *rand.Rand
 	done   int
 	tokens map[string][]string // by item: commits, the latest last
+	heads  []string            // commits of all items, the latest last
 	texts  map[string][]string // by item: documents, the latest last
 }
 
@@ -72,6 +73,7 @@ func (c *client) remember(o *operation, a *answer) {
 	for _, commit := range []string{a.previous, a.commit} {
 		if commit != "" {
 			c.tokens[item] = append(c.tokens[item], commit)
+			c.heads = append(c.heads, commit)
 		}
 	}
 	if o.kind == readDocument && a.text != "" {
@@ -166,8 +168,10 @@ func (c *client) pinned(o *operation) *operation {
 		return o
 	}
 	switch c.dice.IntN(8) {
-	case 0, 1:
+	case 0:
 		o.token = seen[len(seen)-1]
+	case 1: // of another item: good as long as nobody touched this one since
+		o.token = oneOf(c.dice, c.heads[max(0, len(c.heads)-3):]...)
 	case 2:
 		o.token = oneOf(c.dice, seen...)
 	case 3:

@@ -99,7 +99,9 @@ func (s *side) write(writer int, o *operation) *answer {
 }
 
 func TestGitBesideTheAPI(t *testing.T) {
+	t.Parallel()
 	s := newSide(t)
+	s.dawdle()
 	seed := seedOf(t)
 	var clones []gitDir
 	for range besidePushers {
@@ -107,7 +109,8 @@ func TestGitBesideTheAPI(t *testing.T) {
 	}
 	var working, tidying sync.WaitGroup
 	done := make(chan struct{})
-	tidying.Go(func() { s.tidy(done) })
+	kept := t.TempDir()
+	tidying.Go(func() { s.tidy(kept, done) })
 	for i, g := range clones {
 		working.Go(func() { s.pushes(g, i, dice(seed, i)) })
 	}
@@ -132,14 +135,22 @@ func (s *side) writes(writer int, r *rand.Rand) {
 	}
 }
 
+// dawdle makes git hold its locks for a while, so that the API meets them: the
+// hook is run when a transaction of references has locked what it writes.
+func (s *side) dawdle() {
+	hooks := filepath.Join(s.repository(), "hooks")
+	must(s.t, os.MkdirAll(hooks, 0o777))
+	const hook = "#!/bin/sh\nif test \"$1\" = prepared; then sleep 0.02; fi\n"
+	must(s.t, os.WriteFile(filepath.Join(hooks, "reference-transaction"), []byte(hook), 0o777))
+}
+
 // tidy keeps git busy with the repository's upkeep.
 //
 // Git takes packed-refs for unchanged when its size, its second and its inode
 // are, so that a push during which it is packed twice within a second can be
 // blind to what others have pushed meanwhile, with git alone. A second name
 // for each version keeps its inode from being given to another one.
-func (s *side) tidy(done chan struct{}) {
-	kept := s.t.TempDir()
+func (s *side) tidy(kept string, done chan struct{}) {
 	for n := 0; ; n++ {
 		chore := [][]string{{"pack-refs", "--all"}, {"gc", "-q"}, {"pack-refs", "--all", "--prune"}}[n%3]
 		if out, err := s.bare.try(chore...); err != nil && !strings.Contains(out, "lock") {

@@ -109,7 +109,7 @@ func TestAToggleChangesItsLinesOnly(t *testing.T) {
 			t.Errorf("the diff changes %s, want %s:\n%s", changed, want, diff)
 		}
 		blame := s.bare.run(t, "blame", "--line-porcelain", a.commit, "--", pathOf("flags", sharedFlag))
-		if n := strings.Count(blame, a.commit); n != 1 || !strings.Contains(blame, "author-mail <"+authorOf(0)+">") {
+		if n := strings.Count(blame, a.commit); n != 1 || !strings.Contains(blame, "author client 0\nauthor-mail <"+authorOf(0)+">") {
 			t.Errorf("git blame gives %d lines to %s:\n%s", n, a.commit, blame)
 		}
 	}

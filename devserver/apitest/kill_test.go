@@ -20,7 +20,7 @@ const (
 	killFlags = 3 // flags that all writers write
 	inspect   = 50
 	// livesLong says which rounds last until packs are merged.
-	livesLong = 25
+	livesLong = 40
 )
 
 func killings() int {
@@ -61,6 +61,7 @@ type survivor struct {
 }
 
 func TestKilledAtAnyPoint(t *testing.T) {
+	t.Parallel()
 	s := newSurvivor(t)
 	for s.round = 1; s.round <= killings(); s.round++ {
 		p := launch(t, swift, s.workplace, s.port)

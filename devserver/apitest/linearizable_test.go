@@ -1,8 +1,6 @@
 package apitest
 
 import (
-	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 )
@@ -56,43 +54,38 @@ func TestManyClientsSeeOneOrder(t *testing.T) {
 	gitIn(t, w.repository()).sound(t)
 }
 
+const kills = 3
+
 // TestManyClientsSeeOneOrderAcrossKills kills the server under the clients.
 // Writes that it had not answered may have happened or not.
 func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, ground(), clients)
 	gitIn(t, w.repository())
 	port, seed := freePort(t), seedOf(t)
 	p := launch(t, watched, w, port)
 	l := newLoad(t, p.base)
-	var killing sync.WaitGroup
+	ctx := background(t)
 	ended := make(chan struct{})
-	killing.Go(func() {
-		p = l.killNowAndThen(t, p, w, port, dice(seed, clients), ended)
-	})
-	l.run(background(t), seed, w.keys, operations())
-	close(ended)
-	killing.Wait()
-	p.stop(t)
-	p.log.quiet(t)
-	l.reportRich(t)
-	l.judgeAll(t, w.repository()).demand(t)
-	gitIn(t, w.repository()).sound(t)
-}
-
-// killNowAndThen kills the server three times, each when the clients have got
-// some more answers.
-func (l *load) killNowAndThen(t testing.TB, p *process, w workplace, port string, r *rand.Rand, ended chan struct{}) *process {
-	total := clients * operations()
-	for n := 1; n <= 3; n++ {
-		if !l.await(total*n/4+r.IntN(total/16), ended) {
-			t.Errorf("the load ended before kill %d", n)
-			break
+	go func() {
+		defer close(ended)
+		l.run(ctx, seed, w.keys, operations())
+	}()
+	r, total := dice(seed, clients), clients*operations()
+	for n := 1; n <= kills; n++ {
+		if !l.await(total*n/(kills+1)+r.IntN(total/16), ended) {
+			t.Fatalf("the load ended before kill %d", n)
 		}
 		p.kill()
 		p.log.quiet(t)
 		p = launch(t, watched, w, port)
 	}
-	return p
+	<-ended
+	p.stop(t)
+	p.log.quiet(t)
+	l.reportRich(t)
+	l.judgeAll(t, w.repository()).demand(t)
+	gitIn(t, w.repository()).sound(t)
 }
 
 // await waits for so many answers.

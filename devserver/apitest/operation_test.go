@@ -109,6 +109,9 @@ func (o *operation) patch() object {
 }
 
 func (o *operation) String() string {
+	if o.kind == readRow {
+		return fmt.Sprintf("the list of %s, of %s", o.family, o.key)
+	}
 	_, path, body := o.request()
 	return fmt.Sprintf("%s %s %s", o.kind, path, body)
 }
@@ -131,6 +134,9 @@ type answer struct {
 func (a *answer) String() string {
 	if a.open {
 		return "no answer: " + a.reason
+	}
+	if a.listed != nil {
+		return fmt.Sprintf("%d %v", a.status, a.listed)
 	}
 	return fmt.Sprintf("%d %s changed=%t commit=%.8s previous=%.8s %s %s", a.status, a.code, a.changed, a.commit, a.previous, a.text, a.reason)
 }

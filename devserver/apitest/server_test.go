@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -126,6 +127,7 @@ func launch(t testing.TB, binary func() (string, error), w workplace, port strin
 	out, err := p.cmd.StdoutPipe()
 	must(t, err)
 	must(t, p.cmd.Start())
+	t.Cleanup(p.kill) // should the test end early
 	impatient := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	impatient.Stop()
@@ -154,12 +156,19 @@ func (p *process) stop(t testing.TB) {
 	}
 }
 
+// freePort finds a port that stays free while a server is started anew: not
+// one of those that the system gives to clients.
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return ""
 }
 
 // command runs another svc beside the one that serves.

@@ -62,11 +62,10 @@ func (b bench) startAll(work string, planes map[content]*plane) error {
 	fmt.Printf("svc api: to the first answer, with its history imported by the first start, and from the cache\n\n")
 	fmt.Printf("%-34s %9s %9s %9s %9s %9s %7s\n", "", "first", "cpu", "next", "cpu", "resident", "target")
 	for _, c := range contents {
-		p, err := b.startPlane(work, c)
-		if err != nil {
-			return err
+		planes[c] = &plane{content: c, data: strings.TrimSuffix(c.repository(work), ".git") + ".data"}
+		if err := b.startPlane(planes[c], c.repository(work)); err != nil {
+			return fmt.Errorf("%s: %w", c, err)
 		}
-		planes[c] = p
 	}
 	return nil
 }
@@ -100,40 +99,44 @@ func (c content) repository(work string) string {
 
 // startPlane starts a server for the first time, and then some more times, of
 // which the last stays.
-func (b bench) startPlane(work string, c content) (*plane, error) {
-	source := c.repository(work)
-	p := &plane{content: c, data: strings.TrimSuffix(source, ".git") + ".data"}
-	var err error
+func (b bench) startPlane(p *plane, source string) (err error) {
 	if p.past, err = spread(source, 64); err != nil {
-		return nil, err
+		return err
 	}
 	first, firstCPU, err := p.begin(b.svc, "/healthz", "--import", source)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.mint(b.svc); err != nil {
-		return nil, err
+		return err
 	}
 	var next, nextCPU []time.Duration
 	for range b.rounds {
 		p.stop()
 		took, cpu, err := p.begin(b.svc, "/v1/flags/"+flagKey(often))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		next, nextCPU = append(next, took), append(nextCPU, cpu)
 	}
 	rss, err := p.resident()
 	if err != nil {
-		return p, err
+		return err
 	}
 	target := ""
-	if c.commits >= 100_000 {
+	if p.commits >= 100_000 {
 		target = "2 s"
 	}
-	fmt.Printf("%-34s %9s %9s %9s %9s %6.1f MB %7s\n", c, brief(first), brief(firstCPU),
+	fmt.Printf("%-34s %9s %9s %9s %9s %6.1f MB %7s\n", p, brief(first), brief(firstCPU),
 		brief(median(next)), brief(median(nextCPU)), float64(rss)/(1<<20), target)
-	return p, nil
+	return nil
+}
+
+// stop ends the server, if there is one.
+func (p *plane) stop() {
+	if p.process != nil {
+		p.process.stop()
+	}
 }
 
 // begin starts the server and returns how long it took to its first answer,
@@ -180,7 +183,7 @@ func (b bench) reads(planes map[content]*plane) error {
 		details[i] = p.get("/flags/" + flagKey(i))
 	}
 	page := p.get("/flags?limit=100")
-	b.round /= 2
+	b.round /= 2 // of two minutes in all, reads get half of one
 	for _, m := range []struct {
 		name     string
 		requests [][]byte

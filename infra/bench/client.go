@@ -127,18 +127,9 @@ func once(host string, request []byte) (answer, error) {
 	return c.do(request, true)
 }
 
-// source gives each connection, by its number, one request after the other.
-type source func(connection, i int) []byte
-
-// walk lets each connection walk the same requests from a place of its own.
-func walk(requests [][]byte, connections int) source {
-	return func(connection, i int) []byte {
-		return requests[(connection*variety/connections+i)%len(requests)]
-	}
-}
-
 // throughput keeps connections busy for a while and returns answers a second.
-func throughput(host string, requests source, connections int, d time.Duration, want int) (float64, error) {
+// Each connection walks the requests from a place of its own.
+func throughput(host string, requests [][]byte, connections int, d time.Duration, want int) (float64, error) {
 	var done atomic.Bool
 	var total atomic.Int64
 	errs := make(chan error, connections)
@@ -151,8 +142,8 @@ func throughput(host string, requests source, connections int, d time.Duration, 
 		}
 		defer c.conn.Close()
 		group.Go(func() {
-			for i := 0; !done.Load(); i++ {
-				if _, err := c.expect(requests(n, i), want); err != nil {
+			for i := n * variety / connections; !done.Load(); i++ {
+				if _, err := c.expect(requests[i%len(requests)], want); err != nil {
 					errs <- err
 					break
 				}

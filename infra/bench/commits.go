@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,26 +52,25 @@ func (b bench) commits(planes map[content]*plane) error {
 	}
 	defer c.conn.Close()
 	one, crowd := p.togglers(0, 1), p.togglers(1, writers)
-	toggle := func() error {
-		_, err := c.expect(one.next(0, 0), 200)
-		return err
-	}
 	ways := []*way{
 		{name: "git commit", one: tree.commit},
-		{name: "svc api, 1 client", target: "5", one: toggle},
+		{name: "svc api, 1 client", target: "5", one: func() error { return one.toggle(c, 0) }},
 		{name: fmt.Sprintf("svc api, %d clients", writers), many: func(d time.Duration) (float64, error) {
-			return throughput(p.host, crowd.next, writers, d, 200)
+			return crowd.crowd(p.host, d)
 		}},
 		{name: "a new file, flushed", one: tree.flush},
 	}
 	if err := b.compareWays(ways); err != nil {
 		return err
 	}
-	if err := p.checkCount(before + one.sent() + crowd.sent()); err != nil {
+	if err := p.checkCount(before + sum(one.landed) + sum(crowd.landed)); err != nil {
 		return err
 	}
 	fmt.Printf("\nsvc api: flushed commits, and how often one fits into a git commit (%s; core.fsync=all)\n\n", p)
 	printWays(ways)
+	if refused := sum(crowd.refused); refused > 0 {
+		fmt.Printf("\nOf the %d clients' toggles %d landed, and %d times one was told 503 and sent again.\n", writers, sum(crowd.landed), refused)
+	}
 	return nil
 }
 
@@ -147,26 +149,65 @@ func repeat(d time.Duration, do func() error) (float64, error) {
 
 // togglers switch flags on and off, each its own.
 type togglers struct {
-	each  []func() []byte
-	count []int
+	next            []func() []byte
+	landed, refused []int
 }
 
 func (p *plane) togglers(first, n int) *togglers {
-	t := &togglers{count: make([]int, n)}
+	t := &togglers{landed: make([]int, n), refused: make([]int, n)}
 	for i := range n {
-		t.each = append(t.each, p.toggler(10+first+i))
+		t.next = append(t.next, p.toggler(10+first+i))
 	}
 	return t
 }
 
-func (t *togglers) next(connection, _ int) []byte {
-	t.count[connection]++
-	return t.each[connection]()
+// toggle switches the nth flag. A toggle that is refused because others write
+// is sent again, as a client has to.
+func (t *togglers) toggle(c *connection, n int) error {
+	request := t.next[n]()
+	for {
+		a, err := c.do(request, false)
+		switch {
+		case err != nil:
+			return err
+		case a.status == http.StatusOK:
+			t.landed[n]++
+			return nil
+		case a.status != http.StatusServiceUnavailable:
+			return fmt.Errorf("a toggle: status %d", a.status)
+		}
+		t.refused[n]++
+	}
 }
 
-func (t *togglers) sent() int {
+// crowd lets all toggle at once for a while and returns how many toggles a
+// second landed.
+func (t *togglers) crowd(host string, d time.Duration) (float64, error) {
+	var group sync.WaitGroup
+	var landed atomic.Int64
+	errs := make([]error, len(t.next))
+	begin := time.Now()
+	for n := range t.next {
+		c, err := dial(host)
+		if err != nil {
+			return 0, err
+		}
+		defer c.conn.Close()
+		group.Go(func() {
+			for errs[n] == nil && time.Since(begin) < d {
+				if errs[n] = t.toggle(c, n); errs[n] == nil && time.Since(begin) < d {
+					landed.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return float64(landed.Load()) / d.Seconds(), errors.Join(errs...)
+}
+
+func sum(counts []int) int {
 	total := 0
-	for _, n := range t.count {
+	for _, n := range counts {
 		total += n
 	}
 	return total

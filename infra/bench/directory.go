@@ -79,7 +79,7 @@ func (b bench) compare(name, target string, p *process, requests [][]byte, statu
 	var top, own []float64
 	for range b.rounds {
 		for host, into := range map[string]*[]float64{ceiling.host: &top, p.host: &own} {
-			rate, err := throughput(host, walk(requests, b.connections), b.connections, b.round, status)
+			rate, err := throughput(host, requests, b.connections, b.round, status)
 			if err != nil {
 				return fmt.Errorf("%s at %s: %w", name, host, err)
 			}
@@ -98,7 +98,7 @@ func median[T cmp.Ordered](values []T) T {
 
 func (b bench) startUp(n int) error {
 	return b.withDirectory(n, func(p *process, dir string) error {
-		if _, err := throughput(p.host, walk(polls(p.host)[:16], 2), 2, 200*time.Millisecond, 200); err != nil {
+		if _, err := throughput(p.host, polls(p.host)[:16], 2, 200*time.Millisecond, 200); err != nil {
 			return err
 		}
 		rss, err := p.resident()
