@@ -437,9 +437,15 @@ func TestPhaseTurnsExactlyWhenAnAnswerDoes(t *testing.T) {
 	if still.Phase(1) != still.Phase(1<<40) {
 		t.Error("phases without a rule on the time")
 	}
-	odd := compile("test", source(t, flag("f", serve(criterion("PROP_STARTS_WITH_ONE_OF", CurrentTime, "string_list", `["17"]`), "x"))))
-	if odd.Phase(1) == odd.Phase(2) {
-		t.Error("the time read as a text has a phase")
+	for operator, operand := range map[string][2]string{
+		"PROP_STARTS_WITH_ONE_OF": {"string_list", `["17"]`},
+		"PROP_IS_ONE_OF":          {"string_list", `["17"]`},
+		"HIERARCHICAL_MATCH":      {"string", `"17"`},
+	} {
+		odd := compile("test", source(t, flag("f", serve(criterion(operator, CurrentTime, operand[0], operand[1]), "x"))))
+		if odd.Phase(1) == odd.Phase(2) {
+			t.Errorf("%s: the time read as a text has a phase", operator)
+		}
 	}
 }
 

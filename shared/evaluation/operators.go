@@ -166,6 +166,7 @@ func hierarchical(c *compiler, slot int, operand *document.Value) (test, problem
 	if !ok {
 		return never, "valueToMatch must be a string: the prefix to match"
 	}
+	c.readsTimeOddly(slot)
 	return func(f *Frame) bool {
 		return f.properties[slot].any(func(text string) bool { return strings.HasPrefix(text, prefix) })
 	}, ""
