@@ -1,0 +1,71 @@
+package bucket
+
+import (
+	"context"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// List tells all objects whose keys have a prefix, in the order of their keys,
+// as many requests as that takes: one for each thousand. An error ends it.
+func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return b.list(ctx, prefix, "", 1000)
+}
+
+// Folder is List, except that what lies below a further slash is told once, as
+// a folder. The order is that of the store.
+func (b *Bucket) Folder(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return b.list(ctx, prefix, "/", 1000)
+}
+
+// Any says whether there are objects whose keys have a prefix: the first ones,
+// at most as many as asked for.
+func (b *Bucket) Any(ctx context.Context, prefix string, most int) ([]Info, error) {
+	var found []Info
+	for info, err := range b.list(ctx, prefix, "", most) {
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, info); len(found) == most {
+			break
+		}
+	}
+	return found, nil
+}
+
+func (b *Bucket) list(ctx context.Context, prefix, delimiter string, page int) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		in := &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, MaxKeys: aws.Int32(int32(page))}
+		if delimiter != "" {
+			in.Delimiter = &delimiter
+		}
+		pages := s3.NewListObjectsV2Paginator(b.client, in)
+		for pages.HasMorePages() {
+			out, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(Info{}, b.explain(ctx, "listing", prefix, err))
+				return
+			}
+			if !tell(out, yield) {
+				return
+			}
+		}
+	}
+}
+
+func tell(page *s3.ListObjectsV2Output, yield func(Info, error) bool) bool {
+	for _, folder := range page.CommonPrefixes {
+		if !yield(Info{Key: aws.ToString(folder.Prefix), Folder: true}, nil) {
+			return false
+		}
+	}
+	for _, o := range page.Contents {
+		info := Info{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified), ETag: aws.ToString(o.ETag)}
+		if !yield(info, nil) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+var (
+	// ErrBusy: the store is overloaded or can not be reached; the same request
+	// may succeed later. A write that ends so may have been done.
+	ErrBusy = errors.New("the object store is busy")
+	// ErrChanged: the object is no longer the version that was expected.
+	ErrChanged = errors.New("the object has been changed")
+)
+
+// How often and how long a request is tried: at most some 1.5 seconds are
+// spent waiting.
+const (
+	attempts    = 6
+	longestWait = 500 * time.Millisecond
+)
+
+// conflicts are answers to a conditional write that raced another one: nothing
+// was written, and S3 wants to be asked again.
+var conflicts = retry.RetryableErrorCode{Codes: map[string]struct{}{
+	"ConditionalRequestConflict": {},
+	"OperationAborted":           {},
+}}
+
+// cutOff is an answer that ends before its time: it can not be decoded.
+var cutOff = retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+	var undecoded *smithy.DeserializationError
+	if errors.As(err, &undecoded) {
+		return aws.TrueTernary
+	}
+	return aws.UnknownTernary
+})
+
+var retryables = append([]retry.IsErrorRetryable{conflicts, cutOff}, retry.DefaultRetryables...)
+
+var passing = retry.IsErrorRetryables(retryables)
+
+// persistent sets how a client tries again: exponential back-off with full
+// jitter. The client-wide budget of the SDK is off, since a burst of faults
+// would use it up for everybody.
+func persistent(o *s3.Options) {
+	o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+		r.MaxAttempts = attempts
+		r.MaxBackoff = longestWait
+		r.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return wait(attempt), nil })
+		r.RateLimiter = ratelimit.None
+		r.Retryables = retryables
+	})
+	o.DisableLogOutputChecksumValidationSkipped = true // ranged reads have none
+}
+
+// wait is how long to wait after an attempt, counted from 1.
+func wait(attempt int) time.Duration {
+	most := min(longestWait, 20*time.Millisecond<<min(attempt, 10))
+	return rand.N(most) + time.Millisecond
+}
+
+// pause waits, unless the context ends before.
+func pause(ctx context.Context, attempt int) error {
+	timer := time.NewTimer(wait(attempt))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func isPassing(err error) bool { return passing.IsErrorRetryable(err) == aws.TrueTernary }
+
+// statusOf is the HTTP status that an error came with; 0 if it came with none.
+func statusOf(err error) int {
+	var response *smithyhttp.ResponseError
+	if errors.As(err, &response) {
+		return response.HTTPStatusCode()
+	}
+	return 0
+}
+
+func codeOf(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
