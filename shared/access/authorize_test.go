@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,57 +20,9 @@ var (
 
 // The permission matrix. A "-" in the tier column is a document without one;
 // "typo" is a tier that does not exist. Under each role: y = may write.
-const matrix = `
-workspace tier               scope       required                member admin support engineer protected_engineer support_nonprotected engineer_nonprotected
-
-guarded   support            default     config.edit.support     .      .     y       y        y                  .                    .
-guarded   support            metadata    config.edit.support     .      .     y       y        y                  .                    .
-guarded   support            staging     config.edit.support     .      .     y       y        y                  y                    y
-guarded   support            production  config.edit.support     .      .     y       y        y                  .                    .
-open      support            default     config.edit.support     .      .     y       y        y                  y                    y
-open      support            metadata    config.edit.support     .      .     y       y        y                  y                    y
-open      support            staging     config.edit.support     .      .     y       y        y                  y                    y
-
-guarded   standard           default     config.edit.standard    .      .     .       y        y                  .                    .
-guarded   standard           metadata    config.edit.standard    .      .     .       y        y                  .                    .
-guarded   standard           staging     config.edit.standard    .      .     .       y        y                  .                    y
-guarded   standard           production  config.edit.standard    .      .     .       y        y                  .                    .
-open      standard           default     config.edit.standard    .      .     .       y        y                  .                    y
-open      standard           metadata    config.edit.standard    .      .     .       y        y                  .                    y
-open      standard           staging     config.edit.standard    .      .     .       y        y                  .                    y
-
-guarded   -                  default     config.edit.standard    .      .     .       y        y                  .                    .
-guarded   -                  metadata    config.edit.standard    .      .     .       y        y                  .                    .
-guarded   -                  staging     config.edit.standard    .      .     .       y        y                  .                    y
-guarded   -                  production  config.edit.standard    .      .     .       y        y                  .                    .
-open      -                  default     config.edit.standard    .      .     .       y        y                  .                    y
-open      -                  metadata    config.edit.standard    .      .     .       y        y                  .                    y
-open      -                  staging     config.edit.standard    .      .     .       y        y                  .                    y
-
-guarded   protected-env      default     config.edit.protected   .      .     .       .        y                  .                    .
-guarded   protected-env      metadata    config.edit.protected   .      .     .       .        y                  .                    .
-guarded   protected-env      staging     config.edit.standard    .      .     .       y        y                  .                    y
-guarded   protected-env      production  config.edit.protected   .      .     .       .        y                  .                    .
-open      protected-env      default     config.edit.protected   .      .     .       .        y                  .                    .
-open      protected-env      metadata    config.edit.protected   .      .     .       .        y                  .                    .
-open      protected-env      staging     config.edit.standard    .      .     .       y        y                  .                    y
-
-guarded   protected-all-envs default     config.edit.protected   .      .     .       .        y                  .                    .
-guarded   protected-all-envs metadata    config.edit.protected   .      .     .       .        y                  .                    .
-guarded   protected-all-envs staging     config.edit.protected   .      .     .       .        y                  .                    .
-guarded   protected-all-envs production  config.edit.protected   .      .     .       .        y                  .                    .
-open      protected-all-envs default     config.edit.protected   .      .     .       .        y                  .                    .
-open      protected-all-envs metadata    config.edit.protected   .      .     .       .        y                  .                    .
-open      protected-all-envs staging     config.edit.protected   .      .     .       .        y                  .                    .
-
-guarded   typo               default     config.edit.protected   .      .     .       .        y                  .                    .
-guarded   typo               metadata    config.edit.protected   .      .     .       .        y                  .                    .
-guarded   typo               staging     config.edit.protected   .      .     .       .        y                  .                    .
-guarded   typo               production  config.edit.protected   .      .     .       .        y                  .                    .
-open      typo               default     config.edit.protected   .      .     .       .        y                  .                    .
-open      typo               metadata    config.edit.protected   .      .     .       .        y                  .                    .
-open      typo               staging     config.edit.protected   .      .     .       .        y                  .                    .
-`
+//
+//go:embed testdata/matrix.txt
+var matrix string
 
 // Writes that touch several scopes, one that no environment declares, or none.
 const combinations = `

@@ -1,6 +1,11 @@
 package access
 
-import "slices"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // PrincipalType tells people from programs.
 type PrincipalType string
@@ -38,4 +43,39 @@ func (p Principal) CommitEmail() string {
 		return string(p.ID) + serviceAccountDomain
 	}
 	return p.Email
+}
+
+// Same says whether two records speak of the same person or account: people
+// are told apart by their address, where they have one.
+func (p Principal) Same(other Principal) bool {
+	if p.Type != other.Type {
+		return false
+	}
+	if p.Email != "" || other.Email != "" {
+		return strings.EqualFold(p.Email, other.Email)
+	}
+	return p.Name == other.Name
+}
+
+// Check says everything that is wrong with a principal.
+func (p Principal) Check() error {
+	var problems []error
+	if _, err := ParseID(string(p.ID)); err != nil {
+		problems = append(problems, fmt.Errorf("principal: %w", err))
+	}
+	if p.Type != PrincipalUser && p.Type != PrincipalServiceAccount {
+		problems = append(problems, errors.New("a principal is of type user or service_account"))
+	}
+	return errors.Join(append(problems, CheckRoles(p.Roles))...)
+}
+
+// CheckRoles names all that are no roles.
+func CheckRoles(roles []string) error {
+	var problems []error
+	for _, role := range roles {
+		if !slices.Contains(Roles(), role) {
+			problems = append(problems, fmt.Errorf("there is no role %q: the roles are %s", role, strings.Join(Roles(), ", ")))
+		}
+	}
+	return errors.Join(problems...)
 }

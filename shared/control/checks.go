@@ -75,18 +75,18 @@ func (a *attempt) compare(ctx context.Context) error {
 		return nil
 	}
 	if !fullSHA.MatchString(*a.token) {
-		return a.staleFault(ctx, *a.token, nil)
+		return &stale{a, nil}
 	}
 	_, seen, err := a.repo.At(ctx, a.entry.Head, a.path, *a.token)
 	switch {
 	case errors.Is(err, repository.ErrUnknownCommit), errors.Is(err, repository.ErrAbsent):
-		return a.staleFault(ctx, *a.token, nil)
+		return &stale{a, nil}
 	case err != nil:
 		return storageFault(err)
 	case bytes.Equal(seen, a.file.Text):
 		return nil
 	}
-	return a.staleFault(ctx, *a.token, seen)
+	return &stale{a, seen}
 }
 
 var fullSHA = regexp.MustCompile(`^[0-9a-f]{40}$`)

@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 
 	"svc.example/svc/shared/document"
@@ -76,53 +78,91 @@ func (s *Session) historyPage(commits []repository.Commit, b bounds) *History {
 	return h
 }
 
-// staleFault refuses a write whose token names other content than the item's,
-// and says what has become of it since.
-func (a *attempt) staleFault(ctx context.Context, token string, seen []byte) error {
+// stale refuses a write whose token names other content than the item's. What
+// has become of the item since is told once the state that the refusal rests on
+// has landed.
+type stale struct {
+	*attempt
+	seen []byte // what the token names; nil when that is nothing
+}
+
+func (s *stale) Error() string { return "the item has changed since the token" }
+
+// explained makes the answer of a refusal by a token.
+func (s *Session) explained(ctx context.Context, err error) error {
+	var refusal *stale
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	if !sameVersion(refusal.snapshot.Head, s.entry.Head) { // decided at a later head
+		fresh, err := s.again(ctx)
+		if err != nil {
+			return err
+		}
+		refusal.Session = fresh
+	}
+	return refusal.fault(ctx)
+}
+
+func (a *stale) fault(ctx context.Context) error {
 	details := map[string]any{"code": codeStale, "currentCommitSha": a.file.Last.SHA}
-	if changes := a.changesSince(ctx, token, seen); len(changes) > 0 {
+	if changes, more := a.changesSince(ctx, *a.token, a.seen); len(changes) > 0 {
 		details["changes"] = changes
+		if more {
+			details["changesTruncated"] = true
+		}
+	}
+	if a.seen == nil {
+		return fault.New(fault.Conflict,
+			"expectedCommitSha names no commit that holds the %s %s; send the whole commitSha (40 hexadecimal digits) of a fresh read", a.t.Noun(), quoted(a.key)).With(details)
 	}
 	return fault.New(fault.Conflict,
 		"the %s %s has changed since the commit in expectedCommitSha; read it again and decide anew", a.t.Noun(), quoted(a.key)).With(details)
 }
 
-const maxChanges = 20
+const (
+	maxChanges = 20  // that a conflict tells of
+	farChanges = 200 // how far back the token is looked for
+)
 
 // changesSince lists the newest changes of an item back to the token's commit
 // or, when the token is a commit that did not touch it, to the content seen
-// there. There are none to tell for a token that is no commit, and the answer
-// is the same when they can not be read.
-func (a *attempt) changesSince(ctx context.Context, token string, seen []byte) []Activity {
+// there, and says whether there are more. There are none to tell for a token
+// that is no commit, and the answer is the same when they can not be read.
+func (a *attempt) changesSince(ctx context.Context, token string, seen []byte) (changes []Activity, more bool) {
 	if seen == nil {
-		return nil
+		return nil, false
 	}
-	commits, err := a.history(ctx, repository.Page{Path: a.path, Limit: maxChanges + 1})
+	commits, err := a.history(ctx, repository.Page{Path: a.path, Limit: farChanges})
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	end := len(commits)
-	blob := blobID(seen)
-	for i, c := range commits {
-		if c.SHA == token {
-			end = i
-			break
-		}
-		if touch, ok := touchOf(c, a.path); ok && touch.Blob == blob {
-			end = min(end, i)
-		}
-	}
+	end := a.standing(commits, token, blobID(seen))
 	traces := make([]trace, 0, maxChanges)
 	for _, c := range commits[:min(end, maxChanges)] {
 		if touch, ok := touchOf(c, a.path); ok {
 			traces = append(traces, trace{commit: c, touch: &touch})
 		}
 	}
-	changes, err := a.describe(ctx, traces)
-	if err != nil {
-		return nil
+	if changes, err = a.describe(ctx, traces); err != nil {
+		return nil, false
 	}
-	return changes
+	return changes, end > maxChanges
+}
+
+// standing is where in an item's history, newest first, a token stands.
+func (a *attempt) standing(commits []repository.Commit, token, blob string) int {
+	if i := slices.IndexFunc(commits, func(c repository.Commit) bool { return c.SHA == token }); i >= 0 {
+		return i
+	}
+	same := func(c repository.Commit) bool {
+		touch, ok := touchOf(c, a.path)
+		return ok && touch.Blob == blob
+	}
+	if i := slices.IndexFunc(commits, same); i >= 0 {
+		return i
+	}
+	return len(commits)
 }
 
 func touchOf(c repository.Commit, path string) (repository.Touch, bool) {

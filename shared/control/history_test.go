@@ -177,7 +177,22 @@ func TestAtMostTwentyChangesAreTold(t *testing.T) {
 	}
 	_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
-	if changes := f.Details["changes"].([]control.Activity); len(changes) != 20 {
-		t.Errorf("%d changes", len(changes))
+	if changes := f.Details["changes"].([]control.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
+		t.Errorf("%d changes, truncated: %v", len(changes), f.Details["changesTruncated"])
+	}
+}
+
+// More changes than are told of, which brought the token's content back now and
+// then.
+func TestTheTokenIsLookedForFartherBackThanIsTold(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	token := w.last().SHA
+	for i := range 25 {
+		w.repo.push(ada, "by hand", map[string]string{path("f"): boolFlag("f", []string{`,"x":1`, ""}[i%2])})
+	}
+	_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
+	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	if changes := f.Details["changes"].([]control.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
+		t.Errorf("%d changes, truncated: %v", len(changes), f.Details["changesTruncated"])
 	}
 }

@@ -135,36 +135,3 @@ func pathOf(t document.Type, key string) (string, bool) {
 	folder, name, ok := workspace.SplitPath(path)
 	return path, ok && name == key && folder == workspace.FolderOf(t)
 }
-
-// ContextQuery narrows the list of saved contexts.
-type ContextQuery struct {
-	Type        string
-	Query       string
-	Environment string
-	Limit       *int
-}
-
-// ContextList is saved example contexts, most recently seen first.
-type ContextList struct {
-	Contexts []ContextRow `json:"contexts"`
-}
-
-// ContextRow is one saved context.
-type ContextRow struct {
-	Type        string  `json:"type"`
-	Key         string  `json:"key"`
-	Name        *string `json:"name"`
-	Email       string  `json:"email,omitempty"`
-	Environment string  `json:"environment"`
-	LastSeenAt  string  `json:"lastSeenAt"`
-}
-
-// Contexts lists saved contexts: none until there is telemetry to save them.
-func (s *Session) Contexts(_ context.Context, q ContextQuery) (*ContextList, error) {
-	if q.Limit != nil {
-		if err := malformed(limitIssues(*q.Limit)...); err != nil {
-			return nil, err
-		}
-	}
-	return &ContextList{[]ContextRow{}}, nil
-}

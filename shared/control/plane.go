@@ -10,7 +10,8 @@ import (
 	"svc.example/svc/shared/access"
 )
 
-// Settings are what a Plane works with. All are needed but Admitted.
+// Settings are what a Plane works with. All are needed but Admitted
+// and Contexts.
 type Settings struct {
 	Gate Gate
 	// Repository returns a workspace's repository. It is asked once or more
@@ -25,6 +26,8 @@ type Settings struct {
 	// before anything is said of the workspace: the place of a rate limit. Its
 	// error is the answer, as it is.
 	Admitted func(ctx context.Context, key access.KeyRecord) error
+	// Contexts finds saved contexts; nil where none are saved.
+	Contexts ContextSearch
 }
 
 // Plane is the control plane of all workspaces. It may be used concurrently.

@@ -3,9 +3,11 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/telemetry"
 )
 
 // Entry is what one batched, strongly consistent read tells about a request:
@@ -32,6 +34,15 @@ type Workspace struct {
 // ErrNoEntry: a row that the key names does not exist.
 var ErrNoEntry = errors.New("no such key")
 
+// NoEntry says that there is no such principal or key. It repeats an id only
+// when it is one: a key is easily pasted in its place.
+func NoEntry(what string, id access.ID) error {
+	if _, err := access.ParseID(string(id)); err != nil {
+		return fmt.Errorf("there is no such %s: %w", what, err)
+	}
+	return fmt.Errorf("there is no %s with the id %s: %w", what, id, ErrNoEntry)
+}
+
 // Gate lets keys in.
 type Gate interface {
 	// Enter reads the rows that a key names, in one go. A row that is missing
@@ -46,10 +57,20 @@ type Gate interface {
 type Repository interface {
 	// Snapshot returns everything at a head, from memory when it can.
 	Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error)
-	// Commit writes on top of a snapshot, or fails with repository.ErrMoved.
-	Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error)
+	// Write commits what decide makes of the state at a head, or at a later one
+	// that this instance knows of, or fails with repository.ErrMoved. Decide may
+	// refuse with an error, or decide nothing; neither is answered before the
+	// state that it rests on is sure to stay.
+	Write(ctx context.Context, head repository.Head, decide func(base *repository.Snapshot) (*repository.Draft, error)) (*repository.Snapshot, error)
 	// History returns a page of history, newest first.
 	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)
 	// At returns a file as it was in a commit, and the commit's full SHA.
 	At(ctx context.Context, head repository.Head, path, revision string) (sha string, content []byte, err error)
+}
+
+// ContextSearch finds saved example contexts. What fails for a while only wraps
+// telemetry.ErrBusy or a context's error.
+type ContextSearch interface {
+	// Contexts finds those that match, most recently seen first.
+	Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error)
 }

@@ -159,7 +159,19 @@ func (r *fakeRepository) snapshot(head repository.Head) (*repository.Snapshot, e
 	return s, nil
 }
 
-func (r *fakeRepository) Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
+func (r *fakeRepository) Write(ctx context.Context, head repository.Head, decide func(*repository.Snapshot) (*repository.Draft, error)) (*repository.Snapshot, error) {
+	base, err := r.Snapshot(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := decide(base)
+	if err != nil || draft == nil {
+		return base, err
+	}
+	return r.commit(base, *draft)
+}
+
+func (r *fakeRepository) commit(base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
 	if r.before != nil {
 		r.before()
 	}

@@ -14,8 +14,10 @@ import (
 
 // room is what an instance remembers of a workspace.
 type room struct {
-	mu   sync.Mutex
-	view *view // of the head asked for last
+	mu sync.Mutex
+	// The views asked for last, the latest first: readers look at the head
+	// while writers look at what is about to become it.
+	view, other *view
 
 	words wordCache
 }
@@ -25,8 +27,12 @@ type room struct {
 func (r *room) at(snapshot *repository.Snapshot) *view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.view == nil || !sameVersion(r.view.snapshot.Head, snapshot.Head) {
-		r.view = newView(snapshot, r.view)
+	switch {
+	case r.view != nil && sameVersion(r.view.snapshot.Head, snapshot.Head):
+	case r.other != nil && sameVersion(r.other.snapshot.Head, snapshot.Head):
+		r.view, r.other = r.other, r.view
+	default:
+		r.view, r.other = newView(snapshot, r.view), r.view
 	}
 	return r.view
 }

@@ -65,7 +65,7 @@ func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
 	}
 	for try := 0; try < maxTries; try++ {
 		out, err := s.attempt(ctx, w)
-		if !errors.Is(err, repository.ErrMoved) {
+		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
 			return out, storageFault(err)
 		}
 		if s, err = s.anew(ctx, try); err != nil {
@@ -75,10 +75,13 @@ func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
 	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
 }
 
-// anew waits a little and lets the request in again.
+// anew lets the request in again. It waits a little first, except for the first
+// time: whoever was faster is done, and may be of this instance.
 func (s *Session) anew(ctx context.Context, try int) (*Session, error) {
-	if err := s.plane.pause(ctx, try); err != nil {
-		return nil, storageFault(err)
+	if try > 0 {
+		if err := s.plane.pause(ctx, try); err != nil {
+			return nil, storageFault(err)
+		}
 	}
 	fresh, err := s.again(ctx)
 	if err != nil {
@@ -101,13 +104,60 @@ type attempt struct {
 	edited *document.Edited
 }
 
-// attempt goes through the steps of a write, each of which can refuse it.
+// attempt is one try of a write: at the session's head, or at a later one that
+// others of this instance have made.
 func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
+	if w.DryRun {
+		out, err := s.rehearse(ctx, w)
+		return out, s.explained(ctx, err)
+	}
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out *outcome
+	landed, err := repo.Write(ctx, s.entry.Head, func(base *repository.Snapshot) (*repository.Draft, error) {
+		a := &attempt{Session: s, opened: &opened{repo, base, s.room.at(base)}, write: w}
+		if out, err = a.decide(ctx); err != nil || !a.changed() {
+			return nil, err
+		}
+		return a.draft(out.messages), nil
+	})
+	switch {
+	case errors.Is(err, repository.ErrOccupied):
+		return nil, invalid(fault.Unprocessable, codeVerify, "the repository has no place for it",
+			[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + out.path}})
+	case err != nil:
+		return nil, s.explained(ctx, err)
+	case out.attempt.changed():
+		out.commit = landed.Head.Commit
+	}
+	return out, nil
+}
+
+// rehearse says what would come of a write. There is no commit to name then:
+// the item's last one is, which is good as the token of the real write, or the
+// head where there is no item yet.
+func (s *Session) rehearse(ctx context.Context, w write) (*outcome, error) {
 	o, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a := &attempt{Session: s, opened: o, write: w}
+	out, err := a.decide(ctx)
+	if err != nil || !a.changed() {
+		return out, err
+	}
+	out.commit = a.snapshot.Head.Commit
+	if !a.creates() {
+		out.commit = a.file.Last.SHA
+	}
+	return out, nil
+}
+
+// decide goes through the steps of a write, each of which can refuse it. The
+// commit it leads to is still to be named.
+func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 	for _, step := range []func(context.Context) error{a.pay, a.find, a.permit, a.compare, a.change} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -121,7 +171,10 @@ func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 			return nil, err
 		}
 	}
-	return a.commit(ctx)
+	return &outcome{
+		attempt: a, previous: a.snapshot.Head.Commit,
+		messages: difference(a.path, a.before(), a.edited.Tree),
+	}, nil
 }
 
 // pay answers 402, once more: the answer may be another when a request was let
@@ -202,37 +255,17 @@ func (a *attempt) unchanged() *outcome {
 	return &outcome{attempt: a, commit: a.file.Last.SHA, messages: []document.Message{}}
 }
 
-// commit writes the document, or for a dry run says what would have come of
-// it. There is no commit to name then: the item's last one is, which is good
-// as the token of the real write, or the head where there is no item yet.
-func (a *attempt) commit(ctx context.Context) (*outcome, error) {
-	out := &outcome{attempt: a, previous: a.snapshot.Head.Commit}
-	out.messages = difference(a.path, a.before(), a.edited.Tree)
-	if a.DryRun {
-		out.commit = a.snapshot.Head.Commit
-		if !a.creates() {
-			out.commit = a.file.Last.SHA
-		}
-		return out, nil
-	}
+// draft is the commit that the write makes.
+func (a *attempt) draft(messages []document.Message) *repository.Draft {
 	now := a.plane.settings.Now()
 	by := author(a.entry.Principal)
 	by.When = now
-	landed, err := a.repo.Commit(ctx, a.snapshot, repository.Draft{
+	return &repository.Draft{
 		Changes:   []repository.Change{{Path: a.path, Content: a.edited.Tree.Encode()}},
 		Author:    by,
 		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
-		Message:   commitMessage(out.messages, a.entry.Principal),
-	})
-	if errors.Is(err, repository.ErrOccupied) {
-		return nil, invalid(fault.Unprocessable, codeVerify, "the repository has no place for it",
-			[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + a.path}})
+		Message:   commitMessage(messages, a.entry.Principal),
 	}
-	if err != nil {
-		return nil, err
-	}
-	out.commit = landed.Head.Commit
-	return out, nil
 }
 
 // preview is what a dry run's answer has in addition.

@@ -16,5 +16,6 @@
 //
 // The interfaces are repository.Ledger and control.Gate. Package suite holds
 // every implementation to what they promise; package local is the one over an
-// ordinary bare repository on disk.
+// ordinary bare repository on disk, package dynamo the one in a DynamoDB table.
+// Package walk finds out from the objects what the rows say.
 package ledger

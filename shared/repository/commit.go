@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"svc.example/svc/shared/repository/object"
@@ -38,11 +39,11 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 	if err != nil || p == nil {
 		return base, err
 	}
-	head, err := r.land(ctx, base.Head, p)
+	head, err := r.land(ctx, base, []*prepared{p})
 	if err != nil {
 		return nil, err
 	}
-	return r.landed(base, head, p), nil
+	return r.landed(base, head, p.onto(base, head.Sequence)), nil
 }
 
 // prepared is a commit with everything it needs.
@@ -50,7 +51,7 @@ type prepared struct {
 	commit  Commit
 	updates []update
 	tree    Tree
-	pack    *pack.Pack
+	objects []pack.Object
 }
 
 // prepare makes the objects of a commit; nil when nothing would change.
@@ -64,14 +65,10 @@ func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 		return nil, err
 	}
 	p := &prepared{updates: updates, tree: grown.tree}
-	objects := blobs(updates)
 	commit := encodeCommit(base.Head, grown.root, draft)
-	objects = append(append(objects, grown.made...), commit)
-	if p.pack, err = pack.Encode(objects); err != nil {
-		return nil, err
-	}
+	p.objects = append(append(blobs(updates), grown.made...), commit)
 	p.commit, err = describe(base.Head, commit)
-	p.commit.Touched = p.placed(touches)
+	p.commit.Touched = touches
 	return p, err
 }
 
@@ -87,7 +84,8 @@ func difference(base *Snapshot, changes []Change) ([]update, []Touch) {
 		t := Touch{Path: c.Path, Created: !existed}
 		if c.Content != nil {
 			t.Blob = object.ID(object.Blob, c.Content)
-			u.file = &File{Path: c.Path, Blob: t.Blob, Text: slices.Clone(c.Content)}
+			t.Text = slices.Clone(c.Content)
+			u.file = &File{Path: c.Path, Blob: t.Blob, Text: t.Text}
 		}
 		if old.Blob != t.Blob { // both "" when what is not there is deleted
 			updates, touches = append(updates, u), append(touches, t)
@@ -130,32 +128,97 @@ func describe(parent Head, o pack.Object) (Commit, error) {
 	}, err
 }
 
-func (p *prepared) placed(touches []Touch) []Touch {
-	for i, t := range touches {
-		if place, ok := p.pack.Places[t.Blob]; ok {
-			touches[i].Pack, touches[i].Offset, touches[i].Length = p.pack.Name, place.Offset, place.Length
+// packed puts the objects of commits into one pack and tells the commits where
+// they lie.
+func packed(line []*prepared) (*pack.Pack, error) {
+	var objects []pack.Object
+	for _, p := range line {
+		objects = append(objects, p.objects...)
+	}
+	made, err := pack.Encode(objects)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range line {
+		p.commit.Pack = made.Name
+		for i, t := range p.commit.Touched {
+			if place, ok := made.Places[t.Blob]; ok {
+				t.Pack, t.Offset, t.Length = made.Name, place.Offset, place.Length
+				p.commit.Touched[i] = t
+			}
 		}
 	}
-	return touches
+	return made, nil
 }
 
-// land stores the objects and moves the head.
-func (r *Repository) land(ctx context.Context, from Head, p *prepared) (Head, error) {
-	if err := r.objects.PutPack(ctx, p.pack.Name, p.pack.Bytes, p.pack.Index); err != nil {
+// land stores the objects of a line of commits, each on top of the one before,
+// and moves the head to the last.
+func (r *Repository) land(ctx context.Context, base *Snapshot, line []*prepared) (Head, error) {
+	made, err := packed(line)
+	if err != nil {
+		return Head{}, err
+	}
+	if err := r.store(ctx, base, line, made); err != nil {
 		return Head{}, fmt.Errorf("storing the objects of a commit: %w", err)
 	}
-	head, err := r.ledger.Advance(ctx, from, p.commit)
+	commits := make([]Commit, len(line))
+	for i, p := range line {
+		commits[i] = p.commit
+	}
+	head, err := r.advance(ctx, base.Head, commits)
 	if err != nil && !isRefusal(err) {
-		head, err = r.settle(ctx, from, p.commit, err)
+		head, err = r.settle(ctx, base.Head, commits, err)
 	}
 	if !errors.Is(err, ErrUnknownOutcome) {
-		r.objects.Release(p.pack.Name)
+		r.objects.Release(made.Name)
 	}
 	return head, err
 }
 
+func (r *Repository) advance(ctx context.Context, from Head, line []Commit) (Head, error) {
+	if len(line) == 1 {
+		return r.ledger.Advance(ctx, from, line[0])
+	}
+	return r.ledger.(Lined).AdvanceLine(ctx, from, line)
+}
+
+// store stores the pack and beside it, when one is due, the snapshot that the
+// commit leads to. A snapshot that could not be stored is not named: a later
+// commit brings one.
+func (r *Repository) store(ctx context.Context, base *Snapshot, line []*prepared, made *pack.Pack) error {
+	var storing sync.WaitGroup
+	name, p := "", line[len(line)-1]
+	if keeper := r.keeperFor(base.Head, p.commit); keeper != nil && len(line) == 1 {
+		storing.Go(func() {
+			named, content, err := EncodeSnapshot(p.onto(base, p.commit.Sequence))
+			if err == nil && keeper.PutSnapshot(ctx, named, content) == nil {
+				name = named
+			}
+		})
+	}
+	if ledger, can := r.ledger.(Preparing); can {
+		storing.Go(func() { ledger.Prepare(ctx, p.commit.SHA) })
+	}
+	err := r.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
+	storing.Wait()
+	p.commit.Base = name
+	return err
+}
+
+// keeperFor returns what keeps the snapshot of a commit, nil when none is due.
+func (r *Repository) keeperFor(from Head, c Commit) Checkpoints {
+	ledger, based := r.ledger.(Checkpointed)
+	keeper, keeps := r.objects.(Checkpoints)
+	if !based || !keeps || !ledger.Due(from, c) {
+		return nil
+	}
+	return keeper
+}
+
 // isRefusal says whether an error of the ledger means that nothing happened.
-func isRefusal(err error) bool { return errors.Is(err, ErrMoved) || errors.Is(err, ErrBusy) }
+func isRefusal(err error) bool {
+	return errors.Is(err, ErrMoved) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFailed)
+}
 
 // What it takes to learn from the ledger how an Advance ended.
 const (
@@ -166,13 +229,13 @@ const (
 
 // settle finds out how an Advance ended, by asking for it once more: a commit
 // that has landed is a success, and one that has not lands now or never will.
-func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause error) (Head, error) {
+func (r *Repository) settle(ctx context.Context, from Head, line []Commit, cause error) (Head, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	var err error
 	for range attempts {
 		var head Head
-		if head, err = r.ledger.Advance(ctx, from, c); err == nil {
+		if head, err = r.advance(ctx, from, line); err == nil {
 			return head, nil
 		}
 		if errors.Is(err, ErrMoved) {
@@ -183,16 +246,29 @@ func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause erro
 	return Head{}, fmt.Errorf("%w: %w; asked again: %w", ErrUnknownOutcome, cause, err)
 }
 
-// landed makes the snapshot that a commit leads to.
-func (r *Repository) landed(base *Snapshot, head Head, p *prepared) *Snapshot {
+// onto makes the snapshot that the commit leads to, given the place that it
+// gets in the history.
+func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 	by := p.commit
-	by.Sequence, by.Touched = head.Sequence, nil
-	for _, u := range p.updates {
+	by.Sequence, by.Touched, by.Base = sequence, nil, ""
+	updates := make([]update, len(p.updates))
+	for i, u := range p.updates {
+		updates[i] = update{path: u.path}
 		if u.file != nil {
-			u.file.Last = by
+			file := *u.file
+			file.Last = by
+			updates[i].file = &file
 		}
 	}
-	s := &Snapshot{Head: head, Files: merge(base.Files, p.updates), tree: p.tree, treeKnown: true}
+	head := Head{Commit: by.SHA, Sequence: sequence}
+	return &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true}
+}
+
+// landed keeps the snapshot that commits have led to.
+func (r *Repository) landed(base *Snapshot, head Head, s *Snapshot) *Snapshot {
+	if s.Head != head {
+		s = s.copy(head)
+	}
 	base.superseded.Store(true)
 	r.memory.renew(base)
 	r.memory.put(s)

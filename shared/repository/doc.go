@@ -8,7 +8,7 @@
 //
 // What must stay true:
 //
-//   - A commit is one pack: the changed blobs, the changed trees and the
+//   - A commit is in one pack: the changed blobs, the changed trees and the
 //     commit, stored before the head moves. A pack whose commit lost the race
 //     is garbage that no head names.
 //   - The head moves by one conditional step in the ledger, from the head the
@@ -22,6 +22,9 @@
 //     commit's before anything is written on top of it.
 //   - What is written passes git fsck --strict: paths, names, dates and
 //     messages are checked here, since git's formats take anything.
+//   - Nobody is answered from a state that has not landed. Writers decide on
+//     top of one another's commits before these are stored (see Write), and
+//     wait for them: one whose ground is lost begins again.
 //   - A Snapshot never changes. One whose head is still the workspace's is
 //     served without reading anything.
 //
@@ -34,6 +37,12 @@
 // writes it, package object makes what is in it; merging packs later (see
 // package disk) is what turns trees into deltas.
 //
+// A ledger that is Checkpointed, over objects that are Checkpoints, has a
+// snapshot stored every now and then, by the writer of the commit that it shows
+// and beside that commit's pack. The head names the last one, so that a reader
+// with nothing in memory needs that and the rows since, which carry the texts.
+// Neither it nor the rows are part of the truth: what is lost is read from git.
+//
 // # What it costs
 //
 // In calls on Ledger and Objects, beyond the read of the head:
@@ -45,6 +54,12 @@
 //	a write after foreign files were changed   Tree, PutPack, Advance
 //	the history of a file                      History
 //	a file at a commit                         At, Blob
+//
+// and with a ledger that is Checkpointed, where that differs:
+//
+//	a read after commits elsewhere             Since
+//	a read by an instance that is new          Since, Snapshot (at the same time)
+//	a write, now and then                      PutPack, PutSnapshot (at the same time), Advance
 //
 // Package suite holds every implementation to this and to the rest of the
 // contract.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"svc.example/svc/shared/repository/object"
 )
 
 // follow brings a snapshot up to a later head by the rows in between.
@@ -14,6 +16,11 @@ func (r *Repository) follow(ctx context.Context, base *Snapshot, head Head) (*Sn
 	if err != nil {
 		return nil, fmt.Errorf("following the history from %s to %s: %w", base.Head.Commit, head.Commit, err)
 	}
+	return r.apply(ctx, base, head, commits)
+}
+
+// apply brings a snapshot up to a later head by the commits in between.
+func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commits []Commit) (*Snapshot, error) {
 	if !leads(commits, base.Head, head) {
 		return nil, errReplaced
 	}
@@ -22,7 +29,9 @@ func (r *Repository) follow(ctx context.Context, base *Snapshot, head Head) (*Sn
 		return nil, err
 	}
 	s := &Snapshot{Head: head, Files: merge(base.Files, updates)}
-	if tree, known := base.knownTree(); known {
+	if len(commits) == 0 {
+		s.tree, s.treeKnown = base.knownTree()
+	} else if tree, known := base.knownTree(); known {
 		grown, err := tree.grow(updates)
 		// Otherwise the commits also did what their rows do not tell.
 		if err == nil && grown.root == commits[len(commits)-1].Tree {
@@ -82,11 +91,15 @@ func (r *Repository) fetch(ctx context.Context, base *Snapshot, head Head, last 
 			continue
 		}
 		updates[i].file = &File{Path: t.touch.Path, Blob: t.touch.Blob, Last: t.by}
-		if f, ok := base.File(t.touch.Path); ok && f.Blob == t.touch.Blob {
+		f, ok := base.File(t.touch.Path)
+		switch {
+		case ok && f.Blob == t.touch.Blob:
 			updates[i].file.Text = f.Text
-			continue
+		case t.touch.Text != nil && object.ID(object.Blob, t.touch.Text) == t.touch.Blob:
+			updates[i].file.Text = t.touch.Text
+		default:
+			missing = append(missing, i)
 		}
-		missing = append(missing, i)
 	}
 	if len(missing) > manyBlobs {
 		return updates, r.fetchTree(ctx, head, updates, missing)

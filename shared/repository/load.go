@@ -17,11 +17,15 @@ type Repository struct {
 	memory  memory
 	loading turn
 	writing turn
+	// deciding is the order in which Write's callers decide; batches what they
+	// decided and what has not landed.
+	deciding turn
+	batches  batches
 }
 
 // New makes a repository of a ledger and the objects it speaks of.
 func New(ledger Ledger, objects Objects) *Repository {
-	return &Repository{ledger: ledger, objects: objects, loading: make(turn, 1), writing: make(turn, 1)}
+	return &Repository{ledger: ledger, objects: objects, loading: make(turn, 1), writing: make(turn, 1), deciding: make(turn, 1)}
 }
 
 // turn lets one at a time do something. Waiting for it ends with the context.
@@ -72,14 +76,18 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 	if head.Commit == "" {
 		return &Snapshot{Head: head}, nil
 	}
+	afresh, farthest := r.rebuild, head.Sequence-farthest
+	if _, based := r.ledger.(Checkpointed); based {
+		afresh, farthest = r.fromBase, head.Base.Follow
+	}
 	base := r.memory.before(head)
-	if base == nil || base.Head.Commit == "" || head.Sequence-base.Head.Sequence > farthest {
-		return r.rebuild(ctx, head)
+	if base == nil || base.Head.Commit == "" || base.Head.Sequence < farthest {
+		return afresh(ctx, head)
 	}
 	s, err := r.follow(ctx, base, head)
 	if errors.Is(err, errReplaced) || errors.Is(err, ErrMoved) {
 		r.memory.clear()
-		return r.rebuild(ctx, head)
+		return afresh(ctx, head)
 	}
 	return s, err
 }
@@ -104,9 +112,15 @@ func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) 
 	if err := errors.Join(err, lastErr); err != nil {
 		return nil, fmt.Errorf("reading the workspace at %s: %w", head.Commit, err)
 	}
+	return Assemble(head, tree, last), nil
+}
+
+// Assemble makes a snapshot of a commit's tree and of who touched its files
+// last, by path.
+func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
 	s := &Snapshot{Head: head, Files: files(head, tree, last), treeKnown: true}
 	s.tree = Tree{Root: tree.Root, Folders: tree.Folders}
-	return s, nil
+	return s
 }
 
 // files puts a tree's files together with who touched them last. A file that

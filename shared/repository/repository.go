@@ -16,6 +16,27 @@ type Head struct {
 	// write is refused when it has changed since the writer was let in, so
 	// that a revocation never races a write.
 	Access int64
+	// Index names the rows that tell the history, for a ledger that may have
+	// several sets of them. It means nothing to anybody else.
+	Index string
+	// Base is where a reader begins; see Checkpointed.
+	Base Base
+}
+
+// Base is where a reader begins that has nothing in memory: a snapshot that
+// is stored as one object, and the rows after it. Only a ledger that is
+// Checkpointed has one.
+type Base struct {
+	// Name is the snapshot's, see Checkpoints. "" is the empty workspace
+	// before the first commit.
+	Name     string
+	Sequence int64 // the commit's that the snapshot shows
+	// Follow: the rows after this sequence carry the texts that they speak of,
+	// and one answer holds them all. A reader that stands there or later
+	// follows them; for one that stands before it the base is the shorter way.
+	Follow int64
+	// Bytes is how much the rows after the base hold: what a ledger judges by.
+	Bytes int64
 }
 
 // Signature is who did something, and when, to the second: that is what git
@@ -39,6 +60,13 @@ type Commit struct {
 	// commit also changed what the touches do not tell (foreign files, modes).
 	// "" costs such a reader a walk through the tree before its next write.
 	Tree string
+	// Pack names the pack that the commit's own objects were stored in, when
+	// that is known.
+	Pack string
+	// Base names the snapshot at this commit that was stored with it, for the
+	// ledger to name it in the head that it makes of the commit. It is not told
+	// of commits in the history.
+	Base string
 }
 
 // Touch is what a commit did to one file of the layout (see IsFile). A change
@@ -55,6 +83,9 @@ type Touch struct {
 	Pack   string
 	Offset int64
 	Length int64
+	// Text is the content where it is at hand: a writer gives it, and a ledger
+	// may keep it for those who follow the rows. nil when it is not there.
+	Text []byte
 }
 
 // File is one file of the layout at a head. Its text is shared: nobody
@@ -63,7 +94,8 @@ type File struct {
 	Path string
 	Blob string
 	Text []byte
-	// Last is the last commit that touched the file, without Touched.
+	// Last is the last commit that touched the file, without Touched. Its Tree
+	// and Pack may be missing.
 	Last Commit
 }
 
@@ -96,6 +128,9 @@ var (
 	// ErrBusy: the storage is overloaded or locked by someone else; nothing
 	// was written, and the same request may succeed later.
 	ErrBusy = errors.New("the storage is busy")
+	// ErrFailed: the storage refuses for good, and asking again would change
+	// nothing: a permission is missing, for example. Nothing was written.
+	ErrFailed = errors.New("the storage refuses the request")
 	// ErrDraft: the draft can not be a commit: a path outside the layout, a
 	// name that git does not take. Nothing was written.
 	ErrDraft = errors.New("the draft can not be committed")
@@ -155,6 +190,26 @@ type Index interface {
 	// LastTouches returns, for every file of the layout at a head, the last
 	// commit that touched it, by path. Touched is not needed.
 	LastTouches(ctx context.Context, head Head) (map[string]Commit, error)
+}
+
+// Checkpointed is what a Ledger has as well if its heads name a Base. All of
+// its rows after Base.Follow carry texts, so that a reader needs no object but
+// the base.
+type Checkpointed interface {
+	// Due says whether a commit onto a head should come with a snapshot of its
+	// own, because so much has come since the head's base, or because its texts
+	// are too large for a row.
+	Due(from Head, c Commit) bool
+}
+
+// Checkpoints is what Objects have as well if they keep snapshots. How they
+// store one is theirs: it compresses to a fraction.
+type Checkpoints interface {
+	// PutSnapshot stores a snapshot, durably, unless it is there already. The
+	// name is the SHA-256 of the content in 64 hexadecimal digits.
+	PutSnapshot(ctx context.Context, name string, content []byte) error
+	// Snapshot returns what was stored under a name.
+	Snapshot(ctx context.Context, name string) ([]byte, error)
 }
 
 // Objects is where a repository's git objects lie.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"svc.example/svc/shared/ledger/walk"
 	"svc.example/svc/shared/repository"
 )
 
@@ -70,7 +71,7 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 	reader := l.objects.Reader()
 	defer reader.Close()
 	old, _ := h.head()
-	w := walk{trees: newTrees(reader), progress: l.options.Progress}
+	w := walker{trees: walk.NewTrees(reader), progress: l.options.Progress}
 	met := old == oid{}
 	w.known = func(id oid) bool {
 		met = met || id == old

@@ -2,10 +2,12 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/walk"
 	"svc.example/svc/shared/repository"
 )
 
@@ -136,12 +138,12 @@ func (l *Ledger) blobIn(v view, path string, number uint32) (oid, bool, error) {
 	}
 	reader := l.objects.Reader()
 	defer reader.Close()
-	t := newTrees(reader)
-	root, err := t.rootOf(v.rows[number])
+	t := walk.NewTrees(reader)
+	root, err := rootOf(t, v.rows[number])
 	if err != nil {
 		return oid{}, false, err
 	}
-	return t.find(root, path)
+	return t.Find(root, path)
 }
 
 // LastTouches implements repository.Index. Where histories were merged, the
@@ -157,12 +159,12 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 	}
 	reader := l.objects.Reader()
 	defer reader.Close()
-	t := newTrees(reader)
-	root, err := t.rootOf(v.rows[len(v.rows)-1])
+	t := walk.NewTrees(reader)
+	root, err := rootOf(t, v.rows[len(v.rows)-1])
 	if err != nil {
 		return nil, err
 	}
-	blobs, err := t.all(root)
+	blobs, err := t.All(root)
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +174,15 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 // Advance implements repository.Ledger. A commit onto no head may bring a
 // history of its own; every other one has the head as its parent.
 func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	if err := checkCommit(from, c); err != nil {
+	return l.AdvanceLine(ctx, from, []repository.Commit{c})
+}
+
+// AdvanceLine implements repository.Lined.
+func (l *Ledger) AdvanceLine(ctx context.Context, from repository.Head, line []repository.Commit) (repository.Head, error) {
+	if err := checkLine(from, line); err != nil {
 		return repository.Head{}, err
 	}
+	last := line[len(line)-1]
 	if err := l.writing.acquire(ctx); err != nil {
 		return repository.Head{}, err
 	}
@@ -188,18 +196,49 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 	if err != nil {
 		return repository.Head{}, err
 	}
-	head, err := l.landed(ctx, c)
+	head, err := l.landed(ctx, last)
 	if err != nil || head.Commit != "" {
 		head.Access = found.Version
 		return head, err
 	}
-	if found.Version != from.Access {
+	if found.Version != from.Access || headOf(l.history.Load()).Commit != from.Commit {
 		return repository.Head{}, repository.ErrMoved
 	}
-	if err := l.branch.swap(ctx, from.Commit, c.SHA, entryOf(c)); err != nil {
+	swap := l.branch.swap
+	if l.prepared == last.SHA {
+		swap = l.branch.swapIn
+	}
+	l.prepared = ""
+	if err := swap(ctx, from.Commit, last.SHA, entryOf(last)); err != nil {
 		return repository.Head{}, err
 	}
-	return l.record(ctx, from, c, found.Version)
+	return l.record(ctx, from, line, found.Version)
+}
+
+// Prepare implements repository.Preparing. Only the process that serves the
+// directory moves the head, so that this needs no lock against others.
+func (l *Ledger) Prepare(ctx context.Context, commit string) {
+	if !isID(commit) || l.writing.acquire(ctx) != nil {
+		return
+	}
+	defer l.writing.release()
+	l.prepared = ""
+	if l.branch.prepare(commit) == nil {
+		l.prepared = commit
+	}
+}
+
+func checkLine(from repository.Head, line []repository.Commit) error {
+	if len(line) == 0 {
+		return errors.New("advance: there is no commit to advance to")
+	}
+	for _, c := range line {
+		if err := checkCommit(from, c); err != nil {
+			return err
+		}
+		from.Commit = c.SHA
+	}
+	return nil
 }
 
 // checkCommit reports mistakes of the caller, which would damage the index.
@@ -238,18 +277,26 @@ func (l *Ledger) landed(ctx context.Context, c repository.Commit) (repository.He
 	return repository.Head{Commit: c.SHA, Sequence: h.base + int64(number)}, nil
 }
 
-// record adds the commit that has become the head to the history.
-func (l *Ledger) record(ctx context.Context, from repository.Head, c repository.Commit, version int64) (repository.Head, error) {
-	if c.Parent != from.Commit || headOf(l.history.Load()).Commit != from.Commit {
+// record adds the commits that have become the head to the history.
+func (l *Ledger) record(ctx context.Context, from repository.Head, line []repository.Commit, version int64) (repository.Head, error) {
+	if line[0].Parent != from.Commit || headOf(l.history.Load()).Commit != from.Commit {
 		if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
 			return repository.Head{}, err
 		}
 	} else {
-		l.extend([]row{rowOf(c)})
+		l.extend(rowsOf(line))
 	}
 	head := headOf(l.history.Load())
 	head.Access = version
 	return head, nil
+}
+
+func rowsOf(line []repository.Commit) []row {
+	rows := make([]row, len(line))
+	for i, c := range line {
+		rows[i] = rowOf(c).asHead(i == len(line)-1)
+	}
+	return rows
 }
 
 func rowOf(c repository.Commit) row {
@@ -257,5 +304,10 @@ func rowOf(c repository.Commit) row {
 	if c.Parent != "" {
 		parents = []oid{parseID(c.Parent)}
 	}
-	return headerOf(c, parents).withTouches(c.Touched).asHead(true)
+	return headerOf(c, parents).withTouches(c.Touched)
 }
+
+var (
+	_ repository.Lined     = (*Ledger)(nil)
+	_ repository.Preparing = (*Ledger)(nil)
+)

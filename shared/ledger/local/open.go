@@ -46,6 +46,9 @@ type Ledger struct {
 
 	// writing is held by whoever moves the head or catches up with it.
 	writing turn
+	// prepared is the commit that Prepare has prepared a move to. Whoever holds
+	// writing may touch it.
+	prepared string
 }
 
 // turn is a lock that can be waited for until a context ends.

@@ -2,7 +2,6 @@ package local
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -120,15 +119,4 @@ func isID(text string) bool {
 
 func isHex(text string) bool {
 	return strings.Trim(text, "0123456789abcdef") == ""
-}
-
-// oid is an object id in binary.
-type oid [idBytes]byte
-
-func (id oid) String() string { return hex.EncodeToString(id[:]) }
-
-// parseID is for ids that isID has accepted.
-func parseID(text string) (id oid) {
-	_, _ = hex.Decode(id[:], []byte(text))
-	return id
 }

@@ -32,16 +32,23 @@ func (r reference) appendReflog(from, to string, entry reflogEntry) error {
 	_, offset := entry.who.When.Zone()
 	line := fmt.Sprintf("%s %s %s <%s> %d %s\t%s\n", from, to, clean.Replace(entry.who.Name), clean.Replace(entry.who.Email),
 		entry.who.When.Unix(), zoneText(offset), strings.ReplaceAll(entry.what, "\n", " "))
-	names := []string{"logs/" + branch}
-	if head, err := r.files.read(r.path("HEAD"), mostRef); err == nil && strings.TrimSpace(string(head)) == "ref: "+branch {
-		names = append(names, "logs/HEAD")
+	err := r.appendTo("logs/"+branch, line)
+	if err == nil && r.headIsBranch() {
+		err = r.appendTo("logs/HEAD", line)
 	}
-	for _, name := range names {
-		if err := r.appendTo(name, line); err != nil {
-			return fmt.Errorf("logging the move of the head: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("logging the move of the head: %w", err)
 	}
 	return nil
+}
+
+// headIsBranch says whether HEAD moves with the branch and has a log.
+func (r reference) headIsBranch() bool {
+	if _, err := r.files.stat(r.path("logs/HEAD")); err != nil {
+		return false
+	}
+	head, err := r.files.read(r.path("HEAD"), mostRef)
+	return err == nil && strings.TrimSpace(string(head)) == "ref: "+branch
 }
 
 func (r reference) appendTo(name, line string) error {

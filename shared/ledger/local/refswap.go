@@ -30,21 +30,31 @@ const (
 // When it fails with anything else after the rename, the branch has moved and
 // may not survive a power cut: the outcome is unknown, as with any time-out.
 func (r reference) swap(ctx context.Context, from, to string, entry reflogEntry) error {
-	if err := r.recover(); err != nil {
+	if err := r.prepare(to); err != nil {
 		return err
 	}
-	if err := r.expect(from); err != nil {
+	return r.swapIn(ctx, from, to, entry)
+}
+
+// prepare writes the id that the head is to have.
+func (r reference) prepare(to string) error {
+	if err := r.recover(); err != nil {
 		return err
 	}
 	if err := r.files.create(r.path(nextHead), []byte(to+"\n"), 0o666); err != nil {
 		return fmt.Errorf("preparing the head: %w", err)
 	}
-	err := r.swapPrepared(ctx, from, to, entry)
-	if cleared := r.recover(); err != nil {
-		return errors.Join(err, cleared)
+	return nil
+}
+
+// swapIn is swap after prepare.
+func (r reference) swapIn(ctx context.Context, from, to string, entry reflogEntry) error {
+	if err := r.swapPrepared(ctx, from, to, entry); err != nil {
+		return errors.Join(err, r.recover())
 	}
-	// The head has moved and is durable. What could not be cleared away now
-	// will be by the next swap.
+	// The head has moved and is durable, and its lock went with it. What can
+	// not be cleared away now will be by the next swap.
+	_ = r.files.remove(r.path(nextHead))
 	return nil
 }
 

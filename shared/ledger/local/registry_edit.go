@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -67,7 +66,7 @@ func (r *Registry) CreatePrincipal(ctx context.Context, p access.Principal) erro
 // exists is returned as it is, whatever its roles.
 func (r *Registry) EnsurePrincipal(ctx context.Context, p access.Principal) (found access.Principal, created bool, err error) {
 	err = r.edit(ctx, func(next *roster) error {
-		if i := slices.IndexFunc(next.Principals, func(other access.Principal) bool { return same(p, other) }); i >= 0 {
+		if i := slices.IndexFunc(next.Principals, func(other access.Principal) bool { return p.Same(other) }); i >= 0 {
 			found = next.Principals[i]
 			return errUnchanged
 		}
@@ -80,39 +79,14 @@ func (r *Registry) EnsurePrincipal(ctx context.Context, p access.Principal) (fou
 	return found, created, nil
 }
 
-func same(a, b access.Principal) bool {
-	if a.Type != b.Type {
-		return false
-	}
-	if a.Email != "" || b.Email != "" {
-		return strings.EqualFold(a.Email, b.Email)
-	}
-	return a.Name == b.Name
-}
-
 func (r *roster) addPrincipal(p access.Principal) error {
 	var problems []error
-	if _, err := access.ParseID(string(p.ID)); err != nil {
-		problems = append(problems, fmt.Errorf("principal: %w", err))
-	} else if _, taken := r.principals[p.ID]; taken {
+	if _, taken := r.principals[p.ID]; taken {
 		problems = append(problems, fmt.Errorf("there is a principal with the id %s already", p.ID))
 	}
-	if p.Type != access.PrincipalUser && p.Type != access.PrincipalServiceAccount {
-		problems = append(problems, errors.New("a principal is of type user or service_account"))
-	}
-	problems = append(problems, checkRoles(p.Roles))
+	problems = append(problems, p.Check())
 	p.Roles = append([]string{}, p.Roles...)
 	r.Principals = append(r.Principals, p)
-	return errors.Join(problems...)
-}
-
-func checkRoles(roles []string) error {
-	var problems []error
-	for _, role := range roles {
-		if !slices.Contains(access.Roles(), role) {
-			problems = append(problems, fmt.Errorf("there is no role %q: the roles are %s", role, strings.Join(access.Roles(), ", ")))
-		}
-	}
 	return errors.Join(problems...)
 }
 
@@ -135,7 +109,7 @@ func (r *Registry) SetRoles(ctx context.Context, id access.ID, roles []string) e
 			return errUnchanged
 		}
 		p.Roles = append([]string{}, roles...)
-		return checkRoles(roles)
+		return access.CheckRoles(roles)
 	})
 }
 
@@ -143,18 +117,10 @@ func (r *Registry) editPrincipal(ctx context.Context, id access.ID, change func(
 	return r.edit(ctx, func(next *roster) error {
 		i, known := next.principals[id]
 		if !known {
-			return absent("principal", id)
+			return control.NoEntry("principal", id)
 		}
 		return change(&next.Principals[i])
 	})
-}
-
-// absent repeats an id only when it is one: a key is easily pasted in its place.
-func absent(what string, id access.ID) error {
-	if _, err := access.ParseID(string(id)); err != nil {
-		return fmt.Errorf("there is no such %s: %w", what, err)
-	}
-	return fmt.Errorf("there is no %s with the id %s: %w", what, id, control.ErrNoEntry)
 }
 
 // CreateKey adds the record of a key whose principal exists.
@@ -180,7 +146,7 @@ func (r *roster) checkKey(record access.KeyRecord) error {
 		problems = append(problems, errors.New("the key has no digest"))
 	}
 	if _, known := r.principals[record.PrincipalID]; !known {
-		problems = append(problems, absent("principal", record.PrincipalID))
+		problems = append(problems, control.NoEntry("principal", record.PrincipalID))
 	}
 	return errors.Join(problems...)
 }
@@ -192,7 +158,7 @@ func (r *Registry) RevokeKey(ctx context.Context, id access.ID, at time.Time) (a
 	err := r.edit(ctx, func(next *roster) error {
 		i, known := next.keys[id]
 		if !known {
-			return absent("key", id)
+			return control.NoEntry("key", id)
 		}
 		key := &next.Keys[i]
 		revoked := !key.RevokedAt.IsZero()

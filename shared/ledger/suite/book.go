@@ -59,7 +59,7 @@ func (b *bench) touch(files map[string]string, path, text string) repository.Tou
 		return repository.Touch{Path: path}
 	}
 	files[path] = text
-	return repository.Touch{Path: path, Blob: object.ID(object.Blob, []byte(text)), Created: !existed}
+	return repository.Touch{Path: path, Blob: object.ID(object.Blob, []byte(text)), Created: !existed, Text: []byte(text)}
 }
 
 func (b *bench) put(kind object.Kind, content []byte) string {
@@ -107,6 +107,11 @@ func (b *bench) same(what string, got []repository.Commit, want ...repository.Co
 	for i := range got {
 		if g, w := describe(got[i]), describe(want[i]); g != w {
 			b.Errorf("%s: commit %d is\n%s, want\n%s", what, i, g, w)
+		}
+		for _, t := range got[i].Touched {
+			if t.Text != nil && object.ID(object.Blob, t.Text) != t.Blob {
+				b.Errorf("%s: commit %d carries the text %q of %s, which is not its blob", what, i, t.Text, t.Path)
+			}
 		}
 	}
 }

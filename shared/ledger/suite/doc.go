@@ -9,5 +9,6 @@
 //   - Nothing in it knows how a ledger stores anything, or waits for time to
 //     pass.
 //   - Where a touch's object lies (Pack, Offset, Length) is a hint that a
-//     ledger may forget, and is not compared.
+//     ledger may forget, and is not compared. A ledger may keep texts, for
+//     Since; those it returns must be the right ones.
 package suite

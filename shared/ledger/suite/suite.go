@@ -110,8 +110,11 @@ func (b *bench) advance(changes map[string]string) repository.Commit {
 	c := b.commit(from.Commit, changes)
 	head, err := b.Ledger.Advance(context.Background(), from, c)
 	b.must(err)
-	if want := (repository.Head{Commit: c.SHA, Sequence: from.Sequence + 1, Access: from.Access}); head != want {
-		b.Fatalf("advanced to %+v, want %+v", head, want)
+	if head.Commit != c.SHA || head.Sequence != from.Sequence+1 || head.Access != from.Access {
+		b.Fatalf("advanced from %+v to %+v, and the commit is %s", from, head, c.SHA)
+	}
+	if entered := b.head(); entered != head {
+		b.Fatalf("advanced to %+v, and whoever enters finds %+v", head, entered)
 	}
 	c.Sequence = head.Sequence
 	return c

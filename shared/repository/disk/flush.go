@@ -19,7 +19,7 @@ func flush(f billy.File) error {
 }
 
 // flushFolder makes the names in a folder survive a loss of power.
-func flushFolder(files billy.Filesystem, path string) error {
+func flushFolder(files files, path string) error {
 	if runtime.GOOS == "windows" {
 		return nil // NTFS journals names itself, and folders can not be flushed
 	}
@@ -31,7 +31,7 @@ func flushFolder(files billy.Filesystem, path string) error {
 }
 
 // flushFile makes a file that is there already survive a loss of power.
-func flushFile(files billy.Filesystem, path string) error {
+func flushFile(files files, path string) error {
 	f, err := files.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrPermission) { // packs are read-only, which fsync does not mind
 		f, err = files.Open(path)
@@ -43,7 +43,7 @@ func flushFile(files billy.Filesystem, path string) error {
 }
 
 // write makes a new file and flushes it.
-func write(files billy.Filesystem, path string, mode os.FileMode, parts ...[]byte) error {
+func write(files files, path string, mode os.FileMode, parts ...[]byte) error {
 	f, err := files.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err

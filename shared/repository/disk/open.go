@@ -6,18 +6,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
-	"github.com/go-git/go-billy/v5"
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 )
 
 // Objects are the objects of one bare repository.
 type Objects struct {
-	fs billy.Filesystem
+	fs files
 
 	changing sync.Mutex // held while the listing changes
 	seen     atomic.Pointer[listing]
@@ -61,7 +58,7 @@ func Init(dir string) (*Objects, error) {
 }
 
 // InitIn is Init at the root of a file system.
-func InitIn(files billy.Filesystem) (*Objects, error) {
+func InitIn(files files) (*Objects, error) {
 	if _, err := files.Stat("HEAD"); err == nil {
 		return nil, fmt.Errorf("%s is a git repository already: %w", files.Root(), fs.ErrExist)
 	}
@@ -96,7 +93,7 @@ func Open(dir string) (*Objects, error) {
 
 // OpenIn is Open at the root of a file system. The file system's files have
 // to have a method Sync; those of billy's osfs bound to a directory do.
-func OpenIn(files billy.Filesystem) (*Objects, error) {
+func OpenIn(files files) (*Objects, error) {
 	for _, name := range []string{"HEAD", "objects"} {
 		if _, err := files.Stat(name); err != nil {
 			return nil, fmt.Errorf("%s is no git repository: %w", files.Root(), err)
@@ -116,17 +113,9 @@ func OpenIn(files billy.Filesystem) (*Objects, error) {
 	return o, o.scan()
 }
 
-func local(dir string) (billy.Filesystem, error) {
-	absolute, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	return osfs.New(absolute, osfs.WithBoundOS()), nil
-}
-
 // checkFormat refuses repositories whose objects lie where, or are named in a
 // way, that this package does not understand.
-func checkFormat(files billy.Filesystem) error {
+func checkFormat(files files) error {
 	if _, err := files.Stat("objects/info/alternates"); err == nil {
 		return errors.New("objects/info/alternates borrows objects of another repository, which is not supported (git repack -ad, then delete that file)")
 	}

@@ -25,11 +25,7 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 	if err != nil {
 		return err
 	}
-	err = o.guard(name)
-	if err == nil {
-		err = o.store(name, content, index)
-	}
-	if err != nil {
+	if err := o.store(name, content, index); err != nil {
 		o.Release(name)
 		return fmt.Errorf("storing pack %s: %w", name, err)
 	}
@@ -38,18 +34,19 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 }
 
 // store writes both files, unless they are there, and flushes them and their
-// names.
+// names. The pack is guarded before it gets its name.
 func (o *Objects) store(name string, content, index []byte) error {
 	if o.has(name, ".pack", len(content)) && o.has(name, ".idx", len(index)) {
 		// Whoever stored it may have crashed before flushing.
-		err := errors.Join(flushFile(o.fs, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".idx")))
+		err := errors.Join(o.guard(name), flushFile(o.fs, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".idx")))
 		return errors.Join(err, flushFolder(o.fs, packFolder))
 	}
-	written := make(chan error, 1)
+	done := make(chan error, 2)
 	packTemp, indexTemp := tempPath("pack"), tempPath("idx")
-	go func() { written <- write(o.fs, packTemp, 0o444, content) }()
-	err := write(o.fs, indexTemp, 0o444, index)
-	if err = errors.Join(err, <-written); err != nil {
+	go func() { done <- write(o.fs, packTemp, 0o444, content) }()
+	go func() { done <- write(o.fs, indexTemp, 0o444, index) }()
+	err := o.guard(name)
+	if err = errors.Join(err, <-done, <-done); err != nil {
 		o.remove(packTemp, indexTemp)
 		return err
 	}

@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,13 +24,7 @@ type Reader struct {
 	objects *Objects
 	files   map[string]billy.File
 	recent  *packFile // where the last object was found
-	bases   map[place]content
-	held    int // bytes in bases
-}
-
-type place struct {
-	pack   string
-	offset int64
+	deltas  pack.Resolver
 }
 
 type content struct {
@@ -39,15 +32,20 @@ type content struct {
 	text []byte
 }
 
-// mostHeld bounds the bases that are kept; most chains lie close together.
-const mostHeld = 16 << 20
-
 // mostOpen bounds the packs that are open at once.
 const mostOpen = 64
 
 // Reader begins a walk. The caller closes it.
 func (o *Objects) Reader() *Reader {
-	return &Reader{objects: o, files: map[string]billy.File{}, bases: map[place]content{}}
+	s := &Reader{objects: o, files: map[string]billy.File{}}
+	s.deltas.Entry = func(name string, offset, length int64) (pack.Header, []byte, error) {
+		f, err := s.open(name)
+		if err != nil {
+			return pack.Header{}, nil, err
+		}
+		return pack.Read(f, offset, length)
+	}
+	return s
 }
 
 // Close lets go of what the walk has opened.
@@ -121,89 +119,11 @@ func (s *Reader) fromPack(p *packFile, id string) (content, error) {
 
 // at returns the object at an offset of a pack, if that is the one named.
 func (s *Reader) at(p *packFile, id string, offset, length int64) (content, error) {
-	c, err := s.resolve(p, offset, length)
-	if err == nil && object.ID(c.kind, c.text) != id {
-		err = fmt.Errorf("what lies at byte %d is not object %s", offset, id)
-	}
+	kind, text, err := s.deltas.Object(p.name, p.index, id, offset, length)
 	if err != nil {
 		return content{}, fmt.Errorf("%s: %w", packPath(p.name, ".pack"), err)
 	}
-	return c, nil
-}
-
-// longestChain is git's own bound on deltas of deltas.
-const longestChain = 4096
-
-type link struct {
-	place      place
-	difference []byte
-}
-
-// resolve goes from delta to base until it meets a whole object, then back.
-func (s *Reader) resolve(p *packFile, offset, length int64) (content, error) {
-	file, err := s.open(p.name)
-	if err != nil {
-		return content{}, err
-	}
-	var chain []link
-	for len(chain) <= longestChain {
-		here := place{p.name, offset}
-		if c, ok := s.bases[here]; ok {
-			return s.unwind(chain, c)
-		}
-		h, text, err := pack.Read(file, offset, length)
-		if err != nil {
-			return content{}, err
-		}
-		if !h.IsDelta() {
-			c := content{object.Kind(h.Type.String()), text}
-			if len(chain) > 0 {
-				s.hold(here, c)
-			}
-			return s.unwind(chain, c)
-		}
-		chain = append(chain, link{here, text})
-		if offset, err = p.base(h, offset); err != nil {
-			return content{}, err
-		}
-		length = 0
-	}
-	return content{}, fmt.Errorf("more than %d deltas of deltas end at byte %d", longestChain, offset)
-}
-
-// base is where the base of a delta begins.
-func (p *packFile) base(h pack.Header, offset int64) (int64, error) {
-	if h.Type == plumbing.OFSDeltaObject {
-		return offset - h.Distance, nil
-	}
-	if p.index != nil {
-		if offset, found := p.index.Find(h.Base); found {
-			return offset, nil
-		}
-	}
-	return 0, fmt.Errorf("the base %s of a delta is not in its pack", hex.EncodeToString(h.Base[:]))
-}
-
-func (s *Reader) unwind(chain []link, c content) (content, error) {
-	for i := len(chain) - 1; i >= 0; i-- {
-		text, err := pack.Apply(c.text, chain[i].difference)
-		if err != nil {
-			return content{}, err
-		}
-		c = content{c.kind, text}
-		if i > 0 {
-			s.hold(chain[i].place, c)
-		}
-	}
-	return c, nil
-}
-
-func (s *Reader) hold(where place, c content) {
-	if s.held += len(c.text); s.held > mostHeld {
-		clear(s.bases)
-		s.held = len(c.text)
-	}
-	s.bases[where] = c
+	return content{kind, text}, nil
 }
 
 func (s *Reader) open(name string) (billy.File, error) {

@@ -33,6 +33,9 @@ func testTwoInstances(t *testing.T, w *world) {
 func testBudgets(t *testing.T, w *world) {
 	w.commit("one", put("svc.json", "{}\n"), put("feature-flags/a.json", "1\n"), put("feature-flags/b.json", "1\n"))
 	w.commit("two", put("feature-flags/a.json", "2\n"))
+	if w.Extra {
+		return
+	}
 	store, calls := counted(w.Store)
 	repo := repository.New(store.Ledger, store.Objects)
 	ctx := context.Background()
@@ -42,9 +45,12 @@ func testBudgets(t *testing.T, w *world) {
 			t.Errorf("%s took %q, allowed are %q", what, made, allowed)
 		}
 	}
-	cold := []string{"LastTouches", "Tree"}
+	cold, texts := []string{"LastTouches", "Tree"}, []string{"Blob", "Blob"}
 	if _, ok := w.Ledger.(repository.Index); !ok {
 		cold = []string{"Since", "Tree"}
+	}
+	if _, ok := w.Ledger.(repository.Checkpointed); ok {
+		cold, texts = []string{"Since"}, nil // the rows carry everything
 	}
 	read := func() *repository.Snapshot { return w.snapshotOf(repo) }
 	write := func(text string) error {
@@ -71,7 +77,7 @@ func testBudgets(t *testing.T, w *world) {
 		w.commit("elsewhere", put("feature-flags/b.json", fmt.Sprintln(i)), put("feature-flags/c.json", fmt.Sprintln(i)))
 	}
 	together(8, func(int) error { read(); return nil })
-	want("reads at once after five commits elsewhere", "Blob", "Blob", "Since")
+	want("reads at once after five commits elsewhere", append(texts, "Since")...)
 	w.commit("elsewhere", remove("feature-flags/c.json"))
 	read()
 	want("a read after a deletion elsewhere", "Since")

@@ -72,7 +72,7 @@ func (w *world) land(f foreign) repository.Head {
 	}
 	head, err := w.Ledger.Advance(context.Background(), f.parent, repository.Commit{
 		SHA: o.ID, Sequence: f.parent.Sequence + 1, Parent: f.parent.Commit,
-		Author: c.Author, Committer: c.Committer, Message: c.Message, Tree: c.Tree, Touched: f.touched,
+		Author: c.Author, Committer: c.Committer, Message: c.Message, Tree: c.Tree, Pack: p.Name, Touched: f.touched,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -47,7 +47,8 @@ func testHistory(t *testing.T, w *world) {
 		}
 	}
 	// Through an earlier head only what that one names.
-	old := repository.Head{Commit: fourth.SHA, Sequence: fourth.Sequence, Access: w.head().Access}
+	old := w.head()
+	old.Commit, old.Sequence = fourth.SHA, fourth.Sequence
 	if got, err := w.repo.History(context.Background(), old, repository.Page{}); err != nil || !slices.Equal(shas(got), all[3:]) {
 		t.Errorf("the history of an earlier head is %q, %v", shas(got), err)
 	}

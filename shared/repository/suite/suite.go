@@ -25,6 +25,9 @@ type Store struct {
 	GitDir string
 	// Git is the git program.
 	Git string
+	// Extra says that more snapshots are stored than there should be. It
+	// tests what is read from them, and no budget holds.
+	Extra bool
 }
 
 // Run holds an implementation to the contract. Open makes a new, empty store

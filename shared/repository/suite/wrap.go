@@ -48,9 +48,19 @@ type indexCalls struct {
 	index repository.Index
 }
 
-// countedLedger keeps the index of a ledger that has one.
+type basedCalls struct {
+	indexCalls
+	repository.Checkpointed
+}
+
+// countedLedger keeps what a ledger has beside the Ledger.
 func countedLedger(l repository.Ledger, c *calls) repository.Ledger {
-	if index, ok := l.(repository.Index); ok {
+	index, indexed := l.(repository.Index)
+	based, checkpointed := l.(repository.Checkpointed)
+	switch {
+	case indexed && checkpointed:
+		return basedCalls{indexCalls{ledgerCalls{l, c}, index}, based}
+	case indexed:
 		return indexCalls{ledgerCalls{l, c}, index}
 	}
 	return ledgerCalls{l, c}

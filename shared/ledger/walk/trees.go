@@ -1,4 +1,4 @@
-package local
+package walk
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// reader reads git objects by their ids.
-type reader interface {
+// Reader reads git objects by their ids.
+type Reader interface {
 	Read(id string) (object.Kind, []byte, error)
 }
 
-// trees finds the layout's files in git's trees.
-type trees struct {
-	objects reader
+// Trees finds the layout's files in git's trees. It is used by one goroutine.
+type Trees struct {
+	objects Reader
 	// kept are the trees read last, by id: a commit's trees are needed again
 	// for its children, and most stay the same from commit to commit.
-	kept map[oid][]byte
+	kept map[ID][]byte
 	size int
 }
 
@@ -32,12 +32,13 @@ type trees struct {
 // about 1 MB.
 const mostKept = 16 << 20
 
-func newTrees(objects reader) *trees {
-	return &trees{objects: objects, kept: map[oid][]byte{}}
+// NewTrees looks into trees that a reader reads.
+func NewTrees(objects Reader) *Trees {
+	return &Trees{objects: objects, kept: map[ID][]byte{}}
 }
 
-// commit reads a commit object.
-func (t *trees) commit(id oid) (object.Commit, error) {
+// Commit reads a commit object.
+func (t *Trees) Commit(id ID) (object.Commit, error) {
 	content, err := t.read(id, object.CommitKind)
 	if err != nil {
 		return object.Commit{}, err
@@ -49,7 +50,7 @@ func (t *trees) commit(id oid) (object.Commit, error) {
 	return commit, nil
 }
 
-func (t *trees) read(id oid, want object.Kind) ([]byte, error) {
+func (t *Trees) read(id ID, want object.Kind) ([]byte, error) {
 	kind, content, err := t.objects.Read(id.String())
 	if err == nil && kind != want {
 		err = fmt.Errorf("it is a %s", kind)
@@ -60,18 +61,9 @@ func (t *trees) read(id oid, want object.Kind) ([]byte, error) {
 	return content, nil
 }
 
-// rootOf returns the id of the root tree of a row's commit.
-func (t *trees) rootOf(r row) (oid, error) {
-	if tree := r.tree(); tree != (oid{}) {
-		return tree, nil
-	}
-	c, err := t.commit(r.id())
-	return parseID(c.Tree), err
-}
-
 // tree returns the content of a tree; that of the zero id is empty.
-func (t *trees) tree(id oid) ([]byte, error) {
-	if id == (oid{}) {
+func (t *Trees) tree(id ID) ([]byte, error) {
+	if id == (ID{}) {
 		return nil, nil
 	}
 	if content, ok := t.kept[id]; ok {
@@ -92,7 +84,7 @@ func (t *trees) tree(id oid) ([]byte, error) {
 // entry is an entry of a tree as it lies there.
 type entry struct {
 	mode, name []byte
-	id         oid
+	id         ID
 }
 
 var errTree = errors.New("a tree is damaged: git fsck tells more")
@@ -104,7 +96,7 @@ func nextEntry(tree []byte) (e entry, rest []byte, err error) {
 	if !spaced || !ended || len(mode) > 8 || len(name) == 0 || len(after) < idBytes {
 		return entry{}, nil, errTree
 	}
-	return entry{mode: mode, name: name, id: oid(after[:idBytes])}, after[idBytes:], nil
+	return entry{mode: mode, name: name, id: ID(after[:idBytes])}, after[idBytes:], nil
 }
 
 func (e entry) decoded() object.TreeEntry {
@@ -184,11 +176,11 @@ func (e entry) charAt(n int) byte {
 
 // side is what one of two trees holds where they differ.
 type side struct {
-	files   map[string]oid // of the layout, path to blob
-	folders map[string]oid // the layout's
+	files   map[string]ID // of the layout, path to blob
+	folders map[string]ID // the layout's
 }
 
-func newSide() side { return side{files: map[string]oid{}, folders: map[string]oid{}} }
+func newSide() side { return side{files: map[string]ID{}, folders: map[string]ID{}} }
 
 func (s side) add(prefix string, e entry) {
 	switch kind := e.decoded(); {
@@ -201,7 +193,7 @@ func (s side) add(prefix string, e entry) {
 
 // differences compares the layout's files in two root trees. A file that is
 // alike in both may be in both sides or in none.
-func (t *trees) differences(before, after oid) (then, now side, err error) {
+func (t *Trees) differences(before, after ID) (then, now side, err error) {
 	then, now = newSide(), newSide()
 	if err = t.compare("", before, after, then, now); err != nil {
 		return then, now, err
@@ -215,7 +207,7 @@ func (t *trees) differences(before, after oid) (then, now side, err error) {
 	return then, now, err
 }
 
-func (t *trees) compare(prefix string, before, after oid, then, now side) error {
+func (t *Trees) compare(prefix string, before, after ID, then, now side) error {
 	if before == after {
 		return nil
 	}
@@ -236,11 +228,11 @@ func (t *trees) compare(prefix string, before, after oid, then, now side) error 
 	return nil
 }
 
-// touches returns what a commit with a root tree did, by path, given the root
+// Touches returns what a commit with a root tree did, by path, given the root
 // trees of its parents: for each file that differs from all of them.
-func (t *trees) touches(root oid, parents []oid) ([]repository.Touch, error) {
+func (t *Trees) Touches(root ID, parents []ID) ([]repository.Touch, error) {
 	if len(parents) == 0 {
-		parents = []oid{{}}
+		parents = []ID{{}}
 	}
 	var found map[string]repository.Touch
 	for _, parent := range parents {
@@ -257,7 +249,7 @@ func (t *trees) touches(root oid, parents []oid) ([]repository.Touch, error) {
 	return touches, nil
 }
 
-func changes(then, now map[string]oid) map[string]repository.Touch {
+func changes(then, now map[string]ID) map[string]repository.Touch {
 	changed := map[string]repository.Touch{}
 	for path, blob := range now {
 		old, was := then[path]
@@ -289,16 +281,16 @@ func both(found, more map[string]repository.Touch) map[string]repository.Touch {
 	return kept
 }
 
-// find returns the blob of a file of the layout in a root tree.
-func (t *trees) find(root oid, path string) (oid, bool, error) {
+// Find returns the blob of a file of the layout in a root tree.
+func (t *Trees) Find(root ID, path string) (ID, bool, error) {
 	if !repository.IsFile(path) {
-		return oid{}, false, nil
+		return ID{}, false, nil
 	}
 	name := path
 	if folder, file, below := strings.Cut(path, "/"); below {
 		e, err := t.entry(root, folder)
 		if err != nil || !e.decoded().IsFolder() {
-			return oid{}, false, err
+			return ID{}, false, err
 		}
 		root, name = e.id, file
 	}
@@ -307,7 +299,7 @@ func (t *trees) find(root oid, path string) (oid, bool, error) {
 }
 
 // entry returns a tree's entry of a name, the zero entry when there is none.
-func (t *trees) entry(id oid, name string) (entry, error) {
+func (t *Trees) entry(id ID, name string) (entry, error) {
 	tree, err := t.tree(id)
 	if err != nil {
 		return entry{}, err
@@ -324,8 +316,8 @@ func (t *trees) entry(id oid, name string) (entry, error) {
 	return entry{}, nil
 }
 
-// all returns the blobs of all the layout's files in a root tree.
-func (t *trees) all(root oid) (map[string]oid, error) {
-	_, now, err := t.differences(oid{}, root)
+// All returns the blobs of all the layout's files in a root tree.
+func (t *Trees) All(root ID) (map[string]ID, error) {
+	_, now, err := t.differences(ID{}, root)
 	return now.files, err
 }

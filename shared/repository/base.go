@@ -1,0 +1,86 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// fromBase reads the base that a head names, and at the same time the rows
+// since it. Should the base be lost or damaged, everything is read.
+func (r *Repository) fromBase(ctx context.Context, head Head) (*Snapshot, error) {
+	s, err := r.fromBaseAlone(ctx, head)
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrBusy) {
+		return s, err
+	}
+	return r.rebuild(ctx, head)
+}
+
+func (r *Repository) fromBaseAlone(ctx context.Context, head Head) (*Snapshot, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var base *Snapshot
+	var baseErr error
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		if base, baseErr = r.base(ctx, head.Base); baseErr != nil {
+			cancel(baseErr)
+		}
+	})
+	var commits []Commit
+	var err error
+	if head.Base.Sequence < head.Sequence {
+		if commits, err = r.ledger.Since(ctx, head, head.Base.Sequence); err != nil {
+			cancel(err)
+		}
+	}
+	reading.Wait()
+	if err := errors.Join(baseErr, err); err != nil {
+		return nil, fmt.Errorf("reading the workspace at %s: %w", head.Commit, err)
+	}
+	return r.apply(ctx, base, head, commits)
+}
+
+var errNoBase = errors.New("the store keeps no snapshots")
+
+// base reads a base.
+func (r *Repository) base(ctx context.Context, b Base) (*Snapshot, error) {
+	if b.Name == "" {
+		return &Snapshot{Head: Head{Sequence: b.Sequence}}, nil
+	}
+	keeper, keeps := r.objects.(Checkpoints)
+	if !keeps {
+		return nil, errNoBase
+	}
+	content, err := keeper.Snapshot(ctx, b.Name)
+	if err != nil {
+		return nil, fmt.Errorf("reading snapshot %s: %w", b.Name, err)
+	}
+	s, err := DecodeSnapshot(b.Name, content)
+	if err == nil && s.Head.Sequence != b.Sequence {
+		err = fmt.Errorf("snapshot %s is of the commit at %d, where that at %d belongs", b.Name, s.Head.Sequence, b.Sequence)
+	}
+	return s, err
+}
+
+// Checkpoint stores a snapshot at a head, and returns its name. It is for
+// whoever rebuilds what a ledger holds; writers store theirs by themselves.
+func (r *Repository) Checkpoint(ctx context.Context, head Head) (name string, err error) {
+	keeper, keeps := r.objects.(Checkpoints)
+	if !keeps {
+		return "", errNoBase
+	}
+	s, err := r.Snapshot(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.wholeTree(ctx, r.objects); err != nil {
+		return "", err
+	}
+	name, content, err := EncodeSnapshot(s)
+	if err != nil {
+		return "", err
+	}
+	return name, keeper.PutSnapshot(ctx, name, content)
+}

@@ -1,0 +1,219 @@
+package repository
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/repository/object"
+)
+
+// A stored snapshot is
+//
+//	a line that says what it is
+//	the length of the header (4 bytes, big-endian), the header (JSON)
+//	the git trees: the root's, then the layout's folders' in the header's order
+//	the commits that touched the files last (see AppendCommit)
+//	the files' contents, by path
+//
+// The header has only numbers and the folders' names: what the trees hold may
+// be no UTF-8.
+const snapshotMagic = "svc snapshot 1\n"
+
+type snapshotHeader struct {
+	Commit   string `json:"commit"`
+	Sequence int64  `json:"sequence"`
+	Root     int    `json:"root"` // the tree's length
+	Folders  []struct {
+		Name   string `json:"name"`
+		Length int    `json:"length"`
+	} `json:"folders"`
+	Commits int `json:"commits"` // how many
+	// Files are pairs: the content's length, and the number of the last commit.
+	Files [][2]int `json:"files"`
+}
+
+// EncodeSnapshot makes the stored form of a snapshot whose tree is known, and
+// its name. The same snapshot makes the same bytes.
+func EncodeSnapshot(s *Snapshot) (name string, content []byte, err error) {
+	tree, known := s.knownTree()
+	if !known {
+		return "", nil, errors.New("the git tree of the snapshot has not been read")
+	}
+	h := snapshotHeader{Commit: s.Head.Commit, Sequence: s.Head.Sequence}
+	var body bytes.Buffer
+	if err := h.putTrees(&body, tree); err != nil {
+		return "", nil, err
+	}
+	h.putFiles(&body, s.Files)
+	header, err := json.Marshal(h)
+	if err != nil {
+		return "", nil, err
+	}
+	content = make([]byte, 0, len(snapshotMagic)+4+len(header)+body.Len())
+	content = append(content, snapshotMagic...)
+	content = binary.BigEndian.AppendUint32(content, uint32(len(header)))
+	content = append(append(content, header...), body.Bytes()...)
+	return snapshotName(content), content, nil
+}
+
+func snapshotName(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+func (h *snapshotHeader) putTrees(body *bytes.Buffer, tree Tree) error {
+	put := func(entries []TreeEntry) (int, error) {
+		content, err := object.EncodeTree(entries)
+		body.Write(content)
+		return len(content), err
+	}
+	var err error
+	if h.Root, err = put(tree.Root); err != nil {
+		return err
+	}
+	for _, folder := range slices.Sorted(maps.Keys(tree.Folders)) {
+		n, err := put(tree.Folders[folder])
+		if err != nil {
+			return fmt.Errorf("in %s: %w", folder, err)
+		}
+		h.Folders = append(h.Folders, struct {
+			Name   string `json:"name"`
+			Length int    `json:"length"`
+		}{folder, n})
+	}
+	return nil
+}
+
+func (h *snapshotHeader) putFiles(body *bytes.Buffer, files []File) {
+	numbers := map[string]int{}
+	for _, f := range files {
+		n, known := numbers[f.Last.SHA]
+		if !known {
+			n = len(numbers)
+			numbers[f.Last.SHA] = n
+			last := f.Last
+			last.Touched, last.Tree, last.Pack = nil, "", ""
+			body.Write(AppendCommit(nil, last))
+		}
+		h.Files = append(h.Files, [2]int{len(f.Text), n})
+	}
+	h.Commits = len(numbers)
+	for _, f := range files {
+		body.Write(f.Text)
+	}
+}
+
+var errSnapshot = errors.New("the stored snapshot is damaged")
+
+// DecodeSnapshot reads what EncodeSnapshot made. The snapshot's head has no
+// more than commit and sequence.
+func DecodeSnapshot(name string, content []byte) (*Snapshot, error) {
+	if snapshotName(content) != name {
+		return nil, fmt.Errorf("%w: its content is not what it is named after", errSnapshot)
+	}
+	return decodeSnapshot(content)
+}
+
+func decodeSnapshot(content []byte) (*Snapshot, error) {
+	plain, ours := bytes.CutPrefix(content, []byte(snapshotMagic))
+	if !ours {
+		return nil, fmt.Errorf("%w: it does not begin with %q", errSnapshot, snapshotMagic)
+	}
+	r := reader{b: plain}
+	var h snapshotHeader
+	if length := r.take(4); length != nil {
+		if err := json.Unmarshal(r.take(uint64(binary.BigEndian.Uint32(length))), &h); err != nil {
+			return nil, fmt.Errorf("%w: its header: %w", errSnapshot, err)
+		}
+	}
+	s := &Snapshot{Head: Head{Commit: h.Commit, Sequence: h.Sequence}, treeKnown: true}
+	var err error
+	if s.tree, err = h.trees(&r); err != nil {
+		return nil, err
+	}
+	if s.Files, err = h.files(&r, s.tree); err != nil {
+		return nil, err
+	}
+	if r.bad || len(r.b) > 0 || !object.IsID(h.Commit) || h.Sequence < 0 {
+		return nil, errSnapshot
+	}
+	return s, nil
+}
+
+// part takes what a header says is there.
+func (r *reader) part(length int) []byte {
+	if length < 0 {
+		r.spoil()
+		return nil
+	}
+	return r.take(uint64(length))
+}
+
+func (h *snapshotHeader) trees(r *reader) (Tree, error) {
+	tree := Tree{Folders: map[string][]TreeEntry{}}
+	var err error
+	if tree.Root, err = object.DecodeTree(r.part(h.Root)); err != nil {
+		return tree, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	for _, f := range h.Folders {
+		if tree.Folders[f.Name], err = object.DecodeTree(r.part(f.Length)); err != nil {
+			return tree, fmt.Errorf("%w: in %s: %w", errSnapshot, f.Name, err)
+		}
+	}
+	return tree, nil
+}
+
+// files puts the layout's files of the trees together with their contents and
+// the commits that touched them last.
+func (h *snapshotHeader) files(r *reader, tree Tree) ([]File, error) {
+	files := layoutFiles(tree)
+	if len(files) != len(h.Files) || h.Commits < 0 || h.Commits > len(h.Files) {
+		return nil, fmt.Errorf("%w: %d files are in its trees and %d in its header", errSnapshot, len(files), len(h.Files))
+	}
+	commits := make([]Commit, h.Commits)
+	for i := range commits {
+		var err error
+		if commits[i], r.b, err = ReadCommit(r.b); err != nil {
+			return nil, fmt.Errorf("%w: %w", errSnapshot, err)
+		}
+	}
+	for i, f := range h.Files {
+		if f[1] < 0 || f[1] >= len(commits) {
+			return nil, errSnapshot
+		}
+		files[i].Text, files[i].Last = r.part(f[0]), commits[f[1]]
+		files[i].Last.Touched = nil
+		if files[i].Text == nil {
+			files[i].Text = []byte{}
+		}
+	}
+	return files, nil
+}
+
+// layoutFiles lists the files of the layout in a tree, by path, without texts.
+func layoutFiles(tree Tree) []File {
+	var files []File
+	add := func(path string, e TreeEntry) {
+		if e.IsFile() && IsFile(path) {
+			files = append(files, File{Path: path, Blob: e.ID})
+		}
+	}
+	for _, e := range tree.Root {
+		add(e.Name, e)
+	}
+	for folder, entries := range tree.Folders {
+		for _, e := range entries {
+			add(folder+"/"+e.Name, e)
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}

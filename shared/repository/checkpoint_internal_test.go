@@ -1,0 +1,242 @@
+package repository
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/repository/object"
+)
+
+// Commits of all kinds come back as they were.
+func TestCommitsComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := func(name string) string {
+			return hex.EncodeToString(rapid.SliceOfN(rapid.Byte(), 20, 20).Draw(t, name))
+		}
+		maybe := func(name string) string {
+			if rapid.Bool().Draw(t, name+"?") {
+				return id(name)
+			}
+			return ""
+		}
+		text := rapid.OneOf(rapid.String(), rapid.Just("\xff\xfe"), rapid.Just(""))
+		when := func(name string) time.Time {
+			if rapid.IntRange(0, 9).Draw(t, name+"?") == 0 {
+				return time.Time{}
+			}
+			zone := time.UTC
+			if minutes := rapid.IntRange(-720, 840).Draw(t, name+" zone"); minutes != 0 {
+				zone = time.FixedZone("", 60*minutes)
+			}
+			return time.Unix(rapid.Int64Range(0, 1<<38).Draw(t, name), 0).In(zone)
+		}
+		want := Commit{
+			SHA: id("sha"), Parent: maybe("parent"), Tree: maybe("tree"), Pack: maybe("pack"),
+			Sequence:  rapid.Int64Range(0, 1<<50).Draw(t, "sequence"),
+			Author:    Signature{Name: text.Draw(t, "name"), Email: text.Draw(t, "mail"), When: when("authored")},
+			Committer: Signature{Name: text.Draw(t, "name 2"), Email: text.Draw(t, "mail 2"), When: when("committed")},
+			Message:   text.Draw(t, "message"),
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "touches") {
+			touch := Touch{Path: text.Draw(t, "path"), Blob: maybe("blob"), Created: rapid.Bool().Draw(t, "created")}
+			switch rapid.IntRange(0, 2).Draw(t, "place") {
+			case 1: // none, if the commit has none
+				touch.Pack, touch.Offset, touch.Length = want.Pack, 12, 345
+			case 2:
+				touch.Pack, touch.Offset, touch.Length = id("elsewhere"), 1<<40, 1
+			}
+			if touch.Pack == "" {
+				touch.Offset, touch.Length = 0, 0
+			}
+			want.Touched = append(want.Touched, touch)
+		}
+		encoded := AppendCommit([]byte("before"), want)
+		got, rest, err := ReadCommit(append(encoded, "after"...)[len("before"):])
+		if err != nil || string(rest) != "after" {
+			t.Fatalf("%v, then %q", err, rest)
+		}
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			t.Fatalf("got\n%+v, want\n%+v", got, want)
+		}
+	})
+}
+
+func FuzzReadCommit(f *testing.F) {
+	id := strings.Repeat("a1", 20)
+	f.Add(AppendCommit(nil, Commit{SHA: id}))
+	f.Add(AppendCommit(nil, Commit{
+		SHA: id, Parent: id, Tree: id, Pack: id, Sequence: 7, Message: "m",
+		Author:  Signature{Name: "Ada", When: time.Unix(1, 0)},
+		Touched: []Touch{{Path: "svc.json", Blob: id, Pack: id, Offset: 12, Length: 5}, {Path: "configs/a.json"}},
+	}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, rest, err := ReadCommit(b)
+		if err != nil {
+			return
+		}
+		again, none, err := ReadCommit(AppendCommit(nil, c))
+		if err != nil || len(none) > 0 || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", c) || len(rest) > len(b) {
+			t.Errorf("%+v comes back as %+v, %v", c, again, err)
+		}
+	})
+}
+
+// strangeSnapshot has files of the layout among all else that a tree can hold.
+func strangeSnapshot() *Snapshot {
+	texts := map[string]string{"svc.json": "{}\n", "configs/a.json": "", "configs/\xff.json": "not UTF-8\n", "configs/run.json": "run\n"}
+	blob := func(path string) string { return object.ID(object.Blob, []byte(texts[path])) }
+	other := strings.Repeat("2", 40)
+	tree := Tree{
+		Root: []TreeEntry{
+			{Mode: object.ModeSymlink, Name: "LINK\xfe", ID: other},
+			{Mode: object.ModeFolder, Name: "configs", ID: other},
+			{Mode: object.ModeFolder, Name: "src", ID: other},
+			{Mode: object.ModeFile, Name: "svc.json", ID: blob("svc.json")},
+			{Mode: object.ModeSubmodule, Name: "vendored", ID: other},
+		},
+		Folders: map[string][]TreeEntry{"configs": {
+			{Mode: object.ModeFile, Name: "README", ID: other},
+			{Mode: object.ModeFile, Name: "a.json", ID: blob("configs/a.json")},
+			{Mode: object.ModeSubmodule, Name: "m.json", ID: other},
+			{Mode: object.ModeExecutable, Name: "run.json", ID: blob("configs/run.json")},
+			{Mode: "100664", Name: "\xff.json", ID: blob("configs/\xff.json")},
+		}},
+		Files: map[string][]byte{},
+	}
+	last := map[string]Commit{}
+	for path, text := range texts {
+		tree.Files[path] = []byte(text)
+		last[path] = Commit{SHA: object.ID(object.Blob, []byte(path)), Sequence: int64(len(path)), Parent: other, Message: "m\n", Author: Signature{Name: "A", When: time.Unix(5, 0).UTC()}}
+	}
+	return Assemble(Head{Commit: strings.Repeat("3", 40), Sequence: 99}, tree, last)
+}
+
+func TestSnapshotsComeBack(t *testing.T) {
+	want := strangeSnapshot()
+	name, content, err := EncodeSnapshot(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, same, err := EncodeSnapshot(want); err != nil || again != name || !bytes.Equal(same, content) {
+		t.Error("the same snapshot is encoded in two ways")
+	}
+	got, err := DecodeSnapshot(name, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprintf("%+v %q", got.Head, fmt.Sprint(got.Files)) != fmt.Sprintf("%+v %q", want.Head, fmt.Sprint(want.Files)) {
+		t.Errorf("got\n%+v, want\n%+v", got.Files, want.Files)
+	}
+	tree, known := got.knownTree()
+	if !known || fmt.Sprintf("%q", fmt.Sprint(tree)) != fmt.Sprintf("%q", fmt.Sprint(want.tree)) {
+		t.Errorf("the tree is\n%q, want\n%q", tree, want.tree)
+	}
+	if _, err := DecodeSnapshot(strings.Repeat("0", 64), content); !errors.Is(err, errSnapshot) {
+		t.Errorf("under another name: %v", err)
+	}
+	if _, _, err := EncodeSnapshot(&Snapshot{Head: want.Head}); err == nil {
+		t.Error("a snapshot was encoded whose tree is not known")
+	}
+}
+
+// plainSnapshot is a stored snapshot without its first line.
+func plainSnapshot(t testing.TB, s *Snapshot) []byte {
+	t.Helper()
+	_, content, err := EncodeSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content[len(snapshotMagic):]
+}
+
+func TestDamagedSnapshots(t *testing.T) {
+	plain := plainSnapshot(t, strangeSnapshot())
+	for n := range plain {
+		if s, err := decodeSnapshot([]byte(snapshotMagic + string(plain[:n]))); err == nil {
+			t.Fatalf("cut off at %d of %d it is %+v", n, len(plain), s.Head)
+		}
+	}
+	if _, err := decodeSnapshot([]byte(snapshotMagic + string(plain) + "x")); err == nil {
+		t.Error("something follows, and it is taken")
+	}
+	for name, header := range map[string]string{
+		"a negative length":  `{"commit":"` + strings.Repeat("3", 40) + `","root":-1}`,
+		"a negative count":   `{"commit":"` + strings.Repeat("3", 40) + `","commits":-1}`,
+		"a negative text":    `{"commit":"` + strings.Repeat("3", 40) + `","files":[[-1,0]]}`,
+		"too many commits":   `{"commit":"` + strings.Repeat("3", 40) + `","commits":1000000000}`,
+		"no commit":          `{}`,
+		"no JSON":            `{`,
+		"a negative folder":  `{"commit":"` + strings.Repeat("3", 40) + `","folders":[{"name":"configs","length":-5}]}`,
+		"a negative history": `{"commit":"` + strings.Repeat("3", 40) + `","sequence":-5}`,
+	} {
+		plain := append([]byte{0, 0, 0, byte(len(header))}, header...)
+		if s, err := decodeSnapshot([]byte(snapshotMagic + string(plain))); err == nil {
+			t.Errorf("%s: %+v", name, s.Head)
+		}
+	}
+	for _, content := range []string{"", "svc snapshot 2\n", snapshotMagic, snapshotMagic + "\xff\xff\xff\xff"} {
+		if _, err := decodeSnapshot([]byte(content)); err == nil {
+			t.Errorf("%q was taken", content)
+		}
+	}
+}
+
+func FuzzDecodeSnapshot(f *testing.F) {
+	f.Add(plainSnapshot(f, strangeSnapshot()))
+	f.Add(plainSnapshot(f, Assemble(Head{Commit: strings.Repeat("3", 40)}, Tree{}, nil)))
+	f.Add([]byte("\x00\x00\x00\x02{}"))
+	f.Fuzz(func(t *testing.T, plain []byte) {
+		s, err := decodeSnapshot([]byte(snapshotMagic + string(plain)))
+		if err != nil {
+			return
+		}
+		name, content, err := EncodeSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := DecodeSnapshot(name, content); err != nil || len(again.Files) != len(s.Files) || again.Head != s.Head {
+			t.Errorf("%v, %v", again, err)
+		}
+	})
+}
+
+// largeSnapshot has 5,000 documents, each touched last by a commit of its own.
+func largeSnapshot() *Snapshot {
+	s := &Snapshot{Head: Head{Commit: strings.Repeat("3", 40), Sequence: 5000}, treeKnown: true}
+	s.tree.Folders = map[string][]TreeEntry{}
+	for i := range 5000 {
+		name := fmt.Sprintf("flag-%05d.json", i)
+		text := fmt.Appendf(nil, "{\n  \"type\": \"feature_flag\",\n  \"key\": \"flag-%05d\",\n  \"default\": {\"rules\": [{\"criteria\": [], \"value\": %d}]},\n  \"environments\": [%s]\n}\n", i, i*7919, strings.Repeat("{\"id\": \"production\"}, ", 30))
+		blob := object.ID(object.Blob, text)
+		s.tree.Folders["feature-flags"] = append(s.tree.Folders["feature-flags"], TreeEntry{Mode: object.ModeFile, Name: name, ID: blob})
+		by := Commit{SHA: object.ID(object.CommitKind, []byte(name)), Parent: blob, Sequence: int64(i), Message: "production: enabled set to true\n"}
+		s.Files = append(s.Files, File{Path: "feature-flags/" + name, Blob: blob, Text: text, Last: by})
+	}
+	return s
+}
+
+func BenchmarkSnapshot(b *testing.B) {
+	s := largeSnapshot()
+	name, content, err := EncodeSnapshot(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("encode", func(b *testing.B) {
+		for b.Loop() {
+			_, _, _ = EncodeSnapshot(s)
+		}
+		b.ReportMetric(float64(len(content)), "bytes")
+	})
+	b.Run("decode", func(b *testing.B) {
+		for b.Loop() {
+			_, _ = DecodeSnapshot(name, content)
+		}
+	})
+}
