@@ -1,0 +1,76 @@
+// Package dynamo is the ledger of many workspaces in one DynamoDB table: their
+// heads and histories, keys and principals.
+//
+// # The table
+//
+// It has the keys pk (hash) and sk (range), both strings, is paid by request,
+// and has no secondary index. <n> is a sequence in 12 digits.
+//
+//	pk                     sk                 what it is
+//	workspaces             <ws>               the workspace's name, for lists
+//	head/<ws>              head               record, head, access version
+//	access/<ws>            principal/<id>     a principal
+//	access/<ws>            key/<id>           a key: its digest, never itself
+//	log/<ws>/<ix>          <n>/<sha>          a commit: touches, small texts
+//	ids/<ws>/<ix>          <sha>              its sequence, for abbreviations
+//	item/<ws>/<ix>/<path>  <n>/<sha>          what it did to one file
+//	rest/<ws>/<ix>         <sha>/<part>       touches that were too many for a row
+//	index/<ws>             <ix>               a set of rows begun, see Import
+//	index/<ws>             pending/<ix>/<sha> a large commit begun, see Advance
+//	packs/<ws>             packs              the packs that compaction has made
+//
+// and these attributes:
+//
+//	name S, secret B, billingInactive BOOL, provisioning BOOL     head
+//	commit S, sequence N, access N, index S                       head
+//	baseName S, baseSequence N, baseFollow N, baseBytes N         head
+//	recent S   JSON: the principals and keys changed lately        head
+//	doc S      JSON: the principal or the record of the key        access
+//	version N  the access version of the row's last change         access
+//	made N     the one of its first                                access
+//	c B        the commit (repository.AppendCommit), by zstd when  log, item
+//	           its first byte is zstd's
+//	b B        the texts of its touches, by zstd                   log
+//	x B        shifts: files that differ from the row before       log
+//	           and that the commit did not touch (merges)
+//	n N        how many rows of touches follow in rest             log
+//	p S        the pack of the commit (log) or of the blob (item)  log, item
+//	o N, l N   where the blob lies in it                           item
+//	u BOOL     written before the commit landed                    item
+//	s BOOL     a shift, and no part of the history                 item
+//	n N        the sequence                                        ids
+//
+// Nothing in it expires. The secret in the head signs cursors.
+//
+// # What must stay true
+//
+//   - The head moves in one transaction, on condition of commit, sequence,
+//     access version, index and base. The rows of the commit are written in the
+//     same transaction, so that the rows of writers that lost do not exist.
+//     Those of a commit with too many of them (a transaction holds 100) are
+//     written before, marked with u and keyed by their commit. Who reads one
+//     looks for the commit's row in ids, which only the transaction writes.
+//   - The head names an index. Rows of an index that no head names are
+//     invisible: a history is imported, or its rows are made anew, by writing a
+//     new index and letting the head name it, in one conditional step. An index
+//     that was named is only added to.
+//   - Every change of the record, a principal or a key raises the access
+//     version in the same transaction. Enter reads key, principal and head in
+//     one request, and no transaction keeps these reads together. So the head
+//     tells for a minute what was changed: a row older than that was read too
+//     early, and all are read again. An attempt to read ends after seconds.
+//   - An answer that got lost says nothing about what it would have said. As
+//     long as no attempt of an Advance had that fate, a busy table is ErrBusy;
+//     afterwards the head tells how it ended.
+//   - No request scans, and only administration and maintenance read more rows
+//     than what they are asked for.
+//
+// # What it costs
+//
+//	Enter               1 BatchGetItem, strongly consistent
+//	Advance             1 TransactWriteItems; 100 rows and more: those before it
+//	Since               1 Query (the base of the head sees to it)
+//	History             1 Query per MB
+//	At                  2 Query: the abbreviation, the item's row
+//	a change of access  1 GetItem, 1 Query, 1 TransactWriteItems
+package dynamo

@@ -1,0 +1,352 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithymiddleware "github.com/aws/smithy-go/middleware"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/repository"
+)
+
+// fate is what becomes of a request.
+type fate struct {
+	before error // instead of the request
+	after  error // instead of its answer
+}
+
+// fates decide over the requests of an operation, one after the other; those
+// after the last are left alone.
+type fates struct {
+	mu     sync.Mutex
+	coming map[string][]fate
+	met    int
+}
+
+func (f *fates) set(operation string, coming ...fate) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.coming, f.met = map[string][]fate{operation: coming}, 0
+}
+
+func (f *fates) next(operation string) fate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.met++
+	left := f.coming[operation]
+	if len(left) == 0 {
+		f.met--
+		return fate{}
+	}
+	f.coming[operation] = left[1:]
+	return left[0]
+}
+
+func (f *fates) inject(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *smithymiddleware.Stack) error {
+		return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("fate", func(
+			ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler,
+		) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
+			fate := f.next(middleware.GetOperationName(ctx))
+			if fate.before != nil {
+				return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, fate.before
+			}
+			out, meta, err := next.HandleInitialize(ctx, in)
+			if fate.after != nil && err == nil {
+				return smithymiddleware.InitializeOutput{}, meta, fate.after
+			}
+			return out, meta, err
+		}), smithymiddleware.After)
+	})
+}
+
+func said(code string) error { return &smithy.GenericAPIError{Code: code, Message: "injected"} }
+
+func cancelledBy(codes ...string) error {
+	e := &types.TransactionCanceledException{Message: aws.String("injected")}
+	for _, c := range codes {
+		e.CancellationReasons = append(e.CancellationReasons, types.CancellationReason{Code: aws.String(c)})
+	}
+	return e
+}
+
+var (
+	errReset  = errors.New("connection reset by peer")
+	throttled = said("ProvisionedThroughputExceededException")
+	conflict  = cancelledBy("TransactionConflict", "None", "None", "None")
+	internal  = &smithy.GenericAPIError{Code: "InternalServerError", Message: "injected", Fault: smithy.FaultServer}
+)
+
+func times(n int, f fate) []fate { return slices.Repeat([]fate{f}, n) }
+
+// commitOn makes a commit that stands for itself: no objects.
+func commitOn(head repository.Head, n int) repository.Commit {
+	text := []byte(fmt.Sprint("text ", n))
+	return repository.Commit{
+		SHA: fmt.Sprintf("%040x", 0xabc0000+n), Parent: head.Commit, Tree: strings.Repeat("1", 40), Message: "m\n",
+		Author:    repository.Signature{Name: "Ada", When: noon},
+		Committer: repository.Signature{Name: "svc", When: noon},
+		Touched:   []repository.Touch{{Path: "configs/a.json", Blob: blobOf(text), Text: text}},
+	}
+}
+
+// TestAdvanceUnderFaults: an Advance is never said to have failed when it has
+// landed, nor the other way round.
+func TestAdvanceUnderFaults(t *testing.T) {
+	f := &fates{}
+	table := newTable(t, f.inject)
+	const operation = "TransactWriteItems"
+	for name, test := range map[string]struct {
+		coming []fate
+		landed bool
+		want   error // nil with landed: success; nil without: some other error
+	}{
+		"throttled":                 {times(3, fate{before: throttled}), true, nil},
+		"conflicts":                 {times(3, fate{before: conflict}), true, nil},
+		"reset before":              {times(2, fate{before: errReset}), true, nil},
+		"answer lost":               {times(1, fate{after: errReset}), true, nil},
+		"answer lost, then busy":    {append(times(1, fate{after: errReset}), times(3, fate{before: throttled})...), true, nil},
+		"internal error, but done":  {times(1, fate{after: internal}), true, nil},
+		"throttled for good":        {times(100, fate{before: throttled}), false, repository.ErrBusy},
+		"conflicts for good":        {times(100, fate{before: conflict}), false, repository.ErrBusy},
+		"reset for good":            {times(100, fate{before: errReset}), false, nil},
+		"reset once, then busy":     {append(times(1, fate{before: errReset}), times(100, fate{before: throttled})...), false, nil},
+		"not allowed":               {times(1, fate{before: said("AccessDeniedException")}), false, repository.ErrFailed},
+		"done, and never an answer": {append(times(1, fate{after: errReset}), times(100, fate{before: errReset})...), true, errors.ErrUnsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ws := newWorkspace(t, table)
+			ledger := table.Ledger(ws)
+			from, err := ledger.Head(background)
+			must(t, err)
+			c := commitOn(from, 1)
+			ctx, cancel := context.WithTimeout(background, time.Second)
+			defer cancel()
+			f.set(operation, test.coming...)
+			head, err := ledger.Advance(ctx, from, c)
+			f.set(operation)
+			now, headErr := ledger.Head(background)
+			must(t, headErr)
+			if landed := now.Commit == c.SHA; landed != test.landed {
+				t.Fatalf("landed: %t, want %t (%v)", landed, test.landed, err)
+			}
+			switch {
+			case test.landed && test.want == nil:
+				if err != nil || head != now {
+					t.Errorf("it landed, and the answer is %+v, %v", head, err)
+				}
+			case err == nil, errors.Is(err, repository.ErrMoved):
+				t.Errorf("the answer is %+v, %v", head, err)
+			case test.want == nil || test.landed:
+				if errors.Is(err, repository.ErrBusy) {
+					t.Errorf("whether it landed is unknown, and the answer is %v", err)
+				}
+			case !errors.Is(err, test.want):
+				t.Errorf("the answer is %v, want %v", err, test.want)
+			}
+			// Asked again, it lands or has landed.
+			if again, err := ledger.Advance(background, from, c); err != nil || again.Commit != c.SHA {
+				t.Errorf("asked again: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+// TestAskedAgainMuchLater: a commit that others have built on is still known to
+// have landed, and one that lost is known never to land.
+func TestAskedAgainMuchLater(t *testing.T) {
+	table := newTable(t)
+	ws := newWorkspace(t, table)
+	ledger := table.Ledger(ws)
+	from, err := ledger.Head(background)
+	must(t, err)
+	c, lost := commitOn(from, 1), commitOn(from, 2)
+	head, err := ledger.Advance(background, from, c)
+	must(t, err)
+	for n := range 5 {
+		head, err = ledger.Advance(background, head, commitOn(head, 10+n))
+		must(t, err)
+	}
+	if again, err := ledger.Advance(background, from, c); err != nil || again.Commit != c.SHA || again.Sequence != 1 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if again, err := ledger.Advance(background, from, lost); !errors.Is(err, repository.ErrMoved) {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// TestReadsUnderFaults: reads are repeated, and are busy when it does not help.
+func TestReadsUnderFaults(t *testing.T) {
+	f := &fates{}
+	table := newTable(t, f.inject)
+	ws := newWorkspace(t, table)
+	key := admit(t, table, ws)
+	ledger := table.Ledger(ws)
+	head, err := ledger.Head(background)
+	must(t, err)
+	head, err = ledger.Advance(background, head, commitOn(head, 1))
+	must(t, err)
+	head, err = ledger.Advance(background, head, commitOn(head, 2))
+	must(t, err)
+	for name, read := range map[string]struct {
+		operation string
+		ask       func(context.Context) error
+	}{
+		"enter":   {"BatchGetItem", func(ctx context.Context) error { _, err := table.Enter(ctx, key); return err }},
+		"head":    {"GetItem", func(ctx context.Context) error { _, err := ledger.Head(ctx); return err }},
+		"since":   {"Query", func(ctx context.Context) error { _, err := ledger.Since(ctx, head, 0); return err }},
+		"history": {"Query", func(ctx context.Context) error { _, err := ledger.History(ctx, head, repository.Page{}); return err }},
+		"at": {"Query", func(ctx context.Context) error {
+			_, _, err := ledger.At(ctx, head, "configs/a.json", commitOn(head, 1).SHA)
+			return err
+		}},
+	} {
+		for _, broken := range []error{throttled, errReset, internal} {
+			f.set(read.operation, times(3, fate{before: broken})...)
+			if err := read.ask(background); err != nil {
+				t.Errorf("%s after three of %v: %v", name, broken, err)
+			}
+			ctx, cancel := context.WithTimeout(background, 150*time.Millisecond)
+			f.set(read.operation, times(100, fate{before: broken})...)
+			if err := read.ask(ctx); !errors.Is(err, repository.ErrBusy) {
+				t.Errorf("%s after nothing but %v: %v", name, broken, err)
+			}
+			cancel()
+		}
+		f.set(read.operation, fate{before: said("AccessDeniedException")})
+		if err := read.ask(background); err == nil || errors.Is(err, repository.ErrBusy) {
+			t.Errorf("%s without permission: %v", name, err)
+		}
+		f.set(read.operation)
+	}
+}
+
+// TestUnprocessedKeys: what a batch leaves out is asked for again.
+func TestUnprocessedKeys(t *testing.T) {
+	half := true
+	table := newTable(t, func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *smithymiddleware.Stack) error {
+			return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("half", func(
+				ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler,
+			) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
+				out, meta, err := next.HandleInitialize(ctx, in)
+				if batch, ok := out.Result.(*dynamodb.BatchGetItemOutput); ok && half {
+					half = false
+					for name, rows := range batch.Responses {
+						last := rows[len(rows)-1]
+						batch.Responses[name] = rows[:len(rows)-1]
+						key := map[string]types.AttributeValue{"pk": last["pk"], "sk": last["sk"]}
+						batch.UnprocessedKeys = map[string]types.KeysAndAttributes{name: {Keys: []map[string]types.AttributeValue{key}, ConsistentRead: aws.Bool(true)}}
+					}
+				}
+				return out, meta, err
+			}), smithymiddleware.After)
+		})
+	})
+	ws := newWorkspace(t, table)
+	key := admit(t, table, ws)
+	if e, err := table.Enter(background, key); err != nil || e.Key.ID != key.ID() || half {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestTornRead: a key that was read before its revocation, beside a head that
+// was read after it, is not let in.
+func TestTornRead(t *testing.T) {
+	var stale map[string]types.AttributeValue
+	torn := 0
+	table := newTable(t, func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *smithymiddleware.Stack) error {
+			return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("torn", func(
+				ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler,
+			) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
+				out, meta, err := next.HandleInitialize(ctx, in)
+				if batch, ok := out.Result.(*dynamodb.BatchGetItemOutput); ok {
+					for _, rows := range batch.Responses {
+						for n, row := range rows {
+							if sk := row["sk"].(*types.AttributeValueMemberS).Value; !strings.HasPrefix(sk, "key/") {
+								continue
+							}
+							switch {
+							case stale == nil:
+								stale = row
+							case torn < 2:
+								torn++
+								rows[n] = stale
+							}
+						}
+					}
+				}
+				return out, meta, err
+			}), smithymiddleware.After)
+		})
+	})
+	ws := newWorkspace(t, table)
+	key := admit(t, table, ws)
+	_, err := table.Enter(background, key)
+	must(t, err)
+	_, err = table.Registry(ws).RevokeKey(background, key.ID(), noon)
+	must(t, err)
+	e, err := table.Enter(background, key)
+	must(t, err)
+	if err := e.Key.LiveAt(noon); !errors.Is(err, access.ErrKeyRevoked) || torn != 2 {
+		t.Errorf("after %d torn reads the key is %v", torn, err)
+	}
+}
+
+// TestEditsUnderFaults: an edit is made once, whatever becomes of its answers.
+func TestEditsUnderFaults(t *testing.T) {
+	f := &fates{}
+	table := newTable(t, f.inject)
+	ws := newWorkspace(t, table)
+	for n, broken := range []fate{{before: conflict}, {before: errReset}, {after: errReset}} {
+		f.set("TransactWriteItems", broken)
+		w := control.Workspace{ID: string(newID(t)), Name: "shop", Secret: []byte("s")}
+		if err := table.CreateWorkspace(background, w); err != nil {
+			t.Errorf("creating a workspace, fate %d: %v", n, err)
+		}
+		if err := table.CreateWorkspace(background, w); !errors.Is(err, dynamo.ErrExists) {
+			t.Errorf("creating it again: %v", err)
+		}
+	}
+	registry := table.Registry(ws)
+	p := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: "Ada", Email: "ada@example.com", Roles: []string{"engineer"}}
+	for n, broken := range []fate{{before: conflict}, {before: errReset}, {after: errReset}} {
+		f.set("TransactWriteItems", broken)
+		p.ID, p.Email = newID(t), fmt.Sprint(n, "@example.com")
+		must(t, registry.CreatePrincipal(background, p))
+		f.set("TransactWriteItems", broken)
+		must(t, registry.SetRoles(background, p.ID, []string{"protected_engineer"}))
+		f.set("TransactWriteItems", broken)
+		must(t, registry.SetWorkspace(background, func(w *control.Workspace) { w.Name = fmt.Sprint("shop ", n) }))
+	}
+	f.set("TransactWriteItems")
+	principals, err := registry.Principals(background)
+	must(t, err)
+	if len(principals) != 3 {
+		t.Errorf("%d principals, want 3", len(principals))
+	}
+	f.set("TransactWriteItems", times(100, fate{before: throttled})...)
+	ctx, cancel := context.WithTimeout(background, 200*time.Millisecond)
+	defer cancel()
+	p.ID, p.Email = newID(t), "late@example.com"
+	if err := registry.CreatePrincipal(ctx, p); !errors.Is(err, repository.ErrBusy) {
+		t.Errorf("a busy table: %v", err)
+	}
+}
+
+var _ control.Gate = (*dynamo.Table)(nil)

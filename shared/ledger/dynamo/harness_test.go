@@ -1,0 +1,195 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/rand"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithy "github.com/aws/smithy-go/middleware"
+
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/ledger/suite"
+	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+)
+
+var (
+	background = context.Background()
+	noon       = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// requests counts what a client sends, by operation.
+type requests struct {
+	mu   sync.Mutex
+	sent []string
+}
+
+func (r *requests) count(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *smithy.Stack) error {
+		return stack.Deserialize.Add(smithy.DeserializeMiddlewareFunc("count", func(
+			ctx context.Context, in smithy.DeserializeInput, next smithy.DeserializeHandler,
+		) (smithy.DeserializeOutput, smithy.Metadata, error) {
+			r.mu.Lock()
+			r.sent = append(r.sent, middleware.GetOperationName(ctx))
+			r.mu.Unlock()
+			return next.HandleDeserialize(ctx, in)
+		}), smithy.After)
+	})
+}
+
+// take returns the operations since the last time.
+func (r *requests) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sent := r.sent
+	r.sent = nil
+	return sent
+}
+
+// newTable makes a table.
+func newTable(t testing.TB, options ...func(*dynamodb.Options)) *dynamo.Table {
+	t.Helper()
+	client := standin.DynamoDBClient(t, options...)
+	table := dynamo.New(client, standin.Table(t, client))
+	must(t, table.Create(background))
+	return table
+}
+
+func newID(t testing.TB) access.ID {
+	t.Helper()
+	id, err := access.NewID(rand.Reader)
+	must(t, err)
+	return id
+}
+
+// newWorkspace makes a workspace in a table.
+func newWorkspace(t testing.TB, table *dynamo.Table) access.ID {
+	t.Helper()
+	id := newID(t)
+	must(t, table.CreateWorkspace(background, control.Workspace{ID: string(id), Name: "shop", Secret: []byte("cursor secret")}))
+	return id
+}
+
+// admit adds a person with a key.
+func admit(t testing.TB, table *dynamo.Table, ws access.ID) access.Key {
+	t.Helper()
+	p := access.Principal{Type: access.PrincipalUser, ID: newID(t), Name: "Ada", Email: "ada@example.com", Roles: []string{"engineer"}}
+	must(t, table.Registry(ws).CreatePrincipal(background, p))
+	key, err := access.NewKey(rand.Reader, access.KindUser, ws, p.ID)
+	must(t, err)
+	must(t, table.Registry(ws).CreateKey(background, access.RecordOf(key, "a key", noon)))
+	return key
+}
+
+// gitDir makes a bare repository for objects.
+func gitDir(t testing.TB) (dir, git string) {
+	t.Helper()
+	git = needs.Program(t, "apt-get install git", "git")
+	dir = filepath.Join(t.TempDir(), "repository.git")
+	if out, err := exec.Command(git, "init", "--quiet", "--bare", "--initial-branch=main", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir, git
+}
+
+// shelf is objects on disk that keep snapshots, in memory.
+type shelf struct {
+	*disk.Objects
+	mu        sync.Mutex
+	snapshots map[string][]byte
+	calls     []string
+}
+
+func newShelf(t testing.TB, dir string) *shelf {
+	t.Helper()
+	objects, err := disk.Open(dir)
+	must(t, err)
+	return &shelf{Objects: objects, snapshots: map[string][]byte{}}
+}
+
+func (s *shelf) note(call string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, call)
+}
+
+func (s *shelf) PutSnapshot(ctx context.Context, name string, content []byte) error {
+	s.note("PutSnapshot")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.snapshots[name] = content
+	return ctx.Err()
+}
+
+func (s *shelf) Snapshot(ctx context.Context, name string) ([]byte, error) {
+	s.note("Snapshot")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshots[name], ctx.Err()
+}
+
+func (s *shelf) PutPack(ctx context.Context, name string, pack, index []byte) error {
+	s.note("PutPack")
+	return s.Objects.PutPack(ctx, name, pack, index)
+}
+
+func (s *shelf) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
+	s.note("Blob")
+	return s.Objects.Blob(ctx, touch)
+}
+
+func (s *shelf) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
+	s.note("Tree")
+	return s.Objects.Tree(ctx, head)
+}
+
+func (s *shelf) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = nil
+	return calls
+}
+
+func TestSuite(t *testing.T) {
+	table := newTable(t)
+	suite.Run(t, func(t *testing.T) suite.Subject {
+		ws := newWorkspace(t, table)
+		return subject(table, ws)
+	})
+}
+
+func subject(table *dynamo.Table, ws access.ID) suite.Subject {
+	registry := table.Registry(ws)
+	return suite.Subject{
+		Ledger: table.Ledger(ws), Gate: table, Workspace: ws,
+		Put: func(testing.TB, object.Kind, []byte) {},
+		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
+			must(t, registry.CreatePrincipal(background, p))
+			must(t, registry.CreateKey(background, k))
+		},
+		Revoke: func(t testing.TB, id access.ID) {
+			_, err := registry.RevokeKey(background, id, noon)
+			must(t, err)
+		},
+		Reopen: func(testing.TB) suite.Subject { return subject(table, ws) },
+	}
+}

@@ -1,0 +1,175 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+)
+
+func headOf(i item) repository.Head {
+	return repository.Head{
+		Commit: textOf(i, "commit"), Sequence: numberOf(i, "sequence"),
+		Access: numberOf(i, "access"), Index: textOf(i, "index"),
+		Base: repository.Base{
+			Name: textOf(i, "baseName"), Sequence: numberOf(i, "baseSequence"),
+			Follow: numberOf(i, "baseFollow"), Bytes: numberOf(i, "baseBytes"),
+		},
+	}
+}
+
+// putHead puts what a write changes of a head into a row or an update.
+func putHead(i item, h repository.Head) {
+	i["commit"], i["sequence"], i["index"] = text(h.Commit), number(h.Sequence), text(h.Index)
+	i["baseName"], i["baseSequence"] = text(h.Base.Name), number(h.Base.Sequence)
+	i["baseFollow"], i["baseBytes"] = number(h.Base.Follow), number(h.Base.Bytes)
+}
+
+func workspaceOf(id access.ID, i item) control.Workspace {
+	return control.Workspace{
+		ID: string(id), Name: textOf(i, "name"), Secret: bytesOf(i, "secret"),
+		BillingInactive: isYes(i, "billingInactive"), Provisioning: isYes(i, "provisioning"),
+	}
+}
+
+func putWorkspace(i item, w control.Workspace) {
+	i["name"], i["secret"] = text(w.Name), binaryValue(w.Secret)
+	i["billingInactive"], i["provisioning"] = yes(w.BillingInactive), yes(w.Provisioning)
+}
+
+// change is a principal or a key whose row was written at an access version.
+type change struct {
+	ID      access.ID `json:"id"`
+	Version int64     `json:"version"`
+	At      int64     `json:"at"` // in seconds
+}
+
+func recentOf(i item) ([]change, error) {
+	var recent []change
+	if s := textOf(i, "recent"); s != "" {
+		if err := json.Unmarshal([]byte(s), &recent); err != nil {
+			return nil, fmt.Errorf("%w: recent changes of the head: %w", errRow, err)
+		}
+	}
+	return recent, nil
+}
+
+// remember is how long the head tells of a change. It is far longer than an
+// attempt to read can last (perTry), also where clocks differ.
+const remember = time.Minute
+
+func still(recent []change, now time.Time) []change {
+	kept := make([]change, 0, len(recent)+1)
+	for _, c := range recent {
+		if now.Unix()-c.At <= int64(remember/time.Second) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// get reads one row; nil when it is not there.
+func (t *Table) get(ctx context.Context, what string, key item) (item, error) {
+	out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.GetItemOutput, error) {
+		return t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key, ConsistentRead: aws.Bool(true)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Item, nil
+}
+
+// getAll reads rows by their keys in one request, as far as one can hold them
+// (100), and what it left out once more. Rows come in no order.
+func (t *Table) getAll(ctx context.Context, what string, keys []item) ([]item, error) {
+	var found []item
+	open := map[string]types.KeysAndAttributes{t.name: {Keys: keys, ConsistentRead: aws.Bool(true)}}
+	for try := 0; len(open) > 0; try++ {
+		out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.BatchGetItemOutput, error) {
+			return t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: open})
+		})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, out.Responses[t.name]...)
+		if open = out.UnprocessedKeys; len(open) > 0 && !pause(ctx, try) {
+			return nil, gaveUp(ctx, what, errUnprocessed)
+		}
+	}
+	return found, nil
+}
+
+var errUnprocessed = fmt.Errorf("the table left a part of the request undone")
+
+// Enter implements control.Gate.
+func (t *Table) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
+	for try := 0; ; try++ {
+		e, torn, err := t.enter(ctx, key)
+		if err != nil || !torn {
+			return e, err
+		}
+		if !pause(ctx, try) {
+			return control.Entry{}, gaveUp(ctx, "letting a key in", errTorn)
+		}
+	}
+}
+
+var errTorn = fmt.Errorf("the key or its principal is being changed")
+
+// enter is torn when the rows of the key and the principal may be older than
+// the head: whatever they allow may be over.
+func (t *Table) enter(ctx context.Context, key access.Key) (e control.Entry, torn bool, err error) {
+	ws := key.Workspace()
+	wanted := []item{headKey(ws), principalKey(ws, key.Principal()), accessKeyKey(ws, key.ID())}
+	found, err := t.getAll(ctx, "letting a key in", wanted)
+	if err != nil {
+		return e, false, err
+	}
+	rows := map[string]item{}
+	for _, i := range found {
+		rows[textOf(i, hashKey)+" "+textOf(i, rangeKey)] = i
+	}
+	var read [3]item
+	for n, k := range wanted {
+		read[n] = rows[textOf(k, hashKey)+" "+textOf(k, rangeKey)]
+	}
+	head := read[0]
+	if head == nil {
+		return e, false, control.ErrNoEntry
+	}
+	recent, err := recentOf(head)
+	if err != nil {
+		return e, false, err
+	}
+	for _, c := range recent {
+		torn = torn || c.ID == key.Principal() && c.Version > numberOf(read[1], "version") ||
+			c.ID == key.ID() && c.Version > numberOf(read[2], "version")
+	}
+	if torn {
+		return e, true, nil
+	}
+	if read[1] == nil || read[2] == nil {
+		return e, false, control.ErrNoEntry
+	}
+	e = control.Entry{Workspace: workspaceOf(ws, head), Head: headOf(head)}
+	if err := decodeDoc(read[1], &e.Principal); err != nil {
+		return control.Entry{}, false, err
+	}
+	return e, false, decodeDoc(read[2], &e.Key)
+}
+
+// decodeDoc reads a principal or a key.
+func decodeDoc(i item, to any) error {
+	if err := json.Unmarshal([]byte(textOf(i, "doc")), to); err != nil {
+		return fmt.Errorf("%w: %s", errRow, textOf(i, rangeKey))
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+)
+
+// Ledger is the head and the history of one workspace. It implements
+// repository.Ledger, Index and Checkpointed, remembers nothing, and is safe for
+// concurrent use.
+type Ledger struct {
+	table     *Table
+	workspace access.ID
+}
+
+func (l *Ledger) rows(index string) rows { return rows{workspace: l.workspace, index: index} }
+
+// Head returns the head as it is now.
+func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
+	i, err := l.table.headRow(ctx, l.workspace)
+	if err != nil {
+		return repository.Head{}, err
+	}
+	return headOf(i), nil
+}
+
+func (t *Table) headRow(ctx context.Context, ws access.ID) (item, error) {
+	i, err := t.get(ctx, "reading the head", headKey(ws))
+	if err == nil && i == nil {
+		err = noWorkspace(ws)
+	}
+	return i, err
+}
+
+// noWorkspace repeats an id only when it is one.
+func noWorkspace(ws access.ID) error {
+	if _, err := access.ParseID(string(ws)); err != nil {
+		return fmt.Errorf("there is no such workspace: %w", err)
+	}
+	return fmt.Errorf("there is no workspace %s: %w", ws, control.ErrNoEntry)
+}
+
+// How far the head may go on from its base.
+const (
+	// checkpointAfter commits.
+	checkpointAfter = 64
+	// checkpointBytes of rows. Those since the base before the last one must
+	// fit into one answer, which holds 1 MB.
+	checkpointBytes = 400 << 10
+)
+
+// Due implements repository.Checkpointed.
+func (l *Ledger) Due(from repository.Head, c repository.Commit) bool {
+	if from.Sequence+1-from.Base.Sequence >= checkpointAfter {
+		return true
+	}
+	w := l.rows(from.Index).of(c, nil)
+	return !w.whole || from.Base.Bytes+w.size > checkpointBytes
+}
+
+// next is the head that a commit makes of another.
+func next(from repository.Head, c repository.Commit, w written) repository.Head {
+	to := from
+	to.Commit, to.Sequence = c.SHA, from.Sequence+1
+	to.Base.Bytes += w.size
+	if c.Base != "" {
+		to.Base = repository.Base{Name: c.Base, Sequence: to.Sequence, Follow: max(from.Base.Follow, from.Base.Sequence)}
+	}
+	if !w.whole {
+		to.Base.Follow = to.Sequence
+	}
+	return to
+}
+
+// checkCommit reports mistakes of the caller, which would damage the rows.
+func checkCommit(from repository.Head, c repository.Commit) error {
+	ids := map[string]string{"commit": c.SHA, "parent": c.Parent, "tree": c.Tree, "pack": c.Pack}
+	for what, id := range ids {
+		if !object.IsID(id) && (id != "" || what == "commit") {
+			return fmt.Errorf("advance: %s: %q is no id of 40 hexadecimal digits", what, id)
+		}
+	}
+	if c.Parent != from.Commit {
+		return fmt.Errorf("advance: the commit's parent is %q and the head %q: they must be the same", c.Parent, from.Commit)
+	}
+	for _, t := range c.Touched {
+		if t.Blob != "" && !object.IsID(t.Blob) || t.Pack != "" && !object.IsID(t.Pack) {
+			return fmt.Errorf("advance: %s: its ids must have 40 hexadecimal digits", t.Path)
+		}
+	}
+	return nil
+}

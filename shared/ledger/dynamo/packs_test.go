@@ -1,0 +1,97 @@
+package dynamo_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/pack"
+)
+
+func packNamed(n int) string { return fmt.Sprintf("%040x", 0xdef0000+n) }
+
+// storedCommit is a commit that says where it lies.
+func storedCommit(head repository.Head, n int) repository.Commit {
+	c := commitOn(head, n)
+	c.Pack = packNamed(n)
+	c.Touched[0].Pack, c.Touched[0].Offset, c.Touched[0].Length = c.Pack, 12, int64(n)
+	return c
+}
+
+// TestPacks: the list of packs follows commits and compactions, and an old
+// document is found where it was moved to.
+func TestPacks(t *testing.T) {
+	sent := &requests{}
+	table := newTable(t, sent.count)
+	ledger := table.Ledger(newWorkspace(t, table))
+	head, err := ledger.Head(background)
+	must(t, err)
+	var commits []repository.Commit
+	advance := func(n int) {
+		t.Helper()
+		c := storedCommit(head, n)
+		if n%5 == 0 { // deletions have no place
+			c.Touched[0] = repository.Touch{Path: c.Touched[0].Path}
+		}
+		commits = append(commits, c)
+		head, err = ledger.Advance(background, head, c)
+		must(t, err)
+	}
+	wantPacks := func(want ...string) {
+		t.Helper()
+		slices.Sort(want)
+		if packs, err := ledger.Packs(background); err != nil || !slices.Equal(packs, want) {
+			t.Errorf("packs %v, %v, want %v", packs, err, want)
+		}
+	}
+	wantPacks()
+	var names []string
+	for n := range 12 {
+		advance(n)
+		names = append(names, packNamed(n))
+	}
+	wantPacks(names...)
+
+	// The first eight, in two steps; the second merges the first's again.
+	merged := func(segment string, retired []string, until int) dynamo.Compaction {
+		c := dynamo.Compaction{Retired: retired, Pack: segment, Places: map[string]pack.Place{}}
+		for n, commit := range commits[:until] {
+			c.Places[commit.Touched[0].Blob] = pack.Place{Offset: int64(1000 + n), Length: 7}
+		}
+		return c
+	}
+	one, two, three := strings.Repeat("1", 40), strings.Repeat("2", 40), strings.Repeat("3", 40)
+	for range 2 { // asked again, the same
+		must(t, ledger.Compacted(background, merged(one, names[:4], 4)))
+		wantPacks(append([]string{one}, names[4:]...)...)
+	}
+	// Not in a row: the tenth stays.
+	gap := slices.Concat(names[4:9], names[10:12])
+	must(t, ledger.Compacted(background, merged(two, gap, 9)))
+	wantPacks(one, two, names[9])
+	must(t, ledger.Compacted(background, merged(three, []string{one, two, names[9]}, 12)))
+	wantPacks(three)
+	advance(12)
+	wantPacks(three, packNamed(12))
+	sent.take()
+	_, err = ledger.Packs(background)
+	must(t, err)
+	if asked := sent.take(); len(asked) != 3 {
+		t.Errorf("the packs took %v", asked)
+	}
+	for n, c := range commits {
+		sha, touch, err := ledger.At(background, head, "configs/a.json", c.SHA)
+		if n%5 == 0 {
+			continue
+		}
+		if want := (repository.Touch{Path: "configs/a.json", Blob: c.Touched[0].Blob, Pack: three, Offset: int64(1000 + n), Length: 7}); n < 12 {
+			touch.Created, touch.Text = false, nil
+			if err != nil || sha != c.SHA || fmt.Sprint(touch) != fmt.Sprint(want) {
+				t.Errorf("at %d: %+v, %v, want %+v", n, touch, err, want)
+			}
+		}
+	}
+}

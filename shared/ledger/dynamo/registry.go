@@ -1,0 +1,222 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+)
+
+// Registry is the keys, principals and the record of a workspace. Edits are
+// made one after the other, whoever makes them: each is written on condition
+// of the access version that it saw.
+type Registry struct {
+	table     *Table
+	workspace access.ID
+}
+
+// Workspace returns the workspace's record.
+func (r *Registry) Workspace(ctx context.Context) (control.Workspace, error) {
+	i, err := r.table.headRow(ctx, r.workspace)
+	if err != nil {
+		return control.Workspace{}, err
+	}
+	return workspaceOf(r.workspace, i), nil
+}
+
+// Principals lists the principals in the order in which they were made.
+func (r *Registry) Principals(ctx context.Context) ([]access.Principal, error) {
+	s, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return documents(s.principals), nil
+}
+
+// Keys lists the records of all keys, revoked ones too, in the order in which
+// they were made.
+func (r *Registry) Keys(ctx context.Context) ([]access.KeyRecord, error) {
+	s, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return documents(s.keys), nil
+}
+
+// entry is a principal or a key as it is stored.
+type entry[T any] struct {
+	document T
+	made     int64 // the access version of its making
+	changed  bool
+}
+
+func documents[T any](entries []*entry[T]) []T {
+	list := make([]T, len(entries))
+	for n, e := range entries {
+		list[n] = e.document
+	}
+	return list
+}
+
+// state is everything that has to do with access, at one access version.
+type state struct {
+	version    int64
+	recent     []change
+	workspace  control.Workspace
+	principals []*entry[access.Principal]
+	keys       []*entry[access.KeyRecord]
+}
+
+// read reads the head first: what changes afterwards changes its access
+// version, so that an edit of what was read then fails.
+func (r *Registry) read(ctx context.Context) (*state, error) {
+	head, err := r.table.headRow(ctx, r.workspace)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{version: numberOf(head, "access"), workspace: workspaceOf(r.workspace, head)}
+	if s.recent, err = recentOf(head); err != nil {
+		return nil, err
+	}
+	q := question{partition: accessPartition(r.workspace), low: "key/", high: "principal0"}
+	if err := r.table.query(ctx, "reading keys and principals", q, func(i item) (bool, error) { return true, s.add(i) }); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(s.principals, func(a, b *entry[access.Principal]) int { return cmp.Compare(a.made, b.made) })
+	slices.SortStableFunc(s.keys, func(a, b *entry[access.KeyRecord]) int { return cmp.Compare(a.made, b.made) })
+	return s, nil
+}
+
+func (s *state) add(i item) error {
+	if strings.HasPrefix(textOf(i, rangeKey), "principal/") {
+		e := &entry[access.Principal]{made: numberOf(i, "made")}
+		s.principals = append(s.principals, e)
+		return decodeDoc(i, &e.document)
+	}
+	e := &entry[access.KeyRecord]{made: numberOf(i, "made")}
+	s.keys = append(s.keys, e)
+	return decodeDoc(i, &e.document)
+}
+
+func (s *state) principal(id access.ID) *entry[access.Principal] {
+	for _, e := range s.principals {
+		if e.document.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+func (s *state) key(id access.ID) *entry[access.KeyRecord] {
+	for _, e := range s.keys {
+		if e.document.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// mostRecent bounds what the head tells of recent changes.
+const mostRecent = 400
+
+// edit changes the state by one transaction. It begins again as long as
+// somebody else was faster. A change may be asked for several times; one that
+// finds everything as it is to be writes nothing.
+func (r *Registry) edit(ctx context.Context, change func(*state) error) error {
+	const what = "changing keys and principals"
+	for try := 0; ; try++ {
+		s, err := r.read(ctx)
+		if err != nil {
+			return err
+		}
+		before := s.workspace
+		if err := change(s); err != nil {
+			return err
+		}
+		writes, err := r.writes(s, before)
+		if err != nil || len(writes) == 0 {
+			return err
+		}
+		v, err := r.table.transact(ctx, what, writes)
+		switch {
+		case v == open && ctx.Err() == nil:
+			// Whether it was done shows when the change is tried once more: it
+			// finds its own work, or does it.
+		case v != refused:
+			return err
+		}
+		if !pause(ctx, try) {
+			return gaveUp(ctx, what, repository.ErrMoved)
+		}
+	}
+}
+
+// writes are the rows that have changed, and the head with them.
+func (r *Registry) writes(s *state, before control.Workspace) ([]types.TransactWriteItem, error) {
+	version, now := s.version+1, time.Now()
+	recent := still(s.recent, now)
+	var writes []types.TransactWriteItem
+	put := func(key item, id access.ID, made int64, document any) error {
+		if made == 0 {
+			made = version
+		}
+		doc, err := json.Marshal(document)
+		key["doc"], key["version"], key["made"] = text(string(doc)), number(version), number(made)
+		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &r.table.name, Item: key}})
+		recent = append(recent, change{ID: id, Version: version, At: now.Unix()})
+		return err
+	}
+	for _, e := range s.principals {
+		if e.changed {
+			if err := put(principalKey(r.workspace, e.document.ID), e.document.ID, e.made, e.document); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, e := range s.keys {
+		if e.changed {
+			if err := put(accessKeyKey(r.workspace, e.document.ID), e.document.ID, e.made, e.document); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(writes) == 0 && sameWorkspace(before, s.workspace) {
+		return nil, nil
+	}
+	if len(recent) > mostRecent {
+		return nil, fmt.Errorf("%d keys and principals were changed within a minute: %w", len(recent), repository.ErrBusy)
+	}
+	if s.workspace.Name != before.Name {
+		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &r.table.name, Item: listed(r.workspace, s.workspace.Name)}})
+	}
+	return append(writes, r.headUpdate(s, version, recent)), nil
+}
+
+func sameWorkspace(a, b control.Workspace) bool {
+	return a.Name == b.Name && a.BillingInactive == b.BillingInactive && a.Provisioning == b.Provisioning && slices.Equal(a.Secret, b.Secret)
+}
+
+func (r *Registry) headUpdate(s *state, version int64, recent []change) types.TransactWriteItem {
+	u := newUpdate()
+	list, _ := json.Marshal(recent) // ids and numbers
+	set := item{"access": number(version), "recent": text(string(list))}
+	putWorkspace(set, s.workspace)
+	for _, name := range sorted(set) {
+		u.set(name, set[name])
+	}
+	u.require("access", number(s.version))
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &r.table.name, Key: headKey(r.workspace),
+		UpdateExpression: u.expression(), ConditionExpression: u.condition(),
+		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+	}}
+}

@@ -1,0 +1,102 @@
+package dynamo_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/repository/suite"
+)
+
+// eager is a ledger with a snapshot at every commit.
+type eager struct{ *dynamo.Ledger }
+
+func (eager) Due(repository.Head, repository.Commit) bool { return true }
+
+// TestRepository holds a repository over the table to the contract: with
+// objects that keep snapshots, with such that do not, and with a snapshot at
+// every commit, so that each new reader begins with one.
+func TestRepository(t *testing.T) {
+	table := newTable(t)
+	for name, spoil := range map[string]func(*suite.Store, *shelf){
+		"as it is":                     func(*suite.Store, *shelf) {},
+		"without snapshots":            func(s *suite.Store, o *shelf) { s.Objects = o.Objects },
+		"with a snapshot every commit": func(s *suite.Store, _ *shelf) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite.Run(t, func(t *testing.T) suite.Store {
+				dir, git := gitDir(t)
+				objects := newShelf(t, dir)
+				s := store(t, table, newWorkspace(t, table), objects, dir, git)
+				spoil(&s, objects)
+				return s
+			})
+		})
+	}
+}
+
+func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir, git string) suite.Store {
+	ledger := table.Ledger(ws)
+	bump := func() {
+		must(t, table.Registry(ws).SetWorkspace(background, func(w *control.Workspace) { w.Name += "." }))
+	}
+	return suite.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: bump, GitDir: dir, Git: git}
+}
+
+// mirrored are objects in a bucket that a directory follows, for git to look
+// at what lies there.
+type mirrored struct {
+	*s3.Objects
+	bucket      *bucket.Bucket
+	prefix, dir string
+}
+
+func (m mirrored) PutPack(ctx context.Context, name string, content, index []byte) error {
+	if err := m.Objects.PutPack(ctx, name, content, index); err != nil {
+		return err
+	}
+	for _, extension := range []string{".pack", ".idx"} {
+		path := "objects/pack/pack-" + name + extension
+		content, _, err := m.bucket.Get(ctx, m.prefix+"/"+path)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(m.dir, path), content, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestOnAWS is what the functions run on: the table beside a bucket, whose
+// packs the ledger names.
+func TestOnAWS(t *testing.T) {
+	table := newTable(t)
+	client := standin.S3Client(t)
+	b := bucket.New(client, standin.Bucket(t, client))
+	for name, spoil := range map[string]func(*suite.Store){
+		"as it is":                     func(*suite.Store) {},
+		"with a snapshot every commit": func(s *suite.Store) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite.Run(t, func(t *testing.T) suite.Store {
+				dir, git := gitDir(t)
+				ws := newWorkspace(t, table)
+				prefix := "workspaces/" + string(ws)
+				objects := s3.New(b, prefix, table.Ledger(ws).Packs)
+				must(t, objects.Init(background))
+				s := store(t, table, ws, mirrored{objects, b, prefix, dir}, dir, git)
+				spoil(&s)
+				return s
+			})
+		})
+	}
+}

@@ -1,0 +1,254 @@
+package dynamo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"svc.example/svc/shared/repository"
+)
+
+const (
+	// mostTexts bounds what a row carries of texts, compressed. Pages of
+	// history read them as well.
+	mostTexts = 64 << 10
+	// plainTexts bounds what is compressed to find out.
+	plainTexts = 2 << 20
+	// largestPart bounds what one attribute holds of touches; an item may have
+	// 400 KB.
+	largestPart = 250 << 10
+	// compressFrom: shorter encodings gain nothing.
+	compressFrom = 2 << 10
+	mostPlain    = 64 << 20
+)
+
+var zip = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+})
+
+var unzip = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(mostPlain))
+	if err != nil {
+		panic(err)
+	}
+	return d
+})
+
+// zstdMagic begins every frame. No encoding of a commit begins so.
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+func packed(b []byte) []byte {
+	if len(b) < compressFrom {
+		return b
+	}
+	return zip().EncodeAll(b, nil)
+}
+
+func unpacked(b []byte) ([]byte, error) {
+	if !bytes.HasPrefix(b, zstdMagic) {
+		return b, nil
+	}
+	return unzip().DecodeAll(b, nil)
+}
+
+// packTexts makes one text of those of the touches; nil when none has one. ok
+// is false when a touch does not bring it, or when they are too large.
+func packTexts(touched []repository.Touch) (packedTexts []byte, ok bool) {
+	size, lengths := 0, []byte{}
+	for _, t := range touched {
+		if t.Blob == "" {
+			continue
+		}
+		if t.Text == nil {
+			return nil, false
+		}
+		size += len(t.Text)
+		lengths = binary.AppendUvarint(lengths, uint64(len(t.Text)))
+	}
+	if size > plainTexts {
+		return nil, false
+	}
+	plain := make([]byte, 0, len(lengths)+size)
+	plain = append(plain, lengths...)
+	for _, t := range touched {
+		plain = append(plain, t.Text...)
+	}
+	if len(lengths) == 0 {
+		return nil, true
+	}
+	packedTexts = zip().EncodeAll(plain, nil)
+	return packedTexts, len(packedTexts) <= mostTexts
+}
+
+var errRow = errors.New("a row of the ledger is damaged")
+
+// unpackTexts gives the touches their texts back.
+func unpackTexts(touched []repository.Touch, packedTexts []byte) error {
+	plain, err := unzip().DecodeAll(packedTexts, nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errRow, err)
+	}
+	lengths := make([]uint64, len(touched))
+	for i, t := range touched {
+		if t.Blob == "" {
+			continue
+		}
+		n, size := binary.Uvarint(plain)
+		if size <= 0 {
+			return errRow
+		}
+		lengths[i], plain = n, plain[size:]
+	}
+	for i, t := range touched {
+		if t.Blob == "" {
+			continue
+		}
+		if lengths[i] > uint64(len(plain)) {
+			return errRow
+		}
+		touched[i].Text, plain = plain[:lengths[i]:lengths[i]], plain[lengths[i]:]
+		if touched[i].Text == nil {
+			touched[i].Text = []byte{}
+		}
+	}
+	if len(plain) > 0 {
+		return errRow
+	}
+	return nil
+}
+
+// touchesOnly is a commit as it encodes touches and nothing else.
+func touchesOnly(c repository.Commit, touched []repository.Touch) repository.Commit {
+	return repository.Commit{SHA: c.SHA, Pack: c.Pack, Touched: touched}
+}
+
+func decodeCommit(b []byte) (repository.Commit, error) {
+	plain, err := unpacked(b)
+	if err != nil {
+		return repository.Commit{}, fmt.Errorf("%w: %w", errRow, err)
+	}
+	c, rest, err := repository.ReadCommit(plain)
+	if err != nil || len(rest) > 0 {
+		return repository.Commit{}, errRow
+	}
+	return c, nil
+}
+
+// written is the rows of one commit.
+type written struct {
+	log   item
+	id    item
+	items []item
+	rest  []item
+	// whole: the row of the log carries all texts.
+	whole bool
+	size  int64 // of the row of the log
+}
+
+// of makes the rows of a commit, with the shifts of a history that is no
+// line.
+func (r rows) of(c repository.Commit, shifts []repository.Touch) written {
+	w := written{id: keyOf(r.ids(), c.SHA), log: keyOf(r.log(), place(c.Sequence, c.SHA))}
+	w.id["n"] = number(c.Sequence)
+	w.putTouches(r, c, shifts)
+	if texts, ok := packTexts(c.Touched); ok {
+		w.whole = true
+		if texts != nil {
+			w.log["b"] = binaryValue(texts)
+		}
+	}
+	if c.Pack != "" {
+		w.log["p"] = text(c.Pack)
+	}
+	for _, t := range c.Touched {
+		w.items = append(w.items, r.itemOf(c, t))
+	}
+	for _, t := range shifts {
+		shift := r.itemOf(c, t)
+		shift["s"] = yes(true)
+		w.items = append(w.items, shift)
+	}
+	w.size = sizeOf(w.log)
+	return w
+}
+
+// putTouches puts the commit into the row of the log, and touches that are too
+// many for it into rows of their own.
+func (w *written) putTouches(r rows, c repository.Commit, shifts []repository.Touch) {
+	encoded := packed(repository.AppendCommit(nil, c))
+	var shifted []byte
+	if len(shifts) > 0 {
+		shifted = packed(repository.AppendCommit(nil, touchesOnly(c, shifts)))
+	}
+	if len(encoded)+len(shifted) <= largestPart {
+		w.log["c"] = binaryValue(encoded)
+		if shifted != nil {
+			w.log["x"] = binaryValue(shifted)
+		}
+		return
+	}
+	w.putParts(r, c, "c", c.Touched)
+	w.putParts(r, c, "x", shifts)
+	c.Touched = nil
+	w.log["c"] = binaryValue(packed(repository.AppendCommit(nil, c)))
+	w.log["n"] = number(int64(len(w.rest)))
+}
+
+// touchesPerPart touches of the longest paths fit into one attribute.
+const touchesPerPart = 800
+
+func (w *written) putParts(r rows, c repository.Commit, name string, touched []repository.Touch) {
+	for chunk := range slices.Chunk(touched, touchesPerPart) {
+		part := keyOf(r.rest(), partSort(c.SHA, len(w.rest)))
+		part[name] = binaryValue(packed(repository.AppendCommit(nil, touchesOnly(c, chunk))))
+		w.rest = append(w.rest, part)
+	}
+}
+
+func partSort(sha string, part int) string { return fmt.Sprintf("%s/%06d", sha, part) }
+
+// itemOf is the row of one touch. Its place is apart from the rest, since it
+// changes when packs are merged.
+func (r rows) itemOf(c repository.Commit, t repository.Touch) item {
+	i := keyOf(r.item(t.Path), place(c.Sequence, c.SHA))
+	if t.Pack != "" {
+		i["p"], i["o"], i["l"] = text(t.Pack), number(t.Offset), number(t.Length)
+	}
+	t.Path, t.Pack, t.Offset, t.Length, t.Text = "", "", 0, 0, nil
+	c.Touched = []repository.Touch{t}
+	i["c"] = binaryValue(packed(repository.AppendCommit(nil, c)))
+	return i
+}
+
+// commitOfItem reads the row of one touch.
+func commitOfItem(i item, path string) (repository.Commit, error) {
+	c, err := decodeCommit(bytesOf(i, "c"))
+	if err != nil || len(c.Touched) != 1 {
+		return c, fmt.Errorf("%w: %s at %s", errRow, path, textOf(i, rangeKey))
+	}
+	t := &c.Touched[0]
+	t.Path, t.Pack, t.Offset, t.Length = path, textOf(i, "p"), numberOf(i, "o"), numberOf(i, "l")
+	return c, nil
+}
+
+// commitOfLog reads the row of a commit, without its texts and without touches
+// that lie elsewhere.
+func commitOfLog(i item) (repository.Commit, error) {
+	c, err := decodeCommit(bytesOf(i, "c"))
+	if err != nil {
+		return c, fmt.Errorf("%w: commit %s", errRow, textOf(i, rangeKey))
+	}
+	if p := textOf(i, "p"); p != "" {
+		c.Pack = p
+	}
+	return c, nil
+}

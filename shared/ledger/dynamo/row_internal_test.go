@@ -1,0 +1,151 @@
+package dynamo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+)
+
+func TestTextsComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var touched []repository.Touch
+		for i := range rapid.IntRange(0, 5).Draw(t, "touches") {
+			touch := repository.Touch{Path: fmt.Sprint(i)}
+			if rapid.Bool().Draw(t, "there") {
+				touch.Text = append([]byte{}, rapid.SliceOf(rapid.Byte()).Draw(t, "text")...)
+				touch.Blob = object.ID(object.Blob, touch.Text)
+			}
+			touched = append(touched, touch)
+		}
+		texts, ok := packTexts(touched)
+		if !ok {
+			t.Fatal("not packed")
+		}
+		if texts == nil {
+			return
+		}
+		got := make([]repository.Touch, len(touched))
+		for i, touch := range touched {
+			got[i] = touch
+			got[i].Text = nil
+		}
+		if err := unpackTexts(got, texts); err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			if !bytes.Equal(got[i].Text, touched[i].Text) || (got[i].Text == nil) != (touched[i].Text == nil) {
+				t.Fatalf("%q, want %q", got[i].Text, touched[i].Text)
+			}
+		}
+	})
+}
+
+func TestTextsThatAreNotPacked(t *testing.T) {
+	blob := strings.Repeat("1", 40)
+	random := make([]byte, mostTexts+1000)
+	for i, x := 0, uint32(1); i < len(random); i++ {
+		x = x*1664525 + 1013904223
+		random[i] = byte(x >> 24)
+	}
+	for name, touched := range map[string][]repository.Touch{
+		"without a text":  {{Path: "a", Blob: blob, Text: []byte("a")}, {Path: "b", Blob: blob}},
+		"too large":       {{Path: "a", Blob: blob, Text: random}},
+		"far too large":   {{Path: "a", Blob: blob, Text: make([]byte, plainTexts+1)}},
+		"a bomb of zeros": {{Path: "a", Blob: blob, Text: make([]byte, plainTexts)}, {Path: "b", Blob: blob, Text: []byte("b")}},
+	} {
+		if _, ok := packTexts(touched); ok {
+			t.Errorf("%s: packed", name)
+		}
+	}
+}
+
+func FuzzUnpackTexts(f *testing.F) {
+	blob := strings.Repeat("1", 40)
+	plain := func(texts []byte) []byte {
+		b, err := unzip().DecodeAll(texts, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return b
+	}
+	texts, _ := packTexts([]repository.Touch{{Blob: blob, Text: []byte("one")}, {}, {Blob: blob, Text: []byte{}}})
+	f.Add(plain(texts), uint8(5))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, uint8(1))
+	f.Fuzz(func(t *testing.T, plain []byte, there uint8) {
+		var touched []repository.Touch
+		for i := range 8 {
+			touch := repository.Touch{}
+			if there&(1<<i) != 0 {
+				touch.Blob = blob
+			}
+			touched = append(touched, touch)
+		}
+		if err := unpackTexts(touched, zip().EncodeAll(plain, nil)); err != nil {
+			return
+		}
+		total := 0
+		for _, touch := range touched {
+			total += len(touch.Text)
+		}
+		if total > len(plain) {
+			t.Errorf("%d bytes came out of %d", total, len(plain))
+		}
+		_ = unpackTexts(touched, plain) // what is no frame must not panic either
+		_, _ = decodeCommit(plain)
+	})
+}
+
+func TestJudge(t *testing.T) {
+	reasons := func(codes ...string) error {
+		e := &types.TransactionCanceledException{}
+		for _, c := range codes {
+			e.CancellationReasons = append(e.CancellationReasons, types.CancellationReason{Code: aws.String(c)})
+		}
+		return fmt.Errorf("operation error: %w", e)
+	}
+	api := func(code string, fault smithy.ErrorFault) error {
+		return fmt.Errorf("operation error: %w", &smithy.GenericAPIError{Code: code, Fault: fault})
+	}
+	for _, test := range []struct {
+		err  error
+		want verdict
+	}{
+		{nil, done},
+		{errors.New("connection reset"), open},
+		{reasons("None", "ConditionalCheckFailed"), refused},
+		{reasons("TransactionConflict", "ConditionalCheckFailed", "None"), refused},
+		{reasons("TransactionConflict", "None"), busy},
+		{reasons("ThrottlingError"), busy},
+		{reasons("ProvisionedThroughputExceeded"), busy},
+		{reasons("ValidationError", "ConditionalCheckFailed"), wrong},
+		{reasons("ItemCollectionSizeLimitExceeded"), wrong},
+		{reasons(), busy},
+		{api("ThrottlingException", smithy.FaultClient), busy},
+		{api("ProvisionedThroughputExceededException", smithy.FaultClient), busy},
+		{api("RequestLimitExceeded", smithy.FaultClient), busy},
+		{api("TransactionInProgressException", smithy.FaultClient), open},
+		{api("InternalServerError", smithy.FaultServer), open},
+		{api("ServiceUnavailable", smithy.FaultServer), open},
+		{api("ResourceNotFoundException", smithy.FaultClient), wrong},
+		{api("ValidationException", smithy.FaultClient), wrong},
+		{api("AccessDeniedException", smithy.FaultClient), wrong},
+		{api("ExpiredTokenException", smithy.FaultClient), wrong},
+		{&types.ConditionalCheckFailedException{}, refused},
+		{&types.InternalServerError{}, open},
+		{&types.TransactionConflictException{}, busy},
+	} {
+		if got := judge(test.err); got != test.want {
+			t.Errorf("%v is %d, want %d", test.err, got, test.want)
+		}
+	}
+}

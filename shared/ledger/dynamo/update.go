@@ -1,0 +1,46 @@
+package dynamo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// update collects an update expression and its condition. Names go through
+// placeholders, since many are reserved words.
+type update struct {
+	names   map[string]string
+	values  item
+	sets    []string
+	demands []string
+}
+
+func newUpdate() update { return update{names: map[string]string{}, values: item{}} }
+
+func (u *update) name(name string) string {
+	u.names["#"+name] = name
+	return "#" + name
+}
+
+func (u *update) set(name string, value attribute) {
+	u.values[":"+name] = value
+	u.sets = append(u.sets, fmt.Sprintf("%s = :%s", u.name(name), name))
+}
+
+func (u *update) require(name string, value attribute) {
+	u.values[":was"+name] = value
+	u.demands = append(u.demands, fmt.Sprintf("%s = :was%s", u.name(name), name))
+}
+
+func (u *update) expression() *string {
+	s := "SET " + strings.Join(u.sets, ", ")
+	return &s
+}
+
+func (u *update) condition() *string {
+	s := strings.Join(u.demands, " AND ")
+	return &s
+}
+
+func sorted(i item) []string { return slices.Sorted(maps.Keys(i)) }

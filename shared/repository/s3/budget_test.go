@@ -1,0 +1,198 @@
+package s3_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"svc.example/svc/infra/faults"
+	"svc.example/svc/infra/meter"
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/repository/suite"
+)
+
+// TestRequests counts what goes over the wire, with few packs and with many.
+func TestRequests(t *testing.T) {
+	for _, n := range []int{10, 120} {
+		m := meter.New()
+		b := openBucket(t, func(o *sdk.Options) { o.APIOptions = append(o.APIOptions, m.Install) })
+		objects := s3.New(b, prefix, never(t))
+		h := begin(t, objects)
+		packs := h.grow(n)
+		want := func(what string, allowed map[string]int) {
+			t.Helper()
+			if made := m.Take().Requests(); !maps.Equal(made, allowed) {
+				t.Errorf("with %d packs, %s took %v, allowed are %v", n, what, made, allowed)
+			}
+		}
+		commits, err := h.ledger.Since(ctx, h.at.Head, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		touch := commits[n/2].Touched[0]
+		blob := func(o *s3.Objects, touch repository.Touch) {
+			t.Helper()
+			if text, err := o.Blob(ctx, touch); err != nil || object.ID(object.Blob, text) != touch.Blob {
+				t.Errorf("%+v: %v", touch, err)
+			}
+		}
+		m.Take()
+		h.commit(change("configs/a.json", "{}\n"))
+		want("a write", map[string]int{"PutObject": 2})
+		blob(s3.New(b, prefix, never(t)), touch)
+		want("a blob whose place is told", map[string]int{"GetObject": 1})
+		blob(objects, repository.Touch{Blob: touch.Blob})
+		want("a blob in a pack that is known", map[string]int{"GetObject": 1})
+
+		merged, err := objects.Merge(ctx, packs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later(objects)
+		if _, err := objects.Sweep(ctx, s3.Keep{Packs: []string{merged.Name}}, s3.Day, false); err != nil {
+			t.Fatal(err)
+		}
+		cold := s3.New(b, prefix, listed([]string{merged.Name}))
+		m.Take()
+		blob(cold, touch)
+		want("a blob whose place is told wrongly", map[string]int{"GetObject": 3}) // the old place, the index, the new place
+		blob(cold, repository.Touch{Blob: touch.Blob})
+		want("a blob after that", map[string]int{"GetObject": 1})
+	}
+}
+
+// TestTreeInFewRequests: what lies together is read together.
+func TestTreeInFewRequests(t *testing.T) {
+	m := meter.New()
+	b := openBucket(t, func(o *sdk.Options) { o.APIOptions = append(o.APIOptions, m.Install) })
+	objects := s3.New(b, prefix, nil)
+	h := begin(t, objects)
+	merged, err := objects.Merge(ctx, h.grow(100), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cold := s3.New(b, prefix, listed([]string{merged.Name}))
+	m.Take()
+	tree, err := cold.Tree(ctx, h.at.Head)
+	if err != nil || len(tree.Files) != 37 {
+		t.Fatalf("%d files, %v", len(tree.Files), err)
+	}
+	if made := m.Take().Requests(); made["GetObject"] > 6 || len(made) != 1 {
+		t.Errorf("a tree of 37 files in one pack took %v", made)
+	}
+}
+
+// TestFaults commits, reads and merges while requests fail in every way.
+func TestFaults(t *testing.T) {
+	proxy, err := faults.Start(standin.S3(t), faults.Plan{Seed: 5, Slow: 2 * time.Millisecond, Rates: faults.Everything(0.02)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	settings, err := standin.Config(ctx, proxy.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := standin.S3Client(t)
+	name := standin.Bucket(t, plain)
+	shaky := bucket.New(sdk.NewFromConfig(settings, standin.PathStyle), name)
+	ledger := suite.NewMemory()
+	var lock sync.Mutex
+	written, refused := map[string]string{}, 0
+	var writers sync.WaitGroup
+	for w := range 3 {
+		writers.Go(func() {
+			repo := repository.New(ledger, s3.New(shaky, prefix, nil))
+			for i := range 25 {
+				path := "configs/" + string(rune('a'+w)) + ".json"
+				text := strings.Repeat("x", i+1)
+				err := commitTo(ledger, repo, path, text)
+				lock.Lock()
+				switch {
+				case err == nil:
+					written[path] = text
+				case errors.Is(err, repository.ErrBusy):
+					refused++
+				default:
+					t.Errorf("writer %d: %v", w, err)
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	writers.Wait()
+	head, err := ledger.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steady := bucket.New(plain, name)
+	check := func(packs s3.Packs) {
+		t.Helper()
+		s, err := repository.New(ledger, s3.New(steady, prefix, packs)).Snapshot(ctx, head)
+		if err != nil || !maps.Equal(texts(s), written) {
+			t.Fatalf("%v\n%v, want\n%v", err, texts(s), written)
+		}
+	}
+	check(nil)
+	o := s3.New(shaky, prefix, nil)
+	packs, err := s3.New(steady, prefix, nil).List(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var merged *s3.Merged
+	for range 5 {
+		if merged, err = o.Merge(ctx, packs, nil); !errors.Is(err, repository.ErrBusy) {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(listed([]string{merged.Name}))
+	t.Logf("%v; %d writes, %d refused, %d packs", proxy.Counts(), head.Sequence, refused, len(packs))
+	if proxy.Counts().Total() < 20 || slices.Contains(packs, merged.Name) {
+		t.Error("hardly anything went wrong")
+	}
+}
+
+// commitTo writes until it wins.
+func commitTo(ledger *suite.Memory, repo *repository.Repository, path, text string) error {
+	for {
+		head, err := ledger.Head(ctx)
+		if err != nil {
+			return err
+		}
+		s, err := repo.Snapshot(ctx, head)
+		if err != nil {
+			return err
+		}
+		if _, err = repo.Commit(ctx, s, draft(change(path, text))); !errors.Is(err, repository.ErrMoved) {
+			return err
+		}
+	}
+}
+
+// TestCancelledMerge leaves nothing behind that is named.
+func TestCancelledMerge(t *testing.T) {
+	objects, _ := open(t)
+	packs := begin(t, objects).grow(3)
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := objects.Merge(cancelled, packs, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if left, err := objects.List(ctx); err != nil || len(left) != 3 {
+		t.Errorf("%d packs, %v", len(left), err)
+	}
+}

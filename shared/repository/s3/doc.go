@@ -1,0 +1,29 @@
+// Package s3 keeps a repository's git objects in an S3 bucket, below a prefix
+// of the workspace's own:
+//
+//	<prefix>/HEAD, <prefix>/config            written once, by Init
+//	<prefix>/objects/pack/pack-<sha>.pack     one for each commit, until they
+//	<prefix>/objects/pack/pack-<sha>.idx      are merged
+//	<prefix>/snapshots/<sha256>               what a cold reader begins with, by
+//	                                          zstd; the name is the content's
+//
+// A copy of the prefix, with refs/heads/main set to the head, is an ordinary
+// bare repository.
+//
+// What must stay true:
+//
+//   - No request of the control plane lists the bucket. Which packs there are
+//     is what the ledger says (see New); only Merge, Sweep and List list.
+//   - A pack and its index are written at once, each only if it is not there:
+//     a name is the content's checksum, so what is there is the same.
+//   - A hint where an object lies costs one ranged read. When it does not hold
+//     any more, the object is found through the packs' indexes, which are read
+//     once and kept.
+//   - What is returned under an id hashes to that id.
+//   - Merge adds a pack and deletes nothing. Sweep deletes, and only what is
+//     old: a writer has stored its pack long before the head names it, and a
+//     reader that meets a pack which is gone asks the ledger again.
+//
+// What a failure that may pass has left of a request is repository.ErrBusy.
+// All methods may be called at once, from any number of processes.
+package s3

@@ -1,0 +1,140 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+)
+
+// Objects are the objects of one workspace's repository.
+type Objects struct {
+	bucket *bucket.Bucket
+	prefix string // ends with a slash
+	packs  Packs
+	known  known
+	now    func() time.Time
+}
+
+// Packs tells the names of the packs that hold a workspace's objects: all that
+// commits of the history were stored in, or what these were merged into.
+type Packs func(ctx context.Context) ([]string, error)
+
+// New returns the objects below a prefix of a bucket. Without packs, they are
+// found by listing, which only a tool or a test should do.
+func New(b *bucket.Bucket, prefix string, packs Packs) *Objects {
+	o := &Objects{bucket: b, prefix: strings.Trim(prefix, "/") + "/", packs: packs, now: time.Now}
+	if packs == nil {
+		o.packs = o.List
+	}
+	o.known.asking = make(chan struct{}, 1)
+	return o
+}
+
+// settings of the repository that a copy of the prefix is.
+const settings = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+`
+
+// Init puts what makes the prefix a git repository where it is not there yet.
+func (o *Objects) Init(ctx context.Context) error {
+	return together(ctx, 2, func(ctx context.Context, i int) error {
+		name, text := "HEAD", "ref: refs/heads/main\n"
+		if i == 1 {
+			name, text = "config", settings
+		}
+		_, err := o.bucket.Create(ctx, o.prefix+name, bucket.Bytes([]byte(text)))
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return busy(err)
+	})
+}
+
+const packFolder = "objects/pack/"
+
+func (o *Objects) key(pack, extension string) string {
+	return o.prefix + packFolder + "pack-" + pack + extension
+}
+
+// busy translates the error of a store that is overloaded.
+func busy(err error) error {
+	if errors.Is(err, bucket.ErrBusy) {
+		return fmt.Errorf("%w: %w", repository.ErrBusy, err)
+	}
+	return err
+}
+
+// List returns the names of the packs that are there with their indexes.
+func (o *Objects) List(ctx context.Context) ([]string, error) {
+	files, err := o.list(ctx)
+	var names []string
+	for _, f := range files {
+		if f.complete() {
+			names = append(names, f.name)
+		}
+	}
+	return names, err
+}
+
+// stored is what lies in the bucket under the name of a pack.
+type stored struct {
+	name        string
+	size        int64 // of the pack
+	pack, index time.Time
+}
+
+func (s stored) complete() bool { return !s.pack.IsZero() && !s.index.IsZero() }
+
+// list returns what lies in the folder of packs, by name.
+func (o *Objects) list(ctx context.Context) ([]stored, error) {
+	var found []stored
+	for info, err := range o.bucket.List(ctx, o.prefix+packFolder) {
+		if err != nil {
+			return nil, busy(err)
+		}
+		name, extension, _ := strings.Cut(strings.TrimPrefix(info.Key, o.prefix+packFolder+"pack-"), ".")
+		if !object.IsID(name) {
+			continue // no pack
+		}
+		if len(found) == 0 || found[len(found)-1].name != name {
+			found = append(found, stored{name: name})
+		}
+		switch last := &found[len(found)-1]; extension {
+		case "pack":
+			last.pack, last.size = info.Modified, info.Size
+		case "idx":
+			last.index = info.Modified
+		}
+	}
+	return found, nil
+}
+
+// atOnce bounds the requests that are made together.
+const atOnce = 16
+
+// together calls do for all numbers below n, some at once. The first failure
+// ends it.
+func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range n {
+		group.Go(func() error {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			return do(ctx, i)
+		})
+	}
+	return group.Wait()
+}

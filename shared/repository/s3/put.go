@@ -1,0 +1,63 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// PutPack implements repository.Objects.
+func (o *Objects) PutPack(ctx context.Context, name string, content, index []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !object.IsID(name) {
+		return fmt.Errorf("%q is no name of a pack: 40 hexadecimal digits", name)
+	}
+	x, err := pack.ParseIndex(index)
+	if err != nil {
+		return err
+	}
+	if err := o.store(ctx, name, bucket.Bytes(content), index); err != nil {
+		return fmt.Errorf("storing pack %s: %w", name, err)
+	}
+	o.known.add(indexed(name, x, int64(len(content))))
+	return nil
+}
+
+// store writes a pack and its index.
+func (o *Objects) store(ctx context.Context, name string, content bucket.Content, index []byte) error {
+	return together(ctx, 2, func(ctx context.Context, i int) error {
+		if i == 0 {
+			return o.create(ctx, o.key(name, ".pack"), content)
+		}
+		return o.create(ctx, o.key(name, ".idx"), bucket.Bytes(index))
+	})
+}
+
+// fresh is the age up to which nothing is swept for certain.
+const fresh = time.Hour
+
+// create writes what may be there already. What is old may be about to be
+// swept, as an orphan of long ago: it is written again and so made young.
+func (o *Objects) create(ctx context.Context, key string, content bucket.Content) error {
+	_, err := o.bucket.Create(ctx, key, content)
+	if !errors.Is(err, fs.ErrExist) {
+		return busy(err)
+	}
+	info, err := o.bucket.Stat(ctx, key)
+	if err == nil && o.now().Sub(info.Modified) < fresh {
+		return nil
+	}
+	_, err = o.bucket.Put(ctx, key, content)
+	return busy(err)
+}
+
+// Release implements repository.Objects. A pack is safe by its age.
+func (o *Objects) Release(string) {}

@@ -1,0 +1,357 @@
+package s3_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/repository/suite"
+)
+
+var ctx = context.Background()
+
+const prefix = "workspaces/0123456789abcdef"
+
+func openBucket(t *testing.T, options ...func(*sdk.Options)) *bucket.Bucket {
+	t.Helper()
+	client := standin.S3Client(t, options...)
+	return bucket.New(client, standin.Bucket(t, client))
+}
+
+func open(t *testing.T) (*s3.Objects, *bucket.Bucket) {
+	t.Helper()
+	b := openBucket(t)
+	o := s3.New(b, prefix, nil)
+	if err := o.Init(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return o, b
+}
+
+// mirrored are objects that a directory follows, for git to look at what lies
+// in the bucket.
+type mirrored struct {
+	*s3.Objects
+	bucket *bucket.Bucket
+	dir    string
+}
+
+func (m mirrored) PutPack(ctx context.Context, name string, content, index []byte) error {
+	if err := m.Objects.PutPack(ctx, name, content, index); err != nil {
+		return err
+	}
+	for _, extension := range []string{".pack", ".idx"} {
+		path := "objects/pack/pack-" + name + extension
+		content, _, err := m.bucket.Get(ctx, prefix+"/"+path)
+		if err == nil {
+			err = write(m.dir, path, content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(dir, path string, content []byte) error {
+	path = filepath.Join(dir, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o600)
+}
+
+// download copies a prefix into a directory, and sets its branch: that makes
+// it an ordinary repository.
+func download(t *testing.T, b *bucket.Bucket, head string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for info, err := range b.List(ctx, prefix+"/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, _, err := b.Get(ctx, info.Key)
+		if err == nil {
+			err = write(dir, strings.TrimPrefix(info.Key, prefix+"/"), content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := write(dir, "refs/heads/main", []byte(head+"\n")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(needs.Program(t, "apt-get install git", "git"), args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func TestContract(t *testing.T) {
+	program := needs.Program(t, "apt-get install git", "git")
+	suite.Run(t, func(t *testing.T) suite.Store {
+		objects, b := open(t)
+		dir := download(t, b, strings.Repeat("0", 40))
+		if err := os.Remove(filepath.Join(dir, "refs/heads/main")); err != nil {
+			t.Fatal(err)
+		}
+		ledger := suite.NewMemory()
+		return suite.Store{
+			Ledger: ledger, Objects: mirrored{objects, b, dir},
+			Head: ledger.Head, Bump: ledger.Bump, GitDir: dir, Git: program,
+		}
+	})
+}
+
+var _ repository.Checkpoints = (*s3.Objects)(nil)
+
+// history makes commits and returns the repository's head.
+type history struct {
+	t       *testing.T
+	ledger  *suite.Memory
+	objects *s3.Objects
+	repo    *repository.Repository
+	at      *repository.Snapshot
+	made    int
+}
+
+func begin(t *testing.T, objects *s3.Objects) *history {
+	t.Helper()
+	h := &history{t: t, ledger: suite.NewMemory(), objects: objects}
+	h.repo = repository.New(h.ledger, objects)
+	var err error
+	if h.at, err = h.repo.Snapshot(ctx, repository.Head{}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *history) commit(changes ...repository.Change) {
+	h.t.Helper()
+	var err error
+	h.at, err = h.repo.Commit(ctx, h.at, draft(changes...))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// grow makes n commits, each of one document out of a few, and returns the
+// packs in their order.
+func (h *history) grow(n int) (packs []string) {
+	h.t.Helper()
+	for i := h.made; i < h.made+n; i++ {
+		h.commit(change(fmt.Sprintf("feature-flags/flag-%03d.json", i%37), fmt.Sprintf("{\n  \"n\": %d\n}\n%s", i, strings.Repeat("line\n", i%50))))
+	}
+	h.made += n
+	commits, err := h.ledger.Since(ctx, h.at.Head, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, c := range commits {
+		packs = append(packs, c.Pack)
+	}
+	return packs
+}
+
+func texts(s *repository.Snapshot) map[string]string {
+	all := map[string]string{}
+	for _, f := range s.Files {
+		all[f.Path] = string(f.Text)
+	}
+	return all
+}
+
+func change(path, text string) repository.Change {
+	return repository.Change{Path: path, Content: []byte(text)}
+}
+
+func TestACopyIsAnOrdinaryRepository(t *testing.T) {
+	objects, b := open(t)
+	h := begin(t, objects)
+	packs := h.grow(60)
+	if err := objects.PutSnapshot(ctx, strings.Repeat("ab", 32), []byte("a snapshot")); err != nil {
+		t.Fatal(err)
+	}
+	check := func() {
+		t.Helper()
+		dir := download(t, b, h.at.Head.Commit)
+		if out := git(t, dir, "fsck", "--strict", "--full", "--no-dangling"); out != "" {
+			t.Errorf("git fsck says %s", out)
+		}
+		if n := strings.TrimSpace(git(t, dir, "rev-list", "--count", "HEAD")); n != "60" {
+			t.Errorf("git counts %s commits", n)
+		}
+		for path, text := range texts(h.at) {
+			if got := git(t, dir, "cat-file", "blob", "HEAD:"+path); got != text {
+				t.Errorf("git has %q at %s, want %q", got, path, text)
+			}
+		}
+	}
+	check()
+	merged, err := objects.Merge(ctx, packs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check()
+	later(objects)
+	if _, err := objects.Sweep(ctx, s3.Keep{Packs: []string{merged.Name}}, s3.Day, false); err != nil {
+		t.Fatal(err)
+	}
+	check()
+}
+
+func TestInitTwice(t *testing.T) {
+	objects, b := open(t)
+	if _, err := b.Put(ctx, prefix+"/config", bucket.Bytes([]byte("mine"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := objects.Init(ctx); err != nil {
+		t.Error(err)
+	}
+	if got, _, err := b.Get(ctx, prefix+"/config"); err != nil || string(got) != "mine" {
+		t.Errorf("the settings became %q, %v", got, err)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	objects, _ := open(t)
+	name := strings.Repeat("0f", 32)
+	for range 2 {
+		if err := objects.PutSnapshot(ctx, name, []byte("content")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := objects.Snapshot(ctx, name); err != nil || string(got) != "content" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"", "../HEAD", strings.Repeat("g", 64), strings.Repeat("0", 64)} {
+		if _, err := objects.Snapshot(ctx, bad); err == nil {
+			t.Errorf("there is a snapshot %q", bad)
+		}
+	}
+	if err := objects.PutSnapshot(ctx, "short", nil); err == nil {
+		t.Error("a snapshot was stored under a name that is none")
+	}
+}
+
+// TestDeltas reads packs that git made, with deltas of both kinds.
+func TestDeltas(t *testing.T) {
+	objects, b := open(t)
+	h := begin(t, objects)
+	h.grow(80)
+	dir := download(t, b, h.at.Head.Commit)
+	for _, setting := range []string{"false", "true"} { // repack.useDeltaBaseOffset
+		git(t, dir, "-c", "repack.useDeltaBaseOffset="+setting, "-c", "repack.writeBitmaps=false", "repack", "-adfq", "--depth=20")
+		found, err := filepath.Glob(filepath.Join(dir, "objects/pack/*.pack"))
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		packed, index := read(t, found[0]), read(t, strings.TrimSuffix(found[0], ".pack")+".idx")
+		other := s3.New(b, "git-"+setting, nil)
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "pack-"), ".pack")
+		if err := other.PutPack(ctx, name, packed, index); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []*s3.Objects{other, s3.New(b, "git-"+setting, nil)} {
+			tree, err := o.Tree(ctx, h.at.Head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for path, text := range texts(h.at) {
+				if string(tree.Files[path]) != text {
+					t.Errorf("%s is %q, want %q", path, tree.Files[path], text)
+				}
+			}
+			kinds := map[string]string{}
+			for line := range strings.Lines(git(t, dir, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
+				id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+				kinds[id] = kind
+			}
+			reader := o.Reader(ctx)
+			for id := range kinds {
+				if kind, text, err := reader.Read(id); err != nil || object.ID(kind, text) != id {
+					t.Errorf("%s: %v", id, err)
+				}
+			}
+			x, err := pack.ParseIndex(index)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range x.Len() { // a hint alone leads to a delta's base too
+				id := x.ID(i).String()
+				if kinds[id] != "blob" {
+					continue
+				}
+				touch := repository.Touch{Blob: id, Pack: name, Offset: x.Offset(i)}
+				if text, err := s3.New(b, "git-"+setting, nil).Blob(ctx, touch); err != nil || object.ID(object.Blob, text) != id {
+					t.Errorf("%+v: %v", touch, err)
+				}
+			}
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// TestDamage: bytes of a pack that are wrong are an error, or not looked at.
+func TestDamage(t *testing.T) {
+	objects, b := open(t)
+	text := []byte(strings.Repeat("some text ", 5))
+	id := object.ID(object.Blob, text)
+	p, err := pack.Encode([]pack.Object{{ID: id, Kind: object.Blob, Content: text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := objects.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+		t.Fatal(err)
+	}
+	place := p.Places[id]
+	touch := repository.Touch{Blob: id, Pack: p.Name, Offset: place.Offset, Length: place.Length}
+	for i := range p.Bytes {
+		damaged := bytes.Clone(p.Bytes)
+		damaged[i] ^= 0x55
+		if _, err := b.Put(ctx, prefix+"/objects/pack/pack-"+p.Name+".pack", bucket.Bytes(damaged)); err != nil {
+			t.Fatal(err)
+		}
+		for _, touch := range []repository.Touch{touch, {Blob: id}} {
+			got, err := objects.Blob(ctx, touch)
+			if err == nil && !bytes.Equal(got, text) {
+				t.Fatalf("byte %d: %q", i, got)
+			}
+			within := int64(i) >= place.Offset && int64(i) < place.Offset+place.Length
+			if err == nil && within {
+				t.Logf("byte %d is of no account", i)
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package s3
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"svc.example/svc/shared/bucket"
+)
+
+// mostSnapshot bounds what a snapshot may hold uncompressed.
+const mostSnapshot = 512 << 20
+
+// Snapshots are compressed here and not where they are made: a store on disk
+// needs none, and should not have to link this.
+var zip = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+})
+
+var unzip = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(mostSnapshot))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})
+
+func (o *Objects) snapshotKey(name string) (string, error) {
+	if raw, err := hex.DecodeString(name); err != nil || len(raw) != sha256.Size {
+		return "", fmt.Errorf("%q is no name of a snapshot: 64 hexadecimal digits", name)
+	}
+	return o.prefix + snapshotFolder + name, nil
+}
+
+const snapshotFolder = "snapshots/"
+
+// PutSnapshot implements repository.Checkpoints.
+func (o *Objects) PutSnapshot(ctx context.Context, name string, content []byte) error {
+	key, err := o.snapshotKey(name)
+	if err != nil {
+		return err
+	}
+	return o.create(ctx, key, bucket.Bytes(zip().EncodeAll(content, nil)))
+}
+
+// Snapshot implements repository.Checkpoints. That it is what its name says is
+// checked where it is decoded.
+func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
+	key, err := o.snapshotKey(name)
+	if err != nil {
+		return nil, err
+	}
+	content, _, err := o.bucket.Get(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("snapshot %s: %w", name, err)
+	}
+	if err != nil {
+		return nil, busy(err)
+	}
+	if content, err = unzip().DecodeAll(content, nil); err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", name, err)
+	}
+	return content, nil
+}
