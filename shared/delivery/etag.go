@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"net/http"
 	"strings"
 )
 
@@ -51,4 +52,9 @@ func noneMatch(header []string, etag string) match {
 		}
 	}
 	return found
+}
+
+// NotNew says whether a client has the answer of an entity tag already.
+func NotNew(r *http.Request, etag string) bool {
+	return noneMatch(r.Header["If-None-Match"], etag) != neither
 }

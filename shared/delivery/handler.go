@@ -37,14 +37,14 @@ const (
 // Serves says whether a request is for one of the protocol's paths, where it
 // shares an address with another API.
 func Serves(r *http.Request) bool {
-	path := requestPath(r)
+	path := RequestPath(r)
 	return strings.HasPrefix(path, evalPrefix) || path == ofrepFlags || strings.HasPrefix(path, ofrepFlags+"/") ||
 		path == telemetryPath || path == telemetryPath+"/" || path == healthPath
 }
 
-// requestPath is the path as it was sent, less the doubled slash at its
+// RequestPath is the path as it was sent, less the doubled slash at its
 // beginning that comes of a client's base URL which ends in one.
-func requestPath(r *http.Request) string {
+func RequestPath(r *http.Request) string {
 	path := r.URL.EscapedPath()
 	for strings.HasPrefix(path, "//") {
 		path = path[1:]
@@ -55,7 +55,7 @@ func requestPath(r *http.Request) string {
 // ServeHTTP routes by the path as it was sent: net/http's own multiplexer
 // cleans doubled slashes, which a token may hold.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := requestPath(r)
+	path := RequestPath(r)
 	switch {
 	case strings.HasPrefix(path, evalPrefix):
 		h.method(w, r, http.MethodGet, func() { h.evaluate(w, r, path[len(evalPrefix):]) })
@@ -64,9 +64,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, ofrepFlags+"/"):
 		h.method(w, r, http.MethodPost, func() { h.single(w, r, path[len(ofrepFlags)+1:]) })
 	case path == healthPath:
-		h.method(w, r, http.MethodGet, func() { writeJSON(w, http.StatusOK, []byte(`{"status":"ok"}`)) })
+		h.method(w, r, http.MethodGet, func() { WriteJSON(w, http.StatusOK, []byte(`{"status":"ok"}`)) })
 	case path == telemetryPath || path == telemetryPath+"/":
-		writeFault(w, fault.New(fault.NotFound, "telemetry is not served here; switch off evaluation summaries and context upload in the client"))
+		WriteFault(w, fault.New(fault.NotFound, "telemetry is not served here; switch off evaluation summaries and context upload in the client"))
 	default:
 		h.unknown(w, r)
 	}
@@ -77,33 +77,33 @@ func (h *Handler) method(w http.ResponseWriter, r *http.Request, allowed string,
 		serve()
 		return
 	}
-	if _, err := h.Tables(r.Context(), anyKey(r)); err != nil && requestPath(r) != healthPath {
-		writeFault(w, fault.Of(err))
+	if _, err := h.Tables(r.Context(), anyKey(r)); err != nil && RequestPath(r) != healthPath {
+		WriteFault(w, fault.Of(err))
 		return
 	}
 	w.Header().Set("Allow", allowed+", OPTIONS")
-	writeFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", allowed, r.Method))
+	WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", allowed, r.Method))
 }
 
 // unknown answers a path of no endpoint. Where a key is needed it is needed
 // here too, so that a request without one learns nothing else first.
 func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
 	if _, err := h.Tables(r.Context(), anyKey(r)); err != nil {
-		writeFault(w, fault.Of(err))
+		WriteFault(w, fault.Of(err))
 		return
 	}
-	writeFault(w, fault.New(fault.NotFound, "nothing is served at this path; flags are at GET %s{token} and POST %s", evalPrefix, ofrepFlags))
+	WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; flags are at GET %s{token} and POST %s", evalPrefix, ofrepFlags))
 }
 
 // evaluate answers a native poll.
 func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string) {
-	table, err := h.Tables(r.Context(), basicKey(r))
+	table, err := h.Tables(r.Context(), BasicKey(r))
 	if err != nil {
-		writeFault(w, fault.Of(err))
+		WriteFault(w, fault.Of(err))
 		return
 	}
 	if len(token) > 3*MaxToken { // each byte may be escaped as three
-		writeFault(w, tooLong(len(token)))
+		WriteFault(w, tooLong(len(token)))
 		return
 	}
 	now := h.Now().UnixMilli()
@@ -115,13 +115,13 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 	}
 	text, bad := decodeToken(token)
 	if bad != nil {
-		writeFault(w, bad)
+		WriteFault(w, bad)
 		return
 	}
 	frame := table.snapshot.NewFrame(now, h.Random)
 	defer frame.Release()
 	if err := readNamed(text, frame); err != nil {
-		writeFault(w, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
+		WriteFault(w, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
 		return
 	}
 	if known == whichever {
@@ -132,7 +132,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 	defer buffers.Put(b)
 	*b = table.appendNative((*b)[:0], frame)
 	setCaching(w, tag)
-	writeJSON(w, http.StatusOK, *b)
+	WriteJSON(w, http.StatusOK, *b)
 }
 
 // setCaching sets the headers by which a client may keep an answer.
@@ -161,7 +161,8 @@ func buffer(size int) *[]byte {
 	return &b
 }
 
-func writeJSON(w http.ResponseWriter, status int, body []byte) {
+// WriteJSON writes an answer with a body of JSON.
+func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
 	header["Content-Length"] = []string{strconv.Itoa(len(body))}
@@ -169,7 +170,8 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Write(body)
 }
 
-func writeFault(w http.ResponseWriter, f *fault.Fault) {
+// WriteFault writes the envelope of a refusal, which nobody may keep.
+func WriteFault(w http.ResponseWriter, f *fault.Fault) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false) // people read it
@@ -177,14 +179,17 @@ func writeFault(w http.ResponseWriter, f *fault.Fault) {
 		body = *bytes.NewBufferString(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	if f.Kind == fault.Unauthorized {
+	switch f.Kind {
+	case fault.Unauthorized:
 		w.Header().Set("WWW-Authenticate", `Basic realm="svc", charset="UTF-8"`)
+	case fault.Unavailable:
+		w.Header().Set("Retry-After", "1")
 	}
-	writeJSON(w, f.Kind.Status(), bytes.TrimSpace(body.Bytes()))
+	WriteJSON(w, f.Kind.Status(), bytes.TrimSpace(body.Bytes()))
 }
 
-// basicKey is the key of the native protocol: Basic credentials of the user 1.
-func basicKey(r *http.Request) string {
+// BasicKey is the key of the native protocol: Basic credentials of the user 1.
+func BasicKey(r *http.Request) string {
 	scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Basic") {
 		return ""
@@ -202,7 +207,7 @@ func basicKey(r *http.Request) string {
 
 // anyKey also takes the two ways in which OFREP's own clients send a key.
 func anyKey(r *http.Request) string {
-	if key := basicKey(r); key != "" {
+	if key := BasicKey(r); key != "" {
 		return key
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")

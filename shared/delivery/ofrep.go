@@ -34,11 +34,11 @@ type ofrepError struct {
 func writeOFREPError(w http.ResponseWriter, status int, e ofrepError) {
 	body, err := json.Marshal(e)
 	if err != nil {
-		writeFault(w, fault.Of(err))
+		WriteFault(w, fault.Of(err))
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, status, body)
+	WriteJSON(w, status, body)
 }
 
 // bulk evaluates every served item. The protocol's flagConfigEtag parameters
@@ -58,7 +58,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 	defer buffers.Put(b)
 	*b = q.table.appendOFREP((*b)[:0], q.frame)
 	setCaching(w, tag)
-	writeJSON(w, http.StatusOK, *b)
+	WriteJSON(w, http.StatusOK, *b)
 }
 
 // single evaluates one item.
@@ -82,7 +82,7 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, escapedKey stri
 		return
 	}
 	w.Header()["Cache-Control"] = cacheControl
-	writeJSON(w, http.StatusOK, one)
+	WriteJSON(w, http.StatusOK, one)
 }
 
 // question is an OFREP request that has been let in and read.
@@ -98,12 +98,12 @@ type question struct {
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, key string) (question, bool) {
 	table, err := h.Tables(r.Context(), anyKey(r))
 	if err != nil {
-		writeFault(w, fault.Of(err))
+		WriteFault(w, fault.Of(err))
 		return question{}, false
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		writeFault(w, fault.Of(err))
+		WriteFault(w, fault.Of(err))
 		return question{}, false
 	}
 	now := h.Now().UnixMilli()

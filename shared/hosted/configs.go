@@ -1,0 +1,250 @@
+package hosted
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// documents is the answer to GET /api/v2/configs.
+type documents struct {
+	plain  []byte
+	packed func() []byte // gzip; made for the first who asks
+}
+
+// configs answers GET /api/v2/configs.
+func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions: // without a CORS header a browser goes no further
+		w.Header().Set("Allow", "GET")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		w.Header().Set("Allow", "GET")
+		delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes GET, not %s", r.Method))
+		return
+	}
+	d, err := secretKey.enter(r.Context(), t.options.Plane, delivery.BasicKey(r))
+	if err != nil {
+		t.options.refuse(w, err)
+		return
+	}
+	if tag := entityTag(d); notModified(w, r, tag, false) || notModified(w, r, tag, true) {
+		return
+	}
+	docs, err := t.environment(d).documents.at(r.Context(), d, func(ws *workspace.Workspace) (*documents, error) {
+		return newDocuments(ws, d), nil
+	})
+	if err != nil {
+		t.options.refuse(w, err)
+		return
+	}
+	t.sendDocuments(w, r, docs, entityTag(d))
+}
+
+// entityTag stands for a head and an environment: what is served follows from
+// them, so that an unchanged poll needs no documents.
+func entityTag(d *control.Delivery) string {
+	text := strings.Join([]string{"configs 1", d.WorkspaceID(), d.Environment(), d.Head().Commit}, "\x00")
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+func tagged(tag string, packed bool) string {
+	if packed {
+		tag += "-gzip"
+	}
+	return `"` + tag + `"`
+}
+
+func setHeaders(w http.ResponseWriter, tag string, packed bool) {
+	header := w.Header()
+	header.Set("ETag", tagged(tag, packed))
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Vary", "Accept-Encoding")
+}
+
+func notModified(w http.ResponseWriter, r *http.Request, tag string, packed bool) bool {
+	if !delivery.NotNew(r, tagged(tag, packed)) {
+		return false
+	}
+	setHeaders(w, tag, packed)
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *documents, tag string) {
+	body, packed := docs.plain, acceptsGzip(r.Header.Values("Accept-Encoding"))
+	if packed {
+		body = docs.packed()
+	}
+	if most := t.options.MaxAnswer; most > 0 && len(body) > most {
+		delivery.WriteFault(w, fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; accept gzip in Accept-Encoding", len(body)))
+		return
+	}
+	setHeaders(w, tag, packed)
+	if packed {
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	delivery.WriteJSON(w, http.StatusOK, body)
+}
+
+// acceptsGzip says whether a client takes gzip.
+func acceptsGzip(header []string) bool {
+	for _, item := range strings.Split(strings.Join(header, ","), ",") {
+		coding, parameters, _ := strings.Cut(item, ";")
+		refused := strings.Trim(strings.ReplaceAll(parameters, " ", ""), "0.") == "q="
+		if coding = strings.ToLower(strings.TrimSpace(coding)); (coding == "gzip" || coding == "*") && !refused {
+			return true
+		}
+	}
+	return false
+}
+
+func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
+	sorted := slices.Clone(ws.Items)
+	slices.SortStableFunc(sorted, func(a, b workspace.Item) int { return strings.Compare(a.Key, b.Key) })
+	b := []byte(`{"configs":[`)
+	for _, item := range sorted {
+		if row := newRow(item, d.Environment()); row != nil {
+			b = append(row.AppendCompact(b), ',')
+		}
+	}
+	b = append(bytes.TrimSuffix(b, []byte(",")), `],"meta":`...)
+	b = append(jsontree.NewObject(
+		jsontree.Field("version", jsontree.NewString(d.Head().Commit)),
+		jsontree.Field("environment", jsontree.NewString(d.Environment())),
+		jsontree.Field("workspaceId", jsontree.NewString(d.WorkspaceID())),
+	).AppendCompact(b), '}')
+	return &documents{plain: b, packed: sync.OnceValue(func() []byte { return pack(b) })}
+}
+
+func pack(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body) // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// newRow is a document for one environment, or nil when it can not be served.
+func newRow(item workspace.Item, environment string) *jsontree.Node {
+	view := item.View
+	id := view.ID
+	if id == "" {
+		id = item.Key
+	}
+	row := jsontree.NewObject(
+		jsontree.Field("id", jsontree.NewString(id)),
+		jsontree.Field("key", jsontree.NewString(item.Key)),
+		jsontree.Field("type", jsontree.NewString(string(view.Type))),
+		jsontree.Field("valueType", jsontree.NewString(string(view.ValueType))),
+		jsontree.Field("sendToClientSdk", jsontree.NewBool(view.SendToClientSDK)),
+		jsontree.Field("default", defaultRules(item.Tree)),
+		jsontree.Field("environment", ownRules(item.Tree, environment)),
+	)
+	if len(view.Variants) > 0 {
+		row.Set("variants", item.Tree.Get("variants"))
+	}
+	return withoutConfidential(row)
+}
+
+func defaultRules(tree *jsontree.Node) *jsontree.Node {
+	rules := tree.Get("default").Get("rules")
+	if rules == nil {
+		rules = jsontree.NewArray()
+	}
+	return jsontree.NewObject(jsontree.Field("rules", rules))
+}
+
+// ownRules is the environment's entry, null when it has none.
+func ownRules(tree *jsontree.Node, environment string) *jsontree.Node {
+	for _, entry := range items(tree.Get("environments")) {
+		if id, ok := entry.Get("id").Text(); ok && id == environment {
+			return entry
+		}
+	}
+	return null
+}
+
+// null is shared: nothing changes a scalar.
+var null, _ = jsontree.Parse([]byte("null"))
+
+// withoutConfidential leaves out what never goes to an SDK. What it changes it
+// has copied: the trees are the workspace's.
+func withoutConfidential(row *jsontree.Node) *jsontree.Node {
+	found, inCriterion := false, false
+	eachValue(row, func(value *jsontree.Node, criterion bool) {
+		if confidential(value) {
+			found, inCriterion = true, inCriterion || criterion
+		}
+	})
+	if inCriterion {
+		return nil
+	}
+	if !found {
+		return row
+	}
+	row = row.Clone()
+	eachValue(row, func(value *jsontree.Node, _ bool) {
+		if confidential(value) {
+			value.Delete("value")
+		}
+	})
+	return row
+}
+
+// eachValue visits the values of a row's rules and variants. It does not look
+// into them: a JSON value may hold anything.
+func eachValue(row *jsontree.Node, visit func(value *jsontree.Node, criterion bool)) {
+	for _, scope := range []string{"default", "environment"} {
+		for _, rule := range items(row.Get(scope).Get("rules")) {
+			for _, criterion := range items(rule.Get("criteria")) {
+				visit(criterion.Get("valueToMatch"), true)
+			}
+			visit(rule.Get("value"), false)
+			for _, arm := range arms(rule.Get("value")) {
+				visit(arm.Get("value"), false)
+			}
+		}
+	}
+	for _, variant := range items(row.Get("variants")) {
+		visit(variant.Get("value"), false)
+	}
+}
+
+func arms(value *jsontree.Node) []*jsontree.Node {
+	if kind, _ := value.Get("type").Text(); kind != string(document.WeightedValue) {
+		return nil
+	}
+	return items(value.Get("value").Get("weightedValues"))
+}
+
+func items(n *jsontree.Node) []*jsontree.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// confidential says whether a value has content that must not be sent.
+func confidential(value *jsontree.Node) bool {
+	secret, _ := value.Get("confidential").Truth()
+	kind, _ := value.Get("type").Text()
+	key, _ := value.Get("decryptWith").Text()
+	return secret && value.Get("value") != nil && key == "" && kind != string(document.ProvidedValue)
+}

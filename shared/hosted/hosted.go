@@ -1,0 +1,113 @@
+package hosted
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/telemetry"
+)
+
+// Options are what applications are served from.
+type Options struct {
+	Plane *control.Plane
+	// Intake takes telemetry; Delivery needs none.
+	Intake *telemetry.Intake
+	// Origins may read the answers to public keys; nil is any.
+	Origins []string
+	Now     func() time.Time // nil is time.Now
+	Random  func() float64   // nil is math/rand/v2
+	Logger  *slog.Logger     // of causes that no client is told; nil is silent
+	// MaxAnswer bounds the bytes of GET /api/v2/configs as they are sent; 0 is
+	// any.
+	MaxAnswer int
+}
+
+func (o Options) complete() Options {
+	if o.Origins == nil {
+		o.Origins = []string{delivery.AnyOrigin}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+const (
+	configsPath   = "/api/v2/configs"
+	telemetryPath = "/api/v1/telemetry"
+)
+
+// Serves says whether a request is for one of the paths served here, where
+// they share an address with the REST API.
+func Serves(r *http.Request) bool {
+	return delivery.Serves(r) || delivery.RequestPath(r) == configsPath
+}
+
+func forTelemetry(r *http.Request) bool {
+	path := delivery.RequestPath(r)
+	return path == telemetryPath || path == telemetryPath+"/"
+}
+
+// Delivery serves flags and configs.
+func Delivery(o Options) http.Handler {
+	o = o.complete()
+	t := newTables(o)
+	public := delivery.CORS(o.Origins, &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if delivery.RequestPath(r) == configsPath {
+			t.configs(w, r)
+			return
+		}
+		public.ServeHTTP(w, r)
+	})
+}
+
+// Telemetry takes telemetry in and serves nothing else.
+func Telemetry(o Options) http.Handler {
+	o = o.complete()
+	i := &intake{options: o, slots: make(chan struct{}, atOnce)}
+	return delivery.CORS(o.Origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !forTelemetry(r) {
+			delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", telemetryPath))
+			return
+		}
+		i.ServeHTTP(w, r)
+	}))
+}
+
+// Handler serves both at one address.
+func Handler(o Options) http.Handler {
+	serving, taking := Delivery(o), Telemetry(o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if forTelemetry(r) {
+			taking.ServeHTTP(w, r)
+			return
+		}
+		serving.ServeHTTP(w, r)
+	})
+}
+
+// refuse answers with a fault and notes the cause of one that is ours.
+func (o Options) refuse(w http.ResponseWriter, err error) {
+	delivery.WriteFault(w, o.noted(err))
+}
+
+// noted writes the cause of a fault that is ours to the log.
+func (o Options) noted(err error) *fault.Fault {
+	f := fault.Of(err)
+	if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+		o.Logger.Error("serving an application", "code", f.Kind.Code(), "cause", f.Cause)
+	}
+	return f
+}

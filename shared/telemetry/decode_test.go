@@ -1,0 +1,158 @@
+package telemetry_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/telemetry"
+)
+
+// wrap puts contexts, as JSON, into a body of one example.
+func wrap(contexts string) string {
+	return `{"events":[{"exampleContexts":{"examples":[{"timestamp":1795176000000,"contextSet":{"contexts":[` + contexts + `]}}]}}]}`
+}
+
+func TestDecode(t *testing.T) {
+	body := `{"instanceHash":"i","batchId":"b","sentAt":1795176000001,"later":[1],"events":[
+		{"summaries":{"start":1,"summaries":[{"counters":[]}]}},
+		{"somethingNew":7},
+		{"contextShapes":{"shapes":[{"name":"user","fieldTypes":{"plan":2,"age":"int","tags":10,"odd":99,"older":"date"}}]}},
+		{"exampleContexts":{"examples":[
+			{"timestamp":"1795176000000","contextSet":{"contexts":[
+				{"type":"user","values":{"key":{"string":"u-1"},"age":{"int":"36"},"rate":{"double":1.50},"beta":{"bool":true},"tags":{"stringList":["a","b"]},"proto":{"stringList":{"values":["c"]}},"new":{"bytes":"xx"},"none":null,"nothing":{"string":null}}},
+				{"type":"device","values":{"ip":{"string":"10.0.0.1"}}},
+				{"type":"team"}]}},
+			{"contextSet":{}}]}}]}`
+	report, issues := telemetry.Decode([]byte(body))
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	want := telemetry.Report{Instance: "i", BatchID: "b", SentAt: time.UnixMilli(1795176000001).UTC(),
+		Shapes: []telemetry.Shape{{Type: "user", Fields: map[string]telemetry.Kind{"plan": telemetry.String, "age": telemetry.Int, "tags": telemetry.StringList}}},
+		Examples: []telemetry.Example{{At: time.UnixMilli(1795176000000).UTC(), Contexts: []telemetry.Context{
+			{Type: "user", Key: "u-1", Properties: []telemetry.Property{
+				{Name: "key", Kind: telemetry.String, Text: "u-1"}, {Name: "age", Kind: telemetry.Int, Text: "36"},
+				{Name: "rate", Kind: telemetry.Double, Text: "1.50"}, {Name: "beta", Kind: telemetry.Bool, Text: "true"},
+				{Name: "tags", Kind: telemetry.StringList, List: []string{"a", "b"}}, {Name: "proto", Kind: telemetry.StringList, List: []string{"c"}}}},
+			{Type: "device", Properties: []telemetry.Property{{Name: "ip", Kind: telemetry.String, Text: "10.0.0.1"}}},
+			{Type: "team"}}}, {}}}
+	same(t, report, want)
+}
+
+func same(t *testing.T, got, want any) {
+	t.Helper()
+	g, _ := json.MarshalIndent(got, "", " ")
+	w, _ := json.MarshalIndent(want, "", " ")
+	if string(g) != string(w) {
+		t.Errorf("got %s\nwant %s", g, w)
+	}
+}
+
+// TestDecodeSaysWhere: each mistake is refused with its place and with what
+// would be right.
+func TestDecodeSaysWhere(t *testing.T) {
+	values := "/events/0/exampleContexts/examples/0/contextSet/contexts/0/values"
+	for _, test := range []struct{ body, pointer, message string }{
+		{`[]`, "", `the body is an object such as {"events":[]}, not an array`},
+		{`{"events":{}}`, "/events", "events is an array of events, not an object"},
+		{`{"events":[7]}`, "/events/0", "an event is an object"},
+		{`{"instanceHash":7}`, "/instanceHash", "instanceHash is a string, not a number"},
+		{`{"batchId":"` + strings.Repeat("x", 201) + `"}`, "/batchId", "at most 200 bytes"},
+		{`{"sentAt":-1}`, "/sentAt", "a whole number of milliseconds since 1970"},
+		{`{"sentAt":1e99}`, "/sentAt", "a whole number of milliseconds"},
+		{`{"sentAt":"yesterday"}`, "/sentAt", "a whole number of milliseconds"},
+		{`{"events":[{"summaries":[]}]}`, "/events/0/summaries", "summaries is an object, not an array"},
+		{`{"events":[{"contextShapes":[]}]}`, "/events/0/contextShapes", `an object such as {"shapes":[]}`},
+		{`{"events":[{"contextShapes":{"shapes":[{"name":"u","fieldTypes":{"a/b":true}}]}}]}`, "/events/0/contextShapes/shapes/0/fieldTypes/a~1b", "a field type is a number"},
+		{`{"events":[{"exampleContexts":{"examples":[{}]}}]}`, "/events/0/exampleContexts/examples/0/contextSet", "it is missing"},
+		{wrap(`"user"`), "/events/0/exampleContexts/examples/0/contextSet/contexts/0", "a context is an object"},
+		{wrap(`{"type":7}`), "/events/0/exampleContexts/examples/0/contextSet/contexts/0/type", "type is a string, not a number"},
+		{wrap(`{"type":"u","values":{"plan":"pro"}}`), values + "/plan", `a value names its kind, as in {"string":"pro"}, not a string`},
+		{wrap(`{"type":"u","values":{"plan":{"string":7}}}`), values + "/plan/string", "the value is a string, not a number"},
+		{wrap(`{"type":"u","values":{"n":{"int":1.5}}}`), values + "/n/int", "a whole number of 64 bits"},
+		{wrap(`{"type":"u","values":{"n":{"int":9223372036854775808}}}`), values + "/n/int", "a whole number of 64 bits"},
+		{wrap(`{"type":"u","values":{"n":{"double":"x"}}}`), values + "/n/double", "the value is a number"},
+		{wrap(`{"type":"u","values":{"n":{"bool":1}}}`), values + "/n/bool", "true or false"},
+		{wrap(`{"type":"u","values":{"n":{"stringList":["a",1]}}}`), values + "/n/stringList/1", "an element is a string"},
+		{wrap(`{"type":"u","values":{"n":{"string":"a","int":1}}}`), values + "/n", "a value has one kind"},
+		{wrap(`{"type":"u","values":{"key":{"string":"` + strings.Repeat("k", telemetry.MaxKey+1) + `"}}}`), values + "/key", "a key has at most 1024 bytes"},
+		{wrap(`{"type":"u","values":{"bio":{"string":"` + strings.Repeat("k", telemetry.MaxText+1) + `"}}}`), values + "/bio/string", "at most 4096 bytes"},
+		{`{"events":[{}`, "/events", "not JSON"},
+		{`{"events":[],"events":[]}`, "/events", "not JSON"},
+		{strings.Repeat(" ", telemetry.MaxBody+1), "", "larger than 1048576 bytes"},
+	} {
+		report, issues := telemetry.Decode([]byte(test.body))
+		if len(issues) != 1 || issues[0].Pointer != test.pointer || !strings.Contains(issues[0].Message, test.message) {
+			t.Errorf("%.200s:\n got %+v\nwant %s: %s", test.body, issues, test.pointer, test.message)
+		}
+		same(t, report, telemetry.Report{})
+	}
+}
+
+func TestDecodeIsBounded(t *testing.T) {
+	many := func(n int, one string) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
+	var properties []string
+	for i := range telemetry.MaxProperties + 1 {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"int":1}`, i))
+	}
+	for name, body := range map[string]string{
+		"events":     `{"events":[` + many(telemetry.MaxEvents+1, `{}`) + `]}`,
+		"examples":   `{"events":[` + many(2, `{"exampleContexts":{"examples":[`+many(telemetry.MaxExamples/2+1, `{"contextSet":{}}`)+`]}}`) + `]}`,
+		"shapes":     `{"events":[` + many(2, `{"contextShapes":{"shapes":[`+many(telemetry.MaxShapes/2+1, `{}`)+`]}}`) + `]}`,
+		"contexts":   wrap(many(telemetry.MaxContexts+1, `{"type":"u"}`)),
+		"properties": wrap(`{"type":"u","values":{` + strings.Join(properties, ",") + `}}`),
+		"list":       wrap(`{"type":"u","values":{"l":{"stringList":[` + many(telemetry.MaxList+1, `"a"`) + `]}}}`),
+	} {
+		if _, issues := telemetry.Decode([]byte(body)); len(issues) != 1 || !strings.Contains(issues[0].Message, "at most") {
+			t.Errorf("%s: %v", name, issues)
+		}
+	}
+}
+
+// TestDecodeReportsAllAtOnce, up to a number that can be read.
+func TestDecodeReportsAllAtOnce(t *testing.T) {
+	_, issues := telemetry.Decode([]byte(wrap(`{"type":1,"values":{"a":1,"b":{"int":"x"}}},7`)))
+	if len(issues) != 4 {
+		t.Errorf("%v", issues)
+	}
+	_, issues = telemetry.Decode([]byte(`{"events":[` + strings.Repeat("7,", 79) + `7]}`))
+	if len(issues) != 51 || issues[50].Message != "and 30 more like these" {
+		t.Errorf("%d: %v", len(issues), issues[len(issues)-1])
+	}
+}
+
+// TestRefusalsHoldNoValues: what a context holds is about people.
+func TestRefusalsHoldNoValues(t *testing.T) {
+	_, issues := telemetry.Decode([]byte(wrap(`{"type":"u","values":{"email":{"string":["ada@acme.example"]},"n":{"int":"ada"},"plain":"ada"}}`)))
+	for _, issue := range issues {
+		if strings.Contains(issue.Message, "ada") {
+			t.Error(issue)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(wrap(`{"type":"user","values":{"key":{"string":"u-1"},"tags":{"stringList":["a"]}}}`)))
+	f.Add([]byte(`{"instanceHash":"i","batchId":"b","sentAt":1,"events":[{"contextShapes":{"shapes":[{"name":"u","fieldTypes":{"a":2}}]}}]}`))
+	f.Add([]byte(`{"events":[{"summaries":{}},{"x":[]}]}`))
+	f.Add([]byte(`{"events":[{"exampleContexts":{"examples":[{"contextSet":null}]}}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		report, issues := telemetry.Decode(body)
+		if len(issues) > 0 {
+			if len(report.Examples)+len(report.Shapes) > 0 {
+				t.Error("half of a refused body was taken")
+			}
+			return
+		}
+		for _, e := range report.Examples {
+			for _, c := range e.Contexts {
+				if len(c.Key) > telemetry.MaxKey || len(c.Properties) > telemetry.MaxProperties {
+					t.Error("a bound does not hold")
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,34 @@
+// Package telemetry takes what applications report of the contexts that they
+// evaluate for: it saves example contexts, so that they can be searched for and
+// targeted by key, and counts the distinct keys of a month (MTK).
+//
+// Decode turns a body of POST /api/v1/telemetry/ into a Report, or says
+// everything that is wrong with it. Intake turns a Report into a Batch and
+// gives it to a Store, which applies it as a whole. Package suite holds every
+// Store to its contract; package local keeps one in a file, package dynamo in
+// a DynamoDB table.
+//
+// What must stay true:
+//
+//   - A context without a key is never saved and never counted. Of it only the
+//     shape is kept: the names of its properties and the kinds of their values.
+//   - A pair of context type and key counts once in a month of a workspace,
+//     however often, in whatever order, from whichever environment and through
+//     however many processes it is reported. That holds for every pair, also
+//     for those that are no longer saved.
+//   - A body is taken whole or refused whole, and a batch that arrives again
+//     changes nothing.
+//   - An answer depends on the batch alone: a public key is in everybody's
+//     hands, and must not be able to ask which keys are known.
+//   - What is saved is bounded, whatever is sent: see the constants.
+//
+// # Time
+//
+// Clients have clocks of their own. When the sender's time (sentAt) and ours
+// are more than five minutes apart, every timestamp is shifted by the
+// difference. A timestamp that still lies in the future means now. An example
+// counts in the UTC month of its timestamp while that month is open: the
+// current month, and for 48 hours the one before it. An older example is
+// ignored: it is not counted in a month that is closed, nor in one that it does
+// not belong to, and it is not saved.
+package telemetry

@@ -1,0 +1,233 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/telemetry/dynamo"
+	"svc.example/svc/shared/telemetry/suite"
+)
+
+var ctx = context.Background()
+
+// wire is the connection to the table: it counts the requests, and loses
+// requests or their answers as it is told.
+type wire struct {
+	mu   sync.Mutex
+	sent map[string]int // by operation
+	lose func(operation string) (before, after bool)
+}
+
+var errLost = errors.New("the connection broke")
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	w.mu.Lock()
+	w.sent[operation]++
+	before, after := false, false
+	if w.lose != nil {
+		before, after = w.lose(operation)
+	}
+	w.mu.Unlock()
+	if before {
+		return nil, errLost
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && after {
+		answer.Body.Close()
+		return nil, errLost
+	}
+	return answer, err
+}
+
+// requests is what some work sends.
+func (w *wire) requests(work func()) string {
+	w.mu.Lock()
+	w.sent = map[string]int{}
+	w.mu.Unlock()
+	work()
+	var said []string
+	for _, operation := range []string{"GetItem", "BatchGetItem", "Query", "Scan", "PutItem", "UpdateItem", "TransactWriteItems"} {
+		if n := w.sent[operation]; n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", n, operation))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// open makes a store over a wire. The SDK repeats nothing.
+func open(t *testing.T) (*dynamo.Store, *wire) {
+	t.Helper()
+	w := &wire{sent: map[string]int{}}
+	name := table(t, standin.DynamoDBClient(t))
+	client := standin.DynamoDBClient(t, func(o *dynamodb.Options) {
+		o.HTTPClient = &http.Client{Transport: w}
+		o.Retryer = aws.NopRetryer{}
+	})
+	return dynamo.New(client, name), w
+}
+
+func report(number int, keys ...string) telemetry.Batch {
+	b := telemetry.Batch{ID: sha256.Sum256(fmt.Append(nil, number)), Received: suite.Now}
+	for _, key := range keys {
+		b.Pairs = append(b.Pairs, telemetry.Pair{Month: suite.Month, Type: "user", Key: key})
+		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: "user", Key: key, LastSeen: suite.Now.Add(time.Duration(number) * time.Second)})
+	}
+	b.Shapes = []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{"key": {telemetry.String}}}}
+	return b
+}
+
+// TestRequests: what a batch and a search cost does not grow with what is
+// stored, and nothing scans.
+func TestRequests(t *testing.T) {
+	s, w := open(t)
+	record := func(b telemetry.Batch) func() {
+		return func() {
+			if _, err := s.Record(ctx, "ws", b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprint("u-", i))
+	}
+	search := func(q telemetry.Query) func() {
+		return func() {
+			if _, err := s.Contexts(ctx, "ws", q); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	unseen := report(4, many...)
+	unseen.Contexts = nil
+	for _, test := range []struct {
+		name string
+		work func()
+		want string
+	}{
+		{"the first batch", record(report(1, "a")), "1 BatchGetItem, 2 PutItem, 2 UpdateItem, 2 TransactWriteItems"},
+		{"30 new contexts", record(report(2, many...)), "1 BatchGetItem, 1 PutItem, 2 TransactWriteItems"},
+		{"the same, seen again", record(report(3, many...)), "1 BatchGetItem, 1 PutItem, 1 TransactWriteItems"},
+		{"nothing new", record(unseen), "1 BatchGetItem, 1 PutItem"},
+		{"a replay", record(report(3, many...)), "1 BatchGetItem"},
+		{"a search", search(telemetry.Query{Type: "user", Text: "u-2", Limit: 20}), "1 BatchGetItem, 1 Query"},
+		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 BatchGetItem"},
+		{"usage", func() { _, _ = s.Usage(ctx, "ws", suite.Month) }, "1 Query"},
+	} {
+		if got := w.requests(test.work); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// TestLostRequestsAndAnswers: whatever is lost between store and table, a
+// batch that is repeated until it is acknowledged counts each pair once.
+func TestLostRequestsAndAnswers(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s, w := open(t)
+	w.lose = func(string) (before, after bool) { return random.IntN(5) == 0, random.IntN(3) == 0 }
+	distinct := map[string]bool{}
+	failed := 0
+	for i := range 12 {
+		var keys []string
+		for range 6 {
+			key := fmt.Sprint("u-", random.IntN(25))
+			if !distinct[fmt.Sprint(i, key)] {
+				keys = append(keys, key)
+			}
+			distinct[key], distinct[fmt.Sprint(i, key)] = true, true
+		}
+		b := report(i, keys...)
+		for {
+			_, err := s.Record(ctx, "ws", b)
+			if err == nil {
+				break
+			}
+			if failed++; !errors.Is(err, telemetry.ErrBusy) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("nothing was lost")
+	}
+	w.lose = nil
+	want := 0
+	for key := range distinct {
+		if strings.HasPrefix(key, "u-") {
+			want++
+		}
+	}
+	usage, err := s.Usage(ctx, "ws", suite.Month)
+	if err != nil || usage.Keys != want {
+		t.Errorf("%d are counted, there are %d: %v", usage.Keys, want, err)
+	}
+	found, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 100})
+	if err != nil || len(found) != want {
+		t.Errorf("%d are saved, there are %d: %v", len(found), want, err)
+	}
+}
+
+// TestATableThatIsMissing is no busy one.
+func TestATableThatIsMissing(t *testing.T) {
+	s := dynamo.New(standin.DynamoDBClient(t), "svc-test-nowhere")
+	if _, err := s.Record(ctx, "ws", report(1, "a")); err == nil || errors.Is(err, telemetry.ErrBusy) {
+		t.Error(err)
+	}
+	if _, err := s.Usage(ctx, "ws", suite.Month); err == nil || errors.Is(err, telemetry.ErrBusy) {
+		t.Error(err)
+	}
+}
+
+// TestWhatExpiryLeavesBehind: rows of one context expire one by one, and a
+// place that is left of an earlier sighting is not found.
+func TestWhatExpiryLeavesBehind(t *testing.T) {
+	client := standin.DynamoDBClient(t)
+	name := table(t, client)
+	s := dynamo.New(client, name)
+	must(t, s, report(1, "a", "b"))
+	rows, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows.Items {
+		if pk := row["pk"].(*types.AttributeValueMemberS).Value; strings.Contains(pk, "/context/") {
+			if row["expires"] == nil {
+				t.Error("it never expires")
+			}
+			if _, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &name,
+				Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	must(t, s, report(2, "a"))
+	found, err := s.Contexts(ctx, "ws", telemetry.Query{Limit: 10})
+	if err != nil || len(found) != 2 || found[0].Key != "a" || found[1].Key != "b" {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
+func must(t *testing.T, s *dynamo.Store, b telemetry.Batch) {
+	t.Helper()
+	if _, err := s.Record(ctx, "ws", b); err != nil {
+		t.Fatal(err)
+	}
+}

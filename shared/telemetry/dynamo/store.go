@@ -1,0 +1,183 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc.example/svc/shared/telemetry"
+)
+
+// SavedFor is how long a context is kept after it was last seen.
+const SavedFor = 90 * 24 * time.Hour
+
+// Store is the telemetry in a table. It implements telemetry.Store.
+type Store struct {
+	client *dynamodb.Client
+	table  string
+}
+
+// New is the store in a table that exists.
+func New(client *dynamodb.Client, table string) *Store { return &Store{client, table} }
+
+type item = map[string]types.AttributeValue
+
+// Attributes.
+const (
+	attrPK      = "pk"
+	attrSK      = "sk"
+	attrExpires = "expires"
+	attrN       = "n"
+	attrSeen    = "seen"
+	attrDigest  = "digest"
+	attrDoc     = "doc"
+	attrFields  = "fields"
+	attrVersion = "version"
+	attrGroups  = "groupNames"
+	attrTypes   = "typeNames"
+)
+
+// address is a row's primary key.
+type address struct{ pk, sk string }
+
+func (a address) key() item { return item{attrPK: str(a.pk), attrSK: str(a.sk)} }
+
+func (a address) with(attributes item) item {
+	row := a.key()
+	for name, value := range attributes {
+		row[name] = value
+	}
+	return row
+}
+
+// room is the rows of a workspace.
+type room string
+
+func (r room) pk(parts string) string { return "telemetry/" + string(r) + "/" + parts }
+
+func (r room) pair(p telemetry.Pair) address {
+	return address{r.pk("pair/" + string(p.Month) + "/" + hash(string(p.Month), p.Type, p.Key)), "pair"}
+}
+
+func (r room) usage(month telemetry.Month) string { return r.pk("usage/" + string(month)) }
+
+func (r room) context(c telemetry.Saved) address {
+	return address{r.pk("context/" + hash(c.Environment, c.Type, c.Key)), "context"}
+}
+
+// position is where a context stands in the order of sightings.
+func (r room) position(c telemetry.Saved, seen time.Time) address {
+	return address{r.seen(c.Environment, c.Type), fmt.Sprintf("%015d/%s", seen.UnixMilli(), hash(c.Environment, c.Type, c.Key))}
+}
+
+func (r room) seen(environment, contextType string) string {
+	return r.pk("seen/" + hash(environment, contextType))
+}
+
+func (r room) shapes() string { return r.pk("shape") }
+
+func (r room) shape(contextType string) address { return address{r.shapes(), "type/" + contextType} }
+
+func (r room) known() address { return address{r.pk("known"), "known"} }
+
+func (r room) batch(id [32]byte) address {
+	return address{r.pk("batch/" + hex.EncodeToString(id[:])), "batch"}
+}
+
+func hash(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		_, _ = h.Write([]byte(part))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func until(t time.Time) types.AttributeValue { return number(t.Unix()) }
+
+func text(row item, name string) string {
+	if v, ok := row[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+func integer(row item, name string) int64 {
+	if v, ok := row[name].(*types.AttributeValueMemberN); ok {
+		n, _ := strconv.ParseInt(v.Value, 10, 64) // the table holds nothing else
+		return n
+	}
+	return 0
+}
+
+func set(row item, name string) map[string]bool {
+	names := map[string]bool{}
+	if v, ok := row[name].(*types.AttributeValueMemberSS); ok {
+		for _, n := range v.Value {
+			names[n] = true
+		}
+	}
+	return names
+}
+
+// sightingOf reads the row of a saved context.
+func sightingOf(row item) telemetry.Sighting {
+	s := telemetry.Sighting{Seen: time.UnixMilli(integer(row, attrSeen)).UTC()}
+	if v, ok := row[attrDigest].(*types.AttributeValueMemberB); ok {
+		copy(s.Digest[:], v.Value)
+	}
+	return s
+}
+
+// mostKeys is how many rows a BatchGetItem reads.
+const mostKeys = 100
+
+// rows reads rows by their addresses; those that do not exist are not there.
+func (s *Store) rows(ctx context.Context, wanted []address) (map[address]item, error) {
+	found := map[address]item{}
+	for begin := 0; begin < len(wanted); begin += mostKeys {
+		if err := s.some(ctx, wanted[begin:min(begin+mostKeys, len(wanted))], found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func (s *Store) some(ctx context.Context, wanted []address, found map[address]item) error {
+	request := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
+	for _, a := range wanted {
+		request.Keys = append(request.Keys, a.key())
+	}
+	for try := 0; ; try++ {
+		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{s.table: request}})
+		if err != nil {
+			return failure(ctx, "reading telemetry", err)
+		}
+		for _, row := range out.Responses[s.table] {
+			found[address{text(row, attrPK), text(row, attrSK)}] = row
+		}
+		left, more := out.UnprocessedKeys[s.table]
+		if !more || len(left.Keys) == 0 {
+			return nil
+		}
+		request.Keys = left.Keys
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/fault"
+)
+
+// Intake takes reports in. Store and Now are needed.
+type Intake struct {
+	Store Store
+	Now   func() time.Time
+	// Logger hears of context types with very many keys; nil is silent.
+	Logger *slog.Logger
+	// Threshold is how many keys of a type in a month are very many; 0 is
+	// DefaultThreshold.
+	Threshold int
+
+	watch watch
+}
+
+// Source is where a report comes from, as its SDK key says.
+type Source struct {
+	Workspace, Environment string
+}
+
+// Receipt is the answer to a report that was taken. It tells nothing that is
+// not in the report.
+type Receipt struct {
+	Accepted bool `json:"accepted"`
+	Contexts int  `json:"contexts"` // with a key: saved and counted
+	Keyless  int  `json:"keyless"`  // without one: their shape was noted
+	TooOld   int  `json:"tooOld"`   // examples of a month that is closed
+	Shapes   int  `json:"shapes"`
+}
+
+// Take takes a body in. What is wrong with it is a fault that lists all of it.
+func (i *Intake) Take(ctx context.Context, from Source, body []byte) (Receipt, error) {
+	report, issues := Decode(body)
+	if len(issues) > 0 {
+		return Receipt{}, refusal(len(body), issues)
+	}
+	now := i.Now().UTC().Truncate(time.Millisecond)
+	b, receipt := newBatch(report, from, body, now)
+	counted, err := i.Store.Record(ctx, from.Workspace, b)
+	if err != nil {
+		return Receipt{}, Fault(err)
+	}
+	i.notice(ctx, from.Workspace, MonthOf(now), counted)
+	return receipt, nil
+}
+
+// Fault puts a store's failure in words for a client.
+func Fault(err error) error {
+	if errors.Is(err, ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.Unavailable, "the telemetry store did not answer in time; the request can be repeated").Because(err)
+	}
+	return fault.Of(err)
+}
+
+func refusal(size int, issues []Issue) error {
+	kind := fault.BadRequest
+	if size > MaxBody {
+		kind = fault.PayloadTooLarge
+	}
+	var words []string
+	for n, issue := range issues {
+		if n == maxInWords {
+			words = append(words, fmt.Sprintf("and %d more", len(issues)-n))
+			break
+		}
+		words = append(words, strings.TrimPrefix(issue.Pointer+": "+issue.Message, ": "))
+	}
+	return fault.New(kind, "nothing of the batch was taken: %s", strings.Join(words, "; ")).With(map[string]any{"issues": issues})
+}
+
+// maxInWords of the issues stand in the message; all are in the details.
+const maxInWords = 5
+
+// maxSkew is how far a sender's clock may be off before it is corrected.
+const maxSkew = 5 * time.Minute
+
+// batcher turns a report into a batch.
+type batcher struct {
+	environment string
+	now         time.Time
+	shift       time.Duration
+	pairs       map[Pair]bool
+	contexts    map[[2]string]Saved // by type and key
+	shapes      map[string]*KnownShape
+	receipt     Receipt
+}
+
+func newBatch(report Report, from Source, body []byte, now time.Time) (Batch, Receipt) {
+	m := batcher{environment: from.Environment, now: now, pairs: map[Pair]bool{}, contexts: map[[2]string]Saved{}, shapes: map[string]*KnownShape{}}
+	if off := now.Sub(report.SentAt); !report.SentAt.IsZero() && (off > maxSkew || off < -maxSkew) {
+		m.shift = off
+	}
+	for _, example := range report.Examples {
+		m.example(example)
+	}
+	for _, s := range report.Shapes {
+		m.shape(s)
+	}
+	m.receipt.Accepted = true
+	m.receipt.Contexts, m.receipt.Shapes = len(m.contexts), len(m.shapes)
+	return Batch{
+		ID: batchID(report, from, body), Received: now,
+		Pairs: slices.SortedFunc(maps.Keys(m.pairs), comparePairs),
+		Contexts: slices.SortedFunc(maps.Values(m.contexts), func(a, b Saved) int {
+			return slices.Compare([]string{a.Type, a.Key}, []string{b.Type, b.Key})
+		}),
+		Shapes: m.knownShapes(),
+	}, m.receipt
+}
+
+func comparePairs(a, b Pair) int {
+	return slices.Compare([]string{string(a.Month), a.Type, a.Key}, []string{string(b.Month), b.Type, b.Key})
+}
+
+// batchID is the identity of a batch: what its sender says, else its content.
+func batchID(report Report, from Source, body []byte) [32]byte {
+	parts := []string{from.Workspace, from.Environment, report.Instance, report.BatchID}
+	if report.BatchID == "" {
+		parts = append(parts, string(body))
+	}
+	hash := sha256.New()
+	for _, part := range parts {
+		_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		_, _ = hash.Write([]byte(part))
+	}
+	return [32]byte(hash.Sum(nil))
+}
+
+func (m *batcher) example(e Example) {
+	seen, fresh := m.seen(e.At)
+	if !fresh {
+		m.receipt.TooOld++
+		return
+	}
+	for _, c := range e.Contexts {
+		m.shape(c.Shape())
+		if c.Key == "" {
+			m.receipt.Keyless++
+			continue
+		}
+		m.pairs[Pair{MonthOf(seen), c.Type, c.Key}] = true
+		saved := Saved{m.environment, c.Type, c.Key, seen, kept(c.Properties)}
+		id := [2]string{c.Type, c.Key}
+		if earlier, known := m.contexts[id]; !known || saved.Supersedes(earlier.Sighting()) {
+			m.contexts[id] = saved
+		}
+	}
+}
+
+// seen is when an example was seen by our clock, and whether that still counts.
+func (m *batcher) seen(at time.Time) (time.Time, bool) {
+	if at.IsZero() {
+		return m.now, true
+	}
+	if at = at.Add(m.shift); at.After(m.now) {
+		at = m.now
+	}
+	month := MonthOf(at)
+	return at, month == MonthOf(m.now) || month.End().Equal(startOfMonth(m.now)) && month.Open(m.now)
+}
+
+func startOfMonth(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// shape joins a shape with those of the batch.
+func (m *batcher) shape(s Shape) {
+	known := m.shapes[s.Type]
+	if known == nil {
+		known = &KnownShape{Type: s.Type, Fields: map[string][]Kind{}}
+		m.shapes[s.Type] = known
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
+		known.add(name, s.Fields[name])
+	}
+}
+
+func (m *batcher) knownShapes() []KnownShape {
+	var shapes []KnownShape
+	for _, name := range slices.Sorted(maps.Keys(m.shapes)) {
+		shapes = append(shapes, *m.shapes[name])
+	}
+	return shapes
+}
+
+const (
+	// maxSavedBytes is how much text of a context is kept.
+	maxSavedBytes = 8 << 10
+	// maxSavedText is how much of a text is kept.
+	maxSavedText = 512
+)
+
+// kept is what is saved of a context's properties: all of most contexts, and a
+// bounded part of a large one, with its key and what it is found by first.
+func kept(properties []Property) []Property {
+	sorted := slices.Clone(properties)
+	rank := func(name string) int { return slices.Index([]string{"email", "name", keyProperty}, name) }
+	slices.SortStableFunc(sorted, func(a, b Property) int {
+		if by := rank(b.Name) - rank(a.Name); by != 0 {
+			return by
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	room := maxSavedBytes
+	out := sorted[:0]
+	for _, p := range sorted {
+		size := len(p.Name)
+		if p.Name != keyProperty {
+			p.Text = cut(p.Text, maxSavedText)
+		}
+		var list []string
+		for _, item := range p.List {
+			list = append(list, cut(item, maxSavedText))
+			size += min(len(item), maxSavedText)
+		}
+		p.List = list
+		if size += len(p.Text); size > room {
+			continue
+		}
+		room -= size
+		out = append(out, p)
+	}
+	return out
+}

@@ -1,0 +1,331 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/telemetry/suite"
+)
+
+var production = telemetry.Source{Workspace: "ws", Environment: "production"}
+
+// world is an intake with a clock that is set.
+type world struct {
+	*testing.T
+	store  *suite.Memory
+	intake telemetry.Intake
+	now    time.Time
+	log    bytes.Buffer
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{T: t, store: suite.NewMemory(), now: suite.Now}
+	w.intake = telemetry.Intake{Store: w.store, Now: func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(&w.log, nil))}
+	return w
+}
+
+func (w *world) take(from telemetry.Source, body string) telemetry.Receipt {
+	w.Helper()
+	receipt, err := w.intake.Take(context.Background(), from, []byte(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return receipt
+}
+
+func (w *world) keys(month telemetry.Month) int {
+	w.Helper()
+	usage, err := w.store.Usage(context.Background(), "ws", month)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return usage.Keys
+}
+
+func (w *world) find(q telemetry.Query) []telemetry.Saved {
+	w.Helper()
+	q.Limit = 100
+	found, err := w.store.Contexts(context.Background(), "ws", q)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return found
+}
+
+// example is a body with contexts that were seen at a time; zero for none.
+func example(at time.Time, contexts string) string {
+	stamp := ""
+	if !at.IsZero() {
+		stamp = fmt.Sprintf(`"timestamp":%d,`, at.UnixMilli())
+	}
+	return `{"events":[{"exampleContexts":{"examples":[{` + stamp + `"contextSet":{"contexts":[` + contexts + `]}}]}}]}`
+}
+
+const ada = `{"type":"user","values":{"key":{"string":"u-1"},"name":{"string":"Ada"}}}`
+
+// The rules of "Saved example contexts", by their numbers.
+
+func TestRule1OnlyAContextWithAKeyIsSaved(t *testing.T) {
+	w := newWorld(t)
+	receipt := w.take(production, example(w.now, ada+`,{"type":"device","values":{"ip":{"string":"10.0.0.1"}}},
+		{"type":"a","values":{"key":{"string":""}}},{"type":"b","values":{"key":{"bool":true}}},{"type":"c","values":{"key":{"stringList":["x"]}}},{"type":"d","values":{"key":null}}`))
+	if receipt != (telemetry.Receipt{Accepted: true, Contexts: 1, Keyless: 5, Shapes: 6}) {
+		t.Errorf("%+v", receipt)
+	}
+	if found := w.find(telemetry.Query{}); len(found) != 1 || found[0].Key != "u-1" || found[0].Environment != "production" || !found[0].LastSeen.Equal(w.now) {
+		t.Errorf("%+v", found)
+	}
+	w.take(production, example(w.now, `{"type":"team","values":{"key":{"int":7}}}`))
+	w.take(production, example(w.now, `{"type":"team","values":{"key":{"string":"7"}}}`))
+	if found := w.find(telemetry.Query{Type: "team"}); len(found) != 1 || found[0].Key != "7" {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestRule2ExamplesFeedSearchAndTheNamesOfProperties(t *testing.T) {
+	w := newWorld(t)
+	w.take(production, example(w.now, ada))
+	if found := w.find(telemetry.Query{Text: "ada"}); len(found) != 1 || found[0].Key != "u-1" || found[0].Text("name") != "Ada" {
+		t.Errorf("%+v", found)
+	}
+	shapes, err := w.store.Shapes(context.Background(), "ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, shapes, []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{"key": {telemetry.String}, "name": {telemetry.String}}}})
+}
+
+func TestRule3AContextWithoutAKeyLeavesOnlyItsShape(t *testing.T) {
+	w := newWorld(t)
+	w.take(production, example(w.now, `{"type":"device","values":{"ip":{"string":"10.0.0.1"},"year":{"int":2026}}}`))
+	w.take(production, `{"events":[{"contextShapes":{"shapes":[{"name":"device","fieldTypes":{"year":4,"os":2}}]}}]}`)
+	if w.keys(suite.Month) != 0 || len(w.find(telemetry.Query{})) != 0 {
+		t.Errorf("it was counted or saved")
+	}
+	shapes, err := w.store.Shapes(context.Background(), "ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, shapes, []telemetry.KnownShape{{Type: "device", Fields: map[string][]telemetry.Kind{
+		"ip": {telemetry.String}, "os": {telemetry.String}, "year": {telemetry.Int, telemetry.Double}}}})
+}
+
+func TestRule4ManyKeysOfOneTypeAreWarnedOf(t *testing.T) {
+	w := newWorld(t)
+	w.intake.Threshold = 60
+	for batch := range 9 {
+		var contexts []string
+		for i := range 10 {
+			contexts = append(contexts, fmt.Sprintf(`{"type":"request","values":{"key":{"string":"r-%d"}}}`, batch*10+i))
+		}
+		w.take(production, example(w.now, strings.Join(append(contexts, ada), ",")))
+		if warned := strings.Count(w.log.String(), "contextType=request"); warned > 1 || warned == 1 && batch < 6 {
+			t.Fatalf("batch %d: %s", batch, &w.log)
+		}
+	}
+	if log := w.log.String(); strings.Count(log, "level=WARN") != 1 || !strings.Contains(log, "threshold=60") || strings.Contains(log, "r-1") || strings.Contains(log, "contextType=user") {
+		t.Errorf("the log: %s", log)
+	}
+	w.now = w.now.AddDate(0, 1, 0)
+	w.intake.Threshold = 5
+	var contexts []string
+	for i := range 10 {
+		contexts = append(contexts, fmt.Sprintf(`{"type":"request","values":{"key":{"string":"s-%d"}}}`, i))
+	}
+	w.take(production, example(w.now, strings.Join(contexts, ",")))
+	if strings.Count(w.log.String(), "month=2026-12") != 1 {
+		t.Errorf("the next month was not warned of: %s", &w.log)
+	}
+}
+
+func TestRule5AKeylessStickyPropertyIsNotBilled(t *testing.T) {
+	w := newWorld(t)
+	for i := range 5 {
+		w.take(production, example(w.now, fmt.Sprintf(`{"type":"session","values":{"id":{"string":"s-%d"}}}`, i)))
+	}
+	if w.keys(suite.Month) != 0 || len(w.find(telemetry.Query{})) != 0 {
+		t.Error("it was counted or saved")
+	}
+}
+
+func TestRule6AKeyIsFoundFromAName(t *testing.T) {
+	w := newWorld(t)
+	w.take(production, example(w.now, ada+`,{"type":"user","values":{"key":{"string":"u-2"}}}`))
+	found := w.find(telemetry.Query{Type: "user", Text: "aDA"})
+	if len(found) != 1 || found[0].Key != "u-1" {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestAKeyCountsOnceAMonthHoweverOftenItIsReported(t *testing.T) {
+	w := newWorld(t)
+	for i := range 4 {
+		w.now = w.now.Add(time.Hour)
+		w.take(telemetry.Source{Workspace: "ws", Environment: []string{"production", "staging"}[i%2]}, example(w.now, ada+","+ada))
+	}
+	if n := w.keys(suite.Month); n != 1 {
+		t.Errorf("%d", n)
+	}
+	w.now = time.Date(2026, 12, 5, 0, 0, 0, 0, time.UTC)
+	w.take(production, example(w.now, ada))
+	if a, b := w.keys(suite.Month), w.keys("2026-12"); a != 1 || b != 1 {
+		t.Errorf("%d %d", a, b)
+	}
+}
+
+// TestClocks: timestamps against a server whose time is 20 November, noon, or
+// the day that is named.
+func TestClocks(t *testing.T) {
+	first := time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC)
+	third := time.Date(2026, 12, 3, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name        string
+		now         time.Time
+		stamp, sent time.Time
+		month       telemetry.Month // "" for ignored
+		seen        time.Time
+	}{
+		{"now", suite.Now, suite.Now, time.Time{}, "2026-11", suite.Now},
+		{"none", suite.Now, time.Time{}, time.Time{}, "2026-11", suite.Now},
+		{"earlier this month", suite.Now, suite.Now.AddDate(0, 0, -19), time.Time{}, "2026-11", suite.Now.AddDate(0, 0, -19)},
+		{"a year ahead", suite.Now, suite.Now.AddDate(1, 0, 0), time.Time{}, "2026-11", suite.Now},
+		{"last month, which is closed", suite.Now, suite.Now.AddDate(0, -1, 0), time.Time{}, "", time.Time{}},
+		{"last month, which is open yet", first, first.Add(-12 * time.Hour), time.Time{}, "2026-11", first.Add(-12 * time.Hour)},
+		{"last month, its first day", first, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), time.Time{}, "2026-11", time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)},
+		{"48 hours after the month", third, third.Add(-49 * time.Hour), time.Time{}, "", time.Time{}},
+		{"1970", suite.Now, time.UnixMilli(1), time.Time{}, "", time.Time{}},
+		{"a sender a year behind", suite.Now, suite.Now.AddDate(-1, 0, 0).Add(-time.Minute), suite.Now.AddDate(-1, 0, 0), "2026-11", suite.Now.Add(-time.Minute)},
+		{"a sender a day ahead", suite.Now, suite.Now.Add(23 * time.Hour), suite.Now.Add(24 * time.Hour), "2026-11", suite.Now.Add(-time.Hour)},
+		{"a sender two minutes ahead", suite.Now, suite.Now.Add(time.Minute), suite.Now.Add(2 * time.Minute), "2026-11", suite.Now},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.now = test.now
+			body := example(test.stamp, ada)
+			if !test.sent.IsZero() {
+				body = fmt.Sprintf(`{"sentAt":%d,`, test.sent.UnixMilli()) + body[1:]
+			}
+			receipt := w.take(production, body)
+			found := w.find(telemetry.Query{})
+			if test.month == "" {
+				if receipt.TooOld != 1 || len(found) != 0 || w.keys(telemetry.MonthOf(test.now)) != 0 || w.keys(telemetry.MonthOf(test.stamp)) != 0 {
+					t.Errorf("%+v %v", receipt, found)
+				}
+				return
+			}
+			if w.keys(test.month) != 1 || len(found) != 1 || !found[0].LastSeen.Equal(test.seen) {
+				t.Errorf("%+v %v", receipt, found)
+			}
+		})
+	}
+}
+
+func TestAReplayChangesNothing(t *testing.T) {
+	for name, bodies := range map[string][2]string{
+		"by its content":  {example(time.Time{}, ada), example(time.Time{}, ada)},
+		"by its id":       {`{"instanceHash":"i","batchId":"1",` + example(time.Time{}, ada)[1:], `{"instanceHash":"i","batchId":"1","sentAt":1,` + example(time.Time{}, ada)[1:]},
+		"from the future": {example(suite.Now.AddDate(9, 0, 0), ada), example(suite.Now.AddDate(9, 0, 0), ada)},
+	} {
+		w := newWorld(t)
+		before := w.take(production, bodies[0])
+		w.now = w.now.Add(20 * time.Minute)
+		if after := w.take(production, bodies[1]); name != "by its id" && after != before {
+			t.Errorf("%s: the answer was %+v and is %+v", name, before, after)
+		}
+		if found := w.find(telemetry.Query{}); len(found) != 1 || !found[0].LastSeen.Equal(suite.Now) {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	w := newWorld(t)
+	w.take(production, `{"instanceHash":"i","batchId":"1",`+example(time.Time{}, ada)[1:])
+	w.take(telemetry.Source{Workspace: "ws", Environment: "staging"}, `{"instanceHash":"i","batchId":"1",`+example(time.Time{}, ada)[1:])
+	w.take(production, `{"instanceHash":"j","batchId":"1",`+example(time.Time{}, `{"type":"user","values":{"key":{"string":"u-2"}}}`)[1:])
+	if found := w.find(telemetry.Query{}); len(found) != 3 {
+		t.Errorf("batches of others were taken for replays: %+v", found)
+	}
+}
+
+// TestNothingOfARefusedBodyIsTaken: one mistake at its end refuses all of it.
+func TestNothingOfARefusedBodyIsTaken(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.intake.Take(context.Background(), production, []byte(example(w.now, ada+`,{"type":"user","values":{"plan":"pro"}}`)))
+	f := fault.Of(err)
+	if f.Kind != fault.BadRequest || f.Details["issues"] == nil || !strings.Contains(f.Message, "nothing of the batch was taken") {
+		t.Errorf("%v %v", f.Kind, f)
+	}
+	if w.store.Records() != 0 {
+		t.Error("the store was asked")
+	}
+	_, err = w.intake.Take(context.Background(), production, bytes.Repeat([]byte(" "), telemetry.MaxBody+1))
+	if fault.Of(err).Kind != fault.PayloadTooLarge {
+		t.Error(err)
+	}
+}
+
+// TestALargeContextIsSavedInPart: what it is found by is kept.
+func TestALargeContextIsSavedInPart(t *testing.T) {
+	w := newWorld(t)
+	var values []string
+	for i := range 90 {
+		values = append(values, fmt.Sprintf(`"aa%02d":{"string":"%s"}`, i, strings.Repeat("ü", 1500)))
+	}
+	values = append(values, `"key":{"string":"u-1"}`, `"name":{"string":"Ada"}`, `"email":{"string":"a@b"}`)
+	w.take(production, example(w.now, `{"type":"user","values":{`+strings.Join(values, ",")+`}}`))
+	found := w.find(telemetry.Query{Text: "ada"})
+	if len(found) != 1 {
+		t.Fatal("it is not found by its name")
+	}
+	size := 0
+	for _, p := range found[0].Properties {
+		size += len(p.Name) + len(p.Text)
+	}
+	if size > 8<<10 || found[0].Text("email") != "a@b" || !strings.HasPrefix(found[0].Text("aa00"), "üü") {
+		t.Errorf("%d bytes", size)
+	}
+}
+
+// broken is a store that fails.
+type broken struct {
+	telemetry.Store
+	err error
+}
+
+func (b broken) Record(context.Context, string, telemetry.Batch) (int, error) { return 0, b.err }
+
+func TestFailuresOfTheStore(t *testing.T) {
+	for err, kind := range map[error]fault.Kind{
+		fmt.Errorf("x: %w", telemetry.ErrBusy): fault.Unavailable,
+		context.DeadlineExceeded:               fault.Unavailable,
+		errors.New("disk full"):                fault.Internal,
+	} {
+		w := newWorld(t)
+		w.intake.Store = broken{w.store, err}
+		_, got := w.intake.Take(context.Background(), production, []byte(example(w.now, ada)))
+		if f := fault.Of(got); f.Kind != kind || strings.Contains(f.Message, "disk") {
+			t.Errorf("%v: %v", err, f)
+		}
+	}
+}
+
+func TestParseMonth(t *testing.T) {
+	for _, bad := range []string{"", "2026", "2026-13", "2026-1", "2026-11-01", "november"} {
+		if _, err := telemetry.ParseMonth(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	m, err := telemetry.ParseMonth("2026-12")
+	if err != nil || !m.End().Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Error(m.End(), err)
+	}
+	if telemetry.MonthOf(time.Date(2026, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3*3600))) != "2027-01" {
+		t.Error("a month is one of UTC")
+	}
+}

@@ -1,0 +1,32 @@
+// Package local keeps a workspace's telemetry in one file of its data
+// directory, telemetry.db, a bbolt database.
+//
+// Buckets, from the outside in:
+//
+//	<workspace>
+//	  batches   id -> when it was received
+//	  received  when, id -> nothing; for forgetting
+//	  shapes    type -> JSON of the properties
+//	  groups
+//	    <environment, type>
+//	      keys  key -> JSON of the saved context
+//	      seen  when, key -> nothing; for search, and for forgetting
+//	  months
+//	    <month>
+//	      counts  type -> number of keys
+//	      pairs   type, key -> nothing; gone when the month is closed
+//
+// Names that are made of several parts have the length before each. A count
+// stands beside the bucket that it counts, so that nothing is counted by
+// walking.
+//
+// What must stay true:
+//
+//   - A batch is one transaction: all of it is there, or none. A process that
+//     is killed at any time leaves what was there before or after it, flushed.
+//   - The file is open only while it is used, under the lock of the operating
+//     system that bbolt takes: several processes may work on it.
+//   - Of an environment and type the MaxSaved contexts seen last are kept.
+//   - When a month is closed its pairs go and its counts stay. It never counts
+//     again, also when the clock was wrong.
+package local

@@ -1,0 +1,176 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"svc.example/svc/shared/telemetry"
+)
+
+// Name is the file's name in a data directory.
+const Name = "telemetry.db"
+
+// Store is the telemetry in a data directory. It implements telemetry.Store.
+type Store struct {
+	path string
+	turn chan struct{} // of this process
+	kept int           // contexts of a group
+
+	damaged error // found when the file was opened; guarded by turn
+}
+
+// New is the store of a data directory. It opens nothing.
+func New(dir string) *Store {
+	return &Store{path: filepath.Join(dir, Name), turn: make(chan struct{}, 1), kept: telemetry.MaxSaved}
+}
+
+// wait is how long one who wants the file waits for others.
+const wait = 10 * time.Second
+
+// read runs work on the file as it is. Where there is no file there is nothing
+// to be read.
+func (s *Store) read(ctx context.Context, workspace string, work func(*bolt.Bucket) error) error {
+	if info, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	return s.open(ctx, true, func(db *bolt.DB) error {
+		return db.View(func(tx *bolt.Tx) error {
+			if b := tx.Bucket([]byte(workspace)); b != nil {
+				return work(b)
+			}
+			return nil
+		})
+	})
+}
+
+// errNothing ends a change that finds nothing to do.
+var errNothing = errors.New("nothing to do")
+
+// change runs work as one transaction.
+func (s *Store) change(ctx context.Context, workspace string, work func(*bolt.Bucket) error) error {
+	if err := s.create(); err != nil {
+		return err
+	}
+	err := s.open(ctx, false, func(db *bolt.DB) error {
+		return db.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists([]byte(workspace))
+			if err != nil {
+				return err
+			}
+			return work(b)
+		})
+	})
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	return err
+}
+
+// create makes the file beside its place and links it there when it is whole,
+// so that nobody ever finds half of one.
+func (s *Store) create() error {
+	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir := filepath.Dir(s.path)
+	unfinished, err := os.MkdirTemp(dir, Name+".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(unfinished)
+	path := filepath.Join(unfinished, Name)
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	err = os.Link(path, s.path)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+		err = os.Rename(path, s.path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return errors.Join(err, flush(dir))
+}
+
+// flush makes a new name in a directory durable, where the system can.
+func flush(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // Windows has no such thing
+	return d.Close()
+}
+
+const (
+	firstPause = 200 * time.Microsecond
+	mostPause  = 20 * time.Millisecond
+)
+
+// open opens the file for one piece of work, when its turn has come.
+func (s *Store) open(ctx context.Context, readOnly bool, work func(*bolt.DB) error) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", telemetry.ErrBusy, ctx.Err())
+	}
+	defer func() { <-s.turn }()
+	if s.damaged != nil {
+		return s.damaged
+	}
+	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+		err := s.once(readOnly, work)
+		if !errors.Is(err, bolterrors.ErrTimeout) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s stayed locked by another process", telemetry.ErrBusy, s.path)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// once opens the file when its lock is free, and is ErrTimeout when it is not.
+// bbolt panics when it meets a damaged file, or when the system can not read
+// what it has mapped into memory. That fails the work and nothing else; a file
+// that was left open then keeps its lock, so it is not tried again.
+func (s *Store) once(readOnly bool, work func(*bolt.DB) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var db *bolt.DB
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s is damaged: %v", s.path, p)
+			if db == nil {
+				s.damaged = err
+			}
+		}
+		if db != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	db, err = bolt.Open(s.path, 0o600, &bolt.Options{ReadOnly: readOnly, Timeout: 1}) // one try
+	if err != nil {
+		db = nil
+		return fmt.Errorf("opening %s: %w", s.path, err)
+	}
+	return work(db)
+}

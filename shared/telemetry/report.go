@@ -1,0 +1,82 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+)
+
+// Report is a body of POST /api/v1/telemetry/, decoded.
+type Report struct {
+	// Instance and BatchID name the batch; "" when the body does not.
+	Instance, BatchID string
+	// SentAt is the sender's time, zero when the body does not say.
+	SentAt   time.Time
+	Examples []Example
+	Shapes   []Shape
+}
+
+// Example is a set of contexts that an evaluation was asked for.
+type Example struct {
+	At       time.Time // zero when the body does not say
+	Contexts []Context
+}
+
+// Context is a named context. Its key is the text of the property key, or "".
+type Context struct {
+	Type, Key  string
+	Properties []Property
+}
+
+// Property is a property of a context. The text of a number is as it was sent.
+type Property struct {
+	Name string   `json:"name"`
+	Kind Kind     `json:"kind"`
+	Text string   `json:"text,omitempty"`
+	List []string `json:"list,omitempty"` // of a StringList
+}
+
+// Kind is the kind of a property's value, as field types number it.
+type Kind byte
+
+// The kinds.
+const (
+	Int        Kind = 1
+	String     Kind = 2
+	Double     Kind = 4
+	Bool       Kind = 5
+	StringList Kind = 10
+)
+
+var kindNames = map[Kind]string{Int: "int", String: "string", Double: "double", Bool: "bool", StringList: "stringList"}
+
+func (k Kind) String() string {
+	if name, known := kindNames[k]; known {
+		return name
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// kindOf is the kind of a name such as stringList, or 0.
+func kindOf(name string) Kind {
+	for kind, other := range kindNames {
+		if other == name {
+			return kind
+		}
+	}
+	return 0
+}
+
+// Shape is which properties contexts of a type have, by name.
+type Shape struct {
+	Type   string          `json:"type"`
+	Fields map[string]Kind `json:"fields"`
+}
+
+// Shape is the shape of this one context.
+func (c Context) Shape() Shape {
+	s := Shape{Type: c.Type, Fields: make(map[string]Kind, len(c.Properties))}
+	for _, p := range c.Properties {
+		s.Fields[p.Name] = p.Kind
+	}
+	return s
+}

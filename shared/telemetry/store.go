@@ -1,0 +1,223 @@
+package telemetry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a store keeps and searches.
+const (
+	// MaxSaved is how many contexts of an environment and a type are kept and
+	// searched, at least: those seen last.
+	MaxSaved = 10_000
+	// MaxGroups is how many pairs of environment and type a workspace has
+	// contexts of. Contexts of further ones are counted and not saved.
+	MaxGroups = 200
+	// MaxShapeTypes is how many types of context have a shape, and MaxFields
+	// how many properties a shape has.
+	MaxShapeTypes = 200
+	MaxFields     = 500
+	// Remembered is how long a batch is known again, while no more than
+	// MaxBatches come in that time.
+	Remembered = 24 * time.Hour
+	MaxBatches = 100_000
+)
+
+// ErrBusy: the store did not answer in time. What was asked can be repeated.
+var ErrBusy = errors.New("the telemetry store is busy")
+
+// Store keeps the telemetry of workspaces. Its methods may be called at once,
+// and several processes may share what lies behind it.
+type Store interface {
+	// Record applies a batch; when it fails it may be repeated, whatever has
+	// been applied of it. It returns how many pairs had not been counted before.
+	// A batch whose ID it remembers changes nothing.
+	//
+	//  - A pair is counted once in its month, which is open when the batch is
+	//    received.
+	//  - A context takes the place of the saved one of its environment, type
+	//    and key when it supersedes it.
+	//  - A shape is joined with the one known of its type.
+	Record(ctx context.Context, workspace string, b Batch) (counted int, err error)
+	// Contexts finds saved contexts, most recently seen first.
+	Contexts(ctx context.Context, workspace string, q Query) ([]Saved, error)
+	// Shapes lists what is known of the properties of each type of context.
+	Shapes(ctx context.Context, workspace string) ([]KnownShape, error)
+	// Usage is the count of a month; of one that nothing is known of, zero.
+	Usage(ctx context.Context, workspace string, month Month) (Usage, error)
+}
+
+// Batch is what a report asks a store to do. Its lists hold nothing twice.
+type Batch struct {
+	ID       [32]byte
+	Received time.Time
+	Pairs    []Pair  // to be counted
+	Contexts []Saved // to be saved
+	Shapes   []KnownShape
+}
+
+// Pair is an entity that was seen in a month.
+type Pair struct {
+	Month     Month
+	Type, Key string
+}
+
+// Saved is an example context that is kept.
+type Saved struct {
+	Environment string
+	Type, Key   string
+	LastSeen    time.Time // to the millisecond, UTC
+	Properties  []Property
+}
+
+// Supersedes says whether a context takes the place of an earlier one of the
+// same environment, type and key, of which this is the Sighting.
+func (s Saved) Supersedes(earlier Sighting) bool { return s.Sighting().after(earlier) }
+
+// Sighting tells the states of one saved context from one another, and puts
+// them in an order: of two that were seen in one millisecond the same one wins
+// in whatever order they come.
+type Sighting struct {
+	Seen   time.Time
+	Digest [sha256.Size]byte // of the properties
+}
+
+// Sighting is the context's.
+func (s Saved) Sighting() Sighting {
+	text, _ := json.Marshal(s.Properties) // of strings and numbers: it cannot fail
+	return Sighting{s.LastSeen, sha256.Sum256(text)}
+}
+
+func (s Sighting) after(earlier Sighting) bool {
+	if by := s.Seen.Compare(earlier.Seen); by != 0 {
+		return by > 0
+	}
+	return bytes.Compare(s.Digest[:], earlier.Digest[:]) > 0
+}
+
+// Text is the text of a property that is a string, or "".
+func (s Saved) Text(name string) string {
+	for _, p := range s.Properties {
+		if p.Name == name && p.Kind == String {
+			return p.Text
+		}
+	}
+	return ""
+}
+
+// KnownShape is what is known of a type's properties: the kinds that each was
+// seen with, in ascending order.
+type KnownShape struct {
+	Type   string            `json:"type"`
+	Fields map[string][]Kind `json:"fields"`
+}
+
+// Join adds what another knows of the same type, and says whether that was
+// news. Beyond MaxFields no property is added.
+func (k *KnownShape) Join(other KnownShape) bool {
+	news := false
+	for _, name := range slices.Sorted(maps.Keys(other.Fields)) {
+		for _, kind := range other.Fields[name] {
+			news = k.add(name, kind) || news
+		}
+	}
+	return news
+}
+
+func (k *KnownShape) add(name string, kind Kind) bool {
+	kinds, known := k.Fields[name]
+	at, found := slices.BinarySearch(kinds, kind)
+	if found || !known && len(k.Fields) >= MaxFields {
+		return false
+	}
+	if k.Fields == nil {
+		k.Fields = map[string][]Kind{}
+	}
+	k.Fields[name] = slices.Insert(slices.Clone(kinds), at, kind)
+	return true
+}
+
+// Usage is the count of a month.
+type Usage struct {
+	Month Month       `json:"month"`
+	Keys  int         `json:"keys"` // distinct pairs of type and key: MTK
+	Types []TypeUsage `json:"types"`
+}
+
+// TypeUsage is the count of a type of context.
+type TypeUsage struct {
+	Type string `json:"type"`
+	Keys int    `json:"keys"`
+}
+
+// NewUsage adds the counts of types up; the largest come first.
+func NewUsage(month Month, counts map[string]int) Usage {
+	u := Usage{Month: month, Types: []TypeUsage{}}
+	for name, keys := range counts {
+		u.Keys += keys
+		u.Types = append(u.Types, TypeUsage{name, keys})
+	}
+	slices.SortFunc(u.Types, func(a, b TypeUsage) int {
+		return cmp.Or(cmp.Compare(b.Keys, a.Keys), strings.Compare(a.Type, b.Type))
+	})
+	return u
+}
+
+// Query narrows a search; what is empty does not.
+type Query struct {
+	Environment string
+	Type        string
+	// Text is looked for in the key and in the text properties, ignoring case.
+	Text  string
+	Limit int
+}
+
+// Matcher is a query made ready to be held against many contexts.
+type Matcher struct {
+	query Query
+	text  string
+}
+
+// Matcher makes the query ready.
+func (q Query) Matcher() Matcher { return Matcher{q, strings.ToLower(q.Text)} }
+
+// Group says whether contexts of an environment and a type may match.
+func (m Matcher) Group(environment, contextType string) bool {
+	return (m.query.Environment == "" || m.query.Environment == environment) &&
+		(m.query.Type == "" || m.query.Type == contextType)
+}
+
+// Match says whether a context matches.
+func (m Matcher) Match(s Saved) bool {
+	return m.Group(s.Environment, s.Type) && (m.text == "" || m.in(s.Key) || slices.ContainsFunc(s.Properties, m.inProperty))
+}
+
+func (m Matcher) inProperty(p Property) bool {
+	return p.Kind == String && m.in(p.Text) || p.Kind == StringList && slices.ContainsFunc(p.List, m.in)
+}
+
+func (m Matcher) in(text string) bool { return strings.Contains(strings.ToLower(text), m.text) }
+
+// Newest puts contexts in the order of a search's answer and takes the first
+// ones.
+func Newest(found []Saved, limit int) []Saved {
+	slices.SortFunc(found, func(a, b Saved) int {
+		return cmp.Or(b.LastSeen.Compare(a.LastSeen), strings.Compare(a.Type, b.Type),
+			strings.Compare(a.Key, b.Key), strings.Compare(a.Environment, b.Environment))
+	})
+	return found[:min(len(found), limit)]
+}
+
+// SortShapes puts shapes in the order of Store.Shapes.
+func SortShapes(shapes []KnownShape) []KnownShape {
+	slices.SortFunc(shapes, func(a, b KnownShape) int { return strings.Compare(a.Type, b.Type) })
+	return shapes
+}
