@@ -1,0 +1,68 @@
+package client
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+)
+
+// keyBytes is the length of a key of AES-256.
+const keyBytes = 32
+
+// What can be wrong with a key or a ciphertext. None of them repeats either.
+var (
+	errKeyForm    = errors.New("the decryption key is not 64 hexadecimal characters (AES-256)")
+	errCipherForm = errors.New("the ciphertext is not base64 of a nonce of 12 bytes, the encrypted text and a tag of 16 bytes")
+	errCipherKey  = errors.New("the ciphertext does not open with this key: it is another one's, or was changed")
+)
+
+// NewKey makes a key for Encrypt: 64 hexadecimal characters.
+func NewKey() string {
+	var key [keyBytes]byte
+	rand.Read(key[:]) // never fails
+	return hex.EncodeToString(key[:])
+}
+
+// Encrypt makes of a text what is stored as an encrypted value, in the form
+// that the package comment describes. The same text looks different each time.
+func Encrypt(key, plaintext string) (string, error) {
+	gcm, err := newGCM(key)
+	if err != nil {
+		return "", err
+	}
+	nonce := make([]byte, gcm.NonceSize(), gcm.NonceSize()+len(plaintext)+gcm.Overhead())
+	rand.Read(nonce)
+	return base64.StdEncoding.EncodeToString(gcm.Seal(nonce, nonce, []byte(plaintext), nil)), nil
+}
+
+// Decrypt is the way back.
+func Decrypt(key, ciphertext string) (string, error) {
+	gcm, err := newGCM(key)
+	if err != nil {
+		return "", err
+	}
+	sealed, err := base64.StdEncoding.DecodeString(ciphertext)
+	if err != nil || len(sealed) < gcm.NonceSize()+gcm.Overhead() {
+		return "", errCipherForm
+	}
+	plain, err := gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], nil)
+	if err != nil {
+		return "", errCipherKey
+	}
+	return string(plain), nil
+}
+
+func newGCM(key string) (cipher.AEAD, error) {
+	raw, err := hex.DecodeString(key)
+	if err != nil || len(raw) != keyBytes {
+		return nil, errKeyForm
+	}
+	block, err := aes.NewCipher(raw)
+	if err != nil {
+		return nil, errKeyForm
+	}
+	return cipher.NewGCM(block)
+}

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/workspace"
+)
+
+// directory is a datadir as a source. As in svc serve, a directory with a
+// fatal problem is refused at the start, and later never takes the last good
+// state away.
+type directory struct {
+	path, environment string
+	options           Options
+}
+
+func newDirectory(o Options) (*directory, error) {
+	workdir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	path, err := datadir.Discover(o.Datadir, os.Getenv, workdir)
+	if err != nil {
+		return nil, fmt.Errorf("svc: %s", strings.ReplaceAll(err.Error(), "--datadir", "Options.Datadir"))
+	}
+	return &directory{path: path, environment: o.Environment, options: o}, nil
+}
+
+// Refusal is why a directory is not served: every fatal problem in it.
+type Refusal struct {
+	Path     string
+	Problems []workspace.Problem
+}
+
+func (r *Refusal) Error() string {
+	lines := []string{fmt.Sprintf("svc: cannot serve %s:", r.Path)}
+	for _, p := range r.Problems {
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (d *directory) run(ctx context.Context, c *Client, hopeless func(error)) {
+	state := datadir.Look(d.path)
+	if err := d.update(c, state); err != nil {
+		c.trouble(err)
+		hopeless(err) // and for Open to say
+	}
+	options := datadir.Options{Notice: func(message string) { d.options.Log.Warn("svc: " + message) }}
+	datadir.Watch(ctx, d.path, state, options, func(state datadir.State) {
+		if err := d.update(c, state); err != nil {
+			d.report(c, err)
+		}
+	})
+}
+
+func (d *directory) update(c *Client, state datadir.State) error {
+	from, problems := d.load(state)
+	if len(problems) > 0 {
+		return &Refusal{d.path, problems}
+	}
+	c.serve(newTable(from, d.options.Getenv))
+	return nil
+}
+
+// report says what is wrong when it is news.
+func (d *directory) report(c *Client, err error) {
+	switch news := c.trouble(err); {
+	case !news:
+	case c.table.Load() != nil:
+		d.options.Log.Error("svc: not reloaded, the last good state is kept", "error", err)
+	default:
+		d.options.Log.Error("svc: still nothing to serve", "error", err)
+	}
+}
+
+func (d *directory) load(state datadir.State) (origin, []workspace.Problem) {
+	ws, problems := workspace.Read(state.Files)
+	problems = append(append(problems, state.Problems...), workspace.Unservable(ws)...)
+	if _, known := ws.Environment(d.environment); !known && ws.Declared {
+		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
+			Message: fmt.Sprintf("the environment %q (Options.Environment, else $SVC_ENVIRONMENT, else development) is not declared; declared are %s", d.environment, strings.Join(ws.Active(), ", "))})
+	}
+	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
+		workspace.SortProblems(fatal)
+		return origin{}, slices.Clip(fatal)
+	}
+	from := origin{version: state.Version, environment: d.environment, digests: map[string]uint64{}}
+	for _, item := range ws.Items {
+		from.sources = append(from.sources, evaluation.Source{Key: item.Key, Document: item.View})
+		from.digests[item.Key] = digest(item.Text)
+	}
+	return from, nil
+}

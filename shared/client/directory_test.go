@@ -1,0 +1,83 @@
+package client
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestEditsOfADatadirAreServed(t *testing.T) {
+	var j journal
+	dir := datadirOf(t, switched("false"), planFlag())
+	c := open(t, Options{Datadir: dir, Log: j.log()})
+	events := make(chan Event, 100)
+	c.Listen(func(e Event) { events <- e })
+	write(t, dir, switched("true"))
+	if e := <-events; strings.Join(e.Changed, " ") != "f" || !c.Bool(t.Context(), "f", false) {
+		t.Errorf("%+v", e)
+	}
+	write(t, dir, `{"key":"f","type":"feature_flag","valueType":"bool"}`)
+	if e := <-events; e.Status != Stale || !strings.Contains(e.Err.Error(), "feature-flags/f.json") {
+		t.Errorf("%+v", e)
+	}
+	if !c.Bool(t.Context(), "f", false) || c.Status() != Stale {
+		t.Error("the last good state is gone")
+	}
+	write(t, dir, switched("false"))
+	if e := <-events; e.Status != Ready || c.Bool(t.Context(), "f", true) {
+		t.Errorf("%+v", e)
+	}
+	if j.count("not reloaded") != 1 {
+		t.Errorf("said %d times:\n%s", j.count("not reloaded"), j.String())
+	}
+}
+
+func TestADirectoryThatCannotBeServedIsRefusedWithAllItsProblems(t *testing.T) {
+	dir := datadirOf(t, switched("true"), `{"key":"a","type":"config","valueType":"string"}`, `{"key":"b","type":"config","valueType":"string"}`)
+	_, err := Open(t.Context(), Options{Datadir: dir})
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || len(refusal.Problems) < 2 || !strings.Contains(err.Error(), "configs/b.json") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open(t.Context(), Options{Datadir: filepath.Join(dir, "nowhere")}); err == nil || !strings.Contains(err.Error(), "Options.Datadir") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEnvironments(t *testing.T) {
+	dir := datadirOf(t, `{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[`+always(plainValue("string", `"default"`))+`]},"environments":[{"id":"production","rules":[`+always(plainValue("string", `"production"`))+`]}]}`)
+	value := func(o Options) string {
+		o.Datadir = dir
+		return open(t, o).String(t.Context(), "f", "")
+	}
+	if got := value(Options{}); got != "default" {
+		t.Errorf("development: %s", got)
+	}
+	if got := value(Options{Environment: "production"}); got != "production" {
+		t.Errorf("production: %s", got)
+	}
+	t.Setenv("SVC_ENVIRONMENT", "production")
+	if got := value(Options{}); got != "production" {
+		t.Errorf("from the variable: %s", got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "svc.json"), []byte(`{"environments":["staging"]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{Datadir: dir}); err == nil || !strings.Contains(err.Error(), `"production"`) || !strings.Contains(err.Error(), "declared are staging") {
+		t.Errorf("an environment that is not declared: %v", err)
+	}
+}
+
+func TestTheDatadirIsDiscovered(t *testing.T) {
+	dir := datadirOf(t, switched("true"))
+	t.Chdir(t.TempDir())
+	if _, err := Open(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "SVC_DIR") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("SVC_DIR", dir)
+	if !open(t, Options{}).Bool(t.Context(), "f", false) {
+		t.Error("SVC_DIR is not used")
+	}
+}

@@ -1,0 +1,156 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// Status is what a client knows of its source.
+type Status string
+
+// The statuses.
+const (
+	Starting Status = "STARTING" // no state yet: every getter returns its default
+	Ready    Status = "READY"
+	Stale    Status = "STALE" // the last good state is served, and the source is in trouble
+)
+
+// Event is a change of what a client serves or of how it stands.
+type Event struct {
+	Status  Status
+	Version string   // of what is served; "" before the first state
+	Changed []string // the keys that differ from the state before
+	Err     error    // why the source is in trouble
+}
+
+// Status is how the client stands.
+func (c *Client) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+// Version is the version of the workspace that is served, "" before the first.
+func (c *Client) Version() string {
+	if t := c.table.Load(); t != nil {
+		return t.version
+	}
+	return ""
+}
+
+// Listen calls back at every later event, one at a time and in order, until
+// cancel. The callback must not block, nor call Listen, Close or cancel.
+func (c *Client) Listen(callback func(Event)) (cancel func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.enlisted++
+	n := c.enlisted
+	c.listeners[n] = callback
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.listeners, n)
+	}
+}
+
+func (c *Client) tell(e Event) {
+	for _, callback := range c.listeners {
+		callback(e)
+	}
+}
+
+// serve swaps a state in, whole.
+func (c *Client) serve(t *table) {
+	if recovered := c.swap(t); recovered {
+		c.sayRecovered()
+	}
+	if missing := t.unresolved(); missing != "" && missing != c.missing {
+		c.missing = missing
+		c.options.Log.Warn("svc: values that cannot be had; callers get their defaults", "values", missing)
+	}
+}
+
+func (c *Client) swap(t *table) (recovered bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.table.Load()
+	e := Event{Status: Ready, Version: t.version}
+	if before == nil {
+		for _, i := range t.items {
+			e.Changed = append(e.Changed, i.key)
+		}
+		defer close(c.first)
+	} else {
+		e.Changed = t.differences(before)
+		c.telemetry.retire(before)
+		if t.levelKeys() == before.levelKeys() {
+			t.levelsSaid = before.levelsSaid
+		}
+	}
+	c.table.Store(t)
+	c.status = Ready
+	c.tell(e)
+	c.cause = nil
+	return c.standing.good()
+}
+
+// confirm notes that what is served is still what the source has.
+func (c *Client) confirm() {
+	if recovered := c.stillGood(); recovered {
+		c.sayRecovered()
+	}
+}
+
+func (c *Client) stillGood() (recovered bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.table.Load(); t != nil && c.status == Stale {
+		c.status = Ready
+		c.tell(Event{Status: Ready, Version: t.version})
+	}
+	c.cause = nil
+	return c.standing.good()
+}
+
+// trouble notes that the source has no new state; what is served stays. It
+// says whether that is news for the log.
+func (c *Client) trouble(err error) (news bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cause = err
+	e := Event{Status: c.status, Err: err}
+	if t := c.table.Load(); t != nil {
+		e.Status, e.Version = Stale, t.version
+	}
+	if c.status != Stale {
+		c.status = e.Status
+		c.tell(e)
+	}
+	return c.standing.bad(err)
+}
+
+// repeatedly says something at most once in a while, however often it happens.
+type repeatedly struct{ last time.Time }
+
+func (r *repeatedly) now(every time.Duration) bool {
+	if !r.last.IsZero() && time.Since(r.last) < every {
+		return false
+	}
+	r.last = time.Now()
+	return true
+}
+
+// Await waits until there is a state to serve, or ctx is done.
+func (c *Client) Await(ctx context.Context) error {
+	select {
+	case <-c.first:
+		return nil
+	default:
+	}
+	select {
+	case <-c.first:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

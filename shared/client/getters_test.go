@@ -1,0 +1,340 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/contexts"
+)
+
+type props = map[string]any
+
+// everyType is an item of each type, under the type's name.
+func everyType() []string {
+	return []string{
+		documentOf("feature_flag", "bool", "bool", always(plainValue("bool", "true"))),
+		documentOf("feature_flag", "string", "string", always(plainValue("string", `"hi"`))),
+		documentOf("feature_flag", "int", "int", always(plainValue("int", `"9007199254740993"`))),
+		documentOf("config", "double", "double", always(plainValue("double", "1.5"))),
+		documentOf("config", "string_list", "string_list", always(plainValue("string_list", `["a","b"]`))),
+		documentOf("config", "duration", "duration", always(plainValue("duration", `"PT1M30S"`))),
+		documentOf("config", "json", "json", always(plainValue("json", `{"a":[1,2.0]}`))),
+		documentOf("config", "nothing", "string", when("user.key", "nobody", plainValue("string", `"x"`))),
+	}
+}
+
+// ask asks for a key by every getter, as type to value; a default is left out.
+func ask(c *Client, key string) map[string]any {
+	ctx, out := context.Background(), map[string]any{}
+	note := func(kind string, v, or any) {
+		if !reflect.DeepEqual(v, or) {
+			out[kind] = v
+		}
+	}
+	note("bool", c.Bool(ctx, key, false), false)
+	note("string", c.String(ctx, key, "or"), "or")
+	note("int", c.Int(ctx, key, -1), int64(-1))
+	note("double", c.Float(ctx, key, -1), -1.0)
+	note("string_list", c.StringList(ctx, key, nil), []string(nil))
+	note("duration", c.Duration(ctx, key, -1), time.Duration(-1))
+	note("json", string(c.JSON(ctx, key, nil)), "")
+	return out
+}
+
+func TestGetters(t *testing.T) {
+	c := serving(t, everyType()...)
+	for key, want := range map[string]map[string]any{
+		"bool":        {"bool": true},
+		"string":      {"string": "hi"},
+		"int":         {"int": int64(9007199254740993), "double": 9007199254740992.0},
+		"double":      {"double": 1.5},
+		"string_list": {"string_list": []string{"a", "b"}},
+		"duration":    {"duration": 90 * time.Second},
+		"json":        {"json": `{"a":[1,2.0]}`},
+		"nothing":     {},
+		"not there":   {},
+	} {
+		if got := ask(c, key); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", key, got, want)
+		}
+	}
+}
+
+func TestWhatAGetterReturnsIsTheCallersOwn(t *testing.T) {
+	c := serving(t, everyType()...)
+	c.StringList(t.Context(), "string_list", nil)[0] = "changed"
+	c.JSON(t.Context(), "json", nil)[0] = 'X'
+	if got := c.StringList(t.Context(), "string_list", nil); got[0] != "a" {
+		t.Error("a list is aliased")
+	}
+	if got := c.JSON(t.Context(), "json", nil); got[0] != '{' {
+		t.Error("a JSON text is aliased")
+	}
+}
+
+func TestDetails(t *testing.T) {
+	named := `{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[` +
+		when("user.plan", "pro", plainValue("string", `"blue"`)) + "," +
+		when("user.plan", "team", `{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[{"value":{"type":"string","value":"x"},"weight":0},{"value":{"type":"string","value":"y"},"weight":100000}]}}`) + "," +
+		when("user.plan", "free", plainValue("string", `"grey"`)) +
+		`]},"variants":[{"name":"the blue one","value":{"type":"string","value":"blue"}}]}`
+	c := serving(t, append(everyType(), named)...)
+	user := func(plan string) *contexts.Set { return contexts.Named("user", props{"key": "u", "plan": plan}) }
+	for _, tt := range []struct {
+		key       string
+		jit       *contexts.Set
+		value     string
+		reason    Reason
+		rule, arm int
+		variant   string
+		code      Code
+	}{
+		{"f", user("pro"), "blue", TargetingMatch, 0, -1, "the blue one", ""},
+		{"f", user("team"), "y", Split, 1, 1, "split:1", ""},
+		{"f", user("free"), "grey", TargetingMatch, 2, -1, "targeting:2", ""},
+		{"f", user("none"), "or", Default, -1, -1, "", ""},
+		{"f", nil, "or", Default, -1, -1, "", ""},
+		{"string", nil, "hi", Static, 0, -1, "static", ""},
+		{"nowhere", nil, "or", Failed, -1, -1, "", NotFound},
+		{"int", nil, "or", Failed, -1, -1, "", TypeMismatch},
+	} {
+		d := c.StringDetails(t.Context(), tt.key, "or", tt.jit)
+		var e *Error
+		errors.As(d.Err, &e)
+		code := Code("")
+		if e != nil {
+			code = e.Code
+		}
+		if d.Value != tt.value || d.Reason != tt.reason || d.RuleIndex != tt.rule || d.ArmIndex != tt.arm || d.Variant != tt.variant || code != tt.code {
+			t.Errorf("%s: %+v, rule %d, arm %d, variant %q, code %q", tt.key, d, d.RuleIndex, d.ArmIndex, d.Variant, code)
+		}
+		if d.Key != tt.key || d.Version == "" {
+			t.Errorf("%s: key %q, version %q", tt.key, d.Key, d.Version)
+		}
+	}
+}
+
+func TestDetailsOfEveryType(t *testing.T) {
+	c, ctx := serving(t, everyType()...), t.Context()
+	for kind, d := range map[string]any{
+		"bool":        c.BoolDetails(ctx, "bool", false).Value,
+		"int":         c.IntDetails(ctx, "int", 0).Value,
+		"double":      c.FloatDetails(ctx, "double", 0).Value,
+		"string_list": c.StringListDetails(ctx, "string_list", nil).Value,
+		"duration":    c.DurationDetails(ctx, "duration", 0).Value,
+	} {
+		if want := ask(c, kind)[kind]; !reflect.DeepEqual(d, want) {
+			t.Errorf("%s: %v, want %v", kind, d, want)
+		}
+	}
+	if d := c.JSONDetails(ctx, "json", nil); string(d.Value) != `{"a":[1,2.0]}` || d.Type != "config" || d.ValueType != "json" {
+		t.Errorf("json: %+v", d)
+	}
+	for key, want := range map[string]string{"bool": "true", "string": `"hi"`, "int": "9007199254740993", "string_list": `["a","b"]`, "duration": `"PT1M30S"`} {
+		if d := c.AnyDetails(ctx, key, nil); string(d.Value) != want {
+			t.Errorf("any %s: %s", key, d.Value)
+		}
+	}
+}
+
+func planFlag() string {
+	return documentOf("feature_flag", "plan", "string", when("user.plan", "pro", plainValue("string", `"pro"`)),
+		when("user.plan", "team", plainValue("string", `"team"`)),
+		`{"criteria":[{"operator":"IS_PRESENT","propertyName":"user.key"}],"value":{"type":"string","value":"a key"}}`,
+		`{"criteria":[{"operator":"IS_PRESENT","propertyName":"device.os"}],"value":{"type":"string","value":"a device"}}`,
+		always(plainValue("string", `"nobody"`)))
+}
+
+func TestLayersInEvaluation(t *testing.T) {
+	c := serving(t, planFlag())
+	plan := func(ctx context.Context, jit ...*contexts.Set) string { return c.String(ctx, "plan", "or", jit...) }
+	ctx := t.Context()
+	steps := []struct {
+		what, got, want string
+	}{{"nothing", plan(ctx), "nobody"}}
+	step := func(what, got, want string) {
+		steps = append(steps, struct{ what, got, want string }{what, got, want})
+	}
+	c.Global().Put("device", props{"os": "linux"})
+	step("global", plan(ctx), "a device")
+	scoped, scope := contexts.Begin(ctx, contexts.Named("user", props{"key": "u", "plan": "pro"}))
+	step("scoped over global", plan(scoped), "pro")
+	step("just-in-time over scoped", plan(scoped, contexts.Named("user", props{"plan": "team"})), "team")
+	step("just-in-time replaces whole", plan(scoped, contexts.Named("user", props{"key": "u"})), "a key")
+	step("just-in-time leaves no trace", plan(scoped), "pro")
+	step("several, the last wins", plan(scoped, contexts.Named("user", props{"plan": "pro"}), contexts.Named("user", props{"plan": "team"})), "team")
+	inner := contexts.With(scoped, contexts.Named("user", nil))
+	step("inner scope replaces whole", plan(inner), "a device")
+	step("outer unchanged", plan(scoped), "pro")
+	contexts.Put(scoped, "user", props{"plan": "team"})
+	step("set again", plan(scoped), "team")
+	scope.End()
+	step("ended", plan(scoped), "a device")
+	c.Global().Remove("device")
+	step("global removed", plan(scoped), "nobody")
+	step("no context at all", plan(nil), "nobody")
+	for _, s := range steps {
+		if s.got != s.want {
+			t.Errorf("%s: %q, want %q", s.what, s.got, s.want)
+		}
+	}
+}
+
+func TestMergingRule3JustInTimeIsForOneEvaluation(t *testing.T) {
+	c := serving(t, planFlag())
+	ctx := contexts.With(t.Context(), contexts.Named("user", props{"plan": "pro"}))
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 300 {
+				if i%2 == 0 {
+					if got := c.String(ctx, "plan", "or", contexts.Named("user", props{"plan": "team"})); got != "team" {
+						t.Errorf("with: %s", got)
+					}
+				} else if got := c.String(ctx, "plan", "or"); got != "pro" {
+					t.Errorf("without: %s", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestBadContextsAreEvaluated(t *testing.T) {
+	c := serving(t, planFlag())
+	huge := props{"plan": "pro"}
+	for i := range 20_000 {
+		huge[fmt.Sprint("p", i)] = strings.Repeat("x", 100)
+	}
+	nested := map[string]any{"deep": map[string]any{"deeper": []any{1, map[string]any{}}}}
+	for what, tt := range map[string]struct {
+		set  *contexts.Set
+		want string
+	}{
+		"huge":                   {contexts.Named("user", huge), "pro"},
+		"nested is not equal":    {contexts.Named("user", props{"plan": nested, "key": nested}), "a key"},
+		"a list matches":         {contexts.Named("user", props{"plan": []any{"x", nested, "team"}}), "team"},
+		"null is absent":         {contexts.Named("user", props{"plan": nil, "key": nil}), "nobody"},
+		"no key":                 {contexts.Named("user", props{"name": "Ada"}), "nobody"},
+		"broken text":            {contexts.Named("user", props{"plan": "\xff\xfe", "key": "\xff"}), "a key"},
+		"a dot in the name":      {contexts.Named("user.plan", props{"": "pro"}), "nobody"},
+		"the time cannot be set": {contexts.Named("svc", props{"current-time": "never"}), "nobody"},
+	} {
+		if got := c.String(t.Context(), "plan", "or", tt.set); got != tt.want {
+			t.Errorf("%s: %q, want %q", what, got, tt.want)
+		}
+		if got := c.String(contexts.With(t.Context(), tt.set), "plan", "or"); got != tt.want {
+			t.Errorf("%s in a scope: %q, want %q", what, got, tt.want)
+		}
+	}
+}
+
+func TestChanceIsThrownAnew(t *testing.T) {
+	half := `{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"bool","value":true},"weight":1},{"value":{"type":"bool","value":false},"weight":1}]}}`
+	c := serving(t, documentOf("feature_flag", "coin", "bool", always(half)),
+		documentOf("segment", "lucky", "bool", always(half)),
+		documentOf("feature_flag", "member", "bool", `{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"lucky"}}],"value":{"type":"bool","value":true}}`, always(plainValue("bool", "false"))))
+	ctx := contexts.With(t.Context(), somebody)
+	for _, key := range []string{"coin", "member"} {
+		heads := 0
+		for range 400 {
+			if c.Bool(ctx, key, false) {
+				heads++
+			}
+		}
+		if heads < 100 || heads > 300 {
+			t.Errorf("%s: %d of 400 heads", key, heads)
+		}
+	}
+}
+
+func TestTimeGoesOnInAScope(t *testing.T) {
+	var now int64 = 4000
+	c := open(t, Options{now: func() int64 { return now }, Datadir: datadirOf(t, documentOf("feature_flag", "f", "bool",
+		`{"criteria":[{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":5000}}],"value":{"type":"bool","value":true}}`, always(plainValue("bool", "false"))))})
+	ctx := contexts.With(t.Context(), somebody)
+	for _, at := range []struct {
+		now  int64
+		want bool
+	}{{4000, false}, {5000, false}, {5001, true}, {4000, false}, {9000, true}} {
+		now = at.now
+		if got := c.Bool(ctx, "f", !at.want); got != at.want {
+			t.Errorf("at %d: %v", now, got)
+		}
+		if got := c.Bool(ctx, "f", !at.want, contexts.Named("x", nil)); got != at.want {
+			t.Errorf("just in time at %d: %v", now, got)
+		}
+	}
+}
+
+func TestDetailsNeverShowASecret(t *testing.T) {
+	const secret = "s3cr3t"
+	c := serving(t, documentOf("config", "password", "string", always(`{"type":"string","value":"`+secret+`","confidential":true}`)))
+	d := c.StringDetails(t.Context(), "password", "")
+	if d.Value != secret || !d.Secret || c.String(t.Context(), "password", "") != secret {
+		t.Fatalf("a secret key's holder does not get the value: %v", d)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var j journal
+	j.log().Info("x", "details", d, "pointer", &d)
+	for what, shown := range map[string]string{
+		"%v": fmt.Sprintf("%v", d), "%+v": fmt.Sprintf("%+v", d), "%#v": fmt.Sprintf("%#v", d), "%s": fmt.Sprintf("%s", d),
+		"pointer": fmt.Sprintf("%+v", &d), "json": string(text), "log": j.String(),
+	} {
+		if strings.Contains(shown, secret) || !strings.Contains(shown, redacted) {
+			t.Errorf("%s: %s", what, shown)
+		}
+	}
+}
+
+func TestOneScopeIsSharedByManyGoroutines(t *testing.T) {
+	split := `{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[{"value":{"type":"string","value":"a"},"weight":1},{"value":{"type":"string","value":"b"},"weight":1}]}}`
+	c := serving(t, planFlag(), documentOf("feature_flag", "split", "string", always(split)))
+	for i := range 50 {
+		user := contexts.Named("user", props{"key": fmt.Sprint("u-", i), "plan": []string{"pro", "team"}[i%2]})
+		want := c.String(t.Context(), "split", "", user)
+		ctx := contexts.With(t.Context(), user)
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 20 {
+					if plan, arm := c.String(ctx, "plan", ""), c.String(ctx, "split", ""); plan != []string{"pro", "team"}[i%2] || arm != want {
+						t.Errorf("%s, %s", plan, arm)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+func TestASetOutlivesItsScope(t *testing.T) {
+	c := serving(t, planFlag())
+	shared := contexts.Named("user", props{"plan": "pro"})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 200 {
+				ctx, scope := contexts.Begin(t.Context(), shared)
+				if got := c.String(ctx, "plan", ""); got != "pro" {
+					t.Errorf("in the scope: %s", got)
+				}
+				scope.End()
+				if got := c.String(ctx, "plan", ""); got != "nobody" {
+					t.Errorf("after it: %s", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,149 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// line is the way to a hosted workspace.
+type line struct {
+	base string // scheme, host and path prefix
+	host string // for messages
+	key  string
+	http *http.Client
+}
+
+func newLine(o Options) *line {
+	l := &line{base: strings.TrimRight(o.URL, "/"), key: o.Key, http: o.HTTP}
+	if u, err := url.Parse(o.URL); err == nil {
+		l.host = u.Scheme + "://" + u.Host
+	}
+	return l
+}
+
+// reply is an answer, read to its end.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// mostBytes is the largest answer that is read.
+const mostBytes = 64 << 20
+
+func (l *line) do(ctx context.Context, method, path string, body []byte, header http.Header) (reply, error) {
+	r, err := http.NewRequestWithContext(ctx, method, l.base+path, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, errors.New("the request cannot be made")
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.Header.Set("User-Agent", "svc-go/1")
+	r.Header.Set("Accept", "application/json")
+	r.SetBasicAuth("1", l.key)
+	answer, err := l.http.Do(r)
+	if err != nil {
+		return reply{}, l.plain(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes+1))
+	if err != nil {
+		return reply{}, fmt.Errorf("the answer broke off: %w", l.plain(err))
+	}
+	if len(text) > mostBytes {
+		return reply{}, fmt.Errorf("the answer is longer than %d MB", mostBytes>>20)
+	}
+	return reply{answer.StatusCode, answer.Header, text}, nil
+}
+
+// plain leaves the URL out of an error, as messages name the host by then.
+func (l *line) plain(err error) error {
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// refusal is an answer that is none of those wanted, in the server's words.
+func (l *line) refusal(r reply) error {
+	var envelope struct{ Message string }
+	message := http.StatusText(r.status)
+	if json.Unmarshal(r.body, &envelope) == nil && envelope.Message != "" {
+		message = l.cleaned(envelope.Message)
+	}
+	return &LoadError{From: l.host, Status: r.status, Err: fmt.Errorf("%d: %s", r.status, message)}
+}
+
+// mostWords bounds what is passed on of a server's message.
+const mostWords = 1000
+
+// cleaned is a server's message as it may stand in a log, without the key
+// should the server have repeated it.
+func (l *line) cleaned(message string) string {
+	if len(message) > mostWords {
+		message = strings.ToValidUTF8(message[:mostWords], "") + "…"
+	}
+	return strings.ReplaceAll(message, l.key, redacted)
+}
+
+// retryAfter is what the server asks for, 0 for nothing. A date is read
+// against the server's own clock, which need not be ours.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return min(max(time.Duration(seconds)*time.Second, 0), mostPatience)
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return min(max(at.Sub(now), 0), mostPatience)
+}
+
+const (
+	firstBackoff = time.Second
+	mostBackoff  = 5 * time.Minute
+	mostPatience = 15 * time.Minute // with a server that names a time itself
+)
+
+// backoff is the wait after a number of failures in a row: anywhere between
+// nothing and a bound that doubles, so that clients do not come back together.
+func backoff(failures int, roll func() float64) time.Duration {
+	bound := mostBackoff
+	if failures < 10 {
+		bound = min(bound, firstBackoff<<(failures-1))
+	}
+	return max(time.Duration(roll()*float64(bound)), 50*time.Millisecond)
+}
+
+// about is a time within a tenth of another.
+func about(d time.Duration) time.Duration {
+	return time.Duration((0.9 + 0.2*rand.Float64()) * float64(d))
+}
+
+// pause waits, and says whether ctx let it.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

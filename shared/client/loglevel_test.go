@@ -1,0 +1,94 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/contexts"
+)
+
+func loggerRule(prefix, level string) string {
+	return fmt.Sprintf(`{"criteria":[{"operator":"PROP_STARTS_WITH_ONE_OF","propertyName":"svc-sdk-logging.key","valueToMatch":{"type":"string_list","value":[%q]}}],"value":{"type":"log_level","value":%q}}`, prefix, level)
+}
+
+func shopLevels(service, fallback string) string {
+	return documentOf("log_level", "log-level."+service, "log_level",
+		loggerRule("com.acme.cart", "TRACE"), when("user.key", "watched", plainValue("log_level", `"DEBUG"`)),
+		loggerRule("com.acme", "ERROR"), always(plainValue("log_level", `"`+fallback+`"`)))
+}
+
+func TestLogLevels(t *testing.T) {
+	c := serving(t, shopLevels("shop", "FATAL"))
+	watched := contexts.With(t.Context(), contexts.Named("user", props{"key": "watched"}))
+	for _, tt := range []struct {
+		ctx    context.Context
+		logger string
+		want   slog.Level
+	}{
+		{t.Context(), "com.acme.cart", LevelTrace}, {t.Context(), "com.acme.cartoon", LevelTrace}, {t.Context(), "com.acme.pay", slog.LevelError},
+		{t.Context(), "org", LevelFatal}, {t.Context(), "", LevelFatal}, {watched, "com.acme.pay", slog.LevelDebug}, {watched, "com.acme.cart.x", LevelTrace},
+		{contexts.With(t.Context(), contexts.Named("svc-sdk-logging", props{"key": "com.acme.cart"})), "org", LevelFatal},
+	} {
+		if got := c.LogLevel(tt.ctx, tt.logger, 99); got != tt.want {
+			t.Errorf("%q: %v, want %v", tt.logger, got, tt.want)
+		}
+	}
+}
+
+func TestWhichLogLevelDocument(t *testing.T) {
+	dir := datadirOf(t, shopLevels("shop", "WARN"), shopLevels("desk", "INFO"))
+	for service, want := range map[string]slog.Level{"shop": slog.LevelWarn, "desk": slog.LevelInfo, "log-level.desk": slog.LevelInfo, "": 99, "nowhere": 99} {
+		if got := open(t, Options{Datadir: dir, Service: service}).LogLevel(t.Context(), "org", 99); got != want {
+			t.Errorf("service %q: %v, want %v", service, got, want)
+		}
+	}
+	odd := documentOf("log_level", "log-level.odd", "log_level", always(plainValue("log_level", `"LOUD"`)))
+	if got := serving(t, odd).LogLevel(t.Context(), "x", 99); got != 99 {
+		t.Errorf("an unknown level: %v", got)
+	}
+}
+
+func TestHandler(t *testing.T) {
+	dir := datadirOf(t, shopLevels("shop", "WARN"))
+	c := open(t, Options{Datadir: dir})
+	var j journal
+	wide := slog.NewTextHandler(&j, &slog.HandlerOptions{Level: LevelTrace})
+	log := slog.New(c.Handler(wide, "com.acme.pay")).With("a", 1).WithGroup("g")
+	watched := contexts.With(t.Context(), contexts.Named("user", props{"key": "watched"}))
+	log.Warn("hidden 1")
+	log.Error("shown 1", "b", 2)
+	log.DebugContext(watched, "shown 2")
+	log.DebugContext(t.Context(), "hidden 2")
+	slog.New(c.Handler(wide, "com.acme.cart")).Log(t.Context(), LevelTrace, "shown 3")
+	slog.New(c.Handler(slog.NewTextHandler(&j, nil), "com.acme.cart")).Debug("hidden by the next handler")
+
+	write(t, dir, strings.ReplaceAll(shopLevels("shop", "WARN"), "ERROR", "DEBUG"))
+	eventually(t, "the level changes", func() bool { return log.Enabled(t.Context(), slog.LevelDebug) })
+	log.Debug("shown 4")
+	if j.count("shown") != 4 || j.count("hidden") != 0 || !strings.Contains(j.String(), "a=1 g.b=2") {
+		t.Errorf("logged:\n%s", j.String())
+	}
+}
+
+func TestAHandlerWithoutALevelLeavesItToTheNext(t *testing.T) {
+	c := serving(t, switched("true"))
+	var j journal
+	log := slog.New(c.Handler(slog.NewTextHandler(&j, nil), "x"))
+	log.Debug("hidden")
+	log.Info("shown")
+	if j.count("shown") != 1 || j.count("hidden") != 0 {
+		t.Errorf("logged:\n%s", j.String())
+	}
+}
+
+func TestAHandlerDoesNotEvaluateAgainWhileNothingChanges(t *testing.T) {
+	c := serving(t, shopLevels("shop", "WARN"))
+	h := c.Handler(slog.DiscardHandler, "org")
+	ctx := contexts.With(t.Context(), somebody)
+	if n := testing.AllocsPerRun(100, func() { h.Enabled(ctx, slog.LevelDebug) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,224 @@
+package client
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/contexts"
+)
+
+const plaintext = "correct horse battery staple"
+
+func TestEncryptAndDecrypt(t *testing.T) {
+	key := NewKey()
+	for _, text := range []string{"", "x", plaintext, strings.Repeat("long ", 10_000), "\x00\xff"} {
+		sealed, err := Encrypt(key, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := Encrypt(key, text)
+		if got, err := Decrypt(key, sealed); got != text || err != nil || sealed == again {
+			t.Errorf("%d bytes: %d came back, %v", len(text), len(got), err)
+		}
+	}
+}
+
+// TestCiphertextFormat pins the documented format with a ciphertext that
+// another implementation (Python's cryptography) can make:
+// base64(nonce || AESGCM(key).encrypt(nonce, text, None)).
+func TestCiphertextFormat(t *testing.T) {
+	// NIST's test case 14 of AES-256-GCM: key and nonce of zeros, one block
+	// of zeros.
+	sealed := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", 12) +
+		"\xce\xa7\x40\x3d\x4d\x60\x6b\x6e\x07\x4e\xc5\xd3\xba\xf3\x9d\x18" +
+		"\xd0\xd1\xc8\xa7\x99\x99\x6b\xf0\x26\x5b\x98\xb5\xd4\x8a\xb9\x19"))
+	got, err := Decrypt(strings.Repeat("0", 64), sealed)
+	if err != nil || got != strings.Repeat("\x00", 16) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestBadKeysAndCiphertexts(t *testing.T) {
+	key, sealed := NewKey(), ""
+	sealed, _ = Encrypt(key, plaintext)
+	changed := []byte(sealed)
+	changed[20] = map[bool]byte{true: 'B', false: 'A'}[changed[20] == 'A']
+	for _, tt := range []struct {
+		what, key, text string
+		want            error
+	}{
+		{"no key", "", sealed, errKeyForm},
+		{"a short key", key[:32], sealed, errKeyForm},
+		{"not hexadecimal", "zz" + key[2:], sealed, errKeyForm},
+		{"a line feed", key + "\n", sealed, errKeyForm},
+		{"another key", NewKey(), sealed, errCipherKey},
+		{"changed", key, string(changed), errCipherKey},
+		{"cut", key, sealed[:24], errCipherForm},
+		{"empty", key, "", errCipherForm},
+		{"not base64", key, "!" + sealed, errCipherForm},
+	} {
+		if got, err := Decrypt(tt.key, tt.text); got != "" || err != tt.want {
+			t.Errorf("%s: %q, %v", tt.what, got, err)
+		}
+	}
+	if _, err := Encrypt("short", plaintext); err != errKeyForm {
+		t.Errorf("encrypting with a short key: %v", err)
+	}
+}
+
+func FuzzDecrypt(f *testing.F) {
+	key := NewKey()
+	sealed, _ := Encrypt(key, plaintext)
+	f.Add(key, sealed)
+	f.Add("", "")
+	f.Add(key, "AAAA")
+	f.Add(strings.Repeat("0", 64), base64.StdEncoding.EncodeToString(make([]byte, 28)))
+	f.Fuzz(func(t *testing.T, key, text string) {
+		plain, err := Decrypt(key, text)
+		if err != nil && plain != "" {
+			t.Fatal("a text beside an error")
+		}
+		if err != nil && len(key) > 8 && strings.Contains(err.Error(), key) {
+			t.Fatal("the key is in the error")
+		}
+	})
+}
+
+// environment is one for provided values.
+func environment(variables map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, set := variables[name]
+		return v, set
+	}
+}
+
+func providedValue(name string) string {
+	return `{"type":"provided","value":{"source":"ENV_VAR","lookup":"` + name + `"},"confidential":true}`
+}
+
+func encryptedValue(kind, text, with string) string {
+	return fmt.Sprintf(`{"type":%q,"value":%q,"decryptWith":%q}`, kind, text, with)
+}
+
+func TestProvidedValues(t *testing.T) {
+	variables := map[string]string{"bool": "true", "string": plaintext, "int": " 42 ", "double": "1e3", "string_list": "a, b", "duration": "PT5S", "json": `{"a":1}`}
+	var docs []string
+	for kind := range variables {
+		docs = append(docs, documentOf("config", kind, kind, always(providedValue(kind))))
+	}
+	docs = append(docs, documentOf("config", "array", "string_list", always(providedValue("array"))), documentOf("config", "empty", "string_list", always(providedValue("empty"))))
+	variables["array"], variables["empty"] = `["x,y"]`, ""
+	c := open(t, Options{Datadir: datadirOf(t, docs...), Getenv: environment(variables)})
+	for key, want := range map[string]string{
+		"bool": "map[bool:true]", "string": "map[string:" + plaintext + "]", "int": "map[double:42 int:42]", "double": "map[double:1000]",
+		"string_list": "map[string_list:[a b]]", "duration": "map[duration:5s]", "json": `map[json:{"a":1}]`, "array": "map[string_list:[x,y]]", "empty": "map[string_list:[]]",
+	} {
+		if got := fmt.Sprint(ask(c, key)); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}
+
+func TestProvidedValuesComeFromTheProcessEnvironment(t *testing.T) {
+	t.Setenv("SVC_CLIENT_TEST", plaintext)
+	c := serving(t, documentOf("config", "k", "string", always(providedValue("SVC_CLIENT_TEST"))))
+	if got := c.String(t.Context(), "k", ""); got != plaintext {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestSecretsStaySecret goes through everything that can be wrong with a
+// secret, and looks for its content in the errors and the log.
+func TestSecretsStaySecret(t *testing.T) {
+	key := NewKey()
+	other := NewKey()
+	seal := func(text string) string {
+		sealed, err := Encrypt(key, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed
+	}
+	config := func(name, kind, value string) string { return documentOf("config", name, kind, always(value)) }
+	var j journal
+	c := open(t, Options{Log: j.log(), Getenv: environment(map[string]string{"KEY": key, "OTHER": other, "SHORT": key[:40], "TEXT": plaintext}), Datadir: datadirOf(t,
+		config("key", "string", providedValue("KEY")), config("other", "string", providedValue("OTHER")), config("short", "string", providedValue("SHORT")),
+		config("unset", "string", providedValue("UNSET")), config("number", "int", plainValue("int", "5")),
+		config("sealed.key", "string", encryptedValue("string", seal(other), "key")),
+		config("good", "string", encryptedValue("string", seal(plaintext), "key")),
+		config("good.int", "int", encryptedValue("int", seal("42"), "key")),
+		config("twice", "string", encryptedValue("string", func() string { s, _ := Encrypt(other, plaintext); return s }(), "sealed.key")),
+		config("circle", "string", encryptedValue("string", seal(plaintext), "circle")),
+		config("wrong.key", "string", encryptedValue("string", seal(plaintext), "other")),
+		config("short.key", "string", encryptedValue("string", seal(plaintext), "short")),
+		config("unset.key", "string", encryptedValue("string", seal(plaintext), "unset")),
+		config("number.key", "string", encryptedValue("string", seal(plaintext), "number")),
+		config("no.key", "string", encryptedValue("string", seal(plaintext), "nowhere")),
+		config("not.int", "int", encryptedValue("int", seal(plaintext), "key")),
+		config("not.json", "json", encryptedValue("json", seal(plaintext), "key")),
+		config("provided.int", "int", providedValue("TEXT")),
+		config("odd.source", "string", `{"type":"provided","value":{"source":"VAULT","lookup":"x"}}`),
+		config("choosy", "string", encryptedValue("string", seal(plaintext), "choosy.key")),
+		documentOf("config", "choosy.key", "string", when("user.plan", "pro", providedValue("KEY")), when("user.plan", "free", providedValue("OTHER"))),
+	)})
+	for name, words := range map[string]string{
+		"wrong.key": "does not open with this key", "short.key": "64 hexadecimal", "unset.key": "UNSET, which is not set", "number.key": "not a string",
+		"no.key": "nowhere does not open it: there is no such config", "not.int": "cannot be read as int", "not.json": "cannot be read as json",
+		"provided.int": "TEXT cannot be read as int", "odd.source": "known is ENV_VAR", "unset": "UNSET, which is not set", "circle": "circle", "choosy": "no value in this context",
+	} {
+		d := c.AnyDetails(t.Context(), name, nil)
+		if d.Err == nil || !strings.Contains(d.Err.Error(), words) || d.Reason != Failed || d.Value != nil {
+			t.Errorf("%s: %v, want %q", name, d.Err, words)
+			continue
+		}
+		j.log().Info("seen", "details", d)
+		if got := ask(c, name); len(got) > 0 {
+			t.Errorf("%s: a getter returns %v", name, got)
+		}
+	}
+	if got := c.String(t.Context(), "good", ""); got != plaintext {
+		t.Errorf("decrypted: %q", got)
+	}
+	if got := c.Int(t.Context(), "good.int", 0); got != 42 {
+		t.Errorf("decrypted int: %d", got)
+	}
+	if got := c.String(t.Context(), "twice", ""); got != plaintext {
+		t.Errorf("with a key that is encrypted itself: %q", got)
+	}
+	for plan, want := range map[string]string{"pro": plaintext, "free": "or"} {
+		if got := c.String(t.Context(), "choosy", "or", contexts.Named("user", props{"plan": plan})); got != want {
+			t.Errorf("plan %s: %q", plan, got)
+		}
+	}
+	eventually(t, "a warning", func() bool { return j.count("values that cannot be had") == 1 && j.count("UNSET") > 0 })
+	for what, secret := range map[string]string{"the text": plaintext, "the key": key, "another key": other, "a short key": key[:40], "ciphertext": seal(plaintext)[:8]} {
+		if strings.Contains(j.String(), secret) {
+			t.Errorf("%s is in the log:\n%s", what, j.String())
+		}
+	}
+}
+
+func TestTheSDKKeyIsNeverShown(t *testing.T) {
+	const key = "svc_sk_very_secret_indeed"
+	s := newServer(t)
+	s.reply(func(w http.ResponseWriter, r *http.Request) {
+		_, sent, _ := r.BasicAuth()
+		w.WriteHeader(401)
+		fmt.Fprintf(w, `{"error":"UNAUTHORIZED","message":"the key %s is not known"}`, sent)
+	})
+	var j journal
+	o := Options{URL: s.URL, Key: key, Log: j.log(), FirstLoad: 5 * time.Second}
+	_, err := Open(t.Context(), o)
+	if err == nil || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), redacted) {
+		t.Errorf("error: %v", err)
+	}
+	for what, shown := range map[string]string{"options": fmt.Sprintf("%v %+v %#v %s", o, o, o, o), "log": j.String()} {
+		if strings.Contains(shown, key) {
+			t.Errorf("%s: %s", what, shown)
+		}
+	}
+}

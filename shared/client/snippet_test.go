@@ -1,0 +1,58 @@
+package client_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestREADMESnippet builds the README's Go example as it stands there, and
+// runs it beside a config directory like the one that svc init lays out.
+func TestREADMESnippet(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?ms)^```go snippet=go-client\n(.*?)^```$").FindAllSubmatch(readme, -1)
+	if len(found) != 1 {
+		t.Fatalf("the README has %d blocks with snippet=go-client, not 1", len(found))
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "our-config"), os.DirFS(sample)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(build(t, found[0][1], dir)).Output()
+	if err == nil {
+		t.Fatalf("it ran outside of its directory: %s", out)
+	}
+	run := exec.Command(filepath.Join(dir, "program"))
+	run.Dir, run.Stderr = dir, t.Output()
+	if out, err := run.Output(); err != nil || strings.TrimSpace(string(out)) != "the new checkout" {
+		t.Errorf("%v, %q", err, out)
+	}
+}
+
+// build compiles a program as if it lay in this module.
+func build(t *testing.T, source []byte, dir string) string {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, overlay, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
+	replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "readme", "main.go"): text}})
+	for path, content := range map[string][]byte{text: source, overlay: replace} {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-overlay", overlay, "-o", program, "./readme")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}

@@ -1,0 +1,260 @@
+package client
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+)
+
+// table is one state of a workspace in one environment, compiled and resolved.
+// But for its counters it never changes.
+type table struct {
+	version, environment, workspace string
+
+	snapshot *evaluation.Snapshot
+	index    map[string]int // key to item
+	items    []item
+	answers  []answer
+	levels   []int // the items that are log levels
+	timed    bool  // some rule looks at the time
+
+	levelsSaid *atomic.Bool // that none of levels applies; of tables with the same ones
+}
+
+// item is a flag, a config or a log level.
+type item struct {
+	key       string
+	id        string
+	kind      document.Type
+	valueType document.ValueType
+	digest    uint64 // of the document, to tell what changed
+}
+
+// answer is one value that an item can serve.
+type answer struct {
+	sealed *sealed // the value is encrypted; value says nothing then
+	value
+	item    int
+	reason  evaluation.Reason
+	rule    int
+	arm     int
+	variant string
+	served  atomic.Int64 // how often, since telemetry last asked
+}
+
+// origin is what a source found.
+type origin struct {
+	version, environment, workspace string
+	sources                         []evaluation.Source
+	digests                         map[string]uint64 // by key
+}
+
+func newTable(from origin, getenv func(string) (string, bool)) *table {
+	t := &table{version: from.version, environment: from.environment, workspace: from.workspace, index: map[string]int{}, levelsSaid: new(atomic.Bool)}
+	var content evaluation.Content
+	t.snapshot, content = evaluation.Compile(from.sources, from.environment)
+	t.timed = t.snapshot.Phase(math.MinInt64) != t.snapshot.Phase(math.MaxInt64)
+	for i, source := range content.Items {
+		t.index[source.Key] = i
+		t.items = append(t.items, newItem(source, from.digests[source.Key]))
+		if source.Document.Type == document.LogLevel {
+			t.levels = append(t.levels, i)
+		}
+	}
+	t.answers = make([]answer, len(content.Answers))
+	for i, a := range content.Answers {
+		t.resolve(&t.answers[i], a, content.Items[a.Item].Document, getenv)
+	}
+	return t
+}
+
+func newItem(source evaluation.Source, digest uint64) item {
+	doc := source.Document
+	id := doc.ID
+	if id == "" {
+		id = source.Key
+	}
+	return item{source.Key, id, doc.Type, doc.ValueType, digest}
+}
+
+func (t *table) resolve(out *answer, a evaluation.Answer, doc *document.Document, getenv func(string) (string, bool)) {
+	out.item, out.reason, out.rule, out.arm = a.Item, a.Reason, a.RuleIndex, a.ArmIndex
+	out.variant = variant(doc, a)
+	switch {
+	case a.Value.DecryptWith != "":
+		text, _ := a.Value.Content.Text()
+		out.sealed = &sealed{kind: a.Value.Type, with: a.Value.DecryptWith, ciphertext: text, opened: map[*value]*value{}}
+	case a.Value.Type == document.ProvidedValue:
+		out.value = provided(a.Value, doc.ValueType, getenv)
+	default:
+		out.value = stored(a.Value)
+	}
+}
+
+// mostUnresolved is how many values one warning names.
+const mostUnresolved = 10
+
+// unresolved says which values there is nothing to serve for, and why.
+func (t *table) unresolved() string {
+	var lines []string
+	for i := range t.answers {
+		if a := &t.answers[i]; a.err != nil {
+			lines = append(lines, t.items[a.item].key+": "+a.err.Message)
+		}
+	}
+	slices.Sort(lines)
+	lines = slices.Compact(lines)
+	if more := len(lines) - mostUnresolved; more > 0 {
+		lines = append(lines[:mostUnresolved], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// variant names a value as delivery does: by the variant of that value when it
+// has a name, else by how it came to be served.
+func variant(doc *document.Document, a evaluation.Answer) string {
+	for _, v := range doc.Variants {
+		if v.Name != "" && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
+			return v.Name
+		}
+	}
+	switch a.Reason {
+	case evaluation.Split:
+		return "split:" + strconv.Itoa(a.ArmIndex)
+	case evaluation.TargetingMatch:
+		return "targeting:" + strconv.Itoa(a.RuleIndex)
+	}
+	return "static"
+}
+
+// differences are the keys whose documents are not the same in two tables.
+func (t *table) differences(before *table) []string {
+	var keys []string
+	for _, i := range t.items {
+		if old, was := before.index[i.key]; !was || before.items[old].digest != i.digest {
+			keys = append(keys, i.key)
+		}
+	}
+	for _, i := range before.items {
+		if _, is := t.index[i.key]; !is {
+			keys = append(keys, i.key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+var digestSeed = maphash.MakeSeed()
+
+func digest(text []byte) uint64 { return maphash.Bytes(digestSeed, text) }
+
+// sealed is an encrypted value. What it opens to depends on the key, and which
+// key that is may depend on the context.
+type sealed struct {
+	kind       document.ValueType
+	with       string // the config that holds the key
+	ciphertext string
+
+	mu     sync.Mutex
+	opened map[*value]*value // by the key
+}
+
+// mostSeals bounds how often the key to a value may itself be encrypted.
+const mostSeals = 4
+
+// tooDeep stands for a value behind more than mostSeals keys.
+var tooDeep = new(value)
+
+// value is what an answer comes to in the context of a frame.
+func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
+	a := &t.answers[n]
+	switch {
+	case a.sealed == nil:
+		return &a.value
+	case depth == mostSeals:
+		return tooDeep
+	}
+	key, found := t.index[a.sealed.with]
+	if !found {
+		return a.sealed.fail("there is no such config")
+	}
+	by := t.snapshot.Evaluate(key, f)
+	if by == evaluation.None {
+		return a.sealed.fail("it has no value in this context")
+	}
+	opened := a.sealed.open(t.value(by, f, depth+1))
+	if opened == tooDeep && depth == 0 {
+		return t.endless(n, f)
+	}
+	return opened
+}
+
+// endless says why the keys to an answer do not come to an end. It goes along
+// them once more, so that those that do need not be remembered.
+func (t *table) endless(n int, f *evaluation.Frame) *value {
+	first := t.answers[n].sealed
+	keys := []string{t.items[t.answers[n].item].key}
+	for s := first; s != nil; s = t.answers[n].sealed {
+		if i := slices.Index(keys, s.with); i >= 0 {
+			return first.failed("decryptWith is a cycle: " + strings.Join(append(keys[i:], s.with), " -> "))
+		}
+		keys = append(keys, s.with)
+		key, found := t.index[s.with]
+		if !found {
+			break
+		}
+		if n = t.snapshot.Evaluate(key, f); n == evaluation.None {
+			break
+		}
+	}
+	return first.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves: %s", mostSeals-1, strings.Join(keys, " -> ")))
+}
+
+// open is the value under a key. What it comes to is kept by the key's own
+// value, as another context may have another one.
+func (s *sealed) open(key *value) *value {
+	switch {
+	case key == tooDeep:
+		return tooDeep
+	case key.err != nil:
+		return s.fail(key.err.Message)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened[key] == nil {
+		s.opened[key] = s.decrypt(key)
+	}
+	return s.opened[key]
+}
+
+func (s *sealed) decrypt(key *value) *value {
+	if key.kind != document.StringValue {
+		return s.fail("it is not a string")
+	}
+	plain, err := Decrypt(key.text, s.ciphertext)
+	if err != nil {
+		return s.fail(err.Error())
+	}
+	out := fromText(s.kind, plain)
+	return &out
+}
+
+func (s *sealed) fail(why string) *value {
+	return s.failed("the config " + s.with + " does not open it: " + why)
+}
+
+func (s *sealed) failed(why string) *value {
+	return &value{kind: s.kind, secret: true, err: &Error{Code: General, Message: "the value is encrypted, and " + why}}
+}
+
+func random() float64 { return rand.Float64() }

@@ -1,0 +1,345 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/contexts"
+)
+
+func (s *server) telemetry() Options {
+	o := s.options()
+	o.Telemetry, o.TelemetryEvery, o.PollEvery = true, time.Hour, time.Hour
+	return o
+}
+
+// events are all of a kind that a server was sent.
+func (s *server) events(kind string) []map[string]any {
+	var out []map[string]any
+	for _, upload := range s.taken() {
+		events, _ := upload["events"].([]any)
+		for _, e := range events {
+			if content, ok := e.(map[string]any)[kind]; ok {
+				out = append(out, content.(map[string]any))
+			}
+		}
+	}
+	return out
+}
+
+func asJSONText(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+func TestTelemetryShape(t *testing.T) {
+	s := newServer(t, planFlag(), switched("true"), documentOf("config", "unused", "bool", always(plainValue("bool", "true"))))
+	o := s.telemetry()
+	o.now = func() int64 { return 1_700_000_000_000 }
+	c := open(t, o)
+	ctx := contexts.With(t.Context(), contexts.Of(map[string]map[string]any{
+		"user":    {"key": "u-1", "plan": "pro", "age": 3, "rate": 1.5, "beta": true, "tags": []string{"a"}, "deep": map[string]any{"x": 1}},
+		"request": {"ip": "192.0.2.1"},
+	}))
+	for range 3 {
+		c.String(ctx, "plan", "")
+	}
+	c.Bool(ctx, "f", false)
+	c.String(ctx, "f", "a type mismatch counts as served all the same")
+	c.String(t.Context(), "plan", "", contexts.Named("team", props{"key": 42}))
+	c.Close()
+
+	uploads := s.taken()
+	if len(uploads) != 1 {
+		t.Fatalf("%d uploads", len(uploads))
+	}
+	body := uploads[0]
+	for _, id := range []string{"instanceHash", "batchId"} {
+		if text, _ := body[id].(string); len(text) != 32 {
+			t.Errorf("%s is %v", id, body[id])
+		}
+	}
+	if body["sentAt"] != 1.7e12 {
+		t.Errorf("sentAt %v", body["sentAt"])
+	}
+	if got, want := asJSONText(s.events("summaries")), `[{"end":1700000000000,"start":1700000000000,"summaries":[`+
+		`{"counters":[{"configId":"id","count":2,"reason":"STATIC","ruleIndex":0}],"key":"f","type":"feature_flag"},`+
+		`{"counters":[{"configId":"id","count":3,"reason":"TARGETING_MATCH","ruleIndex":0},{"configId":"id","count":1,"reason":"TARGETING_MATCH","ruleIndex":4}],"key":"plan","type":"feature_flag"}]}]`; got != want {
+		t.Errorf("summaries %s\nwant %s", got, want)
+	}
+	if got, want := asJSONText(s.events("contextShapes")), `[{"shapes":[{"fieldTypes":{"ip":2},"name":"request"},{"fieldTypes":{"key":1},"name":"team"},`+
+		`{"fieldTypes":{"age":1,"beta":5,"key":2,"plan":2,"rate":4,"tags":10},"name":"user"}]}]`; got != want {
+		t.Errorf("shapes %s\nwant %s", got, want)
+	}
+	if got, want := asJSONText(s.events("exampleContexts")), `[{"examples":[`+
+		`{"contextSet":{"contexts":[{"type":"user","values":{"age":{"int":3},"beta":{"bool":true},"key":{"string":"u-1"},"plan":{"string":"pro"},"rate":{"double":1.5},"tags":{"stringList":["a"]}}}]},"timestamp":1700000000000},`+
+		`{"contextSet":{"contexts":[{"type":"team","values":{"key":{"int":42}}}]},"timestamp":1700000000000}]}]`; got != want {
+		t.Errorf("examples %s\nwant %s", got, want)
+	}
+}
+
+func TestSavedContextsRule1And3OnlyContextsWithAKeyAreUploaded(t *testing.T) {
+	s := newServer(t, planFlag())
+	c := open(t, s.telemetry())
+	for _, key := range []any{nil, "", true, 1.5, []string{"u"}, strings.Repeat("long", 1000)} {
+		got := c.String(t.Context(), "plan", "", contexts.Named("user", props{"key": key, "plan": "pro", "email": "someone@example.com"}))
+		if got != "pro" {
+			t.Errorf("key %v: not usable for targeting: %s", key, got)
+		}
+	}
+	c.Close()
+	if got := s.events("exampleContexts"); len(got) > 0 {
+		t.Errorf("saved: %s", asJSONText(got))
+	}
+	if got := asJSONText(s.events("contextShapes")); !strings.Contains(got, `"email":2`) || strings.Contains(got, "example.com") {
+		t.Errorf("shapes %s", got)
+	}
+}
+
+func TestSavedContextsRule4HighCardinalityIsWarnedOf(t *testing.T) {
+	var j journal
+	s := newServer(t, planFlag())
+	o := s.telemetry()
+	o.Log, o.ManyKeys = j.log(), 100
+	c := open(t, o)
+	for i := range 1000 {
+		c.String(t.Context(), "plan", "", contexts.Of(map[string]map[string]any{"session": {"key": i}, "user": {"key": i % 100}, "request": {"id": i}}))
+	}
+	c.Close()
+	if j.count("distinct keys") != 1 || !strings.Contains(j.String(), `type \"session\" have had more than 100`) {
+		t.Errorf("warnings:\n%s", j.String())
+	}
+}
+
+func TestTelemetryIsBounded(t *testing.T) {
+	s := newServer(t, planFlag())
+	c := open(t, s.telemetry())
+	big := strings.Repeat("x", 100_000)
+	for i := range 5000 {
+		set := contexts.Named(fmt.Sprint("type-", i), props{"key": fmt.Sprint(i), "text": "x"})
+		if i%100 == 0 {
+			set = set.And("big", props{"key": i, "a": big, "b": big, big: 1})
+		}
+		c.String(t.Context(), "plan", "", set)
+	}
+	huge := props{"key": "u"}
+	for i := range 5000 {
+		huge[fmt.Sprint("p", i)] = big
+	}
+	c.String(t.Context(), "plan", "", contexts.Named("huge", huge))
+	c.Close()
+	examples := 0
+	for _, e := range s.events("exampleContexts") {
+		examples += len(e["examples"].([]any))
+	}
+	shapes := 0
+	for _, e := range s.events("contextShapes") {
+		shapes += len(e["shapes"].([]any))
+	}
+	if examples > mostExamples || shapes > mostShapes || examples == 0 {
+		t.Errorf("%d examples, %d shapes", examples, shapes)
+	}
+	for _, upload := range s.taken() {
+		if n := len(asJSONText(upload)); n > 256<<10 {
+			t.Errorf("an upload of %d bytes", n)
+		}
+	}
+	if n := len(c.telemetry.keys.types); n > mostShapes {
+		t.Errorf("%d types are watched", n)
+	}
+}
+
+func TestABatchIsSentAgainUnderItsID(t *testing.T) {
+	s := newServer(t, planFlag())
+	o := s.telemetry()
+	var now atomic.Int64
+	o.now = func() int64 { return now.Add(1000) }
+	c := open(t, o)
+	c.String(t.Context(), "plan", "", somebody)
+	s.takes = status(503, "Retry-After", "0")
+	c.telemetry.flush()
+	for range 3 {
+		c.telemetry.resume = time.Time{}
+		c.telemetry.send(t.Context())
+	}
+	s.takes = nil
+	c.telemetry.resume = time.Time{}
+	c.telemetry.send(t.Context())
+	c.telemetry.send(t.Context())
+	uploads := s.taken()
+	if len(uploads) != 4 {
+		t.Fatalf("%d uploads", len(uploads))
+	}
+	for _, u := range uploads[1:] {
+		if u["batchId"] != uploads[0]["batchId"] || u["instanceHash"] != uploads[0]["instanceHash"] || asJSONText(u["events"]) != asJSONText(uploads[0]["events"]) {
+			t.Error("the same batch is another one")
+		}
+	}
+	if uploads[0]["sentAt"] == uploads[3]["sentAt"] {
+		t.Error("sentAt is not that of the attempt")
+	}
+	c.String(t.Context(), "plan", "", somebody)
+	c.Close()
+	if last := s.taken()[4]; last["batchId"] == uploads[0]["batchId"] {
+		t.Error("another batch has the same id")
+	}
+}
+
+func TestWhatBecomesOfABatchThatIsNotTaken(t *testing.T) {
+	for _, tt := range []struct {
+		what      string
+		takes     http.HandlerFunc
+		kept      int
+		off, wait bool
+	}{
+		{"400", status(400), 0, false, false},
+		{"413", status(413), 0, false, false},
+		{"401", status(401), 0, false, true},
+		{"404", status(404), 0, true, false},
+		{"429", status(429, "Retry-After", "60"), 1, false, true},
+		{"500", status(500), 1, false, true},
+		{"broken off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 1, false, true},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			var j journal
+			s := newServer(t, planFlag())
+			s.takes = tt.takes
+			o := s.telemetry()
+			o.Log = j.log()
+			c := open(t, o)
+			c.String(t.Context(), "plan", "", somebody)
+			c.telemetry.flush()
+			c.telemetry.send(t.Context())
+			if len(c.telemetry.queue) != tt.kept || c.telemetry.off.Load() != tt.off || c.telemetry.resume.After(time.Now()) != tt.wait {
+				t.Errorf("%d kept, off %v, resume %v", len(c.telemetry.queue), c.telemetry.off.Load(), c.telemetry.resume)
+			}
+			if j.count("telemetry is not taken") != 1 {
+				t.Errorf("log:\n%s", j.String())
+			}
+			if c.String(t.Context(), "plan", "", contexts.Named("user", props{"plan": "pro"})) != "pro" {
+				t.Error("evaluation suffers")
+			}
+		})
+	}
+}
+
+func TestBatchesAreGivenUp(t *testing.T) {
+	now := time.Now()
+	for _, tt := range []struct {
+		b    batch
+		want bool
+	}{
+		{batch{born: now, attempts: 1}, false}, {batch{born: now, attempts: mostAttempts}, true},
+		{batch{born: now.Add(-mostAge - time.Second), attempts: 1}, true},
+	} {
+		if got := tt.b.hopeless(now); got != tt.want {
+			t.Errorf("%+v: %v", tt.b, got)
+		}
+	}
+	s := newServer(t, planFlag())
+	c := open(t, s.telemetry())
+	s.takes = status(500)
+	for i := range 3 * mostBatches {
+		c.String(t.Context(), "plan", "", contexts.Named("user", props{"key": i}))
+		c.telemetry.flush()
+	}
+	if n := len(c.telemetry.queue); n != mostBatches {
+		t.Errorf("%d batches wait", n)
+	}
+}
+
+func TestEvaluationDoesNotWaitForTelemetry(t *testing.T) {
+	hangs := make(chan struct{})
+	s := newServer(t, planFlag())
+	s.takes = func(http.ResponseWriter, *http.Request) { <-hangs }
+	o := s.telemetry()
+	o.TelemetryEvery = time.Millisecond
+	c := open(t, o)
+	c.String(t.Context(), "plan", "", somebody)
+	eventually(t, "an upload hangs", func() bool { return len(s.taken()) > 0 })
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 500 {
+				c.String(t.Context(), "plan", "", contexts.Named("user", props{"key": fmt.Sprint(i, n)}))
+			}
+		})
+	}
+	all.Wait() // while the upload hangs
+	close(hangs)
+}
+
+func TestCountsOfAReplacedStateAreNotLost(t *testing.T) {
+	s := newServer(t, switched("true"))
+	o := s.telemetry()
+	o.PollEvery = 5 * time.Millisecond
+	c := open(t, o)
+	c.Bool(t.Context(), "f", false)
+	s.set("v2", switched("false"))
+	eventually(t, "v2", func() bool { return c.Version() == "v2" })
+	c.Bool(t.Context(), "f", false)
+	c.Close()
+	if got := asJSONText(s.events("summaries")); strings.Count(got, `"count":1`) != 2 {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestLoggersAreNoContexts(t *testing.T) {
+	s := newServer(t, shopLevels("shop", "WARN"), planFlag())
+	c := open(t, s.telemetry())
+	c.LogLevel(t.Context(), "com.acme.cart", 0)
+	c.LogLevel(contexts.With(t.Context(), contexts.Named("svc-sdk-logging", props{"key": "x"})), "y", 0)
+	c.String(t.Context(), "plan", "", contexts.Named("svc-sdk-logging", props{"key": "x"}))
+	c.Close()
+	if len(s.events("exampleContexts"))+len(s.events("contextShapes")) > 0 {
+		t.Errorf("uploaded: %s", asJSONText(s.taken()))
+	}
+	if len(s.events("summaries")) != 1 {
+		t.Error("log levels are not counted")
+	}
+}
+
+func TestWithoutTelemetryNothingIsUploaded(t *testing.T) {
+	s := newServer(t, planFlag())
+	c := open(t, s.options())
+	c.String(t.Context(), "plan", "", somebody)
+	c.Close()
+	if len(s.taken()) > 0 {
+		t.Error("uploaded all the same")
+	}
+}
+
+func TestNoSecretIsUploaded(t *testing.T) {
+	s := newServer(t, documentOf("config", "password", "string", always(`{"type":"string","value":"`+plaintext+`","confidential":true}`)))
+	c := open(t, s.telemetry())
+	if c.String(t.Context(), "password", "", somebody) != plaintext {
+		t.Fatal("not served")
+	}
+	c.Close()
+	if text := asJSONText(s.taken()); strings.Contains(text, plaintext) || !strings.Contains(text, "password") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestAContextInUseForLongIsReportedInEveryWindow(t *testing.T) {
+	s := newServer(t, planFlag())
+	c := open(t, s.telemetry())
+	c.Global().Put("user", props{"key": "u"})
+	for range 3 {
+		for range 5 {
+			c.String(t.Context(), "plan", "")
+		}
+		c.telemetry.flush()
+	}
+	c.telemetry.flush() // a window without use
+	c.Close()
+	if n := len(s.events("exampleContexts")); n != 3 {
+		t.Errorf("reported %d times, want once in each of 3 windows", n)
+	}
+}

@@ -1,0 +1,171 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// value is what an item serves, ready to be handed out. What every evaluation
+// reads comes first, to lie in one cache line.
+type value struct {
+	err    *Error // why there is no value
+	kind   document.ValueType
+	text   string
+	truth  bool
+	secret bool
+	whole  int64
+	float  float64
+	span   time.Duration
+	list   []string
+	raw    []byte // JSON
+}
+
+// stored makes a value of one that stands in a document.
+func stored(v document.Value) value {
+	n := v.Served()
+	out := value{kind: v.Type, secret: v.Secret()}
+	ok := true
+	switch v.Type {
+	case document.BoolValue:
+		out.truth, ok = n.Truth()
+	case document.IntValue, document.DoubleValue:
+		ok = n != nil && n.Kind == jsontree.Number && out.number(jsontree.NumberText(n.Literal()))
+	case document.StringListValue:
+		ok = n != nil && out.texts(n)
+	case document.JSONValue:
+		ok = n != nil
+	default:
+		text, isText := n.Text()
+		ok = isText && out.read(text)
+	}
+	if !ok {
+		out.err = unusable(v.Type)
+	}
+	if n != nil {
+		out.raw = n.Compact()
+	}
+	return out
+}
+
+func unusable(kind document.ValueType) *Error {
+	return &Error{Code: General, Message: "the value cannot be read as " + string(kind)}
+}
+
+func (v *value) number(text string) (ok bool) {
+	var err error
+	if v.float, err = strconv.ParseFloat(text, 64); err != nil {
+		return false
+	}
+	if v.kind == document.IntValue {
+		v.whole, err = strconv.ParseInt(text, 10, 64)
+	}
+	return err == nil
+}
+
+func (v *value) texts(n *jsontree.Node) bool {
+	v.list = make([]string, 0, len(n.Items))
+	for _, item := range n.Items {
+		text, ok := item.Text()
+		if !ok {
+			return false
+		}
+		v.list = append(v.list, text)
+	}
+	return n.Kind == jsontree.Array
+}
+
+// fromText makes a value of a text that was decrypted or came from the
+// environment. Whatever is wrong, the text is not repeated.
+func fromText(kind document.ValueType, text string) value {
+	out := value{kind: kind, secret: true}
+	if !out.read(text) {
+		out.err = unusable(kind)
+		return out
+	}
+	if out.raw == nil {
+		out.raw = jsontree.NewString(text).Compact()
+	}
+	return out
+}
+
+func (v *value) read(text string) bool {
+	switch v.kind {
+	case document.BoolValue:
+		v.truth = text == "true"
+		v.raw = []byte(text)
+		return v.truth || text == "false"
+	case document.IntValue, document.DoubleValue, document.JSONValue:
+		return v.readJSON(text)
+	case document.StringListValue:
+		return v.readList(text)
+	case document.DurationValue:
+		span, err := document.ReadDuration(text)
+		v.span, v.text = span, text
+		return err == nil
+	}
+	v.text = text
+	return true
+}
+
+func (v *value) readJSON(text string) bool {
+	n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
+	if err != nil {
+		return false
+	}
+	v.raw = n.Compact()
+	if v.kind == document.JSONValue {
+		return true
+	}
+	return n.Kind == jsontree.Number && v.number(jsontree.NumberText(n.Literal()))
+}
+
+// readList takes a JSON array of strings, or else texts with commas between.
+func (v *value) readList(text string) bool {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
+		if err != nil {
+			return false
+		}
+		v.raw = n.Compact()
+		return v.texts(n)
+	}
+	array := jsontree.NewArray()
+	if strings.TrimSpace(text) != "" {
+		for part := range strings.SplitSeq(text, ",") {
+			array.Items = append(array.Items, jsontree.NewString(strings.TrimSpace(part)))
+		}
+	}
+	v.raw = array.Compact()
+	return v.texts(array)
+}
+
+// withheldSource marks, as a provided value, one that the service keeps.
+const withheldSource = "withheld by the service"
+
+// provided resolves a value that the environment provides.
+func provided(v document.Value, kind document.ValueType, getenv func(string) (string, bool)) value {
+	source, _ := v.Content.Get("source").Text()
+	name, _ := v.Content.Get("lookup").Text()
+	fail := func(message string) value {
+		return value{kind: kind, secret: true, err: &Error{Code: General, Message: message}}
+	}
+	if source == withheldSource {
+		return fail("the value is confidential: the service does not send it")
+	}
+	if source != "ENV_VAR" {
+		return fail("the value is provided by a source that is not known here; known is ENV_VAR")
+	}
+	text, set := getenv(name)
+	if !set {
+		return fail("the value is provided by the environment variable " + name + ", which is not set")
+	}
+	out := fromText(kind, text)
+	if out.err != nil {
+		out.err.Message = "the environment variable " + name + " cannot be read as " + string(kind)
+	}
+	return out
+}

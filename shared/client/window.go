@@ -1,0 +1,316 @@
+package client
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/contexts"
+	"svc.example/svc/shared/evaluation"
+)
+
+// What a window takes at most. What is beyond is counted, or left out.
+const (
+	mostExamples   = 500
+	mostWindow     = 512 << 10 // bytes of examples
+	mostExample    = 64 << 10
+	mostContexts   = 16 // of an example
+	mostShapes     = 100
+	mostProperties = 100 // of a context
+	mostName       = 200 // bytes of a name
+	mostText       = 1024
+)
+
+// window is what was seen of contexts since the last flush.
+type window struct {
+	start    int64
+	shapes   map[string]map[string]int
+	seen     map[string]bool // the examples, by their types and keys
+	examples []json.RawMessage
+	bytes    int
+}
+
+func newWindow(start int64) *window {
+	return &window{start: start, shapes: map[string]map[string]int{}, seen: map[string]bool{}}
+}
+
+// reportable are the contexts that telemetry tells of. Those of loggers are
+// made by the client itself.
+func reportable(set *contexts.Set) func(func(contexts.Context) bool) {
+	return func(yield func(contexts.Context) bool) {
+		n := 0
+		for c := range set.All() {
+			if c.Name() == loggerContext || len(c.Name()) > mostName {
+				continue
+			}
+			if n++; n > mostContexts || !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func (w *window) see(set *contexts.Set, now int64) {
+	var id strings.Builder
+	for c := range reportable(set) {
+		w.shape(c)
+		if key, ok := c.Key(); ok && len(key) <= mostText {
+			fmt.Fprintf(&id, "%d %s %d %s ", len(c.Name()), c.Name(), len(key), key)
+		}
+	}
+	if id.Len() == 0 || len(w.examples) >= mostExamples || w.bytes >= mostWindow || w.seen[id.String()] {
+		return
+	}
+	w.seen[id.String()] = true
+	example, _ := json.Marshal(exampleOf(set, now))
+	if len(example) > mostExample {
+		return // its shape has to do
+	}
+	w.examples = append(w.examples, example)
+	w.bytes += len(example)
+}
+
+func (w *window) shape(c contexts.Context) {
+	fields := w.shapes[c.Name()]
+	if fields == nil {
+		if len(w.shapes) >= mostShapes {
+			return
+		}
+		fields = map[string]int{}
+		w.shapes[c.Name()] = fields
+	}
+	n := 0
+	for name, v := range c.All() {
+		if n++; n > mostProperties {
+			return
+		}
+		if field, ok := fieldTypes[v.Kind()]; ok && len(name) <= mostName && len(fields) < mostProperties {
+			fields[name] = field
+		}
+	}
+}
+
+// fieldTypes are the numbers that the protocol gives the kinds of property.
+var fieldTypes = map[contexts.Kind]int{contexts.Int: 1, contexts.Text: 2, contexts.Double: 4, contexts.Bool: 5, contexts.List: 10}
+
+type example struct {
+	Timestamp  int64 `json:"timestamp"`
+	ContextSet struct {
+		Contexts []exampleContext `json:"contexts"`
+	} `json:"contextSet"`
+}
+
+type exampleContext struct {
+	Type   string         `json:"type"`
+	Values map[string]any `json:"values"`
+}
+
+// exampleOf holds the contexts that have a key, and no other.
+func exampleOf(set *contexts.Set, now int64) example {
+	e := example{Timestamp: now}
+	for c := range reportable(set) {
+		if key, ok := c.Key(); ok && len(key) <= mostText {
+			e.ContextSet.Contexts = append(e.ContextSet.Contexts, exampleContext{c.Name(), valuesOf(c)})
+		}
+	}
+	return e
+}
+
+func valuesOf(c contexts.Context) map[string]any {
+	key, _ := c.Lookup(contexts.Key)
+	values := map[string]any{contexts.Key: typed(key)}
+	for name, v := range c.All() {
+		if len(values) >= mostProperties {
+			break
+		}
+		if out := typed(v); out != nil && len(name) <= mostName {
+			values[name] = out
+		}
+	}
+	return values
+}
+
+// typed is a property as the protocol spells it; nil for one that it cannot.
+func typed(v contexts.Value) any {
+	switch v.Kind() {
+	case contexts.Text:
+		return map[string]string{"string": clipped(v.Text())}
+	case contexts.Int:
+		return map[string]json.Number{"int": json.Number(v.Text())}
+	case contexts.Double:
+		return map[string]json.Number{"double": json.Number(v.Text())}
+	case contexts.Bool:
+		truth, _ := strconv.ParseBool(v.Text())
+		return map[string]bool{"bool": truth}
+	case contexts.List:
+		texts := []string{}
+		for item := range v.Items() {
+			if len(texts) < mostProperties {
+				texts = append(texts, clipped(item.Text()))
+			}
+		}
+		return map[string][]string{"stringList": texts}
+	}
+	return nil
+}
+
+func clipped(text string) string {
+	if len(text) > mostText {
+		text = text[:mostText]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// events are the window's shapes and examples as the protocol spells them.
+func (w *window) events() []json.RawMessage {
+	var events []json.RawMessage
+	type shape struct {
+		Name   string         `json:"name"`
+		Fields map[string]int `json:"fieldTypes"`
+	}
+	var shapes []shape
+	for _, name := range slices.Sorted(maps.Keys(w.shapes)) {
+		shapes = append(shapes, shape{name, w.shapes[name]})
+	}
+	for some := range slices.Chunk(shapes, 5) {
+		events = append(events, event("contextShapes", map[string]any{"shapes": some}))
+	}
+	for some := range chunks(w.examples) {
+		events = append(events, event("exampleContexts", map[string]any{"examples": some}))
+	}
+	return events
+}
+
+// chunks parts examples so that each part fits into a batch.
+func chunks(examples []json.RawMessage) func(func([]json.RawMessage) bool) {
+	return func(yield func([]json.RawMessage) bool) {
+		for len(examples) > 0 {
+			n, size := 0, 0
+			for n < len(examples) && (n == 0 || size+len(examples[n]) < mostBatchBytes) {
+				size += len(examples[n])
+				n++
+			}
+			if !yield(examples[:n]) {
+				return
+			}
+			examples = examples[n:]
+		}
+	}
+}
+
+func event(kind string, content any) json.RawMessage {
+	text, _ := json.Marshal(map[string]any{kind: content})
+	return text
+}
+
+type summary struct {
+	Key      string    `json:"key"`
+	Type     string    `json:"type"`
+	Counters []counter `json:"counters"`
+}
+
+// counter is how often one way of coming about served a value.
+type counter struct {
+	counted
+	Count int64 `json:"count"`
+}
+
+// counted is what tells a key's counters apart.
+type counted struct {
+	ConfigID string            `json:"configId"`
+	Reason   evaluation.Reason `json:"reason"`
+	Rule     index             `json:"ruleIndex,omitzero"`
+	Arm      index             `json:"weightedValueIndex,omitzero"`
+}
+
+// index is a number from 1 for one that is written from 0, so that the zero
+// index is none.
+type index int
+
+func (i index) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, int64(i)-1, 10), nil }
+
+// mostSummaries is how many keys stand in one event.
+const mostSummaries = 300
+
+// summaries takes the counts out of tables.
+func summaries(tables []*table, start, end int64) []json.RawMessage {
+	byKey := map[string]*summary{}
+	for _, t := range tables {
+		for i := range t.answers {
+			t.summarize(&t.answers[i], byKey)
+		}
+	}
+	all := slices.SortedFunc(maps.Values(byKey), func(a, b *summary) int { return cmp.Compare(a.Key, b.Key) })
+	var events []json.RawMessage
+	for some := range slices.Chunk(all, mostSummaries) {
+		events = append(events, event("summaries", map[string]any{"start": start, "end": end, "summaries": some}))
+	}
+	return events
+}
+
+func (t *table) summarize(a *answer, into map[string]*summary) {
+	n := a.served.Swap(0)
+	if n == 0 {
+		return
+	}
+	i := &t.items[a.item]
+	if into[i.key] == nil {
+		into[i.key] = &summary{Key: i.key, Type: string(i.kind)}
+	}
+	c := counted{ConfigID: i.id, Reason: a.reason, Arm: index(a.arm + 1)}
+	if a.reason != evaluation.Static {
+		c.Rule = index(a.rule + 1)
+	}
+	into[i.key].add(c, n)
+}
+
+// add counts for the counter that there is, if there is one: the rules of an
+// environment and the default rules are numbered alike, and tables follow one
+// another.
+func (s *summary) add(c counted, n int64) {
+	for i := range s.Counters {
+		if s.Counters[i].counted == c {
+			s.Counters[i].Count += n
+			return
+		}
+	}
+	s.Counters = append(s.Counters, counter{c, n})
+}
+
+// cardinality watches for context types with very many distinct keys.
+type cardinality struct {
+	most  int
+	seed  maphash.Seed
+	types map[string]map[uint64]struct{} // nil when it has been said
+}
+
+func newCardinality(most int) cardinality {
+	return cardinality{most, maphash.MakeSeed(), map[string]map[uint64]struct{}{}}
+}
+
+func (k *cardinality) see(set *contexts.Set) (warnings []string) {
+	for c := range reportable(set) {
+		key, ok := c.Key()
+		if !ok {
+			continue
+		}
+		keys, known := k.types[c.Name()]
+		if known && keys == nil || !known && len(k.types) >= mostShapes {
+			continue
+		}
+		if !known {
+			keys = map[uint64]struct{}{}
+			k.types[c.Name()] = keys
+		}
+		if keys[maphash.String(k.seed, key)] = struct{}{}; len(keys) > k.most {
+			k.types[c.Name()] = nil
+			warnings = append(warnings, fmt.Sprintf("the contexts of type %q have had more than %d distinct keys in this process; every key is saved and counted, so a value that changes with each request or session belongs in another property", c.Name(), k.most))
+		}
+	}
+	return warnings
+}
