@@ -1,13 +1,11 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,10 +15,10 @@ import (
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/devserver/server"
+	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/httpapi"
-	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/workspace"
+	"svc.example/svc/shared/importing"
 )
 
 // apiFlags are the flags of svc api.
@@ -53,7 +51,7 @@ it, while the server runs.`,
   svc api --import ./our-config
   svc api --data /var/lib/svc --import ../clone-of-our-config`,
 		Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -69,10 +67,10 @@ it, while the server runs.`,
 
 func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if f.port < 1 || f.port > 65535 {
-		return usagef("--port %d: choose a port from 1 to 65535", f.port)
+		return console.Usagef("--port %d: choose a port from 1 to 65535", f.port)
 	}
 	if f.limit.PerSecond <= 0 || f.limit.Burst < 1 {
-		return usagef("--rate-limit and --rate-burst are above zero")
+		return console.Usagef("--rate-limit and --rate-burst are above zero")
 	}
 	loopback, err := server.Loopback(f.host)
 	if err != nil {
@@ -146,88 +144,28 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 		return c, nil
 	}
 	if strings.Contains(f.imported, "://") {
-		return c, usagef("--import takes a path; git clone %s first, and name the clone", f.imported)
+		return c, console.Usagef("--import takes a path; git clone %s first, and name the clone", f.imported)
 	}
-	path := in.absolute(f.imported)
-	if c.Name == "" {
-		c.Name = filepath.Base(path)
-	}
-	git, nestedIn, err := embedded.FindGit(path)
-	if err != nil {
-		return c, err
-	}
-	if git != nil && !git.Empty() {
-		fmt.Fprintf(in.Stderr, "importing %s with its history\n", in.display(path))
-		files, err := git.Files(ctx)
-		if err != nil {
-			return c, err
-		}
-		c.Git = git
-		if err := in.refuseEmptyImport(path, files); err != nil {
-			return c, err
-		}
-		return c, errors.Join(in.refuseBroken(path, files, nil), in.noteUncommitted(path, files))
-	}
-	path, err = datadir.Discover(f.imported, in.Getenv, in.Workdir)
+	path, err := datadir.Discover(f.imported, in.Getenv, in.Workdir)
 	if err != nil {
 		return c, fmt.Errorf("--import: %w", err)
 	}
-	if nestedIn != "" {
-		fmt.Fprintf(in.Stderr, "%s lies inside the repository %s: its files are imported as one commit, without their history\n", in.display(path), nestedIn)
+	if c.Name == "" {
+		c.Name = filepath.Base(path)
 	}
-	state := datadir.Look(path)
-	c.Files, c.Source = stored(state.Files), filepath.Base(path)
-	return c, errors.Join(in.refuseEmptyImport(path, state.Files), in.refuseBroken(path, state.Files, state.Problems))
-}
-
-// stored puts documents into the form in which the API writes them, so that
-// the first edit of one shows in a git diff as that edit alone.
-func stored(files map[string][]byte) map[string][]byte {
-	out := map[string][]byte{}
-	for path, text := range files {
-		out[path] = text
-		if tree, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil {
-			out[path] = tree.Encode()
-		}
+	source, err := importing.Read(ctx, path, in.display)
+	for _, note := range source.Notes {
+		fmt.Fprintln(in.Stderr, note)
 	}
-	return out
-}
-
-// refuseEmptyImport refuses a directory that is not a config directory; often
-// it is the one above.
-func (in Invocation) refuseEmptyImport(path string, files map[string][]byte) error {
-	if len(files) > 0 {
-		return nil
+	var refused *importing.Refusal
+	if errors.As(err, &refused) {
+		return c, in.locate(&directory.Refusal{Attempt: "import", Path: path, Problems: refused.Problems})
 	}
-	hint := ""
-	inside, _ := filepath.Glob(filepath.Join(path, "*", "svc.json"))
-	if flags, _ := filepath.Glob(filepath.Join(path, "*", string(workspace.Flags))); len(inside) == 0 {
-		inside = flags
+	if err != nil {
+		return c, fmt.Errorf("--import: %w", err)
 	}
-	if len(inside) > 0 {
-		hint = "; did you mean " + in.display(filepath.Dir(inside[0])) + "?"
-	}
-	return fmt.Errorf("--import: %s holds no config directory: neither a svc.json nor folders such as feature-flags%s", in.display(path), hint)
-}
-
-// refuseBroken refuses to begin a workspace with files that can not be read.
-func (in Invocation) refuseBroken(path string, files map[string][]byte, problems []workspace.Problem) error {
-	_, found := workspace.Read(files)
-	fatal := workspace.FatalOnly(append(problems, found...))
-	if len(fatal) == 0 {
-		return nil
-	}
-	workspace.SortProblems(fatal)
-	return in.locate(&directory.Refusal{Attempt: "import", Path: path, Problems: fatal})
-}
-
-// noteUncommitted says when a work tree holds what no commit does.
-func (in Invocation) noteUncommitted(path string, committed map[string][]byte) error {
-	files, _ := datadir.Load(path)
-	if len(files) > 0 && datadir.Version(files) != datadir.Version(committed) {
-		fmt.Fprintf(in.Stderr, "%s has changes that are not committed; they are not imported\n", in.display(path))
-	}
-	return nil
+	c.Git, c.Files, c.Source = source.Git, source.Files, source.Name
+	return c, nil
 }
 
 func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string {
@@ -244,25 +182,15 @@ func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string
 	return b.String()
 }
 
-// terminal says whether a writer is a terminal: progress is for people.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 func commitProgress(w io.Writer) func(int) {
-	if !terminal(w) {
+	if !console.Terminal(w) {
 		return nil
 	}
 	return func(commits int) { fmt.Fprintf(w, "\rindexing history: %d commits ", commits) }
 }
 
 func copyProgress(w io.Writer) func(done, total int64) {
-	if !terminal(w) {
+	if !console.Terminal(w) {
 		return nil
 	}
 	return func(done, total int64) {

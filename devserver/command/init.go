@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/sample"
+	"svc.example/svc/shared/console"
 )
 
 const defaultDatadir = "our-config"
@@ -27,13 +28,13 @@ already there is never touched.`,
 		Example: `  svc init
   svc init ./our-config --samples`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: run(func(_ *cobra.Command, args []string) error {
+		RunE: console.Run(func(_ *cobra.Command, args []string) error {
 			dir := defaultDatadir
 			if len(args) == 1 {
 				dir = args[0]
 			}
 			if dir == "" {
-				return usagef("the directory's name is empty")
+				return console.Usagef("the directory's name is empty")
 			}
 			return layOut(in, dir, samples)
 		}),

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/document"
 )
 
@@ -14,7 +15,7 @@ func newSchema(in Invocation) *cobra.Command {
 against. Point an editor at it to have files completed and checked as you type.`,
 		Example: `  svc schema > stored-config.json`,
 		Args:    cobra.NoArgs,
-		RunE: run(func(*cobra.Command, []string) error {
+		RunE: console.Run(func(*cobra.Command, []string) error {
 			_, err := in.Stdout.Write(document.SchemaJSON())
 			return err
 		}),

@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"patch":    patch,
 			"poll":     poll,
 			"readme":   readmeBlock,
+			"report":   reportTelemetry,
 		},
 	})
 }
@@ -154,6 +155,15 @@ func patch(ts *testscript.TestScript, _ bool, args []string) {
 func poll(ts *testscript.TestScript, _ bool, args []string) {
 	credentials := base64.StdEncoding.EncodeToString([]byte("1:" + args[1]))
 	text, err := fetch(args[0]+"/api/v2/configs/eval-with-context/e30", []string{"Authorization:Basic " + credentials})
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stdout(), text)
+	ts.Check(err)
+}
+
+// reportTelemetry prints the answer to telemetry that an SDK key sends.
+func reportTelemetry(ts *testscript.TestScript, _ bool, args []string) {
+	credentials := base64.StdEncoding.EncodeToString([]byte("1:" + args[1]))
+	text, err := send(http.MethodPost, args[0]+"/api/v1/telemetry/", ts.ReadFile(args[2]), []string{"Authorization:Basic " + credentials})
 	ts.Check(err)
 	_, err = io.WriteString(ts.Stdout(), text)
 	ts.Check(err)

@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/devserver/directory"
 	"svc.example/svc/devserver/server"
+	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 )
@@ -50,8 +51,8 @@ Endpoints:
   svc serve --datadir ./our-config --environment staging
   svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000`,
 		Args: noDirectory,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			if err := refuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			if err := console.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
 				return err
 			}
 			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
@@ -118,15 +119,15 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 // check refuses what can be seen to be wrong before anything is opened.
 func (f serveFlags) check(originsGiven bool) error {
 	if f.port < 1 || f.port > 65535 {
-		return usagef("--port %d: choose a port from 1 to 65535", f.port)
+		return console.Usagef("--port %d: choose a port from 1 to 65535", f.port)
 	}
 	for _, origin := range f.origins {
 		if err := delivery.CheckOrigin(origin); err != nil {
-			return usagef("--cors-origin %v", err)
+			return console.Usagef("--cors-origin %v", err)
 		}
 	}
 	if strings.ContainsAny(f.key, "\r\n") {
-		return usagef("--frontend-sdk-key holds a line break")
+		return console.Usagef("--frontend-sdk-key holds a line break")
 	}
 	loopback, err := server.Loopback(f.host)
 	if err != nil || loopback {
@@ -140,7 +141,7 @@ func (f serveFlags) check(originsGiven bool) error {
 		missing = append(missing, "--cors-origin with the origin of your pages")
 	}
 	if len(missing) > 0 {
-		return usagef("--host %s can be reached from other machines; add %s", f.host, strings.Join(missing, " and "))
+		return console.Usagef("--host %s can be reached from other machines; add %s", f.host, strings.Join(missing, " and "))
 	}
 	return nil
 }

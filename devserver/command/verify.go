@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/workspace"
 )
@@ -23,8 +24,8 @@ alone leave it 0.`,
 		Example: `  svc verify
   svc verify --datadir ./our-config --json`,
 		Args: noDirectory,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			if err := refuseEmpty(cmd, "datadir"); err != nil {
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			if err := console.RefuseEmpty(cmd, "datadir"); err != nil {
 				return err
 			}
 			dir, err := datadir.Discover(path, in.Getenv, in.Workdir)
@@ -52,7 +53,7 @@ func verify(in Invocation, dir string, asJSON bool) error {
 		result.print(in)
 	}
 	if err == nil && result.Errors > 0 {
-		return &failure{}
+		return console.ErrSaid
 	}
 	return err
 }
@@ -113,12 +114,5 @@ func (v verification) print(in Invocation) {
 		}
 		fmt.Fprintln(in.Stdout, in.clickable(v.Datadir, line+": "+p.Message))
 	}
-	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), plural(v.Files, "file"), plural(v.Errors, "error"), plural(v.Warnings, "warning"))
-}
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
+	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), console.Plural(v.Files, "file"), console.Plural(v.Errors, "error"), console.Plural(v.Warnings, "warning"))
 }

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/clone"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 )
 
@@ -23,7 +25,7 @@ type Creation struct {
 	// Source is what the files come from, in words, for the commit's message.
 	Source string
 	// Git is a repository whose history becomes the workspace's.
-	Git *GitSource
+	Git *clone.Source
 	// Progress hears of a long import.
 	Progress func(done, total int64)
 }
@@ -69,11 +71,11 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	}
 	secret := make([]byte, 32)
 	rand.Read(secret)
-	if err := local.Create(dir, control.Workspace{ID: string(id), Name: plainName(c.Name), Secret: secret}); err != nil {
+	if err := local.Create(dir, control.Workspace{ID: string(id), Name: minting.PlainName(c.Name), Secret: secret}); err != nil {
 		return b, err
 	}
 	if c.Git != nil {
-		if err := c.Git.copyTo(filepath.Join(dir, local.RepositoryName), c.Progress); err != nil {
+		if err := c.Git.CopyTo(filepath.Join(dir, local.RepositoryName), c.Progress); err != nil {
 			return b, err
 		}
 	}
@@ -82,7 +84,7 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 		return b, err
 	}
 	b.Workspace = id
-	b.Key, b.Principal, err = mint(ctx, registry, Minting{
+	b.Key, b.Principal, err = minting.Mint(ctx, registry, Minting{
 		Kind: access.KindUser, Name: "bootstrap", Email: "bootstrap@localhost", Roles: []string{bootstrapRole},
 	})
 	if err = errors.Join(err, registry.Close()); err != nil || c.Git != nil {

@@ -4,6 +4,7 @@
 //
 //	<data>/repository.git   the workspace's history, an ordinary bare repository
 //	<data>/registry.json    its keys and principals, digests only
+//	<data>/telemetry.db     contexts that applications were seen with, and their count
 //
 // What must stay true:
 //

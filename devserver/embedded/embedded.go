@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
-	"strings"
 	"time"
 
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/telemetry"
+	telemetrylocal "svc.example/svc/shared/telemetry/local"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -34,6 +34,7 @@ type Service struct {
 	ledger  *local.Ledger
 	repo    *repository.Repository
 	plane   *control.Plane
+	intake  *telemetry.Intake
 	handler http.Handler
 	logger  *slog.Logger
 	stop    context.CancelFunc
@@ -51,13 +52,16 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		return nil, err
 	}
 	repo := repository.New(ledger, ledger.Objects())
-	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{})}
+	seen := telemetrylocal.New(dir)
+	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}),
+		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.plane = control.New(control.Settings{
 		Gate:       ledger,
 		Repository: func(context.Context, string) (control.Repository, error) { return repo, nil },
 		Now:        time.Now,
 		PublicURL:  options.PublicURL,
 		Admitted:   httpapi.Admitted,
+		Contexts:   seen,
 	})
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())
@@ -75,10 +79,9 @@ func (s *Service) route(options Options) error {
 	if err != nil {
 		return fmt.Errorf("the API's description and its handlers differ: %w", err)
 	}
-	tables := newTables(s.plane)
-	applications := delivery.CORS([]string{delivery.AnyOrigin}, &delivery.Handler{Tables: tables.find, Now: time.Now, Random: rand.Float64})
+	applications := hosted.Handler(hosted.Options{Plane: s.plane, Intake: s.intake, Logger: options.Logger})
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if delivery.Serves(r) {
+		if hosted.Serves(r) {
 			applications.ServeHTTP(w, r)
 			return
 		}
@@ -87,7 +90,8 @@ func (s *Service) route(options Options) error {
 	return nil
 }
 
-// Handler serves both products: the API below /v1, and what applications poll.
+// Handler serves both products: the API below /v1, and what applications ask
+// for and report.
 func (s *Service) Handler() http.Handler { return s.handler }
 
 // Repository is the directory of the bare repository.
@@ -169,9 +173,4 @@ func Exists(dir string) (bool, error) {
 		return false, err
 	}
 	return true, r.Close()
-}
-
-// plainName keeps a name to what a registry and a commit can hold.
-func plainName(name string) string {
-	return strings.Join(strings.Fields(name), " ")
 }

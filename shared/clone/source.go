@@ -1,4 +1,4 @@
-package embedded
+package clone
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"svc.example/svc/shared/repository/disk"
 )
 
-// GitSource is a git repository to be imported with its history.
-type GitSource struct {
+// Source is a git repository whose history is to be copied.
+type Source struct {
 	git    string // the bare repository, or the .git of one with a work tree
 	commit string
 }
 
-// FindGit looks for a git repository at a directory: as its root, when the
+// Find looks for a git repository at a directory: as its root, when the
 // directory is one, or as what it is nested in.
-func FindGit(dir string) (root *GitSource, nestedIn string, err error) {
+func Find(dir string) (root *Source, nestedIn string, err error) {
 	for _, git := range []string{dir, filepath.Join(dir, ".git")} {
 		resolved, err := gitDirectory(git)
 		if err != nil {
@@ -31,7 +31,7 @@ func FindGit(dir string) (root *GitSource, nestedIn string, err error) {
 		}
 		if resolved != "" {
 			commit, err := local.HeadOf(resolved)
-			return &GitSource{resolved, commit}, "", err
+			return &Source{resolved, commit}, "", err
 		}
 	}
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
@@ -61,7 +61,7 @@ func gitDirectory(path string) (string, error) {
 }
 
 // Files are the layout's files at the commit to be imported.
-func (g *GitSource) Files(ctx context.Context) (map[string][]byte, error) {
+func (g *Source) Files(ctx context.Context) (map[string][]byte, error) {
 	objects, err := disk.Open(g.git)
 	if err != nil {
 		return nil, err
@@ -71,10 +71,17 @@ func (g *GitSource) Files(ctx context.Context) (map[string][]byte, error) {
 }
 
 // Empty says that the repository has no commit.
-func (g *GitSource) Empty() bool { return g.commit == "" }
+func (g *Source) Empty() bool { return g.commit == "" }
 
-// copyTo copies the objects, file by file, and makes the commit the head.
-func (g *GitSource) copyTo(target string, progress func(done, total int64)) error {
+// Commit is the one that HEAD names, "" when there is none.
+func (g *Source) Commit() string { return g.commit }
+
+// Objects opens the repository's objects, to read them where they are.
+func (g *Source) Objects() (*disk.Objects, error) { return disk.Open(g.git) }
+
+// CopyTo copies the objects into a repository, file by file, and makes the
+// commit its head. Progress, which may be nil, hears of the bytes.
+func (g *Source) CopyTo(target string, progress func(done, total int64)) error {
 	files, total, err := g.objectFiles()
 	if err != nil {
 		return err
@@ -89,11 +96,11 @@ func (g *GitSource) copyTo(target string, progress func(done, total int64)) erro
 			progress(done, total)
 		}
 	}
-	return os.WriteFile(filepath.Join(target, "refs", "heads", "main"), []byte(g.commit+"\n"), 0o666)
+	return setHead(target, g.commit)
 }
 
 // objectFiles lists the files of the object store that make it up.
-func (g *GitSource) objectFiles() (names []string, total int64, err error) {
+func (g *Source) objectFiles() (names []string, total int64, err error) {
 	store := filepath.Join(g.git, "objects")
 	if _, err := os.Stat(filepath.Join(store, "info", "alternates")); err == nil {
 		return nil, 0, fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d makes it whole", g.git)

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/console"
+)
+
+func newContexts(in Invocation) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "contexts",
+		Short: "Find contexts that applications were seen with",
+		Long: `Find contexts that applications were seen with, to target them by key. Only
+contexts that have a key are saved.`,
+		Args: cobra.NoArgs,
+	}
+	cmd.AddCommand(newContextsSearch(in))
+	return cmd
+}
+
+// contextSearch is what svc contexts search looks for.
+type contextSearch struct {
+	contextType, query, environment string
+	limit                           int
+}
+
+func newContextsSearch(in Invocation) *cobra.Command {
+	var f remoteFlags
+	var s contextSearch
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "search <type> <query>",
+		Short: "Find the key of a person, a team, a device from its name",
+		Long: `Search the saved contexts of a type, such as user, over the REST API of a hosted
+workspace or of svc api. The query is looked for in the key and in the text
+properties, ignoring case; "" finds all. Those seen last come first. Of each
+environment and type the 10,000 contexts seen last are searched.`,
+		Example: `  svc contexts search user ada
+  svc contexts search team "" --environment production --limit 100 --json`,
+		Args: cobra.ExactArgs(2),
+		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
+			s.contextType, s.query = args[0], args[1]
+			if s.limit < 1 || s.limit > 100 {
+				return console.Usagef("--limit is a number from 1 to 100")
+			}
+			api, err := in.remote(cmd, f)
+			if err != nil {
+				return err
+			}
+			return in.searchContexts(cmd.Context(), api, s, asJSON)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&s.environment, "environment", "", "only contexts seen in this environment")
+	flags.IntVar(&s.limit, "limit", 20, "how many to show, 1 to 100")
+	flags.BoolVar(&asJSON, "json", false, "print the API's answer")
+	f.add(cmd)
+	return cmd
+}
+
+// foundContext is a row of the API's answer.
+type foundContext struct {
+	Type        string  `json:"type"`
+	Key         string  `json:"key"`
+	Name        *string `json:"name"`
+	Email       string  `json:"email,omitempty"`
+	Environment string  `json:"environment"`
+	LastSeenAt  string  `json:"lastSeenAt"`
+}
+
+func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, s contextSearch, asJSON bool) error {
+	query := url.Values{"limit": {strconv.Itoa(s.limit)}}
+	for name, value := range map[string]string{"type": s.contextType, "query": s.query, "environment": s.environment} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	var answer struct {
+		Contexts []foundContext `json:"contexts"`
+	}
+	if err := api.Read(ctx, "/contexts", query, &answer); err != nil {
+		return err
+	}
+	if asJSON {
+		return in.printJSON(answer)
+	}
+	if len(answer.Contexts) == 0 {
+		fmt.Fprintln(in.Stderr, "nothing found")
+		return nil
+	}
+	rows := [][]string{{"TYPE", "KEY", "NAME", "EMAIL", "ENVIRONMENT", "LAST SEEN"}}
+	for _, c := range answer.Contexts {
+		name := "-"
+		if c.Name != nil {
+			name = printable(*c.Name)
+		}
+		email := "-"
+		if c.Email != "" {
+			email = printable(c.Email)
+		}
+		rows = append(rows, []string{printable(c.Type), printable(c.Key), name, email, printable(c.Environment), c.LastSeenAt})
+	}
+	return console.Table(in.Stdout, rows)
+}

@@ -1,0 +1,152 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/pull"
+	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/datadir"
+)
+
+// pullFlags are the flags of svc pull.
+type pullFlags struct {
+	remoteFlags
+	datadir       string
+	force, dryRun bool
+}
+
+func newPull(in Invocation) *cobra.Command {
+	var f pullFlags
+	cmd := &cobra.Command{
+		Use:   "pull",
+		Short: "Copy a workspace into a config directory, over the REST API",
+		Long: `Copy a hosted workspace, or the one of svc api, into a config directory: flags,
+configs and log levels as they are stored, segments and svc.json made from what
+the API tells of them. A later pull asks only for what has changed.
+
+A file that was changed here and differs from the workspace is a local change:
+nothing is written then, and all such files are listed, unless --force is given.
+Files that were never pulled, and that the workspace does not have, stay.
+
+The API tells of no JSON Schemas, of no archived environments but those that
+documents name, and of segments only key, name, description and rules. The
+folder schemas is left alone. (svc export has everything, where the data
+directory is at hand.)
+
+The key comes from ` + keyVariable + ` or from a file, never from the command line.`,
+		Example: `  SVC_API_KEY=$(cat ci.key) svc pull
+  svc pull --url https://flags.acme.example/v1 --key-file ci.key --datadir ./our-config
+  svc pull --dry-run`,
+		Args: noDirectory,
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			if err := console.RefuseEmpty(cmd, "datadir"); err != nil {
+				return err
+			}
+			return in.pull(cmd, f)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.datadir, "datadir", "", "config directory, made when it is new (default ./our-config, then ./.svc, then $SVC_DIR)")
+	f.add(cmd)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and do nothing")
+	flags.BoolVar(&f.force, "force", false, "overwrite local changes")
+	return cmd
+}
+
+func (in Invocation) pull(cmd *cobra.Command, f pullFlags) error {
+	dir, err := in.pullInto(f.datadir)
+	if err != nil {
+		return err
+	}
+	api, err := in.remote(cmd, f.remoteFlags)
+	if err != nil {
+		return err
+	}
+	plan, err := pull.NewPlan(cmd.Context(), api, dir, pull.Options{Force: f.force, Progress: console.Progress(in.Stderr, "pulling", "documents")})
+	if err != nil {
+		return err
+	}
+	in.remark(plan)
+	if f.dryRun {
+		in.printPlan(plan, dir)
+	}
+	if len(plan.Changed) > 0 && !f.force {
+		return in.localChanges(plan, dir)
+	}
+	if f.dryRun {
+		return nil
+	}
+	return in.apply(cmd.Context(), plan, dir)
+}
+
+// pullInto is where to: the directory that every command finds, or the one
+// that is named, also when it is not there yet.
+func (in Invocation) pullInto(flag string) (string, error) {
+	if flag != "" {
+		dir := in.absolute(flag)
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return dir, nil
+		}
+	}
+	dir, err := datadir.Discover(flag, in.Getenv, in.Workdir)
+	if err != nil && flag == "" && in.Getenv(datadir.Variable) == "" {
+		return "", fmt.Errorf("there is no ./%s and no ./.svc to pull into, and %s is not set; name one with --datadir, and it is made", defaultDatadir, datadir.Variable)
+	}
+	return dir, err
+}
+
+func (in Invocation) apply(ctx context.Context, plan *pull.Plan, dir string) error {
+	if err := plan.Apply(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(in.Stderr, "%s: %s written, %d removed, %d unchanged\n",
+		in.display(dir), console.Plural(len(plan.Write), "file"), len(plan.Remove), plan.Same)
+	return nil
+}
+
+func (in Invocation) printPlan(plan *pull.Plan, dir string) {
+	for _, path := range plan.Write {
+		fmt.Fprintln(in.Stdout, "write ", in.inside(dir, path))
+	}
+	for _, path := range plan.Remove {
+		fmt.Fprintln(in.Stdout, "remove", in.inside(dir, path))
+	}
+	if len(plan.Write)+len(plan.Remove)+len(plan.Changed) == 0 {
+		fmt.Fprintln(in.Stderr, "nothing to do")
+	}
+}
+
+func (in Invocation) inside(dir, path string) string {
+	return filepath.Join(in.display(dir), filepath.FromSlash(path))
+}
+
+func (in Invocation) localChanges(plan *pull.Plan, dir string) error {
+	lines := []string{"nothing written, these files differ from the workspace; --force overwrites them:"}
+	for _, c := range plan.Changed {
+		lines = append(lines, in.inside(dir, c.Path)+": "+c.How)
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// remark says what can not be pulled, as far as this workspace has it.
+func (in Invocation) remark(plan *pull.Plan) {
+	if len(plan.Schemas) > 0 {
+		fmt.Fprintf(in.Stderr, "the API tells of no JSON Schemas: put schemas/%s.json here by hand, or svc verify misses %s\n",
+			strings.Join(plan.Schemas, ".json, schemas/"), map[bool]string{true: "it", false: "them"}[len(plan.Schemas) == 1])
+	}
+	if plan.Rebuilt {
+		fmt.Fprintln(in.Stderr, "segments are made from their key, name, description and rules; other fields are not to be had over the API")
+	}
+	if len(plan.OnlyHere) > 0 {
+		fmt.Fprintf(in.Stderr, "only here, and left alone: %s\n", strings.Join(plan.OnlyHere, ", "))
+	}
+}

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/console"
+)
+
+// The environment variables of the commands that use the REST API.
+const (
+	keyVariable = "SVC_API_KEY"
+	urlVariable = "SVC_API_URL"
+)
+
+// remoteFlags say which API a command asks, and with which key. There is no
+// flag for the key itself: it would stand in the shell's history and in the
+// list of processes.
+type remoteFlags struct {
+	url, keyFile string
+}
+
+func (f *remoteFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.url, "url", "", "base URL of the API (default $"+urlVariable+", then "+remote.DefaultURL+")")
+	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file that holds a user or service-account key, - for standard input (default $"+keyVariable+")")
+}
+
+func (in Invocation) remote(cmd *cobra.Command, f remoteFlags) (*remote.Client, error) {
+	if err := console.RefuseEmpty(cmd, "url", "key-file"); err != nil {
+		return nil, err
+	}
+	base := f.url
+	if base == "" {
+		base = in.Getenv(urlVariable)
+	}
+	if base == "" {
+		base = remote.DefaultURL
+	}
+	key, err := in.apiKey(f.keyFile)
+	if err != nil {
+		return nil, err
+	}
+	client, err := remote.New(base, key)
+	if err != nil {
+		return nil, console.Usagef("--url: %v", err)
+	}
+	if client.Exposed() {
+		fmt.Fprintln(in.Stderr, "warning: the key crosses the network unencrypted; use https")
+	}
+	return client, nil
+}
+
+// apiKey reads the key from where it was put.
+func (in Invocation) apiKey(file string) (string, error) {
+	text, from := in.Getenv(keyVariable), keyVariable
+	if file != "" {
+		content, err := in.readKeyFile(file)
+		if err != nil {
+			return "", err
+		}
+		text, from = content, "--key-file "+file
+	}
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", console.Usagef("there is no key: put one into %s or into a file that --key-file names; svc key create makes one", keyVariable)
+	}
+	key, err := access.ParseKey(text)
+	if err != nil {
+		return "", console.Usagef("%s: %v", from, err)
+	}
+	if !key.Kind().Manages() {
+		return "", console.Usagef("%s holds a %s key; the REST API takes a user key (svc_uk_...) or a service-account key (svc_sa_...)", from, key.Kind())
+	}
+	return text, nil
+}
+
+// maxKeyFile is more than any key has.
+const maxKeyFile = 4096
+
+func (in Invocation) readKeyFile(name string) (string, error) {
+	file := os.Stdin
+	if name != "-" {
+		f, err := os.Open(in.absolute(name))
+		if err != nil {
+			return "", fmt.Errorf("--key-file: %w", err)
+		}
+		defer f.Close()
+		file = f
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
+	if err == nil && len(content) > maxKeyFile {
+		err = errors.New("it is too large to be a key")
+	}
+	if err != nil {
+		return "", fmt.Errorf("--key-file %s: %w", name, err)
+	}
+	return string(content), nil
+}

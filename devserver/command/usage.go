@@ -1,0 +1,81 @@
+package command
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/telemetry"
+)
+
+func newUsage(in Invocation) *cobra.Command {
+	var data, month string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "usage",
+		Short: "Count the distinct context keys of a month (MTK)",
+		Long: `Count the distinct context keys that applications reported in a month: each pair
+of context type and key once, however often and from whichever environment it
+was reported. Contexts without a key do not count. It works while svc api serves
+the data directory.`,
+		Example: `  svc usage
+  svc usage --month 2026-11 --json`,
+		Args: cobra.NoArgs,
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			m := telemetry.MonthOf(time.Now())
+			if cmd.Flags().Changed("month") {
+				var err error
+				if m, err = telemetry.ParseMonth(month); err != nil {
+					return console.Usagef("--month: %v", err)
+				}
+			}
+			usage, err := embedded.Usage(cmd.Context(), in.absolute(data), m)
+			if err != nil {
+				return in.noWorkspace(err, data)
+			}
+			if asJSON {
+				return in.printJSON(usage)
+			}
+			return in.printUsage(usage)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&data, "data", defaultData, "data directory of svc api")
+	flags.StringVar(&month, "month", "", "month in UTC, like 2026-11 (default the current one)")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (in Invocation) printUsage(u telemetry.Usage) error {
+	rows := [][]string{{"MONTH", "TYPE", "KEYS"}}
+	for _, t := range u.Types {
+		rows = append(rows, []string{string(u.Month), printable(t.Type), strconv.Itoa(t.Keys)})
+	}
+	return console.Table(in.Stdout, append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)}))
+}
+
+func (in Invocation) printJSON(value any) error {
+	enc := json.NewEncoder(in.Stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(value)
+}
+
+// printable is a text that somebody else wrote as a terminal can show it in a
+// column: what is not printable is escaped.
+func printable(text string) string {
+	for _, r := range text {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(text)
+		}
+	}
+	if text == "" {
+		return `""`
+	}
+	return text
+}

@@ -1,0 +1,25 @@
+// Package pull copies a workspace into a config directory over the REST API.
+//
+// Flags, configs and log levels come as they are stored. Segments have no
+// document endpoint: they are made anew from their detail, and a file that says
+// the same and more is left alone. The workspace file is made from the list of
+// environments; one that documents name and the list lacks is declared
+// archived. JSON Schemas can not be read over the API: the folder schemas is
+// left alone.
+//
+// What was pulled is remembered in the directory, in .svc-pull.json, which svc
+// serve and svc verify ignore:
+//
+//	{"workspaceId", "files": {"<path>": {"commitSha", "sha256"}}}
+//
+// What must stay true:
+//
+//   - A file that differs from what was pulled last is a local change. Where
+//     the workspace holds something else, nothing at all is written, and all
+//     such files are named, unless Force is set.
+//   - A file that was never pulled and that the workspace does not have is left
+//     alone.
+//   - A file is replaced as a whole or not at all.
+//   - What is written is one state of the workspace: documents that change
+//     while they are read are read again.
+package pull

@@ -1,0 +1,245 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// Options are how a pull goes about it.
+type Options struct {
+	// Force overwrites local changes.
+	Force bool
+	// Progress hears how far it has come.
+	Progress func(done, total int)
+}
+
+// Plan is what a pull will do, paths in order.
+type Plan struct {
+	Write, Remove []string
+	Same          int
+	// Changed are the files that were changed here and differ from the
+	// workspace. Without Force nothing is done when there are any.
+	Changed []Change
+	// OnlyHere are files of the layout that the workspace does not have and
+	// that were never pulled. They stay.
+	OnlyHere []string
+	// Schemas are JSON Schemas that configs name and that are not here.
+	Schemas []string
+	// Rebuilt says that segments were made from their detail.
+	Rebuilt bool
+
+	dir     string
+	content map[string][]byte
+	next    state
+	last    map[string]entry
+}
+
+// Change is a file that was changed here.
+type Change struct{ Path, How string }
+
+// Another says that a directory was pulled from another workspace.
+type Another struct{ Was, Is string }
+
+func (a *Another) Error() string {
+	return fmt.Sprintf("the directory was pulled from the workspace %s, and the key is one of the workspace %s; name another directory with --datadir, or overwrite this one with --force", a.Was, a.Is)
+}
+
+// NewPlan reads the workspace and compares it with a directory, which need not
+// exist. It writes nothing.
+func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*Plan, error) {
+	var who struct{ WorkspaceID string }
+	if err := api.Read(ctx, "/whoami", nil, &who); err != nil {
+		return nil, err
+	}
+	last, err := readState(dir)
+	if err != nil {
+		return nil, err
+	}
+	if last.WorkspaceID != "" && last.WorkspaceID != who.WorkspaceID {
+		if !o.Force {
+			return nil, &Another{last.WorkspaceID, who.WorkspaceID}
+		}
+		last.Files = map[string]entry{}
+	}
+	p := &Plan{dir: dir, content: map[string][]byte{}, next: state{who.WorkspaceID, map[string]entry{}}, last: last.Files}
+	f := &fetcher{api: api, progress: o.Progress, unchanged: func(path, commit string) bool {
+		was, pulled := last.Files[path]
+		return pulled && commit != "" && was.CommitSHA == commit && p.holds(path, was.SHA256)
+	}}
+	if f.progress == nil {
+		f.progress = func(int, int) {}
+	}
+	if err := f.fetch(ctx); err != nil {
+		return nil, err
+	}
+	return p, p.compare(f.files, last, o.Force)
+}
+
+// holds says whether a file has a content of that sum.
+func (p *Plan) holds(path, sha string) bool {
+	local, err := p.local(path)
+	return err == nil && local != nil && sum(local) == sha
+}
+
+var errIrregular = errors.New("it is no ordinary file")
+
+// local reads a file of the directory, nil when there is none.
+func (p *Plan) local(path string) ([]byte, error) {
+	name := filepath.Join(p.dir, filepath.FromSlash(path))
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errIrregular
+	}
+	content, err := os.ReadFile(name)
+	if err == nil && content == nil {
+		content = []byte{}
+	}
+	return content, err
+}
+
+func (p *Plan) compare(files map[string]file, last state, force bool) error {
+	trees, err := p.trees(files)
+	if err != nil {
+		return err
+	}
+	declare(files[workspace.File].tree, trees)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if err := p.compareFile(path, files[path], last, force); err != nil {
+			return err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(last.Files)) {
+		if _, there := files[path]; !there {
+			if err := p.gone(path, last.Files[path], force); err != nil {
+				return err
+			}
+		}
+	}
+	p.findOnlyHere(files, last)
+	p.findSchemas(trees)
+	return nil
+}
+
+func (p *Plan) compareFile(path string, f file, last state, force bool) error {
+	was, pulled := last.Files[path]
+	if f.tree == nil {
+		p.Same++
+		p.next.Files[path] = was
+		return nil
+	}
+	if f.part && path != workspace.File {
+		p.Rebuilt = true
+	}
+	local, err := p.local(path)
+	changed := ""
+	switch {
+	case errors.Is(err, errIrregular):
+		changed = "is a link or no file"
+	case err != nil:
+		return err
+	case local == nil && pulled:
+		changed = "was deleted here"
+	case local == nil:
+	case f.says(local):
+		p.Same++
+		p.next.Files[path] = entry{f.commit, sum(local)}
+		return nil
+	case !pulled:
+		changed = "is here and was not pulled"
+	case sum(local) != was.SHA256:
+		changed = "was changed here"
+	}
+	if changed != "" {
+		p.Changed = append(p.Changed, Change{path, changed})
+	}
+	if changed == "" || force {
+		p.Write = append(p.Write, path)
+		p.content[path] = f.tree.Encode()
+		p.next.Files[path] = entry{f.commit, sum(p.content[path])}
+	}
+	return nil
+}
+
+// says whether a local file says what the workspace does, in whatever layout.
+func (f file) says(local []byte) bool {
+	tree, err := jsontree.Parse(local)
+	if err != nil {
+		return false
+	}
+	if !f.part {
+		return jsontree.Equal(tree, f.tree)
+	}
+	if f.tree.Get("environments") != nil {
+		return sameEnvironments(tree, f.tree)
+	}
+	for _, member := range []string{"key", "type", "valueType", "name", "description", "default"} {
+		a, b := tree.Get(member), f.tree.Get(member)
+		if (a == nil) != (b == nil) || a != nil && !jsontree.Equal(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// gone is a file that was pulled and that the workspace has no more.
+func (p *Plan) gone(path string, was entry, force bool) error {
+	local, err := p.local(path)
+	if err != nil && !errors.Is(err, errIrregular) {
+		return err
+	}
+	if local == nil && err == nil {
+		return nil
+	}
+	if err != nil || sum(local) != was.SHA256 {
+		p.Changed = append(p.Changed, Change{path, "was changed here, and deleted in the workspace"})
+		if !force {
+			return nil
+		}
+	}
+	p.Remove = append(p.Remove, path)
+	return nil
+}
+
+// Apply does what is planned. What it has done when it fails is remembered.
+func (p *Plan) Apply(ctx context.Context) error {
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+		return err
+	}
+	for i, path := range p.Write {
+		err := ctx.Err()
+		if err == nil {
+			err = replace(filepath.Join(p.dir, filepath.FromSlash(path)), p.content[path])
+		}
+		if err != nil {
+			for _, undone := range p.Write[i:] {
+				delete(p.next.Files, undone)
+				if was, pulled := p.last[undone]; pulled {
+					p.next.Files[undone] = was
+				}
+			}
+			return errors.Join(err, p.next.write(p.dir))
+		}
+	}
+	var failed error
+	for _, path := range p.Remove {
+		if err := os.Remove(filepath.Join(p.dir, filepath.FromSlash(path))); !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return errors.Join(failed, p.next.write(p.dir))
+}

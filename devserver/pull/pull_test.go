@@ -1,0 +1,350 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc.example/svc/devserver/pull"
+	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/workspace"
+)
+
+var ctx = context.Background()
+
+// fake is an API with flags, segments and environments, and a directory that is
+// pulled into.
+type fake struct {
+	*testing.T
+	workspace    string
+	flags        map[string]string // key to document
+	commits      map[string]int
+	segments     string // rows
+	environments string
+	reads        []string
+	onRead       func(path string)
+	dir          string
+	api          *remote.Client
+}
+
+func newFake(t *testing.T) *fake {
+	f := &fake{T: t, workspace: "ws", flags: map[string]string{}, commits: map[string]int{}, dir: filepath.Join(t.TempDir(), "out"),
+		environments: `{"name":"production","environmentType":"production","protected":true}`}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	var err error
+	if f.api, err = remote.New(server.URL+"/v1", "key"); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *fake) set(key, document string) {
+	f.flags[key] = document
+	f.commits[key]++
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/v1")
+	f.reads = append(f.reads, path)
+	key, isFlag := strings.CutPrefix(path, "/flags/")
+	key, _ = strings.CutSuffix(key, "/document")
+	switch {
+	case path == "/whoami":
+		fmt.Fprintf(w, `{"workspaceId":%q}`, f.workspace)
+	case path == "/environments":
+		fmt.Fprintf(w, `{"environments":[%s]}`, f.environments)
+	case path == "/flags":
+		var rows []string
+		for key := range f.flags {
+			rows = append(rows, fmt.Sprintf(`{"key":%q,"commitSha":"%d"}`, key, f.commits[key]))
+		}
+		fmt.Fprintf(w, `{"flags":[%s]}`, strings.Join(rows, ","))
+	case path == "/segments":
+		fmt.Fprintf(w, `{"segments":[%s]}`, f.segments)
+	case strings.HasPrefix(path, "/segments/"):
+		fmt.Fprint(w, `{"key":"beta","name":"Beta","default":{"rules":[]},"commitSha":"s1"}`)
+	case isFlag && f.flags[key] != "":
+		fmt.Fprintf(w, `{"commitSha":"%d","document":%s}`, f.commits[key], f.flags[key])
+	case isFlag:
+		w.WriteHeader(404)
+		fmt.Fprint(w, `{"error":"NOT_FOUND","message":"there is no such flag"}`)
+	default:
+		fmt.Fprint(w, `{}`)
+	}
+	if f.onRead != nil {
+		f.onRead(path)
+	}
+}
+
+func (f *fake) plan(o pull.Options) *pull.Plan {
+	f.Helper()
+	f.reads = nil
+	p, err := pull.NewPlan(ctx, f.api, f.dir, o)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return p
+}
+
+func (f *fake) pull() *pull.Plan {
+	f.Helper()
+	p := f.plan(pull.Options{})
+	if len(p.Changed) > 0 {
+		f.Fatalf("%+v", p.Changed)
+	}
+	if err := p.Apply(ctx); err != nil {
+		f.Fatal(err)
+	}
+	return p
+}
+
+func (f *fake) file(path string) string {
+	text, err := os.ReadFile(filepath.Join(f.dir, path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	return string(text)
+}
+
+func (f *fake) write(path, text string) {
+	f.Helper()
+	name := filepath.Join(f.dir, path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func flag(key, more string) string {
+	return `{"key":"` + key + `","type":"feature_flag","valueType":"bool",` + more + `"default":{"rules":[]}}`
+}
+
+func TestPullAndPullAgain(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", `"n":1.0,`))
+	f.set("b", flag("b", ""))
+	f.segments = `{"key":"beta","name":"Beta","description":"Friends","commitSha":"s1"}`
+	f.pull()
+	if got := f.file("feature-flags/a.json"); got != "{\n  \"key\": \"a\",\n  \"type\": \"feature_flag\",\n  \"valueType\": \"bool\",\n  \"n\": 1.0,\n  \"default\": {\n    \"rules\": []\n  }\n}\n" {
+		t.Error(got)
+	}
+	if got := f.file("segments/beta.json"); !strings.Contains(got, `"valueType": "bool"`) || !strings.Contains(got, `"description": "Friends"`) {
+		t.Error(got)
+	}
+	p := f.pull()
+	for _, path := range f.reads {
+		if strings.Contains(path, "/document") || path == "/segments/beta" {
+			t.Errorf("%s was read again", path)
+		}
+	}
+	if p.Same != 4 || len(p.Write)+len(p.Remove) != 0 {
+		t.Errorf("%+v", p)
+	}
+	f.set("a", flag("a", `"name":"A",`))
+	delete(f.flags, "b")
+	if p = f.pull(); strings.Join(p.Write, " ") != "feature-flags/a.json" || strings.Join(p.Remove, " ") != "feature-flags/b.json" || f.file("feature-flags/b.json") != "" {
+		t.Errorf("%+v", p)
+	}
+	left, _ := filepath.Glob(filepath.Join(f.dir, "*", ".svc-*"))
+	if len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+func TestLocalChangesAreNotLost(t *testing.T) {
+	f := newFake(t)
+	for _, key := range []string{"changed", "deleted", "both", "gone", "tidied", "plain"} {
+		f.set(key, flag(key, ""))
+	}
+	f.pull()
+	f.write("feature-flags/changed.json", flag("changed", `"name":"mine",`))
+	f.write("feature-flags/gone.json", flag("gone", `"name":"mine",`))
+	f.write("feature-flags/tidied.json", flag("tidied", "")) // the same in another layout
+	f.write("feature-flags/both.json", flag("both", `"name":"same",`))
+	f.write("feature-flags/new.json", flag("new", `"name":"mine",`))
+	f.write("feature-flags/mine.json", flag("mine", ""))
+	if err := os.Remove(filepath.Join(f.dir, "feature-flags", "deleted.json")); err != nil {
+		t.Fatal(err)
+	}
+	f.set("both", flag("both", `"name":"same",`))
+	f.set("plain", flag("plain", `"name":"theirs",`))
+	f.set("new", flag("new", ""))
+	delete(f.flags, "gone")
+	p := f.plan(pull.Options{})
+	want := []pull.Change{{"feature-flags/changed.json", "was changed here"}, {"feature-flags/deleted.json", "was deleted here"},
+		{"feature-flags/new.json", "is here and was not pulled"}, {"feature-flags/gone.json", "was changed here, and deleted in the workspace"}}
+	if fmt.Sprint(p.Changed) != fmt.Sprint(want) {
+		t.Errorf("got  %v\nwant %v", p.Changed, want)
+	}
+	if strings.Join(p.OnlyHere, " ") != "feature-flags/mine.json" || strings.Join(p.Write, " ") != "feature-flags/plain.json" {
+		t.Errorf("%+v", p)
+	}
+	p = f.plan(pull.Options{Force: true})
+	if err := p.Apply(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for path, has := range map[string]string{"changed": "default", "deleted": "default", "plain": "theirs", "mine": "default"} {
+		if got := f.file("feature-flags/" + path + ".json"); !strings.Contains(got, has) || strings.Contains(got, `"mine",`) && path != "mine" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if f.file("feature-flags/gone.json") != "" {
+		t.Error("it is still there")
+	}
+	if p = f.plan(pull.Options{}); len(p.Changed)+len(p.Write)+len(p.Remove) > 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestOneStateIsRead: what changes while it is read is read again.
+func TestOneStateIsRead(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.set("b", flag("b", ""))
+	f.set("c", flag("c", ""))
+	left := 3
+	f.onRead = func(path string) {
+		if strings.HasSuffix(path, "/b/document") && left > 0 {
+			left--
+			f.set("a", flag("a", fmt.Sprintf(`"name":"%d",`, left)))
+			delete(f.flags, "c")
+			f.set("d", flag("d", ""))
+			f.set("b", flag("b", fmt.Sprintf(`"name":"%d",`, left)))
+		}
+	}
+	f.pull()
+	if !strings.Contains(f.file("feature-flags/a.json"), `"0"`) || !strings.Contains(f.file("feature-flags/b.json"), `"0"`) || f.file("feature-flags/c.json") != "" || f.file("feature-flags/d.json") == "" {
+		t.Error(f.file("feature-flags/a.json"))
+	}
+	f.onRead = func(path string) {
+		if strings.HasPrefix(path, "/flags/a") {
+			f.set("a", flag("a", ""))
+		}
+	}
+	f.set("a", flag("a", ""))
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "kept changing") {
+		t.Error(err)
+	}
+}
+
+func TestTheWorkspaceFile(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", `"environments":[{"id":"old","rules":[]},{"id":"production","rules":[]},{"id":"Legacy","rules":[]}],`))
+	f.pull()
+	ws, problems := workspace.Read(map[string][]byte{"svc.json": []byte(f.file("svc.json"))})
+	if len(problems) > 0 || len(ws.Environments) != 2 {
+		t.Fatalf("%v %+v", problems, ws.Environments)
+	}
+	if e, _ := ws.Environment("old"); !e.Archived {
+		t.Errorf("%+v", e)
+	}
+	if e, _ := ws.Environment("production"); !e.Protected || e.Archived {
+		t.Errorf("%+v", e)
+	}
+	// Another way to say the same stays, more archived ones too.
+	f.write("svc.json", `{"mine": 1, "environments": [{"name":"older","archived":true}, {"name":"old","environmentType":"test","archived":true}, {"name":"production","protected":true}]}`)
+	if p := f.plan(pull.Options{}); len(p.Changed)+len(p.Write) > 0 {
+		t.Errorf("%+v", p)
+	}
+	f.write("svc.json", `{"environments": ["production"]}`)
+	if p := f.plan(pull.Options{}); len(p.Changed) != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestNothingIsWrittenElsewhere: keys come over the network, and so may links
+// have been put into the directory.
+func TestNothingIsWrittenElsewhere(t *testing.T) {
+	for _, key := range []string{"../../evil", "a/b", "..", ".hidden", ""} {
+		f := newFake(t)
+		f.set(key, flag("x", ""))
+		if p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true}); err == nil {
+			t.Errorf("%q is planned as %v", key, p.Write)
+		}
+	}
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	outside := filepath.Join(t.TempDir(), "outside.json")
+	if err := errors.Join(os.MkdirAll(filepath.Join(f.dir, "feature-flags"), 0o777), os.WriteFile(outside, []byte("mine"), 0o666),
+		os.Symlink(outside, filepath.Join(f.dir, "feature-flags", "a.json"))); err != nil {
+		t.Fatal(err)
+	}
+	if p := f.plan(pull.Options{}); len(p.Changed) != 1 || p.Changed[0].How != "is a link or no file" {
+		t.Errorf("%+v", p.Changed)
+	}
+	if err := f.plan(pull.Options{Force: true}).Apply(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "mine" {
+		t.Errorf("%s %v", text, err)
+	}
+	f.write(pull.StateName, `{"workspaceId":"ws","files":{"../evil":{"sha256":"x"}}}`)
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Error(err)
+	}
+	f.write(pull.StateName, `{`)
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Error(err)
+	}
+}
+
+func TestAnotherWorkspace(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.pull()
+	f.workspace = "another"
+	var another *pull.Another
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); !errors.As(err, &another) || another.Was != "ws" {
+		t.Error(err)
+	}
+	f.plan(pull.Options{Force: true})
+}
+
+// TestAnInterruptedPullGoesOn: what was written counts as pulled, the rest as
+// not yet.
+func TestAnInterruptedPullGoesOn(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.set("b", flag("b", ""))
+	f.pull()
+	f.set("a", flag("a", `"name":"2",`))
+	f.set("b", flag("b", `"name":"2",`))
+	p := f.plan(pull.Options{})
+	folder := filepath.Join(f.dir, "feature-flags")
+	if os.Geteuid() != 0 {
+		_ = os.Chmod(folder, 0o555)
+		defer os.Chmod(folder, 0o777)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := p.Apply(cancelled); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	_ = os.Chmod(folder, 0o777)
+	if p = f.pull(); len(p.Write) != 2 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestSchemasThatAreMissing(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("a", `"schemaKey":"one",`))
+	f.set("b", flag("b", `"schemaKey":"two",`))
+	f.write("schemas/two.json", "{}")
+	if p := f.pull(); strings.Join(p.Schemas, " ") != "one" {
+		t.Errorf("%v", p.Schemas)
+	}
+	if p := f.pull(); strings.Join(p.Schemas, " ") != "one" {
+		t.Errorf("the second time: %v", p.Schemas)
+	}
+}

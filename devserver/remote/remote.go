@@ -1,0 +1,184 @@
+// Package remote asks the REST API of a workspace, hosted or of svc api, for
+// the commands that work on one over the network.
+//
+// What must stay true:
+//
+//   - The key goes to the named address and nowhere else: redirects are not
+//     followed. No error and no message holds it.
+//   - A refusal reads as the API worded it.
+//   - What may pass (429, 503) is waited for, as long as the API says, and as
+//     often as a person would.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultURL is where svc api listens.
+const DefaultURL = "http://127.0.0.1:6581/v1"
+
+// Client asks one API with one key.
+type Client struct {
+	base *url.URL
+	key  string
+	http http.Client
+	wait func(ctx context.Context, d time.Duration) error
+}
+
+// New makes a client of the API at a base URL, which ends in /v1.
+func New(base, key string) (*Client, error) {
+	u, err := url.Parse(strings.TrimRight(base, "/"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return nil, fmt.Errorf("%q is not the address of an API; it looks like %s", base, DefaultURL)
+	}
+	if !strings.HasSuffix(u.Path, "/v1") {
+		return nil, fmt.Errorf("%q does not end in /v1, as the address of the API does; did you mean %s/v1?", base, strings.TrimRight(base, "/"))
+	}
+	return &Client{base: u, key: key, wait: sleep, http: http.Client{
+		Timeout:       2 * time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Exposed says whether the key crosses a network unencrypted.
+func (c *Client) Exposed() bool {
+	ip := net.ParseIP(c.base.Hostname())
+	local := c.base.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return c.base.Scheme == "http" && !local
+}
+
+// URL is the address of the API.
+func (c *Client) URL() string { return c.base.String() }
+
+// Refusal is an answer that is no success.
+type Refusal struct {
+	Status  int
+	Message string
+	path    string
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("GET %s: %d: %s", r.path, r.Status, r.Message)
+}
+
+// NotFound says whether an error is a refusal with 404.
+func NotFound(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r) && r.Status == http.StatusNotFound
+}
+
+const (
+	maxWaits  = 120             // for 429: a large pull meets many
+	maxTries  = 4               // for 503
+	longest   = 2 * time.Minute // that one wait takes
+	maxAnswer = 256 << 20
+)
+
+// Get reads a path, whose segments are escaped already.
+func (c *Client) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	waits, tries := 0, 0
+	for {
+		answer, body, err := c.once(ctx, path, query)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case answer.StatusCode == http.StatusOK:
+			return body, nil
+		case answer.StatusCode == http.StatusTooManyRequests && waits < maxWaits:
+			waits++
+			err = c.wait(ctx, retryAfter(answer.Header, time.Second))
+		case answer.StatusCode == http.StatusServiceUnavailable && tries < maxTries:
+			err = c.wait(ctx, retryAfter(answer.Header, time.Second<<tries))
+			tries++
+		default:
+			return nil, refusal(answer, path, body)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) once(ctx context.Context, path string, query url.Values) (*http.Response, []byte, error) {
+	address := c.base.String() + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.key)
+	request.Header.Set("User-Agent", "svc")
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, nil, c.unreachable(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = fmt.Errorf("GET %s: the answer is larger than %d bytes", path, maxAnswer)
+	}
+	return answer, body, err
+}
+
+func (c *Client) unreachable(err error) error {
+	var refused *net.OpError
+	if errors.As(err, &refused) && refused.Op == "dial" {
+		return fmt.Errorf("%s does not answer: %w; is svc api running there?", c.base, refused.Err)
+	}
+	return err
+}
+
+func refusal(answer *http.Response, path string, body []byte) error {
+	var envelope struct{ Message string }
+	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Message == "" {
+		envelope.Message = "this is no answer of the API; check the address"
+	}
+	if answer.StatusCode/100 == 3 {
+		envelope.Message = "the address redirects, which is not followed with a key: name the final one"
+	}
+	return &Refusal{answer.StatusCode, envelope.Message, path}
+}
+
+func retryAfter(header http.Header, otherwise time.Duration) time.Duration {
+	if seconds, err := strconv.Atoi(header.Get("Retry-After")); err == nil && seconds >= 0 {
+		return min(time.Duration(seconds)*time.Second, longest)
+	}
+	return otherwise
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Read reads a path into a value.
+func (c *Client) Read(ctx context.Context, path string, query url.Values, into any) error {
+	body, err := c.Get(ctx, path, query)
+	if err != nil {
+		return err
+	}
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
+		return fmt.Errorf("GET %s: this is no answer of the API; check the address: %w", path, err)
+	}
+	return nil
+}

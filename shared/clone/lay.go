@@ -1,0 +1,179 @@
+package clone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+)
+
+// Free refuses a directory that something lies in already.
+func Free(target string) error {
+	entries, err := os.ReadDir(target)
+	if err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is not empty; name a directory that is new", target)
+	}
+	return nil
+}
+
+// Begin makes a directory a repository with a work tree that has neither
+// objects nor files yet. What it was cloned from, its origin, may be "".
+func Begin(target, origin string) (git string, err error) {
+	git = filepath.Join(target, ".git")
+	for _, folder := range []string{"refs/heads", "objects/pack"} {
+		if err := os.MkdirAll(filepath.Join(git, filepath.FromSlash(folder)), 0o777); err != nil {
+			return "", err
+		}
+	}
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+	if origin != "" {
+		config += "[remote \"origin\"]\n\turl = " + quoteConfig(origin) +
+			"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n"
+	}
+	return git, errors.Join(
+		os.WriteFile(filepath.Join(git, "config"), []byte(config), 0o666),
+		os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o666),
+	)
+}
+
+// CheckOut makes a commit the head of a repository that Begin has begun, and
+// that has all objects by now, and writes its files and git's index.
+func CheckOut(ctx context.Context, target, commit string) error {
+	git := filepath.Join(target, ".git")
+	if err := setHead(git, commit); err != nil {
+		return err
+	}
+	objects, err := disk.Open(git)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(target)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	e := exporter{reader: objects.Reader(), root: root, index: index.Index{Version: 2}}
+	defer e.reader.Close()
+	if err := e.commit(ctx, commit); err != nil {
+		return err
+	}
+	return e.writeIndex()
+}
+
+func setHead(git, commit string) error {
+	return os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit+"\n"), 0o666)
+}
+
+func quoteConfig(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+}
+
+type exporter struct {
+	reader *disk.Reader
+	root   *os.Root // nothing is written outside it, whatever links say
+	index  index.Index
+}
+
+func (e *exporter) commit(ctx context.Context, id string) error {
+	_, content, err := e.reader.Read(id)
+	if err != nil {
+		return err
+	}
+	commit, err := object.DecodeCommit(content)
+	if err != nil {
+		return err
+	}
+	return e.tree(ctx, commit.Tree, "")
+}
+
+// tree writes the files of a tree, in git's order, which is the index's.
+func (e *exporter) tree(ctx context.Context, id, folder string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, content, err := e.reader.Read(id)
+	if err != nil {
+		return err
+	}
+	entries, err := object.DecodeTree(content)
+	if err != nil {
+		return err
+	}
+	seen := map[string]object.TreeEntry{}
+	for _, entry := range entries {
+		name := strings.ToLower(entry.Name)
+		other, twice := seen[name]
+		if !writable(name) || twice && clash(entry, other) {
+			return fmt.Errorf("the tree holds %q, which can not be written here", folder+entry.Name)
+		}
+		seen[name] = entry
+		if err := e.entry(ctx, entry, folder+entry.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clash says whether of two entries of one name, but for its case, the second
+// could be written through the first, a link. Many file systems know no case.
+func clash(a, b object.TreeEntry) bool {
+	return a.Name == b.Name || a.Mode == object.ModeSymlink || b.Mode == object.ModeSymlink
+}
+
+// writable refuses names that lead elsewhere, or into git's own files.
+func writable(name string) bool {
+	return name != "" && name != "." && name != ".." && name != ".git" && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\\`)
+}
+
+func (e *exporter) entry(ctx context.Context, entry object.TreeEntry, path string) error {
+	to := filepath.FromSlash(path)
+	switch entry.Mode {
+	case "40000":
+		return e.tree(ctx, entry.ID, path+"/")
+	case "160000": // a submodule is its own repository
+		return errors.Join(e.root.MkdirAll(to, 0o777), e.note(entry, path, 0))
+	}
+	_, content, err := e.reader.Read(entry.ID)
+	if err != nil {
+		return err
+	}
+	if err := e.root.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	switch entry.Mode {
+	case "120000":
+		err = e.root.Symlink(string(content), to)
+	case "100755":
+		err = e.root.WriteFile(to, content, 0o777)
+	default:
+		err = e.root.WriteFile(to, content, 0o666)
+	}
+	return errors.Join(err, e.note(entry, path, len(content)))
+}
+
+func (e *exporter) note(entry object.TreeEntry, path string, size int) error {
+	mode, err := filemode.New(entry.Mode)
+	e.index.Entries = append(e.index.Entries, &index.Entry{
+		Hash: plumbing.NewHash(entry.ID), Name: path, Mode: mode, Size: uint32(size),
+	})
+	return err
+}
+
+// writeIndex writes git's index, without what git knows of files from the
+// file system: it fills that in when it first looks.
+func (e *exporter) writeIndex() error {
+	f, err := e.root.Create(filepath.Join(".git", "index"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(index.NewEncoder(f).Encode(&e.index), f.Close())
+}

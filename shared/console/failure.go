@@ -1,0 +1,77 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/spf13/cobra"
+)
+
+// Status says what went wrong, if anything did, and returns the exit status.
+func Status(cmd *cobra.Command, err error, stderr io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	var failed *failure
+	if errors.As(err, &failed) {
+		if failed.err != nil {
+			fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), failed.err)
+		}
+		return 1
+	}
+	fmt.Fprintf(stderr, "%s: %v\nRun %s --help for what it takes.\n", cmd.CommandPath(), err, cmd.CommandPath())
+	return 2
+}
+
+// failure is an error of the work itself, as opposed to one of the command
+// line. Without an inner error everything has been said already.
+type failure struct{ err error }
+
+func (f *failure) Error() string { return "failed" }
+
+// ErrSaid is a failure of which everything has been said already.
+var ErrSaid error = &failure{}
+
+// Run makes a command's function of work that reports failures plainly.
+func Run(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := work(cmd, args)
+		var failed *failure
+		var usage *usageError
+		if err == nil || errors.As(err, &failed) || errors.As(err, &usage) {
+			return err
+		}
+		return &failure{err}
+	}
+}
+
+// usageError is a command line whose parts do not go together.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+// Usagef is an error of the command line.
+func Usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// RefuseEmpty refuses flags that were given without a value, as happens when
+// a script's variable is not set: it would mean the default.
+func RefuseEmpty(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return Usagef("--%s is empty; give it a value, or leave it out", name)
+		}
+	}
+	return nil
+}
+
+// numberSyntax is how the flag package ends its words about a number.
+var numberSyntax = regexp.MustCompile(`flag: (strconv\.|time: ).*$`)
+
+// PlainFlagError leaves Go's own words out of an error about a flag.
+func PlainFlagError(_ *cobra.Command, err error) error {
+	return Usagef("%s", numberSyntax.ReplaceAllString(err.Error(), "flag: that is not what it takes, see --help"))
+}

@@ -1,0 +1,192 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/minting"
+)
+
+// kinds are the words for the kinds of key.
+var kinds = map[string]access.Kind{
+	"user":            access.KindUser,
+	"service-account": access.KindServiceAccount,
+	"public":          access.KindPublicSDK,
+	"secret":          access.KindSecretSDK,
+}
+
+func kindWord(kind access.Kind) string {
+	for word, k := range kinds {
+		if k == kind {
+			return word
+		}
+	}
+	return string(kind)
+}
+
+// NewKey makes the command key: create, list, revoke.
+func NewKey(s Settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Make, list and revoke keys",
+		Long:  "Make, list and revoke keys of " + s.Where + ".\n" + s.Note,
+		Args:  cobra.NoArgs,
+	}
+	s.Flags(cmd)
+	cmd.AddCommand(newKeyCreate(s), newKeyList(s), newKeyRevoke(s))
+	return cmd
+}
+
+func newKeyCreate(s Settings) *cobra.Command {
+	var m minting.Request
+	var kind string
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make a key and print it, once",
+		Long: `Make a key. Standard output is exactly the key; it is stored nowhere and can not
+be printed again. Keys of the kinds user and service-account use the API, with
+the roles of the person or account; public and secret are SDK keys, which read
+one environment.
+
+Roles: ` + strings.Join(access.Roles(), ", "),
+		Example: "  " + s.Program + ` key create --kind service-account --name ci --role engineer
+  ` + s.Program + ` key create --kind user --name "Ada Lovelace" --email ada@acme.example --role protected_engineer
+  ` + s.Program + ` key create --kind public --name web --environment production`,
+		Args: cobra.NoArgs,
+		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+			var known bool
+			if m.Kind, known = kinds[kind]; !known {
+				return Usagef("--kind is one of user, service-account, public, secret")
+			}
+			m.Program = s.Program
+			key, principal, err := s.Mint(cmd, m)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(s.Stdout, key.Reveal())
+			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), principal.Name)
+			return nil
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
+	flags.StringVar(&m.Name, "name", "", "whose key it is, or what it is for")
+	flags.StringVar(&m.Email, "email", "", "e-mail address of a user")
+	flags.StringArrayVar(&m.Roles, "role", nil, "role of a user or service account that is new; may be repeated")
+	flags.StringVar(&m.Environment, "environment", "", "environment that an SDK key reads")
+	flags.DurationVar(&m.Expires, "expires", 0, "how long the key is good for, such as 720h (default for ever)")
+	return cmd
+}
+
+// keyRow is a key as key list --json shows it.
+type keyRow struct {
+	ID        access.ID `json:"id"`
+	Kind      string    `json:"kind"`
+	Name      string    `json:"name"`
+	Roles     []string  `json:"roles"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	RevokedAt time.Time `json:"revokedAt,omitzero"`
+}
+
+func newKeyList(s Settings) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the keys, revoked ones too",
+		Args:  cobra.NoArgs,
+		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+			return s.Keys(cmd, func(r Keys) error {
+				rows, err := keyRows(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					enc := json.NewEncoder(s.Stdout)
+					enc.SetIndent("", "  ")
+					return enc.Encode(map[string][]keyRow{"keys": rows})
+				}
+				return s.printKeys(rows)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func keyRows(ctx context.Context, r Keys) ([]keyRow, error) {
+	keys, err := r.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	principals, err := r.Principals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := []keyRow{}
+	for _, key := range keys {
+		row := keyRow{key.ID, kindWord(key.Kind), key.Name, []string{}, key.CreatedAt, key.ExpiresAt, key.RevokedAt}
+		if i := slices.IndexFunc(principals, func(p access.Principal) bool { return p.ID == key.PrincipalID }); i >= 0 && principals[i].Roles != nil {
+			row.Roles = principals[i].Roles
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (s Settings) printKeys(rows []keyRow) error {
+	table := [][]string{{"ID", "KIND", "NAME", "ROLES", "CREATED", "STATE"}}
+	for _, k := range rows {
+		state := "live"
+		switch {
+		case !k.RevokedAt.IsZero():
+			state = "revoked " + k.RevokedAt.Format(time.DateOnly)
+		case !k.ExpiresAt.IsZero():
+			state = "until " + k.ExpiresAt.Format(time.DateTime)
+		}
+		table = append(table, []string{string(k.ID), k.Kind, k.Name, strings.Join(k.Roles, ","), k.CreatedAt.Format(time.DateOnly), state})
+	}
+	return Table(s.Stdout, table)
+}
+
+func newKeyRevoke(s Settings) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke <id>",
+		Short: "Revoke a key, for good",
+		Args:  cobra.ExactArgs(1),
+		RunE: Run(func(cmd *cobra.Command, args []string) error {
+			id, err := s.keyID(args[0])
+			if err != nil {
+				return err
+			}
+			return s.Keys(cmd, func(r Keys) error {
+				record, err := r.RevokeKey(cmd.Context(), id, time.Now().UTC().Truncate(time.Second))
+				if err == nil {
+					fmt.Fprintf(s.Stderr, "revoked %s (%s)\n", record.ID, record.Name)
+				}
+				return err
+			})
+		}),
+	}
+}
+
+// keyID takes the id of a key, or the key itself: whoever has to revoke a
+// leaked key may have nothing else.
+func (s Settings) keyID(text string) (access.ID, error) {
+	if key, err := access.ParseKey(text); err == nil {
+		return key.ID(), nil
+	}
+	id, err := access.ParseID(text)
+	if err != nil {
+		return "", Usagef("that is no id of a key: %s key list shows them", s.Program)
+	}
+	return id, nil
+}

@@ -1,0 +1,112 @@
+package importing
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"svc.example/svc/shared/clone"
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// Source is what a workspace is made from: a directory's files, or a git
+// repository with its history.
+type Source struct {
+	Name  string // for the commit's message
+	Files map[string][]byte
+	Git   *clone.Source // nil: Files alone, as one commit
+	Notes []string      // what a person should know
+}
+
+// Refusal is why a directory is not taken: all problems of its files.
+type Refusal struct {
+	Path     string
+	Problems []workspace.Problem
+}
+
+func (r *Refusal) Error() string {
+	lines := []string{r.Path + " can not be taken as it is:"}
+	for _, p := range r.Problems {
+		lines = append(lines, filepath.Join(r.Path, p.String()))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Read reads what a directory holds. The root of a git repository comes with
+// its history. Paths are told as display has them.
+func Read(ctx context.Context, path string, display func(string) string) (Source, error) {
+	git, nestedIn, err := clone.Find(path)
+	if err != nil {
+		return Source{}, err
+	}
+	s := Source{Name: filepath.Base(path)}
+	if git != nil && !git.Empty() {
+		s.Git = git
+		return s, s.readGit(ctx, path, display)
+	}
+	if nestedIn != "" {
+		s.note("%s lies inside the repository %s: its files are imported as one commit, without their history", display(path), nestedIn)
+	}
+	state := datadir.Look(path)
+	s.Files = Stored(state.Files)
+	return s, s.check(path, state.Problems, display)
+}
+
+func (s *Source) note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+func (s *Source) readGit(ctx context.Context, path string, display func(string) string) (err error) {
+	s.note("importing %s with its history", display(path))
+	if s.Files, err = s.Git.Files(ctx); err != nil {
+		return err
+	}
+	if files, _ := datadir.Load(path); len(files) > 0 && datadir.Version(files) != datadir.Version(s.Files) {
+		s.note("%s has changes that are not committed; they are not imported", display(path))
+	}
+	return s.check(path, nil, display)
+}
+
+// check refuses what is no config directory, and files that can not be read.
+func (s Source) check(path string, problems []workspace.Problem, display func(string) string) error {
+	_, found := workspace.Read(s.Files)
+	if fatal := workspace.FatalOnly(append(problems, found...)); len(fatal) > 0 {
+		workspace.SortProblems(fatal)
+		return &Refusal{display(path), fatal}
+	}
+	if len(s.Files) == 0 {
+		return NoDirectory(path, display)
+	}
+	return nil
+}
+
+// NoDirectory says that a directory is no config directory; often it is the one
+// above.
+func NoDirectory(path string, display func(string) string) error {
+	hint := ""
+	inside, _ := filepath.Glob(filepath.Join(path, "*", workspace.File))
+	if flags, _ := filepath.Glob(filepath.Join(path, "*", string(workspace.Flags))); len(inside) == 0 {
+		inside = flags
+	}
+	if len(inside) > 0 {
+		hint = "; did you mean " + display(filepath.Dir(inside[0])) + "?"
+	}
+	return fmt.Errorf("%s holds no config directory: neither a %s nor folders such as %s%s", display(path), workspace.File, workspace.Flags, hint)
+}
+
+// Stored puts files into the form in which the API writes them, so that the
+// first edit of one shows in a git diff as that edit alone.
+func Stored(files map[string][]byte) map[string][]byte {
+	out := map[string][]byte{}
+	for path, text := range files {
+		out[path] = text
+		if tree, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil {
+			out[path] = tree.Encode()
+		}
+	}
+	return out
+}
