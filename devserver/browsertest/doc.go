@@ -1,10 +1,12 @@
 // Package browsertest runs what people really put in front of svc serve
 // against the real binary: Chromium with a page of another origin, the
 // OpenFeature web SDK in that browser, the OpenFeature server SDK in Node.js,
-// and the snippets of the README as they stand. It holds tests only.
+// and the snippets of the README as they stand. Of svc api it reads the
+// reference page, and tries requests with it. It holds tests only.
 //
 // Chromium is driven by chromedp; the npm packages are pinned in package.json
-// and package-lock.json and bundled by esbuild.
+// and package-lock.json and bundled by esbuild. Swagger UI is pinned there too,
+// to hold the copy that svc serves against it.
 //
 // What must stay true:
 //
@@ -13,7 +15,7 @@
 //     signal.
 //   - Every test has a browser profile, a server and a directory of its own.
 //   - Nothing sleeps for a fixed time: a test waits for what it expects, and
-//     gives up after ten seconds.
+//     gives up after half a minute.
 //   - The server's code is imported, though it is never called: so a test
 //     result that the go command has kept never hides a change of that code.
 package browsertest

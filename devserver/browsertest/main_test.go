@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 }
 
 // patience is how long a test waits for what it expects.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // eventually waits until check is satisfied. Until then check says what it
 // found instead.

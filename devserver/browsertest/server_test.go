@@ -35,8 +35,15 @@ func serve(t *testing.T, datadir string, flags ...string) string {
 // start-up lines.
 func start(t *testing.T, datadir, port string, flags ...string) (problem string) {
 	t.Helper()
+	return launch(t, append([]string{"serve", "--datadir", datadir, "--port", port}, flags...)...)
+}
+
+// launch starts a server, which is stopped by a signal when the test ends, or
+// says what it printed instead of its start-up lines.
+func launch(t *testing.T, args ...string) (problem string) {
+	t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.Command(binary, append([]string{"serve", "--datadir", datadir, "--port", port}, flags...)...)
+	cmd := exec.Command(binary, args...)
 	// A program with the race detector otherwise waits a second before it ends.
 	cmd.Env = append(os.Environ(), "SVC_ENVIRONMENT=", "SVC_DIR=", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = io.MultiWriter(&stderr, t.Output())
@@ -65,7 +72,7 @@ func stop(t *testing.T, cmd *exec.Cmd) {
 	impatient := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	defer impatient.Stop()
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("svc serve, told to stop: %v", err)
+		t.Errorf("svc %s, told to stop: %v", cmd.Args[1], err)
 	}
 }
 

@@ -3,6 +3,7 @@ package browsertest
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,25 @@ func (l *traffic) answered(prefix string) []exchange {
 		}
 	}
 	return list
+}
+
+// origins returns where requests went. What a page brings with it, as data,
+// goes nowhere.
+func (l *traffic) origins(t *testing.T) []string {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []string
+	for _, x := range l.byID {
+		u, err := url.Parse(x.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if origin := u.Scheme + "://" + u.Host; u.Host != "" && !slices.Contains(all, origin) {
+			all = append(all, origin)
+		}
+	}
+	return all
 }
 
 // wait waits for an exchange that fits.

@@ -18,6 +18,10 @@ const jsonType = "application/json"
 type page struct {
 	contentType string
 	body        []byte
+	// packed is in the body's place when all there is of it is its gzip form.
+	packed []byte
+	// immutable says that the address never stands for anything else.
+	immutable bool
 }
 
 // answer is a whole answer.
@@ -73,22 +77,30 @@ func (c *call) success(result any) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		p = &page{jsonType, text}
+		p = &page{contentType: jsonType, body: text}
 	}
-	a := &answer{status: http.StatusOK, contentType: p.contentType, body: p.body}
-	if c.operation.writes() {
-		return a, nil // it has happened; nothing may stand in the way of saying so
+	if c.operation.writes() { // it has happened; nothing may stand in the way of saying so
+		return &answer{status: http.StatusOK, contentType: p.contentType, body: p.body}, nil
 	}
-	return c.conditional(a)
+	return c.conditional(p)
 }
 
 // conditional gives the answer to a GET its encoding and its entity tag, and
 // leaves the body out when the client has it.
-func (c *call) conditional(a *answer) (*answer, error) {
-	tag := entityTag(a.body)
-	if compresses(c.request.Header.Values("Accept-Encoding"), len(a.body)) {
-		a.encoding, a.body = "gzip", compress(a.body)
+func (c *call) conditional(p *page) (*answer, error) {
+	kept := p.body
+	if p.packed != nil {
+		kept = p.packed
+	}
+	a := &answer{status: http.StatusOK, contentType: p.contentType}
+	tag := entityTag(kept)
+	if compresses(c.request.Header.Values("Accept-Encoding"), len(kept)) {
+		a.encoding = "gzip"
 		tag += "-gzip"
+	}
+	var err error
+	if a.body, err = p.as(a.encoding); err != nil {
+		return nil, err
 	}
 	if most := c.server.options.MaxAnswer; most > 0 && len(a.body) > most {
 		return nil, c.tooLarge(len(a.body), a.encoding)
@@ -96,10 +108,26 @@ func (c *call) conditional(a *answer) (*answer, error) {
 	tag = `"` + tag + `"`
 	c.header.Set("ETag", tag)
 	c.header.Set("Vary", "Accept-Encoding")
+	if p.immutable {
+		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
 	if noneMatch(c.request.Header.Values("If-None-Match"), tag) {
 		return &answer{status: http.StatusNotModified}, nil
 	}
 	return a, nil
+}
+
+// as is the page in an encoding.
+func (p *page) as(encoding string) ([]byte, error) {
+	switch {
+	case encoding == "" && p.packed != nil:
+		return unpack(p.packed)
+	case encoding == "":
+		return p.body, nil
+	case p.packed != nil:
+		return p.packed, nil
+	}
+	return compress(p.body), nil
 }
 
 func entityTag(body []byte) string {

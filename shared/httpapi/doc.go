@@ -12,6 +12,11 @@
 // serves the groups it is given and links no other, so that each can be a
 // program of its own.
 //
+// The reference page is drawn in the browser by Swagger UI (package swaggerui)
+// from the description, and holds the whole of it as plain HTML for a browser
+// without scripts. The files that it loads are served beside the description's
+// operations, as they are no part of the API.
+//
 // What must stay true:
 //
 //   - The checks of a request come in one order: path, rate limit of a key
@@ -23,10 +28,20 @@
 //   - What control checks in better words (required, oneOf, if, unknown fields
 //     inside of a field) is in the description for others and not run from it;
 //     a test holds the two together.
+//   - What is published stays: testdata/published.txt records the description,
+//     and v1 only grows. A change of openapi.json is recorded with it (the test
+//     that fails says how); one that breaks clients can not be.
+//   - Generators of clients read the description too: conditions that no
+//     language has types for stand in if, then and else, which they pass over,
+//     and not in oneOf.
 //   - An answer is complete before its first byte is written, so that a panic
 //     is an orderly 500.
 //   - A log line holds no key, no value and no body. A cause is for the log
 //     and never for the client.
+//   - The reference page asks no host but the one it came from, for anything;
+//     what it sends goes to where it was loaded from, whatever address the
+//     description names; a key that is pasted into it is forgotten with the
+//     page. Its addresses are relative, so that it works below any path.
 //   - The path is taken as it was sent, segment by segment: a key may hold an
 //     escaped slash, and nothing is cleaned or redirected.
 package httpapi

@@ -7,16 +7,11 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// renderDocs writes the description as one page that needs nothing else: no
-// script, no font, no other host.
-func renderDocs(tree *jsontree.Node) []byte {
+// plainDocs writes the description as the body of a page that needs no script.
+func plainDocs(tree *jsontree.Node) string {
 	d := &docs{tree: tree}
-	title := d.text(tree.At("/info/title"))
-	d.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">",
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
-		"<title>", html.EscapeString(title), "</title><style>", docsStyle, "</style></head><body>\n")
 	d.contents()
-	d.raw("<main><h1>", html.EscapeString(title), "</h1>\n<p>Base address: <code>",
+	d.raw("<main><h1>", html.EscapeString(d.text(tree.At("/info/title"))), "</h1>\n<p>Base address: <code>",
 		html.EscapeString(d.text(tree.At("/servers/0/url"))), "</code></p>\n")
 	d.prose(d.text(tree.At("/info/description")))
 	for _, tag := range items(tree.Get("tags")) {
@@ -26,8 +21,8 @@ func renderDocs(tree *jsontree.Node) []byte {
 		d.eachOperation(name, d.operation)
 	}
 	d.schemas()
-	d.raw("</main></body></html>\n")
-	return []byte(d.out.String())
+	d.raw("</main>\n")
+	return d.out.String()
 }
 
 type docs struct {
@@ -280,8 +275,9 @@ func (d *docs) inline(text string) {
 	}
 }
 
-const docsStyle = `
+const plainStyle = `
 :root{color-scheme:light dark;--line:#8884;--soft:#8881}
+#reference{display:none}
 body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:76rem;padding:0 1rem;overflow-wrap:anywhere}
 code,pre{font:.875em/1.45 ui-monospace,monospace}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:.4rem;padding:.75rem;overflow:auto;overflow-wrap:normal}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,4 +82,12 @@ func compress(body []byte) []byte {
 	_, _ = w.Write(body) // a buffer takes everything
 	_ = w.Close()
 	return b.Bytes()
+}
+
+func unpack(packed []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }

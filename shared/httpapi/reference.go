@@ -19,9 +19,10 @@ func Reference() Group {
 			return ready.page(c, "application/json", func(s *server) []byte { return s.stamped().Encode() }), nil
 		},
 		"getDocs": func(_ context.Context, c *call) (any, error) {
-			c.header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			c.header.Set("Content-Security-Policy", docsPolicy())
 			return ready.page(c, "text/html; charset=utf-8", func(s *server) []byte { return renderDocs(s.stamped()) }), nil
 		},
+		docsFileID: docsFile,
 		"getStoredConfigSchema": func(_ context.Context, c *call) (any, error) {
 			return ready.page(c, "application/schema+json", (*server).storedConfigSchema), nil
 		},
@@ -45,7 +46,7 @@ func (m *memo) page(c *call, contentType string, build func(*server) []byte) *pa
 	key := memoKey{c.server, c.operation.id}
 	p := m.pages[key]
 	if p == nil {
-		p = &page{contentType, build(c.server)}
+		p = &page{contentType: contentType, body: build(c.server)}
 		if m.pages == nil {
 			m.pages = map[memoKey]*page{}
 		}

@@ -111,7 +111,7 @@ func (s *server) bind(groups []Group) error {
 		}
 	}
 	bound := 0
-	for _, item := range s.description.paths {
+	for _, item := range append(slices.Clone(s.description.paths), docsFiles) {
 		for _, o := range item.operations {
 			if !ours[o.group] {
 				continue
@@ -298,6 +298,7 @@ func (c *call) refusal(err error) *answer {
 		envelope.Details = map[string]any{"requestId": c.id}
 		c.log(slog.LevelError, err, f)
 	case fault.Unavailable:
+		c.header.Set("Retry-After", "1")
 		c.log(slog.LevelWarn, err, f)
 	case fault.Unauthorized:
 		c.header.Set("WWW-Authenticate", `Bearer realm="svc"`)

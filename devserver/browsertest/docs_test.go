@@ -1,0 +1,400 @@
+package browsertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/httpapi/swaggerui"
+)
+
+// description is what the tests read of openapi.json.
+type description struct {
+	Info  struct{ Title string }
+	Tags  []struct{ Name string }
+	Paths map[string]map[string]json.RawMessage
+
+	Components struct{ Schemas map[string]any }
+}
+
+type operation struct {
+	OperationID string
+	Summary     string
+	Tags        []string
+}
+
+// each visits the operations.
+func (d description) each(t *testing.T, visit func(method, path string, o operation)) {
+	t.Helper()
+	for path, item := range d.Paths {
+		for method, text := range item {
+			if !strings.Contains(" get put post delete patch ", " "+method+" ") {
+				continue
+			}
+			var o operation
+			if err := json.Unmarshal(text, &o); err != nil {
+				t.Fatal(err)
+			}
+			visit(method, path, o)
+		}
+	}
+}
+
+// shownOperation is an operation as the page shows it.
+type shownOperation struct{ Method, Path, Text string }
+
+const shownOperations = `() => Object.fromEntries([...document.querySelectorAll(".swagger-ui .opblock")].map((block) => [block.id, {
+	method: block.querySelector(".opblock-summary-method").innerText,
+	path: block.querySelector(".opblock-summary-path").dataset.path,
+	text: block.innerText.replaceAll("\u200b", ""),
+}]))`
+
+func TestDocsShowTheDescription(t *testing.T) {
+	server := serveAPI(t)
+	d := get[description](t, server.base+"/v1/openapi.json", "")
+	page := openDocs(t, server.base, desk)
+	shown := call[map[string]shownOperation](t, page.tab, shownOperations)
+	contents := call[string](t, page.tab, `() => document.querySelector("#contents").innerText`)
+	count := 0
+	d.each(t, func(method, path string, o operation) {
+		count++
+		got, there := shown["operations-"+o.Tags[0]+"-"+o.OperationID]
+		if !there || got.Method != strings.ToUpper(method) || got.Path != path {
+			t.Errorf("%s %s: the page shows %+v", method, path, got)
+		}
+		for _, want := range []string{path, o.OperationID, o.Summary} {
+			if !strings.Contains(got.Text, want) {
+				t.Errorf("%s: the page does not show %q", o.OperationID, want)
+			}
+		}
+		if !strings.Contains(contents, o.Summary) {
+			t.Errorf("%s is not in the contents", o.OperationID)
+		}
+	})
+	if len(shown) != count || count == 0 {
+		t.Errorf("the page shows %d operations, the description has %d", len(shown), count)
+	}
+	text := page.text(t)
+	for name := range d.Components.Schemas {
+		if !strings.Contains(text, name) {
+			t.Errorf("the page does not show the schema %s", name)
+		}
+	}
+	if title := call[string](t, page.tab, `() => document.title`); title != d.Info.Title {
+		t.Errorf("the title is %q", title)
+	}
+	if icon := call[string](t, page.tab, `() => document.querySelector("link[rel=icon]").href`); !strings.HasPrefix(icon, "data:image/svg+xml,") {
+		t.Errorf("the icon is %.60q", icon)
+	}
+	page.clean(t, server.base)
+}
+
+// stage serves a server below a path, as a gateway with stages or a reverse
+// proxy does. The description still names the server's own address, which is
+// another origin.
+func stage(t *testing.T, base, prefix string) string {
+	t.Helper()
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		target, err := url.Parse(base + strings.TrimPrefix(r.In.URL.EscapedPath(), prefix))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		target.RawQuery = r.In.URL.RawQuery
+		r.Out.URL, r.Out.Host = target, ""
+	}})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+func TestTryIt(t *testing.T) {
+	server := serveAPI(t)
+	gateway := stage(t, server.base, "/prod")
+	for _, c := range []struct {
+		name, origin, base string
+		screen             screen
+		environment        string // whose flag is switched
+	}{
+		{"at a desk", server.base, server.base, desk, "production"},
+		{"on a phone, below a stage", gateway, gateway + "/prod", phone, "development"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			key := server.mint(t)
+			page := openDocs(t, c.base, c.screen)
+			page.paste(t, key)
+			status, body := page.try(t, "workspace", "getWhoami").execute(t)
+			if status != "200" || !strings.Contains(body, "Ada Lovelace") {
+				t.Fatalf("GET /whoami: the page shows %s\n%s", status, body)
+			}
+			switchOn(t, server, page, key, c.environment)
+			if c.screen.phone {
+				besideTheAPI(t, page, c.base)
+			} else {
+				rename(t, server, page, key, "Only for pro")
+				unasked(t, page, c.base)
+			}
+			sent := page.log.wait(t, "the PATCH", c.base+"/v1/flags/pro.only/environments/"+c.environment, func(x exchange) bool { return x.Method == "PATCH" })
+			if sent.Sent["authorization"] != "Bearer "+key || sent.Sent["cookie"] != "" {
+				t.Errorf("the PATCH carried %v", sent.Sent)
+			}
+			page.clean(t, c.origin)
+			page.forgets(t, key)
+		})
+	}
+}
+
+// switchOn turns a flag whose key holds a dot on, with the page, and looks at
+// it past the page.
+func switchOn(t *testing.T, server api, page docsPage, key, environment string) {
+	t.Helper()
+	type detail struct{ EnvironmentStatuses map[string]string }
+	status := func() string {
+		return get[detail](t, server.base+"/v1/flags/pro.only", key).EnvironmentStatuses[environment]
+	}
+	if before := status(); before == "live" {
+		t.Fatalf("the flag is %s before it is switched", before)
+	}
+	o := page.try(t, "flags", "updateFlagEnvironment")
+	o.parameter(t, "key", "pro.only")
+	o.parameter(t, "env", environment)
+	o.body(t, `{"enabled": true, "replaceTargeting": true}`)
+	if code, body := o.execute(t); code != "200" || !strings.Contains(body, `"changed": true`) {
+		t.Fatalf("PATCH: the page shows %s\n%s", code, body)
+	}
+	if after := status(); after != "live" {
+		t.Errorf("after the PATCH the flag is %s", after)
+	}
+}
+
+// rename replaces a document with the page.
+func rename(t *testing.T, server api, page docsPage, key, name string) {
+	t.Helper()
+	url := server.base + "/v1/flags/pro.only/document"
+	stored := get[struct {
+		CommitSha string         `json:"commitSha"`
+		Document  map[string]any `json:"document"`
+	}](t, url, key)
+	stored.Document["name"] = name
+	text, err := json.Marshal(map[string]any{"document": stored.Document, "expectedCommitSha": stored.CommitSha})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := page.try(t, "flags", "replaceFlagDocument")
+	o.parameter(t, "key", "pro.only")
+	o.body(t, string(text))
+	if code, body := o.execute(t); code != "200" {
+		t.Fatalf("PUT: the page shows %s\n%s", code, body)
+	}
+	type answer struct{ Document struct{ Name string } }
+	if got := get[answer](t, url, key).Document.Name; got != name {
+		t.Errorf("after the PUT the name is %q", got)
+	}
+}
+
+// unasked demands that an example of an optional parameter is shown, and not
+// sent.
+func unasked(t *testing.T, page docsPage, base string) {
+	t.Helper()
+	if status, body := page.try(t, "flags", "listFlags").execute(t); status != "200" || !strings.Contains(body, "pro.only") {
+		t.Errorf("GET /flags: the page shows %s\n%s", status, body)
+	}
+	sent := page.log.wait(t, "the GET", base+"/v1/flags", func(x exchange) bool { return x.Method == "GET" && !strings.Contains(x.URL, "pro.only") })
+	if strings.Contains(sent.URL, "?") {
+		t.Errorf("the page asked for %s", sent.URL)
+	}
+}
+
+// besideTheAPI tries what does not stand below the API's version.
+func besideTheAPI(t *testing.T, page docsPage, base string) {
+	t.Helper()
+	if status, body := page.try(t, "reference", "getStoredConfigSchema").execute(t); status != "200" || !strings.Contains(body, "$schema") {
+		t.Errorf("the schema: the page shows %s\n%.300s", status, body)
+	}
+	page.log.wait(t, "the GET", base+"/schemas/v1/stored-config.json", func(x exchange) bool { return x.Method == "GET" })
+}
+
+// forgets demands that a key is kept nowhere and gone with the next load.
+func (p docsPage) forgets(t *testing.T, key string) {
+	t.Helper()
+	kept := call[string](t, p.tab, `async () => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, await indexedDB.databases()])`)
+	if kept != `[{},{},"",[]]` {
+		t.Errorf("the page keeps %s", strings.ReplaceAll(kept, key, "[the key]"))
+	}
+	p.reload(t)
+	p.drawn(t)
+	if status, body := p.try(t, "workspace", "getWhoami").execute(t); status != "401" {
+		t.Errorf("after a reload GET /whoami shows %s\n%s", status, body)
+	}
+}
+
+// widest are the operations with a body, a long path, or many parameters.
+var widest = []string{"updateFlagEnvironment", "replaceConfigDocument", "createFlag", "updateLogLevel", "listActivity"}
+
+// TestDocsFitAPhone opens what is widest.
+func TestDocsFitAPhone(t *testing.T) {
+	server := serveAPI(t)
+	page, opened := openDocs(t, server.base, phone), 0
+	fits := func(what string) {
+		t.Helper()
+		if width := call[int64](t, page.tab, `() => document.documentElement.scrollWidth`); width > phone.width {
+			t.Errorf("%s: the page is %d wide on a screen of %d", what, width, phone.width)
+		}
+	}
+	fits("at first")
+	page.click(t, "#contents button")
+	page.wait(t, ".modal-ux input")
+	fits("with the dialog for the key")
+	page.click(t, ".modal-ux .btn-done")
+	get[description](t, server.base+"/v1/openapi.json", "").each(t, func(_, _ string, o operation) {
+		if slices.Contains(widest, o.OperationID) {
+			one := page.try(t, o.Tags[0], o.OperationID)
+			page.wait(t, one.selector+" .responses-table .highlight-code") // it comes last
+			fits("with " + o.OperationID)
+			opened++
+		}
+	})
+	if opened != len(widest) {
+		t.Errorf("only %d of %v were there", opened, widest)
+	}
+	one := page.try(t, "workspace", "getWhoami")
+	one.execute(t)
+	fits("with an answer")
+}
+
+// light is how light the page's ground and its text are, from 0 to 255.
+const light = `() => {
+	const of = (color) => color.match(/[\d.]+/g).slice(0, 3).reduce((sum, part) => sum + part / 3, 0);
+	return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector(".swagger-ui .title")).color].map(of);
+}`
+
+func TestDocsFollowTheSystem(t *testing.T) {
+	server := serveAPI(t)
+	page := openDocs(t, server.base, phone)
+	for _, scheme := range []string{"dark", "light", "dark"} { // the first is there before the page is
+		page.prefer(t, scheme)
+		eventually(t, "the page is "+scheme, func() (any, bool) {
+			l := call[[]float64](t, page.tab, light)
+			return l, scheme == "dark" && l[0] < 60 && l[1] > 180 || scheme == "light" && l[0] > 220 && l[1] < 100
+		})
+	}
+	page.clean(t, server.base)
+}
+
+func TestDocsWithoutScripts(t *testing.T) {
+	server := serveAPI(t)
+	d := get[description](t, server.base+"/v1/openapi.json", "")
+	for name, prevent := range map[string]func(t *testing.T, page docsPage){
+		"scripts are off": func(t *testing.T, page docsPage) {
+			if _, err := chromedp.Call(page.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"the renderer does not come": func(t *testing.T, page docsPage) { page.block(t, "*://*:*/*/swagger-ui-bundle.js") },
+		"the description does not":   func(t *testing.T, page docsPage) { page.block(t, "*://*:*/*/openapi.json") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			page := blankTab(t, phone)
+			prevent(t, page)
+			page.load(t, server.base+"/v1/docs")
+			eventually(t, "the plain page", func() (any, bool) {
+				text := page.text(t)
+				found := strings.Contains(text, "Base address: "+server.base+"/v1")
+				d.each(t, func(method, path string, o operation) {
+					found = found && strings.Contains(text, strings.ToUpper(method)+" "+path) && strings.Contains(text, o.Summary)
+				})
+				return len(text), found
+			})
+			shape := call[[]int64](t, page.tab, `() => [document.documentElement.scrollWidth, [...document.querySelectorAll("#reference, #contents")].filter((part) => part.checkVisibility()).length]`)
+			if shape[0] > phone.width || shape[1] > 0 {
+				t.Errorf("the page is %d wide, and shows %d parts of the other", shape[0], shape[1])
+			}
+			if font := call[string](t, page.tab, `() => getComputedStyle(document.querySelector("main section")).borderTopStyle`); font != "solid" {
+				t.Error("the plain page has lost its style")
+			}
+		})
+	}
+}
+
+// block keeps files from a page.
+func (p docsPage) block(t *testing.T, pattern string) {
+	t.Helper()
+	params := network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: pattern, Block: true}}}
+	if _, err := chromedp.Call(p.ctx, network.SetBlockedURLs, params); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDocsAreLoadedOnce: the renderer is large, and comes from the network a
+// single time.
+func TestDocsAreLoadedOnce(t *testing.T) {
+	server := serveAPI(t)
+	page := openDocs(t, server.base, desk)
+	page.load(t, "about:blank")
+	page.load(t, server.base+"/v1/docs")
+	page.drawn(t)
+	loads := func(part string) (all []exchange) {
+		for _, x := range page.log.answered(server.base) {
+			if strings.Contains(x.URL, part) {
+				all = append(all, x)
+			}
+		}
+		return all
+	}
+	pages, scripts := loads("/v1/docs"), loads("/swagger-ui-bundle.js")
+	if len(scripts) != 1 || scripts[0].Received["content-encoding"] != "gzip" {
+		t.Errorf("the renderer was loaded as %v", scripts)
+	}
+	if last := pages[len(pages)-1]; last.Status != http.StatusNotModified {
+		t.Errorf("the page was loaded again: %v", last)
+	}
+}
+
+// TestRendererIsThePackage: the files of Swagger UI that are served are those
+// of the pinned npm package, and nobody has edited them.
+func TestRendererIsThePackage(t *testing.T) {
+	needsPackages(t)
+	folder := filepath.Join("node_modules", "swagger-ui-dist")
+	var ours struct{ Dependencies map[string]string }
+	var theirs struct{ Version, License string }
+	for path, manifest := range map[string]any{"package.json": &ours, filepath.Join(folder, "package.json"): &theirs} {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, manifest)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pinned := ours.Dependencies["swagger-ui-dist"]; pinned != swaggerui.Version || theirs.Version != swaggerui.Version || theirs.License != "Apache-2.0" {
+		t.Errorf("package.json pins %s, %s (%s) is installed, and swaggerui says %s", pinned, theirs.Version, theirs.License, swaggerui.Version)
+	}
+	server := serveAPI(t)
+	for _, f := range swaggerui.Files {
+		want, err := os.ReadFile(filepath.Join(folder, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := http.Get(server.base + "/v1/docs/" + swaggerui.Digest() + "/" + f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := io.ReadAll(a.Body)
+		a.Body.Close()
+		if err != nil || a.StatusCode != 200 || !bytes.Equal(served, want) {
+			t.Errorf("%s: %s, %d bytes, %v; the package has %d bytes", f.Name, a.Status, len(served), err, len(want))
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/httpapi/swaggerui"
+	"svc.example/svc/shared/jsontree"
+)
+
+// docsPage is the reference page, and its header fields.
+func docsPage(t *testing.T) (string, *reply) {
+	t.Helper()
+	a := newWorld(t, nil).get("/docs", "-").ok()
+	return string(a.body), a
+}
+
+// plainPart is what a browser without scripts shows of the body.
+func plainPart(t *testing.T, page string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(page, "<body>\n<noscript>")
+	part, _, ended := strings.Cut(rest, "</noscript>")
+	if !found || !ended {
+		t.Fatal("the page has no part for browsers without scripts")
+	}
+	return part
+}
+
+func TestDocsWithoutScripts(t *testing.T) {
+	page, _ := docsPage(t)
+	plain := plainPart(t, page)
+	every(func(path, method string, o *jsontree.Node) {
+		id, _ := o.Get("operationId").Text()
+		if !strings.Contains(plain, `id="`+id+`"`) || !strings.Contains(plain, strings.ToUpper(method)+" "+path) {
+			t.Errorf("the page does not show %s", id)
+		}
+	})
+	for _, m := range spec().At("/components/schemas").Members {
+		if !strings.Contains(plain, `id="shape-`+m.Name+`"`) {
+			t.Errorf("the page does not show %s", m.Name)
+		}
+	}
+	for _, outside := range []string{"<script", "<link", "src=", "@import", "url(", "<noscript"} {
+		if strings.Contains(plain, outside) {
+			t.Errorf("the page holds %s", outside)
+		}
+	}
+	if !strings.Contains(plain, "https://svc.test/v1") {
+		t.Error("the page does not name the address")
+	}
+	balanced(t, plain)
+}
+
+// TestDocsAllowThemselves: the policy must allow the page's own script and
+// styles, to the letter, and nothing that it does not need.
+func TestDocsAllowThemselves(t *testing.T) {
+	page, a := docsPage(t)
+	policy := map[string]string{}
+	for _, directive := range strings.Split(a.header.Get("Content-Security-Policy"), "; ") {
+		name, sources, _ := strings.Cut(directive, " ")
+		policy[name] = sources
+	}
+	own := map[string]string{"script": "'self'", "style": "'self'"}
+	for _, m := range regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`).FindAllStringSubmatch(page, -1) {
+		sum := sha256.Sum256([]byte(m[2]))
+		own[m[1]] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	for name, want := range map[string]string{
+		"default-src": "'none'", "script-src": own["script"], "style-src": own["style"], "img-src": "data:", "connect-src": "'self'",
+		"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
+	} {
+		if policy[name] != want {
+			t.Errorf("%s is %q, want %q", name, policy[name], want)
+		}
+		delete(policy, name)
+	}
+	if len(policy) > 0 {
+		t.Errorf("the policy says more: %v", policy)
+	}
+}
+
+var loaded = regexp.MustCompile(`(?:src|href)="([^#"][^"]*)"`)
+
+// TestDocsLoadOnlyWhatIsServed: every address in the page is relative to it,
+// and there.
+func TestDocsLoadOnlyWhatIsServed(t *testing.T) {
+	for _, base := range []string{"", "/api/v1"} {
+		h, err := httpapi.New(httpapi.Options{BasePath: base, PublicURL: "https://svc.test/stage"}, httpapi.Reference())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base == "" {
+			base = "/v1"
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", base+"/docs", nil))
+		files := 0
+		for _, m := range loaded.FindAllStringSubmatch(w.Body.String(), -1) {
+			if strings.HasPrefix(m[1], "data:image/svg+xml,") {
+				continue
+			}
+			files++
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", base+"/"+m[1], nil))
+			if strings.HasPrefix(m[1], "/") || strings.Contains(m[1], ":") || w.Code != 200 {
+				t.Errorf("%s/docs loads %s: %d", base, m[1], w.Code)
+			}
+		}
+		if files != 2 {
+			t.Errorf("%s/docs loads %d files", base, files)
+		}
+	}
+}
+
+// docsFile asks for a file of the page. Files are no part of the description,
+// so that nothing holds the answer against it.
+func (w *world) docsFile(method, path string, headers ...string) *reply {
+	r := httptest.NewRequest(method, "http://svc.test/v1/docs/"+path, nil)
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	recorder := httptest.NewRecorder()
+	w.handler.ServeHTTP(recorder, r)
+	return &reply{t: w.t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.Bytes()}
+}
+
+func TestDocsFiles(t *testing.T) {
+	w := newWorld(t, nil)
+	for name, want := range map[string]struct{ contentType, begins string }{
+		"swagger-ui-bundle.js":             {"text/javascript; charset=utf-8", "/*! For license information please see swagger-ui-bundle.js.LICENSE.txt */"},
+		"swagger-ui-bundle.js.LICENSE.txt": {"text/plain; charset=utf-8", "/*!"},
+		"swagger-ui.css":                   {"text/css; charset=utf-8", ".swagger-ui{"},
+		"LICENSE":                          {"text/plain; charset=utf-8", "\n                                 Apache License"},
+		"NOTICE":                           {"text/plain; charset=utf-8", "swagger-ui\n"},
+	} {
+		path := swaggerui.Digest() + "/" + name
+		plain, packed := w.docsFile("GET", path).ok(), w.docsFile("GET", path, "Accept-Encoding: gzip, deflate, br").ok()
+		if !bytes.HasPrefix(plain.body, []byte(want.begins)) {
+			t.Errorf("%s begins with %.80q", name, plain.body)
+		}
+		if got := plain.header.Get("Content-Encoding"); got != "" {
+			t.Errorf("%s: the encoding %q, though none was asked for", name, got)
+		}
+		small := packed.header.Get("Content-Encoding") == ""
+		if !small {
+			z, err := gzip.NewReader(bytes.NewReader(packed.body))
+			w.must(err)
+			packed.body, err = io.ReadAll(z)
+			w.must(err)
+		}
+		if small != (name == "NOTICE") || !bytes.Equal(plain.body, packed.body) {
+			t.Errorf("%s: encoded as %q it is another file", name, packed.header.Get("Content-Encoding"))
+		}
+		for _, a := range []*reply{plain, packed} {
+			for field, want := range map[string]string{
+				"Content-Type": want.contentType, "Cache-Control": "public, max-age=31536000, immutable",
+				"X-Content-Type-Options": "nosniff", "Vary": "Accept-Encoding",
+			} {
+				if got := a.header.Get(field); got != want {
+					t.Errorf("%s: %s is %q, want %q", name, field, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestDocsFilesAreKeptByClients(t *testing.T) {
+	w := newWorld(t, nil)
+	path := swaggerui.Digest() + "/" + swaggerui.Script
+	plain, packed := w.docsFile("GET", path).ok().header.Get("ETag"), w.docsFile("GET", path, "Accept-Encoding: gzip").ok().header.Get("ETag")
+	if plain == packed || !strings.HasPrefix(plain, `"`) {
+		t.Errorf("the tags are %s and %s", plain, packed)
+	}
+	for _, c := range []struct {
+		method, encoding, match string
+		want                    int
+	}{
+		{"GET", "", plain, 304}, {"GET", "gzip", packed, 304}, {"HEAD", "gzip", packed, 304}, {"GET", "", "*", 304},
+		{"GET", "gzip", plain, 200}, {"GET", "", packed, 200}, {"HEAD", "", "", 200}, {"HEAD", "gzip", "", 200},
+	} {
+		a := w.docsFile(c.method, path, "Accept-Encoding: "+c.encoding, "If-None-Match: "+c.match)
+		if a.status != c.want || !strings.Contains(a.header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%+v: %d %v", c, a.status, a.header)
+		}
+		if (c.want == 304 || c.method == "HEAD") && len(a.body) > 0 {
+			t.Errorf("%+v: a body", c)
+		}
+		if c.want == 200 && a.header.Get("Content-Length") == "0" {
+			t.Errorf("%+v: no length", c)
+		}
+	}
+}
+
+func TestOtherDocsFilesAreNotThere(t *testing.T) {
+	w := newWorld(t, nil)
+	digest := swaggerui.Digest()
+	for path, want := range map[string]int{
+		"": 404, "swagger-ui.css": 404, digest: 404, digest + "/": 404, digest + "/swagger-ui.css.gz": 404, digest + "/files.go": 404,
+		digest + "/swagger-ui.css/": 404, digest + "/..%2FLICENSE": 404, "0000000000000000/swagger-ui.css": 404, "/swagger-ui.css": 404,
+		digest + "/swagger%2Dui.css": 200,
+	} {
+		a := w.docsFile("GET", path, "If-None-Match: *", "Accept-Encoding: gzip")
+		if want == 200 {
+			want = 304
+		}
+		if a.status != want || want == 404 && (a.text("/error") != "NOT_FOUND" || strings.Contains(a.header.Get("Cache-Control"), "immutable") || a.header.Get("ETag") != "") {
+			t.Errorf("%s: %d %v %s", path, a.status, a.header, a.body)
+		}
+	}
+	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS"} {
+		a := w.docsFile(method, digest+"/swagger-ui.css")
+		if a.refused() != "405 METHOD_NOT_ALLOWED" || a.header.Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s: %s, Allow %q", method, a.refused(), a.header.Get("Allow"))
+		}
+	}
+}
+
+// TestFilesTooLargeAreNotKept: a refusal is not for ever.
+func TestFilesTooLargeAreNotKept(t *testing.T) {
+	w := newWorldWith(t, nil, httpapi.Options{Limit: unlimited, MaxAnswer: 1 << 20})
+	path := swaggerui.Digest() + "/" + swaggerui.Script
+	a := w.docsFile("GET", path)
+	if a.refused() != "400 BAD_REQUEST" || a.header.Get("ETag") != "" || a.header.Get("Cache-Control") != "private, no-cache" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	w.docsFile("GET", path, "Accept-Encoding: gzip").ok()
+}
+
+// balanced looks for an element that is not closed where it should be.
+func balanced(t *testing.T, page string) {
+	t.Helper()
+	var open []string
+	for i := 0; i < len(page); i++ {
+		if page[i] != '<' {
+			continue
+		}
+		end := strings.IndexByte(page[i:], '>')
+		tag := page[i+1 : i+end]
+		name := strings.Fields(strings.TrimPrefix(tag, "/"))[0]
+		switch {
+		case tag[0] != '/':
+			open = append(open, name)
+		case len(open) == 0 || open[len(open)-1] != name:
+			t.Fatalf("</%s> closes %v", name, open)
+		default:
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%v are not closed", open)
+	}
+}

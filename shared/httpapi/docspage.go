@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html"
+	"net/http"
+	"strings"
+	"sync"
+
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/httpapi/swaggerui"
+	"svc.example/svc/shared/jsontree"
+)
+
+//go:embed docs.js
+var docsScript string
+
+//go:embed docs.css
+var docsStyle string
+
+// docsIcon is a switch that is on.
+const docsIcon = `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect y='6' width='32' height='20' rx='10' fill='%2316a34a'/%3E%3Ccircle cx='22' cy='16' r='7' fill='%23fff'/%3E%3C/svg%3E`
+
+// renderDocs writes the reference page: what Swagger UI draws, and for a
+// browser without scripts the whole of it as plain text and tables. All
+// addresses in it are relative, so that it works wherever it is mounted.
+func renderDocs(tree *jsontree.Node) []byte {
+	title, _ := tree.At("/info/title").Text()
+	files := "docs/" + swaggerui.Digest() + "/"
+	return []byte(strings.Join([]string{
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n",
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+		"<meta name=\"color-scheme\" content=\"light dark\">\n",
+		"<title>", html.EscapeString(title), "</title>\n",
+		"<link rel=\"icon\" href=\"", docsIcon, "\">\n",
+		"<link rel=\"stylesheet\" href=\"", files, swaggerui.Style, "\">\n",
+		"<style>", docsStyle, "</style>\n",
+		"<noscript><style>", plainStyle, "</style></noscript>\n",
+		"<script defer src=\"", files, swaggerui.Script, "\"></script>\n",
+		"<script>", docsScript, "</script>\n",
+		"</head><body>\n<noscript>\n", plainDocs(tree), "</noscript>\n",
+		"<div id=\"reference\"><p>Loading the reference ...</p></div>\n</body></html>\n",
+	}, ""))
+}
+
+// docsPolicy allows the page what it has and nothing else. Its own script and
+// styles are allowed by what they are.
+var docsPolicy = sync.OnceValue(func() string {
+	return strings.Join([]string{
+		"default-src 'none'",
+		"script-src 'self' " + sourceHash(docsScript),
+		"style-src 'self' " + sourceHash(docsStyle) + " " + sourceHash(plainStyle),
+		"img-src data:",
+		"connect-src 'self'",
+		"base-uri 'none'",
+		"form-action 'none'",
+		"frame-ancestors 'none'",
+	}, "; ")
+})
+
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+const docsFileID = "getDocsFile"
+
+// docsFiles is where the page's files are. They are no part of the API, so
+// that the description has nothing of them.
+var docsFiles = &pathItem{
+	segments: []string{"docs", "{digest}", "{file}"},
+	operations: map[string]*operation{http.MethodGet: {
+		id: docsFileID, group: referenceTag, method: http.MethodGet, keyless: true,
+	}},
+}
+
+func docsFile(_ context.Context, c *call) (any, error) {
+	f, known := swaggerui.Find(c.path["file"])
+	if !known || c.path["digest"] != swaggerui.Digest() {
+		return nil, fault.New(fault.NotFound, "there is no such file of the reference; %s/docs names those that it needs", c.server.options.BasePath)
+	}
+	p := &page{contentType: f.ContentType, immutable: true}
+	if f.Packed {
+		p.packed = f.Stored()
+	} else {
+		p.body = f.Stored()
+	}
+	return p, nil
+}
