@@ -1,0 +1,5 @@
+//go:build !race
+
+package contracttest
+
+var buildFlags []string
