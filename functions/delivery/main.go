@@ -1,0 +1,28 @@
+// Command delivery is the Lambda function that applications poll: evaluated
+// flags for public SDK keys, documents for secret ones. It links nothing of
+// the REST API.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"svc.example/svc/functions/internal/gateway"
+	"svc.example/svc/functions/internal/repositories"
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/start"
+	"svc.example/svc/functions/internal/table"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/hosted"
+)
+
+func main() { start.HTTP(settings.TableAndBucket, wire) }
+
+func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	rows := table.Open(s)
+	plane := control.New(control.Settings{Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL})
+	handler := hosted.Delivery(hosted.Options{Plane: plane, Logger: logger, MaxAnswer: gateway.MaxAnswer})
+	return gateway.KeepPlus("/api/v2/configs/eval-with-context/", handler), nil
+}

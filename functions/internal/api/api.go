@@ -1,0 +1,40 @@
+// Package api wires a group of the control plane's endpoints. A function that
+// imports it serves the one group that it names, and links no other.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"svc.example/svc/functions/internal/gateway"
+	"svc.example/svc/functions/internal/repositories"
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/start"
+	"svc.example/svc/functions/internal/table"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/httpapi"
+)
+
+// Serve runs a function that serves a group. It does not return.
+func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control.Settings)) {
+	start.HTTP(settings.TableAndBucket, func(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+		rows := table.Open(s)
+		plane := control.Settings{
+			Gate:       rows,
+			Repository: repositories.Open(s, rows).Find,
+			Now:        time.Now,
+			PublicURL:  s.PublicURL,
+			Admitted:   httpapi.Admitted,
+		}
+		for _, add := range more {
+			add(s, &plane)
+		}
+		return httpapi.New(httpapi.Options{
+			Plane: control.New(plane), BasePath: s.BasePath, PublicURL: s.PublicURL,
+			Limit:     httpapi.Limit{PerSecond: s.LimitPerSecond, Burst: s.LimitBurst},
+			MaxAnswer: gateway.MaxAnswer, Logger: logger,
+		}, group)
+	})
+}

@@ -1,0 +1,263 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+var silent = slog.New(slog.DiscardHandler)
+
+func readEvent(t *testing.T) events.APIGatewayV2HTTPRequest {
+	t.Helper()
+	text, err := os.ReadFile("testdata/event.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var event events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(text, &event); err != nil {
+		t.Fatal(err)
+	}
+	return event
+}
+
+// seen sends an event through an adapter and returns the request that the
+// handler saw, with its body read.
+func seen(t *testing.T, event events.APIGatewayV2HTTPRequest) (r *http.Request, body string) {
+	t.Helper()
+	a := New(http.HandlerFunc(func(w http.ResponseWriter, got *http.Request) {
+		text, err := io.ReadAll(got.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r, body = got, string(text)
+	}), silent)
+	answer, err := a.Invoke(t.Context(), event)
+	if err != nil || answer.StatusCode != 200 {
+		t.Fatalf("%v, status %d", err, answer.StatusCode)
+	}
+	return r, body
+}
+
+func TestARealEventArrivesWhole(t *testing.T) {
+	r, body := seen(t, readEvent(t))
+	want := http.Header{
+		"Accept": {"*/*"}, "Accept-Encoding": {"gzip;q=1.0, identity;q=0.5, *;q=0"},
+		"Content-Length": {"38"}, "Content-Type": {"application/json"},
+		"If-None-Match": {`"one,with a comma", W/"two"`}, "User-Agent": {"curl/8.7.1 (one, two)"},
+		"X-Amzn-Trace-Id": {"Root=1-6a5145a9-1bae89e2512ec92d5d9438a0"},
+		"X-Forwarded-For": {"203.0.113.7, 198.51.100.2"}, "X-Forwarded-Port": {"443"}, "X-Forwarded-Proto": {"https"},
+		"Cookie": {"session=abc123; theme=dark"},
+	}
+	if !maps.EqualFunc(r.Header, want, slices.Equal) {
+		t.Errorf("headers\n%v, want\n%v", r.Header, want)
+	}
+	for _, c := range []struct{ what, got, want string }{
+		{"method", r.Method, "POST"},
+		{"path", r.URL.EscapedPath(), "/capture/space%20value"},
+		{"query", r.URL.RawQuery, "repeat=one&repeat=two&redirect=https%3A%2F%2Fexample.com%2Fa%2Fb&literalPlus=a+b&encodedPlus=a%2Bb&empty="},
+		{"repeated", strings.Join(r.URL.Query()["repeat"], "|"), "one|two"},
+		{"plus", r.URL.Query().Get("encodedPlus"), "a+b"},
+		{"request URI", r.RequestURI, r.URL.EscapedPath() + "?" + r.URL.RawQuery},
+		{"host", r.Host, "a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com"},
+		{"remote address", r.RemoteAddr, "198.51.100.2:0"},
+		{"body", body, `{"message":"hello","unicode":"lambda-λ"}`},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s %q, want %q", c.what, c.got, c.want)
+		}
+	}
+	if !r.URL.Query().Has("empty") {
+		t.Error("the empty parameter is lost")
+	}
+	if session, err := r.Cookie("theme"); err != nil || session.Value != "dark" {
+		t.Errorf("the cookie is lost: %v", err)
+	}
+}
+
+func TestABodyInBase64IsDecoded(t *testing.T) {
+	event := readEvent(t)
+	event.Body, event.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("key=\x00\xff")), true
+	if r, body := seen(t, event); body != "key=\x00\xff" || r.ContentLength != 6 {
+		t.Errorf("body %q, length %d", body, r.ContentLength)
+	}
+}
+
+func TestAnEventMadeByHand(t *testing.T) {
+	event := events.APIGatewayV2HTTPRequest{QueryStringParameters: map[string]string{"a": "b c", "d": ""}}
+	event.RequestContext.HTTP.Method, event.RequestContext.HTTP.Path = "GET", "/v1/flags"
+	r, _ := seen(t, event)
+	if r.URL.EscapedPath() != "/v1/flags" || r.URL.RawQuery != "a=b+c&d=" {
+		t.Errorf("%s", r.URL)
+	}
+}
+
+// answered lets a handler answer the event.
+func answered(t *testing.T, handler http.HandlerFunc) events.APIGatewayV2HTTPResponse {
+	t.Helper()
+	answer, err := New(handler, silent).Invoke(t.Context(), readEvent(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func TestAnswers(t *testing.T) {
+	gzipped := "\x1f\x8b\x08\x00\x00\x00"
+	for _, c := range []struct {
+		name    string
+		handler http.HandlerFunc
+		want    events.APIGatewayV2HTTPResponse
+	}{
+		{"text", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(201)
+			io.WriteString(w, `{"λ":`)
+			io.WriteString(w, `1}`)
+		}, events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: `{"λ":1}`, Headers: map[string]string{"Content-Type": "application/json"}}},
+		{"binary", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			io.WriteString(w, gzipped)
+		}, events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: base64.StdEncoding.EncodeToString([]byte(gzipped)), IsBase64Encoded: true,
+			Headers: map[string]string{"Content-Type": "application/json", "Content-Encoding": "gzip"}}},
+		{"304 without a body", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("ETag", `"a"`)
+			w.WriteHeader(304)
+		}, events.APIGatewayV2HTTPResponse{StatusCode: 304, Headers: map[string]string{"Etag": `"a"`}}},
+		{"nothing at all", func(http.ResponseWriter, *http.Request) {}, events.APIGatewayV2HTTPResponse{StatusCode: 200, Headers: map[string]string{}}},
+		{"the first status counts", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(404)
+			w.WriteHeader(200)
+		}, events.APIGatewayV2HTTPResponse{StatusCode: 404, Headers: map[string]string{}}},
+		{"headers with several values", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Vary"] = []string{"Origin", "Accept-Encoding"}
+			w.Header()["Set-Cookie"] = []string{"a=b, c", "d=e"}
+			w.WriteHeader(204)
+		}, events.APIGatewayV2HTTPResponse{StatusCode: 204, Headers: map[string]string{"Vary": "Origin,Accept-Encoding"}, Cookies: []string{"a=b, c", "d=e"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := answered(t, c.handler)
+			if got.StatusCode != c.want.StatusCode || got.Body != c.want.Body || got.IsBase64Encoded != c.want.IsBase64Encoded ||
+				!maps.Equal(got.Headers, c.want.Headers) || !slices.Equal(got.Cookies, c.want.Cookies) {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// sent is an answer as aws-lambda-go writes it.
+func sent(t *testing.T, a events.APIGatewayV2HTTPResponse) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(a); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestWhateverIsInAnAnswerOfTheLargestSizeItFits(t *testing.T) {
+	for name, char := range map[string]string{"plain": "a", "quotes": `"`, "control": "\x01", "separators": "\u2028", "binary": "\xff", "unicode": "λ"} {
+		t.Run(name, func(t *testing.T) {
+			body := strings.Repeat(char, MaxAnswer/len(char))
+			a := answered(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
+			if n := len(sent(t, a)); a.StatusCode != 200 || n > mostPayload {
+				t.Errorf("status %d, %d bytes, Lambda takes %d", a.StatusCode, n, mostPayload)
+			}
+			got := a.Body
+			if a.IsBase64Encoded {
+				text, err := base64.StdEncoding.DecodeString(a.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = string(text)
+			}
+			if got != body {
+				t.Error("the body changed")
+			}
+		})
+	}
+}
+
+func TestWhatIsTooLargeIsRefusedInOurEnvelope(t *testing.T) {
+	a := answered(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Etag", `"a"`)
+		io.WriteString(w, strings.Repeat("\xff", MaxAnswer+mostHeader))
+	})
+	if a.StatusCode != 500 || !strings.Contains(a.Body, `"error":"INTERNAL"`) || a.IsBase64Encoded {
+		t.Errorf("%d %.200s", a.StatusCode, a.Body)
+	}
+	if a.Headers["Access-Control-Allow-Origin"] != "*" || a.Headers["Etag"] != "" {
+		t.Errorf("headers %v", a.Headers)
+	}
+}
+
+func TestWhatAnEventMayNotDo(t *testing.T) {
+	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {})
+	panics := func(value any) http.Handler {
+		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(value) })
+	}
+	base64Body, method, empty := readEvent(t), readEvent(t), events.APIGatewayV2HTTPRequest{}
+	base64Body.IsBase64Encoded, base64Body.Body = true, "no base64!"
+	method.RequestContext.HTTP.Method = "GE T"
+	for _, c := range []struct {
+		name    string
+		handler http.Handler
+		event   events.APIGatewayV2HTTPRequest
+		status  int
+	}{
+		{"broken base64", ok, base64Body, 400},
+		{"a method that is none", ok, method, 400},
+		{"an event of another kind", ok, empty, 400},
+		{"a panic", panics("the secret hunter2"), readEvent(t), 500},
+		{"a panic of the runtime", panics(errors.New("hunter2")), readEvent(t), 500},
+		{"an aborted handler", panics(http.ErrAbortHandler), readEvent(t), 500},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log bytes.Buffer
+			a, err := New(c.handler, slog.New(slog.NewJSONHandler(&log, nil))).Invoke(t.Context(), c.event)
+			if err != nil || a.StatusCode != c.status {
+				t.Fatalf("%v, status %d, want %d", err, a.StatusCode, c.status)
+			}
+			var envelope struct{ Error, Message string }
+			if err := json.Unmarshal([]byte(a.Body), &envelope); err != nil || envelope.Error == "" || envelope.Message == "" {
+				t.Errorf("no envelope: %s", a.Body)
+			}
+			if strings.Contains(log.String(), "hunter2") || strings.Contains(a.Body, "hunter2") {
+				t.Errorf("what was panicked with is told: %s %s", log.String(), a.Body)
+			}
+			if c.status == 500 && !strings.Contains(a.Body, c.event.RequestContext.RequestID) {
+				t.Errorf("no request id: %s", a.Body)
+			}
+		})
+	}
+}
+
+func TestTheHandlerEndsBeforeTheProcessDoes(t *testing.T) {
+	for _, left := range []time.Duration{time.Hour, 20 * time.Millisecond} {
+		deadline := time.Now().Add(left)
+		ctx, cancel := context.WithDeadline(t.Context(), deadline)
+		defer cancel()
+		var got time.Time
+		New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got, _ = r.Context().Deadline() }), silent).Invoke(ctx, readEvent(t))
+		if kept := deadline.Sub(got); kept <= 0 || kept > margin || kept > left/2 {
+			t.Errorf("with %v left, %v are kept", left, kept)
+		}
+	}
+}

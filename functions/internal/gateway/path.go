@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// escapedPath is the path as a client would have to send it so that nothing
+// of it is lost: each segment escaped by itself.
+func escapedPath(event *events.APIGatewayV2HTTPRequest) string {
+	path := event.RawPath
+	if path == "" {
+		path = event.RequestContext.HTTP.Path
+	}
+	path = withoutStage(path, event.RequestContext.Stage)
+	for _, read := range []func(string) (string, error){asItIs, url.PathUnescape} {
+		if escaped, fits := followRoute(event.RouteKey, event.PathParameters, path, read); fits {
+			return escaped
+		}
+	}
+	return escapeSegments(path)
+}
+
+// withoutStage takes the stage's name off a path. The stage $default has none.
+func withoutStage(path, stage string) string {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if rest, found := strings.CutPrefix(path, "/"+stage); found && (rest == "" || rest[0] == '/') && stage != "" {
+		return "/" + strings.TrimPrefix(rest, "/")
+	}
+	return path
+}
+
+// A parameter is documented to arrive decoded. These are the two ways to read
+// one; what the path itself says decides.
+func asItIs(value string) (string, error) { return value, nil }
+
+// followRoute writes the path along the route that the gateway chose. It does
+// not fit when the route and its parameters do not give the path that came.
+func followRoute(routeKey string, parameters map[string]string, path string, read func(string) (string, error)) (escaped string, fits bool) {
+	_, route, found := strings.Cut(routeKey, " ")
+	if !found {
+		return "", false // $default
+	}
+	var decoded, out strings.Builder
+	for _, segment := range strings.Split(strings.TrimPrefix(route, "/"), "/") {
+		name, isParameter := parameterName(segment)
+		if strings.HasSuffix(name, "+") {
+			rest, found := strings.CutPrefix(path, decoded.String()+"/")
+			return out.String() + "/" + escapeSegments(rest), found
+		}
+		value := segment
+		if isParameter {
+			var err error
+			if value, err = read(parameters[name]); err != nil || value == "" {
+				return "", false
+			}
+		}
+		decoded.WriteString("/" + value)
+		out.WriteString("/" + url.PathEscape(value))
+	}
+	switch path {
+	case decoded.String():
+		return out.String(), true
+	case decoded.String() + "/":
+		return out.String() + "/", true
+	}
+	return "", false
+}
+
+// parameterName is what stands between the braces of a route's segment.
+func parameterName(segment string) (string, bool) {
+	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+		return segment[1 : len(segment)-1], true
+	}
+	return "", false
+}
+
+func escapeSegments(decoded string) string {
+	segments := strings.Split(decoded, "/")
+	for i, s := range segments {
+		segments[i] = url.PathEscape(s)
+	}
+	return strings.Join(segments, "/")
+}

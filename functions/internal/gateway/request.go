@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// restore puts into a request what its event says and the adapter lost.
+func restore(r *http.Request, event *events.APIGatewayV2HTTPRequest) {
+	r.Header = header(event)
+	r.Host = r.Header.Get("Host")
+	r.Header.Del("Host")
+	if r.Host == "" {
+		r.Host = event.RequestContext.DomainName
+	}
+	r.URL = address(event)
+	r.RequestURI = r.URL.RequestURI()
+	r.RemoteAddr = net.JoinHostPort(event.RequestContext.HTTP.SourceIP, "0")
+}
+
+// header is the event's headers. The gateway has joined those that came
+// several times with commas, and taken the cookies out.
+func header(event *events.APIGatewayV2HTTPRequest) http.Header {
+	out := make(http.Header, len(event.Headers)+1)
+	for name, value := range event.Headers {
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		out[name] = append(out[name], value)
+	}
+	if len(event.Cookies) > 0 {
+		out["Cookie"] = []string{strings.Join(event.Cookies, "; ")}
+	}
+	return out
+}
+
+func address(event *events.APIGatewayV2HTTPRequest) *url.URL {
+	escaped := escapedPath(event)
+	decoded, err := url.PathUnescape(escaped)
+	if err != nil { // it was escaped here, so this does not happen
+		decoded = escaped
+	}
+	return &url.URL{Path: decoded, RawPath: escaped, RawQuery: query(event)}
+}
+
+// query is the query as it was sent. Only an event that was made by hand has
+// the parameters and not the text.
+func query(event *events.APIGatewayV2HTTPRequest) string {
+	if event.RawQueryString != "" || len(event.QueryStringParameters) == 0 {
+		return event.RawQueryString
+	}
+	values := url.Values{}
+	for name, value := range event.QueryStringParameters {
+		values.Set(name, value)
+	}
+	return values.Encode()
+}
+
+// KeepPlus takes a space for a plus in paths below a prefix. A base64 token
+// has no space; something on the way decoded its plus as a form would.
+func KeepPlus(prefix string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		escaped := r.URL.EscapedPath()
+		if strings.HasPrefix(escaped, prefix) && strings.Contains(escaped, "%20") {
+			r.URL.RawPath = strings.ReplaceAll(escaped, "%20", "+")
+			r.URL.Path = strings.ReplaceAll(r.URL.Path, " ", "+")
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,34 @@
+package repositories
+
+import (
+	"testing"
+
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/table"
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/shared/access"
+)
+
+func TestAdministrationPutsObjectsAtTheSamePlace(t *testing.T) {
+	if id := "0123456789abcdef"; Prefix(id) != admin.Prefix(access.ID(id)) {
+		t.Errorf("%s here, %s there", Prefix(id), admin.Prefix(access.ID(id)))
+	}
+}
+
+func TestARepositoryIsOpenedOnce(t *testing.T) {
+	s := settings.Settings{Table: "t", Bucket: "b"}
+	r := Open(s, table.Open(s))
+	first, err := r.Find(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := r.Find(t.Context(), "a"); again != first {
+		t.Error("it was opened again")
+	}
+	for i := range 3 * most {
+		r.Find(t.Context(), string(rune('b'+i)))
+	}
+	if len(r.open) > most {
+		t.Errorf("%d are kept", len(r.open))
+	}
+}

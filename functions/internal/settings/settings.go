@@ -1,0 +1,118 @@
+// Package settings reads what a function is deployed with: the environment
+// variables that template.yaml sets.
+//
+//	TABLE, BUCKET       where workspaces are stored
+//	PUBLIC_URL          where clients reach the service, without /v1; may be empty
+//	BASE_PATH           what the paths of the API begin with (/v1)
+//	LIMIT_PER_SECOND    requests a second that a key may send (5)
+//	LIMIT_BURST         requests that a key may send at once (25)
+//	LOG_LEVEL           DEBUG, INFO, WARN or ERROR (INFO)
+//
+// All that is wrong is said at once: who deploys wants to hear it in one go.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Settings are a function's.
+type Settings struct {
+	Table, Bucket  string
+	PublicURL      string
+	BasePath       string
+	LimitPerSecond float64
+	LimitBurst     int
+	LogLevel       slog.Level
+}
+
+// Needs is what a function can not do without.
+type Needs int
+
+// The needs.
+const (
+	Nothing Needs = iota
+	Table
+	TableAndBucket
+)
+
+// Read reads the settings.
+func Read(getenv func(string) string, needs Needs) (Settings, error) {
+	r := reader{getenv: getenv}
+	s := Settings{
+		Table:          r.text("TABLE", needs >= Table),
+		Bucket:         r.text("BUCKET", needs >= TableAndBucket),
+		PublicURL:      r.address("PUBLIC_URL"),
+		BasePath:       r.basePath("BASE_PATH"),
+		LimitPerSecond: r.number("LIMIT_PER_SECOND", 5),
+		LimitBurst:     int(r.number("LIMIT_BURST", 25)),
+		LogLevel:       r.level("LOG_LEVEL"),
+	}
+	return s, errors.Join(r.problems...)
+}
+
+type reader struct {
+	getenv   func(string) string
+	problems []error
+}
+
+func (r *reader) wrong(name, want string) {
+	r.problems = append(r.problems, fmt.Errorf("%s is %q: it should be %s", name, r.getenv(name), want))
+}
+
+func (r *reader) text(name string, needed bool) string {
+	value := r.getenv(name)
+	if value == "" && needed {
+		r.problems = append(r.problems, fmt.Errorf("%s is not set", name))
+	}
+	return value
+}
+
+func (r *reader) address(name string) string {
+	value := strings.TrimRight(r.getenv(name), "/")
+	if value == "" {
+		return ""
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		r.wrong(name, "an address such as https://flags.example.com")
+	} else if strings.HasSuffix(value, "/v1") {
+		r.wrong(name, "the address without /v1")
+	}
+	return value
+}
+
+func (r *reader) basePath(name string) string {
+	value := r.getenv(name)
+	if value == "" {
+		return "/v1"
+	}
+	if !strings.HasPrefix(value, "/") || !strings.HasSuffix(value, "/v1") {
+		r.wrong(name, "a path that ends in /v1")
+	}
+	return value
+}
+
+func (r *reader) number(name string, otherwise float64) float64 {
+	text := r.getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(value >= 1 && value <= 1e9) {
+		r.wrong(name, "a number of at least 1")
+	}
+	return value
+}
+
+func (r *reader) level(name string) slog.Level {
+	var level slog.Level
+	if text := r.getenv(name); text != "" && level.UnmarshalText([]byte(text)) != nil {
+		r.wrong(name, "DEBUG, INFO, WARN or ERROR")
+	}
+	return level
+}

@@ -1,0 +1,53 @@
+package settings
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func from(env map[string]string) func(string) string {
+	return func(name string) string { return env[name] }
+}
+
+func TestDefaults(t *testing.T) {
+	got, err := Read(from(nil), Nothing)
+	want := Settings{BasePath: "/v1", LimitPerSecond: 5, LimitBurst: 25}
+	if err != nil || got != want {
+		t.Errorf("%+v %v, want %+v", got, err, want)
+	}
+}
+
+func TestAllThatIsSet(t *testing.T) {
+	got, err := Read(from(map[string]string{
+		"TABLE": "t", "BUCKET": "b", "PUBLIC_URL": "https://flags.example.com/", "BASE_PATH": "/flags/v1",
+		"LIMIT_PER_SECOND": "50", "LIMIT_BURST": "100", "LOG_LEVEL": "WARN",
+	}), TableAndBucket)
+	want := Settings{Table: "t", Bucket: "b", PublicURL: "https://flags.example.com", BasePath: "/flags/v1",
+		LimitPerSecond: 50, LimitBurst: 100, LogLevel: slog.LevelWarn}
+	if err != nil || got != want {
+		t.Errorf("%+v %v, want %+v", got, err, want)
+	}
+}
+
+func TestEverythingThatIsWrongIsSaid(t *testing.T) {
+	_, err := Read(from(map[string]string{
+		"PUBLIC_URL": "flags.example.com", "BASE_PATH": "v2", "LIMIT_PER_SECOND": "-1", "LIMIT_BURST": "NaN", "LOG_LEVEL": "LOUD",
+	}), TableAndBucket)
+	if err == nil {
+		t.Fatal("nothing is said")
+	}
+	for _, name := range []string{"TABLE is not set", "BUCKET is not set", "PUBLIC_URL", "BASE_PATH", "LIMIT_PER_SECOND", "LIMIT_BURST", "LOG_LEVEL"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not mentioned in: %v", name, err)
+		}
+	}
+	for _, url := range []string{"https://a/v1", "https://", "ftp://a", "https://a?b", "https://u@a", "https://a#b"} {
+		if _, err := Read(from(map[string]string{"PUBLIC_URL": url}), Nothing); err == nil {
+			t.Errorf("PUBLIC_URL %s is taken", url)
+		}
+	}
+	if _, err := Read(from(nil), Table); err == nil || strings.Contains(err.Error(), "BUCKET") {
+		t.Errorf("a function that needs no bucket: %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+// Package start is what the main functions of all Lambda functions share: they
+// read the settings, wire a handler and answer events with it.
+//
+// What must stay true:
+//
+//   - The log is JSON, a line an entry, to standard error. An entry that is
+//     written while a request is answered holds the id of its invocation.
+//   - A function that can not start says why in one entry and exits, so that
+//     Lambda reports it; it does not answer requests half-wired.
+package start
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"svc.example/svc/functions/internal/gateway"
+	"svc.example/svc/functions/internal/settings"
+)
+
+// Wire makes a function's handler.
+type Wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error)
+
+// HTTP runs a function that answers the gateway's events. It does not return.
+func HTTP(needs settings.Needs, wire Wire) {
+	run(needs, func(ctx context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
+		handler, err := wire(ctx, s, logger)
+		if err != nil {
+			return nil, err
+		}
+		return gateway.New(handler, logger).Invoke, nil
+	})
+}
+
+// Task is work that is started by a schedule.
+type Task func(ctx context.Context) error
+
+// Scheduled runs a function that does work. An error of the work is logged and
+// makes the invocation fail, so that the schedule tries again and the alarm
+// rings.
+func Scheduled(needs settings.Needs, wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (Task, error)) {
+	run(needs, func(ctx context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
+		task, err := wire(ctx, s, logger)
+		return func(ctx context.Context) error {
+			err := task(ctx)
+			if err != nil {
+				logger.ErrorContext(ctx, "the work failed", "error", err.Error())
+			}
+			return err
+		}, err
+	})
+}
+
+// initTime is how long wiring may take: Lambda gives ten seconds.
+const initTime = 9 * time.Second
+
+func run(needs settings.Needs, wire func(context.Context, settings.Settings, *slog.Logger) (any, error)) {
+	s, err := settings.Read(os.Getenv, needs)
+	logger := newLogger(os.Stderr, s.LogLevel)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), initTime)
+		defer cancel()
+		var handler any
+		if handler, err = wire(ctx, s, logger); err == nil {
+			lambda.Start(handler)
+		}
+	}
+	logger.Error("the function can not start", "error", err.Error())
+	os.Exit(1)
+}
+
+// newLogger makes the logger.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(invocationHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})})
+}
+
+// invocationHandler adds the id of the invocation to an entry.
+type invocationHandler struct{ slog.Handler }
+
+func (h invocationHandler) Handle(ctx context.Context, r slog.Record) error {
+	if invocation, found := lambdacontext.FromContext(ctx); found {
+		r.AddAttrs(slog.String("invocation", invocation.AwsRequestID))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h invocationHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return invocationHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h invocationHandler) WithGroup(name string) slog.Handler {
+	return invocationHandler{h.Handler.WithGroup(name)}
+}

@@ -1,0 +1,43 @@
+// Package table connects a function to its DynamoDB table. It links nothing
+// of S3.
+//
+// What must stay true: connecting makes no request, so that a function starts
+// in the time that its program needs. The clients' configuration is made here
+// of the variables that Lambda sets, and not by the SDK's own loading, which
+// links and asks for much that is never there (profiles, single sign-on,
+// instance metadata).
+package table
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/shared/ledger/dynamo"
+)
+
+// Config is the configuration of a service's client. The service's variable
+// (AWS_ENDPOINT_URL_DYNAMODB and the like) names an endpoint that is not
+// AWS's.
+func Config(endpointVariable string) aws.Config {
+	c := aws.Config{
+		Region:      cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+		Credentials: credentials.NewStaticCredentialsProvider(os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")),
+	}
+	if endpoint := cmp.Or(os.Getenv(endpointVariable), os.Getenv("AWS_ENDPOINT_URL")); endpoint != "" {
+		c.BaseEndpoint = &endpoint
+	}
+	return c
+}
+
+// Client is a client of DynamoDB.
+func Client() *dynamodb.Client {
+	return dynamodb.NewFromConfig(Config("AWS_ENDPOINT_URL_DYNAMODB"))
+}
+
+// Open is about the function's table.
+func Open(s settings.Settings) *dynamo.Table { return dynamo.New(Client(), s.Table) }

@@ -1,0 +1,23 @@
+// Command reference is the Lambda function that serves the API's description,
+// and the gateway's default route: every path that no other function has is
+// answered here, with our own 404. It needs no store and links none.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"svc.example/svc/functions/internal/gateway"
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/start"
+	"svc.example/svc/shared/httpapi"
+)
+
+func main() { start.HTTP(settings.Nothing, wire) }
+
+func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	return httpapi.New(httpapi.Options{
+		BasePath: s.BasePath, PublicURL: s.PublicURL, MaxAnswer: gateway.MaxAnswer, Logger: logger,
+	}, httpapi.Reference())
+}

@@ -1,0 +1,32 @@
+// Command telemetry is the Lambda function that takes in what applications
+// report of the contexts that they evaluate for. It reads no repository and
+// links nothing of S3.
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/start"
+	"svc.example/svc/functions/internal/table"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/hosted"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/telemetry/dynamo"
+)
+
+func main() { start.HTTP(settings.Table, wire) }
+
+func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	plane := control.New(control.Settings{Gate: table.Open(s), Repository: none, Now: time.Now})
+	intake := &telemetry.Intake{Store: dynamo.New(table.Client(), s.Table), Now: time.Now, Logger: logger}
+	return hosted.Telemetry(hosted.Options{Plane: plane, Intake: intake, Logger: logger}), nil
+}
+
+func none(context.Context, string) (control.Repository, error) {
+	return nil, errors.New("telemetry reads no repository")
+}

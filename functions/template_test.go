@@ -1,0 +1,292 @@
+package functions
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/httpapi"
+)
+
+const path = "../template.yaml"
+
+func read(t *testing.T) *template.Template {
+	t.Helper()
+	got, err := template.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func functions(t *testing.T) map[string]template.Function {
+	t.Helper()
+	got, err := read(t).Functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// beside are the routes of applications, which the description has not.
+var beside = map[string]string{
+	"ANY /api/v2/{path+}": "delivery",
+	"ANY /ofrep/{path+}":  "delivery",
+	"ANY /healthz":        "delivery",
+	"ANY /api/v1/{path+}": "telemetry",
+	"$default":            "reference",
+}
+
+// described reads from the API's description which group serves which path.
+func described(t *testing.T) map[string]string {
+	t.Helper()
+	api, err := httpapi.New(httpapi.Options{}, httpapi.Reference())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, httptest.NewRequest("GET", "/v1/openapi.json", nil))
+	var description struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &description); err != nil {
+		t.Fatal(err)
+	}
+	routes := map[string]string{}
+	for path, item := range description.Paths {
+		base := "/v1"
+		if item["servers"] != nil {
+			base = ""
+		}
+		for method, text := range item {
+			if !slices.Contains([]string{"get", "put", "post", "patch", "delete"}, method) {
+				continue
+			}
+			var operation struct{ Tags []string }
+			if err := json.Unmarshal(text, &operation); err != nil {
+				t.Fatal(err)
+			}
+			group := strings.ReplaceAll(operation.Tags[0], "-", "")
+			key := "ANY " + base + path
+			if before := routes[key]; before != "" && before != group {
+				t.Errorf("%s belongs to two groups, %s and %s: one route can not lead to both", path, before, group)
+			}
+			routes[key] = group
+		}
+	}
+	if len(routes) < 20 {
+		t.Fatalf("only %d paths were found in the description", len(routes))
+	}
+	return routes
+}
+
+func TestEveryPathHasARouteToItsGroup(t *testing.T) {
+	want := described(t)
+	maps.Copy(want, beside)
+	routes, err := read(t).Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := functions(t)
+	got := map[string]string{}
+	for _, r := range routes {
+		if _, twice := got[r.Key]; twice {
+			t.Errorf("%s stands twice", r.Key)
+		}
+		got[r.Key] = all[r.Function].Group()
+	}
+	for key, group := range want {
+		if got[key] != group {
+			t.Errorf("%s goes to %q, and belongs to %q", key, got[key], group)
+		}
+	}
+	for key := range got {
+		if want[key] == "" {
+			t.Errorf("%s is in the template and nowhere else", key)
+		}
+	}
+}
+
+func TestTheGatewayMayInvokeWhatItRoutesTo(t *testing.T) {
+	all := read(t)
+	routes, err := all.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := map[string]bool{}
+	for id, r := range all.Resources {
+		if r.Type != "AWS::Lambda::Permission" {
+			continue
+		}
+		if r.Properties["Principal"] != "apigateway.amazonaws.com" || !strings.HasSuffix(fmt.Sprint(template.At(r.Properties["SourceArn"], "Fn::Sub")), ":${Api}/*") {
+			t.Errorf("%s lets others in than our gateway", id)
+		}
+		may[fmt.Sprint(template.At(r.Properties["FunctionName"], "Ref"))] = true
+	}
+	for _, r := range routes {
+		if !may[r.Function] {
+			t.Errorf("%s: the gateway may not invoke %s", r.Key, r.Function)
+		}
+	}
+}
+
+func TestEveryFolderIsAFunction(t *testing.T) {
+	var got []string
+	for _, f := range functions(t) {
+		got = append(got, f.Group())
+	}
+	slices.Sort(got)
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "internal" {
+			want = append(want, e.Name())
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the template has %v, the folder %v", got, want)
+	}
+}
+
+// What each group may do. A right that is not here is a failure, whichever
+// group has it, and so is one that is here and not in the template.
+var (
+	readRows    = []string{"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"}
+	writeRows   = []string{"dynamodb:BatchWriteItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	countRows   = []string{"dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	readObjects = []string{"s3:GetObject", "s3:ListBucket"}
+
+	reads  = slices.Concat(readRows, readObjects)
+	writes = slices.Concat(reads, writeRows, []string{"s3:PutObject"})
+	rights = map[string][]string{
+		"workspace": reads, "segments": reads, "activity": reads, "contexts": reads, "delivery": reads,
+		"flags": writes, "configs": writes, "loglevels": writes,
+		"reference":   nil,
+		"telemetry":   slices.Concat(readRows, countRows),
+		"maintenance": slices.Concat(writes, []string{"s3:DeleteObject"}),
+	}
+)
+
+func TestEachFunctionMayDoWhatItMustAndNoMore(t *testing.T) {
+	for id, f := range functions(t) {
+		got := map[string]bool{}
+		for _, s := range f.Policies {
+			if s.Effect != "Allow" {
+				t.Errorf("%s: the statement %s does not allow", id, s.Sid)
+			}
+			for _, action := range s.Actions {
+				got[action] = true
+			}
+		}
+		want := slices.Sorted(slices.Values(rights[f.Group()]))
+		if have := slices.Sorted(maps.Keys(got)); !slices.Equal(have, want) {
+			t.Errorf("%s may do %v, and should %v", id, have, want)
+		}
+	}
+}
+
+func TestRightsAreBoundToTheirPlace(t *testing.T) {
+	known := map[string][]string{ // an action's service, and what it may be about
+		"dynamodb": {`{"Fn::GetAtt":["Table","Arn"]}`},
+		"s3":       {`{"Fn::GetAtt":["Bucket","Arn"]}`, `{"Fn::Sub":"${Bucket.Arn}/workspaces/*"}`, `{"Fn::Sub":"${Bucket.Arn}/maintenance*"}`},
+	}
+	for id, f := range functions(t) {
+		for _, s := range f.Policies {
+			for _, action := range s.Actions {
+				service, _, _ := strings.Cut(action, ":")
+				for _, resource := range s.Resources {
+					text, err := json.Marshal(resource)
+					if err != nil || !slices.Contains(known[service], string(text)) {
+						t.Errorf("%s: %s is about %s", id, action, text)
+					}
+					if strings.HasSuffix(string(text), `maintenance*"}`) && f.Group() != "maintenance" {
+						t.Errorf("%s may touch what maintenance keeps", id)
+					}
+				}
+				if slices.Contains(writeRows, action) {
+					checkKeys(t, id, f, s)
+				}
+			}
+		}
+	}
+}
+
+// checkKeys holds a statement that lets rows be written to the rows' keys:
+// nobody but an operator writes keys, principals and workspaces' names.
+func checkKeys(t *testing.T, id string, f template.Function, s template.Statement) {
+	t.Helper()
+	keys, _ := template.At(s.Condition, "ForAllValues:StringLike", "dynamodb:LeadingKeys").([]any)
+	if len(keys) == 0 {
+		t.Errorf("%s: %s lets any row be written", id, s.Sid)
+	}
+	for _, k := range keys {
+		ours := k == "telemetry/*"
+		if ours != (f.Group() == "telemetry") || strings.HasPrefix(fmt.Sprint(k), "access") || k == "*" || strings.HasPrefix(fmt.Sprint(k), "workspaces") {
+			t.Errorf("%s: %s lets rows %s be written", id, s.Sid, k)
+		}
+	}
+}
+
+func TestTheGatewayLetsMoreThroughThanAKeyMaySend(t *testing.T) {
+	parameters := read(t).Parameters
+	value := func(name string) int { n, _ := template.At(parameters, name, "Default").(int); return n }
+	if value("ThrottleRate") <= value("LimitPerSecond") || value("ThrottleBurst") <= value("LimitBurst") || value("LimitPerSecond") != 5 || value("LimitBurst") != 25 {
+		t.Error("the gateway would throttle a single key, in its own words")
+	}
+}
+
+func TestWhatIsStoredIsKept(t *testing.T) {
+	all := read(t)
+	table, bucket := all.Resources["Table"].Properties, all.Resources["Bucket"].Properties
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"the table is paid by request", table["BillingMode"], "PAY_PER_REQUEST"},
+		{"the table can be taken back in time", template.At(table, "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), true},
+		{"the table is encrypted", template.At(table, "SSESpecification", "SSEEnabled"), true},
+		{"the table is not deleted by mistake", table["DeletionProtectionEnabled"], true},
+		{"the bucket keeps versions", template.At(bucket, "VersioningConfiguration", "Status"), "Enabled"},
+		{"the bucket blocks public access", len(template.At(bucket, "PublicAccessBlockConfiguration").(map[string]any)), 4},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	for name, on := range template.At(bucket, "PublicAccessBlockConfiguration").(map[string]any) {
+		if on != true {
+			t.Errorf("%s is %v", name, on)
+		}
+	}
+	if template.At(bucket, "BucketEncryption") == nil {
+		t.Error("the bucket is not encrypted")
+	}
+}
+
+func TestAFunctionEndsBeforeTheGatewayGivesUp(t *testing.T) {
+	for id, f := range functions(t) {
+		if most := 29; f.Group() != "maintenance" && (f.Timeout > most || f.Timeout < 5) {
+			t.Errorf("%s may run for %d s", id, f.Timeout)
+		}
+		if f.Memory < 128 {
+			t.Errorf("%s has %d MB", id, f.Memory)
+		}
+	}
+}
+
+// The table that the template makes is the one that the code makes for tests.
+func TestTheTableHasTheKeysThatTheLedgerUses(t *testing.T) {
+	text, err := json.Marshal(read(t).Resources["Table"].Properties["KeySchema"])
+	if err != nil || string(text) != `[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]` {
+		t.Errorf("%s %v", text, err)
+	}
+}

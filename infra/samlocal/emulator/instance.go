@@ -1,0 +1,189 @@
+package emulator
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Function is a function to be run.
+type Function struct {
+	Name    string
+	Binary  string
+	Env     []string // beside what Lambda sets; of it and nothing else the program knows
+	Timeout int      // seconds
+	Memory  int      // megabytes
+}
+
+// instance is one emulator with the program in it.
+type instance struct {
+	function Function
+	process  *exec.Cmd
+	address  string
+	ended    chan struct{}
+
+	mu   sync.Mutex
+	init time.Duration
+	last []string // of what it wrote
+}
+
+// attempts is how often an emulator is started: another process may take a port
+// that was free a moment ago.
+const attempts = 3
+
+// startInstance starts an emulator. The program itself starts with the first
+// event, as RIE does it.
+func startInstance(rie string, f Function, log io.Writer) (i *instance, err error) {
+	for range attempts {
+		if i, err = tryInstance(rie, f, log); err == nil {
+			return i, nil
+		}
+	}
+	return nil, err
+}
+
+func tryInstance(rie string, f Function, log io.Writer) (*instance, error) {
+	ports := []string{freePort(), freePort()}
+	i := &instance{function: f, address: ports[0], ended: make(chan struct{})}
+	i.process = exec.Command(rie, "--runtime-interface-emulator-address", ports[0], "--runtime-api-address", ports[1], "--log-level", "info", f.Binary)
+	i.process.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TMPDIR=" + os.TempDir(),
+		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name, "AWS_LAMBDA_FUNCTION_VERSION=$LATEST",
+		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(f.Timeout), "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(f.Memory),
+	}, f.Env...)
+	i.process.SysProcAttr = attributes()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	i.process.Stdout, i.process.Stderr = writer, writer
+	err = i.process.Start()
+	writer.Close()
+	if err != nil {
+		reader.Close()
+		return nil, err
+	}
+	go i.listen(reader, log)
+	go func() {
+		i.process.Wait()
+		close(i.ended)
+	}()
+	return i, i.ready(ports)
+}
+
+// freePort picks an address below the ports that the system gives to
+// connections.
+func freePort() string {
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
+	}
+}
+
+const startUp = 10 * time.Second
+
+// ready waits until the emulator takes events, and the program can fetch them.
+func (i *instance) ready(addresses []string) error {
+	for deadline := time.Now().Add(startUp); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if listening(addresses) {
+			return nil
+		}
+		select {
+		case <-i.ended:
+			return fmt.Errorf("%s: the emulator ended: %s", i.function.Name, i.tail())
+		default:
+		}
+	}
+	i.stop()
+	return fmt.Errorf("%s: the emulator does not listen: %s", i.function.Name, i.tail())
+}
+
+func listening(addresses []string) bool {
+	for _, a := range addresses {
+		c, err := net.Dial("tcp", a)
+		if err != nil {
+			return false
+		}
+		c.Close()
+	}
+	return true
+}
+
+var initReport = regexp.MustCompile(`INIT REPORT\(durationMs: ([0-9.]+)\)`)
+
+// listen takes what emulator and program write: the program's own entries go
+// on, the emulator's are looked at.
+func (i *instance) listen(r io.ReadCloser, log io.Writer) {
+	defer r.Close()
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		line := lines.Text()
+		i.mu.Lock()
+		if m := initReport.FindStringSubmatch(line); m != nil {
+			ms, _ := strconv.ParseFloat(m[1], 64)
+			i.init = time.Duration(ms * float64(time.Millisecond))
+		}
+		if i.last = append(i.last, line); len(i.last) > 20 {
+			i.last = i.last[1:]
+		}
+		i.mu.Unlock()
+		if strings.HasPrefix(line, "{") {
+			fmt.Fprintf(log, "%s %s\n", i.function.Name, line)
+		}
+	}
+}
+
+func (i *instance) tail() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return strings.Join(i.last, "\n")
+}
+
+func (i *instance) initTime() time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.init
+}
+
+const invocations = "/2015-03-31/functions/function/invocations"
+
+// invoke hands the program an event. An instance that did not answer is of no
+// more use.
+func (i *instance) invoke(ctx context.Context, event []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+i.address+invocations, bytes.NewReader(event))
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the emulator answered %d %.200s", response.StatusCode, body)
+	}
+	return body, err
+}
+
+func (i *instance) stop() {
+	if err := i.process.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return
+	}
+	<-i.ended
+}

@@ -1,0 +1,277 @@
+// Package template reads a SAM template as far as the routes of its HTTP API
+// and the functions behind them go.
+//
+// What must stay true: intrinsic functions are kept as what they are written
+// as ({"Ref": ...}, {"Fn::Sub": ...}), and a route that does not lead to a
+// function is an error. What is not understood is never guessed.
+package template
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Template is a template.
+type Template struct {
+	Dir        string // where it lies; paths in it are relative to it
+	Parameters map[string]any
+	Globals    map[string]any
+	Resources  map[string]Resource
+}
+
+// Resource is one resource.
+type Resource struct {
+	Type       string
+	Condition  string
+	Metadata   map[string]any
+	Properties map[string]any
+}
+
+// Function is a Lambda function of the template.
+type Function struct {
+	ID      string // in the template
+	CodeURI string
+	Timeout int // seconds
+	Memory  int // megabytes
+	// Policies are the statements of its own policies.
+	Policies []Statement
+}
+
+// Group is the last element of where the function's code lies.
+func (f Function) Group() string { return filepath.Base(f.CodeURI) }
+
+// Statement is a statement of a policy.
+type Statement struct {
+	Sid       string
+	Effect    string
+	Actions   []string
+	Resources []any
+	Condition map[string]any
+}
+
+// Route is a route of the HTTP API.
+type Route struct {
+	Key      string // "ANY /v1/flags/{key}", "$default"
+	Function string // the function's ID
+}
+
+// Read reads a template.
+func Read(path string) (*Template, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(root.Content) == 0 {
+		return nil, fmt.Errorf("%s is empty", path)
+	}
+	value, err := decode(root.Content[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t := &Template{Dir: filepath.Dir(path), Resources: map[string]Resource{}}
+	t.Parameters, _ = At(value, "Parameters").(map[string]any)
+	t.Globals, _ = At(value, "Globals").(map[string]any)
+	resources, _ := At(value, "Resources").(map[string]any)
+	for id, r := range resources {
+		resource := Resource{}
+		resource.Type, _ = At(r, "Type").(string)
+		resource.Condition, _ = At(r, "Condition").(string)
+		resource.Metadata, _ = At(r, "Metadata").(map[string]any)
+		resource.Properties, _ = At(r, "Properties").(map[string]any)
+		t.Resources[id] = resource
+	}
+	return t, nil
+}
+
+// decode takes a YAML node for what CloudFormation takes it for.
+func decode(n *yaml.Node) (any, error) {
+	if tag := n.ShortTag(); strings.HasPrefix(tag, "!") && !strings.HasPrefix(tag, "!!") {
+		return intrinsic(tag[1:], n)
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		out := map[string]any{}
+		for i := 0; i < len(n.Content); i += 2 {
+			value, err := decode(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			name := n.Content[i].Value
+			if _, twice := out[name]; twice {
+				return nil, fmt.Errorf("line %d: %s stands twice", n.Content[i].Line, name)
+			}
+			out[name] = value
+		}
+		return out, nil
+	case yaml.SequenceNode:
+		out := []any{}
+		for _, c := range n.Content {
+			value, err := decode(c)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, value)
+		}
+		return out, nil
+	case yaml.ScalarNode:
+		var value any
+		err := n.Decode(&value)
+		return value, err
+	}
+	return nil, fmt.Errorf("line %d: aliases are not understood", n.Line)
+}
+
+// intrinsic writes !Ref x and the like in their long form.
+func intrinsic(name string, n *yaml.Node) (any, error) {
+	plain := *n
+	plain.Tag = ""
+	if n.Kind == yaml.ScalarNode {
+		plain.Tag = "!!str"
+	}
+	value, err := decode(&plain)
+	switch {
+	case err != nil:
+		return nil, err
+	case name == "GetAtt":
+		if text, isText := value.(string); isText {
+			before, after, _ := strings.Cut(text, ".")
+			value = []any{before, after}
+		}
+	case name == "Ref" || name == "Condition":
+		return map[string]any{name: value}, nil
+	}
+	return map[string]any{"Fn::" + name: value}, nil
+}
+
+// At walks down a value; nil when there is nothing.
+func At(value any, path ...string) any {
+	for _, name := range path {
+		m, _ := value.(map[string]any)
+		value = m[name]
+	}
+	return value
+}
+
+// Functions are the functions, by their ID.
+func (t *Template) Functions() (map[string]Function, error) {
+	out := map[string]Function{}
+	var problems []error
+	for id, r := range t.Resources {
+		if r.Type != "AWS::Serverless::Function" {
+			continue
+		}
+		f := Function{ID: id, Timeout: t.number(r, "Timeout"), Memory: t.number(r, "MemorySize")}
+		f.CodeURI, _ = r.Properties["CodeUri"].(string)
+		var err error
+		f.Policies, err = statements(r.Properties["Policies"])
+		if f.CodeURI == "" {
+			err = errors.Join(err, errors.New("no CodeUri"))
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", id, err))
+		}
+		out[id] = f
+	}
+	return out, errors.Join(problems...)
+}
+
+// number is a property of a function, or the one of Globals, or the default of
+// the parameter that stands there.
+func (t *Template) number(r Resource, name string) int {
+	value, own := r.Properties[name]
+	if !own {
+		value = At(t.Globals, "Function", name)
+	}
+	if parameter, isRef := At(value, "Ref").(string); isRef {
+		value = At(t.Parameters, parameter, "Default")
+	}
+	n, _ := value.(int)
+	return n
+}
+
+func statements(policies any) ([]Statement, error) {
+	if policies == nil {
+		return nil, nil
+	}
+	list, isList := policies.([]any)
+	if !isList {
+		return nil, errors.New("Policies is no list")
+	}
+	var out []Statement
+	for _, p := range list {
+		inline, isList := At(p, "Statement").([]any)
+		if !isList {
+			return nil, fmt.Errorf("a policy is not written out: %v", p)
+		}
+		for _, s := range inline {
+			st := Statement{Actions: texts(At(s, "Action"))}
+			st.Sid, _ = At(s, "Sid").(string)
+			st.Effect, _ = At(s, "Effect").(string)
+			st.Condition, _ = At(s, "Condition").(map[string]any)
+			if st.Resources, isList = At(s, "Resource").([]any); !isList {
+				st.Resources = []any{At(s, "Resource")}
+			}
+			out = append(out, st)
+		}
+	}
+	return out, nil
+}
+
+// texts is one text or a list of them.
+func texts(value any) []string {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	var out []string
+	for _, v := range list {
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
+}
+
+// Routes are the routes, in the order of their keys.
+func (t *Template) Routes() ([]Route, error) {
+	var out []Route
+	var problems []error
+	for id, r := range t.Resources {
+		if r.Type != "AWS::ApiGatewayV2::Route" {
+			continue
+		}
+		function, err := t.behind(r)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", id, err))
+		}
+		out = append(out, Route{Key: fmt.Sprint(r.Properties["RouteKey"]), Function: function})
+	}
+	slices.SortFunc(out, func(a, b Route) int { return strings.Compare(a.Key, b.Key) })
+	return out, errors.Join(problems...)
+}
+
+// behind finds the function that a route's integration invokes.
+func (t *Template) behind(route Resource) (string, error) {
+	target, _ := At(route.Properties["Target"], "Fn::Sub").(string)
+	name, found := strings.CutPrefix(target, "integrations/${")
+	integration := t.Resources[strings.TrimSuffix(name, "}")]
+	if !found || integration.Type != "AWS::ApiGatewayV2::Integration" {
+		return "", fmt.Errorf("its target %q names no integration", target)
+	}
+	if integration.Properties["PayloadFormatVersion"] != "2.0" {
+		return "", errors.New("its integration has another payload format than 2.0")
+	}
+	arn, _ := At(integration.Properties["IntegrationUri"], "Fn::GetAtt").([]any)
+	if len(arn) != 2 || arn[1] != "Arn" || t.Resources[fmt.Sprint(arn[0])].Type != "AWS::Serverless::Function" {
+		return "", fmt.Errorf("its integration invokes no function: %v", integration.Properties["IntegrationUri"])
+	}
+	return fmt.Sprint(arn[0]), nil
+}
