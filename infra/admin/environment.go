@@ -1,0 +1,197 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// read reads the workspace's documents.
+func (w *Workspace) read(ctx context.Context) (*workspace.Workspace, error) {
+	s, err := w.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ws, _ := workspace.Read(files(s))
+	return ws, nil
+}
+
+// Environments lists the environments, archived ones too, and says whether the
+// workspace file declares them.
+func (w *Workspace) Environments(ctx context.Context) (all []workspace.Environment, declared bool, err error) {
+	ws, err := w.read(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	return ws.Environments, ws.Declared, nil
+}
+
+// EnvironmentEdit changes what the workspace file says of one environment. What
+// is nil stays as it is.
+type EnvironmentEdit struct {
+	Name      string
+	Add       bool
+	Type      *string
+	Protected *bool
+	Archived  *bool
+}
+
+// ErrUnchanged: everything is so already, and nothing was written.
+var ErrUnchanged = errors.New("it is so already; nothing was changed")
+
+// EditEnvironment makes one commit that changes the workspace file. The head
+// that it goes onto is read again as long as others are faster.
+func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by repository.Signature) (commit string, err error) {
+	for range mostTries {
+		s, err := w.snapshot(ctx)
+		if err != nil {
+			return "", err
+		}
+		text, err := e.apply(files(s))
+		if err != nil {
+			return "", err
+		}
+		landed, err := w.repo.Commit(ctx, s, repository.Draft{
+			Changes: []repository.Change{{Path: workspace.File, Content: text}},
+			Author:  by, Committer: committer(by.When), Message: e.message() + "\n",
+		})
+		if errors.Is(err, repository.ErrMoved) {
+			continue
+		}
+		if err == nil && landed.Head == s.Head {
+			return "", ErrUnchanged
+		}
+		if err != nil {
+			return "", err
+		}
+		return landed.Head.Commit, nil
+	}
+	return "", repository.ErrBusy
+}
+
+// mostTries bounds how often an edit that can be made on any head starts over.
+const mostTries = 10
+
+// apply returns the workspace file as it is to be.
+func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
+	ws, problems := workspace.Read(files)
+	for _, p := range problems {
+		if p.File == workspace.File {
+			return nil, fmt.Errorf("the workspace file can not be edited as it is: %s", p)
+		}
+	}
+	tree := declaration(ws)
+	list := tree.Get("environments")
+	known, found := ws.Environment(e.Name)
+	switch {
+	case e.Add && found && !known.Archived:
+		return nil, fmt.Errorf("there is an environment %q already", e.Name)
+	case e.Add && found:
+		return nil, fmt.Errorf("the environment %q is archived; bring it back with: environment unarchive %s", e.Name, e.Name)
+	case !e.Add && !found:
+		return nil, fmt.Errorf("there is no environment %q; the workspace has %s", e.Name, nameAll(ws))
+	}
+	if e.Add {
+		if problem := workspace.SlugProblem(e.Name); problem != "" {
+			return nil, errors.New(problem)
+		}
+		list.Items = append(list.Items, e.edited(jsontree.NewString(e.Name)))
+		return tree.Encode(), nil
+	}
+	for i, entry := range list.Items {
+		if nameOf(entry) == e.Name {
+			list.Items[i] = e.edited(entry)
+		}
+	}
+	return tree.Encode(), nil
+}
+
+func nameAll(ws *workspace.Workspace) string {
+	var names []string
+	for _, e := range ws.Environments {
+		if e.Archived {
+			names = append(names, e.Name+" (archived)")
+		} else {
+			names = append(names, e.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// declaration is the workspace file, or for a workspace without one a new one
+// that declares what its documents name: else the first one that is added would
+// make all others unknown.
+func declaration(ws *workspace.Workspace) *jsontree.Node {
+	if ws.Declared {
+		return ws.Declaration.Tree.Clone()
+	}
+	list := jsontree.NewArray()
+	for _, e := range ws.Environments {
+		list.Items = append(list.Items, jsontree.NewString(e.Name))
+	}
+	return jsontree.NewObject(jsontree.Field("environments", list))
+}
+
+func nameOf(entry *jsontree.Node) string {
+	if name, bare := entry.Text(); bare {
+		return name
+	}
+	name, _ := entry.Get("name").Text()
+	return name
+}
+
+// edited is an entry with the changes. A bare name stays one while it says all.
+func (e EnvironmentEdit) edited(entry *jsontree.Node) *jsontree.Node {
+	object := entry
+	if _, bare := entry.Text(); bare {
+		object = jsontree.NewObject(jsontree.Field("name", entry))
+	}
+	changed := false
+	if e.Type != nil {
+		was, _ := object.Get("environmentType").Text()
+		object.Set("environmentType", jsontree.NewString(*e.Type))
+		changed = was != *e.Type
+	}
+	changed = setTruth(object, "protected", e.Protected) || changed
+	changed = setTruth(object, "archived", e.Archived) || changed
+	if !changed {
+		return entry
+	}
+	return object
+}
+
+func setTruth(object *jsontree.Node, name string, value *bool) (changed bool) {
+	if value == nil {
+		return false
+	}
+	if was, _ := object.Get(name).Truth(); was == *value {
+		return false
+	}
+	object.Set(name, jsontree.NewBool(*value))
+	return true
+}
+
+func (e EnvironmentEdit) message() string {
+	name := "environment " + e.Name
+	switch {
+	case e.Add:
+		return name + " added"
+	case e.Archived != nil && *e.Archived:
+		return name + " archived"
+	case e.Archived != nil:
+		return name + " brought back"
+	case e.Protected != nil && *e.Protected:
+		return name + " protected"
+	case e.Protected != nil:
+		return name + " no longer protected"
+	}
+	return name + " changed"
+}

@@ -1,0 +1,54 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/clone"
+)
+
+// Export writes a workspace as an ordinary git repository with a work tree, its
+// whole history, and returns the commit.
+func (w *Workspace) Export(ctx context.Context, target string, progress Progress) (commit string, err error) {
+	if err := clone.Free(target); err != nil {
+		return "", err
+	}
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if head.Commit == "" {
+		return "", errors.New("the workspace has no commit yet")
+	}
+	packs, err := w.ledger.Packs(ctx)
+	if err != nil {
+		return "", err
+	}
+	git, err := clone.Begin(target, "")
+	if err != nil {
+		return "", err
+	}
+	m, err := w.copyPacks(ctx, git, packs, progress.of("copying", "packs"))
+	if err != nil {
+		return "", err
+	}
+	if len(m.packs.packs) > mostLoose {
+		if _, err := m.objects.Compact(ctx); err != nil {
+			return "", err
+		}
+	}
+	return head.Commit, errors.Join(clone.CheckOut(ctx, target, head.Commit), m.complaint())
+}
+
+// mostLoose is how many packs git can live with.
+const mostLoose = 20
+
+// complaint is not nil when packs could not be copied. What they hold may lie
+// elsewhere too; whoever reads finds out.
+func (m *mirror) complaint() error {
+	var all []error
+	for _, err := range m.broken {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}

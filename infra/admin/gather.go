@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"svc.example/svc/shared/ledger/walk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// reach goes through all objects that a commit reaches: commits, trees, blobs,
+// also those that the layout does not know. Each is told once.
+type reach struct {
+	objects walk.Reader
+	seen    map[walk.ID]bool
+	// tell is called for every object, the parts before the whole, with the
+	// content that was read.
+	tell     func(pack.Object) error
+	progress func(done, total int)
+}
+
+// from goes through what a commit reaches, the oldest commits first.
+func (r *reach) from(ctx context.Context, commit string) error {
+	commits, err := r.commits(ctx, commit)
+	if err != nil {
+		return err
+	}
+	for i, c := range slices.Backward(commits) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.commit(c); err != nil {
+			return fmt.Errorf("commit %s: %w", c, err)
+		}
+		r.progress(len(commits)-i, len(commits))
+	}
+	return nil
+}
+
+// commits lists what a commit reaches, children before their first parents.
+func (r *reach) commits(ctx context.Context, head string) ([]walk.ID, error) {
+	var found []walk.ID
+	met := map[walk.ID]bool{}
+	for open := []walk.ID{walk.ParseID(head)}; len(open) > 0; {
+		id := open[len(open)-1]
+		open = open[:len(open)-1]
+		if met[id] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		met[id] = true
+		c, err := r.readCommit(id)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, id)
+		for _, parent := range slices.Backward(c.Parents) {
+			open = append(open, walk.ParseID(parent))
+		}
+	}
+	return found, nil
+}
+
+var errKind = errors.New("is not of the kind that belongs there")
+
+func (r *reach) readCommit(id walk.ID) (object.Commit, error) {
+	kind, content, err := r.objects.Read(id.String())
+	if err == nil && kind != object.CommitKind {
+		err = errKind
+	}
+	if err != nil {
+		return object.Commit{}, fmt.Errorf("commit %s: %w", id, err)
+	}
+	return object.DecodeCommit(content)
+}
+
+func (r *reach) commit(id walk.ID) error {
+	kind, content, err := r.objects.Read(id.String())
+	if err != nil {
+		return err
+	}
+	c, err := object.DecodeCommit(content)
+	if err == nil {
+		err = r.tree(walk.ParseID(c.Tree))
+	}
+	if err != nil {
+		return err
+	}
+	r.seen[id] = true
+	return r.tell(pack.Object{ID: id.String(), Kind: kind, Content: content})
+}
+
+func (r *reach) tree(id walk.ID) error {
+	if r.seen[id] {
+		return nil
+	}
+	r.seen[id] = true
+	kind, content, err := r.objects.Read(id.String())
+	if err == nil && kind != object.TreeKind {
+		err = errKind
+	}
+	if err != nil {
+		return fmt.Errorf("tree %s: %w", id, err)
+	}
+	entries, err := object.DecodeTree(content)
+	if err != nil {
+		return fmt.Errorf("tree %s: %w", id, err)
+	}
+	for _, e := range entries {
+		if err := r.entry(e); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
+	return r.tell(pack.Object{ID: id.String(), Kind: kind, Content: content})
+}
+
+func (r *reach) entry(e object.TreeEntry) error {
+	id := walk.ParseID(e.ID)
+	switch {
+	case e.IsFolder():
+		return r.tree(id)
+	case e.Mode == object.ModeSubmodule || r.seen[id]:
+		return nil // a submodule's commit lies in its own repository
+	}
+	r.seen[id] = true
+	kind, content, err := r.objects.Read(e.ID)
+	if err == nil && kind != object.Blob {
+		err = errKind
+	}
+	if err != nil {
+		return fmt.Errorf("blob %s: %w", e.ID, err)
+	}
+	return r.tell(pack.Object{ID: e.ID, Kind: kind, Content: content})
+}

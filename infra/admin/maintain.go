@@ -1,0 +1,193 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/control"
+)
+
+// Maintenance says how Maintain works.
+type Maintenance struct {
+	// Reserve is how much of the time is left for the end; 0 is 30 seconds.
+	Reserve time.Duration
+	Logger  *slog.Logger     // nil: silent
+	Dir     string           // for temporary files; "" is the system's
+	Now     func() time.Time // nil: time.Now
+}
+
+// Maintained is what a run has done.
+type Maintained struct {
+	Workspaces []MaintainedWorkspace `json:"workspaces"`
+	// Complete says that all workspaces were reached.
+	Complete bool `json:"complete"`
+}
+
+// MaintainedWorkspace is what was done for one workspace.
+type MaintainedWorkspace struct {
+	ID       string   `json:"id"`
+	Merged   int      `json:"merged"`
+	Removed  int      `json:"removed"`
+	Rows     int      `json:"rows"`
+	Checked  int      `json:"checked"`
+	Problems []string `json:"problems"`
+	Error    string   `json:"error,omitempty"`
+}
+
+// Err is not nil when something is wrong with a workspace.
+func (m Maintained) Err() error {
+	var all []error
+	for _, w := range m.Workspaces {
+		if w.Error != "" {
+			all = append(all, fmt.Errorf("workspace %s: %s", w.ID, w.Error))
+		}
+		if n := len(w.Problems); n > 0 {
+			all = append(all, fmt.Errorf("workspace %s has %d problems, the first: %s; svcadmin fsck tells more", w.ID, n, w.Problems[0]))
+		}
+	}
+	return errors.Join(all...)
+}
+
+const (
+	defaultReserve = 30 * time.Second
+	// compactFrom is how many small packs are worth while merging by the way.
+	compactFrom = 64
+	checkEvery  = 24 * time.Hour
+	bookmark    = "maintenance.json"
+)
+
+// Maintain looks after all workspaces: it compacts them, and checks each once a
+// day that it was written to. It begins after the workspace that the run before
+// began last, and begins none when the time is nearly over, so that every one
+// has its turn however many there are.
+func (s *Stores) Maintain(ctx context.Context, o Maintenance) (Maintained, error) {
+	o = o.complete()
+	ctx, cancel := o.limit(ctx)
+	defer cancel()
+	report := Maintained{Workspaces: []MaintainedWorkspace{}}
+	all, err := s.turn(ctx)
+	if err != nil {
+		return report, err
+	}
+	for _, w := range all {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= 0 {
+			return report, nil
+		}
+		// The bookmark first: should this one take all the time, the next run
+		// begins with another.
+		if err := s.mark(ctx, w.ID); err != nil {
+			return report, err
+		}
+		done := s.workspace(w).maintain(ctx, o)
+		report.Workspaces = append(report.Workspaces, done)
+		o.log(done)
+	}
+	report.Complete = true
+	return report, nil
+}
+
+func (o Maintenance) complete() Maintenance {
+	if o.Reserve == 0 {
+		o.Reserve = defaultReserve
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// limit ends the work before the time is over.
+func (o Maintenance) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, deadline.Add(-o.Reserve))
+	}
+	return context.WithCancel(ctx)
+}
+
+func (o Maintenance) log(w MaintainedWorkspace) {
+	o.Logger.Info("maintained", "workspace", w.ID, "merged", w.Merged, "removed", w.Removed, "rows", w.Rows, "checked", w.Checked)
+	for _, problem := range w.Problems {
+		o.Logger.Error("problem", "workspace", w.ID, "problem", problem)
+	}
+	if w.Error != "" {
+		o.Logger.Error("maintenance failed", "workspace", w.ID, "error", w.Error)
+	}
+}
+
+// turn lists the workspaces, beginning with the one whose turn it is.
+func (s *Stores) turn(ctx context.Context) ([]control.Workspace, error) {
+	all, err := s.table.Workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b control.Workspace) int { return strings.Compare(a.ID, b.ID) })
+	var last struct{ Last access.ID }
+	if text, _, err := s.bucket.Get(ctx, bookmark); err == nil {
+		_ = json.Unmarshal(text, &last) // begun anew when it can not be read
+	}
+	i := slices.IndexFunc(all, func(w control.Workspace) bool { return w.ID > string(last.Last) })
+	if i < 0 {
+		return all, nil
+	}
+	return slices.Concat(all[i:], all[:i]), nil
+}
+
+func (s *Stores) mark(ctx context.Context, id string) error {
+	text, err := json.Marshal(map[string]string{"last": id})
+	if err == nil {
+		_, err = s.bucket.Put(ctx, bookmark, bucket.Bytes(text))
+	}
+	return err
+}
+
+func (w *Workspace) maintain(ctx context.Context, o Maintenance) MaintainedWorkspace {
+	done := MaintainedWorkspace{ID: w.ID, Problems: []string{}}
+	compacted, err := w.Compact(ctx, Compacting{From: compactFrom, Now: o.Now})
+	done.Merged, done.Removed, done.Rows = compacted.Merged, compacted.Removed, compacted.Rows
+	if err == nil {
+		err = w.checkDaily(ctx, o, &done)
+	}
+	if err != nil {
+		done.Error = err.Error()
+	}
+	return done
+}
+
+// checkDaily checks a workspace that was written to since it was found clean,
+// once a day; one that was not clean every time.
+func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, done *MaintainedWorkspace) error {
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return err
+	}
+	now := o.Now()
+	book, err := w.keepBook(ctx, now, func(*upkeep) {})
+	if err != nil || book.Checked != "" && (book.Checked == head.Commit || now.Sub(book.CheckedAt) < checkEvery) {
+		return err
+	}
+	found, err := w.Check(ctx, Checking{Dir: o.Dir})
+	done.Checked = found.Commits
+	for _, p := range found.Problems {
+		done.Problems = append(done.Problems, p.What)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.keepBook(ctx, now, func(u *upkeep) {
+		if u.Checked, u.CheckedAt = head.Commit, now.UTC(); len(found.Problems) > 0 {
+			u.Checked = ""
+		}
+	})
+	return err
+}

@@ -1,0 +1,155 @@
+package admin
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc.example/svc/shared/repository/disk"
+)
+
+// mirror is a copy of a workspace's packs in a bare repository on disk.
+type mirror struct {
+	git     string
+	objects *disk.Objects
+	packs   *atlas
+	broken  map[string]error // packs that could not be copied whole, by name
+}
+
+// copyPacks copies packs into a new bare repository at a directory. A pack that
+// is not there, or is damaged, is told in broken and does not end it.
+func (w *Workspace) copyPacks(ctx context.Context, git string, names []string, progress func(done, total int)) (*mirror, error) {
+	m := &mirror{git: git, broken: map[string]error{}}
+	if err := os.MkdirAll(filepath.Join(git, "objects", "pack"), 0o777); err != nil {
+		return nil, err
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	var lock sync.Mutex
+	done := 0
+	err := together(ctx, len(names), func(ctx context.Context, i int) error {
+		err := w.copyPack(ctx, git, names[i])
+		lock.Lock()
+		defer lock.Unlock()
+		done++
+		progress(done, len(names))
+		var damaged *damage
+		if errors.As(err, &damaged) {
+			m.broken[names[i]] = err
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(git, "HEAD")); err != nil {
+		if err := os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	if m.packs, err = readAtlas(git); err != nil {
+		return nil, err
+	}
+	m.objects, err = disk.Open(git)
+	return m, err
+}
+
+// damage is what is wrong with one pack, and no failure of the store.
+type damage struct{ err error }
+
+func (d *damage) Error() string { return d.err.Error() }
+func (d *damage) Unwrap() error { return d.err }
+
+// copyPack copies a pack with its index, or leaves nothing of it.
+func (w *Workspace) copyPack(ctx context.Context, git, name string) error {
+	size, err := w.copyObject(ctx, name, ".pack", packPath(git, name, ".pack"))
+	if err == nil {
+		err = checkPack(packPath(git, name, ".pack"), name, size)
+	}
+	if err == nil {
+		_, err = w.copyObject(ctx, name, ".idx", packPath(git, name, ".idx"))
+	}
+	if err == nil {
+		if _, bad := readMapped(git, name); bad != nil {
+			err = &damage{bad}
+		}
+	}
+	if err != nil {
+		_ = os.Remove(packPath(git, name, ".pack"))
+		_ = os.Remove(packPath(git, name, ".idx"))
+	}
+	return err
+}
+
+const stretch = 8 << 20
+
+func (w *Workspace) copyObject(ctx context.Context, name, extension, to string) (int64, error) {
+	key := Prefix(w.id()) + "objects/pack/pack-" + name + extension
+	out, err := os.Create(to)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	for offset := int64(0); ; {
+		content, info, err := w.stores.bucket.GetRange(ctx, key, offset, stretch)
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, &damage{fmt.Errorf("%s is not in the bucket: %w", key, fs.ErrNotExist)}
+		}
+		if err != nil {
+			return 0, err
+		}
+		if _, err := out.Write(content); err != nil {
+			return 0, err
+		}
+		if offset += int64(len(content)); offset >= info.Size {
+			return offset, out.Close()
+		}
+	}
+}
+
+// checkPack holds a pack against its checksum, which is its name.
+func checkPack(path, name string, size int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha1.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, size-packTrailer)); err != nil {
+		return err
+	}
+	trailer := make([]byte, packTrailer)
+	_, err = io.ReadFull(f, trailer)
+	if err != nil || hex.EncodeToString(sum.Sum(nil)) != name || hex.EncodeToString(trailer) != name {
+		return &damage{fmt.Errorf("pack %s is damaged: its content does not fit its checksum", name)}
+	}
+	return nil
+}
+
+const atOnce = 16
+
+// together calls do for all numbers below n, some at once. The first failure
+// ends it.
+func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range n {
+		group.Go(func() error {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			return do(ctx, i)
+		})
+	}
+	return group.Wait()
+}

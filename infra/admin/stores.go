@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/telemetry"
+	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
+)
+
+// Stores are where the workspaces of a hosted service lie.
+type Stores struct {
+	table  *dynamo.Table
+	bucket *bucket.Bucket
+	usage  telemetry.Store
+}
+
+// Open makes no request. A client of an S3 endpoint that is not AWS's own names
+// the bucket in the path: such a server has no name for each bucket.
+func Open(cfg aws.Config, table, bucketName string) *Stores {
+	db := dynamodb.NewFromConfig(cfg)
+	objects := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
+		o.UsePathStyle = o.BaseEndpoint != nil || elsewhere()
+	})
+	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetrydynamo.New(db, table)}
+}
+
+// elsewhere says whether the environment names another S3 than AWS's.
+func elsewhere() bool {
+	return os.Getenv("AWS_ENDPOINT_URL_S3") != "" || os.Getenv("AWS_ENDPOINT_URL") != ""
+}
+
+// CreateTable makes the table, for a stand-in: on AWS the template does.
+func (s *Stores) CreateTable(ctx context.Context) error { return s.table.Create(ctx) }
+
+// Prefix is where a workspace's objects lie in the bucket.
+func Prefix(workspace access.ID) string { return "workspaces/" + string(workspace) + "/" }
+
+// Workspace is one workspace of a service.
+type Workspace struct {
+	control.Workspace
+	stores  *Stores
+	ledger  *dynamo.Ledger
+	objects *s3.Objects
+	repo    *repository.Repository
+}
+
+func (s *Stores) workspace(w control.Workspace) *Workspace {
+	id := access.ID(w.ID)
+	ledger := s.table.Ledger(id)
+	objects := s3.New(s.bucket, Prefix(id), ledger.Packs)
+	return &Workspace{Workspace: w, stores: s, ledger: ledger, objects: objects, repo: repository.New(ledger, objects)}
+}
+
+func (w *Workspace) id() access.ID { return access.ID(w.ID) }
+
+// Registry is the workspace's keys, principals and record.
+func (w *Workspace) Registry() *dynamo.Registry { return w.stores.table.Registry(w.id()) }
+
+// Workspaces lists the workspaces, by name.
+func (s *Stores) Workspaces(ctx context.Context) ([]control.Workspace, error) {
+	all, err := s.table.Workspaces(ctx)
+	slices.SortStableFunc(all, func(a, b control.Workspace) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// Find finds the workspace that a person names, by id or name. "" is the only
+// one there is.
+func (s *Stores) Find(ctx context.Context, name string) (*Workspace, error) {
+	if _, err := access.ParseID(name); err == nil {
+		w, err := s.table.Registry(access.ID(name)).Workspace(ctx)
+		if err == nil {
+			return s.workspace(w), nil
+		} else if !errors.Is(err, control.ErrNoEntry) {
+			return nil, err
+		}
+	}
+	all, err := s.Workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(w control.Workspace) bool { return name != "" && w.Name != name && w.ID != name })
+	switch {
+	case len(found) == 1:
+		return s.workspace(found[0]), nil
+	case len(all) == 0:
+		return nil, errors.New("there is no workspace yet; make one with: svcadmin workspace create <name>")
+	case len(found) == 0:
+		return nil, fmt.Errorf("there is no workspace %q; there are: %s", name, named(all))
+	case name == "":
+		return nil, fmt.Errorf("there are several workspaces; name one with --workspace: %s", named(all))
+	}
+	return nil, fmt.Errorf("%d workspaces are called %q; name one by its id: %s", len(found), name, named(found))
+}
+
+const mostNamed = 10
+
+func named(all []control.Workspace) string {
+	var names []string
+	for _, w := range all[:min(len(all), mostNamed)] {
+		names = append(names, fmt.Sprintf("%s (%s)", w.Name, w.ID))
+	}
+	if more := len(all) - mostNamed; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// snapshot reads everything at the head.
+func (w *Workspace) snapshot(ctx context.Context) (*repository.Snapshot, error) {
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.repo.Snapshot(ctx, head)
+}
+
+// files are the layout's files of a snapshot.
+func files(s *repository.Snapshot) map[string][]byte {
+	all := make(map[string][]byte, len(s.Files))
+	for _, f := range s.Files {
+		all[f.Path] = f.Text
+	}
+	return all
+}

@@ -1,0 +1,75 @@
+package admin
+
+import (
+	"context"
+
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/workspace"
+)
+
+// Usage is what a workspace takes, and who was seen in a month.
+type Usage struct {
+	telemetry.Usage
+	Documents int   `json:"documents"`
+	Schemas   int   `json:"schemas"`
+	Commits   int64 `json:"commits"`
+	Packs     int   `json:"packs"`       // that the history lies in
+	Objects   int   `json:"objects"`     // in the bucket, packs with their indexes and snapshots
+	Bytes     int64 `json:"objectBytes"` // of these
+	LiveKeys  int   `json:"liveKeys"`
+}
+
+// Usage counts.
+func (w *Workspace) Usage(ctx context.Context, month telemetry.Month) (Usage, error) {
+	seen, err := w.stores.usage.Usage(ctx, w.ID, month)
+	u := Usage{Usage: seen}
+	if err != nil {
+		return u, err
+	}
+	for _, count := range []func(context.Context, *Usage) error{w.countDocuments, w.countObjects, w.countKeys} {
+		if err := count(ctx, &u); err != nil {
+			return u, err
+		}
+	}
+	return u, nil
+}
+
+func (w *Workspace) countDocuments(ctx context.Context, u *Usage) error {
+	s, err := w.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	u.Commits = s.Head.Sequence
+	for _, f := range s.Files {
+		folder, _, ok := workspace.SplitPath(f.Path)
+		if _, isDocument := folder.Type(); isDocument {
+			u.Documents++
+		} else if ok {
+			u.Schemas++
+		}
+	}
+	return nil
+}
+
+func (w *Workspace) countObjects(ctx context.Context, u *Usage) error {
+	for info, err := range w.stores.bucket.List(ctx, Prefix(w.id())) {
+		if err != nil {
+			return err
+		}
+		u.Objects++
+		u.Bytes += info.Size
+	}
+	packs, err := w.ledger.Packs(ctx)
+	u.Packs = len(packs)
+	return err
+}
+
+func (w *Workspace) countKeys(ctx context.Context, u *Usage) error {
+	keys, err := w.Registry().Keys(ctx)
+	for _, k := range keys {
+		if k.RevokedAt.IsZero() {
+			u.LiveKeys++
+		}
+	}
+	return err
+}

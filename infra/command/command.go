@@ -1,0 +1,178 @@
+// Package command is the command line of svcadmin: what each command takes,
+// what it prints, and the status it exits with. The work is in package admin.
+//
+// What must stay true:
+//
+//   - Standard output carries what was asked for, standard error everything
+//     else; a key or an id stands there alone.
+//   - Nothing asks a question unless a person sits at a terminal. What would
+//     have asked refuses instead, and names the flag that answers.
+//   - What changes documents says whose change it is.
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/shared/console"
+)
+
+// Invocation is everything a command takes from the process it runs in.
+type Invocation struct {
+	Args    []string // without the program's name
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Getenv  func(string) string
+	Workdir string
+	Now     func() time.Time
+	// person says whether somebody sits at a stream.
+	person func(stream any) bool
+}
+
+// System is the invocation of the running process.
+func System() Invocation {
+	workdir, err := os.Getwd()
+	if err != nil {
+		workdir = "."
+	}
+	return Invocation{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv, workdir, time.Now, console.Terminal}
+}
+
+// Main runs the command line and returns the exit status.
+func Main(ctx context.Context, in Invocation) int {
+	root := newRoot(&session{Invocation: in})
+	root.SetArgs(in.Args)
+	root.SetOut(in.Stdout)
+	root.SetErr(in.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return console.Status(cmd, err, in.Stderr)
+}
+
+// session is one run, with what the flags for all commands say.
+type session struct {
+	Invocation
+	table, bucket string
+	workspace     string
+	author        string
+}
+
+const (
+	tableVariable     = "SVC_TABLE"
+	bucketVariable    = "SVC_BUCKET"
+	workspaceVariable = "SVC_WORKSPACE"
+	authorVariable    = "SVC_AUTHOR"
+)
+
+func newRoot(s *session) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "svcadmin",
+		Short: "Look after a hosted svc: workspaces, keys, and what is stored of them",
+		Long: `svcadmin looks after a hosted svc: its workspaces, keys and environments, and
+what is stored of them. It works on the table and the bucket directly, beside the
+running service, so whoever runs it needs access to both in AWS.
+
+Say once where they are; the outputs of the stack name them:
+
+  export SVC_TABLE=svc-Table-1ABC SVC_BUCKET=svc-bucket-2def AWS_REGION=eu-central-1
+
+To begin:
+
+  svcadmin workspace create acme --from ./our-config --key
+  svcadmin key create --kind public --name web --environment production
+
+To edit what the API does not (segments, schemas, deletions), change the files:
+
+  svcadmin export ./acme
+  svcadmin apply ./acme --dry-run
+
+Region and credentials are found as by every AWS tool (AWS_REGION, AWS_PROFILE,
+~/.aws). AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_S3 lead to other servers
+than AWS's.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(console.PlainFlagError)
+	flags := root.PersistentFlags()
+	flags.StringVar(&s.table, "table", s.Getenv(tableVariable), "DynamoDB table (default $"+tableVariable+")")
+	flags.StringVar(&s.bucket, "bucket", s.Getenv(bucketVariable), "S3 bucket (default $"+bucketVariable+")")
+	for _, name := range []string{"table", "bucket"} {
+		flags.Lookup(name).DefValue = "" // the help is the same everywhere
+	}
+	root.AddCommand(newWorkspace(s), newKeys(s), newPrincipals(s), newEnvironment(s), newApply(s), newExport(s),
+		newUsage(s), newFsck(s), newReindex(s), newCompact(s), newMaintain(s), newTable(s))
+	return root
+}
+
+// stores opens the table and the bucket. Nothing is asked yet.
+func (s *session) stores(ctx context.Context) (*admin.Stores, error) {
+	if s.table == "" || s.bucket == "" {
+		return nil, console.Usagef("say where the service lies: --table and --bucket, or %s and %s (the outputs of the stack name them)", tableVariable, bucketVariable)
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // errors say what there is to say
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Region == "" {
+		return nil, errors.New("no AWS region is set: export AWS_REGION=eu-central-1, for example")
+	}
+	return admin.Open(cfg, s.table, s.bucket), nil
+}
+
+// open finds the workspace that a command works on.
+func (s *session) open(ctx context.Context) (*admin.Workspace, error) {
+	stores, err := s.stores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return stores.Find(ctx, s.workspace)
+}
+
+// ofWorkspace adds the flag that names the workspace.
+func (s *session) ofWorkspace(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.StringVar(&s.workspace, "workspace", s.Getenv(workspaceVariable), "name or id of the workspace (default $"+workspaceVariable+", or the only one)")
+	f.Lookup("workspace").DefValue = ""
+}
+
+// on makes a command's function of work on the workspace.
+func (s *session) on(work func(cmd *cobra.Command, w *admin.Workspace, args []string) error) func(*cobra.Command, []string) error {
+	return console.Run(func(cmd *cobra.Command, args []string) error {
+		w, err := s.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return work(cmd, w, args)
+	})
+}
+
+func (s *session) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.Workdir, path)
+}
+
+// display is a path as it is easiest to read and click: relative to the
+// working directory when it lies inside.
+func (s *session) display(path string) string {
+	relative, err := filepath.Rel(s.Workdir, path)
+	if err != nil || !filepath.IsLocal(relative) {
+		return path
+	}
+	return relative
+}
+
+// progress shows how far something has come, on a terminal only.
+func (s *session) progress(doing, unit string) func(done, total int) {
+	return console.Progress(s.Stderr, doing, unit)
+}

@@ -1,0 +1,117 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/shared/console"
+)
+
+func newEnvironment(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "environment",
+		Short: "List a workspace's environments, add one, protect or archive one",
+		Long: `List a workspace's environments, add one, protect or archive one. They stand in
+svc.json; each change is a commit of its own. A protected one can only be edited by
+who has a role for it. An archived one is no longer listed, served or edited; what
+documents say of it stays.`,
+		Args: cobra.NoArgs,
+	}
+	s.ofWorkspace(cmd)
+	yes, no := true, false
+	cmd.AddCommand(newEnvironmentList(s), newEnvironmentAdd(s),
+		newEnvironmentEdit(s, "protect", "Let only those edit it whose role says so", admin.EnvironmentEdit{Protected: &yes}),
+		newEnvironmentEdit(s, "unprotect", "Let everybody edit it again who may edit", admin.EnvironmentEdit{Protected: &no}),
+		newEnvironmentEdit(s, "archive", "Neither list nor serve it any more", admin.EnvironmentEdit{Archived: &yes}),
+		newEnvironmentEdit(s, "unarchive", "Bring an archived one back", admin.EnvironmentEdit{Archived: &no}))
+	return cmd
+}
+
+func newEnvironmentList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the environments, archived ones too",
+		Args:  cobra.NoArgs,
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
+			all, declared, err := w.Environments(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !declared {
+				fmt.Fprintln(s.Stderr, "the workspace has no svc.json: these are the environments that its documents name")
+			}
+			table := [][]string{{"NAME", "TYPE", "PROTECTED", "STATE"}}
+			for _, e := range all {
+				protected, state := "no", "active"
+				if e.Protected {
+					protected = "yes"
+				}
+				if e.Archived {
+					state = "archived"
+				}
+				table = append(table, []string{e.Name, e.Type, protected, state})
+			}
+			return console.Table(s.Stdout, table)
+		}),
+	}
+}
+
+func newEnvironmentAdd(s *session) *cobra.Command {
+	var kind string
+	var protected bool
+	cmd := &cobra.Command{
+		Use:     "add <name>",
+		Short:   "Add an environment",
+		Long:    "Add an environment. Its name is made of lower-case letters, digits and single dashes.",
+		Example: `  svcadmin environment add qa --type test`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
+			e := admin.EnvironmentEdit{Name: args[0], Add: true}
+			if kind != "" {
+				e.Type = &kind
+			}
+			if protected {
+				e.Protected = &protected
+			}
+			return s.editEnvironment(cmd, w, e)
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&kind, "type", "", "development, test, staging or production (default by its name)")
+	cmd.Flags().BoolVar(&protected, "protected", false, "let only those edit it whose role says so")
+	s.byAuthor(cmd)
+	return cmd
+}
+
+func newEnvironmentEdit(s *session, use, short string, e admin.EnvironmentEdit) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use + " <name>",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
+			e.Name = args[0]
+			return s.editEnvironment(cmd, w, e)
+		}),
+	}
+	s.byAuthor(cmd)
+	return cmd
+}
+
+func (s *session) editEnvironment(cmd *cobra.Command, w *admin.Workspace, e admin.EnvironmentEdit) error {
+	by, err := s.signature(cmd.Context())
+	if err != nil {
+		return err
+	}
+	commit, err := w.EditEnvironment(cmd.Context(), e, by)
+	if errors.Is(err, admin.ErrUnchanged) {
+		fmt.Fprintln(s.Stderr, err)
+		return nil
+	}
+	if err == nil {
+		fmt.Fprintf(s.Stderr, "committed %s\n", commit)
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/minting"
+)
+
+func newKeys(s *session) *cobra.Command       { return console.NewKey(s.registry()) }
+func newPrincipals(s *session) *cobra.Command { return console.NewPrincipal(s.registry()) }
+
+// registry says how the commands on keys and principals reach a workspace.
+func (s *session) registry() console.Settings {
+	return console.Settings{
+		Program: "svcadmin", Stdout: s.Stdout, Stderr: s.Stderr, Where: "a workspace",
+		Note:  "It counts from the next request on.",
+		Flags: s.ofWorkspace,
+		Principals: func(cmd *cobra.Command, work func(console.Principals) error) error {
+			w, err := s.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return work(w.Registry())
+		},
+		Keys: func(cmd *cobra.Command, work func(console.Keys) error) error {
+			w, err := s.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return work(w.Registry())
+		},
+		Mint: func(cmd *cobra.Command, r minting.Request) (access.Key, access.Principal, error) {
+			if err := r.Check(); err != nil {
+				return access.Key{}, access.Principal{}, err
+			}
+			w, err := s.open(cmd.Context())
+			if err != nil {
+				return access.Key{}, access.Principal{}, err
+			}
+			return w.Mint(cmd.Context(), r)
+		},
+	}
+}

@@ -1,0 +1,71 @@
+package command
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"svc.example/svc/infra/standin"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"svcadmin": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		os.Exit(Main(ctx, System()))
+	}})
+}
+
+// TestScripts runs each script over a table of its own in the stand-ins.
+func TestScripts(t *testing.T) {
+	db := standin.DynamoDBClient(t)
+	bucket := standin.Bucket(t, standin.S3Client(t))
+	endpoints := map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": standin.DynamoDB(t), "AWS_ENDPOINT_URL_S3": standin.S3(t)}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			table := standin.Name()
+			env.Defer(func() {
+				// Some scripts make none.
+				_, _ = db.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table})
+			})
+			env.Vars = append(env.Vars, "SVC_TABLE="+table, "SVC_BUCKET="+bucket, "HOME="+env.WorkDir, "GIT_CONFIG_SYSTEM=/dev/null")
+			env.Vars = append(env.Vars, credentials(endpoints)...)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"keyenv": keyEnv},
+	})
+}
+
+// credentials are those of the stand-ins, or for AWS itself those of this
+// process.
+func credentials(endpoints map[string]string) []string {
+	var vars []string
+	for name, endpoint := range endpoints {
+		if endpoint != "" {
+			vars = append(vars, name+"="+endpoint)
+		}
+	}
+	if os.Getenv("AWS_ACCESS_KEY_ID") == "" {
+		return append(vars, "AWS_REGION="+standin.Region, "AWS_ACCESS_KEY_ID="+standin.AccessKey, "AWS_SECRET_ACCESS_KEY="+standin.SecretKey)
+	}
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, "AWS_") {
+			vars = append(vars, v)
+		}
+	}
+	return vars
+}
+
+// keyEnv sets a variable to what a file holds.
+func keyEnv(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}

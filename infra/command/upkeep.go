@@ -1,0 +1,192 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/telemetry"
+)
+
+func newFsck(s *session) *cobra.Command {
+	var fix bool
+	cmd := &cobra.Command{
+		Use:   "fsck",
+		Short: "Check that what is stored of a workspace is whole, and mend it",
+		Long: `Check what is stored of a workspace: that the packs are there and undamaged, that
+git has all that the head needs, that the rows of the table say what git says, and
+that the snapshot readers begin with is right. Every problem is a line of standard
+output; the exit status is 1 when there are any.
+
+With --fix the rows and the snapshot are made anew from git when git has all that
+is needed. What git itself lacks it can not make up: take the pack back from an
+earlier version of its object in the bucket, or go back to a commit that is whole
+with svcadmin reindex --head.`,
+		Args: cobra.NoArgs,
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
+			return s.fsck(cmd, w, fix)
+		}),
+	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend what git has all for")
+	s.ofWorkspace(cmd)
+	return cmd
+}
+
+func (s *session) fsck(cmd *cobra.Command, w *admin.Workspace, fix bool) error {
+	check := admin.Checking{Progress: s.progress}
+	if !fix {
+		found, err := w.Check(cmd.Context(), check)
+		return errors.Join(err, s.verdict(w, found, err))
+	}
+	found, left, err := w.Repair(cmd.Context(), check)
+	if err == nil && len(found.Problems) > 0 && len(left.Problems) == 0 {
+		for _, p := range found.Problems {
+			fmt.Fprintln(s.Stdout, "mended: "+p.What)
+		}
+	}
+	return errors.Join(err, s.verdict(w, left, err))
+}
+
+// verdict prints what is wrong, and is an error when something is.
+func (s *session) verdict(w *admin.Workspace, c admin.Checked, failed error) error {
+	mendable := false
+	for _, p := range c.Problems {
+		fmt.Fprintln(s.Stdout, p.What)
+		mendable = mendable || p.Mends
+	}
+	if failed != nil {
+		return nil
+	}
+	fmt.Fprintf(s.Stderr, "%s: %s, %s, %s", w.Name, console.Plural(c.Commits, "commit"), console.Plural(c.Objects, "object"), console.Plural(c.Packs, "pack"))
+	if c.Orphans > 0 {
+		fmt.Fprintf(s.Stderr, " (%d of them not needed; svcadmin compact removes them after a day)", c.Orphans)
+	}
+	fmt.Fprintf(s.Stderr, ", %s\n", console.Plural(len(c.Problems), "problem"))
+	if len(c.Problems) == 0 {
+		return nil
+	}
+	if mendable {
+		fmt.Fprintln(s.Stderr, "svcadmin fsck --fix mends what git has all for")
+	}
+	return console.ErrSaid
+}
+
+func newReindex(s *session) *cobra.Command {
+	var head string
+	cmd := &cobra.Command{
+		Use:   "reindex",
+		Short: "Make all rows and the snapshot anew, from git alone",
+		Long: `Make all rows of a workspace's history and the snapshot that readers begin with
+anew, from git alone. Readers and writers go on meanwhile and see the new rows from
+one request to the next.
+
+--head makes another commit the head, with its history: the way back to a state
+that is whole, or to one before a mistake. Commits after it are no longer part of
+the history.`,
+		Args: cobra.NoArgs,
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
+			at, err := w.Reindex(cmd.Context(), head, admin.Checking{Progress: s.progress})
+			if err == nil {
+				fmt.Fprintf(s.Stderr, "%s: the rows of %s are new; the head is %s\n", w.Name, console.Plural(int(at.Sequence), "commit"), at.Commit)
+			}
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&head, "head", "", "commit to make the head, in full")
+	s.ofWorkspace(cmd)
+	return cmd
+}
+
+func newCompact(s *session) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "compact",
+		Short: "Merge many small packs into few, and delete what nobody needs",
+		Long: `Merge many small packs into few, so that histories stay quick to export and to
+check, and delete what nobody has needed for a day: packs that were merged, what
+interrupted writes have left. Readers and writers go on meanwhile. The maintenance
+function does this by itself.`,
+		Args: cobra.NoArgs,
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
+			done, err := w.Compact(cmd.Context(), admin.Compacting{All: all, Now: s.Now, Progress: s.progress})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Stderr, "%s: %s merged, %d left; deleted %s, %s and %s\n", w.Name,
+				console.Plural(done.Merged, "pack"), done.Left, console.Plural(done.Removed, "pack"),
+				console.Plural(done.Snapshots, "snapshot"), console.Plural(done.Rows, "row"))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "merge all packs into one, large ones too")
+	s.ofWorkspace(cmd)
+	return cmd
+}
+
+func newMaintain(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "maintain",
+		Short: "Do once what the maintenance function does on its schedule",
+		Args:  cobra.NoArgs,
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			stores, err := s.stores(cmd.Context())
+			if err != nil {
+				return err
+			}
+			done, err := stores.Maintain(cmd.Context(), admin.Maintenance{
+				Now: s.Now, Logger: slog.New(slog.NewTextHandler(s.Stderr, nil)),
+			})
+			return errors.Join(err, s.printJSON(done), done.Err())
+		}),
+	}
+}
+
+func newUsage(s *session) *cobra.Command {
+	var month string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "usage",
+		Short: "Count what a workspace takes, and who was seen in a month",
+		Long: `Count what a workspace takes, and how many distinct context keys its applications
+were seen with in a month (MTK, by type of context).`,
+		Example: `  svcadmin usage --month 2026-11`,
+		Args:    cobra.NoArgs,
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
+			asked := telemetry.MonthOf(s.Now())
+			if month != "" {
+				var err error
+				if asked, err = telemetry.ParseMonth(month); err != nil {
+					return console.Usagef("--month: %v", err)
+				}
+			}
+			u, err := w.Usage(cmd.Context(), asked)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return s.printJSON(u)
+			}
+			return console.Table(s.Stdout, usageTable(u))
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&month, "month", "", "month in UTC, such as 2026-11 (default this one)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	s.ofWorkspace(cmd)
+	return cmd
+}
+
+func usageTable(u admin.Usage) [][]string {
+	row := func(name string, value any) []string { return []string{name, fmt.Sprint(value)} }
+	rows := [][]string{row("month", u.Month), row("context keys (MTK)", u.Keys)}
+	for _, t := range u.Types {
+		rows = append(rows, row("  "+t.Type, t.Keys))
+	}
+	return append(rows,
+		row("documents", u.Documents), row("schemas", u.Schemas), row("commits", u.Commits),
+		row("live keys", u.LiveKeys), row("packs", u.Packs), row("objects in the bucket", u.Objects), row("bytes of them", u.Bytes))
+}

@@ -1,0 +1,223 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/repository"
+)
+
+func newWorkspace(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "workspace",
+		Short: "Make and list workspaces, and open or close them",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(newWorkspaceCreate(s), newWorkspaceList(s),
+		newSwitch(s, "billing", "active", "inactive", "Let a workspace be edited, or only read",
+			"With an inactive subscription every write is answered with 402; reading and\ndelivery go on.",
+			func(w *control.Workspace, on bool) { w.BillingInactive = !on }),
+		newSwitch(s, "provisioning", "on", "off", "Close a workspace while it is being set up, or open it",
+			"While it is on every request is answered with 503.",
+			func(w *control.Workspace, on bool) { w.Provisioning = on }))
+	return cmd
+}
+
+func newWorkspaceCreate(s *session) *cobra.Command {
+	var from string
+	var withKey bool
+	cmd := &cobra.Command{
+		Use:   "create <name>",
+		Short: "Make a workspace: empty, or from a config directory or a git repository",
+		Long: `Make a workspace. It is empty unless --from names a config directory, whose files
+become its first commit, or the root of a git repository, which comes with its
+whole history: the same commits under the same names.
+
+Standard output is the workspace's id or, with --key, a first key for you, which
+is shown this once.`,
+		Example: `  svcadmin workspace create acme --from ./our-config
+  svcadmin workspace create acme --from ./flags-repository --key > key`,
+		Args: cobra.ExactArgs(1),
+		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
+			if err := console.RefuseEmpty(cmd, "from"); err != nil {
+				return err
+			}
+			return s.createWorkspace(cmd.Context(), args[0], from, withKey)
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&from, "from", "", "config directory or git repository to begin with")
+	cmd.Flags().BoolVar(&withKey, "key", false, "make a first key, which may edit everything, and print it")
+	s.byAuthor(cmd)
+	return cmd
+}
+
+func (s *session) createWorkspace(ctx context.Context, name, from string, withKey bool) error {
+	stores, err := s.stores(ctx)
+	if err != nil {
+		return err
+	}
+	by, unknown := s.signature(ctx)
+	if unknown != nil {
+		if s.author != "" || withKey {
+			return unknown
+		}
+		by = repository.Signature{Name: "svc", Email: "noreply@svc", When: s.Now()}
+	}
+	c := admin.Creation{Name: name, Author: by, Progress: s.progress}
+	if from != "" {
+		source, err := importing.Read(ctx, s.absolute(from), s.display)
+		if err != nil {
+			return err
+		}
+		for _, note := range source.Notes {
+			fmt.Fprintln(s.Stderr, note)
+		}
+		c.Source = &source
+	}
+	if err := s.refuseTwin(ctx, stores, name); err != nil {
+		return err
+	}
+	w, err := stores.Create(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "made the workspace %s (%s)\n", w.Name, w.ID)
+	if !withKey {
+		fmt.Fprintln(s.Stdout, w.ID)
+		return nil
+	}
+	key, p, err := w.Mint(ctx, minting.Request{
+		Kind: access.KindUser, Name: by.Name, Email: by.Email, Roles: []string{"protected_engineer"}, Program: "svcadmin",
+	})
+	if err != nil {
+		return fmt.Errorf("the workspace is made, its first key is not; svcadmin key create makes one: %w", err)
+	}
+	fmt.Fprintln(s.Stdout, key.Reveal())
+	fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), p.Name)
+	return nil
+}
+
+// refuseTwin keeps names apart, so that they can stand for the ids.
+func (s *session) refuseTwin(ctx context.Context, stores *admin.Stores, name string) error {
+	all, err := stores.Workspaces(ctx)
+	for _, w := range all {
+		if w.Name == minting.PlainName(name) {
+			return fmt.Errorf("there is a workspace %s already (%s)", w.Name, w.ID)
+		}
+	}
+	return err
+}
+
+// workspaceRow is a workspace as workspace list --json shows it.
+type workspaceRow struct {
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Billing      string `json:"billing"`
+	Provisioning bool   `json:"provisioning"`
+}
+
+func newWorkspaceList(s *session) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the workspaces",
+		Args:  cobra.NoArgs,
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			stores, err := s.stores(cmd.Context())
+			if err != nil {
+				return err
+			}
+			all, err := stores.Workspaces(cmd.Context())
+			if err != nil {
+				return err
+			}
+			rows := []workspaceRow{}
+			table := [][]string{{"ID", "NAME", "BILLING", "STATE"}}
+			for _, w := range all {
+				row := workspaceRow{w.ID, w.Name, "active", w.Provisioning}
+				state := "open"
+				if w.BillingInactive {
+					row.Billing = "inactive"
+				}
+				if w.Provisioning {
+					state = "provisioning"
+				}
+				rows = append(rows, row)
+				table = append(table, []string{w.ID, w.Name, row.Billing, state})
+			}
+			if asJSON {
+				return s.printJSON(map[string][]workspaceRow{"workspaces": rows})
+			}
+			return console.Table(s.Stdout, table)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (s *session) printJSON(value any) error {
+	enc := json.NewEncoder(s.Stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(value)
+}
+
+// newSwitch makes a command that sets one of two states.
+func newSwitch(s *session, use, on, off, short, long string, set func(w *control.Workspace, on bool)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use + " " + on + "|" + off,
+		Short: short,
+		Long:  short + ".\n\n" + long + " It counts from the next request on.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != on && args[0] != off {
+				return console.Usagef("say %s or %s", on, off)
+			}
+			return nil
+		},
+		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
+			err := w.Registry().SetWorkspace(cmd.Context(), func(record *control.Workspace) { set(record, args[0] == on) })
+			if err == nil {
+				fmt.Fprintf(s.Stderr, "%s: %s is %s\n", w.Name, use, args[0])
+			}
+			return err
+		}),
+	}
+	s.ofWorkspace(cmd)
+	return cmd
+}
+
+func newTable(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "table",
+		Short: "Make the table, where no template does",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "create",
+		Short: "Make the table on a stand-in for DynamoDB",
+		Long: `Make the table. On AWS the template makes it, with backups and alarms; this is for
+stand-ins and for trying things out. One that is there already is left alone.`,
+		Args: cobra.NoArgs,
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			stores, err := s.stores(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return stores.CreateTable(cmd.Context())
+		}),
+	})
+	return cmd
+}
+
+var errNo = errors.New("nothing was changed")
