@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
@@ -34,15 +35,19 @@ type blind struct {
 }
 
 func (b blind) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	return b.AdvanceLine(ctx, from, []repository.Commit{c})
+}
+
+func (b blind) AdvanceLine(ctx context.Context, from repository.Head, line []repository.Commit) (repository.Head, error) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	head, err := b.Ledger.Advance(ctx, from, c)
+	head, err := b.Ledger.AdvanceLine(ctx, from, line)
 	if !errors.Is(err, repository.ErrMoved) {
 		return head, err
 	}
 	branch := filepath.Join(b.Repository(), "refs", "heads", "main")
 	next := filepath.Join(b.Repository(), "blind")
-	if err := os.WriteFile(next, []byte(c.SHA+"\n"), 0o666); err != nil {
+	if err := os.WriteFile(next, []byte(line[len(line)-1].SHA+"\n"), 0o666); err != nil {
 		return repository.Head{}, err
 	}
 	if err := os.Rename(next, branch); err != nil {
@@ -122,14 +127,14 @@ func instance(t *testing.T, gate control.Gate, repo *repository.Repository) http
 // TestManyClientsOfManyInstancesSeeOneOrder is the counterpart of the test
 // below: nothing is broken, and nothing is found.
 func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {
-	w := newWorkplace(t, ground(), clients)
+	w := newWorkplace(t, apiload.Ground(), clients)
 	gitIn(t, w.repository())
 	base, stop := serveInstances(t, w, func(l *local.Ledger) store { return l })
-	l := newLoad(t, base)
-	l.run(background(t), seedOf(t), w.keys, operations())
+	l := apiload.New(t, base)
+	l.Run(background(t), apiload.Seed(t), w.keys, operations())
 	stop()
-	l.reportRich(t)
-	l.judgeAll(t, w.repository()).demand(t)
+	l.ReportRich(t)
+	l.JudgeAll(t, gitIn(t, w.repository())).Demand(t)
 }
 
 // attempts bounds how often a broken store may get away.
@@ -151,8 +156,8 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 			var order, history bool
 			for attempt := 1; attempt <= attempts; attempt++ {
 				found := tryBroken(t, test.harm)
-				order, history = order || len(found.order) > 0, history || len(found.history) > 0
-				t.Logf("attempt %d: %d keys without an order, %d problems of the history", attempt, len(found.order), len(found.history))
+				order, history = order || len(found.Order) > 0, history || len(found.History) > 0
+				t.Logf("attempt %d: %d keys without an order, %d problems of the history", attempt, len(found.Order), len(found.History))
 				if (order || !test.byPorcupine) && (history || !test.byHistory) {
 					return
 				}
@@ -162,14 +167,14 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 	}
 }
 
-func tryBroken(t *testing.T, harm func(*local.Ledger) store) findings {
+func tryBroken(t *testing.T, harm func(*local.Ledger) store) apiload.Findings {
 	t.Helper()
-	w := newWorkplace(t, ground(), clients)
+	w := newWorkplace(t, apiload.Ground(), clients)
 	gitIn(t, w.repository())
 	base, stop := serveInstances(t, w, harm)
-	l := newLoad(t, base)
-	l.run(background(t), seedOf(t), w.keys, 10)
+	l := apiload.New(t, base)
+	l.Run(background(t), apiload.Seed(t), w.keys, 10)
 	stop()
-	l.report(t)
-	return l.judgeAll(t, w.repository())
+	l.Report(t)
+	return l.JudgeAll(t, gitIn(t, w.repository()))
 }

@@ -3,22 +3,10 @@
 // a process that is killed, git beside it, keys that change under load. It
 // holds tests only.
 //
-// What a run does is recorded and judged afterwards, by two judges:
-//
-//   - porcupine searches for an order of all requests, key by key, in which a
-//     model of the contract gives the same answers. Keys that differ in case
-//     only are one, as in the contract. A request without an answer (a client
-//     that gave up, a server that was killed, 503) stays open: it may have
-//     happened at any time from then on, or not at all.
-//   - The history of the repository, as git tells it, is the one order of all
-//     writes. The acknowledged writes and their previousCommitSha must be
-//     exactly it, in an order that agrees with the clock, and each list must
-//     be what one commit held.
+// Package apiload is the load, and says how what it saw is judged.
 //
 // What must stay true:
 //
-//   - The model is written from the contract and shares no code with the
-//     server.
 //   - A store that is broken on purpose is caught by the same judges.
 //   - Nothing is decided by how long something takes. Every choice comes from
 //     a seed, which is logged; SVC_TEST_SEED makes the same choices again,

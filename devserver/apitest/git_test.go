@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/apiload"
 )
 
 const (
@@ -47,7 +49,7 @@ type side struct {
 	t      *testing.T
 	p      *process
 	client *http.Client
-	bare   gitDir
+	bare   apiload.Git
 
 	mu     sync.Mutex
 	pushed []string // commits
@@ -56,42 +58,42 @@ type side struct {
 
 // newSide serves a workplace that git has written, in the server's own format.
 func newSide(t *testing.T) *side {
-	files := map[string]string{"svc.json": `{"environments": ["production"]}`, pathOf("flags", sharedFlag): indented(t, layered())}
+	files := map[string]string{"svc.json": `{"environments": ["production"]}`, apiload.PathOf("flags", sharedFlag): indented(t, layered())}
 	w := newWorkplace(t, files, besideWriters+1)
-	s := &side{workplace: w, t: t, client: newHTTPClient(t), bare: gitIn(t, w.repository())}
+	s := &side{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
 	s.p = launch(t, watched, w, freePort(t))
 	t.Cleanup(func() { s.p.stop(t) })
 	return s
 }
 
-func (s *side) clone() gitDir {
+func (s *side) clone() apiload.Git {
 	s.t.Helper()
 	work := filepath.Join(s.t.TempDir(), "clone")
-	s.bare.run(s.t, "clone", "-q", s.repository(), work)
+	s.bare.Run(s.t, "clone", "-q", s.repository(), work)
 	return gitIn(s.t, work)
 }
 
 // write sends a write that must be acknowledged.
-func (s *side) write(writer int, o *operation) *answer {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (s *side) write(writer int, o *apiload.Operation) *apiload.Answer {
+	ctx, cancel := context.WithTimeout(context.Background(), apiload.Patience)
 	defer cancel()
 	for {
-		status, body, err := sendOnce(ctx, s.client, s.p.base+"/v1", s.keys[writer], o)
+		status, body, err := apiload.SendOnce(ctx, s.client, s.p.base+"/v1", s.keys[writer], o)
 		if err != nil {
 			s.t.Errorf("%s: %v", o, err)
-			return &answer{}
+			return &apiload.Answer{}
 		}
 		if status == http.StatusServiceUnavailable {
 			continue // git had its lock for long
 		}
-		a, err := o.read(status, body)
+		a, err := o.Read(status, body)
 		if err != nil || status != http.StatusOK {
 			s.t.Errorf("%s: %d %s", o, status, body)
-			return &answer{}
+			return &apiload.Answer{}
 		}
-		if a.changed || o.kind == create {
+		if a.Changed || o.Kind == apiload.Create {
 			s.mu.Lock()
-			s.wrote = append(s.wrote, a.commit)
+			s.wrote = append(s.wrote, a.Commit)
 			s.mu.Unlock()
 		}
 		return a
@@ -102,8 +104,8 @@ func TestGitBesideTheAPI(t *testing.T) {
 	t.Parallel()
 	s := newSide(t)
 	s.dawdle()
-	seed := seedOf(t)
-	var clones []gitDir
+	seed := apiload.Seed(t)
+	var clones []apiload.Git
 	for range besidePushers {
 		clones = append(clones, s.clone())
 	}
@@ -112,10 +114,10 @@ func TestGitBesideTheAPI(t *testing.T) {
 	kept := t.TempDir()
 	tidying.Go(func() { s.tidy(kept, done) })
 	for i, g := range clones {
-		working.Go(func() { s.pushes(g, i, dice(seed, i)) })
+		working.Go(func() { s.pushes(g, i, apiload.Dice(seed, i)) })
 	}
 	for i := range besideWriters {
-		working.Go(func() { s.writes(i, dice(seed, besidePushers+i)) })
+		working.Go(func() { s.writes(i, apiload.Dice(seed, besidePushers+i)) })
 	}
 	working.Wait()
 	close(done)
@@ -129,9 +131,9 @@ func TestGitBesideTheAPI(t *testing.T) {
 // writes is a client of the API.
 func (s *side) writes(writer int, r *rand.Rand) {
 	for n := range rounds() {
-		s.write(writer, &operation{kind: toggle, family: "flags", key: sharedFlag, scope: "production", enabled: r.IntN(2) == 0})
+		s.write(writer, &apiload.Operation{Kind: apiload.Toggle, Family: "flags", Key: sharedFlag, Scope: "production", Enabled: r.IntN(2) == 0})
 		key := fmt.Sprintf("api-%d-%d", writer, n)
-		s.write(writer, &operation{kind: create, family: "flags", key: key, description: key})
+		s.write(writer, &apiload.Operation{Kind: apiload.Create, Family: "flags", Key: key, Description: key})
 	}
 }
 
@@ -153,7 +155,7 @@ func (s *side) dawdle() {
 func (s *side) tidy(kept string, done chan struct{}) {
 	for n := 0; ; n++ {
 		chore := [][]string{{"pack-refs", "--all"}, {"gc", "-q"}, {"pack-refs", "--all", "--prune"}}[n%3]
-		if out, err := s.bare.try(chore...); err != nil && !strings.Contains(out, "lock") {
+		if out, err := s.bare.Try(chore...); err != nil && !strings.Contains(out, "lock") {
 			s.t.Error(err) // what others have locked is left for later
 		}
 		err := os.Link(filepath.Join(s.repository(), "packed-refs"), filepath.Join(kept, fmt.Sprint(n)))
@@ -172,7 +174,7 @@ func (s *side) tidy(kept string, done chan struct{}) {
 
 // pushes is somebody who works with git alone: changes a line of the shared
 // flag and adds a config, and pushes until it is taken.
-func (s *side) pushes(g gitDir, number int, r *rand.Rand) {
+func (s *side) pushes(g apiload.Git, number int, r *rand.Rand) {
 	for n := range rounds() {
 		if err := edits(g, number, n); err != nil {
 			s.t.Error(err)
@@ -185,12 +187,12 @@ func (s *side) pushes(g gitDir, number int, r *rand.Rand) {
 	}
 }
 
-func edits(g gitDir, number, n int) error {
+func edits(g apiload.Git, number, n int) error {
 	config := fmt.Sprintf("pushed-%d-%d", number, n)
-	err := os.MkdirAll(filepath.Join(g.dir, "configs"), 0o777)
-	err = errors.Join(err, os.WriteFile(filepath.Join(g.dir, filepath.FromSlash(pathOf("configs", config))), []byte(canonical(newConfig(config, "", n))+"\n"), 0o666))
+	err := os.MkdirAll(filepath.Join(g.Dir, "configs"), 0o777)
+	err = errors.Join(err, os.WriteFile(filepath.Join(g.Dir, filepath.FromSlash(apiload.PathOf("configs", config))), []byte(apiload.Canonical(apiload.NewConfig(config, "", n))+"\n"), 0o666))
 	if number == 0 { // one alone changes that line
-		path := filepath.Join(g.dir, filepath.FromSlash(pathOf("flags", sharedFlag)))
+		path := filepath.Join(g.Dir, filepath.FromSlash(apiload.PathOf("flags", sharedFlag)))
 		text, failed := os.ReadFile(path)
 		changed := strings.Replace(string(text), fmt.Sprintf(`"by git %d"`, n), fmt.Sprintf(`"by git %d"`, n+1), 1)
 		err = errors.Join(err, failed, os.WriteFile(path, []byte(changed), 0o666))
@@ -198,32 +200,32 @@ func edits(g gitDir, number, n int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := g.try("add", "-A"); err != nil {
+	if _, err := g.Try("add", "-A"); err != nil {
 		return err
 	}
-	_, err = g.try("commit", "-q", "-m", fmt.Sprintf("by hand %d %d", number, n))
+	_, err = g.Try("commit", "-q", "-m", fmt.Sprintf("by hand %d %d", number, n))
 	return err
 }
 
 // push pushes; what is ahead is rebased upon or merged, as somebody likes.
-func (s *side) push(g gitDir, rebase bool) error {
+func (s *side) push(g apiload.Git, rebase bool) error {
 	pull := []string{"pull", "-q", "--no-rebase", "--no-edit"}
 	if rebase {
 		pull = []string{"pull", "-q", "--rebase"}
 	}
-	for deadline := time.Now().Add(patience); ; {
-		_, refused := g.try("push", "-q", "origin", "HEAD:main")
+	for deadline := time.Now().Add(apiload.Patience); ; {
+		_, refused := g.Try("push", "-q", "origin", "HEAD:main")
 		if refused == nil {
 			break
 		}
 		if time.Now().After(deadline) {
 			return refused
 		}
-		if _, err := g.try(pull...); err != nil && !strings.Contains(err.Error(), "lock") {
+		if _, err := g.Try(pull...); err != nil && !strings.Contains(err.Error(), "lock") {
 			return err
 		}
 	}
-	commit, err := g.try("rev-parse", "HEAD")
+	commit, err := g.Try("rev-parse", "HEAD")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pushed = append(s.pushed, commit)
@@ -233,19 +235,19 @@ func (s *side) push(g gitDir, rebase bool) error {
 // nothingLost: each push and each acknowledged write is in the one history.
 func (s *side) nothingLost() {
 	s.t.Helper()
-	s.bare.sound(s.t)
-	all := s.bare.lines(s.t, "rev-list", "refs/heads/main")
+	s.bare.Sound(s.t)
+	all := s.bare.Lines(s.t, "rev-list", "refs/heads/main")
 	s.t.Logf("%d commits: %d pushes, %d writes of the API", len(all), len(s.pushed), len(s.wrote))
 	for who, commits := range map[string][]string{"git push": s.pushed, "the API": s.wrote} {
 		for _, commit := range commits {
 			if !slices.Contains(all, commit) {
-				s.t.Errorf("what %s wrote is lost: %s", who, s.bare.run(s.t, "log", "-1", "--stat", commit))
+				s.t.Errorf("what %s wrote is lost: %s", who, s.bare.Run(s.t, "log", "-1", "--stat", commit))
 			}
 		}
 	}
-	told := feed(s.t, s.client, s.p.base, s.keys[0])
+	told := apiload.Feed(s.t, s.client, s.p.base, s.keys[0])
 	for _, commit := range all[:len(all)-1] {
-		changes := s.bare.run(s.t, "diff-tree", "--no-commit-id", "-r", "--name-only", "-c", commit) // of a merge: against each parent
+		changes := s.bare.Run(s.t, "diff-tree", "--no-commit-id", "-r", "--name-only", "-c", commit) // of a merge: against each parent
 		if changes != "" && !slices.Contains(told, commit) {
 			s.t.Errorf("the feed lacks %s", commit)
 		}
@@ -255,8 +257,8 @@ func (s *side) nothingLost() {
 // visible: what was pushed stands in lists and details.
 func (s *side) visible() {
 	s.t.Helper()
-	var list struct{ Configs, Flags []row }
-	get(s.t, s.client, s.p.base, s.keys[0], "/configs", &list)
+	var list struct{ Configs, Flags []apiload.Row }
+	apiload.Get(s.t, s.client, s.p.base, s.keys[0], "/configs", &list)
 	shown := map[string]string{}
 	for _, item := range list.Configs {
 		shown[item.Key] = item.CommitSHA
@@ -264,17 +266,17 @@ func (s *side) visible() {
 	for number := range besidePushers {
 		for n := range rounds() {
 			key := fmt.Sprintf("pushed-%d-%d", number, n)
-			if last := s.bare.run(s.t, "log", "-1", "--format=%H", "refs/heads/main", "--", pathOf("configs", key)); shown[key] != last {
+			if last := s.bare.Run(s.t, "log", "-1", "--format=%H", "refs/heads/main", "--", apiload.PathOf("configs", key)); shown[key] != last {
 				s.t.Errorf("the list shows %s with %q, and git log with %s", key, shown[key], last)
 			}
 		}
 	}
-	get(s.t, s.client, s.p.base, s.keys[0], "/flags", &list)
+	apiload.Get(s.t, s.client, s.p.base, s.keys[0], "/flags", &list)
 	if want := 1 + besideWriters*rounds(); len(list.Flags) != want {
 		s.t.Errorf("%d flags are listed, want %d", len(list.Flags), want)
 	}
 	var detail struct{ Description string }
-	get(s.t, s.client, s.p.base, s.keys[0], "/flags/"+sharedFlag, &detail)
+	apiload.Get(s.t, s.client, s.p.base, s.keys[0], "/flags/"+sharedFlag, &detail)
 	if want := fmt.Sprint("by git ", rounds()); detail.Description != want {
 		s.t.Errorf("the description is %q, git made it %q", detail.Description, want)
 	}
@@ -283,10 +285,10 @@ func (s *side) visible() {
 // sameHistory: git log and git blame of a file agree with the API.
 func (s *side) sameHistory() {
 	s.t.Helper()
-	agreesMerged(s.t, s.client, s.p.base, s.keys[0], s.bare, "flags", sharedFlag)
-	agreesMerged(s.t, s.client, s.p.base, s.keys[0], s.bare, "flags", "api-0-0")
-	agreesMerged(s.t, s.client, s.p.base, s.keys[0], s.bare, "configs", "pushed-0-0")
-	blame := s.bare.run(s.t, "blame", "--line-porcelain", "refs/heads/main", "--", pathOf("flags", sharedFlag))
+	apiload.AgreesMerged(s.t, s.client, s.p.base, s.keys[0], s.bare, "flags", sharedFlag)
+	apiload.AgreesMerged(s.t, s.client, s.p.base, s.keys[0], s.bare, "flags", "api-0-0")
+	apiload.AgreesMerged(s.t, s.client, s.p.base, s.keys[0], s.bare, "configs", "pushed-0-0")
+	blame := s.bare.Run(s.t, "blame", "--line-porcelain", "refs/heads/main", "--", apiload.PathOf("flags", sharedFlag))
 	if !strings.Contains(blame, "author Grace") {
 		s.t.Errorf("git blame does not know who wrote the description:\n%s", blame)
 	}

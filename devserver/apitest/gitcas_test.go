@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/apiload"
 )
 
 // indented is how the server stores a document.
@@ -21,17 +23,17 @@ func indented(t testing.TB, text string) string {
 }
 
 // change changes one line of the shared flag, with git alone.
-func (s *side) change(g gitDir, from, to string) (commit string) {
+func (s *side) change(g apiload.Git, from, to string) (commit string) {
 	s.t.Helper()
-	path := filepath.Join(g.dir, filepath.FromSlash(pathOf("flags", sharedFlag)))
+	path := filepath.Join(g.Dir, filepath.FromSlash(apiload.PathOf("flags", sharedFlag)))
 	text, err := os.ReadFile(path)
 	must(s.t, err)
 	if !strings.Contains(string(text), from) {
 		s.t.Fatalf("%s has no %s", text, from)
 	}
 	must(s.t, os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o666))
-	g.run(s.t, "commit", "-q", "-a", "-m", "by hand: "+to)
-	return g.run(s.t, "rev-parse", "HEAD")
+	g.Run(s.t, "commit", "-q", "-a", "-m", "by hand: "+to)
+	return g.Run(s.t, "rev-parse", "HEAD")
 }
 
 func (s *side) token() string {
@@ -39,19 +41,19 @@ func (s *side) token() string {
 	var found struct {
 		CommitSHA string `json:"commitSha"`
 	}
-	get(s.t, s.client, s.p.base, s.keys[0], "/flags/"+sharedFlag+"/document", &found)
+	apiload.Get(s.t, s.client, s.p.base, s.keys[0], "/flags/"+sharedFlag+"/document", &found)
 	return found.CommitSHA
 }
 
 // flip toggles the shared flag with a token and returns the answer.
-func (s *side) flip(enabled bool, token string) *answer {
+func (s *side) flip(enabled bool, token string) *apiload.Answer {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), apiload.Patience)
 	defer cancel()
-	o := &operation{kind: toggle, family: "flags", key: sharedFlag, scope: "production", enabled: enabled, token: token}
-	status, body, err := sendOnce(ctx, s.client, s.p.base+"/v1", s.keys[0], o)
+	o := &apiload.Operation{Kind: apiload.Toggle, Family: "flags", Key: sharedFlag, Scope: "production", Enabled: enabled, Token: token}
+	status, body, err := apiload.SendOnce(ctx, s.client, s.p.base+"/v1", s.keys[0], o)
 	must(s.t, err)
-	a, err := o.read(status, body)
+	a, err := o.Read(status, body)
 	must(s.t, err)
 	return a
 }
@@ -64,31 +66,31 @@ func TestCompareAndSetKnowsPushes(t *testing.T) {
 	g := s.clone()
 	before := s.token()
 	pushed := s.change(g, "by git 0", "by git 1")
-	g.run(t, "push", "-q", "origin", "HEAD:main")
-	if a := s.flip(true, before); a.code != "STALE_COMMIT_SHA" {
+	g.Run(t, "push", "-q", "origin", "HEAD:main")
+	if a := s.flip(true, before); a.Code != "STALE_COMMIT_SHA" {
 		t.Errorf("with the token of before the push: %v", a)
 	}
 	if now := s.token(); now != pushed {
 		t.Errorf("the item's commit is %s, pushed was %s", now, pushed)
 	}
 	s.change(g, "by git 1", "by git 0")
-	g.run(t, "push", "-q", "origin", "HEAD:main")
-	must(t, os.MkdirAll(filepath.Join(g.dir, "configs"), 0o777))
+	g.Run(t, "push", "-q", "origin", "HEAD:main")
+	must(t, os.MkdirAll(filepath.Join(g.Dir, "configs"), 0o777))
 	must(t, edits(g, 1, 0)) // another item
-	g.run(t, "push", "-q", "origin", "HEAD:main")
-	head := g.run(t, "rev-parse", "HEAD")
-	if a := s.flip(true, before); !a.changed || a.previous != head {
+	g.Run(t, "push", "-q", "origin", "HEAD:main")
+	head := g.Run(t, "rev-parse", "HEAD")
+	if a := s.flip(true, before); !a.Changed || a.Previous != head {
 		t.Errorf("with a token whose content is there again: %v; the head was %s", a, head)
 	}
-	if a := s.flip(false, head); a.code != "STALE_COMMIT_SHA" {
+	if a := s.flip(false, head); a.Code != "STALE_COMMIT_SHA" {
 		t.Errorf("with the token of before the toggle: %v", a)
 	}
-	g.run(t, "pull", "-q", "--rebase")
-	if a := s.flip(false, g.run(t, "rev-parse", "HEAD")); !a.changed {
+	g.Run(t, "pull", "-q", "--rebase")
+	if a := s.flip(false, g.Run(t, "rev-parse", "HEAD")); !a.Changed {
 		t.Errorf("with the head as the token: %v", a)
 	}
 	s.p.log.quiet(t)
-	agrees(t, s.client, s.p.base, s.keys[0], s.bare, "flags", sharedFlag)
+	apiload.Agrees(t, s.client, s.p.base, s.keys[0], s.bare, "flags", sharedFlag)
 }
 
 // TestAToggleChangesItsLinesOnly: git diff of a toggle is one line, under the
@@ -97,7 +99,7 @@ func TestAToggleChangesItsLinesOnly(t *testing.T) {
 	s := newSide(t)
 	for _, enabled := range []bool{true, false} {
 		a := s.flip(enabled, "")
-		diff := s.bare.run(t, "diff", "--unified=0", a.previous, a.commit)
+		diff := s.bare.Run(t, "diff", "--unified=0", a.Previous, a.Commit)
 		var changed []string
 		for _, line := range strings.Split(diff, "\n") {
 			if regexp.MustCompile(`^[-+][^-+]`).MatchString(line) {
@@ -108,9 +110,9 @@ func TestAToggleChangesItsLinesOnly(t *testing.T) {
 		if fmt.Sprint(changed) != want {
 			t.Errorf("the diff changes %s, want %s:\n%s", changed, want, diff)
 		}
-		blame := s.bare.run(t, "blame", "--line-porcelain", a.commit, "--", pathOf("flags", sharedFlag))
-		if n := strings.Count(blame, a.commit); n != 1 || !strings.Contains(blame, "author client 0\nauthor-mail <"+authorOf(0)+">") {
-			t.Errorf("git blame gives %d lines to %s:\n%s", n, a.commit, blame)
+		blame := s.bare.Run(t, "blame", "--line-porcelain", a.Commit, "--", apiload.PathOf("flags", sharedFlag))
+		if n := strings.Count(blame, a.Commit); n != 1 || !strings.Contains(blame, "author client 0\nauthor-mail <"+apiload.AuthorOf(0)+">") {
+			t.Errorf("git blame gives %d lines to %s:\n%s", n, a.Commit, blame)
 		}
 	}
 	s.p.log.quiet(t)
@@ -123,13 +125,13 @@ func TestAForcedPushIsReportedLoudly(t *testing.T) {
 	g := s.clone()
 	var lost []string
 	for _, enabled := range []bool{true, false, true} {
-		lost = append(lost, s.flip(enabled, "").commit)
+		lost = append(lost, s.flip(enabled, "").Commit)
 	}
 	forced := s.change(g, "by git 0", "by force")
-	if _, err := g.try("push", "-q", "origin", "HEAD:main"); err == nil {
+	if _, err := g.Try("push", "-q", "origin", "HEAD:main"); err == nil {
 		t.Fatal("git took a push that is no fast-forward")
 	}
-	g.run(t, "push", "-q", "--force", "origin", "HEAD:main")
+	g.Run(t, "push", "-q", "--force", "origin", "HEAD:main")
 	if now := s.token(); now != forced {
 		t.Errorf("the item's commit is %s, forced was %s", now, forced)
 	}
@@ -139,12 +141,12 @@ func TestAForcedPushIsReportedLoudly(t *testing.T) {
 			t.Errorf("standard error does not tell of %q:\n%s", part, report)
 		}
 	}
-	if a := s.flip(true, lost[2]); a.code != "STALE_COMMIT_SHA" {
+	if a := s.flip(true, lost[2]); a.Code != "STALE_COMMIT_SHA" {
 		t.Errorf("with a token of the history that is gone: %v", a)
 	}
-	if a := s.flip(true, forced); !a.changed || a.previous != forced {
+	if a := s.flip(true, forced); !a.Changed || a.Previous != forced {
 		t.Errorf("a write after the forced push: %v", a)
 	}
-	agrees(t, s.client, s.p.base, s.keys[0], s.bare, "flags", sharedFlag)
-	s.bare.sound(t)
+	apiload.Agrees(t, s.client, s.p.base, s.keys[0], s.bare, "flags", sharedFlag)
+	s.bare.Sound(t)
 }

@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
 )
 
 const (
@@ -31,7 +32,7 @@ type holder struct {
 	client *http.Client
 	key    string
 	email  string
-	bare   gitDir
+	bare   apiload.Git
 
 	mu       sync.Mutex
 	attempts []attempted
@@ -52,19 +53,19 @@ type attempted struct {
 // lands, not even what had begun before.
 func TestKeysChangeUnderLoad(t *testing.T) {
 	t.Parallel()
-	w := newWorkplace(t, ground(), bystanders)
-	h := &holder{t: t, w: w, client: newHTTPClient(t), email: "holder@example.com", bare: gitIn(t, w.repository())}
+	w := newWorkplace(t, apiload.Ground(), bystanders)
+	h := &holder{t: t, w: w, client: apiload.NewHTTPClient(t), email: "holder@example.com", bare: gitIn(t, w.repository())}
 	h.key = w.mint(t, embedded.Minting{Kind: access.KindUser, Name: "Holder", Email: h.email, Roles: []string{"protected_engineer"}})
 	p := launch(t, watched, w, freePort(t))
 	h.base = p.base
 
 	ctx, stop := context.WithCancel(background(t))
-	l := newLoad(t, p.base)
+	l := apiload.New(t, p.base)
 	var working sync.WaitGroup
-	seed := seedOf(t)
-	working.Go(func() { l.run(ctx, seed, w.keys, math.MaxInt) })
+	seed := apiload.Seed(t)
+	working.Go(func() { l.Run(ctx, seed, w.keys, math.MaxInt) })
 	for i := range hands {
-		working.Go(func() { h.work(ctx, dice(seed, clients+i)) })
+		working.Go(func() { h.work(ctx, apiload.Dice(seed, clients+i)) })
 	}
 	h.expect(http.StatusOK)
 	h.changes(http.StatusUnauthorized, "principal", "disable", h.email)
@@ -78,8 +79,8 @@ func TestKeysChangeUnderLoad(t *testing.T) {
 	stop()
 	working.Wait()
 	h.landed()
-	l.report(t)
-	l.undisturbed(t)
+	l.Report(t)
+	undisturbed(t, l)
 	p.stop(t)
 	p.log.quiet(t)
 }
@@ -94,22 +95,22 @@ func keyID(t testing.TB, text string) access.ID {
 // work is one hand of the holder: it reads, or changes something.
 func (h *holder) work(ctx context.Context, r *rand.Rand) {
 	for ctx.Err() == nil {
-		o := &operation{kind: serve, family: "configs", key: intConfig, scope: oneOf(r, scopes...), value: r.IntN(1_000_000)}
+		o := &apiload.Operation{Kind: apiload.Serve, Family: "configs", Key: apiload.IntConfig, Scope: apiload.OneOf(r, apiload.Scopes...), Value: r.IntN(1_000_000)}
 		if r.IntN(3) == 0 {
-			o = &operation{kind: readDocument, family: o.family, key: o.key}
+			o = &apiload.Operation{Kind: apiload.ReadDocument, Family: o.Family, Key: o.Key}
 		}
-		a := attempted{call: time.Now(), writes: o.writes()}
-		status, body, err := sendOnce(context.WithoutCancel(ctx), h.client, h.base+"/v1", h.key, o)
+		a := attempted{call: time.Now(), writes: o.Writes()}
+		status, body, err := apiload.SendOnce(context.WithoutCancel(ctx), h.client, h.base+"/v1", h.key, o)
 		if err != nil {
 			h.t.Error(err)
 			return
 		}
-		answer, err := o.read(status, body)
+		answer, err := o.Read(status, body)
 		if err != nil {
 			h.t.Error(err)
 			return
 		}
-		a.status, a.commit, a.changed = status, answer.commit, answer.changed
+		a.status, a.commit, a.changed = status, answer.Commit, answer.Changed
 		if status == http.StatusServiceUnavailable {
 			continue // too many at a time: says nothing of the key
 		}
@@ -136,9 +137,9 @@ func (h *holder) since(begin time.Time) []attempted {
 func (h *holder) expect(status int) {
 	h.t.Helper()
 	begin := time.Now()
-	for deadline := begin.Add(patience); len(h.since(begin)) < enough; time.Sleep(time.Millisecond) {
+	for deadline := begin.Add(apiload.Patience); len(h.since(begin)) < enough; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("no answers for %s", patience)
+			h.t.Fatalf("no answers for %s", apiload.Patience)
 		}
 	}
 	for _, a := range h.since(begin) {
@@ -179,7 +180,7 @@ func (h *holder) run(args ...string) string {
 // commits are those that the holder has made.
 func (h *holder) commits() []string {
 	h.t.Helper()
-	return h.bare.lines(h.t, "log", "--format=%H", "--fixed-strings", "--author=<"+h.email+">", "refs/heads/main")
+	return h.bare.Lines(h.t, "log", "--format=%H", "--fixed-strings", "--author=<"+h.email+">", "refs/heads/main")
 }
 
 // landed: the holder was told of each commit that it made, and of no other.
@@ -207,7 +208,7 @@ func (h *holder) newKeys() {
 	h.t.Helper()
 	key := h.printed("--kind", "service-account", "--name", "bot", "--role", "engineer")
 	var who struct{ Principal struct{ Name string } }
-	get(h.t, h.client, h.base, key, "/whoami", &who)
+	apiload.Get(h.t, h.client, h.base, key, "/whoami", &who)
 	if who.Principal.Name != "bot" {
 		h.t.Errorf("the new key is %+v", who)
 	}
@@ -246,11 +247,11 @@ func (h *holder) poll(key string) int {
 }
 
 // undisturbed: those whose keys nobody touched never noticed.
-func (l *load) undisturbed(t testing.TB) {
+func undisturbed(t testing.TB, l *apiload.Load) {
 	t.Helper()
-	for _, r := range l.records {
-		if s := r.answer.status; s == http.StatusUnauthorized || s == http.StatusForbidden {
-			t.Errorf("client %d, whose key nobody touched, got %s to %s", r.client, fmt.Sprint(r.answer), r.op)
+	for _, r := range l.Records {
+		if s := r.Answer.Status; s == http.StatusUnauthorized || s == http.StatusForbidden {
+			t.Errorf("client %d, whose key nobody touched, got %s to %s", r.Client, fmt.Sprint(r.Answer), r.Op)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/apiload"
 )
 
 const (
@@ -44,7 +46,7 @@ type try struct {
 type survivor struct {
 	workplace
 	t       testing.TB
-	git     gitDir
+	git     apiload.Git
 	port    string
 	client  *http.Client
 	seed    uint64
@@ -87,14 +89,14 @@ func newSurvivor(t *testing.T) *survivor {
 	files := map[string]string{"svc.json": `{"environments": ["production"]}`}
 	for i := range killFlags {
 		key := fmt.Sprint("shared-", i)
-		files[pathOf("flags", key)] = canonical(newDocument("feature_flag", "string", key, "", valueOf("string", "untouched")))
+		files[apiload.PathOf("flags", key)] = apiload.Canonical(apiload.NewDocument("feature_flag", "string", key, "", apiload.ValueOf("string", "untouched")))
 	}
 	w := newWorkplace(t, files, writers)
 	s := &survivor{
-		workplace: w, t: t, git: gitIn(t, w.repository()), port: freePort(t), client: newHTTPClient(t),
-		seed: seedOf(t), known: map[string]bool{}, content: map[string]string{},
+		workplace: w, t: t, git: gitIn(t, w.repository()), port: freePort(t), client: apiload.NewHTTPClient(t),
+		seed: apiload.Seed(t), known: map[string]bool{}, content: map[string]string{},
 	}
-	s.head = s.git.run(t, "rev-parse", "refs/heads/main")
+	s.head = s.git.Run(t, "rev-parse", "refs/heads/main")
 	return s
 }
 
@@ -104,10 +106,10 @@ func (s *survivor) work(p *process) {
 	s.alive(p)
 	var writing sync.WaitGroup
 	for i := range writers {
-		r := dice(s.seed, s.round*writers+i)
+		r := apiload.Dice(s.seed, s.round*writers+i)
 		writing.Go(func() { s.write(p, i, r) })
 	}
-	r := dice(s.seed^1, s.round)
+	r := apiload.Dice(s.seed^1, s.round)
 	if s.round%livesLong == 0 {
 		s.awaitMerge(r)
 	} else {
@@ -124,7 +126,7 @@ func (s *survivor) work(p *process) {
 // alive: whatever the last kill has left behind keeps nobody from writing.
 func (s *survivor) alive(p *process) {
 	mark := fmt.Sprintf("mark-%d", s.round)
-	o := &operation{kind: serve, family: "flags", key: "shared-0", scope: "default", value: mark}
+	o := &apiload.Operation{Kind: apiload.Serve, Family: "flags", Key: "shared-0", Scope: "default", Value: mark}
 	if !s.send(p, 0, o, mark) || !s.tries[0].acknowledged {
 		s.t.Fatalf("the first write after a kill was not acknowledged:\n%s", p.log)
 	}
@@ -165,9 +167,9 @@ func (s *survivor) merging() (large []bool) {
 func (s *survivor) write(p *process, number int, r *rand.Rand) {
 	for n, there := 0, true; there; n++ {
 		mark := fmt.Sprintf("mark-%d-%d-%d", s.round, number, n)
-		o := &operation{kind: serve, family: "flags", key: fmt.Sprint("shared-", r.IntN(killFlags)), scope: "default", value: mark}
+		o := &apiload.Operation{Kind: apiload.Serve, Family: "flags", Key: fmt.Sprint("shared-", r.IntN(killFlags)), Scope: "default", Value: mark}
 		if r.IntN(8) == 0 {
-			o = &operation{kind: create, family: "flags", key: mark, description: mark}
+			o = &apiload.Operation{Kind: apiload.Create, Family: "flags", Key: mark, Description: mark}
 		}
 		there = s.send(p, number, o, mark)
 	}
@@ -175,23 +177,23 @@ func (s *survivor) write(p *process, number int, r *rand.Rand) {
 
 // send sends a write and notes what came of it. It says whether there was an
 // answer.
-func (s *survivor) send(p *process, writer int, o *operation, mark string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (s *survivor) send(p *process, writer int, o *apiload.Operation, mark string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), apiload.Patience)
 	defer cancel()
-	a := &try{writer: writer, path: pathOf("flags", o.key), mark: mark}
+	a := &try{writer: writer, path: apiload.PathOf("flags", o.Key), mark: mark}
 	s.mu.Lock()
 	s.tries = append(s.tries, a)
 	s.mu.Unlock()
-	status, body, err := sendOnce(ctx, s.client, p.base+"/v1", s.keys[writer], o)
+	status, body, err := apiload.SendOnce(ctx, s.client, p.base+"/v1", s.keys[writer], o)
 	if err != nil {
 		return false
 	}
-	answer, err := o.read(status, body)
+	answer, err := o.Read(status, body)
 	switch {
 	case err != nil:
 		s.t.Error(err)
 	case status == http.StatusOK:
-		a.acknowledged, a.commit, a.previous = true, answer.commit, answer.previous
+		a.acknowledged, a.commit, a.previous = true, answer.Commit, answer.Previous
 	case status != http.StatusServiceUnavailable:
 		s.t.Errorf("%s: %s", o, answer)
 	}
@@ -200,24 +202,24 @@ func (s *survivor) send(p *process, writer int, o *operation, mark string) bool 
 
 // look finds what the last round has left, through git and through the API.
 func (s *survivor) look(p *process) {
-	h := readHistory(s.t, s.git, "^"+s.head)
+	h := apiload.ReadHistory(s.t, s.git, "^"+s.head)
 	tries := map[string]*try{}
 	for _, a := range s.tries {
 		tries[a.mark] = a
 	}
 	touched := map[string]string{}
-	for _, c := range h.commits {
+	for _, c := range h.Commits {
 		s.examine(c, tries)
-		s.head = c.sha
-		for _, path := range c.paths {
-			touched[path] = c.sha
+		s.head = c.SHA
+		for _, path := range c.Paths {
+			touched[path] = c.SHA
 		}
 	}
-	if main := s.git.run(s.t, "rev-parse", "refs/heads/main"); main != s.head {
+	if main := s.git.Run(s.t, "rev-parse", "refs/heads/main"); main != s.head {
 		s.t.Errorf("main is %s, which does not go on from %s", main, s.head)
 	}
 	for _, a := range s.tries {
-		if _, there := h.position[a.commit]; a.acknowledged && !there {
+		if _, there := h.Position[a.commit]; a.acknowledged && !there {
 			s.t.Errorf("the acknowledged write %+v is lost", *a)
 		}
 	}
@@ -228,17 +230,17 @@ func (s *survivor) look(p *process) {
 
 // examine looks at one commit: it is one write's, whole and for the first
 // time.
-func (s *survivor) examine(c commit, tries map[string]*try) {
-	mark := markOf(c.subject)
+func (s *survivor) examine(c apiload.Commit, tries map[string]*try) {
+	mark := markOf(c.Subject)
 	a := tries[mark]
 	switch {
-	case c.parent() != s.head || len(c.parents) != 1:
+	case c.Parent() != s.head || len(c.Parents) != 1:
 		s.t.Errorf("%+v does not go on from %s", c, s.head)
 	case s.known[mark]:
 		s.t.Errorf("%+v is there twice", c)
-	case a == nil || !slices.Equal(c.paths, []string{a.path}) || c.author != authorOf(a.writer):
+	case a == nil || !slices.Equal(c.Paths, []string{a.path}) || c.Author != apiload.AuthorOf(a.writer):
 		s.t.Errorf("nobody wrote %+v", c)
-	case a.acknowledged && (a.commit != c.sha || a.previous != "" && a.previous != c.parent()):
+	case a.acknowledged && (a.commit != c.SHA || a.previous != "" && a.previous != c.Parent()):
 		s.t.Errorf("%+v was acknowledged as %+v", c, *a)
 	default:
 		s.known[mark] = true
@@ -261,12 +263,12 @@ func markOf(subject string) string {
 
 // read compares an item, by the API, with the last that was written to it.
 func (s *survivor) read(p *process, path, commit string) {
-	key := strings.TrimSuffix(strings.TrimPrefix(path, families["flags"].folder+"/"), ".json")
+	key := strings.TrimSuffix(strings.TrimPrefix(path, apiload.Families["flags"].Folder+"/"), ".json")
 	var found struct {
 		CommitSHA string `json:"commitSha"`
-		Document  object
+		Document  apiload.Object
 	}
-	get(s.t, s.client, p.base, s.keys[0], "/flags/"+key+"/document", &found)
+	apiload.Get(s.t, s.client, p.base, s.keys[0], "/flags/"+key+"/document", &found)
 	shown, err := json.Marshal(found.Document)
 	must(s.t, err)
 	if mark := `"` + s.content[path] + `"`; found.CommitSHA != commit || !strings.Contains(string(shown), mark) {
@@ -274,50 +276,17 @@ func (s *survivor) read(p *process, path, commit string) {
 	}
 }
 
-// get reads an answer of 200.
-func get(t testing.TB, client *http.Client, base, key, path string, into any) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	status, body, err := fetch(ctx, client, "GET", base+"/v1"+path, key, nil)
-	must(t, err)
-	if status != http.StatusOK {
-		t.Fatalf("GET %s: %d %s", path, status, body)
-	}
-	must(t, json.Unmarshal(body, into))
-}
-
 // inspect holds all of the history that the API tells against git's.
 func (s *survivor) inspect(p *process) {
-	s.git.sound(s.t)
-	all := s.git.lines(s.t, "rev-list", "refs/heads/main")
-	if told := feed(s.t, s.client, p.base, s.keys[0]); !slices.Equal(told, all[:len(all)-1]) {
+	s.git.Sound(s.t)
+	all := s.git.Lines(s.t, "rev-list", "refs/heads/main")
+	if told := apiload.Feed(s.t, s.client, p.base, s.keys[0]); !slices.Equal(told, all[:len(all)-1]) {
 		s.t.Errorf("the feed tells of %d commits, git of %d before the import, or in another order", len(told), len(all)-1)
 	}
 	for i := range killFlags {
 		key := fmt.Sprint("shared-", i)
-		agrees(s.t, s.client, p.base, s.keys[0], s.git, "flags", key)
+		apiload.Agrees(s.t, s.client, p.base, s.keys[0], s.git, "flags", key)
 	}
-}
-
-// feed is the commits of the workspace's feed but the oldest, which imported.
-func feed(t testing.TB, client *http.Client, base, key string) (commits []string) {
-	t.Helper()
-	for cursor := ""; ; {
-		var page struct {
-			Activity   []struct{ SHA string }
-			NextCursor string
-		}
-		get(t, client, base, key, "/activity?limit=100&cursor="+cursor, &page)
-		for _, entry := range page.Activity {
-			commits = append(commits, entry.SHA)
-		}
-		if cursor = page.NextCursor; cursor == "" {
-			break
-		}
-	}
-	commits = slices.Compact(commits)
-	return commits[:len(commits)-1]
 }
 
 // noLocks: nothing is left that would keep git out.

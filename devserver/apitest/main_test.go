@@ -3,18 +3,16 @@ package apitest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	// The binary is made of this package. Importing it makes the go command
 	// run the tests again when the server's code has changed.
 	_ "svc.example/svc/devserver/command"
+	"svc.example/svc/shared/apiload"
 )
 
 // scratch is a folder of this run, for the binaries.
@@ -51,31 +49,6 @@ func build(name string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// patience is how long a test waits for what must happen.
-const patience = time.Minute
-
-// seedOf chooses what a test's choices come from.
-func seedOf(t testing.TB) uint64 {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("SVC_TEST_SEED"); text != "" {
-		var err error
-		seed, err = strconv.ParseUint(text, 10, 64)
-		must(t, err)
-	}
-	t.Logf("SVC_TEST_SEED=%d makes the same choices", seed)
-	return seed
-}
-
-// dice are the choices of one of those who act in a test.
-func dice(seed uint64, who int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, uint64(who)))
-}
-
-func oneOf[T any](r *rand.Rand, choices ...T) T {
-	return choices[r.IntN(len(choices))]
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -85,7 +58,7 @@ func must(t testing.TB, err error) {
 
 func background(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*apiload.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

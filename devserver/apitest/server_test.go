@@ -21,8 +21,10 @@ import (
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/needs"
 )
 
 // unlimited lifts the rate limit.
@@ -34,10 +36,13 @@ type workplace struct {
 	keys []string // of clients, by their number
 }
 
-func (w workplace) repository() string { return filepath.Join(w.dir, local.RepositoryName) }
+// gitIn is the git of this machine in a directory.
+func gitIn(t testing.TB, dir string) apiload.Git {
+	t.Helper()
+	return apiload.Git{Program: needs.Program(t, "install git", "git"), Dir: dir}
+}
 
-// authorOf is what a client's commits say of who made them.
-func authorOf(client int) string { return fmt.Sprintf("client-%d@example.com", client) }
+func (w workplace) repository() string { return filepath.Join(w.dir, local.RepositoryName) }
 
 // newWorkplace makes a data directory that holds files, for so many clients.
 func newWorkplace(t testing.TB, files map[string]string, clients int) workplace {
@@ -51,7 +56,7 @@ func newWorkplace(t testing.TB, files map[string]string, clients int) workplace 
 	must(t, err)
 	for i := range clients {
 		w.keys = append(w.keys, w.mint(t, embedded.Minting{
-			Kind: access.KindUser, Name: fmt.Sprint("client ", i), Email: authorOf(i), Roles: []string{"protected_engineer"},
+			Kind: access.KindUser, Name: fmt.Sprint("client ", i), Email: apiload.AuthorOf(i), Roles: []string{"protected_engineer"},
 		}))
 	}
 	return w
@@ -128,7 +133,7 @@ func launch(t testing.TB, binary func() (string, error), w workplace, port strin
 	must(t, err)
 	must(t, p.cmd.Start())
 	t.Cleanup(p.kill) // should the test end early
-	impatient := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	impatient := time.AfterFunc(apiload.Patience, func() { p.cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	impatient.Stop()
 	if !strings.HasPrefix(line, "Listening") {
@@ -149,7 +154,7 @@ func (p *process) kill() {
 func (p *process) stop(t testing.TB) {
 	t.Helper()
 	p.cmd.Process.Signal(os.Interrupt)
-	impatient := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	impatient := time.AfterFunc(apiload.Patience, func() { p.cmd.Process.Kill() })
 	defer impatient.Stop()
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("svc api, told to stop: %v\n%s", err, p.log)

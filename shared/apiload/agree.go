@@ -1,4 +1,4 @@
-package apitest
+package apiload
 
 import (
 	"net/http"
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// entry is a commit of an item's history, as GET history tells it.
-type entry struct {
+// Entry is a commit of an item's history, as GET history tells it.
+type Entry struct {
 	SHA, Message                  string
 	AuthorName, AuthorEmail       string
 	CommitterName, CommitterEmail string
@@ -18,19 +18,19 @@ type entry struct {
 }
 
 // historyOf is an item's history by the API, newest first.
-func historyOf(t testing.TB, client *http.Client, base, key, family, item string) []entry {
+func historyOf(t testing.TB, client *http.Client, base, key, family, item string) []Entry {
 	t.Helper()
-	var told struct{ History []entry }
-	get(t, client, base, key, "/"+family+"/"+item+"/history", &told)
+	var told struct{ History []Entry }
+	Get(t, client, base, key, "/"+family+"/"+item+"/history", &told)
 	for i := range told.History {
 		told.History[i].Date = told.History[i].Date.UTC()
 	}
 	return told.History
 }
 
-// agrees holds an item's history against git log of its file, where nothing
+// Agrees holds an item's history against git log of its file, where nothing
 // was merged.
-func agrees(t testing.TB, client *http.Client, base, key string, g gitDir, family, item string) {
+func Agrees(t testing.TB, client *http.Client, base, key string, g Git, family, item string) {
 	t.Helper()
 	told := historyOf(t, client, base, key, family, item)
 	logged := logOf(t, g, family, item)
@@ -40,11 +40,11 @@ func agrees(t testing.TB, client *http.Client, base, key string, g gitDir, famil
 	}
 }
 
-// agreesMerged is agrees where histories were merged. The API has then also
+// AgreesMerged is agrees where histories were merged. The API has then also
 // the commits of a side whose version a merge did not take, as git log has
 // with --full-history; and as it tells in which order commits arrived, only
 // that none stands before one that it descends from can be demanded.
-func agreesMerged(t testing.TB, client *http.Client, base, key string, g gitDir, family, item string) {
+func AgreesMerged(t testing.TB, client *http.Client, base, key string, g Git, family, item string) {
 	t.Helper()
 	told := historyOf(t, client, base, key, family, item)
 	for _, e := range logOf(t, g, family, item) {
@@ -53,14 +53,14 @@ func agreesMerged(t testing.TB, client *http.Client, base, key string, g gitDir,
 		}
 	}
 	// With it git shows merges also that took one side's version as it was.
-	taken := func(e entry) bool {
-		changed := g.lines(t, "diff-tree", "--no-commit-id", "-r", "--name-only", "--root", "-c", e.SHA)
-		return !slices.Contains(changed, pathOf(family, item))
+	taken := func(e Entry) bool {
+		changed := g.Lines(t, "diff-tree", "--no-commit-id", "-r", "--name-only", "--root", "-c", e.SHA)
+		return !slices.Contains(changed, PathOf(family, item))
 	}
 	differ(t, item, told, slices.DeleteFunc(logOf(t, g, family, item, "--full-history"), taken))
 	for i, e := range told {
 		for _, older := range told[i+1:] {
-			if _, err := g.try("merge-base", "--is-ancestor", e.SHA, older.SHA); err == nil {
+			if _, err := g.Try("merge-base", "--is-ancestor", e.SHA, older.SHA); err == nil {
 				t.Errorf("of %s the API tells %s as older than %s, which it descends from", item, older.SHA, e.SHA)
 			}
 		}
@@ -68,7 +68,7 @@ func agreesMerged(t testing.TB, client *http.Client, base, key string, g gitDir,
 }
 
 // differ reports what only one of the two tells.
-func differ(t testing.TB, item string, told, logged []entry) {
+func differ(t testing.TB, item string, told, logged []Entry) {
 	t.Helper()
 	for _, e := range told {
 		if !slices.Contains(logged, e) {
@@ -83,18 +83,18 @@ func differ(t testing.TB, item string, told, logged []entry) {
 }
 
 // logOf is git log of an item's file.
-func logOf(t testing.TB, g gitDir, family, item string, options ...string) []entry {
+func logOf(t testing.TB, g Git, family, item string, options ...string) []Entry {
 	t.Helper()
 	const format = "--format=%x00%H%x1f%an%x1f%ae%x1f%cn%x1f%ce%x1f%aI%x1f%B"
 	args := append([]string{"log", format}, options...)
-	out := g.run(t, append(args, "refs/heads/main", "--", pathOf(family, item))...)
-	var entries []entry
+	out := g.Run(t, append(args, "refs/heads/main", "--", PathOf(family, item))...)
+	var entries []Entry
 	for _, text := range strings.Split(out, "\x00")[1:] {
 		f := strings.SplitN(text, "\x1f", 7)
 		date, err := time.Parse(time.RFC3339, f[5])
 		must(t, err)
 		message, trailer, _ := strings.Cut(f[6], "Svc-Principal: ")
-		entries = append(entries, entry{f[0], strings.TrimSpace(message), f[1], f[2], f[3], f[4], date.UTC(), strings.HasPrefix(trailer, "service_account/")})
+		entries = append(entries, Entry{f[0], strings.TrimSpace(message), f[1], f[2], f[3], f[4], date.UTC(), strings.HasPrefix(trailer, "service_account/")})
 	}
 	return entries
 }

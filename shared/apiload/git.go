@@ -1,4 +1,4 @@
-package apitest
+package apiload
 
 import (
 	"bufio"
@@ -9,34 +9,27 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"svc.example/svc/shared/needs"
 )
 
-// gitDir is git in one directory: a bare repository, or a work tree.
-type gitDir struct {
-	program string
-	dir     string
+// Git is git in one directory: a bare repository, or a work tree.
+type Git struct {
+	Program string
+	Dir     string
 }
 
-func gitIn(t testing.TB, dir string) gitDir {
-	t.Helper()
-	return gitDir{needs.Program(t, "install git", "git"), dir}
-}
-
-func (g gitDir) command(args ...string) *exec.Cmd {
+func (g Git) command(args ...string) *exec.Cmd {
 	identity := []string{
 		"-c", "user.name=Grace", "-c", "user.email=grace@example.com", "-c", "commit.gpgsign=false",
 		"-c", "merge.conflictStyle=merge", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 	}
-	cmd := exec.Command(g.program, append(identity, args...)...)
-	cmd.Dir = g.dir
+	cmd := exec.Command(g.Program, append(identity, args...)...)
+	cmd.Dir = g.Dir
 	// Nothing of whoever runs the tests.
 	cmd.Env = append(cmd.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "LC_ALL=C")
 	return cmd
 }
 
-func (g gitDir) try(args ...string) (string, error) {
+func (g Git) Try(args ...string) (string, error) {
 	out, err := g.command(args...).CombinedOutput()
 	if err != nil {
 		return string(out), fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
@@ -44,31 +37,31 @@ func (g gitDir) try(args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-func (g gitDir) run(t testing.TB, args ...string) string {
+func (g Git) Run(t testing.TB, args ...string) string {
 	t.Helper()
-	out, err := g.try(args...)
+	out, err := g.Try(args...)
 	must(t, err)
 	return out
 }
 
-func (g gitDir) lines(t testing.TB, args ...string) []string {
+func (g Git) Lines(t testing.TB, args ...string) []string {
 	t.Helper()
-	out := g.run(t, args...)
+	out := g.Run(t, args...)
 	if out == "" {
 		return nil
 	}
 	return strings.Split(out, "\n")
 }
 
-// sound checks the repository with git's own means.
-func (g gitDir) sound(t testing.TB) {
+// Sound checks the repository with git's own means.
+func (g Git) Sound(t testing.TB) {
 	t.Helper()
 	var out string
 	var err error
 	// A pack that the server merged into another while fsck ran is no damage:
 	// git names it, as it does beside its own repack, and the next look is clean.
 	for range 3 {
-		if out, err = g.try("fsck", "--strict", "--no-dangling", "--no-progress"); !strings.Contains(out, "index not opened") {
+		if out, err = g.Try("fsck", "--strict", "--no-dangling", "--no-progress"); !strings.Contains(out, "index not opened") {
 			break
 		}
 	}
@@ -92,7 +85,7 @@ func (s *stored) at(commit, path string) blob { return s.blobs[place{commit, pat
 func (s *stored) text(commit, path string) string { return s.at(commit, path).text }
 
 // look reads all places, which need not exist.
-func (g gitDir) look(t testing.TB, places map[place]bool) *stored {
+func (g Git) look(t testing.TB, places map[place]bool) *stored {
 	t.Helper()
 	s := &stored{map[place]blob{}}
 	var questions bytes.Buffer
@@ -136,5 +129,5 @@ func readBatch(r *bufio.Reader) (blob, error) {
 	if err != nil {
 		return blob{}, fmt.Errorf("what lies at %q is no JSON: %w", line, err)
 	}
-	return blob{fields[0], canonical(value)}, nil
+	return blob{fields[0], Canonical(value)}, nil
 }

@@ -1,4 +1,4 @@
-package apitest
+package apiload
 
 import (
 	"fmt"
@@ -18,56 +18,55 @@ import (
 // takes a moment; only a history that has none can make it long.
 const verdictTime = 2 * time.Minute
 
-// findings are what is wrong with what a load saw.
-type findings struct {
-	order   []string // by porcupine: keys that have no order
-	history []string // by the history of the repository
-	unknown []string // keys for which the search took too long
+// Findings are what is wrong with what a load saw.
+type Findings struct {
+	Order   []string // by porcupine: keys that have no order
+	History []string // by the history of the repository
+	Unknown []string // keys for which the search took too long
 }
 
-// judge holds what a load saw against the contract.
-func (l *load) judgeAll(t testing.TB, repository string) findings {
+// JudgeAll holds what a load saw against the contract.
+func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 	t.Helper()
-	git := gitIn(t, repository)
-	h := readHistory(t, git)
-	found := findings{history: l.compare(h)}
+	h := ReadHistory(t, git)
+	found := Findings{History: l.compare(h)}
 	model := newModel(git.look(t, l.places()))
 	parts := l.parts()
 	for _, pool := range slices.Sorted(maps.Keys(parts)) {
-		beginning := groundOf(pool, h.commits[0].sha)
+		beginning := groundOf(pool, h.Commits[0].SHA)
 		result, info := porcupine.CheckOperationsVerbose(model.from(beginning), parts[pool], verdictTime)
 		switch result {
 		case porcupine.Unknown:
-			found.unknown = append(found.unknown, pool)
+			found.Unknown = append(found.Unknown, pool)
 		case porcupine.Illegal:
-			found.order = append(found.order, pool+longest(model, beginning, info))
+			found.Order = append(found.Order, pool+longest(model, beginning, info))
 			draw(t, pool, model.from(beginning), info)
 		}
 	}
 	return found
 }
 
-// demand fails a test whose load saw what the contract does not allow.
-func (f findings) demand(t testing.TB) {
+// Demand fails a test whose load saw what the contract does not allow.
+func (f Findings) Demand(t testing.TB) {
 	t.Helper()
-	for _, pool := range f.order {
+	for _, pool := range f.Order {
 		t.Errorf("no order of the requests explains the answers about %s", pool)
 	}
-	for _, pool := range f.unknown {
+	for _, pool := range f.Unknown {
 		t.Errorf("%s: whether there is an order was not found out within %s", pool, verdictTime)
 	}
-	for _, problem := range f.history {
+	for _, problem := range f.History {
 		t.Error(problem)
 	}
 }
 
 // groundOf is what a pool holds at the start.
 func groundOf(pool, commit string) state {
-	for path, text := range ground() {
-		for family := range families {
-			if path == pathOf(family, pool) {
+	for path, text := range Ground() {
+		for family := range Families {
+			if path == PathOf(family, pool) {
 				value, _ := parse([]byte(text))
-				return state{family, pool, canonical(value), commit}
+				return state{family, pool, Canonical(value), commit}
 			}
 		}
 	}
@@ -80,10 +79,10 @@ var hashSeed = maphash.MakeSeed()
 func (m *model) from(beginning state) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return beginning },
-		Step: func(s, o, a any) (bool, any) { return m.step(s.(state), o.(*operation), a.(*answer)) },
+		Step: func(s, o, a any) (bool, any) { return m.step(s.(state), o.(*Operation), a.(*Answer)) },
 		Hash: func(s any) uint64 { return maphash.Comparable(hashSeed, s.(state)) },
 		DescribeOperation: func(o, a any) string {
-			return fmt.Sprint(o.(*operation), " → ", a.(*answer))
+			return fmt.Sprint(o.(*Operation), " → ", a.(*Answer))
 		},
 		DescribeState: func(s any) string { return s.(state).String() },
 	}
@@ -95,35 +94,35 @@ func (m *model) from(beginning state) porcupine.Model {
 // compare. A write without an answer whose commit is not in the history did
 // nothing, by git's own account: it is left out, since each that stays open
 // doubles what the search has to try.
-func (l *load) parts() map[string][]porcupine.Operation {
+func (l *Load) parts() map[string][]porcupine.Operation {
 	parts := map[string][]porcupine.Operation{}
-	add := func(pool string, r record, o *operation, a *answer) {
+	add := func(pool string, r Record, o *Operation, a *Answer) {
 		parts[pool] = append(parts[pool], porcupine.Operation{
-			ClientId: r.client, Input: o, Output: a, Call: r.call, Return: r.back})
+			ClientId: r.Client, Input: o, Output: a, Call: r.Call, Return: r.Back})
 	}
-	for _, r := range l.records {
-		nothing := r.answer.open && !l.landed[authorOf(r.client)+" "+pathOf(r.op.family, r.op.key)]
-		if r.op.kind != readList && !nothing {
-			add(r.op.pool(), r, r.op, r.answer)
+	for _, r := range l.Records {
+		nothing := r.Answer.Open && !l.landed[AuthorOf(r.Client)+" "+PathOf(r.Op.Family, r.Op.Key)]
+		if r.Op.Kind != ReadList && !nothing {
+			add(r.Op.pool(), r, r.Op, r.Answer)
 		}
 	}
-	for _, r := range l.records {
-		if r.op.kind != readList {
+	for _, r := range l.Records {
+		if r.Op.Kind != ReadList {
 			continue
 		}
-		rows := map[string]*answer{}
+		rows := map[string]*Answer{}
 		for pool := range parts {
-			rows[pool] = &answer{status: r.answer.status, listed: map[string]string{}}
+			rows[pool] = &Answer{Status: r.Answer.Status, Listed: map[string]string{}}
 		}
-		for key, commit := range r.answer.listed {
+		for key, commit := range r.Answer.Listed {
 			pool := strings.ToLower(key)
 			if rows[pool] == nil { // nobody ever asked about it
-				rows[pool] = &answer{status: r.answer.status, listed: map[string]string{}}
+				rows[pool] = &Answer{Status: r.Answer.Status, Listed: map[string]string{}}
 			}
-			rows[pool].listed[key] = commit
+			rows[pool].Listed[key] = commit
 		}
 		for pool, a := range rows {
-			add(pool, r, &operation{kind: readRow, family: r.op.family, key: pool}, a)
+			add(pool, r, &Operation{Kind: ReadRow, Family: r.Op.Family, Key: pool}, a)
 		}
 	}
 	return parts
@@ -131,17 +130,17 @@ func (l *load) parts() map[string][]porcupine.Operation {
 
 // places are what the model needs to know of the repository: what each token
 // stands for, and each commit that an answer names.
-func (l *load) places() map[place]bool {
+func (l *Load) places() map[place]bool {
 	places := map[place]bool{}
-	for _, r := range l.records {
-		path := pathOf(r.op.family, r.op.key)
-		for _, commit := range []string{r.op.token, r.answer.commit} {
-			if commit != "" && r.op.kind != readList {
+	for _, r := range l.Records {
+		path := PathOf(r.Op.Family, r.Op.Key)
+		for _, commit := range []string{r.Op.Token, r.Answer.Commit} {
+			if commit != "" && r.Op.Kind != ReadList {
 				places[place{commit, path}] = true
 			}
 		}
-		for key, commit := range r.answer.listed {
-			places[place{commit, pathOf(r.op.family, key)}] = true
+		for key, commit := range r.Answer.Listed {
+			places[place{commit, PathOf(r.Op.Family, key)}] = true
 		}
 	}
 	return places
@@ -159,7 +158,7 @@ func longest(m *model, s state, info porcupine.LinearizationInfo) string {
 		}
 	}
 	for _, o := range best {
-		_, s = m.step(s, o.Input.(*operation), o.Output.(*answer))
+		_, s = m.step(s, o.Input.(*Operation), o.Output.(*Answer))
 	}
 	text := fmt.Sprintf(": %d explained, the last of them", len(best))
 	for _, o := range best[max(0, len(best)-4):] {

@@ -1,4 +1,4 @@
-package apitest
+package apiload
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 // What the contract says of documents, as far as the tests' requests need it:
 // written anew here, so that the server is not held against itself.
 
-// object is a JSON object.
-type object = map[string]any
+// Object is a JSON object.
+type Object = map[string]any
 
 // parse reads JSON. Numbers stay as they are written.
 func parse(text []byte) (any, error) {
@@ -22,11 +22,11 @@ func parse(text []byte) (any, error) {
 	return value, err
 }
 
-// canonical spells a JSON value in one way: documents are deep-equal when
+// Canonical spells a JSON value in one way: documents are deep-equal when
 // their canonical texts are. The server stamps $schema, so it is left out.
-func canonical(value any) string {
-	if document, ok := value.(object); ok && document["$schema"] != nil {
-		rest := object{}
+func Canonical(value any) string {
+	if document, ok := value.(Object); ok && document["$schema"] != nil {
+		rest := Object{}
 		for name, member := range document {
 			if name != "$schema" {
 				rest[name] = member
@@ -42,39 +42,39 @@ func canonical(value any) string {
 }
 
 // reading parses a canonical text, which nobody else holds.
-func reading(text string) object {
+func reading(text string) Object {
 	value, err := parse([]byte(text))
-	document, ok := value.(object)
+	document, ok := value.(Object)
 	if err != nil || !ok {
 		panic(fmt.Sprintf("%q is no document", text))
 	}
 	return document
 }
 
-// families are the four kinds of item that the tests write, by the folder of
+// Families are the four kinds of item that the tests write, by the folder of
 // the API; what git calls the folder, and the document its type.
-var families = map[string]struct{ folder, documentType string }{
+var Families = map[string]struct{ Folder, documentType string }{
 	"flags":      {"feature-flags", "feature_flag"},
 	"configs":    {"configs", "config"},
 	"log-levels": {"log-levels", "log_level"},
 }
 
-func pathOf(family, key string) string {
-	return families[family].folder + "/" + key + ".json"
+func PathOf(family, key string) string {
+	return Families[family].Folder + "/" + key + ".json"
 }
 
-func valueOf(valueType string, content any) object {
-	return object{"type": valueType, "value": content}
+func ValueOf(valueType string, content any) Object {
+	return Object{"type": valueType, "value": content}
 }
 
-func everyone(value any) object {
-	return object{"criteria": []any{object{"operator": "ALWAYS_TRUE"}}, "value": value}
+func everyone(value any) Object {
+	return Object{"criteria": []any{Object{"operator": "ALWAYS_TRUE"}}, "value": value}
 }
 
-func newDocument(documentType, valueType, key, description string, value any, variants ...any) object {
-	document := object{
+func NewDocument(documentType, valueType, key, description string, value any, variants ...any) Object {
+	document := Object{
 		"key": key, "type": documentType, "valueType": valueType, "access": "standard", "tags": []any{},
-		"default": object{"rules": []any{everyone(value)}}, "environments": []any{},
+		"default": Object{"rules": []any{everyone(value)}}, "environments": []any{},
 	}
 	if description != "" {
 		document["description"] = description
@@ -86,58 +86,58 @@ func newDocument(documentType, valueType, key, description string, value any, va
 }
 
 // newFlag, newConfig and newLogLevel are what a creation stores.
-func newFlag(key, description string) object {
-	off, on := valueOf("bool", false), valueOf("bool", true)
-	return newDocument("feature_flag", "bool", key, description, off, object{"value": off}, object{"value": on})
+func newFlag(key, description string) Object {
+	off, on := ValueOf("bool", false), ValueOf("bool", true)
+	return NewDocument("feature_flag", "bool", key, description, off, Object{"value": off}, Object{"value": on})
 }
 
-func newConfig(key, description string, value int) object {
-	typed := valueOf("int", value)
-	document := newDocument("config", "int", key, description, typed, object{"value": typed})
+func NewConfig(key, description string, value int) Object {
+	typed := ValueOf("int", value)
+	document := NewDocument("config", "int", key, description, typed, Object{"value": typed})
 	document["sendToClientSdk"] = false
 	return document
 }
 
-func newLogLevel(key, level string) object {
-	return newDocument("log_level", "log_level", key, "", valueOf("log_level", level))
+func newLogLevel(key, level string) Object {
+	return NewDocument("log_level", "log_level", key, "", ValueOf("log_level", level))
 }
 
 // rulesOf returns the rules of a scope: those that it inherits, copied, where
 // it has none of its own.
-func rulesOf(document object, scope string) []any {
+func rulesOf(document Object, scope string) []any {
 	if entry := entryOf(document, scope); entry != nil {
 		if rules := entry["rules"].([]any); len(rules) > 0 || scope == "default" {
 			return rules
 		}
 	}
-	inherited := document["default"].(object)["rules"].([]any)
-	return reading(canonical(object{"rules": inherited}))["rules"].([]any)
+	inherited := document["default"].(Object)["rules"].([]any)
+	return reading(Canonical(Object{"rules": inherited}))["rules"].([]any)
 }
 
-func entryOf(document object, scope string) object {
+func entryOf(document Object, scope string) Object {
 	if scope == "default" {
-		return document["default"].(object)
+		return document["default"].(Object)
 	}
 	for _, entry := range document["environments"].([]any) {
-		if entry.(object)["id"] == scope {
-			return entry.(object)
+		if entry.(Object)["id"] == scope {
+			return entry.(Object)
 		}
 	}
 	return nil
 }
 
-func setRules(document object, scope string, rules []any) {
+func setRules(document Object, scope string, rules []any) {
 	if entry := entryOf(document, scope); entry != nil {
 		entry["rules"] = rules
 		return
 	}
-	entry := object{"id": scope, "rules": rules}
+	entry := Object{"id": scope, "rules": rules}
 	document["environments"] = append(document["environments"].([]any), entry)
 }
 
 // setFallback makes the last rule of a scope, which every scope here has,
 // serve a value to everyone.
-func setFallback(document object, scope string, value any, replaceTargeting bool) {
+func setFallback(document Object, scope string, value any, replaceTargeting bool) {
 	rules := rulesOf(document, scope)
 	fallback := len(rules) - 1
 	rules[fallback] = everyone(value)
@@ -149,14 +149,14 @@ func setFallback(document object, scope string, value any, replaceTargeting bool
 
 // setTarget sets the level of the loggers below a prefix. Of the prefixes that
 // the tests use none extends another, so a new rule goes before the fallback.
-func setTarget(document object, scope, target, level string) {
+func setTarget(document Object, scope, target, level string) {
 	rules := rulesOf(document, scope)
 	fallback := len(rules) - 1
-	list := valueOf("string_list", []any{target})
-	criterion := object{"operator": "PROP_STARTS_WITH_ONE_OF", "propertyName": "svc-sdk-logging.key", "valueToMatch": list}
-	rule := object{"criteria": []any{criterion}, "value": valueOf("log_level", level)}
+	list := ValueOf("string_list", []any{target})
+	criterion := Object{"operator": "PROP_STARTS_WITH_ONE_OF", "propertyName": "svc-sdk-logging.key", "valueToMatch": list}
+	rule := Object{"criteria": []any{criterion}, "value": ValueOf("log_level", level)}
 	for i := range fallback {
-		if strings.Contains(canonical(rules[i]), `["`+target+`"]`) {
+		if strings.Contains(Canonical(rules[i]), `["`+target+`"]`) {
 			rules[i] = rule
 			setRules(document, scope, rules)
 			return
@@ -173,10 +173,10 @@ type share struct {
 
 // split is the value that a rollout stores. The tests name the shares in one
 // order always, so that it is also the order in which they are stored.
-func split(shares []share) object {
+func split(shares []share) Object {
 	var arms []any
 	for _, s := range shares {
-		arms = append(arms, object{"value": valueOf("string", s.Value), "weight": 1000 * s.Percent})
+		arms = append(arms, Object{"value": ValueOf("string", s.Value), "weight": 1000 * s.Percent})
 	}
-	return valueOf("weighted_values", object{"hashByPropertyName": "user.key", "weightedValues": arms})
+	return ValueOf("weighted_values", Object{"hashByPropertyName": "user.key", "weightedValues": arms})
 }

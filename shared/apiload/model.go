@@ -1,4 +1,4 @@
-package apitest
+package apiload
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func newModel(s *stored) *model { return &model{stored: s, known: map[edit]edite
 type (
 	edit struct {
 		text string
-		op   *operation
+		op   *Operation
 	}
 	edited struct{ text, rules string }
 )
@@ -52,19 +52,19 @@ type outcome struct {
 
 // step says whether the contract allows an answer, and what holds afterwards.
 // It binds the commit that a state was in doubt of.
-func (m *model) step(s state, o *operation, a *answer) (bool, state) {
-	if o.kind == readRow {
+func (m *model) step(s state, o *Operation, a *Answer) (bool, state) {
+	if o.Kind == ReadRow {
 		return m.row(s, o, a)
 	}
 	for _, want := range m.outcomes(s, o) {
-		if a.open {
+		if a.Open {
 			return true, want.next.unnamed(s)
 		}
 		if ok, next := m.matches(s, want, a); ok {
 			return true, next
 		}
 	}
-	return a.open, s
+	return a.Open, s
 }
 
 // unnamed is a state whose commit nobody was told.
@@ -75,20 +75,20 @@ func (s state) unnamed(before state) state {
 	return s
 }
 
-func (m *model) matches(s state, want outcome, a *answer) (bool, state) {
-	if a.status != want.status || a.code != want.code || a.holder != want.holder ||
-		a.changed != want.changed || a.created != want.created || a.text != want.text {
+func (m *model) matches(s state, want outcome, a *Answer) (bool, state) {
+	if a.Status != want.status || a.Code != want.code || a.Holder != want.holder ||
+		a.Changed != want.changed || a.Created != want.created || a.Text != want.text {
 		return false, s
 	}
 	switch {
 	case want.status != 200:
-		return a.commit == "" && a.previous == "", s
+		return a.Commit == "" && a.Previous == "", s
 	case want.next != s:
-		want.next.commit = a.commit
-		return a.commit != "" && m.agrees(want.next), want.next
+		want.next.commit = a.Commit
+		return a.Commit != "" && m.agrees(want.next), want.next
 	}
-	ok, next := m.bind(s, a.commit)
-	return ok && a.previous == "", next
+	ok, next := m.bind(s, a.Commit)
+	return ok && a.Previous == "", next
 }
 
 // bind compares the commit that an answer names with the state's.
@@ -102,17 +102,17 @@ func (m *model) bind(s state, commit string) (bool, state) {
 
 // agrees says whether git has under the commit what the state says.
 func (m *model) agrees(s state) bool {
-	return m.stored.text(s.commit, pathOf(s.family, s.key)) == s.text
+	return m.stored.text(s.commit, PathOf(s.family, s.key)) == s.text
 }
 
 // row is what a list shows of a pool: the one who holds the key, if it is of
 // the list's family.
-func (m *model) row(s state, o *operation, a *answer) (bool, state) {
-	if s.family != o.family {
-		return len(a.listed) == 0, s
+func (m *model) row(s state, o *Operation, a *Answer) (bool, state) {
+	if s.family != o.Family {
+		return len(a.Listed) == 0, s
 	}
-	commit, shown := a.listed[s.key]
-	if !shown || len(a.listed) != 1 {
+	commit, shown := a.Listed[s.key]
+	if !shown || len(a.Listed) != 1 {
 		return false, s
 	}
 	return m.bind(s, commit)
@@ -120,52 +120,52 @@ func (m *model) row(s state, o *operation, a *answer) (bool, state) {
 
 // outcomes are what the contract allows: one, but for a token of which it
 // cannot be told whether it holds.
-func (m *model) outcomes(s state, o *operation) []outcome {
-	held := s.family == o.family && s.key == o.key
+func (m *model) outcomes(s state, o *Operation) []outcome {
+	held := s.family == o.Family && s.key == o.Key
 	switch {
-	case o.kind == create || o.kind == level && !held && o.token == "":
+	case o.Kind == Create || o.Kind == Level && !held && o.Token == "":
 		return []outcome{m.creation(s, o)}
 	case !held:
 		return []outcome{{status: 404, next: s}}
-	case o.kind == readDetail:
-		return []outcome{{status: 200, next: s, text: canonical(detailOf(reading(s.text)))}}
-	case o.kind == readDocument:
+	case o.Kind == ReadDetail:
+		return []outcome{{status: 200, next: s, text: Canonical(detailOf(reading(s.text)))}}
+	case o.Kind == ReadDocument:
 		return []outcome{{status: 200, next: s, text: s.text}}
 	}
 	return m.writes(s, o)
 }
 
-func (m *model) creation(s state, o *operation) outcome {
+func (m *model) creation(s state, o *Operation) outcome {
 	if s.family != "" {
-		return outcome{status: 409, code: "ALREADY_EXISTS", holder: families[s.family].documentType + " " + s.key, next: s}
+		return outcome{status: 409, code: "ALREADY_EXISTS", holder: Families[s.family].documentType + " " + s.key, next: s}
 	}
-	text := canonical(o.first())
-	done := outcome{status: 200, next: state{family: o.family, key: o.key, text: text}, text: text}
-	if o.kind == level {
+	text := Canonical(o.first())
+	done := outcome{status: 200, next: state{family: o.Family, key: o.Key, text: text}, text: text}
+	if o.Kind == Level {
 		done.created, done.changed, done.text = true, true, ""
 	}
 	return done
 }
 
 // first is the document that an operation creates.
-func (o *operation) first() object {
-	switch o.family {
+func (o *Operation) first() Object {
+	switch o.Family {
 	case "flags":
-		return newFlag(o.key, o.description)
+		return newFlag(o.Key, o.Description)
 	case "configs":
-		return newConfig(o.key, o.description, o.value.(int))
+		return NewConfig(o.Key, o.Description, o.Value.(int))
 	}
-	return newLogLevel(o.key, o.level)
+	return newLogLevel(o.Key, o.Level)
 }
 
-func (m *model) writes(s state, o *operation) []outcome {
+func (m *model) writes(s state, o *Operation) []outcome {
 	stale := outcome{status: 409, code: "STALE_COMMIT_SHA", next: s}
 	after := m.edit(s.text, o)
 	done := outcome{status: 200, next: s, text: after.rules}
 	if after.text != s.text {
 		done.next.text, done.next.commit, done.changed = after.text, "", true
 	}
-	switch m.holds(s, o.token) {
+	switch m.holds(s, o.Token) {
 	case yes:
 		return []outcome{done}
 	case no:
@@ -188,7 +188,7 @@ func (m *model) holds(s state, token string) verdict {
 	if token == "" {
 		return yes
 	}
-	path := pathOf(s.family, s.key)
+	path := PathOf(s.family, s.key)
 	meant := m.stored.at(token, path)
 	switch {
 	case len(token) != 40, meant.blob == "", meant.text != s.text:
@@ -202,7 +202,7 @@ func (m *model) holds(s state, token string) verdict {
 }
 
 // edit is what an operation makes of a document, and the rules of its scope.
-func (m *model) edit(text string, o *operation) edited {
+func (m *model) edit(text string, o *Operation) edited {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := edit{text, o}
@@ -214,24 +214,24 @@ func (m *model) edit(text string, o *operation) edited {
 	return after
 }
 
-func (o *operation) edits(text string) edited {
+func (o *Operation) edits(text string) edited {
 	document := reading(text)
-	switch o.kind {
-	case put:
-		return edited{text: o.document}
-	case level:
-		if o.target != "" {
-			setTarget(document, o.scope, o.target, o.level)
+	switch o.Kind {
+	case Put:
+		return edited{text: o.Document}
+	case Level:
+		if o.Target != "" {
+			setTarget(document, o.Scope, o.Target, o.Level)
 		} else {
-			setFallback(document, o.scope, valueOf("log_level", o.level), false)
+			setFallback(document, o.Scope, ValueOf("log_level", o.Level), false)
 		}
-		return edited{text: canonical(document)}
-	case toggle:
-		setFallback(document, o.scope, valueOf("bool", o.enabled), o.replace)
-	case rollout:
-		setFallback(document, o.scope, split(o.rollout), o.replace)
+		return edited{text: Canonical(document)}
+	case Toggle:
+		setFallback(document, o.Scope, ValueOf("bool", o.Enabled), o.Replace)
+	case Rollout:
+		setFallback(document, o.Scope, split(o.Rollout), o.Replace)
 	default:
-		setFallback(document, o.scope, valueOf(document["valueType"].(string), o.value), o.replace)
+		setFallback(document, o.Scope, ValueOf(document["valueType"].(string), o.Value), o.Replace)
 	}
-	return edited{canonical(document), canonical(rulesOf(document, o.scope))}
+	return edited{Canonical(document), Canonical(rulesOf(document, o.Scope))}
 }

@@ -1,0 +1,320 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/infra/meter"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/needs"
+)
+
+// size is how much there is in a workspace.
+type size struct{ documents, commits int }
+
+func (s size) String() string {
+	return fmt.Sprintf("%d documents, %d commits", s.documents, s.commits)
+}
+
+// TestBudgets counts what each kind of request asks of the stores, through the
+// handlers: the same, however much there is.
+func TestBudgets(t *testing.T) {
+	sizes := []size{{10, 100}, {10, 1000}, {1000, 100}}
+	if full() {
+		sizes = []size{{10, 100}, {10, 20_000}, {10_000, 100}}
+	}
+	for _, n := range sizes {
+		t.Run(n.String(), func(t *testing.T) {
+			b := newBudgets(t, n)
+			b.writes()
+			b.reads()
+			b.imported()
+			b.elsewhere()
+		})
+	}
+}
+
+// budgets is a workspace of a size and what its instances have asked for.
+type budgets struct {
+	*testing.T
+	*service
+	size   size
+	meter  *meter.Meter
+	rounds *meter.Rounds
+	sdk    string // a key of an application
+	serial int
+}
+
+func newBudgets(t *testing.T, n size) *budgets {
+	t.Helper()
+	b := &budgets{T: t, service: open(t), size: n, meter: meter.New(), rounds: &meter.Rounds{}}
+	source, err := importing.Read(background(t), n.repository(t), filepath.ToSlash)
+	must(t, err)
+	b.workspace, err = b.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
+	must(t, err)
+	b.keys = []string{b.mint(t, "Ada", "ada@example.com", "protected_engineer")}
+	key, _, err := b.workspace.Mint(background(t), minting.Request{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
+	must(t, err)
+	b.sdk = key.Reveal()
+	return b
+}
+
+// repository makes a git repository of a size, by git's own means.
+func (n size) repository(t testing.TB) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	g := apiload.Git{Program: needs.Program(t, "install git", "git"), Dir: dir}
+	g.Run(t, "init", "--quiet", "--initial-branch=main")
+	var stream bytes.Buffer
+	for i := range n.commits {
+		message := fmt.Sprintf("change %d\n", i)
+		fmt.Fprintf(&stream, "commit refs/heads/main\ncommitter Grace <grace@example.com> %d +0000\ndata %d\n%s", 1_700_000_000+i, len(message), message)
+		if i > 0 {
+			n.file(&stream, i%n.documents, i)
+			continue
+		}
+		modify(&stream, "svc.json", `{"environments": ["staging", "production"]}`)
+		for d := range n.documents {
+			n.file(&stream, d, 0)
+		}
+	}
+	in := exec.Command(g.Program, "fast-import", "--quiet")
+	in.Dir, in.Stdin = dir, &stream
+	if out, err := in.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	g.Run(t, "reset", "--quiet", "--hard")
+	return dir
+}
+
+func (n size) key(document int) string { return fmt.Sprintf("flag-%05d", document%n.documents) }
+
+func (n size) file(w io.Writer, document, version int) {
+	flag := apiload.NewDocument("feature_flag", "bool", n.key(document), fmt.Sprint("version ", version), apiload.ValueOf("bool", false),
+		apiload.Object{"value": apiload.ValueOf("bool", false)}, apiload.Object{"value": apiload.ValueOf("bool", true)})
+	modify(w, apiload.PathOf("flags", n.key(document)), apiload.Canonical(flag))
+}
+
+func modify(w io.Writer, path, text string) {
+	fmt.Fprintf(w, "M 100644 inline %s\ndata %d\n%s\n", path, len(text), text)
+}
+
+// instance is an instance that has read nothing, and whose requests count.
+func (b *budgets) instance() http.Handler {
+	b.Helper()
+	c, err := b.Connect(background(b))
+	must(b, err)
+	api, err := b.New(c.With(
+		func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, b.meter.Install, b.rounds.Install) },
+		func(o *awss3.Options) { o.APIOptions = append(o.APIOptions, b.meter.Install, b.rounds.Install) },
+	), nil)
+	must(b, err)
+	return api
+}
+
+// asks sends a request and returns what it took.
+func (b *budgets) asks(api http.Handler, method, path, body string) (asked map[string]int, inARow int, answer string) {
+	b.Helper()
+	r := httptest.NewRequest(method, path, bytes.NewReader([]byte(body)))
+	r.Header.Set("Authorization", "Bearer "+b.keys[0])
+	if path == poll {
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+b.sdk)))
+	}
+	b.meter.Take()
+	b.rounds.Take()
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		b.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	asked, lost := b.answered(b.meter.Take())
+	return asked, b.rounds.Take() - lost, w.Body.String()
+}
+
+// answered leaves out requests to the table that got no good answer and were
+// made again: here that is the stand-in's doing, and no test of ours.
+func (b *budgets) answered(counts meter.Counts) (asked map[string]int, lost int) {
+	asked = counts.Requests()
+	for name, one := range counts {
+		if service, operation, _ := strings.Cut(name, "."); service == "DynamoDB" && one.Refused > 0 {
+			asked[operation] -= one.Refused
+			lost += one.Refused
+			b.Logf("%d of %d %s failed", one.Refused, one.Requests, name)
+		}
+	}
+	return asked, lost
+}
+
+// takes demands what a request takes.
+func (b *budgets) takes(what string, api http.Handler, path string, rounds int, want map[string]int) {
+	b.Helper()
+	asked, inARow, _ := b.asks(api, "GET", path, "")
+	if !maps.Equal(asked, want) || inARow > rounds {
+		b.Errorf("%s took %v, %d in a row; allowed are %v, %d in a row", what, asked, inARow, want, rounds)
+	}
+}
+
+const poll = "/api/v2/configs/eval-with-context/e30"
+
+// pages are all kinds of reads that need no more than the newest state.
+func (b *budgets) pages() []string {
+	flag := "/v1/flags/" + b.size.key(1)
+	return []string{"/v1/whoami", "/v1/environments", "/v1/flags", flag, flag + "/document", "/v1/configs", "/v1/log-levels", "/v1/segments", poll}
+}
+
+// reads: what a cold instance and a warm one need.
+func (b *budgets) reads() {
+	once := map[string]int{"BatchGetItem": 1}
+	for _, path := range b.pages() {
+		api := b.instance()
+		if path != "/v1/whoami" {
+			api = b.cold(path)
+		}
+		b.takes("warm, GET "+path, api, path, 1, once)
+	}
+	api, flag := b.instance(), "/v1/flags/"+b.size.key(1)
+	b.asks(api, "GET", flag, "")
+	page := map[string]int{"BatchGetItem": 1, "Query": 1}
+	b.takes("the history of an item", api, flag+"/history?limit=5", 2, page)
+	b.takes("a page of the feed", api, "/v1/activity?limit=60", 2, page)
+	b.takes("the activity of an item", api, "/v1/activity?limit=5&type=feature_flag&key="+b.size.key(1), 2, page)
+	b.past(api, flag)
+}
+
+// again is how often something is done whose rounds are too many: what is made
+// at once may look as if it were not, but never the other way round.
+const again = 10
+
+// cold reads with a new instance, and returns it.
+func (b *budgets) cold(path string) http.Handler {
+	b.Helper()
+	for try := 1; ; try++ {
+		api := b.instance()
+		asked, inARow, _ := b.asks(api, "GET", path, "")
+		if want := (map[string]int{"BatchGetItem": 1, "Query": 1, "GetObject": 1}); !maps.Equal(asked, want) || inARow > 2 && try == again {
+			b.Errorf("cold, GET %s took %v, %d in a row; allowed are %v, 2 in a row", path, asked, inARow, want)
+		}
+		if inARow <= 2 || try == again {
+			return api
+		}
+	}
+}
+
+// past: a document at a commit of long ago.
+func (b *budgets) past(api http.Handler, flag string) {
+	var told struct{ History []apiload.Entry }
+	_, _, text := b.asks(api, "GET", flag+"/history", "")
+	must(b, json.Unmarshal([]byte(text), &told))
+	oldest := told.History[len(told.History)-1].SHA
+	for _, revision := range []string{oldest, oldest[:10]} {
+		b.takes("a document at "+revision, api, flag+"/document?at="+revision, 4, map[string]int{"BatchGetItem": 1, "Query": 2, "GetObject": 1})
+	}
+}
+
+// mostCompared bounds what an entry of the feed takes whose messages are worked
+// out from the document before and after, because git made the commit.
+const mostCompared = 6
+
+// imported: a page of the feed that git's commits are on. It takes more, but no
+// more with a long history.
+func (b *budgets) imported() {
+	api := b.instance()
+	b.asks(api, "GET", "/v1/flags", "")
+	_, _, text := b.asks(api, "GET", fmt.Sprintf("/v1/activity?limit=%d", manyToggles), "")
+	var page struct{ NextCursor string }
+	must(b, json.Unmarshal([]byte(text), &page))
+	const limit = 20
+	asked, _, _ := b.asks(api, "GET", fmt.Sprintf("/v1/activity?limit=%d&cursor=%s", limit, page.NextCursor), "")
+	total := 0
+	for _, n := range asked {
+		total += n
+	}
+	if total > 2+limit*mostCompared {
+		b.Errorf("a page of %d commits that git made took %v", limit, asked)
+	}
+	b.Logf("a page of %d commits that git made took %v", limit, asked)
+}
+
+// toggled is how many flags change.
+const toggled = 5
+
+// toggles changes a flag.
+func (b *budgets) toggles(api http.Handler) (asked map[string]int, inARow int) {
+	b.serial++
+	body := fmt.Sprintf(`{"enabled": %t}`, b.serial/toggled%2 == 0)
+	asked, inARow, _ = b.asks(api, "PATCH", "/v1/flags/"+b.size.key(b.serial%toggled)+"/environments/staging", body)
+	return asked, inARow
+}
+
+// manyToggles are enough for a snapshot to be due.
+const manyToggles = 70
+
+// writes: one writer, nobody else.
+func (b *budgets) writes() {
+	api := b.instance()
+	b.asks(api, "GET", "/v1/flags", "")
+	usual, snapshots, least := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}, 0, manyToggles
+	for range manyToggles {
+		asked, inARow := b.toggles(api)
+		least = min(least, inARow)
+		if asked["PutObject"] == 3 {
+			snapshots++
+			asked["PutObject"]--
+		}
+		if !maps.Equal(asked, usual) {
+			b.Errorf("write %d took %v; allowed are %v, and now and then one more to put", b.serial, asked, usual)
+		}
+	}
+	if least > 3 {
+		b.Errorf("a write took %d requests in a row, allowed are 3", least)
+	}
+	if snapshots > manyToggles/30 {
+		b.Errorf("%d writes put %d snapshots", manyToggles, snapshots)
+	}
+	once := map[string]int{"BatchGetItem": 1}
+	b.takes("warm, after its own writes", api, "/v1/flags", 1, once)
+}
+
+// elsewhere: reads and writes after others have written.
+func (b *budgets) elsewhere() {
+	here, there := b.instance(), b.instance()
+	b.asks(here, "GET", "/v1/flags", "")
+	for _, commits := range []int{1, 20} {
+		for range commits {
+			b.toggles(there)
+		}
+		what := fmt.Sprintf("after %d commits elsewhere, ", commits)
+		b.takes(what+"a read", here, "/v1/flags", 2, map[string]int{"BatchGetItem": 1, "Query": 1})
+		b.toggles(there)
+		b.takes(what+"a poll", here, poll, 2, map[string]int{"BatchGetItem": 1, "Query": 1})
+	}
+	least := again
+	for range again {
+		b.toggles(there)
+		asked, inARow := b.toggles(here)
+		least = min(least, inARow)
+		if asked["Query"] != 1 || asked["BatchGetItem"] != 1 || asked["TransactWriteItems"] != 1 {
+			b.Errorf("a write after a commit elsewhere took %v", asked)
+		}
+	}
+	if least > 4 {
+		b.Errorf("a write after a commit elsewhere took %d requests in a row, allowed are 4", least)
+	}
+}

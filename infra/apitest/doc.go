@@ -1,0 +1,24 @@
+// Package apitest shows that the control plane on AWS keeps what it promises:
+// the handlers that the functions run, over a DynamoDB table and an S3 bucket,
+// several instances at a time as Lambda has them. It holds tests only; the
+// clients and the judges are those of package apiload, which judge svc api too.
+//
+//   - many clients of several instances see one order, and a table without its
+//     condition or a gate with old news is caught;
+//   - the same with faults in front of both stores, and with instances that are
+//     processes of their own and are killed between any two requests;
+//   - every kind of request stays within its budget of requests and of round
+//     trips, however much there is;
+//   - each role may do what the matrix of roles says.
+//
+// What must stay true:
+//
+//   - The servers are real ones (package standin). What git is asked is a plain
+//     copy of the bucket's prefix, with main set to the head.
+//   - Nothing is decided by how long something takes. Every choice comes from
+//     a seed, which is logged; SVC_TEST_SEED makes the same choices again.
+//   - No process outlives the tests.
+//
+// With CI=true or SVC_TEST_FULL=1 the runs are as long as the service is
+// promised for; else they are short.
+package apitest

@@ -1,0 +1,283 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.example/svc/infra/faults"
+	"svc.example/svc/infra/instance"
+	"svc.example/svc/shared/apiload"
+)
+
+// fleet is several instances at one address, each a process of its own with
+// proxies of its own before both stores.
+type fleet struct {
+	*testing.T
+	members []*member
+	client  *http.Client
+	server  *httptest.Server
+	refused atomic.Int64 // answers of 503
+
+	lock    sync.Mutex
+	kills   map[string]int // by what the instance was doing
+	seen    map[string]bool
+	retried map[string]int // requests that were made once more, by operation
+	fixed   bool           // nobody is killed any more
+}
+
+// member is one instance and its proxies.
+type member struct {
+	fleet  *fleet
+	site   instance.Site
+	stores []*faults.Proxy // the table's and the bucket's
+	plans  []faults.Plan
+
+	lock    sync.Mutex
+	dice    *rand.Rand
+	process *process // nil while another one is started
+	steps   int      // until it is killed: requests of its own, begun and ended
+}
+
+// start starts a fleet. An instance lives for so many steps at most.
+func start(t *testing.T, h *service, seed uint64, rates faults.Rates, longest int) *fleet {
+	t.Helper()
+	f := &fleet{T: t, client: apiload.NewHTTPClient(t), kills: map[string]int{}, seen: map[string]bool{}, retried: map[string]int{}}
+	for i := range instances {
+		m := &member{fleet: f, dice: apiload.Dice(seed, 1000+i), site: h.Site}
+		m.site.DynamoDB = m.proxy(h.DynamoDB, seed+uint64(i), rates, longest)
+		m.site.S3 = m.proxy(h.S3, seed+uint64(instances+i), rates, longest)
+		m.live(longest)
+		t.Cleanup(m.end)
+		f.members = append(f.members, m)
+	}
+	f.server = httptest.NewServer(http.HandlerFunc(f.serve))
+	t.Cleanup(f.server.Close)
+	return f
+}
+
+// proxy puts a proxy before a store.
+func (m *member) proxy(store string, seed uint64, rates faults.Rates, longest int) (address string) {
+	step := func(when string) func(*http.Request) {
+		return func(r *http.Request) {
+			if when == "before" {
+				m.fleet.note(r)
+			}
+			m.step(when+" "+faults.Operation(r), longest)
+		}
+	}
+	plan := faults.Plan{Seed: seed, Rates: rates, Slow: 20 * time.Millisecond, Before: step("before"), After: step("after")}
+	p, err := faults.Start(store, plan)
+	must(m.fleet, err)
+	m.plans = append(m.plans, plan)
+	m.fleet.Cleanup(func() { _ = p.Close() })
+	m.stores = append(m.stores, p)
+	return p.URL()
+}
+
+// note counts the requests that are another try, where that can be told: those
+// to the bucket say it, and of transactions each is made for one commit.
+func (f *fleet) note(r *http.Request) {
+	operation, again := faults.Operation(r), false
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	switch attempt := r.Header.Get("Amz-Sdk-Request"); {
+	case operation == "TransactWriteItems":
+		body, _ := io.ReadAll(r.Body) // it is in memory
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		var in struct{ TransactItems any } // whose members come in any order
+		_ = json.Unmarshal(body, &in)
+		items := apiload.Canonical(in.TransactItems)
+		again, f.seen[items] = f.seen[items], true
+	case r.Header.Get("X-Amz-Target") == "":
+		again = attempt != "" && !strings.HasPrefix(attempt, "attempt=1;") && attempt != "attempt=1"
+	}
+	if again {
+		f.retried[operation]++
+	}
+}
+
+// live starts a process and draws how long it lives. The caller holds the lock,
+// or nobody else knows the member yet.
+func (m *member) live(longest int) {
+	p, err := spawn(m.site)
+	if err != nil {
+		m.fleet.Error(err)
+		return
+	}
+	m.process, m.steps = p, 1+m.dice.IntN(longest)
+}
+
+// step is called before and after each request of the process to a store. It
+// kills it when its time has come, and starts another.
+func (m *member) step(what string, longest int) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.steps--; m.process == nil || m.steps > 0 || !m.fleet.mayKill(what) {
+		return
+	}
+	m.die()
+	go func() { // its requests are cut off meanwhile
+		m.lock.Lock()
+		defer m.lock.Unlock()
+		m.live(longest)
+	}()
+}
+
+func (m *member) die() {
+	if log := m.process.kill(); strings.Contains(log, "RACE") || strings.Contains(log, "panic") {
+		m.fleet.Errorf("an instance says:\n%s", log)
+	}
+	m.process = nil
+}
+
+func (m *member) end() {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.process != nil {
+		m.die()
+	}
+}
+
+func (f *fleet) mayKill(what string) bool {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if !f.fixed {
+		f.kills[what]++
+	}
+	return !f.fixed
+}
+
+// mend ends all faults and kills.
+func (f *fleet) mend() {
+	f.lock.Lock()
+	f.fixed = true
+	f.lock.Unlock()
+	for _, m := range f.members {
+		for _, p := range m.stores {
+			must(f, p.Set(faults.Plan{}))
+		}
+	}
+}
+
+// outage is a time in which all of some requests to one store go wrong.
+type outage struct {
+	store int
+	kind  faults.Kind
+	only  string // the operation; "" for all
+}
+
+// suffer lets an outage last until some requests were answered with 503, or the
+// load has ended.
+func (f *fleet) suffer(o outage, ended <-chan struct{}) {
+	f.set(func(m *member) { f.change(m, o.store, o.plan(m.plans[o.store])) })
+	enough := f.refused.Load() + writers/2
+	for f.refused.Load() < enough {
+		select {
+		case <-ended:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+	f.set(func(m *member) { f.change(m, o.store, m.plans[o.store]) })
+}
+
+func (o outage) plan(usual faults.Plan) faults.Plan {
+	usual.Rates = faults.Rates{o.kind: 1}
+	if o.only != "" {
+		usual.Only = func(r *http.Request) bool { return faults.Operation(r) == o.only }
+	}
+	return usual
+}
+
+func (f *fleet) change(m *member, store int, plan faults.Plan) {
+	must(f, m.stores[store].Set(plan))
+}
+
+func (f *fleet) set(plan func(*member)) {
+	for _, m := range f.members {
+		plan(m)
+	}
+}
+
+// counts are what all proxies have injected.
+func (f *fleet) counts() faults.Counts {
+	total := faults.Counts{Injected: map[faults.Kind]int{}}
+	for _, m := range f.members {
+		for _, p := range m.stores {
+			c := p.Counts()
+			total.Requests += c.Requests
+			for kind, n := range c.Injected {
+				total.Injected[kind] += n
+			}
+		}
+	}
+	return total
+}
+
+func (m *member) address() string {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.process == nil {
+		return ""
+	}
+	return m.process.address
+}
+
+// serve passes a request on to any instance that is there, as the gateway does.
+// One whose instance is killed gets no answer.
+func (f *fleet) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	for r.Context().Err() == nil {
+		address := f.members[rand.IntN(len(f.members))].address()
+		if address == "" {
+			time.Sleep(time.Millisecond) // it is being started
+			continue
+		}
+		out := r.Clone(r.Context())
+		out.RequestURI, out.URL.Scheme, out.URL.Host = "", "http", address
+		out.Body = io.NopCloser(bytes.NewReader(body))
+		answer, err := f.client.Transport.RoundTrip(out)
+		var failed *net.OpError
+		if errors.As(err, &failed) && failed.Op == "dial" {
+			continue
+		}
+		if err != nil {
+			break
+		}
+		f.answer(w, answer)
+		return
+	}
+	panic(http.ErrAbortHandler)
+}
+
+func (f *fleet) answer(w http.ResponseWriter, answer *http.Response) {
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if answer.StatusCode == http.StatusServiceUnavailable {
+		f.refused.Add(1)
+		if answer.Header.Get("Retry-After") == "" {
+			f.Errorf("503 without Retry-After: %s", body)
+		}
+	}
+	maps.Copy(w.Header(), answer.Header)
+	w.WriteHeader(answer.StatusCode)
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,69 @@
+package apitest
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/dynamo"
+)
+
+const (
+	// instances is how many of the service there are. A single one lets its own
+	// writers take turns, so that they never race at the table.
+	instances = 4
+	writers   = 16
+)
+
+// harm is what is broken about an instance.
+type harm struct {
+	table func(*dynamodb.Options)
+	gate  func(*dynamo.Table) control.Gate
+}
+
+// serveInstances serves a workspace by several instances at one address, each
+// request by any of them.
+func (h *service) serveInstances(t *testing.T, broken harm) (base string) {
+	t.Helper()
+	var handlers []http.Handler
+	for range instances {
+		c, err := h.Connect(background(t))
+		must(t, err)
+		if broken.table != nil {
+			c = c.With(broken.table, func(*awss3.Options) {})
+		}
+		handler, err := h.New(c, broken.gate)
+		must(t, err)
+		handlers = append(handlers, handler)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[rand.IntN(instances)].ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// each is how many operations a client sends.
+func each(short, long int) int {
+	if full() {
+		return long
+	}
+	return short
+}
+
+func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {
+	h := create(t, apiload.Ground(), writers)
+	base := h.serveInstances(t, harm{})
+	l := apiload.New(t, base)
+	l.Run(background(t), apiload.Seed(t), h.keys, each(24, 60))
+	l.ReportRich(t)
+	g := h.copied(t)
+	l.JudgeAll(t, g).Demand(t)
+	h.sound(t, g, l.Client, base)
+}

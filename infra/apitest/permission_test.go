@@ -1,0 +1,139 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/apiload"
+)
+
+// declared are the environments of the matrix' workspaces.
+var declared = map[string]string{
+	"guarded": `{"environments": [{"name": "production", "protected": true}, "staging"]}`,
+	"open":    `{"environments": ["staging", "development"]}`,
+}
+
+// matrix is what package access is held to, by workspace: the rows' columns
+// under the names in their heading.
+func matrix(t *testing.T) (rows map[string][]map[string]string, roles []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "shared", "access", "testdata", "matrix.txt"))
+	must(t, err)
+	lines := strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+	heading := strings.Fields(lines[0])
+	rows = map[string][]map[string]string{}
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, cell := range strings.Fields(line) {
+			row[heading[i]] = cell
+		}
+		rows[row["workspace"]] = append(rows[row["workspace"]], row)
+	}
+	return rows, heading[4:]
+}
+
+// TestThePermissionMatrix lets every role try every row of the matrix on the
+// hosted service.
+func TestThePermissionMatrix(t *testing.T) {
+	rows, roles := matrix(t)
+	for workspace, file := range declared {
+		t.Run(workspace, func(t *testing.T) {
+			files := map[string]string{"svc.json": file}
+			for _, row := range rows[workspace] {
+				files[apiload.PathOf("flags", flagOf(row))] = apiload.Canonical(tiered(row))
+			}
+			h := create(t, files, 0)
+			c, err := h.Connect(background(t))
+			must(t, err)
+			api, err := h.New(c, nil)
+			must(t, err)
+			p := &permitted{T: t, api: api, reader: h.mint(t, "reader", "reader@example.com", "member")}
+			for _, role := range roles {
+				p.key = h.mint(t, role, role+"@example.com", role)
+				for _, row := range rows[workspace] {
+					p.try(role, row)
+				}
+			}
+			if p.allowed == 0 || p.denied == 0 {
+				t.Errorf("%d writes were allowed and %d denied", p.allowed, p.denied)
+			}
+			t.Logf("%d writes allowed, %d denied", p.allowed, p.denied)
+		})
+	}
+}
+
+func flagOf(row map[string]string) string { return "flag" + strings.ReplaceAll(row["tier"], "-", "_") }
+
+func tiered(row map[string]string) apiload.Object {
+	flag := apiload.NewDocument("feature_flag", "string", flagOf(row), "", apiload.ValueOf("string", "untouched"))
+	if delete(flag, "access"); row["tier"] != "-" {
+		flag["access"] = row["tier"]
+	}
+	return flag
+}
+
+// permitted is who tries the matrix.
+type permitted struct {
+	*testing.T
+	api             http.Handler
+	reader, key     string
+	serial          int
+	allowed, denied int
+}
+
+// ask sends a request and returns the answer's status and body.
+func (p *permitted) ask(key, method, path string, body apiload.Object) (status int, answer apiload.Object) {
+	p.Helper()
+	text, err := json.Marshal(body)
+	must(p, err)
+	r := httptest.NewRequest(method, "/v1"+path, bytes.NewReader(text))
+	r.Header.Set("Authorization", "Bearer "+key)
+	w := httptest.NewRecorder()
+	p.api.ServeHTTP(w, r)
+	must(p, json.Unmarshal(w.Body.Bytes(), &answer))
+	return w.Code, answer
+}
+
+// try lets a role change what a row speaks of, and looks at what came of it.
+func (p *permitted) try(role string, row map[string]string) {
+	p.Helper()
+	path := "/flags/" + flagOf(row)
+	_, before := p.ask(p.reader, "GET", path+"/document", nil)
+	p.serial++
+	mark := fmt.Sprint("mark ", p.serial)
+	status, answer := 0, apiload.Object{}
+	if row["scope"] == "metadata" {
+		document := before["document"].(apiload.Object)
+		document["description"] = mark
+		status, answer = p.ask(p.key, "PUT", path+"/document", apiload.Object{"document": document, "expectedCommitSha": before["commitSha"]})
+	} else {
+		status, answer = p.ask(p.key, "PATCH", path+"/environments/"+row["scope"], apiload.Object{"value": mark})
+	}
+	_, after := p.ask(p.reader, "GET", path+"/document", nil)
+	may := row[role] == "y"
+	details, _ := answer["details"].(apiload.Object)
+	switch {
+	case may && row["tier"] == "typo" && row["scope"] == "metadata":
+		if p.allowed++; status != http.StatusBadRequest || details["code"] != "VALIDATION_FAILED" { // nobody keeps a tier that there is not
+			p.Errorf("%s may write %v and got %d %v", role, row, status, answer)
+		}
+	case may:
+		p.allowed++
+		if status != http.StatusOK || after["commitSha"] != answer["commitSha"] || !strings.Contains(apiload.Canonical(after["document"]), mark) {
+			p.Errorf("%s may write %v and got %d %v", role, row, status, answer)
+		}
+	case status != http.StatusForbidden || details["code"] != "PERMISSION_DENIED" || details["required"] != row["required"]:
+		p.Errorf("%s may not write %v and got %d %v", role, row, status, answer)
+	case after["commitSha"] != before["commitSha"]:
+		p.Errorf("%s may not write %v, and it was written", role, row)
+	default:
+		p.denied++
+	}
+}

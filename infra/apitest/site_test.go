@@ -1,0 +1,155 @@
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/infra/instance"
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/repository"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// full says whether runs are as long as the service is promised for.
+func full() bool { return os.Getenv("CI") == "true" || os.Getenv("SVC_TEST_FULL") != "" }
+
+func background(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// service is a workspace on AWS and the keys of those who work on it.
+type service struct {
+	instance.Site
+	stores    *admin.Stores
+	workspace *admin.Workspace
+	keys      []string // of clients, by their number
+}
+
+// open makes a table and a bucket.
+func open(t *testing.T) *service {
+	t.Helper()
+	h := &service{Site: instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t)}}
+	h.Table = standin.Table(t, standin.DynamoDBClient(t))
+	h.Bucket = standin.Bucket(t, standin.S3Client(t))
+	h.stores = admin.Open(h.pointed(t), h.Table, h.Bucket)
+	must(t, h.stores.CreateTable(background(t)))
+	return h
+}
+
+// pointed is a configuration that leads to both, as an operator's does: by the
+// environment.
+func (s *service) pointed(t *testing.T) aws.Config {
+	t.Helper()
+	options := []func(*config.LoadOptions) error{config.WithDefaultRegion(standin.Region)}
+	if s.DynamoDB != "" {
+		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", s.DynamoDB)
+		t.Setenv("AWS_ENDPOINT_URL_S3", s.S3)
+		if os.Getenv("AWS_ACCESS_KEY_ID") == "" {
+			options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(standin.AccessKey, standin.SecretKey, "")))
+		}
+	}
+	cfg, err := config.LoadDefaultConfig(background(t), options...)
+	must(t, err)
+	return cfg
+}
+
+// create makes a workspace that holds files, for so many clients.
+func create(t *testing.T, files map[string]string, clients int) *service {
+	t.Helper()
+	h := open(t)
+	source := importing.Source{Name: "the test's files", Files: map[string][]byte{}}
+	for path, text := range files {
+		source.Files[path] = []byte(text)
+	}
+	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
+	var err error
+	h.workspace, err = h.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source, Author: author})
+	must(t, err)
+	for i := range clients {
+		h.keys = append(h.keys, h.mint(t, fmt.Sprint("client ", i), apiload.AuthorOf(i), "protected_engineer"))
+	}
+	return h
+}
+
+func (h *service) mint(t testing.TB, name, email string, roles ...string) string {
+	t.Helper()
+	key, _, err := h.workspace.Mint(background(t), minting.Request{Kind: access.KindUser, Name: name, Email: email, Roles: roles})
+	must(t, err)
+	return key.Reveal()
+}
+
+// copied copies the prefix of the workspace to a directory, with main set to
+// the head: all that git needs.
+func (h *service) copied(t testing.TB) apiload.Git {
+	t.Helper()
+	ctx, dir := background(t), t.TempDir()
+	c, err := h.Connect(ctx)
+	must(t, err)
+	id := access.ID(h.workspace.ID)
+	store, prefix := bucket.New(c.S3, h.Bucket), admin.Prefix(id)
+	for info, err := range store.List(ctx, prefix) {
+		must(t, err)
+		content, _, err := store.Get(ctx, info.Key)
+		must(t, err)
+		put(t, filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(info.Key, prefix))), content)
+	}
+	head, err := dynamo.New(c.DB, h.Table).Ledger(id).Head(ctx)
+	must(t, err)
+	put(t, filepath.Join(dir, "refs", "heads", "main"), []byte(head.Commit+"\n"))
+	g := apiload.Git{Program: needs.Program(t, "install git", "git"), Dir: dir}
+	g.Run(t, "multi-pack-index", "write", "--no-progress") // many packs make it slow
+	return g
+}
+
+func put(t testing.TB, path string, content []byte) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must(t, os.WriteFile(path, content, 0o666))
+}
+
+// sound demands that git and fsck find nothing wrong, and that the API tells
+// the history as git does.
+func (h *service) sound(t *testing.T, g apiload.Git, client *http.Client, base string) {
+	t.Helper()
+	g.Sound(t)
+	checked, err := h.workspace.Check(background(t), admin.Checking{Dir: t.TempDir()})
+	must(t, err)
+	for _, p := range checked.Problems {
+		t.Errorf("svcadmin fsck: %s", p.What)
+	}
+	all := g.Lines(t, "rev-list", "refs/heads/main")
+	if told := apiload.Feed(t, client, base, h.keys[0]); strings.Join(told, " ") != strings.Join(all[:len(all)-1], " ") {
+		t.Errorf("the feed tells of %d commits, git of %d before the import, or in another order", len(told), len(all)-1)
+	}
+	for family, key := range apiload.Items() {
+		apiload.Agrees(t, client, base, h.keys[0], g, family, key)
+	}
+	t.Logf("fsck: %d commits, %d objects, %d packs, %d of them orphans of lost races", checked.Commits, checked.Objects, checked.Packs, checked.Orphans)
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/infra/instance"
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/repository"
+)
+
+// service is a workspace of the hosted service.
+type service struct {
+	instance.Site
+	counter   *counter
+	documents int
+	key, sdk  string
+	serial    int
+}
+
+// open starts the stores and makes a workspace.
+func open(ctx context.Context, documents int) (*service, error) {
+	s := &service{documents: documents, counter: newCounter(), Site: instance.Site{Table: standin.Name(), Bucket: standin.Name()}}
+	var err error
+	if s.DynamoDB, err = standin.StartDynamoDB(); err != nil {
+		return nil, err
+	}
+	if s.S3, err = standin.StartS3(); err != nil {
+		return nil, err
+	}
+	c, err := s.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.S3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
+		return nil, err
+	}
+	cfg, err := s.configure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stores := admin.Open(cfg, s.Table, s.Bucket)
+	if err := stores.CreateTable(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.fill(ctx, stores)
+}
+
+// configure points to the stores as an operator does.
+func (s *service) configure(ctx context.Context) (aws.Config, error) {
+	options := []func(*config.LoadOptions) error{config.WithDefaultRegion(standin.Region)}
+	for variable, endpoint := range map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": s.DynamoDB, "AWS_ENDPOINT_URL_S3": s.S3} {
+		if endpoint != "" {
+			os.Setenv(variable, endpoint)
+		}
+	}
+	if s.DynamoDB != "" && os.Getenv("AWS_ACCESS_KEY_ID") == "" {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(standin.AccessKey, standin.SecretKey, "")))
+	}
+	return config.LoadDefaultConfig(ctx, options...)
+}
+
+func (s *service) fill(ctx context.Context, stores *admin.Stores) error {
+	source := importing.Source{Name: "the benchmark's files", Files: map[string][]byte{"svc.json": []byte(`{"environments": ["staging", "production"]}`)}}
+	for i := range s.documents {
+		source.Files[path(i)] = document(i, 0)
+	}
+	w, err := stores.Create(ctx, admin.Creation{Name: "cost", Source: &source, Author: signature()})
+	if err != nil {
+		return err
+	}
+	key, _, err := w.Mint(ctx, minting.Request{Kind: access.KindUser, Name: "Ada", Email: "ada@example.com", Roles: []string{"protected_engineer"}})
+	if err != nil {
+		return err
+	}
+	sdk, _, err := w.Mint(ctx, minting.Request{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
+	s.key, s.sdk = key.Reveal(), sdk.Reveal()
+	return err
+}
+
+func signature() repository.Signature {
+	return repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
+}
+
+func name(i int) string { return fmt.Sprintf("flag-%05d", i) }
+
+func path(i int) string { return "feature-flags/" + name(i) + ".json" }
+
+// document is a flag of the usual size, both ways the same.
+func document(i, version int) []byte {
+	return fmt.Appendf(nil, `{
+  "key": %q,
+  "type": "feature_flag",
+  "valueType": "bool",
+  "description": "what the flag is for, in a sentence or two, for whoever finds it a year from now; version %d",
+  "access": "standard",
+  "tags": ["checkout", "web"],
+  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]},
+  "environments": [{"id": "production", "rules": [
+    {"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["pro", "team"]}}], "value": {"type": "bool", "value": true}},
+    {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]}],
+  "variants": [{"value": {"type": "bool", "value": false}}, {"value": {"type": "bool", "value": true}}]
+}
+`, name(i), version)
+}
+
+// new is a new instance whose requests count.
+func (s *service) new(ctx context.Context) (http.Handler, error) {
+	c, err := s.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.New(c.With(s.counter.table, s.counter.bucket), nil)
+}
+
+const poll = "/api/v2/configs/eval-with-context/e30"
+
+// ask sends a request and returns the answer.
+func (s *service) ask(api http.Handler, method, path, body string) ([]byte, error) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	if path == poll {
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+s.sdk)))
+	}
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	return w.Body.Bytes(), nil
+}
+
+// toggle changes a flag.
+func (s *service) toggle(api http.Handler) error {
+	s.serial++
+	body := fmt.Sprintf(`{"enabled": %t}`, s.serial/s.documents%2 == 0)
+	_, err := s.ask(api, "PATCH", "/v1/flags/"+name(s.serial%s.documents)+"/environments/staging", body)
+	return err
+}
+
+// each measures an operation that is done n times.
+func (s *service) each(n int, do func() error) (usage, error) {
+	s.counter.take(1)
+	var rounds float64
+	for range n {
+		if err := do(); err != nil {
+			return usage{}, err
+		}
+		rounds += float64(s.counter.rounds.Take())
+	}
+	u := s.counter.take(n)
+	u.rounds = rounds / float64(n)
+	return u, nil
+}
+
+// What both ways do, and what traffic is made of.
+const (
+	aWrite      = "a write (one flag toggled)"
+	aPoll       = "a poll of an application"
+	oneFlag     = "a read of one flag"
+	allFlags    = "the list of all flags"
+	flagHistory = "the history of a flag"
+	newInstance = "a read of a new instance"
+)
+
+// measure goes through what clients ask for. The history is as long as that of
+// the naive way when it is read.
+func (s *service) measure(ctx context.Context, commits int) ([]row, error) {
+	writer, err := s.new(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := s.new(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.ask(reader, "GET", "/v1/flags", ""); err != nil {
+		return nil, err
+	}
+	m := &measurements{service: s}
+	get := func(path string) func() error {
+		return func() error { _, err := s.ask(reader, "GET", path, ""); return err }
+	}
+	m.add(aWrite, commits, func() error { return s.toggle(writer) })
+	m.add(fmt.Sprintf("a read after %d commits elsewhere", commits), 1, get("/v1/flags"))
+	m.add(aPoll, 20, get(poll))
+	m.add(oneFlag, 20, get("/v1/flags/"+name(1)))
+	m.add(allFlags, 20, get("/v1/flags"))
+	m.add(flagHistory, 20, get("/v1/flags/"+name(1)+"/history?limit=20"))
+	m.add("a page of the feed", 20, get("/v1/activity?limit=20"))
+	first, err := s.oldest(reader)
+	if err != nil {
+		return nil, err
+	}
+	m.add("a flag at a past commit", 20, get("/v1/flags/"+name(1)+"/document?at="+first))
+	m.add(newInstance, 10, func() error {
+		api, err := s.new(ctx)
+		if err == nil {
+			_, err = s.ask(api, "GET", "/v1/flags", "")
+		}
+		return err
+	})
+	return m.rows, m.err
+}
+
+func (s *service) oldest(api http.Handler) (string, error) {
+	text, err := s.ask(api, "GET", "/v1/flags/"+name(1)+"/history", "")
+	var told struct{ History []struct{ SHA string } }
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(text)).Decode(&told)
+	}
+	if err != nil || len(told.History) == 0 {
+		return "", fmt.Errorf("the history of a flag is %s: %w", text, err)
+	}
+	return told.History[len(told.History)-1].SHA, nil
+}
+
+// measurements are rows of the table, until something fails.
+type measurements struct {
+	*service
+	rows []row
+	err  error
+}
+
+func (m *measurements) add(what string, n int, do func() error) {
+	if m.err != nil {
+		return
+	}
+	u, err := m.each(n, do)
+	m.rows, m.err = append(m.rows, row{what, u}), err
+}

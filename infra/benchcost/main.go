@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"text/tabwriter"
+)
+
+func main() {
+	documents := flag.Int("documents", 500, "how many flags the workspace has")
+	commits := flag.Int("commits", 300, "how many commits are made")
+	flag.Parse()
+	if err := run(context.Background(), *documents, *commits); err != nil {
+		fmt.Fprintln(os.Stderr, "benchcost:", err)
+		os.Exit(1)
+	}
+}
+
+// row is one operation and what it takes.
+type row struct {
+	what  string
+	usage usage
+}
+
+func run(ctx context.Context, documents, commits int) error {
+	s, err := open(ctx, documents)
+	if err != nil {
+		return err
+	}
+	ours, err := s.measure(ctx, commits)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("What requests to the hosted service take and cost: %d flags, %d commits, list prices of %s.\n\n", documents, commits, pricesOf)
+	show(ours)
+	n, err := newNaive(ctx, s)
+	if err != nil {
+		return fmt.Errorf("the naive way: %w", err)
+	}
+	theirs, err := n.measure(commits)
+	if err != nil {
+		return fmt.Errorf("the naive way: %w", err)
+	}
+	fmt.Printf("\nThe naive way: the same flags and commits in go-git's stock storage on the bucket (loose objects).\n\n")
+	show(theirs)
+	fmt.Println()
+	compare(ours, theirs)
+	fmt.Println()
+	months(ours)
+	fmt.Printf(`
+Requests, bytes and units are counted in this run. A function is taken to run for
+%.0f ms, and %.0f ms more for each request to a store that waits for another; it has
+%.0f MB. Not in it: what is sent to clients ($%.2f a GB), storage ($%.3f a GB and month
+in S3, $%.2f in DynamoDB), logs, free tiers.
+`, 1000*ownSeconds, 1000*perRound, 1024*memory, perGBOut, perGBStored, perGBRows)
+	return nil
+}
+
+func table() *tabwriter.Writer {
+	return tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+func show(rows []row) {
+	w := table()
+	fmt.Fprintln(w, "of one operation:\tin a row\tDynamoDB\tread units\twrite units\tS3 PUT\tS3 GET\tKB sent\tKB received\t$ per million\t")
+	for _, r := range rows {
+		u := r.usage
+		fmt.Fprintf(w, "%s\t%.1f\t%.2f\t%.1f\t%.1f\t%.2f\t%.2f\t%.1f\t%.1f\t%.2f\t\n", r.what, u.rounds, u.tableRequests, u.readUnits, u.writeUnits,
+			u.puts, u.gets, u.sent/1024, u.received/1024, 1e6*priceOf(u).total())
+	}
+	w.Flush()
+}
+
+// compare shows the ratios where both do the same.
+func compare(ours, theirs []row) {
+	w := table()
+	fmt.Fprintln(w, "the naive way takes, as a multiple:\trequests\tin a row\tdollars\t")
+	for _, t := range theirs {
+		for _, o := range ours {
+			if o.what == t.what {
+				fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.1f\t\n", t.what, t.usage.requests()/o.usage.requests(), t.usage.rounds/o.usage.rounds,
+					priceOf(t.usage).total()/priceOf(o.usage).total())
+			}
+		}
+	}
+	w.Flush()
+}
+
+// mix is a month's traffic, by the rows' names: applications poll, people and
+// programs read and now and then write, instances come and go.
+var mix = []struct {
+	what string
+	part float64
+}{
+	{aPoll, 0.95}, {allFlags, 0.02}, {oneFlag, 0.02},
+	{newInstance, 0.005}, {aWrite, 0.005},
+}
+
+// months says what traffic of the mix costs.
+func months(rows []row) {
+	var p price
+	for _, m := range mix {
+		for _, r := range rows {
+			if r.what == m.what {
+				one := priceOf(r.usage)
+				p.gateway += m.part * one.gateway
+				p.function += m.part * one.function
+				p.table += m.part * one.table
+				p.bucket += m.part * one.bucket
+			}
+		}
+	}
+	w := table()
+	fmt.Fprintln(w, "a month of requests, of which 95 % are polls and 0.5 % writes:\tHTTP API\tLambda\tDynamoDB\tS3\tdollars\t")
+	for _, n := range []float64{10_000, 1_000_000, 100_000_000} {
+		fmt.Fprintf(w, "%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", n, n*p.gateway, n*p.function, n*p.table, n*p.bucket, n*p.total())
+	}
+	w.Flush()
+}

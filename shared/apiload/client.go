@@ -1,0 +1,212 @@
+package apiload
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// client is one of those who work at a time. It remembers what it was told,
+// so that it can send tokens that hold and tokens that do not.
+type client struct {
+	*Load
+	number int
+	key    string
+	dice   *rand.Rand
+	done   int
+	tokens map[string][]string // by item: commits, the latest last
+	heads  []string            // commits of all items, the latest last
+	texts  map[string][]string // by item: documents, the latest last
+}
+
+var (
+	Scopes  = []string{"default", "development", "staging", "production"}
+	colours = []string{"blue", "green", "red"}
+	levels  = []string{"DEBUG", "INFO", "WARN", "ERROR"}
+	targets = []string{"", "", "com.acme.cart", "com.acme.payment", "org.shop"}
+)
+
+// freshEvery is how many operations a client sends before it goes on to the
+// next new key.
+const freshEvery = 6
+
+func (c *client) run(ctx context.Context, operations int) {
+	for c.done < operations && ctx.Err() == nil {
+		o := c.choose(ctx)
+		if o == nil {
+			continue
+		}
+		if c.send(ctx, o) == nil {
+			time.Sleep(time.Millisecond) // the server is being started
+			continue
+		}
+		c.done++
+	}
+}
+
+// send sends an operation; now and then the client soon loses patience.
+func (c *client) send(ctx context.Context, o *Operation) *Answer {
+	if o.Writes() && c.dice.IntN(30) == 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.dice.Int64N(int64(10*time.Millisecond))))
+		defer cancel()
+	}
+	a := c.Load.send(ctx, c.number, c.key, o)
+	if a != nil {
+		c.remember(o, a)
+	}
+	return a
+}
+
+func (c *client) remember(o *Operation, a *Answer) {
+	item := o.Family + "/" + o.Key
+	for _, commit := range []string{a.Previous, a.Commit} {
+		if commit != "" {
+			c.tokens[item] = append(c.tokens[item], commit)
+			c.heads = append(c.heads, commit)
+		}
+	}
+	if o.Kind == ReadDocument && a.Text != "" {
+		c.texts[item] = append(c.texts[item], a.Text)
+	}
+}
+
+// choose makes up the next operation. A put begins with a read.
+func (c *client) choose(ctx context.Context) *Operation {
+	switch n := c.dice.IntN(100); {
+	case n < 22:
+		return c.pinned(&Operation{Kind: Toggle, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.dice.IntN(2) == 0, Replace: c.dice.IntN(8) == 0})
+	case n < 28:
+		return c.pinned(&Operation{Kind: Serve, Family: "flags", Key: stringFlag, Scope: c.scope(), Value: OneOf(c.dice, colours...)})
+	case n < 36:
+		return c.pinned(&Operation{Kind: Serve, Family: "configs", Key: c.config(), Scope: c.scope(), Value: c.dice.IntN(1000), Replace: c.dice.IntN(8) == 0})
+	case n < 44:
+		return c.pinned(c.rollout())
+	case n < 52:
+		return c.pinned(c.level())
+	case n < 68:
+		return c.put(ctx)
+	case n < 78:
+		return c.create()
+	case n < 84:
+		return &Operation{Kind: ReadDocument, Family: "log-levels", Key: c.service()}
+	case n < 89:
+		return &Operation{Kind: ReadDocument, Family: "flags", Key: c.flag()}
+	case n < 94:
+		return OneOf(c.dice, &Operation{Kind: ReadDetail, Family: "flags", Key: c.flag()}, &Operation{Kind: ReadDetail, Family: "configs", Key: c.config()})
+	}
+	return &Operation{Kind: ReadList, Family: OneOf(c.dice, "flags", "configs", "log-levels")}
+}
+
+func (c *client) scope() string { return OneOf(c.dice, Scopes...) }
+
+// fresh is a key that is about to be created, or has just been.
+func (c *client) fresh() string {
+	return fmt.Sprint(OneOf(c.dice, "fresh", "fresh", "Fresh", "FRESH"), "-", c.done/freshEvery+c.dice.IntN(2))
+}
+
+func (c *client) flag() string {
+	return OneOf(c.dice, boolFlag, boolFlag, c.fresh())
+}
+
+func (c *client) config() string {
+	return OneOf(c.dice, IntConfig, IntConfig, c.fresh())
+}
+
+func (c *client) service() string {
+	return OneOf(c.dice, serviceLogs, serviceLogs, "log-level."+c.fresh())
+}
+
+func (c *client) rollout() *Operation {
+	first := 1 + c.dice.IntN(98)
+	shares := []share{{"blue", first}, {"red", 100 - first}}
+	if c.dice.IntN(2) == 0 {
+		shares = []share{{"blue", first}, {"green", 99 - first}, {"red", 1}}
+	}
+	return &Operation{Kind: Rollout, Family: "flags", Key: stringFlag, Scope: c.scope(), Rollout: shares}
+}
+
+// level sets a level. Only in the default rules and without a target does the
+// contract say what it creates for a service that is new.
+func (c *client) level() *Operation {
+	o := &Operation{Kind: Level, Family: "log-levels", Key: c.service(), Scope: "default", Level: OneOf(c.dice, levels...)}
+	if o.Key == serviceLogs {
+		o.Scope, o.Target = c.scope(), OneOf(c.dice, targets...)
+	}
+	return o
+}
+
+func (c *client) create() *Operation {
+	o := &Operation{Kind: Create, Family: OneOf(c.dice, "flags", "configs"), Key: c.fresh(), Description: c.mark()}
+	if o.Family == "configs" {
+		o.Value = c.dice.IntN(1000)
+	} else if c.dice.IntN(4) == 0 {
+		o.Key = "log-level." + o.Key
+	}
+	return o
+}
+
+// mark is a text that nobody else writes.
+func (c *client) mark() string {
+	return fmt.Sprintf("client %d, %d", c.number, c.dice.Uint32())
+}
+
+// pinned gives an operation a token, sometimes: of late or of old.
+func (c *client) pinned(o *Operation) *Operation {
+	seen := c.tokens[o.Family+"/"+o.Key]
+	if len(seen) == 0 {
+		return o
+	}
+	switch c.dice.IntN(8) {
+	case 0:
+		o.Token = seen[len(seen)-1]
+	case 1: // of another item: good as long as nobody touched this one since
+		o.Token = OneOf(c.dice, c.heads[max(0, len(c.heads)-3):]...)
+	case 2:
+		o.Token = OneOf(c.dice, seen...)
+	case 3:
+		if c.dice.IntN(10) == 0 {
+			o.Token = seen[len(seen)-1][:12]
+		}
+	}
+	return o
+}
+
+// put reads a document and replaces it: by one with a mark, by one without an
+// environment, by one of before, or by itself.
+func (c *client) put(ctx context.Context) *Operation {
+	o := &Operation{Kind: Put, Family: "flags", Key: c.flag()}
+	switch c.dice.IntN(4) {
+	case 0:
+		o.Key = stringFlag
+	case 1:
+		o.Family, o.Key = "configs", c.config()
+	case 2:
+		o.Family, o.Key = "log-levels", c.service()
+	}
+	a := c.send(ctx, &Operation{Kind: ReadDocument, Family: o.Family, Key: o.Key})
+	if a == nil || a.Text == "" {
+		return nil
+	}
+	item := o.Family + "/" + o.Key
+	o.Token, o.Document = a.Commit, a.Text
+	document := reading(a.Text)
+	switch c.dice.IntN(6) {
+	case 0:
+		o.Document = OneOf(c.dice, c.texts[item]...)
+	case 1:
+	case 2:
+		if entries := document["environments"].([]any); len(entries) > 0 {
+			document["environments"] = entries[1:]
+		}
+		o.Document = Canonical(document)
+	default:
+		document["description"] = c.mark()
+		o.Document = Canonical(document)
+	}
+	if c.dice.IntN(4) == 0 {
+		o.Token = OneOf(c.dice, c.tokens[item]...)
+	}
+	return o
+}

@@ -1,0 +1,250 @@
+package apiload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for what must happen.
+const Patience = time.Minute
+
+// Record is an operation as its client saw it.
+type Record struct {
+	Client int
+	Op     *Operation
+	Answer *Answer
+	// Call and back are when it began and ended, since the load began.
+	Call, Back int64
+}
+
+// wrote says whether a record is an acknowledged commit.
+func (r Record) wrote() bool {
+	a := r.Answer
+	return !a.Open && a.Status == http.StatusOK && (a.Changed || r.Op.Kind == Create)
+}
+
+// Load is many clients at work on one server, and what they saw.
+type Load struct {
+	Base   string // of the API, with /v1
+	Client *http.Client
+	Began  time.Time
+
+	mu       sync.Mutex
+	Records  []Record
+	problems []string // answers that the contract has nowhere
+
+	// landed are the authors and paths of commits that no answer named.
+	landed map[string]bool
+}
+
+func New(t testing.TB, base string) *Load {
+	l := &Load{Base: base + "/v1", Client: NewHTTPClient(t), Began: time.Now()}
+	return l
+}
+
+func NewHTTPClient(t testing.TB) *http.Client {
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: Patience}
+}
+
+func (l *Load) now() int64 { return int64(time.Since(l.Began)) }
+
+// send sends an operation and records what came of it. It returns nil when
+// nothing did: nobody listens, or a read was cut off.
+func (l *Load) send(ctx context.Context, client int, key string, o *Operation) *Answer {
+	call := l.now()
+	status, body, err := SendOnce(ctx, l.Client, l.Base, key, o)
+	back := l.now()
+	a := &Answer{Open: true, Reason: fmt.Sprint(err)}
+	if err == nil {
+		if a, err = l.judge(o, status, body); err != nil {
+			l.complain(fmt.Sprintf("client %d: %v", client, err))
+			return nil
+		}
+	}
+	if neverSent(err) || a.Open && !o.Writes() {
+		return nil
+	}
+	if a.Open {
+		back = math.MaxInt64
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Records = append(l.Records, Record{client, o, a, call, back})
+	return a
+}
+
+// judge reads an answer. One that says to try again leaves all open.
+func (l *Load) judge(o *Operation, status int, body []byte) (*Answer, error) {
+	switch {
+	case status == http.StatusServiceUnavailable:
+		return &Answer{Open: true, Status: status, Reason: string(body)}, nil
+	case status == http.StatusTooManyRequests || status >= 500:
+		return nil, fmt.Errorf("%s: %d %s", o, status, body)
+	}
+	return o.Read(status, body)
+}
+
+func (l *Load) complain(problem string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.problems = append(l.problems, problem)
+}
+
+// neverSent says whether there was nobody to send a request to.
+func neverSent(err error) bool {
+	var failed *net.OpError
+	return errors.As(err, &failed) && failed.Op == "dial"
+}
+
+// SendOnce sends one request, once.
+func SendOnce(ctx context.Context, client *http.Client, base, key string, o *Operation) (int, []byte, error) {
+	method, path, body := o.request()
+	return fetch(ctx, client, method, base+path, key, body)
+}
+
+func fetch(ctx context.Context, client *http.Client, method, url, key string, body []byte) (int, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	response, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, text, err
+}
+
+// Run lets clients, one for each key, send so many operations each.
+func (l *Load) Run(ctx context.Context, seed uint64, keys []string, each int) {
+	var all sync.WaitGroup
+	for i, key := range keys {
+		c := &client{Load: l, number: i, key: key, dice: Dice(seed, i), tokens: map[string][]string{}, texts: map[string][]string{}}
+		all.Go(func() { c.run(ctx, each) })
+	}
+	all.Wait()
+	slices.SortFunc(l.Records, func(a, b Record) int { return int(a.Call - b.Call) })
+}
+
+// Counts logs what the load was like: how many requests ended how.
+func (l *Load) Counts(t testing.TB) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, r := range l.Records {
+		counts[r.kind()]++
+	}
+	t.Logf("%d operations: %v", len(l.Records), counts)
+	return counts
+}
+
+func (r Record) kind() string {
+	a := r.Answer
+	switch {
+	case a.Status == http.StatusServiceUnavailable:
+		return "503"
+	case a.Open:
+		return "no answer"
+	case r.wrote():
+		return "commits"
+	case a.Status == http.StatusOK && r.Op.Writes():
+		return "no-ops"
+	case a.Status == http.StatusOK:
+		return "reads"
+	}
+	return strings.TrimSpace(fmt.Sprint(a.Status, " ", a.Code))
+}
+
+// Report is Counts, and fails a test that saw an answer which the contract has
+// nowhere.
+func (l *Load) Report(t testing.TB) map[string]int {
+	t.Helper()
+	counts := l.Counts(t)
+	for _, p := range l.problems {
+		t.Error(p)
+	}
+	return counts
+}
+
+// ReportRich is Report for a load that must have had all that the model
+// distinguishes.
+func (l *Load) ReportRich(t testing.TB) {
+	t.Helper()
+	counts := l.Report(t)
+	for _, wanted := range []string{"commits", "no-ops", "reads", "404", "409 STALE_COMMIT_SHA", "409 ALREADY_EXISTS"} {
+		if counts[wanted] == 0 {
+			t.Errorf("the load had none of %q", wanted)
+		}
+	}
+}
+
+// Await waits for so many answers.
+func (l *Load) Await(answers int, ended chan struct{}) bool {
+	for {
+		l.mu.Lock()
+		n := len(l.Records)
+		l.mu.Unlock()
+		if n >= answers {
+			return true
+		}
+		select {
+		case <-ended:
+			return false
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// AuthorOf is what a client's commits say of who made them.
+func AuthorOf(client int) string { return fmt.Sprintf("client-%d@example.com", client) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Writes is how many requests that change something were sent.
+func (l *Load) Writes() int {
+	n := 0
+	for _, r := range l.Records {
+		if r.Op.Writes() {
+			n++
+		}
+	}
+	return n
+}
+
+// Honest fails a test where a write was said to have failed, and to be
+// repeated, that is in the history. It is to be called after JudgeAll.
+func (l *Load) Honest(t testing.TB) {
+	t.Helper()
+	open := map[string][]Record{}
+	for _, r := range l.Records {
+		if r.Answer.Open {
+			who := AuthorOf(r.Client) + " " + PathOf(r.Op.Family, r.Op.Key)
+			open[who] = append(open[who], r)
+		}
+	}
+	for who, records := range open {
+		repeated := func(r Record) bool { return strings.Contains(r.Answer.Reason, "can be repeated") }
+		if l.landed[who] && !slices.ContainsFunc(records, func(r Record) bool { return !repeated(r) }) {
+			t.Errorf("%s: one of these landed, though their answers say that they can be repeated: %v", who, records[0].Answer)
+		}
+	}
+}
