@@ -7,15 +7,19 @@ STATIC   = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $(ST
 
 EXAMPLE   = devserver/sample/directory
 BROWSER   = devserver/browsertest
+CONTRACT  = devserver/contracttest
+VENV      = $(CONTRACT)/schemathesis/.venv
+SAM       = infra/samlocal/.venv
+TOOLS     = $(BROWSER)/node_modules/.package-lock.json $(CONTRACT)/node_modules/.package-lock.json $(VENV)/installed $(SAM)/installed
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # base64 of {"user":{"key":"user-1","plan":"pro"}}
 TOKEN = eyJ1c2VyIjp7ImtleSI6InVzZXItMSIsInBsYW4iOiJwcm8ifX0
 
-.PHONY: help run test check bench fuzz dist build clean
+.PHONY: help run test check standins bench bench-cost fuzz dist build svcadmin clean functions sam-local deploy
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## start both products on the example directory, ports 6580 and 6581
 	@echo 'svc serve, for browsers: try this from another terminal, edit a file in'
@@ -33,22 +37,68 @@ build: ## build bin/svc
 	@mkdir -p bin
 	$(STATIC) -o bin/svc ./devserver/svc
 
-test: check $(BROWSER)/node_modules/.package-lock.json ## run every test, with the race detector
+svcadmin: ## build bin/svcadmin, for who hosts svc on AWS
+	@mkdir -p bin
+	$(STATIC) -o bin/svcadmin ./infra/svcadmin
+
+test: check $(TOOLS) ## run every test, with the race detector
 	go test -race ./...
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 	go vet ./...
 
-# The OpenFeature providers that tests drive. Without npm those tests are
-# skipped and say so.
-$(BROWSER)/node_modules/.package-lock.json: $(BROWSER)/package-lock.json
-	@if command -v npm >/dev/null; then cd $(BROWSER) && npm ci --no-audit --no-fund --loglevel=error; \
-	else echo 'npm is not installed: the OpenFeature provider tests will be skipped'; fi
+# What tests drive and compare with. Without npm or Python the tests that need
+# it are skipped and say so.
+%/node_modules/.package-lock.json: %/package-lock.json
+	@if command -v npm >/dev/null; then cd $* && npm ci --no-audit --no-fund --loglevel=error; \
+	else echo 'npm is not installed: the tests of $* that need its packages will be skipped'; fi
+
+$(VENV)/installed: $(CONTRACT)/schemathesis/requirements.txt
+	@if python3 -m venv --clear $(VENV) && $(VENV)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
+	else rm -rf $(VENV); echo 'Schemathesis is not installed (it needs python3 with venv): its tests will be skipped'; fi
+
+$(SAM)/installed: infra/samlocal/requirements.txt
+	@if python3 -m venv --clear $(SAM) && $(SAM)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
+	else rm -rf $(SAM); echo 'SAM is not installed (it needs python3 with venv): tests of the Lambda functions will be skipped'; fi
+
+# sam build runs go build itself; the environment tells it how.
+LAMBDA    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags=lambda.norpc -ldflags "-s -w"
+SAM_BUILD = CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -buildvcs=false '-ldflags=-s -w'" sam build
+functions sam-local deploy: export PATH := $(PATH):$(CURDIR)/$(SAM)/bin
+functions sam-local deploy: export SAM_CLI_TELEMETRY = 0
+
+functions: $(SAM)/installed ## build the Lambda functions for this machine, print their size and time to start
+	@rm -rf dist/functions
+	@for main in functions/*/main.go; do \
+		group=$$(basename $$(dirname $$main)); \
+		$(LAMBDA) -o dist/functions/$$group/bootstrap ./functions/$$group || exit 1; \
+	done
+	@go build -o bin/samlocal ./infra/samlocal
+	@bin/samlocal -times
+
+sam-local: $(SAM)/installed standins ## serve the hosted service here, on port 3000, without AWS
+	@go build -o bin/samlocal ./infra/samlocal
+	@if bin/samlocal -check; then \
+		$(SAM_BUILD) --parameter-overrides Architecture=$$(uname -m | sed s/aarch64/arm64/) && exec bin/samlocal -docker; \
+	else \
+		$(MAKE) --no-print-directory functions && exec bin/samlocal; \
+	fi
+
+deploy: $(SAM)/installed ## build and deploy to your AWS account (ARGS=--guided asks for everything)
+	sam validate --lint
+	$(SAM_BUILD)
+	sam deploy $(ARGS)
+
+standins: ## install the servers that stand for AWS in tests (dynoxide, versitygw)
+	@infra/standin/install.sh
 
 bench: build ## measure, as ratios to a ceiling of the same run
 	go build -o bin/bench ./infra/bench
 	bin/bench -svc bin/svc
+
+bench-cost: ## what requests to the hosted service take and cost, beside the naive way
+	go run ./infra/benchcost
 
 fuzz: ## run every fuzz target for a while (FUZZTIME=30s)
 	@for package in $$(go list ./...); do \
@@ -69,4 +119,4 @@ dist: ## cross-compile static binaries into dist, with checksums
 	@cd dist && sha256sum svc_* > SHA256SUMS
 
 clean: ## remove what was built
-	rm -rf bin dist .svc-data $(BROWSER)/node_modules
+	rm -rf bin dist .svc-data $(BROWSER)/node_modules $(CONTRACT)/node_modules $(VENV) $(SAM) .aws-sam
