@@ -42,7 +42,7 @@ svcadmin: ## build bin/svcadmin, for who hosts svc on AWS
 	$(STATIC) -o bin/svcadmin ./infra/svcadmin
 
 test: check $(TOOLS) ## run every test, with the race detector
-	go test -race ./...
+	go test -race -timeout 30m ./...
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi

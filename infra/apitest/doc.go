@@ -19,6 +19,6 @@
 //     a seed, which is logged; SVC_TEST_SEED makes the same choices again.
 //   - No process outlives the tests.
 //
-// With CI=true or SVC_TEST_FULL=1 the runs are as long as the service is
+// With SVC_TEST_FULL=1 the runs are as long as the service is
 // promised for; else they are short.
 package apitest

@@ -35,7 +35,7 @@ func must(t testing.TB, err error) {
 }
 
 // full says whether runs are as long as the service is promised for.
-func full() bool { return os.Getenv("CI") == "true" || os.Getenv("SVC_TEST_FULL") != "" }
+func full() bool { return os.Getenv("SVC_TEST_FULL") != "" }
 
 func background(t testing.TB) context.Context {
 	t.Helper()
