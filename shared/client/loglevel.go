@@ -117,12 +117,12 @@ func (c *Client) sayAsides(ctx context.Context) {
 		case words := <-c.asides:
 			c.options.Log.Warn("svc: " + words)
 			continue
-		default:
+		case <-ctx.Done():
 		}
 		select {
 		case words := <-c.asides:
 			c.options.Log.Warn("svc: " + words)
-		case <-ctx.Done():
+		default:
 			return
 		}
 	}

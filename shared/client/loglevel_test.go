@@ -51,6 +51,82 @@ func TestWhichLogLevelDocument(t *testing.T) {
 	}
 }
 
+func TestWithoutAnApplicableLogLevelDocumentThereIsOneWarning(t *testing.T) {
+	ask := func(c *Client) {
+		for range 3 {
+			c.LogLevel(t.Context(), "org", 99)
+			c.Handler(slog.DiscardHandler, "org").Enabled(t.Context(), slog.LevelInfo)
+		}
+	}
+	both := []string{shopLevels("shop", "WARN"), shopLevels("desk", "INFO")}
+	for _, tt := range []struct {
+		service string
+		docs    []string
+		want    string // "" for silence
+	}{
+		{"", both, "there are: log-level.desk, log-level.shop"},
+		{"nowhere", both, "there are: log-level.desk, log-level.shop"},
+		{"nowhere", both[:1], `Options.Service \"nowhere\" names no log-level document; there are: log-level.shop`},
+		{"nowhere", []string{switched("true")}, "there are: none"},
+		{"shop", both, ""}, {"log-level.desk", both, ""}, {"", both[:1], ""}, {"", []string{switched("true")}, ""},
+	} {
+		var j journal
+		c := open(t, Options{Datadir: datadirOf(t, tt.docs...), Service: tt.service, Log: j.log()})
+		c.Bool(t.Context(), "f", false)
+		ask(c)
+		c.Close()
+		want := 1
+		if tt.want == "" {
+			want = 0
+		}
+		if j.count("no log level applies") != want || !strings.Contains(j.String(), tt.want) {
+			t.Errorf("service %q, %d documents:\n%s", tt.service, len(tt.docs), j.String())
+		}
+	}
+}
+
+func TestTheLogLevelDocumentsAreNamedAgainWhenTheyChange(t *testing.T) {
+	var j journal
+	s := newServer(t, shopLevels("shop", "WARN"), shopLevels("desk", "INFO"))
+	o := s.options()
+	// The log asks for a level itself.
+	var c *Client
+	o.Log = slog.New(lazily(func() slog.Handler {
+		if c == nil {
+			return j.log().Handler()
+		}
+		return c.Handler(j.log().Handler(), "svc")
+	}))
+	c = open(t, o)
+	for i, docs := range [][]string{
+		{shopLevels("shop", "WARN"), shopLevels("desk", "INFO")},
+		{shopLevels("shop", "ERROR"), shopLevels("desk", "INFO"), switched("true")}, // the same set
+		{shopLevels("shop", "WARN"), shopLevels("desk", "INFO"), shopLevels("till", "INFO")},
+		{shopLevels("shop", "WARN")}, // no question which
+		{shopLevels("shop", "WARN"), shopLevels("desk", "INFO"), shopLevels("till", "INFO")},
+	} {
+		version := fmt.Sprint("w", i)
+		s.set(version, docs...)
+		eventually(t, version, func() bool { return c.Version() == version })
+		c.LogLevel(t.Context(), "org", 99)
+		c.LogLevel(t.Context(), "org", 99)
+		want := []int{1, 1, 2, 2, 3}[i]
+		eventually(t, "the warning", func() bool { return j.count("no log level applies") >= want })
+	}
+	c.Close()
+	if j.count("no log level applies") != 3 || j.count("log-level.desk, log-level.shop, log-level.till") != 2 {
+		t.Errorf("log:\n%s", j.String())
+	}
+}
+
+// lazily is a handler that is found at each record.
+type lazily func() slog.Handler
+
+func (l lazily) Enabled(ctx context.Context, level slog.Level) bool { return l().Enabled(ctx, level) }
+func (l lazily) Handle(ctx context.Context, r slog.Record) error    { return l().Handle(ctx, r) }
+func (l lazily) WithAttrs(a []slog.Attr) slog.Handler               { return l().WithAttrs(a) }
+func (l lazily) WithGroup(name string) slog.Handler                 { return l().WithGroup(name) }
+
 func TestHandler(t *testing.T) {
 	dir := datadirOf(t, shopLevels("shop", "WARN"))
 	c := open(t, Options{Datadir: dir})

@@ -202,6 +202,59 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
+// TestEndlessKeys: a cycle of decryptWith is said to be one, in plain words,
+// from wherever one comes to it; keys behind keys are no cycle.
+func TestEndlessKeys(t *testing.T) {
+	key := NewKey()
+	seal := func(with, text string) string {
+		sealed, err := Encrypt(with, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed
+	}
+	config := func(name, with string) string {
+		return documentOf("config", name, "string", always(encryptedValue("string", seal(key, key), with)))
+	}
+	docs := []string{
+		config("self", "self"), config("a", "b"), config("b", "c"), config("c", "a"), config("outside", "b"),
+		documentOf("config", "k0", "string", always(providedValue("KEY"))),
+		documentOf("config", "turn", "string", when("user.plan", "pro", providedValue("KEY")), always(encryptedValue("string", seal(key, key), "turned"))),
+		config("turned", "turn"), config("above", "turned"),
+	}
+	ring := []string{}
+	for i := range 12 {
+		docs = append(docs, config(fmt.Sprint("k", i+1), fmt.Sprint("k", i)), config(fmt.Sprint("r", i), fmt.Sprint("r", (i+1)%12)))
+		ring = append(ring, fmt.Sprint("r", i))
+	}
+	c := open(t, Options{Datadir: datadirOf(t, docs...), Getenv: environment(map[string]string{"KEY": key})})
+	const encrypted = ": the value is encrypted, and "
+	for name, words := range map[string]string{
+		"self": "decryptWith is a cycle: self -> self", "a": "decryptWith is a cycle: a -> b -> c -> a", "c": "decryptWith is a cycle: c -> a -> b -> c",
+		"outside": "decryptWith is a cycle: b -> c -> a -> b", "r0": "decryptWith is a cycle: " + strings.Join(ring, " -> ") + " -> r0",
+		"above": "decryptWith is a cycle: turned -> turn -> turned",
+		"k6":    "it is behind more than 4 keys that are encrypted themselves: k6 -> k5 -> k4 -> k3 -> k2 -> k1 -> k0",
+	} {
+		for range 2 {
+			if d := c.StringDetails(t.Context(), name, ""); d.Err == nil || d.Err.Error() != name+encrypted+words {
+				t.Errorf("%s: %v, want %s", name, d.Err, words)
+			}
+		}
+	}
+	for _, name := range []string{"k5", "k4", "k1"} {
+		if got := c.String(t.Context(), name, ""); got != key {
+			t.Errorf("%s is not opened: %v", name, c.StringDetails(t.Context(), name, "").Err)
+		}
+	}
+	pro := contexts.Named("user", props{"plan": "pro"})
+	if got := c.String(t.Context(), "above", "", pro); got != key {
+		t.Error("a cycle in one context is remembered in another")
+	}
+	if got := c.String(t.Context(), "above", "or"); got != "or" {
+		t.Error("what one context opens, another is served")
+	}
+}
+
 func TestTheSDKKeyIsNeverShown(t *testing.T) {
 	const key = "svc_sk_very_secret_indeed"
 	s := newServer(t)

@@ -181,7 +181,7 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 	switch {
 	case a.sealed == nil:
 		return &a.value
-	case depth == mostSeals:
+	case depth > mostSeals:
 		return tooDeep
 	}
 	key, found := t.index[a.sealed.with]
@@ -217,7 +217,7 @@ func (t *table) endless(n int, f *evaluation.Frame) *value {
 			break
 		}
 	}
-	return first.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves: %s", mostSeals-1, strings.Join(keys, " -> ")))
+	return first.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves: %s", mostSeals, strings.Join(keys, " -> ")))
 }
 
 // open is the value under a key. What it comes to is kept by the key's own

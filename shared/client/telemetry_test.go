@@ -69,7 +69,7 @@ func TestTelemetryShape(t *testing.T) {
 		t.Errorf("sentAt %v", body["sentAt"])
 	}
 	if got, want := asJSONText(s.events("summaries")), `[{"end":1700000000000,"start":1700000000000,"summaries":[`+
-		`{"counters":[{"configId":"id","count":2,"reason":"STATIC","ruleIndex":0}],"key":"f","type":"feature_flag"},`+
+		`{"counters":[{"configId":"id","count":2,"reason":"STATIC"}],"key":"f","type":"feature_flag"},`+
 		`{"counters":[{"configId":"id","count":3,"reason":"TARGETING_MATCH","ruleIndex":0},{"configId":"id","count":1,"reason":"TARGETING_MATCH","ruleIndex":4}],"key":"plan","type":"feature_flag"}]}]`; got != want {
 		t.Errorf("summaries %s\nwant %s", got, want)
 	}
@@ -285,9 +285,57 @@ func TestCountsOfAReplacedStateAreNotLost(t *testing.T) {
 	eventually(t, "v2", func() bool { return c.Version() == "v2" })
 	c.Bool(t.Context(), "f", false)
 	c.Close()
-	if got := asJSONText(s.events("summaries")); strings.Count(got, `"count":1`) != 2 {
+	if got := asJSONText(s.events("summaries")); !strings.Contains(got, `"counters":[{"configId":"id","count":2,"reason":"STATIC"}]`) {
 		t.Errorf("%s", got)
 	}
+}
+
+// TestNoTwoCountersAreOfTheSame counts a rule of the environment and one of
+// the default rules, which have the same number, and one after a change.
+func TestNoTwoCountersAreOfTheSame(t *testing.T) {
+	pro, free := when("user.plan", "pro", plainValue("bool", "true")), when("user.plan", "free", plainValue("bool", "false"))
+	split := func(first int) string {
+		return documentOf("config", "split", "int", always(fmt.Sprintf(`{"type":"weighted_values","value":{"hashByPropertyName":"user.plan","weightedValues":[{"weight":%d,"value":%s},{"weight":%d,"value":%s}]}}`,
+			first, plainValue("int", "1"), 1-first, plainValue("int", "2"))))
+	}
+	both := strings.Replace(documentOf("feature_flag", "both", "bool", free), `{"key"`, `{"environment":{"rules":[`+pro+`]},"key"`, 1)
+	constant := documentOf("config", "constant", "bool", plainRule("true"), always(plainValue("bool", "false")))
+	s := newServer(t)
+	set := func(version string, first int) {
+		s.set(version, split(first), constant)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.configs += "," + strings.Replace(both, `{"environment"`, `{"id":"id","environment"`, 1)
+	}
+	set("w1", 1)
+	o := s.telemetry()
+	o.PollEvery = 5 * time.Millisecond
+	c := open(t, o)
+	for _, version := range []string{"w1", "w2"} {
+		set(version, map[string]int{"w1": 1, "w2": 0}[version])
+		eventually(t, version, func() bool { return c.Version() == version })
+		for _, plan := range []string{"pro", "free"} {
+			set := contexts.Named("user", props{"plan": plan})
+			c.Bool(t.Context(), "both", false, set)
+			c.Int(t.Context(), "split", 0, set)
+			c.Bool(t.Context(), "constant", false, set)
+		}
+	}
+	c.Close()
+	got := asJSONText(s.events("summaries"))
+	for _, want := range []string{
+		`{"counters":[{"configId":"id","count":4,"reason":"TARGETING_MATCH","ruleIndex":0}],"key":"both"`,
+		`{"counters":[{"configId":"id","count":4,"reason":"STATIC"}],"key":"constant"`,
+		`{"counters":[{"configId":"id","count":2,"reason":"SPLIT","ruleIndex":0,"weightedValueIndex":0},{"configId":"id","count":2,"reason":"SPLIT","ruleIndex":0,"weightedValueIndex":1}],"key":"split"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nlacks %s", got, want)
+		}
+	}
+}
+
+func plainRule(value string) string {
+	return `{"criteria":[],"value":` + plainValue("bool", value) + `}`
 }
 
 func TestLoggersAreNoContexts(t *testing.T) {

@@ -1,0 +1,223 @@
+package client
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// roundTrip stands in for a network.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// failing is a network in which every request ends with an error.
+func failing(err error) *http.Client {
+	return &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, err })}
+}
+
+// nobody is an address at which nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(nil)
+	defer s.Close()
+	return s.URL
+}
+
+func TestALoadErrorCarriesTheLastCause(t *testing.T) {
+	short := Options{URL: nobody(t), Key: sdkKey, FirstLoad: 300 * time.Millisecond}
+	dns := &net.DNSError{Err: "no such host", Name: "flags.invalid", IsNotFound: true}
+	noName, patient := short, short
+	noName.HTTP = failing(&net.OpError{Op: "dial", Net: "tcp", Err: dns})
+	patient.FirstLoad = time.Hour
+
+	for _, tt := range []struct {
+		what  string
+		limit time.Duration // of the caller
+		o     Options
+		words string
+		is    []error
+	}{
+		{"nobody listens", time.Hour, short, "no state within 300ms: dial tcp", []error{syscall.ECONNREFUSED}},
+		{"no such host", time.Hour, noName, "no state within 300ms: dial tcp: lookup flags.invalid: no such host", []error{dns}},
+		{"the caller's deadline", 300 * time.Millisecond, patient, "context deadline exceeded: dial tcp", []error{context.DeadlineExceeded, syscall.ECONNREFUSED}},
+	} {
+		tt.o.Log = slog.New(slog.DiscardHandler)
+		ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+		defer cancel()
+		_, err := Open(ctx, tt.o)
+		var load *LoadError
+		if !errors.As(err, &load) || load.From != tt.o.URL || load.Status != 0 || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%s: %v", tt.what, err)
+		}
+		if strings.Count(fmt.Sprint(err), "svc: ") != 1 {
+			t.Errorf("%s: said twice: %v", tt.what, err)
+		}
+		for _, target := range tt.is {
+			if !errors.Is(err, target) {
+				t.Errorf("%s: %v is not %v", tt.what, err, target)
+			}
+		}
+		var operation *net.OpError
+		if !errors.As(err, &operation) {
+			t.Errorf("%s: no net.OpError in %v", tt.what, err)
+		}
+		unwrapped := err
+		for range 2 {
+			unwrapped = errors.Unwrap(unwrapped)
+		}
+		if unwrapped != error(operation) {
+			t.Errorf("%s: unwrapped it is %v", tt.what, unwrapped)
+		}
+	}
+}
+
+func TestALoadErrorCarriesTheServersWords(t *testing.T) {
+	s := newServer(t)
+	s.reply(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(503)
+		fmt.Fprint(w, `{"error":"UNAVAILABLE","message":"the workspace is being moved"}`)
+	})
+	o := s.options()
+	o.FirstLoad = 300 * time.Millisecond
+	o.Log = slog.New(slog.DiscardHandler)
+	_, err := Open(t.Context(), o)
+	var load *LoadError
+	if !errors.As(err, &load) || load.Status != 503 || !strings.Contains(err.Error(), "no state within 300ms: 503: the workspace is being moved") {
+		t.Errorf("%v", err)
+	}
+	var j journal
+	o.StartAnyway, o.Log = true, j.log()
+	open(t, o)
+	if !strings.Contains(j.String(), "serving defaults") || j.count("the workspace is being moved") != 2 {
+		t.Errorf("log:\n%s", j.String())
+	}
+}
+
+// TestEveryChangeOfHowAServiceStandsIsLogged: a failure, another one, good
+// again; and the same one over and over once.
+func TestEveryChangeOfHowAServiceStandsIsLogged(t *testing.T) {
+	var j journal
+	s := newServer(t, switched("true"))
+	o := s.options()
+	o.Log = j.log()
+	c := open(t, o)
+	const complaint, recovered = "will go on trying", "good again"
+	fails := func(status, failures int) {
+		t.Helper()
+		s.reply(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(status)
+		})
+		eventually(t, "a failure", func() bool { return j.count(complaint) == failures })
+	}
+	recovers := func(times int) {
+		t.Helper()
+		s.reply(nil)
+		eventually(t, "good again", func() bool { return j.count(recovered) == times })
+		for polls := s.polls.Load(); s.polls.Load() < polls+3; {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	fails(500, 1)
+	fails(401, 2)
+	recovers(1)
+	fails(401, 3) // as before, but it was good meanwhile
+	s.set("v2", switched("false"))
+	recovers(2) // with a new state
+	if c.Close(); j.count(complaint) != 3 || j.count(recovered) != 2 || j.count("500: Internal") != 1 || j.count("401: Unauthorized") != 2 {
+		t.Errorf("log:\n%s", j.String())
+	}
+}
+
+func TestALateFirstStateIsLogged(t *testing.T) {
+	for what, first := range map[string]http.HandlerFunc{"refused": status(401), "failing": status(503), "hanging": nil} {
+		t.Run(what, func(t *testing.T) {
+			var j journal
+			s := newServer(t, switched("true"))
+			hangs := make(chan struct{})
+			if first == nil {
+				first = func(w http.ResponseWriter, r *http.Request) { <-hangs; s.reply(nil); s.serve(w, r) }
+			}
+			s.reply(first)
+			o := s.options()
+			o.StartAnyway, o.FirstLoad, o.Log = true, 20*time.Millisecond, j.log()
+			c := open(t, o)
+			s.reply(nil)
+			close(hangs)
+			if err := c.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if c.Close(); j.count("serving defaults") != 1 || j.count("good again") != 1 {
+				t.Errorf("log:\n%s", j.String())
+			}
+		})
+	}
+}
+
+func TestWhatIsNewsForTheLog(t *testing.T) {
+	read := func(port int) error {
+		return fmt.Errorf("the answer broke off: %w", &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: port}, Err: os.NewSyscallError("read", syscall.ECONNRESET)})
+	}
+	lookup := func(name, words string) error {
+		return &net.OpError{Op: "dial", Err: &net.DNSError{Name: name, Err: words}}
+	}
+	expired := func(now string) error {
+		return x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time " + now}
+	}
+	var s standing
+	if s.good() {
+		t.Error("news that nothing was wrong")
+	}
+	for i, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{read(1), true}, {read(1), false}, {read(2), false}, {lookup("a", "read udp :1"), true}, {lookup("a", "read udp :2"), false},
+		{lookup("b", "read udp :2"), true}, {expired("10:00"), true}, {expired("10:01"), false}, {errors.New("x"), true}, {errors.New("y"), true}, {errors.New("x"), true},
+	} {
+		if got := s.bad(tt.err); got != tt.want {
+			t.Errorf("%d: %v: %v", i, tt.err, got)
+		}
+	}
+	s.said.last = s.said.last.Add(-2 * time.Minute)
+	if !s.bad(errors.New("x")) {
+		t.Error("the same one is not said again after a while")
+	}
+	if !s.good() || s.good() || !s.bad(errors.New("x")) {
+		t.Error("being good again is news once, and what comes after it")
+	}
+}
+
+func TestAKeyAndAnAddressAsTheyAreCopied(t *testing.T) {
+	s := newServer(t, switched("true"))
+	for _, suffix := range []string{"", "/", "/v1", "/v1/", "/v1//"} {
+		o := s.options()
+		o.URL += suffix
+		o.Key = "\n\t " + o.Key + " \r\n"
+		if c := open(t, o); !c.Bool(t.Context(), "f", false) {
+			t.Errorf("%q is not served", suffix)
+		}
+	}
+	for address, want := range map[string]string{
+		"https://x/flags/v1": "https://x/flags", "https://x/v1/": "https://x", "https://v1": "https://v1", "https://v1/": "https://v1/",
+		"https://x/v1/flags": "https://x/v1/flags", "https://x/av1": "https://x/av1", "": "", "%": "%",
+	} {
+		if got := (Options{URL: address}).tidied().URL; got != want {
+			t.Errorf("%s is taken for %s", address, got)
+		}
+	}
+	if _, err := Open(t.Context(), Options{URL: s.URL, Key: " \n"}); err == nil || !strings.Contains(err.Error(), "Options.Key is missing") {
+		t.Errorf("a key of white space: %v", err)
+	}
+}
