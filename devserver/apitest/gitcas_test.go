@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/apiload"
 )
@@ -136,6 +137,9 @@ func TestAForcedPushIsReportedLoudly(t *testing.T) {
 		t.Errorf("the item's commit is %s, forced was %s", now, forced)
 	}
 	report := s.p.log.String()
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(report, "lost commits") && time.Now().Before(end); report = s.p.log.String() {
+		time.Sleep(10 * time.Millisecond) // what the server wrote is still on its way
+	}
 	for _, part := range []string{"level=ERROR", "force", lost[2], forced, "lost commits: 3"} {
 		if !strings.Contains(report, part) {
 			t.Errorf("standard error does not tell of %q:\n%s", part, report)
