@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/keepalive"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
@@ -32,6 +33,7 @@ type Stores struct {
 // Open makes no request. A client of an S3 endpoint that is not AWS's own names
 // the bucket in the path: such a server has no name for each bucket.
 func Open(cfg aws.Config, table, bucketName string) *Stores {
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), keepalive.Install)
 	db := dynamodb.NewFromConfig(cfg)
 	objects := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
 		o.UsePathStyle = o.BaseEndpoint != nil || elsewhere()

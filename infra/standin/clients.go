@@ -15,7 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/middleware"
 
+	"svc.example/svc/shared/keepalive"
 	"svc.example/svc/shared/needs"
 )
 
@@ -81,14 +83,16 @@ func found(t testing.TB, start func() (string, error)) string {
 // Config is the AWS configuration for an endpoint: "" is AWS itself. Tests
 // that put something in between, a proxy for example, name its address.
 func Config(ctx context.Context, endpoint string) (aws.Config, error) {
+	keep := []func(*middleware.Stack) error{keepalive.Install}
 	if endpoint != "" && !ownCredentials() {
 		return aws.Config{
 			Region:       Region,
 			BaseEndpoint: aws.String(endpoint),
 			Credentials:  credentials.NewStaticCredentialsProvider(AccessKey, SecretKey, ""),
+			APIOptions:   keep,
 		}, nil
 	}
-	c, err := config.LoadDefaultConfig(ctx, config.WithDefaultRegion(Region))
+	c, err := config.LoadDefaultConfig(ctx, config.WithDefaultRegion(Region), config.WithAPIOptions(keep))
 	if endpoint != "" {
 		c.BaseEndpoint = aws.String(endpoint)
 	}

@@ -166,7 +166,7 @@ var rules = []struct {
 }
 
 // onAWS are the packages that know the AWS SDK, or one that does.
-var onAWS = []string{"shared/bucket", "shared/repository/s3", "shared/ledger/dynamo", "shared/telemetry/dynamo"}
+var onAWS = []string{"shared/keepalive", "shared/bucket", "shared/repository/s3", "shared/ledger/dynamo", "shared/telemetry/dynamo"}
 
 // names that say nothing of what a package is for.
 var emptyNames = []string{"util", "utils", "common", "model", "models", "types", "helper", "helpers", "misc", "base", "lib", "dto"}

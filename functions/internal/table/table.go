@@ -15,8 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/shared/keepalive"
 	"svc.example/svc/shared/ledger/dynamo"
 )
 
@@ -26,6 +28,7 @@ import (
 func Config(endpointVariable string) aws.Config {
 	c := aws.Config{
 		Region:      cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+		APIOptions:  []func(*middleware.Stack) error{keepalive.Install},
 		Credentials: credentials.NewStaticCredentialsProvider(os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")),
 	}
 	if endpoint := cmp.Or(os.Getenv(endpointVariable), os.Getenv("AWS_ENDPOINT_URL")); endpoint != "" {
