@@ -150,7 +150,7 @@ func (a *attempt) fitSchema() error {
 		return nil
 	}
 	key := document.View(a.edited.Tree).SchemaKey
-	return fault.New(fault.BadRequest, "the schema %s does not allow this: %s", quoted(key), inWords(issues)).
+	return fault.New(fault.BadRequest, "the schema %s does not allow this%s", quoted(key), located(issues)).
 		With(map[string]any{"code": codeSchema, "schemaKey": key, "violations": issues})
 }
 

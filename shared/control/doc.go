@@ -10,7 +10,8 @@
 // come in one order: 402, what is wrong with the request by itself, what does
 // not exist, who may not, what has changed meanwhile, what the document would
 // be, what the workspace would be. A write that would change nothing ends
-// before the last two.
+// before the last two. A PATCH that is refused for what is wrong with it by
+// itself is told in the same answer what the stored item has against it.
 //
 // What must stay true:
 //

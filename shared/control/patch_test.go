@@ -90,6 +90,13 @@ func TestPatchOperations(t *testing.T) {
 		{"an empty token", "f", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
 		{"all at once", "f", control.FlagPatch{Rollout: node(t, `[]`), ExpectedCommitSHA: ptr(""), Request: control.Request{Malformed: issuesAt("/x")}},
 			"400 BAD_REQUEST", "/x /expectedCommitSha /rollout"},
+		{"found before, and another type", "colour", control.FlagPatch{Value: node(t, "1"), Request: control.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x /value"},
+		{"found before, and no bool", "colour", control.FlagPatch{Enabled: ptr(true), Request: control.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x /enabled"},
+		{"found before, and nothing", "f", control.FlagPatch{Request: control.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x "},
+		{"found before, and two operations", "f", control.FlagPatch{Value: node(t, "true"), Request: control.Request{Malformed: issuesAt("/enabled")}}, "400 BAD_REQUEST", "/enabled "},
+		{"four decimals, and no variant", "colour", control.FlagPatch{Rollout: node(t, `[{"value":"red","percent":33.3333},{"value":"green","percent":66.6667}]`)},
+			"400 BAD_REQUEST", "/rollout/0/percent /rollout/1/percent /rollout/1/value"},
+		{"found before, in a flag that is not there", "nope", control.FlagPatch{Value: node(t, "1"), Request: control.Request{Malformed: issuesAt("/x")}}, "400 BAD_REQUEST", "/x"},
 		{"what was found before is not said twice", "f", control.FlagPatch{Request: control.Request{Malformed: issuesAt("/enabled")}}, "400 BAD_REQUEST", "/enabled"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -148,6 +155,10 @@ func TestPatchConfig(t *testing.T) {
 	}
 	_, err := w.boss().PatchConfig(ctx, "free", "default", control.ConfigPatch{})
 	wantRefusal(t, err, "400 BAD_REQUEST")
+	_, err = w.boss().PatchConfig(ctx, "limit", "default", control.ConfigPatch{Value: node(t, `"x"`), ExpectedCommitSHA: ptr(""), Request: control.Request{Malformed: issuesAt("/x")}})
+	if got := pointers(wantRefusal(t, err, "400 BAD_REQUEST"), "issues"); got != "/x /expectedCommitSha /value" {
+		t.Errorf("all that is wrong at once: issues at %s", got)
+	}
 
 	for _, test := range []struct {
 		scope, value, want, at string
@@ -182,6 +193,23 @@ func TestAPatchIsNotBlamedForWhatWasWrongBefore(t *testing.T) {
 	changed.SetFirst("name", node(t, `"x"`))
 	_, err := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Document: changed, ExpectedCommitSHA: &current.CommitSHA})
 	wantRefusal(t, err, "400 BAD_REQUEST VALIDATION_FAILED")
+}
+
+// A refusal reads as a sentence: where, what, and at most once more why.
+func TestARefusalSaysWhereWithoutAChainOfColons(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), "configs/limit.json": configOf("limit", "int", "5", `,"schemaKey":"s"`), "schemas/s.json": `{"maximum":10}`})
+	first := w.last().SHA
+	_, err := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{ExpectedCommitSHA: &first,
+		Document: node(t, `{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool"}}]}}`)})
+	wantRefusal(t, err, "400 BAD_REQUEST VALIDATION_FAILED")
+	if want := "the document would not be valid at /default/rules/0/value/value: value is missing: a bool value is true or false"; err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	_, err = w.boss().PatchConfig(ctx, "limit", "default", control.ConfigPatch{Value: node(t, "11")})
+	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
+	if want := `the schema "s" does not allow this at /default/rules/0/value/value: violates the schema "s": expected a number of at most 10`; err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
 }
 
 func TestWhatCanNotBeEditedIs422(t *testing.T) {

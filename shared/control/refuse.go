@@ -33,8 +33,17 @@ func invalid(kind fault.Kind, code, summary string, issues []document.Issue) err
 	if len(issues) == 0 {
 		return nil
 	}
-	return fault.New(kind, "%s: %s", summary, inWords(issues)).
+	return fault.New(kind, "%s%s", summary, located(issues)).
 		With(map[string]any{"code": code, "issues": issues})
+}
+
+// located is the issues as the end of a sentence. The first one's place follows
+// it without a colon of its own: what the issue says may have another.
+func located(issues []document.Issue) string {
+	if issues[0].Pointer == "" {
+		return ": " + inWords(issues)
+	}
+	return " at " + inWords(issues)
 }
 
 const maxInWords = 5

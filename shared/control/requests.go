@@ -127,19 +127,20 @@ type PutResult struct {
 	Preview
 }
 
-// issues are what is wrong with a flag's PATCH whatever the flag is.
+// issues are what is wrong with a flag's PATCH whatever the flag is. A field
+// that was found wrong already was sent all the same.
 func (p FlagPatch) issues() []document.Issue {
 	var named []string
 	for _, operation := range []struct {
 		name  string
 		given bool
-	}{{"enabled", p.Enabled != nil}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
+	}{{"enabled", p.Enabled != nil || said(p.Malformed, "/enabled")}, {"value", p.Value != nil}, {"rollout", p.Rollout != nil}} {
 		if operation.given {
 			named = append(named, operation.name)
 		}
 	}
 	issues := tokenIssues(p.ExpectedCommitSHA)
-	if len(named) != 1 && len(p.Malformed) == 0 {
+	if len(named) != 1 {
 		got := "none of them is there"
 		if len(named) > 1 {
 			got = "got " + strings.Join(named, " and ")

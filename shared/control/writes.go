@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
@@ -71,8 +72,10 @@ func (s *Session) PatchFlag(ctx context.Context, key, environment string, p Flag
 				return document.SetEnabled(tree, place, *p.Enabled)
 			case p.Rollout != nil:
 				return document.SetRollout(tree, place, p.Rollout)
+			case p.Value != nil:
+				return document.SetValue(tree, place, p.Value)
 			}
-			return document.SetValue(tree, place, p.Value)
+			return &document.Edited{Tree: tree}, nil // only foreseen asks
 		},
 	})
 }
@@ -97,6 +100,7 @@ func (s *Session) PatchConfig(ctx context.Context, key, environment string, p Co
 
 func (s *Session) patch(ctx context.Context, environment string, w write) (*PatchResult, error) {
 	w.scope, w.scoped, w.touches = environment, true, touchesScope
+	w.issues = append(w.issues, s.foreseen(ctx, w)...)
 	out, err := s.write(ctx, w)
 	if err != nil {
 		return nil, err
@@ -112,6 +116,26 @@ func (s *Session) patch(ctx context.Context, environment string, w write) (*Patc
 		Rules:                       append([]*jsontree.Node{}, out.edited.Rules...),
 		Preview:                     out.preview(),
 	}, nil
+}
+
+// foreseen are what the stored item has against a PATCH that is refused
+// already, so that all is said at once. What can not be read now is left to the
+// next try.
+func (s *Session) foreseen(ctx context.Context, w write) []document.Issue {
+	known := slices.Concat(w.Malformed, w.issues)
+	if len(known) == 0 || s.MayWrite() != nil {
+		return nil
+	}
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil
+	}
+	a := &attempt{Session: s, opened: o, write: w}
+	if a.find(ctx) != nil {
+		return nil
+	}
+	_, err = w.edit(a.base)
+	return notSaid(known, requestIssues(err))
 }
 
 // PatchLogLevel sets the level of a service's loggers in a scope, and creates

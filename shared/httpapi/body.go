@@ -123,7 +123,7 @@ func notJSON(err error) error {
 		return fault.New(fault.BadRequest, "the body is not JSON").Because(err)
 	}
 	message := cut(syntax.Message, maxMessage)
-	return fault.New(fault.BadRequest, "the body is not JSON: %d:%d: %s", syntax.Line, syntax.Column, message).
+	return fault.New(fault.BadRequest, "the body is not JSON at %d:%d: %s", syntax.Line, syntax.Column, message).
 		With(map[string]any{
 			"line": syntax.Line, "column": syntax.Column,
 			"issues": []document.Issue{{Pointer: cut(syntax.Pointer, maxMessage), Message: message}},

@@ -120,6 +120,11 @@ func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	if message := a.text("/details/issues/2/message"); !strings.Contains(message, "replaceTargeting,") {
 		t.Errorf("the unknown field: %s", message)
 	}
+	// Also what only the flag's type shows to be wrong.
+	typo := w.do("PATCH", "/flags/colour/environments/staging", `{"colour": "red", "value": 3}`)
+	if typo.text("/details/issues/0/path") != "/colour" || typo.text("/details/issues/1/path") != "/value" {
+		t.Errorf("an unknown field and another type: %s", typo.body)
+	}
 	// What control knows to say better is left to it.
 	for body, want := range map[string]string{`{}`: "any JSON value", `{"value": 1}`: "duration"} {
 		if a := w.do("PATCH", "/configs/checkout.timeout/environments/staging", body); !strings.Contains(a.text("/message"), want) {
@@ -138,8 +143,8 @@ func TestBodies(t *testing.T) {
 	for _, c := range []struct{ body, want, message string }{
 		{"", "400 BAD_REQUEST", "empty"},
 		{" \n\t", "400 BAD_REQUEST", "empty"},
-		{"nope", "400 BAD_REQUEST", "the body is not JSON: 1:"},
-		{"{\n \"enabled\": tru}", "400 BAD_REQUEST", "the body is not JSON: 2:"},
+		{"nope", "400 BAD_REQUEST", "the body is not JSON at 1:"},
+		{"{\n \"enabled\": tru}", "400 BAD_REQUEST", "the body is not JSON at 2:"},
 		{`{"enabled": true} {}`, "400 BAD_REQUEST", "after the end"},
 		{`{"enabled": true, "enabled": false}`, "400 BAD_REQUEST", "twice"},
 		{"{\"enabled\": \"\xff\"}", "400 BAD_REQUEST", "UTF-8"},
@@ -229,8 +234,8 @@ func TestAuthorization(t *testing.T) {
 		{"-", "no key"},
 		{"Authorization: ", "no key"},
 		{"Authorization: Bearer", "no key behind Bearer"},
-		{"Authorization: " + w.key, "not Bearer"},
-		{"Authorization: Basic " + w.key, "not Bearer"},
+		{"Authorization: " + w.key, "not Bearer; send the header Authorization: Bearer <API key>"},
+		{"Authorization: Basic " + w.key, "not Bearer; send the header Authorization: Bearer <API key>"},
 		{"Authorization: Bearer " + jwt, "web tokens"},
 		{"Authorization: Bearer nonsense", "svc_uk_"},
 		{"Authorization: Bearer " + w.key[:len(w.key)-1] + "!", "checksum"},
@@ -243,6 +248,9 @@ func TestAuthorization(t *testing.T) {
 		a := w.get("/whoami", c.header)
 		if a.refused() != "401 UNAUTHORIZED" || !strings.Contains(a.text("/message"), c.message) {
 			t.Errorf("%s: %d %s", c.header, a.status, a.body)
+		}
+		if strings.Contains(string(a.body), w.key[7:]) {
+			t.Errorf("the answer to %s repeats the key", c.header)
 		}
 		if _, credential, _ := strings.Cut(c.header, "Bearer "); len(credential) > 10 && strings.Contains(string(a.body)+w.log.String(), credential) {
 			t.Errorf("the answer or the log repeats %s", credential)
