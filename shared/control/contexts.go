@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
@@ -98,7 +97,7 @@ func (s *Session) knownEnvironment(ctx context.Context, name string) error {
 
 func contextRow(c telemetry.Saved) ContextRow {
 	row := ContextRow{Type: c.Type, Key: c.Key, Email: c.Text("email"), Environment: c.Environment,
-		LastSeenAt: c.LastSeen.UTC().Format(time.RFC3339Nano)}
+		LastSeenAt: date(c.LastSeen)}
 	if name := c.Text("name"); name != "" {
 		row.Name = &name
 	}

@@ -43,7 +43,7 @@ func TestContexts(t *testing.T) {
 	}}
 	s := searching(t, contexts)
 	got := wire(t, must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{Type: "user", Query: "Ada", Environment: "production", Limit: ptr(7)})))
-	want := `{"contexts":[{"type":"user","key":"u-1","name":"Ada <3","email":"a@b.example","environment":"production","lastSeenAt":"2026-03-02T09:30:01.5Z"},` +
+	want := `{"contexts":[{"type":"user","key":"u-1","name":"Ada <3","email":"a@b.example","environment":"production","lastSeenAt":"2026-03-02T09:30:01Z"},` +
 		`{"type":"team","key":"7","name":null,"environment":"staging","lastSeenAt":"2026-03-02T09:30:00Z"}]}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
