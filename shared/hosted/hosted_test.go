@@ -198,12 +198,12 @@ func TestKeysOfTheWrongKind(t *testing.T) {
 	for _, test := range []struct{ method, path, key, says string }{
 		{"GET", polling, secret, "takes a public SDK key (svc_pk_…); this is a secret SDK key, which must not leave a server"},
 		{"GET", polling, user, "takes a public SDK key (svc_pk_…); this is a user key of the REST API"},
-		{"GET", polling, "", "there is no key: evaluation for browsers and OpenFeature takes a public SDK key"},
+		{"GET", polling, "", "no key was sent in the form that is read here: evaluation for browsers and OpenFeature takes a public SDK key"},
 		{"POST", "/ofrep/v1/evaluate/flags", secret, "takes a public SDK key"},
 		{"GET", configs, public, "take a secret SDK key (svc_sk_…); this is a public SDK key"},
 		{"GET", configs, user, "take a secret SDK key"},
-		{"GET", configs, "", "there is no key: the documents of an environment take a secret SDK key (svc_sk_…); send it as Authorization: Basic base64(1:<key>)"},
-		{"GET", configs, "nonsense", "take a secret SDK key"},
+		{"GET", configs, "", "no key was sent in the form that is read here: the documents of an environment take a secret SDK key (svc_sk_…); send it as Authorization: Basic base64(1:<key>)"},
+		{"GET", configs, "nonsense", "this is not a key of this service: a key has 105 characters; the documents of an environment take a secret SDK key"},
 		{"GET", configs, secret[:len(secret)-1] + "!", "take a secret SDK key"},
 		{"POST", posting, user, "telemetry takes an SDK key (svc_pk_… or svc_sk_…); this is a user key"},
 		{"POST", posting, "", "telemetry takes an SDK key"},
@@ -240,6 +240,29 @@ func TestKeysOfTheWrongKind(t *testing.T) {
 	}
 }
 
+// TestAnotherScheme: whoever sends a key in another way is told which is read,
+// and not that there was none.
+func TestAnotherScheme(t *testing.T) {
+	w := newWorld(t, shop)
+	public := w.key(access.KindPublicSDK, "production")
+	for _, path := range []string{polling, configs, posting} {
+		method := "GET"
+		if path == posting {
+			method = "POST"
+		}
+		for _, header := range []string{"Bearer " + public, "Basic " + public, public} {
+			answer := w.send(method, path, "", "{}", "Authorization", header)
+			said := message(answer)
+			if answer.Code != 401 || !strings.Contains(said, "send it as Authorization: Basic base64(1:<key>)") || strings.Contains(said, "there is no key") {
+				t.Errorf("%s: %d %s", path, answer.Code, said)
+			}
+			if strings.Contains(said, public[7:]) {
+				t.Error("the key is repeated")
+			}
+		}
+	}
+}
+
 func TestKeysOfAnEnvironmentThatIsGone(t *testing.T) {
 	w := newWorld(t, shop)
 	for environment, says := range map[string]string{"old": `the environment "old", which the workspace has archived`, "qa": `the environment "qa", which the workspace does not have`} {
@@ -253,6 +276,14 @@ func TestKeysOfAnEnvironmentThatIsGone(t *testing.T) {
 	}
 	key := w.key(access.KindPublicSDK, "qa")
 	w.commit(map[string]string{"svc.json": `{"environments":["development","production","qa"]}`})
+	_, storage := w.cost(func() { // what telemetry would have to read to know
+		if answer := w.send("POST", posting, w.key(access.KindPublicSDK, "old"), "{}"); answer.Code != 202 {
+			t.Errorf("telemetry answers %d", answer.Code)
+		}
+	})
+	if storage != 0 {
+		t.Errorf("telemetry reads the repository %d times", storage)
+	}
 	if answer := w.send("GET", polling, key, ""); answer.Code != 200 {
 		t.Errorf("%d after the environment came back", answer.Code)
 	}

@@ -36,11 +36,11 @@ var words = map[access.Kind]string{
 // key's text, so a wrong one is refused without asking anybody.
 func (n need) enter(ctx context.Context, plane *control.Plane, text string) (*control.Delivery, error) {
 	if text == "" {
-		return nil, fault.New(fault.Unauthorized, "there is no key: %s; %s", n.what, n.how)
+		return nil, fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", n.what, n.how)
 	}
 	key, err := access.ParseKey(text)
 	if err != nil {
-		return nil, fault.New(fault.Unauthorized, "%v: %s", err, n.what).Because(err)
+		return nil, fault.New(fault.Unauthorized, "%v; %s", err, n.what).Because(err)
 	}
 	for _, kind := range n.kinds {
 		if key.Kind() == kind {
