@@ -19,8 +19,8 @@ func newVerify(in Invocation) *cobra.Command {
 		Short: "Check a config directory",
 		Long: `Check every file of a config directory: its structure, its values against their
 types and schemas, and what files say of one another. Each problem is printed
-as file:line: message. The exit status is 1 when there is an error; warnings
-alone leave it 0.`,
+as file:line:column: message. The exit status is 1 when there is an error;
+warnings alone leave it 0.`,
 		Example: `  svc verify
   svc verify --datadir ./our-config --json`,
 		Args: noDirectory,
@@ -107,7 +107,7 @@ func (v verification) print(in Invocation) {
 	for _, p := range v.Problems {
 		line := p.File
 		if p.Line > 0 {
-			line = fmt.Sprintf("%s:%d", p.File, p.Line)
+			line = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) // as compilers do, so that editors find it
 		}
 		if p.Severity == "warning" {
 			line += ": warning"
