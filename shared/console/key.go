@@ -88,13 +88,14 @@ Roles: ` + strings.Join(access.Roles(), ", "),
 
 // keyRow is a key as key list --json shows it.
 type keyRow struct {
-	ID        access.ID `json:"id"`
-	Kind      string    `json:"kind"`
-	Name      string    `json:"name"`
-	Roles     []string  `json:"roles"`
-	CreatedAt time.Time `json:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-	RevokedAt time.Time `json:"revokedAt,omitzero"`
+	ID          access.ID `json:"id"`
+	Kind        string    `json:"kind"`
+	Name        string    `json:"name"`
+	Environment string    `json:"environment,omitempty"` // of an SDK key
+	Roles       []string  `json:"roles"`
+	CreatedAt   time.Time `json:"createdAt"`
+	ExpiresAt   time.Time `json:"expiresAt,omitzero"`
+	RevokedAt   time.Time `json:"revokedAt,omitzero"`
 }
 
 func newKeyList(s Settings) *cobra.Command {
@@ -133,7 +134,7 @@ func keyRows(ctx context.Context, r Keys) ([]keyRow, error) {
 	}
 	rows := []keyRow{}
 	for _, key := range keys {
-		row := keyRow{key.ID, kindWord(key.Kind), key.Name, []string{}, key.CreatedAt, key.ExpiresAt, key.RevokedAt}
+		row := keyRow{key.ID, kindWord(key.Kind), key.Name, key.Environment, []string{}, key.CreatedAt, key.ExpiresAt, key.RevokedAt}
 		if i := slices.IndexFunc(principals, func(p access.Principal) bool { return p.ID == key.PrincipalID }); i >= 0 && principals[i].Roles != nil {
 			row.Roles = principals[i].Roles
 		}
@@ -143,7 +144,7 @@ func keyRows(ctx context.Context, r Keys) ([]keyRow, error) {
 }
 
 func (s Settings) printKeys(rows []keyRow) error {
-	table := [][]string{{"ID", "KIND", "NAME", "ROLES", "CREATED", "STATE"}}
+	table := [][]string{{"ID", "KIND", "NAME", "ENVIRONMENT", "ROLES", "CREATED", "STATE"}}
 	for _, k := range rows {
 		state := "live"
 		switch {
@@ -152,7 +153,7 @@ func (s Settings) printKeys(rows []keyRow) error {
 		case !k.ExpiresAt.IsZero():
 			state = "until " + k.ExpiresAt.Format(time.DateTime)
 		}
-		table = append(table, []string{string(k.ID), k.Kind, k.Name, strings.Join(k.Roles, ","), k.CreatedAt.Format(time.DateOnly), state})
+		table = append(table, []string{string(k.ID), k.Kind, k.Name, k.Environment, strings.Join(k.Roles, ","), k.CreatedAt.Format(time.DateOnly), state})
 	}
 	return Table(s.Stdout, table)
 }
