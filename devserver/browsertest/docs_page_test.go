@@ -217,6 +217,33 @@ func (o trial) body(t *testing.T, text string) {
 	o.page.write(t, o.selector+" textarea", text)
 }
 
+// choose picks one of the values of a parameter that is a list.
+func (o trial) choose(t *testing.T, name, value string) {
+	t.Helper()
+	list := o.selector + " tr[data-param-name=" + name + "] select"
+	o.page.wait(t, list)
+	got := call[string](t, o.page.tab, `(list, value) => {
+		const element = document.querySelector(list);
+		element.value = value;
+		element.dispatchEvent(new Event("change", { bubbles: true }));
+		return element.value;
+	}`, list, value)
+	if got != value {
+		t.Fatalf("%s is %q, not %q", list, got, value)
+	}
+}
+
+// executeAgain is execute where an answer is shown already.
+func (o trial) executeAgain(t *testing.T) (status, body string) {
+	t.Helper()
+	o.page.click(t, o.selector+" .btn-clear")
+	eventually(t, "the last answer is gone", func() (any, bool) {
+		shown := o.page.sees(t, o.selector+" .live-responses-table")
+		return shown, !shown
+	})
+	return o.execute(t)
+}
+
 // execute sends the request and returns the status and the body that the page
 // shows.
 func (o trial) execute(t *testing.T) (status, body string) {

@@ -171,7 +171,14 @@ func switchOn(t *testing.T, server api, page docsPage, key, environment string) 
 	o.parameter(t, "key", "pro.only")
 	o.parameter(t, "env", environment)
 	o.body(t, `{"enabled": true, "replaceTargeting": true}`)
-	if code, body := o.execute(t); code != "200" || !strings.Contains(body, `"changed": true`) {
+	if code, body := o.execute(t); code != "200" || !strings.Contains(body, `"dryRun": true`) {
+		t.Fatalf("PATCH, untouched: the page shows %s\n%s", code, body)
+	}
+	if after := status(); after == "live" {
+		t.Fatal("the page wrote, and nobody had unset dryRun")
+	}
+	o.choose(t, "dryRun", "false")
+	if code, body := o.executeAgain(t); code != "200" || !strings.Contains(body, `"changed": true`) || strings.Contains(body, `"dryRun"`) {
 		t.Fatalf("PATCH: the page shows %s\n%s", code, body)
 	}
 	if after := status(); after != "live" {
@@ -195,6 +202,7 @@ func rename(t *testing.T, server api, page docsPage, key, name string) {
 	o := page.try(t, "flags", "replaceFlagDocument")
 	o.parameter(t, "key", "pro.only")
 	o.body(t, string(text))
+	o.choose(t, "dryRun", "false")
 	if code, body := o.execute(t); code != "200" {
 		t.Fatalf("PUT: the page shows %s\n%s", code, body)
 	}

@@ -19,12 +19,15 @@ const here = (spec) => {
 
 const operations = (spec) => Object.values(spec.paths).flatMap((path) => Object.values(path));
 
+// rehearsal is preset: whoever only tries a write does not write.
+const rehearsal = "dryRun";
+
 // An example of an optional parameter is not to be sent unless somebody says
 // so: it narrows a list, or names a commit that is not there.
 const unfilled = (spec) => {
   const own = operations(spec).flatMap((operation) => operation.parameters ?? []);
   for (const parameter of own.concat(Object.values(spec.components.parameters))) {
-    if (parameter.required || parameter.example === undefined) continue;
+    if (parameter.required || parameter.example === undefined || parameter.name === rehearsal) continue;
     if (parameter.schema?.default === undefined) {
       parameter.description = `${parameter.description ?? ""} For example \`${parameter.example}\`.`;
     }
