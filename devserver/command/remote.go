@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -73,7 +74,7 @@ func (in Invocation) apiKey(file string) (string, error) {
 	}
 	key, err := access.ParseKey(text)
 	if err != nil {
-		return "", console.Usagef("%s: %v", from, err)
+		return "", console.Usagef("%v (it was read from %s)", err, from)
 	}
 	if !key.Kind().Manages() {
 		return "", console.Usagef("%s holds a %s key; the REST API takes a user key (svc_uk_...) or a service-account key (svc_sa_...)", from, key.Kind())
@@ -89,7 +90,7 @@ func (in Invocation) readKeyFile(name string) (string, error) {
 	if name != "-" {
 		f, err := os.Open(in.absolute(name))
 		if err != nil {
-			return "", fmt.Errorf("--key-file: %w", err)
+			return "", fmt.Errorf("--key-file %s: %w", name, withoutPath(err))
 		}
 		defer f.Close()
 		file = f
@@ -99,7 +100,16 @@ func (in Invocation) readKeyFile(name string) (string, error) {
 		err = errors.New("it is too large to be a key")
 	}
 	if err != nil {
-		return "", fmt.Errorf("--key-file %s: %w", name, err)
+		return "", fmt.Errorf("--key-file %s: %w", name, withoutPath(err))
 	}
 	return string(content), nil
+}
+
+// withoutPath is why a file can not be read, where its name has been said.
+func withoutPath(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }

@@ -69,7 +69,7 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("GET %s: %d: %s", r.path, r.Status, r.Message)
+	return fmt.Sprintf("GET %s answers %d: %s", r.path, r.Status, r.Message)
 }
 
 // NotFound says whether an error is a refusal with 404.

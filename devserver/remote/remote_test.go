@@ -73,7 +73,7 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 		body string
 		says string
 	}{
-		{404, `{"error":"NOT_FOUND","message":"there is no flag \"x\""}`, `GET /flags: 404: there is no flag "x"`},
+		{404, `{"error":"NOT_FOUND","message":"there is no flag \"x\""}`, `GET /flags answers 404: there is no flag "x"`},
 		{401, `{"error":"UNAUTHORIZED","message":"the key is not accepted"}`, "401: the key is not accepted"},
 		{503, `{"error":"SERVICE_UNAVAILABLE","message":"the workspace is being set up"}`, "503: the workspace is being set up"},
 		{429, `{"error":"RATE_LIMITED","message":"too many requests"}`, "429: too many requests"},

@@ -156,7 +156,7 @@ func details[T any](c *Client, ctx context.Context, key string, or T, jit []*con
 	}
 	served, ok := as(out.value)
 	if !ok {
-		return d.failed(&Error{Code: TypeMismatch, Message: "the value is a " + string(out.value.kind)})
+		return d.failed(&Error{Code: TypeMismatch, Message: "the value is of type " + string(out.value.kind)})
 	}
 	return d.served(served, out.value.secret, &t.answers[out.answer])
 }

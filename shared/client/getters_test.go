@@ -112,6 +112,9 @@ func TestDetails(t *testing.T) {
 		if e != nil {
 			code = e.Code
 		}
+		if code == TypeMismatch && e.Message != "the value is of type int" {
+			t.Errorf("%s: %v", tt.key, e)
+		}
 		if d.Value != tt.value || d.Reason != tt.reason || d.RuleIndex != tt.rule || d.ArmIndex != tt.arm || d.Variant != tt.variant || code != tt.code {
 			t.Errorf("%s: %+v, rule %d, arm %d, variant %q, code %q", tt.key, d, d.RuleIndex, d.ArmIndex, d.Variant, code)
 		}

@@ -186,7 +186,7 @@ func decoded[T any](d client.Details[json.RawMessage], or T, as func(kind string
 	}
 	if !ok {
 		out.Reason, out.Variant = client.Failed, ""
-		out.Err = &client.Error{Code: client.TypeMismatch, Key: d.Key, Message: "the value is a " + d.ValueType}
+		out.Err = &client.Error{Code: client.TypeMismatch, Key: d.Key, Message: "the value is of type " + d.ValueType}
 		return detail(out)
 	}
 	out.Value = value

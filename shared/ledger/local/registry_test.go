@@ -278,7 +278,7 @@ func TestRegistryFilesThatAreRefused(t *testing.T) {
 		{"cut", string(good[:len(good)/2]), "unexpected end"},
 		{"newer", strings.Replace(string(good), `"format": 1`, `"format": 2`, 1), "another version"},
 		{"unknown field", strings.Replace(string(good), `"name"`, `"nickname"`, 1), `unknown field "nickname"`},
-		{"wrong type", strings.Replace(string(good), `"shop"`, `7`, 1), "line 6"},
+		{"wrong type", strings.Replace(string(good), `"shop"`, `7`, 1), "line 6: what stands there (number) is of the wrong type"},
 		{"a second value", string(good) + "{}", "after top-level value"},
 		{"syntax", strings.Replace(string(good), `"principals": []`, `"principals": [}`, 1), "line"},
 		{"no workspace", strings.Replace(string(good), string(workspaceID), "shop", 1), "workspace: an id has 16"},

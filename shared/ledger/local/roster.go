@@ -94,7 +94,7 @@ func at(text []byte, err error) error {
 		offset = syntax.Offset
 	case errors.As(err, &kind):
 		what, _, _ := strings.Cut(kind.Value, " ")
-		return fmt.Errorf("line %d: a %s does not fit there", lineOf(text, kind.Offset), what)
+		return fmt.Errorf("line %d: what stands there (%s) is of the wrong type", lineOf(text, kind.Offset), what)
 	}
 	if offset < 0 {
 		return err
