@@ -6,14 +6,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
-	"svc.example/svc/shared/jsontree"
 )
 
 // table is one state of a workspace in one environment, compiled and resolved.
@@ -89,7 +87,7 @@ func newItem(source evaluation.Source, digest uint64) item {
 
 func (t *table) resolve(out *answer, a evaluation.Answer, doc *document.Document, getenv func(string) (string, bool)) {
 	out.item, out.reason, out.rule, out.arm = a.Item, a.Reason, a.RuleIndex, a.ArmIndex
-	out.variant = variant(doc, a)
+	out.variant = a.Variant(doc)
 	switch {
 	case a.Value.DecryptWith != "":
 		text, _ := a.Value.Content.Text()
@@ -118,23 +116,6 @@ func (t *table) unresolved() string {
 		lines = append(lines[:mostUnresolved], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "; ")
-}
-
-// variant names a value as delivery does: by the variant of that value when it
-// has a name, else by how it came to be served.
-func variant(doc *document.Document, a evaluation.Answer) string {
-	for _, v := range doc.Variants {
-		if v.Name != "" && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
-			return v.Name
-		}
-	}
-	switch a.Reason {
-	case evaluation.Split:
-		return "split:" + strconv.Itoa(a.ArmIndex)
-	case evaluation.TargetingMatch:
-		return "targeting:" + strconv.Itoa(a.RuleIndex)
-	}
-	return "static"
 }
 
 // differences are the keys whose documents are not the same in two tables.

@@ -9,7 +9,6 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
-	"svc.example/svc/shared/jsontree"
 )
 
 // Table is one workspace version in one environment, compiled and encoded: an
@@ -189,7 +188,7 @@ func (t *Table) encodeOFREP(item evaluation.Source, a evaluation.Answer, value [
 	b := append(quote([]byte(`{"key":`), item.Key), `,"value":`...)
 	b = append(append(b, value...), `,"reason":`...)
 	b = append(quote(b, string(a.Reason)), `,"variant":`...)
-	b = quote(b, variant(item.Document, a))
+	b = quote(b, a.Variant(item.Document))
 	b = appendIndexes(t.appendMetadata(b, item), a)
 	return append(b, `}}`...)
 }
@@ -210,23 +209,6 @@ func (t *Table) ofrepTail() []byte {
 	b := quote([]byte(`],"metadata":{"version":`), t.Version)
 	b = quote(append(b, `,"environment":`...), t.Environment)
 	return append(b, `}}`...)
-}
-
-// variant names the value: by the variant of that value when it has a name,
-// else by how it came to be served.
-func variant(doc *document.Document, a evaluation.Answer) string {
-	for _, v := range doc.Variants {
-		if v.Name != "" && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
-			return v.Name
-		}
-	}
-	switch a.Reason {
-	case evaluation.Split:
-		return "split:" + strconv.Itoa(a.ArmIndex)
-	case evaluation.TargetingMatch:
-		return "targeting:" + strconv.Itoa(a.RuleIndex)
-	}
-	return "static"
 }
 
 // appendNative writes the answer to a native poll.

@@ -245,6 +245,30 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestVariants: a value of a variant with a name is called by it, however it
+// came to be served.
+func TestVariants(t *testing.T) {
+	const variants = `[{"value":{"type":"string","value":"plain"}},{"name":"On","value":{"type":"string","value":"on"}}]`
+	for _, tt := range []struct{ name, rules, want string }{
+		{"the only value", serve(always, "other"), "static"},
+		{"a variant without a name", serve(always, "plain"), "static"},
+		{"a variant", serve(always, "on"), "On"},
+		{"a targeting rule", serve(always, "other") + "," + serve(criterion("IS_PRESENT", "user.key", "bool", "true"), "x"), "targeting:0"},
+		{"a variant of a targeting rule", serve(always, "on") + "," + serve(criterion("IS_PRESENT", "user.key", "bool", "true"), "x"), "On"},
+		{"an arm", weighted("", 0, 100_000), "split:1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			flag := source(t, `{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[`+tt.rules+`]},"variants":`+variants+`}`)
+			s := compile("here", flag)
+			f := s.NewFrame(testNow, func() float64 { return 0.5 })
+			a := s.Answers[s.Evaluate(0, f)]
+			if got := a.Variant(flag.Document); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func weighted(property string, weights ...int) string {
 	var arms []string
 	for i, w := range weights {

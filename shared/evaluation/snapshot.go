@@ -2,11 +2,13 @@ package evaluation
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/twmb/murmur3"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
 )
 
 // Reason says how a value came to be served.
@@ -29,6 +31,24 @@ type Answer struct {
 	Reason    Reason
 	RuleIndex int // where the rule stands in its own list
 	ArmIndex  int // -1 unless Reason is Split
+}
+
+// Variant is what the answer is called, given the document that it is an answer
+// of: by the variant of its value when that has a name, else by how it came to
+// be served.
+func (a *Answer) Variant(doc *document.Document) string {
+	for _, v := range doc.Variants {
+		if v.Name != "" && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
+			return v.Name
+		}
+	}
+	switch a.Reason {
+	case Split:
+		return "split:" + strconv.Itoa(a.ArmIndex)
+	case TargetingMatch:
+		return "targeting:" + strconv.Itoa(a.RuleIndex)
+	}
+	return "static"
 }
 
 // Source is a document to compile, under its key in the workspace.
