@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/ledger/walk"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/together"
 )
 
 // checkRows compares the rows with the history as git tells it.
@@ -154,7 +155,7 @@ func (c *checker) holds(ctx context.Context, name, id string) bool {
 // checkNames asks for every commit by its id, as the parameter at does.
 func (c *checker) checkNames(ctx context.Context, expected []repository.Commit) error {
 	missing := make([]bool, len(expected))
-	err := together(ctx, len(expected), func(ctx context.Context, i int) error {
+	err := together.Each(ctx, len(expected), func(ctx context.Context, i int) error {
 		if expected[i].SHA == c.head.Commit {
 			return nil
 		}
@@ -194,7 +195,7 @@ func (c *checker) checkTrails(ctx context.Context, expected []repository.Commit)
 	found := make([][]repository.Commit, len(paths))
 	broken := make([]error, len(paths))
 	told := c.progress.of("checking the histories", "files")
-	err := together(ctx, len(paths), func(ctx context.Context, i int) (err error) {
+	err := together.Each(ctx, len(paths), func(ctx context.Context, i int) (err error) {
 		found[i], err = c.ledger.History(ctx, c.head, repository.Page{Path: paths[i]})
 		if damaged(err) {
 			broken[i], err = err, nil

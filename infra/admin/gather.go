@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -54,7 +53,7 @@ func (r *reach) commits(ctx context.Context, head string) ([]walk.ID, error) {
 			return nil, err
 		}
 		met[id] = true
-		c, err := r.readCommit(id)
+		c, err := object.ReadCommit(r.objects.Read, id.String())
 		if err != nil {
 			return nil, err
 		}
@@ -66,21 +65,8 @@ func (r *reach) commits(ctx context.Context, head string) ([]walk.ID, error) {
 	return found, nil
 }
 
-var errKind = errors.New("is not of the kind that belongs there")
-
-func (r *reach) readCommit(id walk.ID) (object.Commit, error) {
-	kind, content, err := r.objects.Read(id.String())
-	if err == nil && kind != object.CommitKind {
-		err = errKind
-	}
-	if err != nil {
-		return object.Commit{}, fmt.Errorf("commit %s: %w", id, err)
-	}
-	return object.DecodeCommit(content)
-}
-
 func (r *reach) commit(id walk.ID) error {
-	kind, content, err := r.objects.Read(id.String())
+	content, err := object.ReadAs(r.objects.Read, id.String(), object.CommitKind)
 	if err != nil {
 		return err
 	}
@@ -92,7 +78,7 @@ func (r *reach) commit(id walk.ID) error {
 		return err
 	}
 	r.seen[id] = true
-	return r.tell(pack.Object{ID: id.String(), Kind: kind, Content: content})
+	return r.tell(pack.Object{ID: id.String(), Kind: object.CommitKind, Content: content})
 }
 
 func (r *reach) tree(id walk.ID) error {
@@ -100,12 +86,9 @@ func (r *reach) tree(id walk.ID) error {
 		return nil
 	}
 	r.seen[id] = true
-	kind, content, err := r.objects.Read(id.String())
-	if err == nil && kind != object.TreeKind {
-		err = errKind
-	}
+	content, err := object.ReadAs(r.objects.Read, id.String(), object.TreeKind)
 	if err != nil {
-		return fmt.Errorf("tree %s: %w", id, err)
+		return err
 	}
 	entries, err := object.DecodeTree(content)
 	if err != nil {
@@ -116,7 +99,7 @@ func (r *reach) tree(id walk.ID) error {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
-	return r.tell(pack.Object{ID: id.String(), Kind: kind, Content: content})
+	return r.tell(pack.Object{ID: id.String(), Kind: object.TreeKind, Content: content})
 }
 
 func (r *reach) entry(e object.TreeEntry) error {
@@ -128,12 +111,9 @@ func (r *reach) entry(e object.TreeEntry) error {
 		return nil // a submodule's commit lies in its own repository
 	}
 	r.seen[id] = true
-	kind, content, err := r.objects.Read(e.ID)
-	if err == nil && kind != object.Blob {
-		err = errKind
-	}
+	content, err := object.ReadAs(r.objects.Read, e.ID, object.Blob)
 	if err != nil {
-		return fmt.Errorf("blob %s: %w", e.ID, err)
+		return err
 	}
-	return r.tell(pack.Object{ID: e.ID, Kind: kind, Content: content})
+	return r.tell(pack.Object{ID: e.ID, Kind: object.Blob, Content: content})
 }

@@ -13,9 +13,8 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/together"
 )
 
 // mirror is a copy of a workspace's packs in a bare repository on disk.
@@ -36,7 +35,7 @@ func (w *Workspace) copyPacks(ctx context.Context, git string, names []string, p
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	var lock sync.Mutex
 	done := 0
-	err := together(ctx, len(names), func(ctx context.Context, i int) error {
+	err := together.Each(ctx, len(names), func(ctx context.Context, i int) error {
 		err := w.copyPack(ctx, git, names[i])
 		lock.Lock()
 		defer lock.Unlock()
@@ -134,22 +133,4 @@ func checkPack(path, name string, size int64) error {
 		return &damage{fmt.Errorf("pack %s is damaged: its content does not fit its checksum", name)}
 	}
 	return nil
-}
-
-const atOnce = 16
-
-// together calls do for all numbers below n, some at once. The first failure
-// ends it.
-func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range n {
-		group.Go(func() error {
-			if err := context.Cause(ctx); err != nil {
-				return err
-			}
-			return do(ctx, i)
-		})
-	}
-	return group.Wait()
 }

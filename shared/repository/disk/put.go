@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -18,10 +17,7 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !object.IsID(name) {
-		return fmt.Errorf("%q is no name of a pack: 40 hexadecimal digits", name)
-	}
-	x, err := pack.ParseIndex(index)
+	x, err := pack.Accept(name, index)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package object_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -80,6 +81,46 @@ func TestDecodeTreeErrors(t *testing.T) {
 	}
 	if _, err := object.EncodeTree([]object.TreeEntry{{Mode: "100644", Name: "a", ID: "abc"}}); err == nil {
 		t.Error("an entry without an id was encoded")
+	}
+}
+
+// TestReadAnother: an object of another kind, or a damaged one, is told by its
+// id.
+func TestReadAnother(t *testing.T) {
+	gone := errors.New("gone")
+	read := func(id string) (object.Kind, []byte, error) {
+		switch id {
+		case "tree":
+			return object.TreeKind, []byte("100644 a"), nil
+		case "commit":
+			return object.CommitKind, []byte("tree x\n\n"), nil
+		case "blob":
+			return object.Blob, []byte("text"), nil
+		}
+		return "", nil, gone
+	}
+	readTree := func(id string) error { _, err := object.ReadTree(read, id); return err }
+	readCommit := func(id string) error { _, err := object.ReadCommit(read, id); return err }
+	readBlob := func(id string) error { _, err := object.ReadAs(read, id, object.Blob); return err }
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{readTree("blob"), "object blob is a blob where a tree belongs"},
+		{readCommit("tree"), "object tree is a tree where a commit belongs"},
+		{readBlob("commit"), "object commit is a commit where a blob belongs"},
+		{readTree("tree"), "object tree: tree, byte 0: the entry's name is empty or does not end"},
+		{readCommit("commit"), `object commit: commit: "x" is no id of a tree`},
+		{readBlob("blob"), ""},
+	} {
+		if got := fmt.Sprint(test.err); test.want != "" && got != test.want || test.want == "" && test.err != nil {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+	for _, err := range []error{readTree("x"), readCommit("x"), readBlob("x")} {
+		if !errors.Is(err, gone) {
+			t.Errorf("%v, want %v", err, gone)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"slices"
+
+	"svc.example/svc/shared/together"
 )
 
 // stretch is a part of a pack. It reads like a pack that ends where the
@@ -28,7 +30,8 @@ func (s stretch) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// mostFetched bounds what a Reader keeps of packs.
+// mostFetched bounds what a Reader keeps of packs: twice what is prefetched at
+// a time (repository.AtATime), at the length of a large document.
 const mostFetched = 64 << 20
 
 // fetch returns a stretch that holds the bytes asked for, as far as the pack
@@ -109,9 +112,9 @@ func joined(all []wanted) []wanted {
 
 // prefetch reads what will be wanted soon, many parts at once. What can not be
 // read now is read, and explained, when its turn comes.
-func (r *Reader) prefetch(reads []wanted) error {
+func (r *Reader) prefetch(reads []wanted) {
 	got := make([]stretch, len(reads))
-	_ = together(r.ctx, len(reads), func(ctx context.Context, i int) (err error) {
+	_ = together.Each(r.ctx, len(reads), func(ctx context.Context, i int) (err error) {
 		got[i], err = r.objects.get(ctx, reads[i])
 		return err
 	})
@@ -120,5 +123,4 @@ func (r *Reader) prefetch(reads []wanted) error {
 			r.keep(reads[i].pack, s)
 		}
 	}
-	return r.ctx.Err()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/together"
 )
 
 // packIndex is a pack whose index is in memory. It never changes.
@@ -119,7 +120,7 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 		return fmt.Errorf("asking which packs there are: %w", err)
 	}
 	packs := make([]*packIndex, len(names))
-	err = together(ctx, len(names), func(ctx context.Context, i int) (err error) {
+	err = together.Each(ctx, len(names), func(ctx context.Context, i int) (err error) {
 		if packs[i] = o.known.named(names[i]); packs[i] == nil {
 			packs[i], err = o.load(ctx, names[i])
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/together"
 )
 
 // Merged is a pack that was made of others.
@@ -168,7 +169,7 @@ func (o *Objects) merge(ctx context.Context, temp *os.File, files []stored, told
 func (o *Objects) sources(ctx context.Context, files []stored, told func(int)) ([]pack.Source, error) {
 	sources := make([]pack.Source, len(files))
 	ahead := newAhead(ctx, o, files)
-	err := together(ctx, len(files), func(ctx context.Context, i int) error {
+	err := together.Each(ctx, len(files), func(ctx context.Context, i int) error {
 		p, err := o.load(ctx, files[i].name)
 		if err != nil {
 			return err

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/together"
 )
 
 // Objects are the objects of one workspace's repository.
@@ -48,7 +47,7 @@ const settings = `[core]
 
 // Init puts what makes the prefix a git repository where it is not there yet.
 func (o *Objects) Init(ctx context.Context) error {
-	return together(ctx, 2, func(ctx context.Context, i int) error {
+	return together.Each(ctx, 2, func(ctx context.Context, i int) error {
 		name, text := "HEAD", "ref: refs/heads/main\n"
 		if i == 1 {
 			name, text = "config", settings
@@ -118,23 +117,4 @@ func (o *Objects) list(ctx context.Context) ([]stored, error) {
 		}
 	}
 	return found, nil
-}
-
-// atOnce bounds the requests that are made together.
-const atOnce = 16
-
-// together calls do for all numbers below n, some at once. The first failure
-// ends it.
-func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range n {
-		group.Go(func() error {
-			if err := context.Cause(ctx); err != nil {
-				return err
-			}
-			return do(ctx, i)
-		})
-	}
-	return group.Wait()
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/together"
 )
 
 // PutPack implements repository.Objects.
@@ -17,10 +17,7 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !object.IsID(name) {
-		return fmt.Errorf("%q is no name of a pack: 40 hexadecimal digits", name)
-	}
-	x, err := pack.ParseIndex(index)
+	x, err := pack.Accept(name, index)
 	if err != nil {
 		return err
 	}
@@ -33,7 +30,7 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 
 // store writes a pack and its index.
 func (o *Objects) store(ctx context.Context, name string, content bucket.Content, index []byte) error {
-	return together(ctx, 2, func(ctx context.Context, i int) error {
+	return together.Each(ctx, 2, func(ctx context.Context, i int) error {
 		if i == 0 {
 			return o.create(ctx, o.key(name, ".pack"), content)
 		}

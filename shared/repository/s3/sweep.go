@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/together"
 )
 
 // Day is the least age at which Sweep deletes anything: longer than any
@@ -62,7 +63,7 @@ func (o *Objects) Sweep(ctx context.Context, keep Keep, age time.Duration, dry b
 	// An index before its pack: whoever lists never sees one without the other
 	// that it needs.
 	for _, keys := range doomed {
-		err := together(ctx, len(keys), func(ctx context.Context, i int) error {
+		err := together.Each(ctx, len(keys), func(ctx context.Context, i int) error {
 			return busy(o.bucket.Delete(ctx, keys[i]))
 		})
 		if err != nil {
