@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/apiload"
 )
 
@@ -61,7 +62,7 @@ func newSide(t *testing.T) *side {
 	files := map[string]string{"svc.json": `{"environments": ["production"]}`, apiload.PathOf("flags", sharedFlag): indented(t, layered())}
 	w := newWorkplace(t, files, besideWriters+1)
 	s := &side{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
-	s.p = launch(t, watched, w, freePort(t))
+	s.p = launch(t, svcbinary.Watched, w, svcbinary.FreePort())
 	t.Cleanup(func() { s.p.stop(t) })
 	return s
 }
@@ -122,7 +123,7 @@ func TestGitBesideTheAPI(t *testing.T) {
 	working.Wait()
 	close(done)
 	tidying.Wait()
-	s.p.log.quiet(t)
+	quiet(t, s.p.Log)
 	s.nothingLost()
 	s.visible()
 	s.sameHistory()

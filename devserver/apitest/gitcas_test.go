@@ -90,7 +90,7 @@ func TestCompareAndSetKnowsPushes(t *testing.T) {
 	if a := s.flip(false, g.Run(t, "rev-parse", "HEAD")); !a.Changed {
 		t.Errorf("with the head as the token: %v", a)
 	}
-	s.p.log.quiet(t)
+	quiet(t, s.p.Log)
 	apiload.Agrees(t, s.client, s.p.base, s.keys[0], s.bare, "flags", sharedFlag)
 }
 
@@ -116,7 +116,7 @@ func TestAToggleChangesItsLinesOnly(t *testing.T) {
 			t.Errorf("git blame gives %d lines to %s:\n%s", n, a.Commit, blame)
 		}
 	}
-	s.p.log.quiet(t)
+	quiet(t, s.p.Log)
 }
 
 // TestAForcedPushIsReportedLoudly: what a forced push throws away is named on
@@ -136,8 +136,8 @@ func TestAForcedPushIsReportedLoudly(t *testing.T) {
 	if now := s.token(); now != forced {
 		t.Errorf("the item's commit is %s, forced was %s", now, forced)
 	}
-	report := s.p.log.String()
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(report, "lost commits") && time.Now().Before(end); report = s.p.log.String() {
+	report := s.p.Log.String()
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(report, "lost commits") && time.Now().Before(end); report = s.p.Log.String() {
 		time.Sleep(10 * time.Millisecond) // what the server wrote is still on its way
 	}
 	for _, part := range []string{"level=ERROR", "force", lost[2], forced, "lost commits: 3"} {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/apiload"
 )
@@ -56,7 +57,7 @@ func TestKeysChangeUnderLoad(t *testing.T) {
 	w := newWorkplace(t, apiload.Ground(), bystanders)
 	h := &holder{t: t, w: w, client: apiload.NewHTTPClient(t), email: "holder@example.com", bare: gitIn(t, w.repository())}
 	h.key = w.mint(t, embedded.Minting{Kind: access.KindUser, Name: "Holder", Email: h.email, Roles: []string{"protected_engineer"}})
-	p := launch(t, watched, w, freePort(t))
+	p := launch(t, svcbinary.Watched, w, svcbinary.FreePort())
 	h.base = p.base
 
 	ctx, stop := context.WithCancel(background(t))
@@ -82,7 +83,7 @@ func TestKeysChangeUnderLoad(t *testing.T) {
 	l.Report(t)
 	undisturbed(t, l)
 	p.stop(t)
-	p.log.quiet(t)
+	quiet(t, p.Log)
 }
 
 func keyID(t testing.TB, text string) access.ID {
@@ -172,7 +173,7 @@ func (h *holder) changes(status int, args ...string) {
 func (h *holder) run(args ...string) string {
 	h.t.Helper()
 	full := append([]string{args[0], args[1], "--data", h.w.dir}, args[2:]...)
-	out, err := command(background(h.t), swift, full...)
+	out, err := command(background(h.t), svcbinary.Swift, full...)
 	must(h.t, err)
 	return out
 }

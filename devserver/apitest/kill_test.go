@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/apiload"
 )
 
@@ -66,7 +67,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	s := newSurvivor(t)
 	for s.round = 1; s.round <= killings(); s.round++ {
-		p := launch(t, swift, s.workplace, s.port)
+		p := launch(t, svcbinary.Swift, s.workplace, s.port)
 		s.look(p)
 		if s.round%inspect == 0 {
 			s.inspect(p)
@@ -76,11 +77,11 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			t.Fatalf("after round %d", s.round)
 		}
 	}
-	p := launch(t, watched, s.workplace, s.port)
+	p := launch(t, svcbinary.Watched, s.workplace, s.port)
 	s.look(p)
 	s.inspect(p)
 	p.stop(t)
-	p.log.quiet(t)
+	quiet(t, p.Log)
 	s.noLocks()
 	t.Logf("%d commits survived %d kills, of which %d met a merge of packs; %d of them had not been acknowledged", s.total, killings(), s.merges, s.saved)
 }
@@ -93,7 +94,7 @@ func newSurvivor(t *testing.T) *survivor {
 	}
 	w := newWorkplace(t, files, writers)
 	s := &survivor{
-		workplace: w, t: t, git: gitIn(t, w.repository()), port: freePort(t), client: apiload.NewHTTPClient(t),
+		workplace: w, t: t, git: gitIn(t, w.repository()), port: svcbinary.FreePort(), client: apiload.NewHTTPClient(t),
 		seed: apiload.Seed(t), known: map[string]bool{}, content: map[string]string{},
 	}
 	s.head = s.git.Run(t, "rev-parse", "refs/heads/main")
@@ -115,12 +116,12 @@ func (s *survivor) work(p *process) {
 	} else {
 		time.Sleep(time.Duration(r.Int64N(int64(100 * time.Millisecond))))
 	}
-	p.kill()
+	p.Kill()
 	if slices.Contains(s.merging(), true) {
 		s.merges++
 	}
 	writing.Wait()
-	p.log.quiet(s.t)
+	quiet(s.t, p.Log)
 }
 
 // alive: whatever the last kill has left behind keeps nobody from writing.
@@ -128,7 +129,7 @@ func (s *survivor) alive(p *process) {
 	mark := fmt.Sprintf("mark-%d", s.round)
 	o := &apiload.Operation{Kind: apiload.Serve, Family: "flags", Key: "shared-0", Scope: "default", Value: mark}
 	if !s.send(p, 0, o, mark) || !s.tries[0].acknowledged {
-		s.t.Fatalf("the first write after a kill was not acknowledged:\n%s", p.log)
+		s.t.Fatalf("the first write after a kill was not acknowledged:\n%s", p.Log)
 	}
 }
 

@@ -3,6 +3,7 @@ package apitest
 import (
 	"testing"
 
+	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/apiload"
 )
 
@@ -34,8 +35,8 @@ func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t, apiload.Ground(), clients)
 	gitIn(t, w.repository())
-	port, seed := freePort(t), apiload.Seed(t)
-	p := launch(t, watched, w, port)
+	port, seed := svcbinary.FreePort(), apiload.Seed(t)
+	p := launch(t, svcbinary.Watched, w, port)
 	l := apiload.New(t, p.base)
 	ctx := background(t)
 	ended := make(chan struct{})
@@ -48,13 +49,13 @@ func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
 		if !l.Await(total*n/(kills+1)+r.IntN(total/16), ended) {
 			t.Fatalf("the load ended before kill %d", n)
 		}
-		p.kill()
-		p.log.quiet(t)
-		p = launch(t, watched, w, port)
+		p.Kill()
+		quiet(t, p.Log)
+		p = launch(t, svcbinary.Watched, w, port)
 	}
 	<-ended
 	p.stop(t)
-	p.log.quiet(t)
+	quiet(t, p.Log)
 	l.ReportRich(t)
 	l.JudgeAll(t, gitIn(t, w.repository())).Demand(t)
 	gitIn(t, w.repository()).Sound(t)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/devserver/svcbinary"
 )
 
 // api is a svc api that serves a workspace made of everyTypeFiles.
@@ -27,7 +29,7 @@ func serveAPI(t *testing.T) api {
 	a := api{data: filepath.Join(t.TempDir(), "data")}
 	var problem string
 	for range 3 { // another program may take a free port first
-		port := freePort(t)
+		port := svcbinary.FreePort()
 		a.base = "http://127.0.0.1:" + port
 		if problem = launch(t, "api", "--data", a.data, "--import", dir, "--port", port); problem == "" {
 			return a
@@ -43,7 +45,7 @@ func serveAPI(t *testing.T) api {
 // mint makes a key as the README says, while the server runs.
 func (a api) mint(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(binary, "key", "create", "--data", a.data, "--kind", "user",
+	cmd := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", "user",
 		"--name", "Ada Lovelace", "--email", "ada@acme.example", "--role", "protected_engineer")
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	var stderr bytes.Buffer

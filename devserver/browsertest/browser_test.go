@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/needs"
 )
 
@@ -32,7 +33,7 @@ func browser(t *testing.T) context.Context {
 	}
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),
-		chromedp.UserDataDir(filepath.Join(scratch, "profile")),
+		chromedp.UserDataDir(filepath.Join(svcbinary.Folder(), "profile")),
 	}
 	for _, flag := range []string{
 		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",

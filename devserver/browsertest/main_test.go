@@ -1,44 +1,28 @@
 package browsertest
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
-	// The binary is made of this package. Importing it makes the go command
-	// run the tests again when the server's code has changed.
-	_ "svc.example/svc/devserver/command"
+	"svc.example/svc/devserver/svcbinary"
 )
 
-// binary is the svc that the tests start.
-var binary string
-
-// scratch is a folder of this run.
-var scratch string
-
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
+	os.Exit(svcbinary.Run(func() int {
+		defer closeBrowser()
+		return m.Run()
+	}))
 }
 
-func run(m *testing.M) int {
-	var err error
-	if scratch, err = os.MkdirTemp("", "svc-browsertest-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+// binary is the svc that the tests start.
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := svcbinary.Watched()
+	if err != nil {
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(scratch)
-	binary = filepath.Join(scratch, "svc.exe") // Windows insists on the ending
-	args := append([]string{"build", "-o", binary}, buildFlags...)
-	build := exec.Command("go", append(args, "svc.example/svc/devserver/svc")...)
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
-		return 1
-	}
-	defer closeBrowser()
-	return m.Run()
+	return path
 }
 
 // patience is how long a test waits for what it expects.

@@ -1,16 +1,10 @@
 package browsertest
 
 import (
-	"bufio"
-	"bytes"
-	"io"
-	"net"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"svc.example/svc/devserver/svcbinary"
 )
 
 // serve starts svc serve on a free port and returns the port. The server is
@@ -18,7 +12,7 @@ import (
 func serve(t *testing.T, datadir string, flags ...string) string {
 	t.Helper()
 	for range 3 { // another program may take a free port first
-		port := freePort(t)
+		port := svcbinary.FreePort()
 		problem := start(t, datadir, port, flags...)
 		if problem == "" {
 			return port
@@ -42,46 +36,16 @@ func start(t *testing.T, datadir, port string, flags ...string) (problem string)
 // says what it printed instead of its start-up lines.
 func launch(t *testing.T, args ...string) (problem string) {
 	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.Command(binary, args...)
-	// A program with the race detector otherwise waits a second before it ends.
-	cmd.Env = append(os.Environ(), "SVC_ENVIRONMENT=", "SVC_DIR=", "GORACE=atexit_sleep_ms=0")
-	cmd.Stderr = io.MultiWriter(&stderr, t.Output())
-	stdout, err := cmd.StdoutPipe()
+	server, err := svcbinary.Start(binary(t), args...)
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	listening := bufio.NewScanner(stdout)
-	impatient := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-	up := listening.Scan()
-	impatient.Stop()
-	if !up {
-		cmd.Wait()
-		return stderr.String()
-	}
-	t.Cleanup(func() { stop(t, cmd) })
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		} else if t.Failed() {
+			t.Logf("svc %s:\n%s", args[0], server.Log)
+		}
+	})
 	return ""
-}
-
-func stop(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	cmd.Process.Signal(os.Interrupt)
-	impatient := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-	defer impatient.Stop()
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("svc %s, told to stop: %v", cmd.Args[1], err)
-	}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"svc.example/svc/devserver/svcbinary"
 )
 
 // webApp is a page with the web SDK and the OFREP provider.
@@ -125,7 +127,7 @@ func TestWebProviderPollsEdits(t *testing.T) {
 // the ETag that came with it. It must not stay with that.
 func TestWebProviderCorrectsWhatItRemembers(t *testing.T) {
 	app := openWebApp(t)
-	dir, port := everyTypeDir(t), freePort(t)
+	dir, port := everyTypeDir(t), svcbinary.FreePort()
 	home := question{"string", "home", "default"}
 	for _, run := range []struct{ environment, want string }{
 		{"development", "development"},

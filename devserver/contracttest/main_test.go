@@ -2,46 +2,15 @@ package contracttest
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	// The binary is made of this package. Importing it makes the go command
-	// run the tests again when the server's code has changed.
-	_ "svc.example/svc/devserver/command"
+	"svc.example/svc/devserver/svcbinary"
 )
 
-// scratch is a folder of this run.
-var scratch string
-
-func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	var err error
-	if scratch, err = os.MkdirTemp("", "svc-contracttest-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(scratch)
-	return m.Run()
-}
-
-// binary is the svc that the tests start.
-var binary = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "svc.exe") // Windows insists on the ending
-	args := append([]string{"build", "-o", path}, buildFlags...)
-	build := exec.Command("go", append(args, "svc.example/svc/devserver/svc")...)
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %w\n%s", build.Args, err, out)
-	}
-	return path, nil
-})
+func TestMain(m *testing.M) { os.Exit(svcbinary.Run(m.Run)) }
 
 // patience is how long one program may take before its test fails. It is a
 // way out for a program that hangs, not a measure.

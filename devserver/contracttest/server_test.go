@@ -1,20 +1,16 @@
 package contracttest
 
 import (
-	"bufio"
-	"bytes"
+	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"svc.example/svc/devserver/sample"
+	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -28,7 +24,7 @@ type server struct {
 
 func serve(t *testing.T) server {
 	t.Helper()
-	path, err := binary()
+	path, err := svcbinary.Watched()
 	must(t, err)
 	data := filepath.Join(t.TempDir(), "data")
 	s := server{origin: launch(t, path, data, workspace(t))}
@@ -40,49 +36,16 @@ func serve(t *testing.T) server {
 	return s
 }
 
-// launch starts svc api on a free port and waits until it listens. It is
-// stopped by a signal when the test ends, and must then exit with status 0.
+// launch starts svc api and waits until it listens. It is stopped by a signal
+// when the test ends, and must then exit with status 0.
 func launch(t *testing.T, path, data, datadir string) (origin string) {
 	t.Helper()
-	port := freePort(t)
-	cmd := exec.Command(path, "api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
+	port := svcbinary.FreePort()
+	server, err := svcbinary.Start(path, "api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
 		"--rate-limit", "1000000", "--rate-burst", "1000000")
-	// A program with the race detector otherwise waits a second before it ends.
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
 	must(t, err)
-	must(t, cmd.Start())
-	impatient := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-	defer impatient.Stop()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "Listening") {
-		cmd.Process.Kill()
-		cmd.Wait()
-		t.Fatalf("svc api says %q, %v\n%s", line, err, &stderr)
-	}
-	go io.Copy(io.Discard, out)
-	t.Cleanup(func() { stop(t, cmd, &stderr) })
+	t.Cleanup(func() { must(t, errors.Join(server.Stop(), server.Log.Quiet())) })
 	return "http://127.0.0.1:" + port
-}
-
-func stop(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer) {
-	t.Helper()
-	cmd.Process.Signal(os.Interrupt)
-	impatient := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-	defer impatient.Stop()
-	if err := cmd.Wait(); err != nil || strings.Contains(stderr.String(), "ERROR") {
-		t.Errorf("svc api, told to stop: %v\n%s", err, stderr)
-	}
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // fetch saves what the server answers to a GET, and returns the file's path.

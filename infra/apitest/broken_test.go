@@ -2,20 +2,17 @@ package apitest
 
 import (
 	"context"
-	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/brokenstore"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/repository"
 )
 
 // unconditional lets every transaction that moves the head go through: whoever
@@ -38,66 +35,24 @@ func unconditional(o *dynamodb.Options) {
 	})
 }
 
-// dated is a gate that now and then tells of a head of before. Writes are safe
-// with it, since they compare the head; reads are not.
-type dated struct {
-	*dynamo.Table
-	lock *sync.Mutex
-	seen *[]repository.Head
-}
-
-// behind is how many heads it is behind the times.
-const behind = 6
-
-func (d dated) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
-	entry, err := d.Table.Enter(ctx, key)
-	if err != nil {
-		return entry, err
-	}
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	seen := *d.seen
-	if len(seen) == 0 || seen[len(seen)-1].Sequence < entry.Head.Sequence {
-		seen = append(seen, entry.Head)
-		*d.seen = seen
-	}
-	if rand.IntN(4) == 0 {
-		entry.Head = seen[max(0, len(seen)-behind)]
-	}
-	return entry, nil
-}
-
-// attempts bounds how often a broken store may get away.
-const attempts = 6
-
 // TestABrokenStoreIsCaught lets the same clients work on stores that are
-// broken, and the same judges find it out: each of those named, in one of a
-// few attempts.
+// broken, and the same judges find it out.
 func TestABrokenStoreIsCaught(t *testing.T) {
 	for _, test := range []struct {
-		name                   string
-		harm                   func() harm
-		byPorcupine, byHistory bool
+		name string
+		harm func() harm
+		by   brokenstore.Judges
 	}{
 		{"a table without its condition", func() harm {
 			return harm{table: unconditional}
-		}, true, true},
+		}, brokenstore.Judges{Porcupine: true, History: true}},
 		{"a gate with old news", func() harm {
-			lock, seen := &sync.Mutex{}, &[]repository.Head{}
-			return harm{gate: func(t *dynamo.Table) control.Gate { return dated{t, lock, seen} }}
-		}, true, false},
+			stale := new(brokenstore.Stale) // of all instances
+			return harm{gate: func(t *dynamo.Table) control.Gate { return stale.Gate(t) }}
+		}, brokenstore.Judges{Porcupine: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var order, history bool
-			for attempt := 1; attempt <= attempts; attempt++ {
-				found := tryBroken(t, test.harm())
-				order, history = order || len(found.Order) > 0, history || len(found.History) > 0
-				t.Logf("attempt %d: %d keys without an order, %d problems of the history", attempt, len(found.Order), len(found.History))
-				if (order || !test.byPorcupine) && (history || !test.byHistory) {
-					return
-				}
-			}
-			t.Errorf("porcupine noticed: %t, want %t; the history told: %t, want %t", order, test.byPorcupine, history, test.byHistory)
+			brokenstore.Caught(t, test.by, func() apiload.Findings { return tryBroken(t, test.harm()) })
 		})
 	}
 }

@@ -1,5 +1,0 @@
-//go:build !race
-
-package contracttest
-
-var buildFlags []string

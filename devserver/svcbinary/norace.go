@@ -1,0 +1,5 @@
+//go:build !race
+
+package svcbinary
+
+var flags []string

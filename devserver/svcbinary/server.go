@@ -1,0 +1,109 @@
+package svcbinary
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// patience is how long a server may take to start, and to end. It is a way out
+// for one that hangs, not a measure.
+const patience = 2 * time.Minute
+
+// Server is an svc that serves.
+type Server struct {
+	Log *Log // what it writes to its standard error
+
+	cmd *exec.Cmd
+}
+
+// Start starts an svc that serves, and waits until it listens. The error says
+// what it wrote instead. Whoever started it ends it.
+func Start(path string, args ...string) (*Server, error) {
+	s := &Server{Log: &Log{}, cmd: exec.Command(path, args...)}
+	// A program with the race detector otherwise waits a second before it ends.
+	s.cmd.Env = append(os.Environ(), "SVC_ENVIRONMENT=", "SVC_DIR=", "GORACE=atexit_sleep_ms=0")
+	s.cmd.Stderr = s.Log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	impatient := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	impatient.Stop()
+	if !strings.HasPrefix(line, "Listening") {
+		s.Kill()
+		return nil, fmt.Errorf("svc %s says %q, %v\n%s", args[0], line, err, s.Log)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return s, nil
+}
+
+// Kill ends a server in the middle of whatever it does.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Wait()
+}
+
+// Stop asks a server to end. It is an error if it does not end well.
+func (s *Server) Stop() error {
+	_ = s.cmd.Process.Signal(os.Interrupt) // it may have ended, which Wait tells
+	impatient := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
+	defer impatient.Stop()
+	if err := s.cmd.Wait(); err != nil {
+		return fmt.Errorf("svc %s, told to stop: %w\n%s", s.cmd.Args[1], err, s.Log)
+	}
+	return nil
+}
+
+// Log is what a server writes, by many hands.
+type Log struct {
+	lock sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(p []byte) (int, error) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *Log) String() string {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.text.String()
+}
+
+// Quiet is an error if the server had something to report.
+func (l *Log) Quiet() error {
+	if text := l.String(); strings.Contains(text, "ERROR") || strings.Contains(text, "RACE") || strings.Contains(text, "panic") {
+		return errors.New("the server says:\n" + text)
+	}
+	return nil
+}
+
+// FreePort finds a port that stays free while a server is started anew: not
+// one of those that the system gives to clients.
+func FreePort() string {
+	for {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package svcbinary
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	_ "svc.example/svc/devserver/command" // what the binary is made of
+)
+
+var folder string
+
+// Run runs a package's tests with a Folder, which it removes afterwards, and
+// returns their status.
+func Run(tests func() int) (status int) {
+	var err error
+	if folder, err = os.MkdirTemp("", "svc-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	return tests()
+}
+
+// Folder is a folder of this run, in which the binaries are.
+func Folder() string { return folder }
+
+// Watched returns the path of an svc with the race detector, if the tests have
+// it: the server then exits with a status other than 0 when it finds one.
+func Watched() (path string, err error) { return watched() }
+
+// Swift returns the path of an svc without, for a test that starts it hundreds
+// of times.
+func Swift() (path string, err error) { return swift() }
+
+var (
+	watched = sync.OnceValues(func() (string, error) { return build("svc-watched.exe", flags...) })
+	swift   = sync.OnceValues(func() (string, error) { return build("svc-swift.exe") })
+)
+
+func build(name string, flags ...string) (string, error) {
+	if folder == "" {
+		return "", errors.New("there is no folder to build svc in: call svcbinary.Run in TestMain")
+	}
+	path := filepath.Join(folder, name) // Windows insists on the ending
+	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "svc.example/svc/devserver/svc")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+	}
+	return path, nil
+}

@@ -1,0 +1,50 @@
+package brokenstore
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+)
+
+// Stale makes gates that now and then tell of a head of before, which any of
+// them has seen. Writes are safe with them, since they compare the head; reads
+// are not.
+type Stale struct {
+	lock sync.Mutex
+	seen []repository.Head
+}
+
+// behind is how many heads they are behind the times.
+const behind = 6
+
+// Gate makes a gate stale.
+func (s *Stale) Gate(of control.Gate) control.Gate { return staleGate{of, s} }
+
+type staleGate struct {
+	control.Gate
+	stale *Stale
+}
+
+func (g staleGate) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
+	entry, err := g.Gate.Enter(ctx, key)
+	if err == nil {
+		entry.Head = g.stale.tell(entry.Head)
+	}
+	return entry, err
+}
+
+func (s *Stale) tell(head repository.Head) repository.Head {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if len(s.seen) == 0 || s.seen[len(s.seen)-1].Sequence < head.Sequence {
+		s.seen = append(s.seen, head)
+	}
+	if rand.IntN(4) == 0 {
+		return s.seen[max(0, len(s.seen)-behind)]
+	}
+	return head
+}
