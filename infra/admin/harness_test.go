@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -35,30 +32,15 @@ func newService(t *testing.T) *service {
 	t.Helper()
 	db, s3 := standin.DynamoDBClient(t), standin.S3Client(t)
 	s := &service{db: db, table: standin.Table(t, db)}
-	s.Stores = Open(pointed(t), s.table, standin.Bucket(t, s3))
+	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Stores = Open(cfg, s.table, standin.Bucket(t, s3))
 	if err := s.CreateTable(ctx); err != nil {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// pointed is a configuration that leads to the stand-ins as an operator's does:
-// by the environment.
-func pointed(t *testing.T) aws.Config {
-	t.Helper()
-	options := []func(*config.LoadOptions) error{config.WithDefaultRegion(standin.Region)}
-	if endpoint := standin.DynamoDB(t); endpoint != "" {
-		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
-		t.Setenv("AWS_ENDPOINT_URL_S3", standin.S3(t))
-		if os.Getenv("AWS_ACCESS_KEY_ID") == "" {
-			options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(standin.AccessKey, standin.SecretKey, "")))
-		}
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
 }
 
 func ada() repository.Signature {

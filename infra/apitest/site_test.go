@@ -10,10 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-
 	"svc.example/svc/infra/admin"
 	"svc.example/svc/infra/instance"
 	"svc.example/svc/infra/standin"
@@ -58,26 +54,11 @@ func open(t *testing.T) *service {
 	h := &service{Site: instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t)}}
 	h.Table = standin.Table(t, standin.DynamoDBClient(t))
 	h.Bucket = standin.Bucket(t, standin.S3Client(t))
-	h.stores = admin.Open(h.pointed(t), h.Table, h.Bucket)
+	cfg, err := standin.OperatorConfig(background(t), t.Setenv, h.DynamoDB, h.S3)
+	must(t, err)
+	h.stores = admin.Open(cfg, h.Table, h.Bucket)
 	must(t, h.stores.CreateTable(background(t)))
 	return h
-}
-
-// pointed is a configuration that leads to both, as an operator's does: by the
-// environment.
-func (s *service) pointed(t *testing.T) aws.Config {
-	t.Helper()
-	options := []func(*config.LoadOptions) error{config.WithDefaultRegion(standin.Region)}
-	if s.DynamoDB != "" {
-		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", s.DynamoDB)
-		t.Setenv("AWS_ENDPOINT_URL_S3", s.S3)
-		if os.Getenv("AWS_ACCESS_KEY_ID") == "" {
-			options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(standin.AccessKey, standin.SecretKey, "")))
-		}
-	}
-	cfg, err := config.LoadDefaultConfig(background(t), options...)
-	must(t, err)
-	return cfg
 }
 
 // create makes a workspace that holds files, for so many clients.

@@ -12,9 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"svc.example/svc/infra/admin"
@@ -52,7 +49,8 @@ func open(ctx context.Context, documents int) (*service, error) {
 	if _, err := c.S3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
 		return nil, err
 	}
-	cfg, err := s.configure(ctx)
+	setenv := func(variable, value string) { _ = os.Setenv(variable, value) } // which takes any name
+	cfg, err := standin.OperatorConfig(ctx, setenv, s.DynamoDB, s.S3)
 	if err != nil {
 		return nil, err
 	}
@@ -61,20 +59,6 @@ func open(ctx context.Context, documents int) (*service, error) {
 		return nil, err
 	}
 	return s, s.fill(ctx, stores)
-}
-
-// configure points to the stores as an operator does.
-func (s *service) configure(ctx context.Context) (aws.Config, error) {
-	options := []func(*config.LoadOptions) error{config.WithDefaultRegion(standin.Region)}
-	for variable, endpoint := range map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": s.DynamoDB, "AWS_ENDPOINT_URL_S3": s.S3} {
-		if endpoint != "" {
-			os.Setenv(variable, endpoint)
-		}
-	}
-	if s.DynamoDB != "" && os.Getenv("AWS_ACCESS_KEY_ID") == "" {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(standin.AccessKey, standin.SecretKey, "")))
-	}
-	return config.LoadDefaultConfig(ctx, options...)
 }
 
 func (s *service) fill(ctx context.Context, stores *admin.Stores) error {

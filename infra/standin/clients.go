@@ -99,6 +99,21 @@ func Config(ctx context.Context, endpoint string) (aws.Config, error) {
 	return c, err
 }
 
+// OperatorConfig is the configuration that leads to endpoints as an operator's
+// does: by the environment, in which setenv sets what that takes.
+func OperatorConfig(ctx context.Context, setenv func(variable, value string), dynamoDB, s3 string) (aws.Config, error) {
+	options := []func(*config.LoadOptions) error{config.WithDefaultRegion(Region)}
+	for variable, endpoint := range map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": dynamoDB, "AWS_ENDPOINT_URL_S3": s3} {
+		if endpoint != "" {
+			setenv(variable, endpoint)
+		}
+	}
+	if dynamoDB != "" && !ownCredentials() {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(AccessKey, SecretKey, "")))
+	}
+	return config.LoadDefaultConfig(ctx, options...)
+}
+
 // ownCredentials says whether there are credentials for servers that were not
 // started here. Those for the rest of the machine's work do not count.
 func ownCredentials() bool {
