@@ -2,16 +2,16 @@ package disk
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-git/go-billy/v5/util"
 
 	"svc.example/svc/shared/repository/pack"
 )
@@ -114,7 +114,7 @@ func (o *Objects) merge(ctx context.Context, packs []*packFile) (*packFile, erro
 	packTemp, indexTemp := tempPath("pack"), tempPath("idx")
 	name, index, size, err := o.writeMerged(ctx, packTemp, packs)
 	if err == nil {
-		err = write(o.fs, indexTemp, 0o444, index)
+		err = write(o.fs, 0o444, newFile{indexTemp, index})
 	}
 	if err != nil {
 		o.remove(packTemp)
@@ -227,7 +227,16 @@ func (o *Objects) sweep(files []os.FileInfo, now time.Time) {
 	}
 }
 
+// isOurs tells our .keep files from those of others, which hold a reason or
+// nothing.
 func (o *Objects) isOurs(keep string) bool {
-	text, err := util.ReadFile(o.fs, keep)
-	return err == nil && string(text) == keepText
+	f, err := o.fs.Open(keep)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begins := make([]byte, len(keepText)+1)
+	n, err := io.ReadFull(f, begins)
+	isText := err != nil && string(begins[:n]) == keepText
+	return isText || bytes.HasPrefix(begins, []byte(pack.Signature))
 }

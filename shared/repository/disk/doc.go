@@ -8,8 +8,9 @@
 //     PutPack returned: pack, index and directory are flushed, in that order,
 //     the pack's file first and its index, which makes git see it, last.
 //   - A pack whose commit no head names yet carries a .keep file, so that a
-//     git repack -ad at that very moment leaves it alone. Release removes it;
-//     Compact removes what a crash left behind.
+//     git repack -ad at that very moment leaves it alone. It is another name of
+//     the pack's own file where files can have two. Release removes it; Compact
+//     removes what a crash left behind.
 //   - An object is found wherever it lies: in any pack, by now merged or
 //     collected, as a delta, or loose. Only a miss reads the directory again.
 //   - What is returned under an id hashes to that id.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 
 	"github.com/go-git/go-billy/v5"
 )
@@ -42,22 +43,50 @@ func flushFile(files files, path string) error {
 	return errors.Join(flush(f), f.Close())
 }
 
-// write makes a new file and flushes it.
-func write(files files, path string, mode os.FileMode, parts ...[]byte) error {
-	f, err := files.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	for _, part := range parts {
-		if err == nil {
-			_, err = f.Write(part)
+// newFile is a file that is to be made.
+type newFile struct {
+	path    string
+	content []byte
+}
+
+// write makes new files and flushes them, or leaves none behind. All are written
+// before the first is flushed: what the file system then has to write down of
+// them it writes down once.
+func write(files files, mode os.FileMode, all ...newFile) error {
+	var made []billy.File
+	var err error
+	for _, one := range all {
+		f, failure := files.OpenFile(one.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		if failure == nil {
+			made = append(made, f)
+			_, failure = f.Write(one.content)
+		}
+		if err = failure; err != nil {
+			break
 		}
 	}
 	if err == nil {
-		err = flush(f)
+		err = flushAll(made)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		err = errors.Join(err, files.Remove(path))
+	for _, f := range made {
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		for i := range made {
+			err = errors.Join(err, files.Remove(all[i].path))
+		}
 	}
 	return err
+}
+
+// flushAll flushes files at the same time.
+func flushAll(files []billy.File) error {
+	errs := make([]error, len(files))
+	var flushing sync.WaitGroup
+	for i, f := range files[1:] {
+		flushing.Go(func() { errs[i+1] = flush(f) })
+	}
+	errs[0] = flush(files[0])
+	flushing.Wait()
+	return errors.Join(errs...)
 }

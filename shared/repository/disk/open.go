@@ -70,7 +70,7 @@ func InitIn(files files) (*Objects, error) {
 	}
 	// HEAD last: it is what makes the directory a repository.
 	for _, file := range []struct{ name, text string }{{"config", settings}, {"HEAD", "ref: " + branch + "\n"}} {
-		if err := write(files, file.name, 0o644, []byte(file.text)); err != nil {
+		if err := write(files, 0o644, newFile{file.name, []byte(file.text)}); err != nil {
 			return nil, err
 		}
 	}

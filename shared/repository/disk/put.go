@@ -34,15 +34,14 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 func (o *Objects) store(name string, content, index []byte) error {
 	if o.has(name, ".pack", len(content)) && o.has(name, ".idx", len(index)) {
 		// Whoever stored it may have crashed before flushing.
-		err := errors.Join(o.guard(name), flushFile(o.fs, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".idx")))
+		err := errors.Join(o.guard(name, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".idx")))
 		return errors.Join(err, flushFolder(o.fs, packFolder))
 	}
-	done := make(chan error, 2)
 	packTemp, indexTemp := tempPath("pack"), tempPath("idx")
-	go func() { done <- write(o.fs, packTemp, 0o444, content) }()
-	go func() { done <- write(o.fs, indexTemp, 0o444, index) }()
-	err := o.guard(name)
-	if err = errors.Join(err, <-done, <-done); err != nil {
+	if err := write(o.fs, 0o444, newFile{packTemp, content}, newFile{indexTemp, index}); err != nil {
+		return err
+	}
+	if err := o.guard(name, packTemp); err != nil {
 		o.remove(packTemp, indexTemp)
 		return err
 	}
@@ -74,23 +73,36 @@ func (o *Objects) remove(paths ...string) {
 	}
 }
 
-// keepText tells our .keep files from those of others.
-const keepText = "svc: a commit is being made\n"
-
-// guard keeps a pack from being collected. A .keep that is there already is
-// somebody else's and stays. It is not flushed: after a loss of power there is
-// no commit that it could guard.
-func (o *Objects) guard(name string) error {
-	f, err := o.fs.OpenFile(packPath(name, ".keep"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+// guard keeps a pack from being collected. The .keep is another name of the
+// pack's own file, which costs the file system next to nothing. One that is
+// there already is somebody else's and stays. It is not flushed: after a loss of
+// power there is no commit that it could guard.
+func (o *Objects) guard(name, file string) error {
+	keep := packPath(name, ".keep")
+	err := errors.ErrUnsupported
+	if fs, can := o.fs.(linker); can {
+		err = fs.Link(file, keep)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = o.guardByText(keep)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	o.guarding.Lock()
 	o.guarded[name] = true
 	o.guarding.Unlock()
+	return err
+}
+
+// keepText is what a .keep of ours says where files have no second names.
+const keepText = "svc: a commit is being made\n"
+
+func (o *Objects) guardByText(keep string) error {
+	f, err := o.fs.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
 	_, err = f.Write([]byte(keepText))
 	return errors.Join(err, f.Close())
 }

@@ -66,8 +66,10 @@ func Encode(objects []Object) (*Pack, error) {
 	return p, err
 }
 
+// Signature is what a pack begins with.
+const Signature = "PACK"
+
 const (
-	signature     = "PACK"
 	version       = 2
 	headerLength  = 12
 	trailerLength = sha1.Size
@@ -86,7 +88,7 @@ func newWriter(out io.Writer, count int) (*writer, error) {
 		return nil, fmt.Errorf("a pack holds at most %d objects", int64(1<<32-1))
 	}
 	w := &writer{out: out, sum: sha1.New()}
-	header := binary.BigEndian.AppendUint32([]byte(signature), version)
+	header := binary.BigEndian.AppendUint32([]byte(Signature), version)
 	return w, w.write(binary.BigEndian.AppendUint32(header, uint32(count)))
 }
 
