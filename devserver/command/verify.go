@@ -19,8 +19,8 @@ func newVerify(in Invocation) *cobra.Command {
 		Short: "Check a config directory",
 		Long: `Check every file of a config directory: its structure, its values against their
 types and schemas, and what files say of one another. Each problem is printed
-as file:line:column: message. The exit status is 1 when there is an error;
-warnings alone leave it 0.`,
+as file:line:column: message (JSON Pointer). The exit status is 1 when there is
+an error; warnings alone leave it 0.`,
 		Example: `  svc verify
   svc verify --datadir ./our-config --json`,
 		Args: noDirectory,
@@ -66,6 +66,8 @@ type verification struct {
 	Errors   int             `json:"errors"`
 	Warnings int             `json:"warnings"`
 	Problems []problemReport `json:"problems"`
+
+	found []workspace.Problem
 }
 
 type problemReport struct {
@@ -78,7 +80,7 @@ type problemReport struct {
 }
 
 func newVerification(in Invocation, dir string, ws *workspace.Workspace, problems []workspace.Problem) verification {
-	v := verification{Datadir: dir, Files: len(ws.Items) + len(ws.Schemas), Problems: []problemReport{}}
+	v := verification{Datadir: dir, Files: len(ws.Items) + len(ws.Schemas), Problems: []problemReport{}, found: problems}
 	if ws.Declared {
 		v.Files++
 	}
@@ -104,15 +106,8 @@ func (v verification) printJSON(in Invocation) error {
 }
 
 func (v verification) print(in Invocation) {
-	for _, p := range v.Problems {
-		line := p.File
-		if p.Line > 0 {
-			line = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) // as compilers do, so that editors find it
-		}
-		if p.Severity == "warning" {
-			line += ": warning"
-		}
-		fmt.Fprintln(in.Stdout, in.clickable(v.Datadir, line+": "+p.Message))
+	for _, p := range v.found {
+		fmt.Fprintln(in.Stdout, in.clickable(v.Datadir, p.String()))
 	}
 	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), console.Plural(v.Files, "file"), console.Plural(v.Errors, "error"), console.Plural(v.Warnings, "warning"))
 }

@@ -72,7 +72,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 
 	write(t, dir, "feature-flags/a.json", flagFile("a", "maybe"))
 	write(t, dir, "feature-flags/b.json", flagFile("b", "true"))
-	step("feature-flags/a.json:1: not valid JSON", "not reloaded: the last good state")
+	step("feature-flags/a.json:1:145: not valid JSON", "not reloaded: the last good state")
 	if d.Table() != good {
 		t.Error("a part of a broken state is served")
 	}

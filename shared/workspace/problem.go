@@ -38,16 +38,20 @@ type Problem struct {
 	Message      string
 }
 
-// String is the problem as one line: file:line: message.
+// String is the problem as one line, which begins as compilers begin theirs, so
+// that editors find the place: file:line:column: message (JSON Pointer).
 func (p Problem) String() string {
-	where := p.File
+	where, what := p.File, p.Message
 	if p.Line > 0 {
-		where = fmt.Sprintf("%s:%d", p.File, p.Line)
+		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	}
 	if p.Severity == Warning {
-		return where + ": warning: " + p.Message
+		what = "warning: " + what
 	}
-	return where + ": " + p.Message
+	if p.Pointer != "" {
+		what += " (" + p.Pointer + ")"
+	}
+	return where + ": " + what
 }
 
 // SortProblems puts problems in the order in which a person fixes them.

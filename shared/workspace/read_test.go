@@ -255,9 +255,9 @@ func TestLocateFindsLines(t *testing.T) {
 
 func TestProblemAsALine(t *testing.T) {
 	for want, p := range map[string]Problem{
-		"a.json:3: bad":          {Severity: Error, File: "a.json", Line: 3, Column: 9, Message: "bad"},
-		"a.json:3: warning: odd": {Severity: Warning, File: "a.json", Line: 3, Message: "odd"},
-		"a.json: bad":            {Severity: Fatal, File: "a.json", Message: "bad"},
+		"a.json:3:9: bad (/x/0)":   {Severity: Error, File: "a.json", Line: 3, Column: 9, Pointer: "/x/0", Message: "bad"},
+		"a.json:3:1: warning: odd": {Severity: Warning, File: "a.json", Line: 3, Column: 1, Message: "odd"},
+		"a.json: bad":              {Severity: Fatal, File: "a.json", Message: "bad"},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
