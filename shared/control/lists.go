@@ -4,10 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/repository"
 )
 
 // FlagQuery narrows the list of flags. Empty fields narrow nothing.
@@ -39,18 +37,14 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	if err != nil {
 		return nil, err
 	}
-	active := o.view.active()
-	rows := slices.DeleteFunc(o.view.of(document.Flag), func(p placed) bool {
-		return !tagged(p, q.Tag) || !inStatus(p, active, document.Lifecycle(q.Status))
-	})
-	page, next := s.page(rows, b)
-	list := &FlagList{make([]document.FlagSummary, 0, len(page)), len(rows), next}
-	for _, p := range page {
-		row := document.SummarizeFlag(p.View, active, lastCommit(p.file))
-		row.Key = p.Key
-		list.Flags = append(list.Flags, row)
+	rows := o.view.rows.flags()
+	if q.Tag != "" || q.Status != "" {
+		rows = only(rows, func(row document.FlagSummary) bool {
+			return tagged(row.Tags, q.Tag) && inStatus(row, document.Lifecycle(q.Status))
+		})
 	}
-	return list, nil
+	page, next := page(s, rows, b, func(row document.FlagSummary) string { return row.Key })
+	return &FlagList{page, len(rows), next}, nil
 }
 
 func knownStatus(status string) bool {
@@ -61,16 +55,15 @@ func knownStatus(status string) bool {
 	return false
 }
 
-func tagged(p placed, tag string) bool {
-	return tag == "" || slices.Contains(p.View.Tags, tag)
+func tagged(tags []string, tag string) bool {
+	return tag == "" || slices.Contains(tags, tag)
 }
 
-func inStatus(p placed, active []document.Active, status document.Lifecycle) bool {
+func inStatus(row document.FlagSummary, status document.Lifecycle) bool {
 	if status == "" {
 		return true
 	}
-	production, _ := document.Statuses(p.View, active)
-	for _, held := range production {
+	for _, held := range row.Statuses {
 		if held == status {
 			return true
 		}
@@ -78,11 +71,22 @@ func inStatus(p placed, active []document.Active, status document.Lifecycle) boo
 	return false
 }
 
+// only returns the rows that are wanted, in a list of its own.
+func only[R any](rows []R, wanted func(R) bool) []R {
+	found := []R{}
+	for _, row := range rows {
+		if wanted(row) {
+			found = append(found, row)
+		}
+	}
+	return found
+}
+
 // page cuts a page out of rows that are in the order of their keys.
-func (s *Session) page(rows []placed, b bounds) (page []placed, next string) {
+func page[R any](s *Session, rows []R, b bounds, key func(R) string) (page []R, next string) {
 	if b.after != "" {
-		begin, found := slices.BinarySearchFunc(rows, b.after, func(p placed, key string) int {
-			return strings.Compare(p.Key, key)
+		begin, found := slices.BinarySearchFunc(rows, b.after, func(row R, after string) int {
+			return strings.Compare(key(row), after)
 		})
 		if found {
 			begin++
@@ -93,7 +97,7 @@ func (s *Session) page(rows []placed, b bounds) (page []placed, next string) {
 		return rows, ""
 	}
 	rows = rows[:b.limit]
-	return rows, s.cursor(b.list, rows[len(rows)-1].Key)
+	return rows, s.cursor(b.list, key(rows[len(rows)-1]))
 }
 
 // ConfigQuery narrows the list of configs.
@@ -119,15 +123,12 @@ func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, erro
 	if err != nil {
 		return nil, err
 	}
-	rows := slices.DeleteFunc(o.view.of(document.Config), func(p placed) bool { return !tagged(p, q.Tag) })
-	page, next := s.page(rows, b)
-	list := &ConfigList{make([]document.ConfigSummary, 0, len(page)), len(rows), next}
-	for _, p := range page {
-		row := document.SummarizeConfig(p.View, lastCommit(p.file))
-		row.Key = p.Key
-		list.Configs = append(list.Configs, row)
+	rows := o.view.rows.configs()
+	if q.Tag != "" {
+		rows = only(rows, func(row document.ConfigSummary) bool { return tagged(row.Tags, q.Tag) })
 	}
-	return list, nil
+	page, next := page(s, rows, b, func(row document.ConfigSummary) string { return row.Key })
+	return &ConfigList{page, len(rows), next}, nil
 }
 
 // LogLevelList is every log-level document, projected per scope.
@@ -141,18 +142,7 @@ func (s *Session) LogLevels(ctx context.Context) (*LogLevelList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &LogLevelList{[]document.LogLevelRow{}}
-	for _, p := range o.view.of(document.LogLevel) {
-		commit := lastCommit(p.file)
-		modified := ""
-		if commit.LastModified != nil {
-			modified = commit.LastModified.Date
-		}
-		row := document.SummarizeLogLevel(p.Tree, commit.SHA, modified)
-		row.Key = p.Key
-		list.LogLevels = append(list.LogLevels, row)
-	}
-	return list, nil
+	return &LogLevelList{o.view.rows.logLevels()}, nil
 }
 
 // SegmentList is every segment.
@@ -167,26 +157,6 @@ func (s *Session) Segments(ctx context.Context) (*SegmentList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &SegmentList{Segments: []document.SegmentSummary{}}
-	for _, p := range o.view.of(document.Segment) {
-		row := document.SummarizeSegment(p.View, p.file.Last.SHA)
-		row.Key = p.Key
-		list.Segments = append(list.Segments, row)
-	}
-	list.Total = len(list.Segments)
-	return list, nil
-}
-
-// lastCommit is what an answer says of the last commit that touched a file.
-func lastCommit(f *repository.File) document.Commit {
-	c := document.Commit{SHA: f.Last.SHA}
-	if by := f.Last.Author; by.Name != "" && !by.When.IsZero() {
-		c.LastModified = &document.Modified{Date: date(by.When), Author: by.Name}
-	}
-	return c
-}
-
-// date writes a time as all answers do.
-func date(t time.Time) string {
-	return t.UTC().Format(time.RFC3339)
+	rows := o.view.rows.segments()
+	return &SegmentList{rows, len(rows)}, nil
 }

@@ -243,3 +243,21 @@ func TestAnEmptyWorkspaceHasEmptyLists(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsAreMadeOnce: all who list at a head get the same rows, and a filter
+// does not disturb them; the next head has its own.
+func TestRowsAreMadeOnce(t *testing.T) {
+	w := newWorld(t, shop())
+	list := func(q control.FlagQuery) *control.FlagList {
+		return must[*control.FlagList](t)(w.boss().Flags(ctx, q))
+	}
+	before := list(control.FlagQuery{})
+	list(control.FlagQuery{Tag: "web", PageQuery: control.PageQuery{Limit: ptr(1)}})
+	if again := list(control.FlagQuery{}); &again.Flags[0] != &before.Flags[0] || flagKeys(again) != flagKeys(before) {
+		t.Errorf("the rows at one head were made twice, or changed: %q, and then %q", flagKeys(before), flagKeys(again))
+	}
+	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "a", "production", control.FlagPatch{Enabled: ptr(true)}))
+	if after := list(control.FlagQuery{}); after.Flags[1].SHA == before.Flags[1].SHA || after.Flags[1].Statuses["production"] != "live" {
+		t.Errorf("after a write the list has %+v", after.Flags[1])
+	}
+}

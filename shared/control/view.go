@@ -49,6 +49,7 @@ type view struct {
 	// ws holds every document that is a JSON object, and every schema.
 	ws     *workspace.Workspace
 	scopes access.Environments
+	rows   rows
 	sound  func() *workspace.Workspace
 }
 
@@ -93,6 +94,7 @@ func newView(snapshot *repository.Snapshot, earlier *view) *view {
 		}
 	}
 	v.assemble()
+	v.rows = v.newRows()
 	v.sound = sync.OnceValue(v.onlySound)
 	return v
 }
