@@ -50,7 +50,7 @@ it, while the server runs.`,
 		Example: `  svc api
   svc api --import ./our-config
   svc api --data /var/lib/svc --import ../clone-of-our-config`,
-		Args: cobra.NoArgs,
+		Args: console.Arguments(""),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
 	}
 	flags := cmd.Flags()

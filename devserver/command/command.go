@@ -51,14 +51,6 @@ func Main(ctx context.Context, in Invocation) int {
 	return console.Status(cmd, err, in.Stderr)
 }
 
-// noDirectory takes no argument, and knows what one was meant to be.
-func noDirectory(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return console.Usagef("%q is one argument too many; a config directory is named with --datadir", args[0])
-	}
-	return nil
-}
-
 func newRoot(in Invocation) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "svc",

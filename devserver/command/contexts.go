@@ -43,7 +43,7 @@ properties, ignoring case; "" finds all. Those seen last come first. Of each
 environment and type the 10,000 contexts seen last are searched.`,
 		Example: `  svc contexts search user ada
   svc contexts search team "" --environment production --limit 100 --json`,
-		Args: typeAndQuery,
+		Args: console.Arguments(`a query of several words stands in quotes, and "" finds all`),
 		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
 			s.contextType, s.query = args[0], args[1]
 			if s.limit < 1 || s.limit > 100 {
@@ -63,22 +63,6 @@ environment and type the 10,000 contexts seen last are searched.`,
 	flags.BoolVar(&asJSON, "json", false, "print the API's answer")
 	f.add(cmd)
 	return cmd
-}
-
-// typeAndQuery takes the two arguments of a search, and says which is missing.
-func typeAndQuery(cmd *cobra.Command, args []string) error {
-	missing := ""
-	switch {
-	case len(args) > 2:
-		return console.Usagef("%q is one argument too many; a query of several words stands in quotes\nUsage: %s", args[2], cmd.UseLine())
-	case len(args) == 0:
-		missing = "the type of context, such as user, and the query are missing"
-	case len(args) == 1:
-		missing = `the query is missing; "" finds all`
-	default:
-		return nil
-	}
-	return console.Usagef("%s\nUsage: %s", missing, cmd.UseLine())
 }
 
 // foundContext is a row of the API's answer.

@@ -18,7 +18,7 @@ func newExport(in Invocation) *cobra.Command {
 svc verify take as it is. It works while svc api serves the data directory, and
 needs no git.`,
 		Example: `  svc export ./our-config`,
-		Args:    cobra.ExactArgs(1),
+		Args:    console.Arguments(""),
 		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
 			commit, err := embedded.Export(cmd.Context(), in.absolute(data), in.absolute(args[0]))
 			if err != nil {

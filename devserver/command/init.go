@@ -27,7 +27,7 @@ are more of them, one for each thing a flag or config can do. A file that is
 already there is never touched.`,
 		Example: `  svc init
   svc init ./our-config --samples`,
-		Args: cobra.MaximumNArgs(1),
+		Args: console.Arguments(""),
 		RunE: console.Run(func(_ *cobra.Command, args []string) error {
 			dir := defaultDatadir
 			if len(args) == 1 {

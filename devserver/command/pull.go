@@ -45,7 +45,7 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
 		Example: `  SVC_API_KEY=$(cat ci.key) svc pull
   svc pull --url https://flags.acme.example/v1 --key-file ci.key --datadir ./our-config
   svc pull --dry-run`,
-		Args: noDirectory,
+		Args: console.Arguments("a config directory is named with --datadir"),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			if err := console.RefuseEmpty(cmd, "datadir"); err != nil {
 				return err

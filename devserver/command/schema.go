@@ -14,7 +14,7 @@ func newSchema(in Invocation) *cobra.Command {
 		Long: `Print the JSON Schema (draft 2020-12) that svc verify and the API hold documents
 against. Point an editor at it to have files completed and checked as you type.`,
 		Example: `  svc schema > stored-config.json`,
-		Args:    cobra.NoArgs,
+		Args:    console.Arguments(""),
 		RunE: console.Run(func(*cobra.Command, []string) error {
 			_, err := in.Stdout.Write(document.SchemaJSON())
 			return err

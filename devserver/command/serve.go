@@ -50,7 +50,7 @@ Endpoints:
 		Example: `  svc serve
   svc serve --datadir ./our-config --environment staging
   svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000`,
-		Args: noDirectory,
+		Args: console.Arguments("a config directory is named with --datadir"),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			if err := console.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
 				return err

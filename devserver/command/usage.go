@@ -24,7 +24,7 @@ was reported. Contexts without a key do not count. It works while svc api serves
 the data directory.`,
 		Example: `  svc usage
   svc usage --month 2026-11 --json`,
-		Args: cobra.NoArgs,
+		Args: console.Arguments(""),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			m := telemetry.MonthOf(time.Now())
 			if cmd.Flags().Changed("month") {

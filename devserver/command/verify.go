@@ -23,7 +23,7 @@ as file:line:column: message (JSON Pointer). The exit status is 1 when there is
 an error; warnings alone leave it 0.`,
 		Example: `  svc verify
   svc verify --datadir ./our-config --json`,
-		Args: noDirectory,
+		Args: console.Arguments("a config directory is named with --datadir"),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			if err := console.RefuseEmpty(cmd, "datadir"); err != nil {
 				return err

@@ -35,7 +35,7 @@ changed the workspace in the meantime nothing is written: run it again.`,
   $EDITOR ./acme/segments/beta.json
   svcadmin apply ./acme --dry-run
   svcadmin apply ./acme --message 'Beta: everybody at Acme'`,
-		Args: cobra.ExactArgs(1),
+		Args: console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			return s.apply(cmd.Context(), w, args[0], f)
 		}),
@@ -117,7 +117,7 @@ func newExport(s *session) *cobra.Command {
 history, which svc serve, svc verify and svcadmin apply take as it is. It needs no
 git and changes nothing.`,
 		Example: `  svcadmin export ./acme`,
-		Args:    cobra.ExactArgs(1),
+		Args:    console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			commit, err := w.Export(cmd.Context(), s.absolute(args[0]), s.progress)
 			if commit == "" || errors.Is(err, context.Canceled) {

@@ -34,7 +34,7 @@ func newEnvironmentList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the environments, archived ones too",
-		Args:  cobra.NoArgs,
+		Args:  console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			all, declared, err := w.Environments(cmd.Context())
 			if err != nil {
@@ -67,7 +67,7 @@ func newEnvironmentAdd(s *session) *cobra.Command {
 		Short:   "Add an environment",
 		Long:    "Add an environment. Its name is made of lower-case letters, digits and single dashes.",
 		Example: `  svcadmin environment add qa --type test`,
-		Args:    cobra.ExactArgs(1),
+		Args:    console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			e := admin.EnvironmentEdit{Name: args[0], Add: true}
 			if kind != "" {
@@ -90,7 +90,7 @@ func newEnvironmentEdit(s *session, use, short string, e admin.EnvironmentEdit) 
 	cmd := &cobra.Command{
 		Use:   use + " <name>",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			e.Name = args[0]
 			return s.editEnvironment(cmd, w, e)

@@ -26,7 +26,7 @@ With --fix the rows and the snapshot are made anew from git when git has all tha
 is needed. What git itself lacks it can not make up: take the pack back from an
 earlier version of its object in the bucket, or go back to a commit that is whole
 with svcadmin reindex --head.`,
-		Args: cobra.NoArgs,
+		Args: console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			return s.fsck(cmd, w, fix)
 		}),
@@ -87,7 +87,7 @@ one request to the next.
 --head makes another commit the head, with its history: the way back to a state
 that is whole, or to one before a mistake. Commits after it are no longer part of
 the history.`,
-		Args: cobra.NoArgs,
+		Args: console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			at, err := w.Reindex(cmd.Context(), head, admin.Checking{Progress: s.progress})
 			if err == nil {
@@ -110,7 +110,7 @@ func newCompact(s *session) *cobra.Command {
 check, and delete what nobody has needed for a day: packs that were merged, what
 interrupted writes have left. Readers and writers go on meanwhile. The maintenance
 function does this by itself.`,
-		Args: cobra.NoArgs,
+		Args: console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			done, err := w.Compact(cmd.Context(), admin.Compacting{All: all, Now: s.Now, Progress: s.progress})
 			if err != nil {
@@ -131,7 +131,7 @@ func newMaintain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "maintain",
 		Short: "Do once what the maintenance function does on its schedule",
-		Args:  cobra.NoArgs,
+		Args:  console.Arguments(""),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
@@ -154,7 +154,7 @@ func newUsage(s *session) *cobra.Command {
 		Long: `Count what a workspace takes, and how many distinct context keys its applications
 were seen with in a month (MTK, by type of context).`,
 		Example: `  svcadmin usage --month 2026-11`,
-		Args:    cobra.NoArgs,
+		Args:    console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			asked := telemetry.MonthOf(s.Now())
 			if month != "" {

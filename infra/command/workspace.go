@@ -47,7 +47,7 @@ Standard output is the workspace's id or, with --key, a first key for you, which
 is shown this once.`,
 		Example: `  svcadmin workspace create acme --from ./our-config
   svcadmin workspace create acme --from ./flags-repository --key > key`,
-		Args: cobra.ExactArgs(1),
+		Args: console.Arguments(""),
 		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
 			if err := console.RefuseEmpty(cmd, "from"); err != nil {
 				return err
@@ -132,7 +132,7 @@ func newWorkspaceList(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the workspaces",
-		Args:  cobra.NoArgs,
+		Args:  console.Arguments(""),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
@@ -208,7 +208,7 @@ func newTable(s *session) *cobra.Command {
 		Short: "Make the table on a stand-in for DynamoDB",
 		Long: `Make the table. On AWS the template makes it, with backups and alarms; this is for
 stand-ins and for trying things out. One that is there already is left alone.`,
-		Args: cobra.NoArgs,
+		Args: console.Arguments(""),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {

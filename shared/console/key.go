@@ -59,7 +59,7 @@ Roles: ` + strings.Join(access.Roles(), ", "),
 		Example: "  " + s.Program + ` key create --kind service-account --name ci --role engineer
   ` + s.Program + ` key create --kind user --name "Ada Lovelace" --email ada@acme.example --role protected_engineer
   ` + s.Program + ` key create --kind public --name web --environment production`,
-		Args: cobra.NoArgs,
+		Args: Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			var known bool
 			if m.Kind, known = kinds[kind]; !known {
@@ -103,7 +103,7 @@ func newKeyList(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys, revoked ones too",
-		Args:  cobra.NoArgs,
+		Args:  Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			return s.Keys(cmd, func(r Keys) error {
 				rows, err := keyRows(cmd.Context(), r)
@@ -162,7 +162,7 @@ func newKeyRevoke(s Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke <id>",
 		Short: "Revoke a key, for good",
-		Args:  cobra.ExactArgs(1),
+		Args:  Arguments("key list shows the ids"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			id, err := s.keyID(args[0])
 			if err != nil {

@@ -57,7 +57,7 @@ func newPrincipalList(s Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List people and service accounts",
-		Args:  cobra.NoArgs,
+		Args:  Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			return s.Principals(cmd, func(r Principals) error {
 				principals, err := r.Principals(cmd.Context())
@@ -86,7 +86,7 @@ func newPrincipalSwitch(s Settings, use, short string, disabled bool) *cobra.Com
 	return &cobra.Command{
 		Use:   use + " <principal>",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  Arguments("principal list shows them"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			return s.Principals(cmd, func(r Principals) error {
 				p, err := s.findPrincipal(cmd.Context(), r, args[0])
@@ -108,7 +108,7 @@ func newPrincipalRoles(s Settings) *cobra.Command {
 		Use:   "roles <principal> <role>...",
 		Short: "Give a principal these roles in place of those it has",
 		Long:  "Give a principal these roles in place of those it has; member alone takes all others away.\n\nRoles: " + strings.Join(access.Roles(), ", "),
-		Args:  cobra.MinimumNArgs(2),
+		Args:  Arguments("principal list shows the principals, --help the roles"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			for _, role := range args[1:] {
 				if !slices.Contains(access.Roles(), role) {

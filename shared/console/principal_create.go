@@ -29,7 +29,7 @@ way, so this is for who is to have roles first. Standard output is its id.
 
 Roles: ` + strings.Join(access.Roles(), ", "),
 		Example: "  " + s.Program + ` principal create --kind user --name "Ada Lovelace" --email ada@acme.example --role engineer`,
-		Args:    cobra.NoArgs,
+		Args:    Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			p, err := n.principal()
 			if err != nil {
