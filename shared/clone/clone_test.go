@@ -15,7 +15,7 @@ import (
 // TestNothingOutside: a tree that somebody made up writes nothing beside the
 // directory, nor into its .git.
 func TestNothingOutside(t *testing.T) {
-	for _, name := range []string{"..", ".git", ".GIT", "."} {
+	for _, name := range []string{"..", ".git", ".GIT", "GIT~1", "."} {
 		parent := t.TempDir()
 		target := filepath.Join(parent, "out")
 		git, err := clone.Begin(target, "")

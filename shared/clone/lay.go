@@ -84,11 +84,7 @@ type exporter struct {
 }
 
 func (e *exporter) commit(ctx context.Context, id string) error {
-	_, content, err := e.reader.Read(id)
-	if err != nil {
-		return err
-	}
-	commit, err := object.DecodeCommit(content)
+	commit, err := object.ReadCommit(e.reader.Read, id)
 	if err != nil {
 		return err
 	}
@@ -100,11 +96,7 @@ func (e *exporter) tree(ctx context.Context, id, folder string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	_, content, err := e.reader.Read(id)
-	if err != nil {
-		return err
-	}
-	entries, err := object.DecodeTree(content)
+	entries, err := object.ReadTree(e.reader.Read, id)
 	if err != nil {
 		return err
 	}
@@ -129,9 +121,10 @@ func clash(a, b object.TreeEntry) bool {
 	return a.Name == b.Name || a.Mode == object.ModeSymlink || b.Mode == object.ModeSymlink
 }
 
-// writable refuses names that lead elsewhere, or into git's own files.
+// writable refuses names, in lower case, that lead elsewhere, or into git's own
+// files; git~1 is what Windows also calls .git.
 func writable(name string) bool {
-	return name != "" && name != "." && name != ".." && name != ".git" && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\\`)
+	return name != "" && name != "." && name != ".." && name != ".git" && name != "git~1" && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\\`)
 }
 
 func (e *exporter) entry(ctx context.Context, entry object.TreeEntry, path string) error {
@@ -142,7 +135,7 @@ func (e *exporter) entry(ctx context.Context, entry object.TreeEntry, path strin
 	case "160000": // a submodule is its own repository
 		return errors.Join(e.root.MkdirAll(to, 0o777), e.note(entry, path, 0))
 	}
-	_, content, err := e.reader.Read(entry.ID)
+	content, err := object.ReadAs(e.reader.Read, entry.ID, object.Blob)
 	if err != nil {
 		return err
 	}

@@ -39,26 +39,7 @@ func NewTrees(objects Reader) *Trees {
 
 // Commit reads a commit object.
 func (t *Trees) Commit(id ID) (object.Commit, error) {
-	content, err := t.read(id, object.CommitKind)
-	if err != nil {
-		return object.Commit{}, err
-	}
-	commit, err := object.DecodeCommit(content)
-	if err != nil {
-		return commit, fmt.Errorf("reading commit %s: %w", id, err)
-	}
-	return commit, nil
-}
-
-func (t *Trees) read(id ID, want object.Kind) ([]byte, error) {
-	kind, content, err := t.objects.Read(id.String())
-	if err == nil && kind != want {
-		err = fmt.Errorf("it is a %s", kind)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", want, id, err)
-	}
-	return content, nil
+	return object.ReadCommit(t.objects.Read, id.String())
 }
 
 // tree returns the content of a tree; that of the zero id is empty.
@@ -69,7 +50,7 @@ func (t *Trees) tree(id ID) ([]byte, error) {
 	if content, ok := t.kept[id]; ok {
 		return content, nil
 	}
-	content, err := t.read(id, object.TreeKind)
+	content, err := object.ReadAs(t.objects.Read, id.String(), object.TreeKind)
 	if err != nil {
 		return nil, err
 	}
