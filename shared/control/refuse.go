@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
 )
 
 // The values of details.code.
@@ -25,7 +26,7 @@ func malformed(issues ...document.Issue) error {
 	if len(issues) == 0 {
 		return nil
 	}
-	return fault.New(fault.BadRequest, "%s", inWords(issues)).With(map[string]any{"issues": issues})
+	return fault.New(fault.BadRequest, "%s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
 }
 
 // invalid refuses a document with one of the codes that carry issues.
@@ -41,28 +42,9 @@ func invalid(kind fault.Kind, code, summary string, issues []document.Issue) err
 // it without a colon of its own: what the issue says may have another.
 func located(issues []document.Issue) string {
 	if issues[0].Pointer == "" {
-		return ": " + inWords(issues)
+		return ": " + jsontree.InWords(issues)
 	}
-	return " at " + inWords(issues)
-}
-
-const maxInWords = 5
-
-// inWords is the issues as one sentence. All of them are in the details.
-func inWords(issues []document.Issue) string {
-	var parts []string
-	for i, issue := range issues {
-		if i == maxInWords {
-			parts = append(parts, fmt.Sprintf("and %d more", len(issues)-i))
-			break
-		}
-		where := ""
-		if issue.Pointer != "" {
-			where = issue.Pointer + ": "
-		}
-		parts = append(parts, where+issue.Message)
-	}
-	return strings.Join(parts, "; ")
+	return " at " + jsontree.InWords(issues)
 }
 
 // editFault turns an edit's refusal into an answer.

@@ -44,15 +44,15 @@ func (c Creation) document(kind Type, typePointer string) (*jsontree.Node, error
 	var value *jsontree.Node
 	switch {
 	case !creatable[valueType]:
-		issues = append(issues, Issue{typePointer, "the type is one of bool, string, int, double, string_list, json, duration"})
+		issues = append(issues, Issue{Pointer: typePointer, Message: "the type is one of bool, string, int, double, string_list, json, duration"})
 	case kind == Flag && valueType == BoolValue && c.Value != nil:
-		issues = append(issues, Issue{"/value", "a bool flag is created switched off; leave value out and enable it afterwards"})
+		issues = append(issues, Issue{Pointer: "/value", Message: "a bool flag is created switched off; leave value out and enable it afterwards"})
 	case kind == Flag && valueType == BoolValue:
 		value = valueObject(BoolValue, jsontree.NewBool(false))
 	default:
 		var problem string
 		if value, problem = TypedValue(valueType, c.Value); problem != "" {
-			issues = append(issues, Issue{"/value", problem})
+			issues = append(issues, Issue{Pointer: "/value", Message: problem})
 		}
 	}
 	if err := refuse(issues...); err != nil {
@@ -90,7 +90,7 @@ func (c Creation) stored(kind Type, valueType ValueType, value *jsontree.Node) (
 		set("variants", variantList(kind, valueType, value))
 	}
 	if problem := StorageProblem(tree); problem != "" {
-		return nil, refuse(Issue{"", problem})
+		return nil, refuse(Issue{Message: problem})
 	}
 	return tree, nil
 }
@@ -123,11 +123,11 @@ func NewLogLevel(service, level, schema string) (*jsontree.Node, error) {
 	c := Creation{Key: LogLevelKey(service), Schema: schema}
 	issues := keyIssues(c.Key)
 	if c.Key == LogLevelPrefix {
-		issues = []Issue{{"/key", "the key names no service"}}
+		issues = []Issue{{Pointer: "/key", Message: "the key names no service"}}
 	}
 	value, problem := TypedValue(LogLevelValue, jsontree.NewString(level))
 	if problem != "" {
-		issues = append(issues, Issue{"/level", problem})
+		issues = append(issues, Issue{Pointer: "/level", Message: problem})
 	}
 	if err := refuse(issues...); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func keyIssues(key string) []Issue {
 	if newKey.MatchString(key) {
 		return nil
 	}
-	return []Issue{{"/key", "a key has 1 to 200 letters, digits, dots, dashes and underscores, and no dot in front"}}
+	return []Issue{{Pointer: "/key", Message: "a key has 1 to 200 letters, digits, dots, dashes and underscores, and no dot in front"}}
 }
 
 // StampSchema returns the document with its $schema set to the address: in

@@ -21,7 +21,7 @@ type decoder struct {
 }
 
 func (d *decoder) issue(pointer, message string) {
-	d.issues = append(d.issues, Issue{pointer, message})
+	d.issues = append(d.issues, Issue{Pointer: pointer, Message: message})
 }
 
 func (d *decoder) document(tree *jsontree.Node) *Document {

@@ -108,12 +108,8 @@ func (d *Document) Own(environment string) ([]Rule, bool) {
 	return nil, false
 }
 
-// Issue is one thing wrong with a document and where: Pointer is a JSON
-// Pointer into it.
-type Issue struct {
-	Pointer string `json:"path"`
-	Message string `json:"message"`
-}
+// Issue is one thing wrong with a document, and where.
+type Issue = jsontree.Issue
 
 // View decodes a document that is known to be sound, as one that has been
 // through Decode before is.

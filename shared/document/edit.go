@@ -50,7 +50,7 @@ type Edited struct {
 func SetEnabled(tree *jsontree.Node, place Place, enabled bool) (*Edited, error) {
 	return editFallback(tree, place, func(stored *jsontree.Node) (*jsontree.Node, error) {
 		if t := valueTypeOf(tree); t != BoolValue {
-			return nil, refuse(Issue{"/enabled", "only a bool flag can be enabled or disabled; this one is of type " + plainWords(string(t)) + ", so send value"})
+			return nil, refuse(Issue{Pointer: "/enabled", Message: "only a bool flag can be enabled or disabled; this one is of type " + plainWords(string(t)) + ", so send value"})
 		}
 		return plaintext(stored, valueObject(BoolValue, jsontree.NewBool(enabled))), nil
 	})
@@ -65,7 +65,7 @@ func SetValue(tree *jsontree.Node, place Place, bare *jsontree.Node) (*Edited, e
 		secret := secrecyOf(stored)
 		typed, problem := secret.typed(valueType, bare)
 		if problem != "" {
-			return nil, refuse(Issue{"/value", problem})
+			return nil, refuse(Issue{Pointer: "/value", Message: problem})
 		}
 		secret = secret.or(armSecrecy(stored, typed)).or(variantsOf(tree)[meaning(typed)])
 		return servedPlain(stored, typed, secret), nil
@@ -107,7 +107,7 @@ func (s *openedScope) close(rules []*jsontree.Node, replaced bool) (*Edited, err
 	if jsontree.Equal(s.given, s.tree) {
 		e.Tree, e.Rules, e.Changed = s.given, s.own, false
 	} else if problem := StorageProblem(s.tree); problem != "" {
-		return nil, refuse(Issue{"", problem})
+		return nil, refuse(Issue{Message: problem})
 	}
 	e.View = decodeRules(e.Rules)
 	return e, nil

@@ -10,7 +10,7 @@ func issuesOf(all ...string) []Issue {
 	var issues []Issue
 	for _, line := range all {
 		pointer, message, _ := strings.Cut(line, ": ")
-		issues = append(issues, Issue{pointer, message})
+		issues = append(issues, Issue{Pointer: pointer, Message: message})
 	}
 	return issues
 }

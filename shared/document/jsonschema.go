@@ -30,16 +30,16 @@ const schemaAddress = "https://svc.example/schemas/-"
 // can lead to its own parts and to the published meta-schemas only.
 func CompileSchema(tree *jsontree.Node) (*Schema, []Issue) {
 	if tree.Kind != jsontree.Object && tree.Kind != jsontree.Bool {
-		return nil, []Issue{{"", "a JSON Schema is an object, not " + tree.Kind.String()}}
+		return nil, []Issue{{Message: "a JSON Schema is an object, not " + tree.Kind.String()}}
 	}
 	if countObjects(tree) > maxSchemaObjects {
-		return nil, []Issue{{"", fmt.Sprintf("a JSON Schema of more than %d objects takes too long to compile; make it smaller", maxSchemaObjects)}}
+		return nil, []Issue{{Message: fmt.Sprintf("a JSON Schema of more than %d objects takes too long to compile; make it smaller", maxSchemaObjects)}}
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(nowhere{})
 	if err := c.AddResource(schemaAddress, plain(tree)); err != nil {
-		return nil, []Issue{{"", "not a JSON Schema"}}
+		return nil, []Issue{{Message: "not a JSON Schema"}}
 	}
 	compiled, err := c.Compile(schemaAddress)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Schema) violations(n *jsontree.Node) []violation {
 	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		return []violation{{Issue: Issue{"", "does not fit the schema"}}}
+		return []violation{{Issue: Issue{Message: "does not fit the schema"}}}
 	}
 	return translator{s.tree}.all(invalid)
 }
@@ -111,10 +111,10 @@ func compileIssues(tree *jsontree.Node, err error) []Issue {
 		}
 		return distinct(issues)
 	case errors.As(err, &load):
-		return []Issue{{reference(tree, load.URL), fmt.Sprintf("%s can not be followed: keep every definition in this file, under $defs", brief(load.URL))}}
+		return []Issue{{Pointer: reference(tree, load.URL), Message: fmt.Sprintf("%s can not be followed: keep every definition in this file, under $defs", brief(load.URL))}}
 	}
 	message := strings.ReplaceAll(err.Error(), schemaAddress, "")
-	return []Issue{{reference(tree, message), "not a usable JSON Schema: " + message}}
+	return []Issue{{Pointer: reference(tree, message), Message: "not a usable JSON Schema: " + message}}
 }
 
 // fragment is the JSON Pointer at the end of a schema's location.

@@ -25,7 +25,7 @@ const loggerOperator = "PROP_STARTS_WITH_ONE_OF"
 func SetLevel(tree *jsontree.Node, scope, target, level string) (*Edited, error) {
 	typed, problem := TypedValue(LogLevelValue, jsontree.NewString(level))
 	if problem != "" {
-		return nil, refuse(Issue{"/level", problem})
+		return nil, refuse(Issue{Pointer: "/level", Message: problem})
 	}
 	if target == "" {
 		return editFallback(tree, Place{Scope: scope}, func(stored *jsontree.Node) (*jsontree.Node, error) {

@@ -40,10 +40,10 @@ type share struct {
 
 func readShares(rollout *jsontree.Node) (shares []share, issues []Issue) {
 	if rollout == nil || rollout.Kind != jsontree.Array {
-		return nil, []Issue{{"/rollout", "a rollout is an array of at least two objects with value and percent"}}
+		return nil, []Issue{{Pointer: "/rollout", Message: "a rollout is an array of at least two objects with value and percent"}}
 	}
 	if len(rollout.Items) < 2 {
-		issues = append(issues, Issue{"/rollout", "a rollout has at least two entries; to serve one value, send value"})
+		issues = append(issues, Issue{Pointer: "/rollout", Message: "a rollout has at least two entries; to serve one value, send value"})
 	}
 	var sum int64
 	readable := len(issues) == 0
@@ -54,7 +54,7 @@ func readShares(rollout *jsontree.Node) (shares []share, issues []Issue) {
 		shares, issues = append(shares, s), append(issues, wrong...)
 	}
 	if readable && sum != FullWeight {
-		issues = append(issues, Issue{"/rollout", fmt.Sprintf("the percents sum to %s; they must sum to exactly 100", percentText(sum))})
+		issues = append(issues, Issue{Pointer: "/rollout", Message: fmt.Sprintf("the percents sum to %s; they must sum to exactly 100", percentText(sum))})
 	}
 	return shares, issues
 }
@@ -62,23 +62,23 @@ func readShares(rollout *jsontree.Node) (shares []share, issues []Issue) {
 func readShare(entry *jsontree.Node, pointer string) (s share, issues []Issue) {
 	s.pointer = pointer
 	if entry.Kind != jsontree.Object {
-		return s, []Issue{{pointer, "an entry of a rollout is an object with value and percent, not " + entry.Kind.String()}}
+		return s, []Issue{{Pointer: pointer, Message: "an entry of a rollout is an object with value and percent, not " + entry.Kind.String()}}
 	}
 	for _, m := range entry.Members {
 		if m.Name != "value" && m.Name != "percent" {
-			issues = append(issues, Issue{pointer, "unknown field " + quotedWords(m.Name) + "; an entry has value and percent"})
+			issues = append(issues, Issue{Pointer: pointer, Message: "unknown field " + quotedWords(m.Name) + "; an entry has value and percent"})
 		}
 	}
 	if s.content = entry.Get("value"); s.content == nil {
-		issues = append(issues, Issue{pointer + "/value", "value is missing"})
+		issues = append(issues, Issue{Pointer: pointer + "/value", Message: "value is missing"})
 	}
 	percent := entry.Get("percent")
 	if percent == nil || percent.Kind != jsontree.Number {
-		return s, append(issues, Issue{pointer + "/percent", "percent is a number from 0 to 100"})
+		return s, append(issues, Issue{Pointer: pointer + "/percent", Message: "percent is a number from 0 to 100"})
 	}
 	weight, problem := parsePercent(percent.Literal())
 	if problem != "" {
-		issues = append(issues, Issue{pointer + "/percent", problem})
+		issues = append(issues, Issue{Pointer: pointer + "/percent", Message: problem})
 	}
 	s.weight = weight
 	return s, issues
@@ -119,7 +119,7 @@ func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []Issue) {
 		}
 		value, problem := s.value(sent.content)
 		if problem != "" {
-			issues = append(issues, Issue{sent.pointer + "/value", problem})
+			issues = append(issues, Issue{Pointer: sent.pointer + "/value", Message: problem})
 			continue
 		}
 		arms = append(arms, jsontree.NewObject(

@@ -177,7 +177,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	rollout := docTree(t, "["+strings.Repeat("0,", 5000)+"0]")
 	_, err := SetRollout(docTree(t, flagWith("bool", servesTrue, "")), Place{Scope: "default"}, rollout)
 	var refused *RequestError
-	if !errors.As(err, &refused) || len(refused.Issues) > maxIssues+1 {
+	if !errors.As(err, &refused) || len(refused.Issues) > jsontree.MostIssues+1 {
 		t.Errorf("%d issues", len(refused.Issues))
 	}
 }

@@ -58,10 +58,10 @@ func (d *Document) ruleIssues() []Issue {
 	expected := d.expectedType()
 	for spot, value := range d.Values() {
 		if value.Type != expected && value.mustBe(expected) {
-			issues = append(issues, Issue{spot.Pointer() + "/type", typeProblem(value.Type, expected)})
+			issues = append(issues, Issue{Pointer: spot.Pointer() + "/type", Message: typeProblem(value.Type, expected)})
 		}
 		if problem := value.newContentProblem(); problem != "" {
-			issues = append(issues, Issue{spot.Pointer() + "/value", problem})
+			issues = append(issues, Issue{Pointer: spot.Pointer() + "/value", Message: problem})
 		}
 	}
 	for spot, criterion := range d.Criteria() {
@@ -73,7 +73,7 @@ func (d *Document) ruleIssues() []Issue {
 			problem = criterion.ValueToMatch.newContentProblem()
 		}
 		if problem != "" {
-			issues = append(issues, Issue{spot.Pointer() + "/valueToMatch/value", problem})
+			issues = append(issues, Issue{Pointer: spot.Pointer() + "/valueToMatch/value", Message: problem})
 		}
 	}
 	return issues

@@ -111,7 +111,7 @@ func (t translator) one(err *jsonschema.ValidationError, member []string, messag
 	if own := t.own(err, ""); own != "" {
 		message = own
 	}
-	return violation{Issue: Issue{pointer(err, member...), message}}
+	return violation{Issue: Issue{Pointer: pointer(err, member...), Message: message}}
 }
 
 func (t translator) missing(err *jsonschema.ValidationError, names []string, because string) []violation {
@@ -125,7 +125,7 @@ func (t translator) missing(err *jsonschema.ValidationError, names []string, bec
 		if hint != "" {
 			message += ": " + strings.TrimPrefix(hint, name+" is ")
 		}
-		found = append(found, violation{Issue{pointer(err, name), message}, hint != ""})
+		found = append(found, violation{Issue{Pointer: pointer(err, name), Message: message}, hint != ""})
 	}
 	return found
 }

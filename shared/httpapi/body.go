@@ -45,7 +45,7 @@ func (d *description) readBody(node *jsontree.Node) (*body, error) {
 func compile(tree *jsontree.Node) (*document.Schema, error) {
 	schema, issues := document.CompileSchema(tree)
 	if len(issues) > 0 {
-		return nil, fmt.Errorf("openapi.json: a body's schema: %s", inWords(issues))
+		return nil, fmt.Errorf("openapi.json: a body's schema: %s", jsontree.InWords(issues))
 	}
 	return schema, nil
 }

@@ -1,17 +1,15 @@
 package httpapi
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
 )
 
 const (
-	maxIssues  = 50 // told in one answer
-	maxInWords = 5  // of them in its message
 	maxName    = 100
 	maxMessage = 500
 )
@@ -21,33 +19,8 @@ func refused(issues []document.Issue) error {
 	if len(issues) == 0 {
 		return nil
 	}
-	issues = bounded(issues)
-	return fault.New(fault.BadRequest, "%s", inWords(issues)).With(map[string]any{"issues": issues})
-}
-
-// bounded keeps an answer to a body made of nothing but mistakes small.
-func bounded(issues []document.Issue) []document.Issue {
-	more := len(issues) - maxIssues
-	if more <= 0 {
-		return issues
-	}
-	return append(issues[:maxIssues:maxIssues], document.Issue{Message: fmt.Sprintf("and %d more like these", more)})
-}
-
-func inWords(issues []document.Issue) string {
-	var parts []string
-	for i, issue := range issues {
-		if i == maxInWords {
-			parts = append(parts, fmt.Sprintf("and %d more", len(issues)-i))
-			break
-		}
-		where := ""
-		if issue.Pointer != "" {
-			where = issue.Pointer + ": "
-		}
-		parts = append(parts, where+issue.Message)
-	}
-	return strings.Join(parts, "; ")
+	issues = jsontree.Bounded(issues)
+	return fault.New(fault.BadRequest, "%s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
 }
 
 func join(names []string) string {

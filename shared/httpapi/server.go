@@ -209,7 +209,7 @@ func (c *call) admit() (err error) {
 		return err
 	}
 	issues, err := c.operation.body.check(c.body)
-	c.issues = bounded(append(c.issues, issues...))
+	c.issues = jsontree.Bounded(append(c.issues, issues...))
 	return err
 }
 

@@ -25,17 +25,17 @@ const (
 )
 
 // Decode reads a body. When there are issues the report is empty.
-func Decode(body []byte) (Report, []Issue) {
+func Decode(body []byte) (Report, []jsontree.Issue) {
 	if len(body) > MaxBody {
-		return Report{}, []Issue{{"", "the body is larger than " + strconv.Itoa(MaxBody) + " bytes; send it in several batches"}}
+		return Report{}, []jsontree.Issue{{Message: "the body is larger than " + strconv.Itoa(MaxBody) + " bytes; send it in several batches"}}
 	}
 	tree, err := jsontree.Parse(body)
 	var syntax *jsontree.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return Report{}, []Issue{{syntax.Pointer, "not JSON: " + syntax.Error()}}
+		return Report{}, []jsontree.Issue{{Pointer: syntax.Pointer, Message: "not JSON: " + syntax.Error()}}
 	case err != nil:
-		return Report{}, []Issue{{"", "not JSON"}}
+		return Report{}, []jsontree.Issue{{Message: "not JSON"}}
 	}
 	r := &reader{}
 	report := r.report(tree)

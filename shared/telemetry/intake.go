@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
 )
 
 // Intake takes reports in. Store and Now are needed.
@@ -67,24 +67,13 @@ func Fault(err error) error {
 	return fault.Of(err)
 }
 
-func refusal(size int, issues []Issue) error {
+func refusal(size int, issues []jsontree.Issue) error {
 	kind := fault.BadRequest
 	if size > MaxBody {
 		kind = fault.PayloadTooLarge
 	}
-	var words []string
-	for n, issue := range issues {
-		if n == maxInWords {
-			words = append(words, fmt.Sprintf("and %d more", len(issues)-n))
-			break
-		}
-		words = append(words, strings.TrimPrefix(issue.Pointer+": "+issue.Message, ": "))
-	}
-	return fault.New(kind, "nothing of the batch was taken: %s", strings.Join(words, "; ")).With(map[string]any{"issues": issues})
+	return fault.New(kind, "nothing of the batch was taken: %s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
 }
-
-// maxInWords of the issues stand in the message; all are in the details.
-const maxInWords = 5
 
 // maxSkew is how far a sender's clock may be off before it is corrected.
 const maxSkew = 5 * time.Minute

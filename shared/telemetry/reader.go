@@ -7,32 +7,23 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// Issue is one thing wrong with a body, and where: a JSON Pointer.
-type Issue struct {
-	Pointer string `json:"path"`
-	Message string `json:"message"`
-}
-
 // reader collects what is wrong with a body while it reads it.
 type reader struct {
-	issues []Issue
+	issues []jsontree.Issue
 	more   int // that are not listed
 }
 
-// maxIssues are told in one answer.
-const maxIssues = 50
-
 func (r *reader) refuse(at *place, format string, args ...any) {
-	if len(r.issues) == maxIssues {
+	if len(r.issues) == jsontree.MostIssues {
 		r.more++
 		return
 	}
-	r.issues = append(r.issues, Issue{at.pointer(), fmt.Sprintf(format, args...)})
+	r.issues = append(r.issues, jsontree.Issue{Pointer: at.pointer(), Message: fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) all() []Issue {
+func (r *reader) all() []jsontree.Issue {
 	if r.more > 0 {
-		return append(r.issues, Issue{"", fmt.Sprintf("and %d more like these", r.more)})
+		return append(r.issues, jsontree.More(r.more))
 	}
 	return r.issues
 }
