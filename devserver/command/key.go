@@ -37,9 +37,10 @@ func registryCommands(in Invocation) []*cobra.Command {
 	return []*cobra.Command{console.NewKey(s), console.NewPrincipal(s)}
 }
 
-// noWorkspace puts it in words that there is no data directory.
+// noWorkspace puts it in words that there is no data directory, if that is why
+// something was not found.
 func (in Invocation) noWorkspace(err error, data string) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if there, _ := embedded.Exists(in.absolute(data)); !there && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s holds no workspace; svc api makes one, or name another with --data", data)
 	}
 	return err

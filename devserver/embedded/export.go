@@ -23,19 +23,18 @@ func Export(ctx context.Context, dir, target string) (string, error) {
 	if source.Empty() {
 		return "", errors.New("the workspace has no commit yet")
 	}
-	if err := clone.Free(target); err != nil {
-		return "", err
-	}
 	origin, err := filepath.Abs(filepath.Join(dir, local.RepositoryName))
 	if err != nil {
 		return "", err
 	}
-	git, err := clone.Begin(target, origin)
-	if err != nil {
-		return "", err
-	}
-	if err := source.CopyTo(git, nil); err != nil {
-		return "", err
-	}
-	return source.Commit(), clone.CheckOut(ctx, target, source.Commit())
+	return source.Commit(), clone.Fill(target, func() error {
+		git, err := clone.Begin(target, origin)
+		if err != nil {
+			return err
+		}
+		if err := source.CopyTo(git, nil); err != nil {
+			return err
+		}
+		return clone.CheckOut(ctx, target, source.Commit())
+	})
 }

@@ -10,9 +10,6 @@ import (
 // Export writes a workspace as an ordinary git repository with a work tree, its
 // whole history, and returns the commit.
 func (w *Workspace) Export(ctx context.Context, target string, progress Progress) (commit string, err error) {
-	if err := clone.Free(target); err != nil {
-		return "", err
-	}
 	head, err := w.ledger.Head(ctx)
 	if err != nil {
 		return "", err
@@ -24,20 +21,26 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 	if err != nil {
 		return "", err
 	}
-	git, err := clone.Begin(target, "")
-	if err != nil {
-		return "", err
-	}
-	m, err := w.copyPacks(ctx, git, packs, progress.of("copying", "packs"))
-	if err != nil {
-		return "", err
-	}
-	if len(m.packs.packs) > mostLoose {
-		if _, err := m.objects.Compact(ctx); err != nil {
-			return "", err
+	var m *mirror
+	err = clone.Fill(target, func() error {
+		git, err := clone.Begin(target, "")
+		if err != nil {
+			return err
 		}
+		if m, err = w.copyPacks(ctx, git, packs, progress.of("copying", "packs")); err != nil {
+			return err
+		}
+		if len(m.packs.packs) > mostLoose {
+			if _, err := m.objects.Compact(ctx); err != nil {
+				return err
+			}
+		}
+		return clone.CheckOut(ctx, target, head.Commit)
+	})
+	if m != nil {
+		err = errors.Join(err, m.complaint())
 	}
-	return head.Commit, errors.Join(clone.CheckOut(ctx, target, head.Commit), m.complaint())
+	return head.Commit, err
 }
 
 // mostLoose is how many packs git can live with.

@@ -1,6 +1,8 @@
 package clone_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +82,7 @@ func store(t *testing.T, git string, objects ...pack.Object) {
 	into, err := disk.Open(git)
 	if err == nil {
 		err = into.PutPack(t.Context(), p.Name, p.Bytes, p.Index)
+		into.Release(p.Name)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +107,116 @@ func TestFind(t *testing.T) {
 	if root, nested, err := clone.Find(below); root != nil || nested != dir || err != nil {
 		t.Errorf("below one: %v, %q, %v", root, nested, err)
 	}
-	if err := clone.Free(dir); err == nil {
+}
+
+// TestFill: what is not finished does not stand in the way of the next attempt.
+func TestFill(t *testing.T) {
+	broken := errors.New("broken")
+	there, missing := t.TempDir(), filepath.Join(t.TempDir(), "missing")
+	for _, dir := range []string{there, missing} {
+		half := func() error {
+			return errors.Join(os.MkdirAll(filepath.Join(dir, "a", "b"), 0o777), os.WriteFile(filepath.Join(dir, "a", "c"), nil, 0o666), broken)
+		}
+		if err := clone.Fill(dir, half); !errors.Is(err, broken) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if entries, err := os.ReadDir(there); err != nil || len(entries) > 0 {
+		t.Errorf("an empty directory has become %v, %v", entries, err)
+	}
+	if _, err := os.Stat(missing); err == nil {
+		t.Error("a directory that was not there is there now")
+	}
+	if err := clone.Fill(there, func() error { return os.WriteFile(filepath.Join(there, "a"), nil, 0o666) }); err != nil {
+		t.Error(err)
+	}
+	if err := clone.Fill(there, func() error { t.Error("a directory in use is filled"); return nil }); err == nil {
 		t.Error("a directory in use is free")
 	}
+}
+
+// TestCopyBesideCompaction: packs vanish while they are copied, and what they
+// held is copied all the same.
+func TestCopyBesideCompaction(t *testing.T) {
+	for after := range 12 {
+		dir := t.TempDir()
+		git, err := clone.Begin(dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := tree(t)
+		who := object.Signature{Name: "x", Email: "x"}
+		commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
+		store(t, git, root, commit)
+		ids := []string{root.ID, commit.ID}
+		for n := range 5 {
+			blob := made(object.Blob, fmt.Appendf(nil, "text %d", n))
+			store(t, git, blob)
+			ids = append(ids, blob.ID)
+		}
+		if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		source, _, err := clone.Find(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := t.TempDir()
+		into, err := clone.Begin(target, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := 0
+		err = source.CopyTo(into, func(int64, int64) {
+			if copied++; copied == after+1 {
+				compact(t, git)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := disk.Open(into)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if _, _, err := found.Object(t.Context(), id); err != nil {
+				t.Errorf("compacted after %d files: %s: %v", after+1, id, err)
+			}
+		}
+		for _, half := range halves(t, into) {
+			t.Errorf("compacted after %d files: half a pack: %s", after+1, half)
+		}
+	}
+}
+
+func compact(t *testing.T, git string) {
+	t.Helper()
+	objects, err := disk.Open(git)
+	if err == nil {
+		_, err = objects.Compact(t.Context())
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// halves lists packs without an index, and indexes without a pack.
+func halves(t *testing.T, git string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(git, "objects", "pack", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, file := range files {
+		count[strings.TrimSuffix(file, filepath.Ext(file))]++
+	}
+	var found []string
+	for stem, n := range count {
+		if n != 2 {
+			found = append(found, stem)
+		}
+	}
+	return found
 }

@@ -16,13 +16,30 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// Free refuses a directory that something lies in already.
-func Free(target string) error {
-	entries, err := os.ReadDir(target)
-	if err == nil && len(entries) > 0 {
+// Fill has work fill a directory that is new or empty. When work fails, the
+// directory is as it was.
+func Fill(target string, work func() error) (err error) {
+	entries, missing := os.ReadDir(target)
+	if missing == nil && len(entries) > 0 {
 		return fmt.Errorf("%s is not empty; name a directory that is new", target)
 	}
-	return nil
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, empty(target, missing != nil))
+		}
+	}()
+	return work()
+}
+
+func empty(target string, whole bool) error {
+	if whole {
+		return os.RemoveAll(target)
+	}
+	entries, err := os.ReadDir(target)
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(target, entry.Name())))
+	}
+	return err
 }
 
 // Begin makes a directory a repository with a work tree that has neither
@@ -69,8 +86,15 @@ func CheckOut(ctx context.Context, target, commit string) error {
 	return e.writeIndex()
 }
 
+// setHead is flushed, as the objects are: a branch without content would be
+// worse than none.
 func setHead(git, commit string) error {
-	return os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit+"\n"), 0o666)
+	f, err := os.Create(filepath.Join(git, "refs", "heads", "main"))
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(commit + "\n")
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 func quoteConfig(value string) string {

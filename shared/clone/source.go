@@ -81,48 +81,116 @@ func (g *Source) Objects() (*disk.Objects, error) { return disk.Open(g.git) }
 
 // CopyTo copies the objects into a repository, file by file, and makes the
 // commit its head. Progress, which may be nil, hears of the bytes.
+//
+// Packs may be merged meanwhile, by svc or by git. What replaces them is there
+// before they go, so the directory is read again until it shows nothing new.
 func (g *Source) CopyTo(target string, progress func(done, total int64)) error {
-	files, total, err := g.objectFiles()
-	if err != nil {
+	c := copying{from: filepath.Join(g.git, "objects"), to: filepath.Join(target, "objects"), has: map[string]bool{}, progress: progress}
+	if err := g.whole(); err != nil {
 		return err
 	}
-	var done int64
-	for _, name := range files {
-		n, err := copyFile(filepath.Join(target, "objects", name), filepath.Join(g.git, "objects", name))
-		if err != nil {
+	for c.again = true; c.again; {
+		if err := c.pass(); err != nil {
 			return fmt.Errorf("copying the repository: %w", err)
 		}
-		if done += n; progress != nil {
-			progress(done, total)
-		}
 	}
-	return setHead(target, g.commit)
+	return errors.Join(c.dropHalves(), setHead(target, g.commit))
 }
 
-// objectFiles lists the files of the object store that make it up.
-func (g *Source) objectFiles() (names []string, total int64, err error) {
+// whole refuses a repository that does not have all of its objects itself.
+func (g *Source) whole() error {
 	store := filepath.Join(g.git, "objects")
 	if _, err := os.Stat(filepath.Join(store, "info", "alternates")); err == nil {
-		return nil, 0, fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d makes it whole", g.git)
+		return fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d makes it whole", g.git)
 	}
-	err = filepath.WalkDir(store, func(path string, entry fs.DirEntry, err error) error {
+	if promised, _ := filepath.Glob(filepath.Join(store, "pack", "*.promisor")); len(promised) > 0 {
+		return fmt.Errorf("%s is a partial clone, which lacks objects: clone it in full", g.git)
+	}
+	return nil
+}
+
+// copying copies the files of an object store that others write to.
+type copying struct {
+	from, to    string
+	has         map[string]bool // what was copied, by its path
+	again       bool            // there was something new
+	done, total int64
+	progress    func(done, total int64)
+}
+
+// pass copies what is not there yet.
+func (c *copying) pass() error {
+	c.again = false
+	var found []string
+	err := filepath.WalkDir(c.from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return err
+			return present(err)
 		}
-		name, err := filepath.Rel(store, path)
-		if err != nil || !isObjectFile(filepath.ToSlash(name)) {
+		name, err := filepath.Rel(c.from, path)
+		if err != nil || c.has[name] || !isObjectFile(filepath.ToSlash(name)) {
 			return err
-		}
-		if strings.HasSuffix(name, ".promisor") {
-			return fmt.Errorf("%s is a partial clone, which lacks objects: clone it in full", g.git)
 		}
 		info, err := entry.Info()
 		if err == nil {
-			names, total = append(names, name), total+info.Size()
+			found, c.total = append(found, name), c.total+info.Size()
 		}
-		return err
+		return present(err)
 	})
-	return names, total, err
+	for _, name := range found {
+		if err != nil {
+			return err
+		}
+		err = present(c.file(name))
+	}
+	return err
+}
+
+// present makes nothing of it that a file is gone: what it held lies elsewhere.
+func present(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (c *copying) file(name string) error {
+	c.again = true
+	in, err := os.Open(filepath.Join(c.from, name))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	to := filepath.Join(c.to, name)
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, in)
+	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return err
+	}
+	c.has[name] = true
+	if c.done += n; c.progress != nil {
+		c.progress(c.done, c.total)
+	}
+	return nil
+}
+
+// dropHalves removes packs of which only the pack or only the index was still
+// there when its turn came.
+func (c *copying) dropHalves() error {
+	other := map[string]string{".pack": ".idx", ".idx": ".pack"}
+	var problems []error
+	for name := range c.has {
+		extension := filepath.Ext(name)
+		if half, packed := other[extension]; packed && !c.has[strings.TrimSuffix(name, extension)+half] {
+			problems = append(problems, os.Remove(filepath.Join(c.to, name)))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // isObjectFile says whether a file of the object store holds objects: a loose
@@ -130,24 +198,7 @@ func (g *Source) objectFiles() (names []string, total int64, err error) {
 func isObjectFile(name string) bool {
 	folder, file, _ := strings.Cut(name, "/")
 	if folder == "pack" {
-		return strings.HasSuffix(file, ".pack") || strings.HasSuffix(file, ".idx") || strings.HasSuffix(file, ".promisor")
+		return strings.HasSuffix(file, ".pack") || strings.HasSuffix(file, ".idx")
 	}
 	return len(folder) == 2 && len(file) == 38
-}
-
-func copyFile(to, from string) (int64, error) {
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return 0, err
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
-	if err != nil {
-		return 0, err
-	}
-	n, err := io.Copy(out, in)
-	return n, errors.Join(err, out.Sync(), out.Close())
 }

@@ -212,6 +212,27 @@ func Create(dir string, w control.Workspace) error {
 	return errors.Join(registry.write(newRoster(w)), files.syncDir(filepath.Dir(filepath.Clean(dir))))
 }
 
+// Place moves a data directory to where it belongs, once it is filled. What
+// was put into its files has to be flushed; their names are flushed here, so
+// that a power cut leaves all of it or nothing.
+func Place(from, to string) error { return filesystem{}.place(from, to) }
+
+func (s filesystem) place(from, to string) error {
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return s.syncDir(path)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.rename(from, to); err != nil {
+		return err
+	}
+	return s.syncDir(filepath.Dir(filepath.Clean(to)))
+}
+
 // checkUnused keeps svc from moving into a directory that is used for
 // something else, and from closing it to others.
 func checkUnused(dir string) error {
