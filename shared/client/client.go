@@ -35,7 +35,8 @@ type Options struct {
 	Key string
 	// PollEvery is the time between two polls; 30 s when zero.
 	PollEvery time.Duration
-	// HTTP makes the requests; a client of its own when nil.
+	// HTTP makes the requests; a client of its own when nil. Redirects are
+	// followed only if it has a rule for them: they would take the key along.
 	HTTP *http.Client
 
 	// FirstLoad is how long Open waits for the first state; 10 s when zero.

@@ -47,7 +47,7 @@ func (h *hosted) run(ctx context.Context, c *Client, hopeless func(error)) {
 // refused says whether a server knows why it does not answer this client.
 func refused(err error) bool {
 	var load *LoadError
-	return errors.As(err, &load) && load.Status >= 400 && load.Status < 500 && load.Status != http.StatusTooManyRequests && load.Status != http.StatusRequestTimeout
+	return errors.As(err, &load) && load.Status >= 300 && load.Status < 500 && load.Status != http.StatusTooManyRequests && load.Status != http.StatusRequestTimeout
 }
 
 // poll asks once, and says when to ask again.

@@ -242,6 +242,31 @@ func TestARefusedKeyIsAnErrorAtOnceInTheServersWords(t *testing.T) {
 	}
 }
 
+func TestTheKeyIsNotTakenAlongByARedirect(t *testing.T) {
+	reached := make(chan string, 1)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.Header.Get("Authorization") }))
+	defer elsewhere.Close()
+	s := newServer(t)
+	s.reply(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
+	for _, own := range []*http.Client{nil, {Timeout: time.Minute}} {
+		o := s.options()
+		o.HTTP, o.FirstLoad = own, time.Hour
+		_, err := Open(t.Context(), o)
+		var load *LoadError
+		if !errors.As(err, &load) || load.Status != 302 || !strings.Contains(err.Error(), "the address redirects") {
+			t.Errorf("%v", err)
+		}
+		if own != nil && own.CheckRedirect != nil {
+			t.Error("the caller's client was changed")
+		}
+	}
+	select {
+	case key := <-reached:
+		t.Errorf("the redirect was followed, with %q", key)
+	default:
+	}
+}
+
 func TestTheFirstLoadHasADeadline(t *testing.T) {
 	s := newServer(t, switched("true"))
 	s.reply(status(503))

@@ -23,8 +23,18 @@ type line struct {
 	http *http.Client
 }
 
+// newLine makes a line that follows no redirect: net/http would send the key to
+// any port of the same host, and over plain http. A client of the caller's that
+// has a rule for redirects keeps it.
 func newLine(o Options) *line {
-	l := &line{base: strings.TrimRight(o.URL, "/"), key: o.Key, http: o.HTTP}
+	l := &line{base: strings.TrimRight(o.URL, "/"), key: o.Key}
+	if o.HTTP != nil {
+		own := *o.HTTP
+		l.http = &own
+		if own.CheckRedirect == nil {
+			l.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		}
+	}
 	if u, err := url.Parse(o.URL); err == nil {
 		l.host = u.Scheme + "://" + u.Host
 	}
@@ -81,6 +91,9 @@ func (l *line) refusal(r reply) error {
 	message := http.StatusText(r.status)
 	if json.Unmarshal(r.body, &envelope) == nil && envelope.Message != "" {
 		message = l.cleaned(envelope.Message)
+	}
+	if r.status/100 == 3 {
+		message = "the address redirects, which is not followed with a key: name the final one in Options.URL"
 	}
 	return &LoadError{From: l.host, Status: r.status, Err: fmt.Errorf("%d: %s", r.status, message)}
 }
