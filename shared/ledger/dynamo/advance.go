@@ -77,7 +77,12 @@ func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repositor
 		case done:
 			return to, nil
 		case refused:
-			return l.refused(ctx, from, c, err)
+			head, err := l.refused(ctx, from, c, err)
+			if err != nil && maybe && !errors.Is(err, repository.ErrMoved) {
+				// That the lookup was busy does not say that nothing was written.
+				err = fmt.Errorf("%s: no answer that tells how it ended: %v", what, err)
+			}
+			return head, err
 		case wrong:
 			if !maybe {
 				err = fmt.Errorf("%w: %w", repository.ErrFailed, err)

@@ -25,8 +25,9 @@ import (
 
 // fate is what becomes of a request.
 type fate struct {
-	before error // instead of the request
-	after  error // instead of its answer
+	before error  // instead of the request
+	after  error  // instead of its answer
+	then   func() // what happens before that
 }
 
 // fates decide over the requests of an operation, one after the other; those
@@ -66,6 +67,9 @@ func (f *fates) inject(o *dynamodb.Options) {
 				return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, fate.before
 			}
 			out, meta, err := next.HandleInitialize(ctx, in)
+			if fate.then != nil {
+				fate.then()
+			}
 			if fate.after != nil && err == nil {
 				return smithymiddleware.InitializeOutput{}, meta, fate.after
 			}
@@ -163,6 +167,41 @@ func TestAdvanceUnderFaults(t *testing.T) {
 				t.Errorf("asked again: %+v, %v", again, err)
 			}
 		})
+	}
+}
+
+// TestAnswerLostThenOvertaken: the answer of an Advance that has landed is lost,
+// others build on it, and when it is asked again the table is too busy to tell.
+// That is no refusal.
+func TestAnswerLostThenOvertaken(t *testing.T) {
+	f := &fates{}
+	table := newTable(t, f.inject)
+	ws := newWorkspace(t, table)
+	ledger := table.Ledger(ws)
+	from, err := ledger.Head(background)
+	must(t, err)
+	c := commitOn(from, 1)
+	f.set("TransactWriteItems", fate{after: errReset, then: func() {
+		head, err := ledger.Head(background)
+		for n := range 2 {
+			if err == nil {
+				head, err = ledger.Advance(background, head, commitOn(head, 10+n))
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		f.set("GetItem", times(100, fate{before: throttled})...)
+	}})
+	ctx, cancel := context.WithTimeout(background, time.Second)
+	defer cancel()
+	_, err = ledger.Advance(ctx, from, c)
+	if err == nil || errors.Is(err, repository.ErrBusy) || errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrFailed) {
+		t.Errorf("whether it landed is unknown, and the answer is %v", err)
+	}
+	f.set("GetItem")
+	if again, err := ledger.Advance(background, from, c); err != nil || again.Commit != c.SHA {
+		t.Errorf("asked again: %+v, %v", again, err)
 	}
 }
 
