@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
 
@@ -42,10 +43,10 @@ func (r *Repository) Write(ctx context.Context, head Head, decide func(base *Sna
 		return d.base, err
 	}
 	if d.batch.err != nil {
-		if d.part == nil || !d.first {
-			return nil, ErrMoved // the failure is another's; this one begins again
+		if d.part != nil && (d.first || errors.Is(d.batch.err, ErrUnknownOutcome)) {
+			return nil, d.batch.err
 		}
-		return nil, d.batch.err
+		return nil, ErrMoved // the failure is another's; this one begins again
 	}
 	if d.part == nil {
 		return d.base, err
@@ -123,11 +124,20 @@ func (r *Repository) decide(ctx context.Context, head Head, decide func(*Snapsho
 // that has to land for it.
 func (r *Repository) newest(ctx context.Context, head Head) (*Snapshot, *batch, error) {
 	tip, on, landed := r.batches.state()
-	if on != nil {
+	for on != nil {
 		if tip.Head.Access != head.Access {
 			return nil, nil, ErrMoved // they, or we, were let in before a change of access
 		}
-		return tip, on, nil
+		if tip.Head.Sequence >= head.Sequence {
+			return tip, on, nil
+		}
+		// It has landed, and somebody else has built on it before it was told.
+		select {
+		case <-on.done:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+		tip, on, landed = r.batches.state()
 	}
 	if landed != nil && landed.Head.Sequence > head.Sequence && landed.Head.Access == head.Access {
 		return landed, nil, nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/repository"
 )
@@ -28,6 +29,16 @@ type heldObjects struct {
 	puts          atomic.Int64
 	entered, hold chan struct{}
 	fail          error // of the first PutPack, after it was held
+	landed, told  chan struct{}
+}
+
+// Release holds a commit up that has landed, until it may be told.
+func (o *heldObjects) Release(name string) {
+	if o.landed != nil {
+		o.landed <- struct{}{}
+		<-o.told
+	}
+	o.Objects.Release(name)
 }
 
 func (o *heldObjects) PutPack(ctx context.Context, name string, pack, index []byte) error {
@@ -189,6 +200,67 @@ func TestWhatRestsOnAFailureBeginsAgain(t *testing.T) {
 	}
 	if _, err := s.repo.Write(ctx, s.head(), s.put("configs/d.json", "1")); err != nil {
 		t.Error(err)
+	}
+}
+
+// silent is a ledger that never tells how a line of several commits has ended.
+type silent struct{ *ledger }
+
+func (l silent) AdvanceLine(ctx context.Context, from repository.Head, line []repository.Commit) (repository.Head, error) {
+	head, err := l.ledger.AdvanceLine(ctx, from, line)
+	if len(line) > 1 {
+		err = errors.New("no answer")
+	}
+	return head, err
+}
+
+// Who begins again after a commit of theirs has landed would meet it as if it
+// were another's.
+func TestAnUnknownOutcomeIsEverybodysWhoIsInIt(t *testing.T) {
+	s := newSlow(t)
+	s.repo = repository.New(silent{s.ledger}, s.objects)
+	head := s.head()
+	first := s.write(head, s.put("configs/a.json", "1"))
+	<-s.objects.entered
+	s.decided.Wait()
+	var parts []<-chan written
+	for n := range 3 {
+		parts = append(parts, s.write(head, s.put(fmt.Sprintf("configs/b%d.json", n), "1")))
+	}
+	s.decided.Wait()
+	nothing := s.write(head, func(*repository.Snapshot) (*repository.Draft, error) { return nil, nil })
+	s.decided.Wait()
+	s.release()
+	must(<-first)(t)
+	for i, outcome := range parts {
+		if got := <-outcome; !errors.Is(got.err, repository.ErrUnknownOutcome) {
+			t.Errorf("part %d: %v, want ErrUnknownOutcome", i, got.err)
+		}
+	}
+	if got := <-nothing; !errors.Is(got.err, repository.ErrMoved) {
+		t.Errorf("who wrote nothing: %v, want ErrMoved", got.err)
+	}
+}
+
+// TestNothingIsDecidedOnAnOlderState: somebody builds on a commit before its
+// writer is told of it, and a write that knows of that does not go back.
+func TestNothingIsDecidedOnAnOlderState(t *testing.T) {
+	s := newSlow(t)
+	s.objects.landed, s.objects.told = make(chan struct{}, 1), make(chan struct{})
+	s.release()
+	first := s.write(s.head(), s.put("configs/a.json", "1"))
+	<-s.objects.landed
+	pushed := s.store.commit(put("configs/b.json", "1"))
+	nothing := s.write(pushed.Head, func(*repository.Snapshot) (*repository.Draft, error) { return nil, nil })
+	select {
+	case got := <-nothing:
+		t.Errorf("%+v, %v before the first was told", got.landed.Head, got.err)
+	case <-time.After(20 * time.Millisecond):
+		close(s.objects.told)
+	}
+	must(<-first)(t)
+	if got := must(<-nothing)(t); got.Head != pushed.Head {
+		t.Errorf("decided on %+v, let in at %+v", got.Head, pushed.Head)
 	}
 }
 
