@@ -105,7 +105,7 @@ func (a *attempt) free() error {
 // validate answers 400 for a document that is wrong by itself, or whose values
 // break the schema that it is bound to.
 func (a *attempt) validate(context.Context) error {
-	issues := a.fresh(document.Validate)
+	issues := a.fresh(document.Validate(a.edited.Tree), document.Validate)
 	if err := invalid(fault.BadRequest, codeValidation, "the document would not be valid", issues); err != nil {
 		return err
 	}
@@ -123,9 +123,9 @@ func (a *attempt) verify(context.Context) error {
 	return invalid(fault.Unprocessable, codeVerify, "the workspace would not be sound", issues)
 }
 
-// fresh are the issues of the new document that the write answers for.
-func (a *attempt) fresh(find func(*jsontree.Node) []document.Issue) []document.Issue {
-	issues := find(a.edited.Tree)
+// fresh are those issues of the new document that the write answers for; find
+// finds those of the document before.
+func (a *attempt) fresh(issues []document.Issue, find func(*jsontree.Node) []document.Issue) []document.Issue {
 	if before := a.before(); before != nil && !a.checkAll && len(issues) > 0 {
 		return document.NewIssues(find(before), issues)
 	}
@@ -137,10 +137,11 @@ func (a *attempt) fresh(find func(*jsontree.Node) []document.Issue) []document.I
 // the schema in the same way stood before.
 func (a *attempt) fitSchema() error {
 	find := func(tree *jsontree.Node) []document.Issue { return workspace.SchemaIssues(a.view.ws, a.item(tree)) }
-	issues := a.fresh(find)
-	if !a.checkAll {
+	all := find(a.edited.Tree)
+	issues := a.fresh(all, find)
+	if !a.checkAll && len(all) > 0 {
 		written := a.fallbackPointer()
-		for _, issue := range find(a.edited.Tree) {
+		for _, issue := range all {
 			if strings.HasPrefix(issue.Pointer, written) && !slices.Contains(issues, issue) {
 				issues = append(issues, issue)
 			}

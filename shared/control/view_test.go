@@ -6,6 +6,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -40,6 +41,26 @@ func TestOnlyWhatChangedIsDecodedAgain(t *testing.T) {
 	}
 	if len(before) != 3 || before[path("a")] == nil {
 		t.Error("an earlier view has changed")
+	}
+}
+
+// Compiling a schema can take most of a second, and writers of a workspace wait
+// for each other: it is compiled once for each of its contents.
+func TestASchemaIsCompiledOnce(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), "schemas/s.json": `{"type":"object"}`})
+	compiled := func() *document.Schema {
+		d := must[*control.Delivery](t)(w.plane.Deliver(ctx, w.sdk()))
+		schema, _ := must[*workspace.Workspace](t)(d.Documents(ctx)).Schemas[0].Compiled()
+		return schema
+	}
+	first := compiled()
+	w.repo.push(ada, "", map[string]string{path("a"): boolFlag("a", `,"x":1`)})
+	if first == nil || compiled() != first {
+		t.Error("it is compiled again after a write of something else")
+	}
+	w.repo.push(ada, "", map[string]string{"schemas/s.json": `{"type":"array"}`})
+	if compiled() == first {
+		t.Error("it is not compiled again after it has changed")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -26,6 +27,9 @@ type Schema struct {
 	Key  string
 	Tree *jsontree.Node
 	Text []byte
+	// Compiled is the schema ready for use, or says why it is none. Compiling
+	// takes its time, so it is done once, by who asks first.
+	Compiled func() (*document.Schema, []document.Issue)
 }
 
 // Declaration is the workspace file as written.
@@ -92,7 +96,8 @@ func (r *reader) file(path string, text []byte) {
 		r.ws.Declaration = Declaration{tree, text}
 		r.problems = append(r.problems, locate(Fatal, path, parsed, tree, issues)...)
 	case folder == Schemas:
-		r.ws.Schemas = append(r.ws.Schemas, Schema{path, key, tree, text})
+		compiled := sync.OnceValues(func() (*document.Schema, []document.Issue) { return document.CompileSchema(tree) })
+		r.ws.Schemas = append(r.ws.Schemas, Schema{path, key, tree, text, compiled})
 	default:
 		view, issues := document.Decode(tree)
 		r.ws.Items = append(r.ws.Items, Item{path, key, view, tree, text})

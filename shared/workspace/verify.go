@@ -83,7 +83,7 @@ func VerifyItem(ws *Workspace, item Item) []document.Issue {
 // schemaKey names. A schema that is missing or does not compile is no problem
 // of the values.
 func SchemaIssues(ws *Workspace, item Item) []document.Issue {
-	return newIndex(ws).schemaIssues(&item)
+	return schemaIssues(ws, &item)
 }
 
 type verifier struct {
@@ -142,7 +142,7 @@ func (v *verifier) item(item *Item) {
 	v.add(Error, f, document.Validate(item.Tree)...)
 	v.add(Error, f, placeIssues(item)...)
 	v.add(Error, f, v.index.referenceIssues(item)...)
-	v.add(Error, f, v.index.schemaIssues(item)...)
+	v.add(Error, f, schemaIssues(v.ws, item)...)
 	v.add(Warning, f, operatorIssues(item.View)...)
 	v.add(Warning, f, variantIssues(item.View)...)
 	v.fileName(f, item.Key)
@@ -150,7 +150,7 @@ func (v *verifier) item(item *Item) {
 }
 
 func (v *verifier) schema(s *Schema) {
-	_, issues := v.index.compile(s)
+	_, issues := s.Compiled()
 	v.add(Error, s.file(), issues...)
 	v.fileName(s.file(), s.Key)
 	v.byteOrderMark(s.file())

@@ -16,16 +16,10 @@ import (
 type index struct {
 	ws           *Workspace
 	environments map[string]bool
-	schemas      map[string]compiled // those compiled so far, by path
-}
-
-type compiled struct {
-	schema *document.Schema // nil when it does not compile
-	issues []document.Issue
 }
 
 func newIndex(ws *Workspace) *index {
-	x := &index{ws: ws, environments: map[string]bool{}, schemas: map[string]compiled{}}
+	x := &index{ws: ws, environments: map[string]bool{}}
 	for _, e := range ws.Environments {
 		x.environments[e.Name] = true
 	}

@@ -6,28 +6,18 @@ import (
 	"svc.example/svc/shared/document"
 )
 
-// compile reads a schema once, however many configs name it.
-func (x *index) compile(s *Schema) (*document.Schema, []document.Issue) {
-	c, done := x.schemas[s.Path]
-	if !done {
-		c.schema, c.issues = document.CompileSchema(s.Tree)
-		x.schemas[s.Path] = c
-	}
-	return c.schema, c.issues
-}
-
 // schemaIssues holds every value of a config that can be read here against
 // the schema of the config.
-func (x *index) schemaIssues(item *Item) []document.Issue {
+func schemaIssues(ws *Workspace, item *Item) []document.Issue {
 	doc := item.View
 	if doc.SchemaKey == "" || doc.Type != document.Config {
 		return nil
 	}
-	s, ok := x.ws.Schema(doc.SchemaKey)
+	s, ok := ws.Schema(doc.SchemaKey)
 	if !ok {
 		return nil
 	}
-	schema, _ := x.compile(s)
+	schema, _ := s.Compiled()
 	if schema == nil {
 		return nil
 	}
