@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"net/http"
-	"strings"
 )
 
 // seed stands for a workspace version and an environment in entity tags.
@@ -28,33 +26,3 @@ func (t *Table) etag(protocol byte, now int64, context string) string {
 
 // half of a SHA-256 is plenty to tell answers apart.
 const half = sha256.Size / 2
-
-// match is how an If-None-Match header meets an entity tag.
-type match int
-
-const (
-	neither   match = iota
-	whichever       // "*": any answer at all
-	thisOne
-)
-
-// noneMatch compares weakly, as every conditional GET does.
-func noneMatch(header []string, etag string) match {
-	found := neither
-	for _, line := range header {
-		for _, candidate := range strings.Split(line, ",") {
-			switch strings.TrimPrefix(strings.TrimSpace(candidate), "W/") {
-			case etag:
-				return thisOne
-			case "*":
-				found = whichever
-			}
-		}
-	}
-	return found
-}
-
-// NotNew says whether a client has the answer of an entity tag already.
-func NotNew(r *http.Request, etag string) bool {
-	return noneMatch(r.Header["If-None-Match"], etag) != neither
-}

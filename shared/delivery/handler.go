@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/negotiation"
 )
 
 // Tables finds what to serve to the holder of a key; an empty key is a
@@ -108,8 +109,8 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 	}
 	now := h.Now().UnixMilli()
 	tag := table.etag('n', now, token)
-	known := noneMatch(r.Header["If-None-Match"], tag)
-	if known == thisOne { // so this very token was read before
+	known := negotiation.NoneMatch(r, tag)
+	if known == negotiation.ThisOne { // so this very token was read before
 		notModified(w, tag)
 		return
 	}
@@ -124,7 +125,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 		WriteFault(w, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
 		return
 	}
-	if known == whichever {
+	if known == negotiation.Whichever {
 		notModified(w, tag)
 		return
 	}

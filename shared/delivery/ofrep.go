@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/negotiation"
 )
 
 // maxBody bounds the body of an OFREP request.
@@ -50,7 +51,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 	}
 	defer q.frame.Release()
 	tag := q.table.etag('o', q.now, string(q.body))
-	if noneMatch(r.Header["If-None-Match"], tag) != neither {
+	if negotiation.NoneMatch(r, tag) != negotiation.Neither {
 		notModified(w, tag)
 		return
 	}

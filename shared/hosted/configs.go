@@ -9,13 +9,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/klauspost/compress/gzip"
-
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -79,7 +78,7 @@ func setHeaders(w http.ResponseWriter, tag string, packed bool) {
 }
 
 func notModified(w http.ResponseWriter, r *http.Request, tag string, packed bool) bool {
-	if !delivery.NotNew(r, tagged(tag, packed)) {
+	if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.Neither {
 		return false
 	}
 	setHeaders(w, tag, packed)
@@ -88,7 +87,7 @@ func notModified(w http.ResponseWriter, r *http.Request, tag string, packed bool
 }
 
 func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *documents, tag string) {
-	body, packed := docs.plain, acceptsGzip(r.Header.Values("Accept-Encoding"))
+	body, packed := docs.plain, negotiation.Gzip(r, len(docs.plain))
 	if packed {
 		body = docs.packed()
 	}
@@ -101,18 +100,6 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	delivery.WriteJSON(w, http.StatusOK, body)
-}
-
-// acceptsGzip says whether a client takes gzip.
-func acceptsGzip(header []string) bool {
-	for _, item := range strings.Split(strings.Join(header, ","), ",") {
-		coding, parameters, _ := strings.Cut(item, ";")
-		refused := strings.Trim(strings.ReplaceAll(parameters, " ", ""), "0.") == "q="
-		if coding = strings.ToLower(strings.TrimSpace(coding)); (coding == "gzip" || coding == "*") && !refused {
-			return true
-		}
-	}
-	return false
 }
 
 func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
@@ -130,15 +117,7 @@ func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
 		jsontree.Field("environment", jsontree.NewString(d.Environment())),
 		jsontree.Field("workspaceId", jsontree.NewString(d.WorkspaceID())),
 	).AppendCompact(b), '}')
-	return &documents{plain: b, packed: sync.OnceValue(func() []byte { return pack(b) })}
-}
-
-func pack(body []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write(body) // a buffer takes everything
-	_ = w.Close()
-	return b.Bytes()
+	return &documents{plain: b, packed: sync.OnceValue(func() []byte { return negotiation.Compress(b) })}
 }
 
 // newRow is a document for one environment, or nil when it can not be served.

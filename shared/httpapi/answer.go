@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/negotiation"
 )
 
 const jsonType = "application/json"
@@ -94,7 +94,7 @@ func (c *call) conditional(p *page) (*answer, error) {
 	}
 	a := &answer{status: http.StatusOK, contentType: p.contentType}
 	tag := entityTag(kept)
-	if compresses(c.request.Header.Values("Accept-Encoding"), len(kept)) {
+	if negotiation.Gzip(c.request, len(kept)) {
 		a.encoding = "gzip"
 		tag += "-gzip"
 	}
@@ -111,7 +111,7 @@ func (c *call) conditional(p *page) (*answer, error) {
 	if p.immutable {
 		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if noneMatch(c.request.Header.Values("If-None-Match"), tag) {
+	if negotiation.NoneMatch(c.request, tag) != negotiation.Neither {
 		return &answer{status: http.StatusNotModified}, nil
 	}
 	return a, nil
@@ -121,32 +121,18 @@ func (c *call) conditional(p *page) (*answer, error) {
 func (p *page) as(encoding string) ([]byte, error) {
 	switch {
 	case encoding == "" && p.packed != nil:
-		return unpack(p.packed)
+		return negotiation.Decompress(p.packed)
 	case encoding == "":
 		return p.body, nil
 	case p.packed != nil:
 		return p.packed, nil
 	}
-	return compress(p.body), nil
+	return negotiation.Compress(p.body), nil
 }
 
 func entityTag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:16])
-}
-
-// noneMatch says whether the client has this answer already. Our tags hold no
-// comma, so that the list can be taken apart at each.
-func noneMatch(header []string, tag string) bool {
-	for _, line := range header {
-		for _, candidate := range strings.Split(line, ",") {
-			candidate = strings.TrimSpace(candidate)
-			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // tooLarge refuses an answer that could not be sent.

@@ -1,8 +1,9 @@
-package httpapi
+package negotiation
 
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,11 +14,11 @@ import (
 // smallest is the body that is worth compressing.
 const smallest = 1024
 
-// compresses says whether a body of a size goes out as gzip: the client
-// takes it, does not like the plain body better, and the body is worth it or
-// the client does not take it plain.
-func compresses(header []string, size int) bool {
-	gzip, identity := qualities(header)
+// Gzip says whether a body of a size goes out as gzip: the client takes it,
+// does not like the plain body better, and the body is worth it or the client
+// does not take it plain.
+func Gzip(r *http.Request, size int) bool {
+	gzip, identity := qualities(r.Header["Accept-Encoding"])
 	return gzip > 0 && gzip >= identity && (size >= smallest || identity == 0)
 }
 
@@ -73,8 +74,8 @@ func quality(item string) (coding string, q float64) {
 
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// compress is deterministic, so that equal answers have equal bytes.
-func compress(body []byte) []byte {
+// Compress is deterministic, so that equal answers have equal bytes.
+func Compress(body []byte) []byte {
 	var b bytes.Buffer
 	w := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(w)
@@ -84,7 +85,8 @@ func compress(body []byte) []byte {
 	return b.Bytes()
 }
 
-func unpack(packed []byte) ([]byte, error) {
+// Decompress undoes Compress.
+func Decompress(packed []byte) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err

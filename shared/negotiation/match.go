@@ -1,0 +1,33 @@
+package negotiation
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Match is how an If-None-Match header meets an entity tag.
+type Match int
+
+// The ways to meet one.
+const (
+	Neither   Match = iota
+	Whichever       // "*": any answer at all
+	ThisOne
+)
+
+// NoneMatch compares weakly, as every conditional GET does. Our tags hold no
+// comma, so that a list can be taken apart at each.
+func NoneMatch(r *http.Request, etag string) Match {
+	found := Neither
+	for _, line := range r.Header["If-None-Match"] {
+		for _, candidate := range strings.Split(line, ",") {
+			switch strings.TrimPrefix(strings.TrimSpace(candidate), "W/") {
+			case etag:
+				return ThisOne
+			case "*":
+				found = Whichever
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,63 @@
+package negotiation_test
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+
+	"svc.example/svc/shared/negotiation"
+)
+
+func TestGzip(t *testing.T) {
+	for _, c := range []struct {
+		accept       string
+		small, large bool
+	}{
+		{"", false, false},
+		{"gzip", false, true},
+		{"GZIP ; q=0.5", false, true},
+		{"br, x-gzip", false, true},
+		{"*", false, true},
+		{"gzip;q=0", false, false},
+		{"gzip;q=0, *", false, false},
+		{"*, gzip;q=0.000", false, false},
+		{"gzip;q=0.5, identity", false, false},
+		{"gzip, identity;q=0", true, true},
+		{"gzip, *;q=0", true, true},
+		{"gzip;q=nonsense", false, false},
+	} {
+		r := &http.Request{Header: http.Header{"Accept-Encoding": {c.accept}}}
+		if small, large := negotiation.Gzip(r, 100), negotiation.Gzip(r, 100_000); small != c.small || large != c.large {
+			t.Errorf("%q: small %t, large %t; want %t, %t", c.accept, small, large, c.small, c.large)
+		}
+	}
+}
+
+func TestCompress(t *testing.T) {
+	body := bytes.Repeat([]byte("text "), 1000)
+	packed := negotiation.Compress(body)
+	if !bytes.Equal(packed, negotiation.Compress(body)) {
+		t.Error("equal bodies have unequal packed ones")
+	}
+	if plain, err := negotiation.Decompress(packed); err != nil || !bytes.Equal(plain, body) || len(packed) > len(body)/10 {
+		t.Errorf("%d bytes of %d: %v", len(packed), len(body), err)
+	}
+}
+
+func TestNoneMatch(t *testing.T) {
+	const tag = `"abc"`
+	for header, want := range map[string]negotiation.Match{
+		"":                  negotiation.Neither,
+		`"abd"`:             negotiation.Neither,
+		`"abc-gzip"`:        negotiation.Neither,
+		`"abc"`:             negotiation.ThisOne,
+		`W/"abc"`:           negotiation.ThisOne,
+		`"x", "abc"`:        negotiation.ThisOne,
+		`*`:                 negotiation.Whichever,
+		`*, "x" ,W/"abc"  `: negotiation.ThisOne,
+	} {
+		if got := negotiation.NoneMatch(&http.Request{Header: http.Header{"If-None-Match": {header}}}, tag); got != want {
+			t.Errorf("%q: %d, want %d", header, got, want)
+		}
+	}
+}
