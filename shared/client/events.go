@@ -18,6 +18,7 @@ const (
 // Event is a change of what a client serves or of how it stands.
 type Event struct {
 	Status  Status
+	Was     Status   // before: the same when only what is served has changed
 	Version string   // of what is served; "" before the first state
 	Changed []string // the keys that differ from the state before
 	Err     error    // why the source is in trouble
@@ -74,7 +75,7 @@ func (c *Client) swap(t *table) (recovered bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.table.Load()
-	e := Event{Status: Ready, Version: t.version}
+	e := Event{Status: Ready, Was: c.status, Version: t.version}
 	if before == nil {
 		for _, i := range t.items {
 			e.Changed = append(e.Changed, i.key)
@@ -106,7 +107,7 @@ func (c *Client) stillGood() (recovered bool) {
 	defer c.mu.Unlock()
 	if t := c.table.Load(); t != nil && c.status == Stale {
 		c.status = Ready
-		c.tell(Event{Status: Ready, Version: t.version})
+		c.tell(Event{Status: Ready, Was: Stale, Version: t.version})
 	}
 	c.cause = nil
 	return c.standing.good()
@@ -118,7 +119,7 @@ func (c *Client) trouble(err error) (news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cause = err
-	e := Event{Status: c.status, Err: err}
+	e := Event{Status: c.status, Was: c.status, Err: err}
 	if t := c.table.Load(); t != nil {
 		e.Status, e.Version = Stale, t.version
 	}

@@ -67,6 +67,10 @@ func newLimiter(limit Limit, now func() time.Time) *limiter {
 func (l *limiter) known(key digest) (wait time.Duration, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.find(key)
+}
+
+func (l *limiter) find(key digest) (wait time.Duration, known bool) {
 	e, known := l.buckets[key]
 	if !known {
 		return 0, false
@@ -75,13 +79,14 @@ func (l *limiter) known(key digest) (wait time.Duration, known bool) {
 	return l.take(e.Value.(*bucket)), true
 }
 
-// genuine takes a token of a key that was just found to be genuine.
+// genuine takes a token of a key that was just found to be genuine. Another
+// request with it may have found so meanwhile: a key has one bucket.
 func (l *limiter) genuine(key digest) (wait time.Duration) {
-	if wait, known := l.known(key); known {
-		return wait
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if wait, known := l.find(key); known {
+		return wait
+	}
 	b := &bucket{key, rate.NewLimiter(rate.Limit(l.limit.PerSecond), l.limit.Burst)}
 	l.buckets[key] = l.order.PushFront(b)
 	if l.order.Len() > l.limit.Keys {

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +39,32 @@ func TestBuckets(t *testing.T) {
 	}
 	if wait, _ := l.known(key); wait <= 0 {
 		t.Error("more than the rate in a second")
+	}
+}
+
+// TestAKeyHasOneBucket: also when its first requests come at once.
+func TestAKeyHasOneBucket(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l := newLimiter(Limit{PerSecond: 1, Burst: 1}, func() time.Time { return clock })
+	var at sync.WaitGroup
+	passed := make([]atomic.Int64, 2000)
+	for n := range passed {
+		for range 2 {
+			at.Go(func() {
+				if l.genuine(digest{byte(n), byte(n >> 8)}) == 0 {
+					passed[n].Add(1)
+				}
+			})
+		}
+	}
+	at.Wait()
+	for n := range passed {
+		if got := passed[n].Load(); got != 1 {
+			t.Errorf("key %d: %d requests passed of a burst of 1", n, got)
+		}
+	}
+	if len(l.buckets) != len(passed) || l.order.Len() != len(passed) {
+		t.Errorf("%d keys have %d buckets, %d in order", len(passed), len(l.buckets), l.order.Len())
 	}
 }
 

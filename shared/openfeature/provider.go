@@ -105,7 +105,9 @@ func (p *Provider) tell(e client.Event) {
 	details := openfeature.ProviderEventDetails{FlagChanges: e.Changed, EventMetadata: map[string]any{"version": e.Version}}
 	switch {
 	case e.Status == client.Ready:
-		p.put(openfeature.ProviderReady, details)
+		if e.Was != client.Ready {
+			p.put(openfeature.ProviderReady, details)
+		}
 		if len(e.Changed) > 0 {
 			p.put(openfeature.ProviderConfigChange, details)
 		}

@@ -276,6 +276,8 @@ func TestEvents(t *testing.T) {
 	c, dir := open(t, flags()...)
 	client := connected(t, openfeature.New(c))
 	seen := events(t, of.ProviderConfigChange, of.ProviderStale)
+	ready := events(t, of.ProviderReady)
+	next(t, ready) // it is told to who asks
 	write(t, dir, flag("boolean-flag", "bool", "", always(value("bool", "false"))))
 	if e := next(t, seen); e != "PROVIDER_CONFIGURATION_CHANGED [boolean-flag]" || client.State() != of.ReadyState {
 		t.Errorf("%s, %s", e, client.State())
@@ -290,10 +292,14 @@ func TestEvents(t *testing.T) {
 	if got, err := client.StringValue(t.Context(), "string-flag", "", anonymous(nil)); got != "hi" || err != nil {
 		t.Errorf("a stale provider serves %q, %v", got, err)
 	}
+	if len(ready) > 0 {
+		t.Error("ready once more after an edit: handlers of that initialize")
+	}
 	write(t, dir, flag("boolean-flag", "bool", "", always(value("bool", "true"))))
 	if e := next(t, seen); e != "PROVIDER_CONFIGURATION_CHANGED [boolean-flag]" || client.State() != of.ReadyState {
 		t.Errorf("%s, %s", e, client.State())
 	}
+	next(t, ready) // no longer stale
 }
 
 func TestALateFirstStateMakesTheProviderReady(t *testing.T) {

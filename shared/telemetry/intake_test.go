@@ -248,7 +248,10 @@ func TestAReplayChangesNothing(t *testing.T) {
 	w.take(production, `{"instanceHash":"i","batchId":"1",`+example(time.Time{}, ada)[1:])
 	w.take(telemetry.Source{Workspace: "ws", Environment: "staging"}, `{"instanceHash":"i","batchId":"1",`+example(time.Time{}, ada)[1:])
 	w.take(production, `{"instanceHash":"j","batchId":"1",`+example(time.Time{}, `{"type":"user","values":{"key":{"string":"u-2"}}}`)[1:])
-	if found := w.find(telemetry.Query{}); len(found) != 3 {
+	for n := range 2 {
+		w.take(production, fmt.Sprintf(`{"batchId":"1",%s`, example(time.Time{}, fmt.Sprintf(`{"type":"device","values":{"key":{"string":"d-%d"}}}`, n))[1:]))
+	}
+	if found := w.find(telemetry.Query{}); len(found) != 5 {
 		t.Errorf("batches of others were taken for replays: %+v", found)
 	}
 }
