@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList,
 	if !ok {
 		return nil, q.noSuch()
 	}
-	traces, err := s.traces(ctx, path, b)
+	traces, rest, err := s.traces(ctx, path, b)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +78,8 @@ func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList,
 		return nil, q.noSuch()
 	}
 	list := &ActivityList{}
-	if len(traces) > b.limit {
-		traces = traces[:b.limit]
-		list.NextCursor = s.cursor(b.list, traces[b.limit-1].position())
+	if rest != "" {
+		list.NextCursor = s.cursor(b.list, rest)
 	}
 	list.Activity, err = s.describe(ctx, traces)
 	return list, err
@@ -129,8 +129,10 @@ type trace struct {
 	touch  *repository.Touch
 }
 
-func (t trace) position() string {
-	return strconv.FormatInt(t.commit.Sequence, 10) + "." + strconv.Itoa(t.index)
+func (t trace) position() string { return position(t.commit.Sequence, t.index) }
+
+func position(sequence int64, index int) string {
+	return strconv.FormatInt(sequence, 10) + "." + strconv.Itoa(index)
 }
 
 // after says whether the trace comes behind a position in the feed.
@@ -145,12 +147,19 @@ func readPosition(position string) (sequence int64, index int) {
 	return sequence, index
 }
 
-// mostCommits bounds what is read at once in search of a commit that touched
-// an item.
-const mostCommits = 1000
+const (
+	// mostCommits bounds what is read at once in search of a commit that
+	// touched an item.
+	mostCommits = 1000
+	// mostSearched bounds what is read for a page: in the history of a large
+	// project few commits may have.
+	mostSearched = 4000
+)
 
-// traces collects a page of traces and one more, if there is one.
-func (s *Session) traces(ctx context.Context, path string, b bounds) ([]trace, error) {
+// traces collects a page of traces, and the position that the rest begins
+// after, if there is more. Where a long stretch touches no item, the page ends
+// in it, even if it is not full.
+func (s *Session) traces(ctx context.Context, path string, b bounds) (found []trace, rest string, err error) {
 	// The commit of the position is read again: not all of it may have been
 	// on the page before. With it and one for the next page, the first
 	// question has all the answers as long as every commit touches an item.
@@ -159,11 +168,10 @@ func (s *Session) traces(ctx context.Context, path string, b bounds) ([]trace, e
 	if b.after != "" {
 		page.Before = sequence + 1
 	}
-	var found []trace
-	for {
+	for searched := 0; ; {
 		commits, err := s.history(ctx, page)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		for _, c := range commits {
 			for _, t := range tracesOf(c, path) {
@@ -172,10 +180,17 @@ func (s *Session) traces(ctx context.Context, path string, b bounds) ([]trace, e
 				}
 			}
 		}
-		if len(found) > b.limit || len(commits) < page.Limit {
-			return found[:min(len(found), b.limit+1)], nil
+		if len(found) > b.limit {
+			return found[:b.limit], found[b.limit-1].position(), nil
 		}
-		page.Before = commits[len(commits)-1].Sequence
+		if len(commits) < page.Limit {
+			return found, "", nil
+		}
+		last := commits[len(commits)-1].Sequence
+		if searched += len(commits); searched >= mostSearched {
+			return found, position(last, math.MaxInt32), nil
+		}
+		page.Before = last
 		page.Limit = min(2*page.Limit, mostCommits)
 	}
 }

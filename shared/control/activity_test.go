@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,34 @@ func TestActivityShowsThirtyEntriesUnlessAsked(t *testing.T) {
 	list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{}))
 	if len(list.Activity) != 30 || list.NextCursor == "" {
 		t.Errorf("%d entries, cursor %q", len(list.Activity), list.NextCursor)
+	}
+}
+
+// TestActivityOfABusyRepository: what a page costs is bounded also where
+// thousands of commits touch no item, and following the cursors finds the rest.
+func TestActivityOfABusyRepository(t *testing.T) {
+	const elsewhere = 11_000
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
+	for range elsewhere {
+		w.repo.push(ada, "elsewhere", nil)
+	}
+	w.repo.push(ada, "", map[string]string{path("b"): boolFlag("b", "")})
+	var keys []string
+	cursor, pages := "", 0
+	for pages == 0 || cursor != "" {
+		list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Cursor: cursor}}))
+		for _, e := range list.Activity {
+			if e.Key != nil {
+				keys = append(keys, *e.Key)
+			}
+		}
+		cursor = list.NextCursor
+		if pages++; pages > 10 {
+			t.Fatal("the feed does not end")
+		}
+	}
+	if !slices.Equal(keys, []string{"b", "a"}) || pages != 3 {
+		t.Errorf("%v on %d pages", keys, pages)
 	}
 }
 
