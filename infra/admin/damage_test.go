@@ -221,6 +221,40 @@ func TestTheWayBack(t *testing.T) {
 	clean(t, w)
 }
 
+// TestTheWrongWayBack: what a head that was given up was stored in stays for a
+// day, so that it can be the head again.
+func TestTheWrongWayBack(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "acme", directory(t, "a"))
+	s.edit(t, w, 1)
+	older, err := w.ledger.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.edit(t, w, 3)
+	newer, err := w.ledger.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since, err := w.ledger.Since(ctx, newer, older.Sequence)
+	if err != nil || len(since) < 2 {
+		t.Fatal(len(since), err)
+	}
+	if _, err := w.Reindex(ctx, older.Commit, Checking{}); err != nil {
+		t.Fatal(err)
+	}
+	book, err := w.keepBook(ctx, time.Now(), func(*upkeep) {})
+	for _, c := range since {
+		if _, kept := book.Retired[c.Pack]; !kept || err != nil {
+			t.Errorf("the pack of %s goes at once: %v, %v", c.SHA, book.Retired, err)
+		}
+	}
+	if head, err := w.Reindex(ctx, newer.Commit, Checking{}); err != nil || head.Commit != newer.Commit {
+		t.Errorf("%+v, %v", head, err)
+	}
+	clean(t, w)
+}
+
 // TestCompactBesideWriters: nothing is lost, everything stays readable.
 func TestCompactBesideWriters(t *testing.T) {
 	s := newService(t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/walk"
@@ -58,7 +59,24 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 	if commit == "" {
 		return c.head, c.rebuild(ctx)
 	}
+	if err := c.keepTheWayBack(ctx); err != nil {
+		return repository.Head{}, err
+	}
 	return w.ledger.Import(ctx, c.reader(ctx), commit, c.options())
+}
+
+// keepTheWayBack lets the packs that another head does not need stay for a
+// day, as those that were merged: it may turn out to be the wrong head.
+func (c *checker) keepTheWayBack(ctx context.Context) error {
+	now := time.Now()
+	_, err := c.keepBook(ctx, now, func(u *upkeep) {
+		for _, name := range c.stored {
+			if !c.needed[name] {
+				u.note(u.Retired, name, now)
+			}
+		}
+	})
+	return err
 }
 
 // collect gets the packs and goes through git; with a commit as if that were the
