@@ -16,6 +16,7 @@ const (
 	MaxEvents     = 100
 	MaxExamples   = 1000 // in all events
 	MaxContexts   = 50   // of an example
+	MaxSeen       = 5000 // contexts in all examples: what a store can count in seconds
 	MaxProperties = 100  // of a context or a shape
 	MaxShapes     = 1000 // in all events
 	MaxList       = 100  // elements of a stringList
@@ -136,7 +137,9 @@ func (r *reader) example(at *place, n *jsontree.Node) Example {
 		return e
 	}
 	at = at.in("contexts")
-	for i, context := range r.list(at, set.Get("contexts"), MaxContexts, "contexts is an array of contexts") {
+	contexts := r.list(at, set.Get("contexts"), min(MaxContexts, MaxSeen-r.contexts), "contexts is an array of contexts")
+	r.contexts += len(contexts)
+	for i, context := range contexts {
 		e.Contexts = append(e.Contexts, r.context(at.at(i), context))
 	}
 	return e

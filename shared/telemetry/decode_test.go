@@ -99,10 +99,12 @@ func TestDecodeIsBounded(t *testing.T) {
 		properties = append(properties, fmt.Sprintf(`"p%d":{"int":1}`, i))
 	}
 	for name, body := range map[string]string{
-		"events":     `{"events":[` + many(telemetry.MaxEvents+1, `{}`) + `]}`,
-		"examples":   `{"events":[` + many(2, `{"exampleContexts":{"examples":[`+many(telemetry.MaxExamples/2+1, `{"contextSet":{}}`)+`]}}`) + `]}`,
-		"shapes":     `{"events":[` + many(2, `{"contextShapes":{"shapes":[`+many(telemetry.MaxShapes/2+1, `{}`)+`]}}`) + `]}`,
-		"contexts":   wrap(many(telemetry.MaxContexts+1, `{"type":"u"}`)),
+		"events":   `{"events":[` + many(telemetry.MaxEvents+1, `{}`) + `]}`,
+		"examples": `{"events":[` + many(2, `{"exampleContexts":{"examples":[`+many(telemetry.MaxExamples/2+1, `{"contextSet":{}}`)+`]}}`) + `]}`,
+		"shapes":   `{"events":[` + many(2, `{"contextShapes":{"shapes":[`+many(telemetry.MaxShapes/2+1, `{}`)+`]}}`) + `]}`,
+		"contexts": wrap(many(telemetry.MaxContexts+1, `{"type":"u"}`)),
+		"all contexts": `{"events":[{"exampleContexts":{"examples":[` +
+			many(telemetry.MaxSeen/50, `{"contextSet":{"contexts":[`+many(50, `{"type":"u"}`)+`]}}`) + `,{"contextSet":{"contexts":[{"type":"u"}]}}]}}]}`,
 		"properties": wrap(`{"type":"u","values":{` + strings.Join(properties, ",") + `}}`),
 		"list":       wrap(`{"type":"u","values":{"l":{"stringList":[` + many(telemetry.MaxList+1, `"a"`) + `]}}}`),
 	} {

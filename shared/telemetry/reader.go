@@ -11,6 +11,8 @@ import (
 type reader struct {
 	issues []jsontree.Issue
 	more   int // that are not listed
+
+	contexts int // of all examples so far
 }
 
 func (r *reader) refuse(at *place, format string, args ...any) {

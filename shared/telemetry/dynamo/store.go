@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/together"
 )
 
 // SavedFor is how long a context is kept after it was last seen.
@@ -148,16 +151,21 @@ const mostKeys = 100
 
 // rows reads rows by their addresses; those that do not exist are not there.
 func (s *Store) rows(ctx context.Context, wanted []address) (map[address]item, error) {
+	chunks := slices.Collect(slices.Chunk(wanted, mostKeys))
+	read := make([]map[address]item, len(chunks))
+	err := together.Each(ctx, len(chunks), func(ctx context.Context, n int) (err error) {
+		read[n], err = s.some(ctx, chunks[n])
+		return err
+	})
 	found := map[address]item{}
-	for begin := 0; begin < len(wanted); begin += mostKeys {
-		if err := s.some(ctx, wanted[begin:min(begin+mostKeys, len(wanted))], found); err != nil {
-			return nil, err
-		}
+	for _, some := range read {
+		maps.Copy(found, some)
 	}
-	return found, nil
+	return found, err
 }
 
-func (s *Store) some(ctx context.Context, wanted []address, found map[address]item) error {
+func (s *Store) some(ctx context.Context, wanted []address) (map[address]item, error) {
+	found := map[address]item{}
 	request := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
 	for _, a := range wanted {
 		request.Keys = append(request.Keys, a.key())
@@ -166,18 +174,18 @@ func (s *Store) some(ctx context.Context, wanted []address, found map[address]it
 		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{s.table: request}})
 		if err != nil {
-			return failure(ctx, "reading telemetry", err)
+			return nil, failure(ctx, "reading telemetry", err)
 		}
 		for _, row := range out.Responses[s.table] {
 			found[address{text(row, attrPK), text(row, attrSK)}] = row
 		}
 		left, more := out.UnprocessedKeys[s.table]
 		if !more || len(left.Keys) == 0 {
-			return nil
+			return found, nil
 		}
 		request.Keys = left.Keys
 		if err := pause(ctx, try); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
