@@ -21,17 +21,24 @@ TOKEN = eyJ1c2VyIjp7ImtleSI6InVzZXItMSIsInBsYW4iOiJwcm8ifX0
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## start both products on the example directory, ports 6580 and 6581
-	@echo 'svc serve, for browsers: try this from another terminal, edit a file in'
-	@echo '$(EXAMPLE), and try again:'
-	@echo
-	@echo '  curl http://127.0.0.1:6580/api/v2/configs/eval-with-context/$(TOKEN)'
-	@echo
-	@echo 'svc api, to change flags over HTTP: the first start prints a key to try it with.'
-	@echo
-	@bin/svc api --import $(EXAMPLE) --workspace example & api=$$!; \
-	trap 'kill $$api 2>/dev/null; wait $$api' EXIT; trap 'exit 0' INT TERM; \
-	bin/svc serve --datadir $(EXAMPLE)
+SERVE_PORT ?= 6580
+API_PORT   ?= 6581
+
+run: build ## start both products on the example directory (SERVE_PORT=6580 API_PORT=6581)
+	@echo '--- svc serve: the files in $(EXAMPLE), for browsers'; \
+	bin/svc serve --datadir $(EXAMPLE) --port $(SERVE_PORT) & serve=$$!; \
+	stop() { trap '' INT TERM; kill $$serve $$api 2>/dev/null; wait; exit $$1; }; \
+	trap 'stop 0' INT TERM; \
+	both() { kill -0 $$serve 2>/dev/null && { test -z "$$api" || kill -0 $$api 2>/dev/null; }; }; \
+	nap() { sleep 1 & wait $$!; }; \
+	nap; both || stop 1; \
+	echo; echo '--- svc api: a git repository made from them, changed over HTTP'; \
+	bin/svc api --import $(EXAMPLE) --workspace example --port $(API_PORT) & api=$$!; \
+	nap; both || stop 1; \
+	echo; echo '--- Ask from another terminal, edit a file in $(EXAMPLE), and ask again:'; \
+	echo '    curl http://127.0.0.1:$(SERVE_PORT)/api/v2/configs/eval-with-context/$(TOKEN)'; \
+	echo '    Ctrl-C ends both.'; \
+	while both; do nap; done; stop 1
 
 build: ## build bin/svc
 	@mkdir -p bin
@@ -77,15 +84,24 @@ functions: $(SAM)/installed ## build the Lambda functions for this machine, prin
 	@go build -o bin/samlocal ./infra/samlocal
 	@bin/samlocal -times
 
-sam-local: $(SAM)/installed standins ## serve the hosted service here, on port 3000, without AWS
+PORT ?= 3000
+
+sam-local: $(SAM)/installed standins ## serve the hosted service here, without AWS (PORT=3000)
 	@go build -o bin/samlocal ./infra/samlocal
+	@bin/samlocal -free -port $(PORT)
 	@if bin/samlocal -check; then \
-		$(SAM_BUILD) --parameter-overrides Architecture=$$(uname -m | sed s/aarch64/arm64/) && exec bin/samlocal -docker; \
+		$(SAM_BUILD) --parameter-overrides Architecture=$$(uname -m | sed s/aarch64/arm64/) && exec bin/samlocal -docker -port $(PORT); \
 	else \
-		$(MAKE) --no-print-directory functions && exec bin/samlocal; \
+		$(MAKE) --no-print-directory functions && exec bin/samlocal -port $(PORT); \
 	fi
 
+# sam reads AWS_DEFAULT_REGION alone, svcadmin AWS_REGION. What is missing is
+# said before anything is built.
+ifdef AWS_REGION
+deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
+endif
 deploy: $(SAM)/installed ## build and deploy to your AWS account (ARGS=--guided asks for everything)
+	@$(SAM)/bin/python infra/samlocal/ready.py
 	sam validate --lint
 	$(SAM_BUILD)
 	sam deploy $(ARGS)

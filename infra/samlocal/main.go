@@ -38,7 +38,7 @@ func main() {
 type flags struct {
 	template, built, functions string
 	port, instances            int
-	docker, times, check       bool
+	docker, times, check, free bool
 }
 
 func run(ctx context.Context) error {
@@ -50,11 +50,16 @@ func run(ctx context.Context) error {
 	flag.IntVar(&f.instances, "instances", 4, "instances of each function, at most")
 	flag.BoolVar(&f.docker, "docker", false, "run the functions in sam local start-api")
 	flag.BoolVar(&f.check, "check", false, "say whether sam local start-api can be used, and end")
+	flag.BoolVar(&f.free, "free", false, "say whether the port is free, and end")
 	flag.BoolVar(&f.times, "times", false, "print how large each function is and how long it takes to start, and end")
 	flag.Parse()
 	switch {
 	case f.check:
 		return usable(ctx)
+	case f.free:
+		listeners, err := server.Listen("127.0.0.1", f.port)
+		server.Close(listeners)
+		return err
 	case f.times:
 		rie, err := emulator.Find()
 		if err != nil {
@@ -104,4 +109,8 @@ func tell(f flags, s service.Settings, key access.Key, how string) {
 	fmt.Printf("Stores       DynamoDB at %s, S3 at %s; table and bucket %s\n", s.DynamoDB, s.S3, s.Table)
 	fmt.Printf("Try          export SVC=%s/v1 KEY=%s\n", s.PublicURL, key.Reveal())
 	fmt.Printf("             curl -H \"Authorization: Bearer $KEY\" $SVC/flags\n")
+	fmt.Printf("Operate      export SVC_TABLE=%s SVC_BUCKET=%s \\\n", s.Table, s.Bucket)
+	fmt.Printf("               AWS_ENDPOINT_URL_DYNAMODB=%s AWS_ENDPOINT_URL_S3=%s \\\n", s.DynamoDB, s.S3)
+	fmt.Printf("               AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s\n", s.Region, s.AccessKey, s.Secret)
+	fmt.Printf("             svcadmin workspace list\n")
 }
