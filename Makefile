@@ -2,7 +2,7 @@
 
 RELEASE ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-STAMP    = -X svc.example/svc/devserver/command.Release=$(RELEASE) -X svc.example/svc/devserver/command.Commit=$(COMMIT)
+STAMP    = -X svc.example/svc/shared/console.Release=$(RELEASE) -X svc.example/svc/shared/console.Commit=$(COMMIT)
 STATIC   = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $(STAMP)"
 
 EXAMPLE   = devserver/sample/directory

@@ -43,12 +43,7 @@ func System() Invocation {
 
 // Main runs the command line and returns the exit status.
 func Main(ctx context.Context, in Invocation) int {
-	root := newRoot(in)
-	root.SetArgs(in.Args)
-	root.SetOut(in.Stdout)
-	root.SetErr(in.Stderr)
-	cmd, err := root.ExecuteContextC(ctx)
-	return console.Status(cmd, err, in.Stderr)
+	return console.Main(ctx, newRoot(in), in.Args, in.Stdout, in.Stderr)
 }
 
 func newRoot(in Invocation) *cobra.Command {
@@ -69,11 +64,10 @@ To change flags over HTTP, with keys, permissions and history:
   svc pull      copy its workspace, or a hosted one, into a config directory`,
 		// In cobra's words: a template of our own would link text/template, for
 		// which the linker has to keep every method of every type (2.7 MB).
-		Version:       version(),
+		Version:       console.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(console.PlainFlagError)
 	root.AddCommand(newServe(in), newVerify(in), newInit(in), newSchema(in),
 		newAPI(in), newExport(in), newPull(in), newContexts(in), newUsage(in))
 	root.AddCommand(registryCommands(in)...)

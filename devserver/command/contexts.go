@@ -18,7 +18,6 @@ func newContexts(in Invocation) *cobra.Command {
 		Short: "Find contexts that applications were seen with",
 		Long: `Find contexts that applications were seen with, to target them by key. Only
 contexts that have a key are saved.`,
-		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(newContextsSearch(in))
 	return cmd

@@ -50,12 +50,7 @@ func System() Invocation {
 
 // Main runs the command line and returns the exit status.
 func Main(ctx context.Context, in Invocation) int {
-	root := newRoot(&session{Invocation: in})
-	root.SetArgs(in.Args)
-	root.SetOut(in.Stdout)
-	root.SetErr(in.Stderr)
-	cmd, err := root.ExecuteContextC(ctx)
-	return console.Status(cmd, err, in.Stderr)
+	return console.Main(ctx, newRoot(&session{Invocation: in}), in.Args, in.Stdout, in.Stderr)
 }
 
 // session is one run, with what the flags for all commands say.
@@ -98,10 +93,10 @@ To edit what the API does not (segments, schemas, deletions), change the files:
 Region and credentials are found as by every AWS tool (AWS_REGION, AWS_PROFILE,
 ~/.aws). AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_S3 lead to other servers
 than AWS's.`,
+		Version:       console.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(console.PlainFlagError)
 	flags := root.PersistentFlags()
 	flags.StringVar(&s.table, "table", s.Getenv(tableVariable), "DynamoDB table (default $"+tableVariable+")")
 	flags.StringVar(&s.bucket, "bucket", s.Getenv(bucketVariable), "S3 bucket (default $"+bucketVariable+")")

@@ -18,7 +18,6 @@ func newEnvironment(s *session) *cobra.Command {
 svc.json; each change is a commit of its own. A protected one can only be edited by
 who has a role for it. An archived one is no longer listed, served or edited; what
 documents say of it stays.`,
-		Args: cobra.NoArgs,
 	}
 	s.ofWorkspace(cmd)
 	yes, no := true, false

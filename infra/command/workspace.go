@@ -21,7 +21,6 @@ func newWorkspace(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workspace",
 		Short: "Make and list workspaces, and open or close them",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(newWorkspaceCreate(s), newWorkspaceList(s),
 		newSwitch(s, "billing", "active", "inactive", "Let a workspace be edited, or only read",
@@ -201,7 +200,6 @@ func newTable(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table",
 		Short: "Make the table, where no template does",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "create",

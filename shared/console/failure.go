@@ -1,16 +1,50 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// Status says what went wrong, if anything did, and returns the exit status.
-func Status(cmd *cobra.Command, err error, stderr io.Writer) int {
+// Main runs a command line, says what went wrong, if anything did, and returns
+// the exit status.
+func Main(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(plainFlagError)
+	cmd, err := unknownCommand(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
+	return status(cmd, err, stderr)
+}
+
+// unknownCommand finds a word where a command belongs. cobra does so below the
+// root alone: elsewhere it prints the help, as if that had been asked for.
+func unknownCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
+	group, rest, err := root.Find(args)
+	if err != nil || group == root || group.Runnable() || !group.HasSubCommands() {
+		return root, nil
+	}
+	_ = group.ParseFlags(rest) // a flag of the command that was meant is not known here
+	words := group.Flags().Args()
+	if len(words) == 0 {
+		return group, nil
+	}
+	meant := ""
+	if group.SuggestionsMinimumDistance = 2; len(group.SuggestionsFor(words[0])) > 0 {
+		meant = "; did you mean " + strings.Join(group.SuggestionsFor(words[0]), " or ") + "?"
+	}
+	return group, Usagef("unknown command %q for %q%s", words[0], group.CommandPath(), meant)
+}
+
+func status(cmd *cobra.Command, err error, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
@@ -71,7 +105,7 @@ func RefuseEmpty(cmd *cobra.Command, names ...string) error {
 // numberSyntax is how the flag package ends its words about a number.
 var numberSyntax = regexp.MustCompile(`flag: (strconv\.|time: ).*$`)
 
-// PlainFlagError leaves Go's own words out of an error about a flag.
-func PlainFlagError(_ *cobra.Command, err error) error {
+// plainFlagError leaves Go's own words out of an error about a flag.
+func plainFlagError(_ *cobra.Command, err error) error {
 	return Usagef("%s", numberSyntax.ReplaceAllString(err.Error(), "flag: that is not what it takes, see --help"))
 }

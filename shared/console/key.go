@@ -37,7 +37,6 @@ func NewKey(s Settings) *cobra.Command {
 		Use:   "key",
 		Short: "Make, list and revoke keys",
 		Long:  "Make, list and revoke keys of " + s.Where + ".\n" + s.Note,
-		Args:  cobra.NoArgs,
 	}
 	s.Flags(cmd)
 	cmd.AddCommand(newKeyCreate(s), newKeyList(s), newKeyRevoke(s))

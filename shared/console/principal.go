@@ -19,7 +19,6 @@ func NewPrincipal(s Settings) *cobra.Command {
 		Long: "List people and service accounts of " + s.Where + `, change their roles, disable
 them. A principal is named by its id, its e-mail address or its name.
 ` + s.Note,
-		Args: cobra.NoArgs,
 	}
 	s.Flags(cmd)
 	cmd.AddCommand(

@@ -1,4 +1,4 @@
-package command
+package console
 
 import (
 	"runtime"
@@ -8,9 +8,9 @@ import (
 // Release and Commit are set when a release is built, see the Makefile.
 var Release, Commit string
 
-// version names the release, the commit it was built from and the platform. A
+// Version names the release, the commit it was built from and the platform. A
 // binary from `go install` knows the first two from its module.
-func version() string {
+func Version() string {
 	release, commit := Release, Commit
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if release == "" {
