@@ -72,28 +72,24 @@ type Denial struct {
 	Required Permission
 	// Missing lists every permission that was needed and not held, low to high.
 	Missing []Permission
-	// Scopes names what the write touches.
+	// Scopes names what the write touches, and what of it is protected.
 	Scopes []string
+	// roles are those of which each would do.
+	roles []string
 }
 
 // Message says in one sentence what was refused and what would be needed. It
 // names no value.
 func (d Denial) Message() string {
-	return fmt.Sprintf("editing %s needs the permission %s",
+	return fmt.Sprintf("editing %s needs the permission %s, which comes with the role %s",
 		orElse(strings.Join(d.Scopes, ", "), "this document"),
-		strings.Join(texts(d.Missing), " and "))
+		strings.Join(texts(d.Missing), " and "), strings.Join(d.roles, " or "))
 }
 
 // Authorize decides whether a principal with these roles may do the write; nil
 // means yes.
 func Authorize(roles []string, write Write) *Denial {
-	granted := Permissions(roles)
-	var missing []Permission
-	for _, needed := range write.needs() {
-		if !satisfies(granted, needed, write.scopes) {
-			missing = append(missing, needed)
-		}
-	}
+	missing := write.missing(roles)
 	if missing == nil {
 		return nil
 	}
@@ -101,7 +97,20 @@ func Authorize(roles []string, write Write) *Denial {
 		Required: missing[len(missing)-1],
 		Missing:  missing,
 		Scopes:   names(write.scopes),
+		roles:    slices.DeleteFunc(Roles(), func(role string) bool { return write.missing([]string{role}) != nil }),
 	}
+}
+
+// missing lists what the write needs and the roles do not grant.
+func (w Write) missing(roles []string) []Permission {
+	granted := Permissions(roles)
+	var missing []Permission
+	for _, needed := range w.needs() {
+		if !satisfies(granted, needed, w.scopes) {
+			missing = append(missing, needed)
+		}
+	}
+	return missing
 }
 
 // needs lists the permissions without duplicates, low to high.
@@ -131,7 +140,11 @@ func satisfies(granted []Permission, needed Permission, scopes []Scope) bool {
 func names(scopes []Scope) []string {
 	var out []string
 	for _, scope := range scopes {
-		out = append(out, scope.Name)
+		name := scope.Name
+		if scope.Protected {
+			name += " (protected)"
+		}
+		out = append(out, name)
 	}
 	return out
 }

@@ -38,6 +38,19 @@ var permissionsByRole = map[string][]Permission{
 	"engineer_nonprotected": {EditSupportNonprotected, EditStandardNonprotected},
 }
 
+var meanings = map[string]string{
+	RoleMember:              "reads everything, edits nothing; everybody has it",
+	"admin":                 "manages the organization, and edits nothing either",
+	"support":               "edits items of the access tier support",
+	"engineer":              "edits items of the tiers support and standard (new ones are), protected environments too",
+	"protected_engineer":    "edits everything",
+	"support_nonprotected":  "as support, without protected environments and what reaches them (default rules)",
+	"engineer_nonprotected": "as engineer, without protected environments and what reaches them (default rules, new items)",
+}
+
+// Meaning says in words what a role allows.
+func Meaning(role string) string { return meanings[role] }
+
 // Roles lists the known role slugs in alphabetical order.
 func Roles() []string {
 	return slices.Sorted(maps.Keys(permissionsByRole))

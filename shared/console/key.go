@@ -54,7 +54,7 @@ be printed again. Keys of the kinds user and service-account use the API, with
 the roles of the person or account; public and secret are SDK keys, which read
 one environment.
 
-Roles: ` + strings.Join(access.Roles(), ", "),
+` + rolesInWords(),
 		Example: "  " + s.Program + ` key create --kind service-account --name ci --role engineer
   ` + s.Program + ` key create --kind user --name "Ada Lovelace" --email ada@acme.example --role protected_engineer
   ` + s.Program + ` key create --kind public --name web --environment production`,
@@ -70,7 +70,8 @@ Roles: ` + strings.Join(access.Roles(), ", "),
 				return err
 			}
 			fmt.Fprintln(s.Stdout, key.Reveal())
-			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), principal.Name)
+			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), minting.PlainName(m.Name))
+			s.warn(m.Kind, principal)
 			return nil
 		}),
 	}
@@ -81,8 +82,21 @@ Roles: ` + strings.Join(access.Roles(), ", "),
 	flags.StringVar(&m.Email, "email", "", "e-mail address of a user")
 	flags.StringArrayVar(&m.Roles, "role", nil, "role of a user or service account that is new; may be repeated")
 	flags.StringVar(&m.Environment, "environment", "", "environment that an SDK key reads")
-	flags.DurationVar(&m.Expires, "expires", 0, "how long the key is good for, such as 720h (default for ever)")
+	flags.Var((*lifetime)(&m.Expires), "expires", "how long the key is good for, such as 90d or 12h (default for ever)")
 	return cmd
+}
+
+// warn says why a key can do less than whoever makes it may think.
+func (s Settings) warn(kind access.Kind, of access.Principal) {
+	if kind != access.KindUser && kind != access.KindServiceAccount {
+		return
+	}
+	if len(access.Permissions(of.Roles)) == 0 {
+		fmt.Fprintf(s.Stderr, "%s may read everything and edit nothing yet: %s principal roles %s engineer\n", of.Name, s.Program, of.ID)
+	}
+	if of.Disabled {
+		fmt.Fprintf(s.Stderr, "%s is disabled, so the key is refused: %s principal enable %s\n", of.Name, s.Program, of.ID)
+	}
 }
 
 // keyRow is a key as key list --json shows it.

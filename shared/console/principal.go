@@ -76,7 +76,7 @@ func (s Settings) printPrincipals(principals []access.Principal) error {
 		if p.Disabled {
 			state = "disabled"
 		}
-		rows = append(rows, []string{string(p.ID), string(p.Type), p.Name, p.Email, strings.Join(p.Roles, ","), state})
+		rows = append(rows, []string{string(p.ID), strings.ReplaceAll(string(p.Type), "_", "-"), p.Name, p.Email, strings.Join(p.Roles, ","), state})
 	}
 	return Table(s.Stdout, rows)
 }
@@ -106,7 +106,7 @@ func newPrincipalRoles(s Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "roles <principal> <role>...",
 		Short: "Give a principal these roles in place of those it has",
-		Long:  "Give a principal these roles in place of those it has; member alone takes all others away.\n\nRoles: " + strings.Join(access.Roles(), ", "),
+		Long:  "Give a principal these roles in place of those it has; member alone takes all others away.\n\n" + rolesInWords(),
 		Args:  Arguments("principal list shows the principals, --help the roles"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			for _, role := range args[1:] {

@@ -27,7 +27,7 @@ func newPrincipalCreate(s Settings) *cobra.Command {
 		Long: `Add a person or a service account that has no key yet; key create adds one by the
 way, so this is for who is to have roles first. Standard output is its id.
 
-Roles: ` + strings.Join(access.Roles(), ", "),
+` + rolesInWords(),
 		Example: "  " + s.Program + ` principal create --kind user --name "Ada Lovelace" --email ada@acme.example --role engineer`,
 		Args:    Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
