@@ -35,10 +35,13 @@ const (
 
 // Plan is a commit that would bring a workspace to a directory's state.
 type Plan struct {
-	Changes   []Change
-	Warnings  []string // about the directory
-	Notes     []string
-	source    string
+	Changes  []Change
+	Warnings []string // about the directory
+	Notes    []string
+	// Unseen are files that somebody else has changed since the directory was
+	// exported: the commit would undo that.
+	Unseen    []string
+	dir       string
 	base      *repository.Snapshot
 	workspace *Workspace
 }
@@ -58,7 +61,7 @@ func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) s
 	if len(state.Files) == 0 && len(workspace.FatalOnly(state.Problems)) == 0 {
 		return nil, importing.NoDirectory(dir, display)
 	}
-	p := &Plan{source: filepath.Base(dir), base: base, workspace: w}
+	p := &Plan{dir: dir, base: base, workspace: w}
 	wanted := importing.Stored(state.Files)
 	if file, there := base.File(workspace.File); there && wanted[workspace.File] == nil {
 		wanted[workspace.File] = file.Text
@@ -68,7 +71,8 @@ func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) s
 		return nil, err
 	}
 	p.compare(wanted)
-	return p, nil
+	p.Unseen, err = p.unseen(ctx, dir)
+	return p, err
 }
 
 // verify refuses a directory with errors. The files are those on disk, so that
@@ -162,7 +166,7 @@ func (p *Plan) Subject() string {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[action], action))
 		}
 	}
-	return "Apply " + p.source + ": " + strings.Join(parts, ", ")
+	return "Apply " + filepath.Base(p.dir) + ": " + strings.Join(parts, ", ")
 }
 
 // Apply makes the commit, if the head is still the one that the plan is for;
@@ -185,6 +189,7 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 			if err != nil {
 				return "", err
 			}
+			p.noteApplied(landed.Head.Commit)
 			return landed.Head.Commit, nil
 		}
 		now, err := p.workspace.snapshot(ctx)

@@ -37,10 +37,13 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 		}
 		return clone.CheckOut(ctx, target, head.Commit)
 	})
-	if m != nil {
+	if err != nil && m != nil {
 		err = errors.Join(err, m.complaint())
 	}
-	return head.Commit, err
+	if err != nil {
+		return "", err
+	}
+	return head.Commit, m.complaint()
 }
 
 // mostLoose is how many packs git can live with.

@@ -15,8 +15,8 @@ import (
 )
 
 type applyFlags struct {
-	dryRun, yes bool
-	message     string
+	dryRun, yes, overwrite bool
+	message                string
 }
 
 func newApply(s *session) *cobra.Command {
@@ -30,7 +30,9 @@ then the difference is shown: what the directory has more is added, what it lack
 is deleted. A svc.json that it lacks stays.
 
 On a terminal you are asked before anything is written. When somebody else has
-changed the workspace in the meantime nothing is written: run it again.`,
+changed the workspace in the meantime nothing is written: run it again. In a git
+repository, such as svcadmin export makes, a change counts as unknown to you when
+its history never held it: that is not undone, unless --overwrite says so.`,
 		Example: `  svcadmin export ./acme
   $EDITOR ./acme/segments/beta.json
   svcadmin apply ./acme --dry-run
@@ -43,6 +45,7 @@ changed the workspace in the meantime nothing is written: run it again.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the difference and write nothing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "undo changes that the directory's git history does not know")
 	cmd.Flags().StringVarP(&f.message, "message", "m", "", "message of the commit (default what changes)")
 	s.ofWorkspace(cmd)
 	s.byAuthor(cmd)
@@ -59,6 +62,10 @@ func (s *session) apply(ctx context.Context, w *admin.Workspace, dir string, f a
 		return err
 	}
 	s.show(plan)
+	if len(plan.Unseen) > 0 && !f.overwrite {
+		return fmt.Errorf("the workspace has changes that the git history of %s never held, and this would undo them:\n  %s\nNothing was written. Export the workspace anew and make your change there, or add --overwrite",
+			s.display(s.absolute(dir)), strings.Join(plan.Unseen, "\n  "))
+	}
 	if len(plan.Changes) == 0 || f.dryRun {
 		return nil
 	}

@@ -51,6 +51,11 @@ func Begin(target, origin string) (git string, err error) {
 			return "", err
 		}
 	}
+	if origin != "" {
+		if err := os.MkdirAll(filepath.Join(git, remoteRefs), 0o777); err != nil {
+			return "", err
+		}
+	}
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 	if origin != "" {
 		config += "[remote \"origin\"]\n\turl = " + quoteConfig(origin) +
@@ -86,10 +91,21 @@ func CheckOut(ctx context.Context, target, commit string) error {
 	return e.writeIndex()
 }
 
-// setHead is flushed, as the objects are: a branch without content would be
-// worse than none.
+// remoteRefs are the branches of what a repository was cloned from.
+var remoteRefs = filepath.Join("refs", "remotes", "origin")
+
 func setHead(git, commit string) error {
-	f, err := os.Create(filepath.Join(git, "refs", "heads", "main"))
+	err := setRef(filepath.Join(git, "refs", "heads", "main"), commit)
+	if _, none := os.Stat(filepath.Join(git, remoteRefs)); err == nil && none == nil {
+		err = setRef(filepath.Join(git, remoteRefs, "main"), commit)
+	}
+	return err
+}
+
+// setRef flushes the reference, as the objects are: a branch without content
+// would be worse than none.
+func setRef(path, commit string) error {
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
