@@ -16,7 +16,6 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
 	telemetrylocal "svc.example/svc/shared/telemetry/local"
-	"svc.example/svc/shared/workspace"
 )
 
 // Options are how a data directory is served.
@@ -114,10 +113,10 @@ func (s *Service) upkeep(ctx context.Context) {
 	defer close(s.stopped)
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
-	declaration := ""
+	watch := lookout{logger: s.logger}
 	for {
-		if err := s.readDeclaration(ctx, &declaration); err != nil && ctx.Err() == nil {
-			s.logger.Error("reading the workspace file", "error", err)
+		if err := s.look(ctx, &watch); err != nil && ctx.Err() == nil {
+			s.logger.Error("reading the workspace", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -130,6 +129,19 @@ func (s *Service) upkeep(ctx context.Context) {
 	}
 }
 
+// look has the lookout see the newest state.
+func (s *Service) look(ctx context.Context, watch *lookout) error {
+	head, err := s.ledger.Head(ctx)
+	if err != nil || watch.at == head.Commit {
+		return err
+	}
+	snapshot, err := s.repo.Snapshot(ctx, head)
+	if err == nil {
+		watch.see(snapshot)
+	}
+	return err
+}
+
 // compact keeps the number of packs small, however many commits are made.
 func (s *Service) compact(ctx context.Context) error {
 	if s.ledger.Objects().Packs() < compactFrom {
@@ -137,30 +149,6 @@ func (s *Service) compact(ctx context.Context) error {
 	}
 	_, err := s.ledger.Objects().Compact(ctx)
 	return err
-}
-
-// readDeclaration says aloud when git brought a workspace file that can not
-// be read: no request fails for it, and yet environments are then guessed from
-// the documents, and all count as protected.
-func (s *Service) readDeclaration(ctx context.Context, seen *string) error {
-	head, err := s.ledger.Head(ctx)
-	if err != nil {
-		return err
-	}
-	snapshot, err := s.repo.Snapshot(ctx, head)
-	if err != nil {
-		return err
-	}
-	file, there := snapshot.File(workspace.File)
-	if !there || file.Blob == *seen {
-		return nil
-	}
-	*seen = file.Blob
-	_, problems := workspace.Read(map[string][]byte{workspace.File: file.Text})
-	for _, p := range problems {
-		s.logger.Error("the workspace file can not be read; environments are guessed until it is mended", "commit", file.Last.SHA, "problem", p.String())
-	}
-	return nil
 }
 
 // Exists says whether a directory holds a workspace.

@@ -129,10 +129,22 @@ func (v *view) assemble() {
 		v.ws.Environments = slices.Clone(c.part.Environments)
 		sure = len(c.problems) == 0
 	}
-	if !v.ws.Declared {
-		v.ws.Environments = named(v.read)
+	if !v.ws.Declared || !sure {
+		v.guess()
 	}
 	v.guard(sure)
+}
+
+// guess adds the environments that documents name to those that are declared.
+// What is declared can not be had in full: nothing is missing for that alone.
+func (v *view) guess() {
+	v.ws.Declared = false
+	for _, e := range named(v.read) {
+		if _, known := v.ws.Environment(e.Name); !known {
+			v.ws.Environments = append(v.ws.Environments, e)
+		}
+	}
+	workspace.SortEnvironments(v.ws.Environments)
 }
 
 // guard notes which environments are protected. Where the workspace file can

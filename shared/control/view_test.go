@@ -44,6 +44,19 @@ func TestOnlyWhatChangedIsDecodedAgain(t *testing.T) {
 	}
 }
 
+// Environments that a broken workspace file no longer declares are not gone:
+// documents name them. All are protected until it is mended.
+func TestEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
+	entries := `,"environments":[{"id":"production","rules":[]},{"id":"staging","rules":[]}]`
+	for file, declared := range map[string]string{"{": "", "[]": "", "{}": "", `{"environments":"broken"}`: "", `{"environments":["qa",7]}`: `{"name":"qa","environmentType":"development","protected":true},`} {
+		w := newWorld(t, map[string]string{path("a"): boolFlag("a", entries), "svc.json": file})
+		got := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
+		if want := `{"environments":[` + declared + `{"name":"staging","environmentType":"staging","protected":true},{"name":"production","environmentType":"production","protected":true}]}`; got != want {
+			t.Errorf("%s: got\n%s, want\n%s", file, got, want)
+		}
+	}
+}
+
 // Compiling a schema can take most of a second, and writers of a workspace wait
 // for each other: it is compiled once for each of its contents.
 func TestASchemaIsCompiledOnce(t *testing.T) {

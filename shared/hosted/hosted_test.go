@@ -263,6 +263,22 @@ func TestAnotherScheme(t *testing.T) {
 	}
 }
 
+// A workspace file that came by git and can not be read ends no delivery:
+// neither of environments that documents name, nor of others.
+func TestDeliveryGoesOnWithABrokenWorkspaceFile(t *testing.T) {
+	w := newWorld(t, shop)
+	for _, file := range []string{"{", "[]", "{}", `{"environments":"broken"}`, `{"environments":[7]}`, ""} {
+		w.commit(map[string]string{"svc.json": file})
+		for _, environment := range []string{"production", "development"} {
+			for path, key := range map[string]string{polling: w.key(access.KindPublicSDK, environment), configs: w.key(access.KindSecretSDK, environment)} {
+				if answer := w.send("GET", path, key, ""); answer.Code != 200 {
+					t.Errorf("%q: %s: %d %s", file, path, answer.Code, message(answer))
+				}
+			}
+		}
+	}
+}
+
 func TestKeysOfAnEnvironmentThatIsGone(t *testing.T) {
 	w := newWorld(t, shop)
 	for environment, says := range map[string]string{"old": `the environment "old", which the workspace has archived`, "qa": `the environment "qa", which the workspace does not have`} {

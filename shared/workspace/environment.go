@@ -57,6 +57,9 @@ func compareEnvironments(a, b Environment) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 }
 
+// SortEnvironments puts environments into the order in which they are listed.
+func SortEnvironments(all []Environment) { slices.SortFunc(all, compareEnvironments) }
+
 // readEnvironments reads the environments of a workspace file. A name that is
 // no slug is read as it is: older workspaces have them.
 func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
@@ -89,7 +92,7 @@ func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
 		seen[e.Name] = true
 		environments = append(environments, e)
 	}
-	slices.SortFunc(environments, compareEnvironments)
+	SortEnvironments(environments)
 	return environments, issues
 }
 
