@@ -25,7 +25,7 @@ func (s *Session) item(ctx context.Context, t document.Type, key string) (*view,
 	}
 	c, _ := o.view.at(file.Path)
 	if c.item == nil {
-		return nil, placed{}, notAnObject(t, key)
+		return nil, placed{}, notAnObject(t, key, c)
 	}
 	return o.view, placed{c.item, &file}, nil
 }
@@ -104,7 +104,7 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 	}
 	c := read(path, text)
 	if c.item == nil {
-		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object", at, t.Noun(), quoted(key))
+		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), quoted(key), c.why())
 	}
 	return &StoredDocument{at, c.tree}, nil
 }

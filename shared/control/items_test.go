@@ -48,6 +48,15 @@ func TestUnknownKeysAre404AndUnreadableOnes422(t *testing.T) {
 			t.Errorf("%s: got %s (%v), want %s", test.name, got, test.err, test.want)
 		}
 	}
+	for key, says := range map[string]string{"text": "line 1, column 2: ", "list": "not an array", "twice": "line 1, column ", "big": "at most 1048576"} {
+		if key == "big" {
+			w.repo.push(ada, "", map[string]string{path(key): `{"key":"big","x":"` + strings.Repeat("x", document.MaxSize) + `"}`})
+			s = w.enter()
+		}
+		if err := flag(key); !strings.Contains(err.Error(), "is not a JSON object that can be read: ") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
 	if err := doc(document.LogLevel, "f"); !strings.Contains(err.Error(), "log-level.") {
 		t.Errorf("no hint at the prefix: %v", err)
 	}

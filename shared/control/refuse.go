@@ -68,8 +68,21 @@ func noSuch(t document.Type, key string) error {
 	return fault.New(fault.NotFound, "there is no %s %s%s", t.Noun(), quoted(key), hint)
 }
 
-func notAnObject(t document.Type, key string) error {
-	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object", t.Noun(), quoted(key))
+func notAnObject(t document.Type, key string, c *content) error {
+	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), quoted(key), c.why())
+}
+
+// why says what is wrong with a file that holds no document.
+func (c *content) why() string {
+	if len(c.problems) == 0 {
+		return ""
+	}
+	p := c.problems[0]
+	where := ""
+	if p.Line > 0 {
+		where = fmt.Sprintf("line %d, column %d: ", p.Line, p.Column)
+	}
+	return ": " + where + p.Message
 }
 
 const maxQuoted = 200

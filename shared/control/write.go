@@ -201,7 +201,7 @@ func (a *attempt) find(context.Context) error {
 		a.stored, _ = a.view.at(path)
 		a.base = a.stored.tree
 		if a.stored.item == nil && !a.mends {
-			return notAnObject(a.t, a.key)
+			return notAnObject(a.t, a.key, a.stored)
 		}
 		return nil
 	}
