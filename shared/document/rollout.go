@@ -66,7 +66,7 @@ func readShare(entry *jsontree.Node, pointer string) (s share, issues []Issue) {
 	}
 	for _, m := range entry.Members {
 		if m.Name != "value" && m.Name != "percent" {
-			issues = append(issues, Issue{Pointer: pointer, Message: "unknown field " + quotedWords(m.Name) + "; an entry has value and percent"})
+			issues = append(issues, Issue{Pointer: pointer + jsontree.Pointer(m.Name), Message: "unknown field " + quotedWords(m.Name) + "; an entry has value and percent"})
 		}
 	}
 	if s.content = entry.Get("value"); s.content == nil {

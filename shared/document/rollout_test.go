@@ -145,7 +145,7 @@ func TestRefusedRollouts(t *testing.T) {
 		{`[{"value":"a","percent":50},{"value":"b","percent":50.001}]`, []string{"/rollout sum to 100.001"}},
 		{`[{"value":"a","percent":33.3333},{"value":"b","percent":-1}]`, []string{"/rollout/0/percent 3 decimals", "/rollout/1/percent 0 to 100"}},
 		{`[{"value":"a","percent":"50"},7,{"percent":50}]`, []string{"/rollout/0/percent number", "/rollout/1 object", "/rollout/2/value missing"}},
-		{`[{"value":"a","percent":50,"wieght":1},{"value":"secret","percent":50}]`, []string{`/rollout/0 "wieght"`, "/rollout/1/value variants"}},
+		{`[{"value":"a","percent":50,"wieght":1},{"value":"secret","percent":50}]`, []string{`/rollout/0/wieght "wieght"`, "/rollout/1/value variants"}},
 		{`[{"value":1,"percent":50},{"value":null,"percent":50}]`, []string{"/rollout/0/value a string, not a number", "/rollout/1/value a string, not null"}},
 	} {
 		tree := docTree(t, flagWith("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"a"}}`, variants))

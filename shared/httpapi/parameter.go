@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -120,11 +121,21 @@ func (p *parameter) holdsNumber(value string) bool {
 // query is the parameters of a request that are there and in order.
 type query map[string]string
 
+// isText says whether a query is UTF-8 once its escapes are undone.
+func isText(sent url.Values) bool {
+	for name, values := range sent {
+		if !utf8.ValidString(name) || slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
+			return false
+		}
+	}
+	return true
+}
+
 // readQuery reads a request's query. A write refuses parameters that it does
 // not know: whoever mistypes dryRun must not write.
 func (o *operation) readQuery(raw string) (query, []document.Issue) {
 	sent, err := url.ParseQuery(raw)
-	if err != nil {
+	if err != nil || !isText(sent) {
 		return nil, []document.Issue{{Pointer: "?", Message: "the query string can not be read: it is name=value, joined by &, with percent-encoding in UTF-8"}}
 	}
 	q := query{}

@@ -37,6 +37,7 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/flags?limit=ten", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?limit=1&limit=2", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?limit=%zz", "", "400 BAD_REQUEST", ""},
+		{"GET", "/flags?tag=%ff", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?status=alive", "", "400 BAD_REQUEST", ""},
 		{"GET", "/flags?cursor=AAAA", "", "400 BAD_REQUEST", ""},
 		{"GET", "/configs/colour", "", "404 NOT_FOUND", ""},
