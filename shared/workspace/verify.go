@@ -122,6 +122,7 @@ func (v *verifier) declaration() {
 		}
 	}
 	v.add(Error, f, issues...)
+	v.add(Warning, f, misspeltDeclaration(f.tree)...)
 	v.byteOrderMark(f)
 }
 
@@ -145,6 +146,7 @@ func (v *verifier) item(item *Item) {
 	v.add(Error, f, schemaIssues(v.ws, item)...)
 	v.add(Warning, f, operatorIssues(item.View)...)
 	v.add(Warning, f, variantIssues(item.View)...)
+	v.add(Warning, f, misspelt(item.Tree)...)
 	v.fileName(f, item.Key)
 	v.byteOrderMark(f)
 }
