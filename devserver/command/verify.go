@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,16 +14,20 @@ import (
 
 func newVerify(in Invocation) *cobra.Command {
 	var path string
-	var asJSON bool
+	var asJSON, strict bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check a config directory",
 		Long: `Check every file of a config directory: its structure, its values against their
 types and schemas, and what files say of one another. Each problem is printed
 as file:line:column: message (JSON Pointer). The exit status is 1 when there is
-an error; warnings alone leave it 0.`,
+an error; warnings alone leave it 0, unless --strict is given.
+
+A warning is about what is served, and hardly as it was meant: a rule that never
+matches, a misspelt name, a file that is left out.`,
 		Example: `  svc verify
-  svc verify --datadir ./our-config --json`,
+  svc verify --datadir ./our-config --json
+  svc verify --strict     # in CI`,
 		Args: console.Arguments("a config directory is named with --datadir"),
 		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
 			if err := console.RefuseEmpty(cmd, "datadir"); err != nil {
@@ -32,27 +37,28 @@ an error; warnings alone leave it 0.`,
 			if err != nil {
 				return err
 			}
-			return verify(in, dir, asJSON)
+			return verify(in, dir, asJSON, strict)
 		}),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&path, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
+	cmd.Flags().BoolVar(&strict, "strict", false, "let warnings fail too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return cmd
 }
 
-func verify(in Invocation, dir string, asJSON bool) error {
+func verify(in Invocation, dir string, asJSON, strict bool) error {
 	state := datadir.Look(dir)
 	ws, problems := workspace.ReadAndVerify(state.Files)
-	problems = append(state.Problems, problems...)
-	result := newVerification(in, dir, ws, problems)
+	problems = slices.Concat(state.Problems, problems, datadir.Overlooked(dir))
+	result := newVerification(dir, ws, problems, strict)
 	var err error
 	if asJSON {
 		err = result.printJSON(in)
 	} else {
 		result.print(in)
 	}
-	if err == nil && result.Errors > 0 {
+	if err == nil && !result.OK {
 		return console.ErrSaid
 	}
 	return err
@@ -79,7 +85,7 @@ type problemReport struct {
 	Message  string `json:"message"`
 }
 
-func newVerification(in Invocation, dir string, ws *workspace.Workspace, problems []workspace.Problem) verification {
+func newVerification(dir string, ws *workspace.Workspace, problems []workspace.Problem, strict bool) verification {
 	v := verification{Datadir: dir, Files: len(ws.Items) + len(ws.Schemas), Problems: []problemReport{}, found: problems}
 	if ws.Declared {
 		v.Files++
@@ -94,7 +100,7 @@ func newVerification(in Invocation, dir string, ws *workspace.Workspace, problem
 		}
 		v.Problems = append(v.Problems, problemReport{severity, p.File, p.Line, p.Column, p.Pointer, p.Message})
 	}
-	v.OK = v.Errors == 0
+	v.OK = v.Errors == 0 && (v.Warnings == 0 || !strict)
 	return v
 }
 
@@ -107,7 +113,7 @@ func (v verification) printJSON(in Invocation) error {
 
 func (v verification) print(in Invocation) {
 	for _, p := range v.found {
-		fmt.Fprintln(in.Stdout, in.clickable(v.Datadir, p.String()))
+		fmt.Fprintln(in.Stdout, p.In(in.display(v.Datadir)))
 	}
 	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), console.Plural(v.Files, "file"), console.Plural(v.Errors, "error"), console.Plural(v.Warnings, "warning"))
 }

@@ -57,6 +57,9 @@ func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) s
 	if err != nil {
 		return nil, err
 	}
+	if err := importing.Exists(dir, display); err != nil {
+		return nil, err
+	}
 	state := datadir.Look(dir)
 	if len(state.Files) == 0 && len(workspace.FatalOnly(state.Problems)) == 0 {
 		return nil, importing.NoDirectory(dir, display)
@@ -84,7 +87,7 @@ func (p *Plan) verify(wanted map[string][]byte, state datadir.State, shown strin
 	var refused []workspace.Problem
 	for _, problem := range append(state.Problems, found...) {
 		if problem.Severity == workspace.Warning {
-			p.Warnings = append(p.Warnings, filepath.Join(shown, problem.String()))
+			p.Warnings = append(p.Warnings, problem.In(shown))
 			continue
 		}
 		refused = append(refused, problem)

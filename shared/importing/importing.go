@@ -3,7 +3,10 @@ package importing
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,7 +34,7 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	lines := []string{r.Path + " can not be taken as it is:"}
 	for _, p := range r.Problems {
-		lines = append(lines, filepath.Join(r.Path, p.String()))
+		lines = append(lines, p.In(r.Path))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -39,6 +42,9 @@ func (r *Refusal) Error() string {
 // Read reads what a directory holds. The root of a git repository comes with
 // its history. Paths are told as display has them.
 func Read(ctx context.Context, path string, display func(string) string) (Source, error) {
+	if err := Exists(path, display); err != nil {
+		return Source{}, err
+	}
 	git, nestedIn, err := clone.Find(path)
 	if err != nil {
 		return Source{}, err
@@ -82,6 +88,14 @@ func (s Source) check(path string, problems []workspace.Problem, display func(st
 		return NoDirectory(path, display)
 	}
 	return nil
+}
+
+// Exists says when there is no directory at all.
+func Exists(path string, display func(string) string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no directory %s", display(path))
+	}
+	return nil // what else is wrong comes out when it is read
 }
 
 // NoDirectory says that a directory is no config directory; often it is the one

@@ -75,6 +75,35 @@ func KnownFolder(name string) bool {
 	return false
 }
 
+// Overlooked says why a file or folder in a folder of the layout, whose name is
+// none of a document, may have been meant to be one; "" for what surely was not.
+func Overlooked(name string, isFolder bool) string {
+	lower := strings.ToLower(name)
+	switch {
+	case strings.HasPrefix(name, "."):
+		return ""
+	case isFolder:
+		return "this folder is left out: documents stand in the folder above it"
+	case strings.HasSuffix(lower, extension) && name != lower:
+		return "this is left out: the name of a document ends in " + extension + ", in small letters"
+	case strings.HasSuffix(lower, ".jsonc"), strings.HasSuffix(lower, ".json5"):
+		return "this is left out: a document is plain JSON, in a file whose name ends in " + extension
+	}
+	return ""
+}
+
+// FolderLike returns the folder that another one's name looks like, or "".
+func FolderLike(name string) Folder {
+	var known names
+	for _, folder := range Folders {
+		if string(folder) == name {
+			return ""
+		}
+		known = append(known, string(folder))
+	}
+	return Folder(known.like(name))
+}
+
 // KnownName says whether a file of that name in a folder of the layout is
 // part of the workspace.
 func KnownName(name string) bool {

@@ -3,8 +3,10 @@ package workspace
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -52,6 +54,12 @@ func (p Problem) String() string {
 		what += " (" + p.Pointer + ")"
 	}
 	return where + ": " + what
+}
+
+// In is String with the directory that the file lies in, so that a terminal or
+// an editor can open it.
+func (p Problem) In(dir string) string {
+	return filepath.Join(dir, filepath.FromSlash(p.File)) + strings.TrimPrefix(p.String(), p.File)
 }
 
 // SortProblems puts problems in the order in which a person fixes them.
