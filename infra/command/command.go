@@ -105,6 +105,7 @@ than AWS's.`,
 	}
 	root.AddCommand(newWorkspace(s), newKeys(s), newPrincipals(s), newEnvironment(s), newApply(s), newExport(s),
 		newUsage(s), newFsck(s), newReindex(s), newCompact(s), newMaintain(s), newTable(s))
+	console.Explain(root, s.explain)
 	return root
 }
 
@@ -119,6 +120,9 @@ func (s *session) stores(ctx context.Context) (*admin.Stores, error) {
 	}
 	if cfg.Region == "" {
 		return nil, errors.New("no AWS region is set: export AWS_REGION=eu-central-1, for example")
+	}
+	if err := haveCredentials(ctx, cfg); err != nil {
+		return nil, err
 	}
 	return admin.Open(cfg, s.table, s.bucket), nil
 }

@@ -81,6 +81,25 @@ func Run(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command
 	}
 }
 
+// Explain has the errors of a command's work, and of those below it, put into
+// words that whoever runs it can act on.
+func Explain(cmd *cobra.Command, words func(error) error) {
+	for _, below := range cmd.Commands() {
+		Explain(below, words)
+	}
+	work := cmd.RunE
+	if work == nil {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := work(cmd, args)
+		if failed := (*failure)(nil); errors.As(err, &failed) && failed.err != nil {
+			return &failure{words(failed.err)}
+		}
+		return err
+	}
+}
+
 // usageError is a command line whose parts do not go together.
 type usageError struct{ message string }
 

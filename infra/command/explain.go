@@ -1,0 +1,44 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
+)
+
+// patience is how long credentials are looked for: on a machine that is none of
+// AWS's, their last resort does not answer.
+const patience = 10 * time.Second
+
+// haveCredentials says when there are none, before a store is asked over and over.
+func haveCredentials(ctx context.Context, cfg aws.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		return errors.New("no AWS credentials are found: aws configure makes them known, or export AWS_PROFILE")
+	}
+	return nil
+}
+
+// explain puts what AWS answers into words that can be acted on.
+func (s *session) explain(err error) error {
+	var said smithy.APIError
+	if !errors.As(err, &said) {
+		return err
+	}
+	switch said.ErrorCode() {
+	case "ResourceNotFoundException":
+		return fmt.Errorf("there is no table %s there; the outputs of the stack name it, and its region", s.table)
+	case "NoSuchBucket":
+		return fmt.Errorf("there is no bucket %s there; the outputs of the stack name it, and its region", s.bucket)
+	case "AccessDenied", "AccessDeniedException":
+		return fmt.Errorf("these AWS credentials may not do this: %s", said.ErrorMessage())
+	case "UnrecognizedClientException", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidSignatureException", "ExpiredToken", "ExpiredTokenException":
+		return fmt.Errorf("AWS does not take these credentials: %s", said.ErrorMessage())
+	}
+	return err
+}
