@@ -100,14 +100,14 @@ func TestErrorExamplesHaveTheirStatus(t *testing.T) {
 func TestTheExamplesWork(t *testing.T) {
 	files := map[string]string{"svc.json": declaration}
 	for path, pointer := range map[string]string{
-		"feature-flags/checkout.redesign.json":   "/flags",
-		"configs/checkout.timeout.json":          "/configs",
-		"log-levels/log-level.cart-service.json": "/log-levels",
+		"feature-flags/new-checkout.json":      "/flags",
+		"configs/api.timeout.json":             "/configs",
+		"log-levels/log-level.storefront.json": "/log-levels",
 	} {
 		get := spec().Get("paths").Get(pointer + "/{key}/document").Get("get")
 		files[path] = string(get.At("/responses/200/content/application~1json/example/document").Encode())
 	}
-	keys := map[string]string{"flags": "checkout.redesign", "configs": "checkout.timeout", "log-levels": "log-level.cart-service"}
+	keys := map[string]string{"flags": "new-checkout", "configs": "api.timeout", "log-levels": "log-level.storefront"}
 	options := httpapi.Options{Limit: unlimited, PublicURL: "https://svc.example"}
 	every(func(path, method string, o *jsontree.Node) {
 		if method == "get" {
