@@ -29,16 +29,15 @@
 //
 //	production: enabled set to true
 //
-//	production: enabled set to true
 //	tags: added web
 //
 //	Svc-Principal: user/0123456789abcdef
 //
-// with the activity feed's messages between subject and trailer, so that a
-// page of the feed needs no documents. They are left out when the subject says
-// it all. Messages that this form would distort stand as JSON in a second
-// trailer, Svc-Changes. Only commits committed by svc itself are read that
-// way: what anybody else committed is compared with its parent.
+// with the activity feed's messages as subject and body, so that a page of the
+// feed needs no documents. A first message that is too long for a subject
+// stands in the body too. Messages that this form would distort stand as JSON
+// in a second trailer, Svc-Changes. Only commits committed by svc itself are
+// read that way: what anybody else committed is compared with its parent.
 //
 // A cursor is base64url of a MAC, the list's name and a position in it.
 package control

@@ -32,6 +32,9 @@ func commitMessage(messages []document.Message, by access.Principal) string {
 	for _, m := range messages {
 		lines = append(lines, m.Message)
 	}
+	if len(lines) > 0 && lines[0] == subject {
+		lines = lines[1:] // the subject says it
+	}
 	body := strings.Join(lines, "\n")
 	for _, text := range []string{
 		subject + "\n\n" + trailer + "\n",
@@ -41,8 +44,11 @@ func commitMessage(messages []document.Message, by access.Principal) string {
 			return text
 		}
 	}
+	if body != "" {
+		body += "\n\n"
+	}
 	exact, _ := json.Marshal(messages) // strings only: it can not fail
-	return subject + "\n\n" + body + "\n\n" + changesTrailer + string(exact) + "\n" + trailer + "\n"
+	return subject + "\n\n" + body + changesTrailer + string(exact) + "\n" + trailer + "\n"
 }
 
 // readMessages finds the activity messages in the message of a commit of ours.
@@ -58,8 +64,13 @@ func readMessages(text string) ([]document.Message, bool) {
 	}
 	subject, body, _ := strings.Cut(rest, "\n")
 	lines := strings.Split(strings.TrimSpace(body), "\n")
-	if lines[0] == "" {
+	switch {
+	case lines[0] == "":
 		lines = []string{subject}
+	case document.Subject([]document.Message{{Message: lines[0]}}) != subject:
+		// The body begins with the second message, unless the subject is a
+		// shortened first one. (Commits of before have it in both places.)
+		lines = append([]string{subject}, lines...)
 	}
 	var messages []document.Message
 	for _, line := range lines {

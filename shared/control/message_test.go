@@ -28,14 +28,20 @@ func TestCommitMessage(t *testing.T) {
 		{"one thing", []document.Message{toggle}, "production: enabled set to true" + trailer},
 		{"what names the key", []document.Message{created}, `flag "checkout" created` + trailer},
 		{"two things", []document.Message{toggle, tags},
-			"production: enabled set to true\n\nproduction: enabled set to true\ntags: added web" + trailer},
+			"production: enabled set to true\n\ntags: added web" + trailer},
+		{"a long one", []document.Message{{Message: strings.Repeat("long ", 20) + "end"}, tags},
+			strings.Repeat("long ", 14) + "l…\n\n" + strings.Repeat("long ", 20) + "end\ntags: added web" + trailer},
 		{"an environment named like metadata", []document.Message{odd},
-			"tags: enabled set to true\n\ntags: enabled set to true\n\n" +
+			"tags: enabled set to true\n\n" +
 				`Svc-Changes: [{"scope":"tags","message":"tags: enabled set to true"}]` + strings.Replace(trailer, "\n\n", "\n", 1)},
 	} {
 		if got := control.CommitMessage(test.messages, bot); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.name, got, test.want)
 		}
+	}
+	// As it was written once: the subject's message in the body again.
+	if got, ok := control.ReadMessages("production: enabled set to true\n\nproduction: enabled set to true\ntags: added web" + trailer); !ok || !slices.Equal(got, []document.Message{toggle, tags}) {
+		t.Errorf("%v", got)
 	}
 }
 
