@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -28,6 +29,7 @@ type apiFlags struct {
 	workspace string
 	host      string
 	port      int
+	publicURL string
 	limit     httpapi.Limit
 }
 
@@ -60,6 +62,7 @@ it, while the server runs.`,
 	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start makes (default the directory's)")
 	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost is both IPv4 and IPv6")
 	flags.IntVar(&f.port, "port", 6581, "port to listen on; one that is taken is an error")
+	flags.StringVar(&f.publicURL, "public-url", "", "where clients reach it, when a proxy stands in front (default where it listens)")
 	flags.Float64Var(&f.limit.PerSecond, "rate-limit", 5, "requests a second that a key may send")
 	flags.IntVar(&f.limit.Burst, "rate-burst", 25, "requests that a key may send at once")
 	return cmd
@@ -71,6 +74,12 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	}
 	if f.limit.PerSecond <= 0 || f.limit.Burst < 1 {
 		return console.Usagef("--rate-limit and --rate-burst are above zero")
+	}
+	if f.publicURL == "" {
+		f.publicURL = server.URL(f.host, f.port)
+	}
+	if u, err := url.Parse(f.publicURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return console.Usagef("--public-url is like https://flags.example.com")
 	}
 	loopback, err := server.Loopback(f.host)
 	if err != nil {
@@ -88,7 +97,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return err
 	}
 	service, err := embedded.Open(ctx, data, embedded.Options{
-		PublicURL: server.URL(f.host, f.port), Limit: f.limit,
+		PublicURL: f.publicURL, Limit: f.limit,
 		Logger:   slog.New(slog.NewTextHandler(in.Stderr, nil)),
 		Progress: commitProgress(in.Stderr),
 	})
@@ -173,12 +182,12 @@ func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string
 	var b strings.Builder
 	fmt.Fprintf(&b, "Listening    %s/v1\nRepository   %s\n", base, repository)
 	if first == nil {
-		fmt.Fprintf(&b, "Keys         svc key create makes one, svc key list shows them\n")
+		fmt.Fprintf(&b, "Keys         svc key create makes one, svc key list names those there are\n")
 		return b.String()
 	}
 	key := first.Key.Reveal()
 	fmt.Fprintf(&b, "Key          %s\n             (%s; shown this once)\n", key, strings.Join(first.Principal.Roles, ", "))
-	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, base)
+	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, strings.TrimRight(f.publicURL, "/"))
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"svc.example/svc/devserver/pull"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/workspace"
 )
 
 // pullFlags are the flags of svc pull.
@@ -137,13 +139,15 @@ func (in Invocation) localChanges(plan *pull.Plan, dir string) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
+func isSegment(path string) bool { return strings.HasPrefix(path, string(workspace.Segments)+"/") }
+
 // remark says what can not be pulled, as far as this workspace has it.
 func (in Invocation) remark(plan *pull.Plan) {
 	if len(plan.Schemas) > 0 {
 		fmt.Fprintf(in.Stderr, "the API tells of no JSON Schemas: put schemas/%s.json here by hand, or svc verify misses %s\n",
 			strings.Join(plan.Schemas, ".json, schemas/"), map[bool]string{true: "it", false: "them"}[len(plan.Schemas) == 1])
 	}
-	if plan.Rebuilt {
+	if plan.Rebuilt && slices.ContainsFunc(plan.Write, isSegment) {
 		fmt.Fprintln(in.Stderr, "segments are made from their key, name, description and rules; other fields are not to be had over the API")
 	}
 	if len(plan.OnlyHere) > 0 {

@@ -55,6 +55,9 @@ Endpoints:
 			if err := console.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("watch") && cmd.Flags().Changed("no-watch") {
+				return console.Usagef("--watch and --no-watch exclude each other")
+			}
 			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
 			if f.environment == "" {
 				f.environment = in.Getenv("SVC_ENVIRONMENT")
@@ -76,7 +79,6 @@ Endpoints:
 	flags.BoolVar(&f.watch, "watch", true, "serve edits as they are saved")
 	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it is at the start")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
-	cmd.MarkFlagsMutuallyExclusive("watch", "no-watch")
 	return cmd
 }
 

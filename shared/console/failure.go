@@ -121,10 +121,22 @@ func RefuseEmpty(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// numberSyntax is how the flag package ends its words about a number.
-var numberSyntax = regexp.MustCompile(`flag: (strconv\.|time: ).*$`)
+// syntax is how the flag package ends its words about a value it can not read.
+var syntax = regexp.MustCompile(`flag: (strconv\.Parse\w+|time): .*$`)
+
+// wanted says what the flags of a kind take.
+var wanted = map[string]string{
+	"strconv.ParseInt": "a whole number is needed", "strconv.ParseFloat": "a number is needed",
+	"strconv.ParseBool": "true or false is needed",
+}
 
 // plainFlagError leaves Go's own words out of an error about a flag.
 func plainFlagError(_ *cobra.Command, err error) error {
-	return Usagef("%s", numberSyntax.ReplaceAllString(err.Error(), "flag: that is not what it takes, see --help"))
+	return Usagef("%s", syntax.ReplaceAllStringFunc(err.Error(), func(words string) string {
+		what, known := wanted[syntax.FindStringSubmatch(words)[1]]
+		if !known {
+			what = "that is not what it takes, see --help"
+		}
+		return "flag: " + what
+	}))
 }
