@@ -163,7 +163,7 @@ func (o Options) Format(f fmt.State, _ rune) {
 func Open(ctx context.Context, o Options) (*Client, error) {
 	o = o.tidied()
 	if err := o.check(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("svc: %w", err)
 	}
 	o = o.withDefaults()
 	c := &Client{options: o, now: o.now, first: make(chan struct{}), status: Starting, listeners: map[int]func(Event){}, asides: make(chan string, 4)}

@@ -95,6 +95,9 @@ func (l *line) refusal(r reply) error {
 	if r.status/100 == 3 {
 		message = "the address redirects, which is not followed with a key: name the final one in Options.URL"
 	}
+	if r.status == http.StatusNotFound {
+		message += "; svc serve has answers for browsers alone, and programs read its directory: Options.Datadir"
+	}
 	return &LoadError{From: l.host, Status: r.status, Err: fmt.Errorf("%d: %s", r.status, message)}
 }
 
