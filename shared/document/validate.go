@@ -2,6 +2,8 @@ package document
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/jsontree"
@@ -108,8 +110,14 @@ func typeProblem(got, expected ValueType) string {
 
 // newContentProblem says what is wrong with content that Decode still reads.
 func (v Value) newContentProblem() string {
+	if v.DecryptWith != "" {
+		return ""
+	}
+	if v.Type == JSONValue && holdsHugeNumber(v.Content) {
+		return "a number in this value is beyond the range of a 64-bit float: many programs could read nothing of an answer with it"
+	}
 	text, ok := v.Content.Text()
-	if !ok || v.DecryptWith != "" {
+	if !ok {
 		return ""
 	}
 	switch v.Type {
@@ -123,6 +131,18 @@ func (v Value) newContentProblem() string {
 		}
 	}
 	return ""
+}
+
+func holdsHugeNumber(n *jsontree.Node) bool {
+	if n == nil {
+		return false
+	}
+	if n.Kind == jsontree.Number {
+		_, err := strconv.ParseFloat(n.Literal(), 64)
+		return err != nil
+	}
+	return slices.ContainsFunc(n.Items, holdsHugeNumber) ||
+		slices.ContainsFunc(n.Members, func(m jsontree.Member) bool { return holdsHugeNumber(m.Value) })
 }
 
 // holdsJSON says whether a string is an object or an array in JSON. One that

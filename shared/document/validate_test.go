@@ -314,6 +314,8 @@ func TestValidateFinds(t *testing.T) {
 			rule + `/value/value/3: a string_list holds strings only, not null`}},
 		{"json in a string", ofType("json", `{"type": "json", "value": " {\"a\": 1}"}`), "/key", `"k"`, []string{
 			rule + `/value/value: a json value is native JSON: write the object or array itself, not a string that holds it`}},
+		{"json with a number beyond a float", ofType("json", `{"type": "json", "value": {"a": [1, 1e308, {"b": -1e400}]}}`), "/key", `"k"`, []string{
+			rule + `/value/value: a number in this value is beyond the range of a 64-bit float: many programs could read nothing of an answer with it`}},
 		{"json missing", ofType("json", `{"type": "json"}`), "/key", `"k"`, []string{
 			rule + `/value/value: value is missing: a json value is any JSON, written as it is`}},
 		{"fraction on the hours", ofType("duration", `{"type": "duration", "value": "PT1.5H"}`), "/key", `"k"`, []string{
