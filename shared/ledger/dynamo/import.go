@@ -45,6 +45,9 @@ func (l *Ledger) Import(ctx context.Context, objects HistoryReader, commit strin
 	if !object.IsID(commit) {
 		return from, fmt.Errorf("import: %q is no commit id of 40 hexadecimal digits", commit)
 	}
+	if err := listable(o.Packs); err != nil {
+		return from, err
+	}
 	number := func(int) int64 { return 1 }
 	if from.Sequence > 0 {
 		// No sequence stands for two states, and the gap keeps a reader from
@@ -69,6 +72,9 @@ func (l *Ledger) Reindex(ctx context.Context, objects HistoryReader, o ImportOpt
 		return from, err
 	}
 	packs, err := l.packsFor(ctx, from, o.Packs)
+	if err == nil {
+		err = listable(packs)
+	}
 	if err != nil {
 		return repository.Head{}, err
 	}

@@ -23,6 +23,17 @@ type merged struct {
 	row     item // as it was read; nil: there is none
 }
 
+// mostListed is how many packs a row can list: an item holds 400 KB.
+const mostListed = 9000
+
+// listable says, before anything is written, when packs are too many for a row.
+func listable(packs []string) error {
+	if len(packs) > mostListed {
+		return fmt.Errorf("%d packs are more than the %d that can be listed: svcadmin compact makes them fewer", len(packs), mostListed)
+	}
+	return nil
+}
+
 func (l *Ledger) packsRow(packs []string, through int64) item {
 	i := packsKey(l.workspace)
 	list, _ := json.Marshal(slices.Sorted(slices.Values(packs))) // strings
