@@ -35,6 +35,22 @@ func TestPut(t *testing.T) {
 	}
 }
 
+// TestAPutWarns of what it may not mean, dry run or not, and is done all the
+// same. A rule without propertyName that asks for "none of" matches everybody.
+func TestAPutWarns(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	everybody := `{"criteria":[{"operator":"PROP_IS_NOT_ONE_OF","valueToMatch":{"type":"string_list","value":["x"]}}],"value":{"type":"bool","value":true}}`
+	text := `{"key":"f","type":"feature_flag","valueType":"bool","enviroments":[],"default":{"rules":[` + everybody + `]}}`
+	for _, dry := range []bool{true, false} {
+		token := w.last().SHA
+		r := must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Flag, "f",
+			control.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token, Request: control.Request{DryRun: dry}}))
+		if len(r.Warnings) != 2 || r.Warnings[0].Pointer != "/default/rules/0/criteria/0" || r.Warnings[1].Pointer != "/enviroments" || !r.Changed {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
 func TestAPutThatSaysTheSameIsNoCommit(t *testing.T) {
 	stored := `{"key":"f","type":"feature_flag","valueType":"double","n":1.0,"default":{"rules":[` + serves("double", "10") + `]},"bad":"` + strings.Repeat("x", 10) + `"}`
 	w := newWorld(t, map[string]string{path("f"): stored, path("imperfect"): boolFlag("imperfect", `,"access":"odd"`)})

@@ -118,12 +118,14 @@ type LevelResult struct {
 	Preview
 }
 
-// PutResult is the answer to a PUT.
+// PutResult is the answer to a PUT. The warnings are what the document will
+// hardly do as it was meant.
 type PutResult struct {
-	Key               string `json:"key"`
-	Changed           bool   `json:"changed"`
-	CommitSHA         string `json:"commitSha"`
-	PreviousCommitSHA string `json:"previousCommitSha,omitempty"`
+	Key               string           `json:"key"`
+	Changed           bool             `json:"changed"`
+	CommitSHA         string           `json:"commitSha"`
+	PreviousCommitSHA string           `json:"previousCommitSha,omitempty"`
+	Warnings          []document.Issue `json:"warnings,omitempty"`
 	Preview
 }
 

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
 )
 
 // CreateFlag creates a flag.
@@ -209,6 +210,7 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 		Changed:           out.changed(),
 		CommitSHA:         out.commit,
 		PreviousCommitSHA: out.previous,
+		Warnings:          jsontree.Bounded(workspace.Warnings(&workspace.Item{View: document.View(stamped), Tree: stamped})),
 		Preview:           out.preview(),
 	}, nil
 }

@@ -195,7 +195,7 @@ func TestTheDescriptionIsServedAsItIs(t *testing.T) {
 	if !jsontree.Equal(served, want) {
 		t.Error("what is served is not openapi.json")
 	}
-	if version := textOf(want.At("/info/version")); version != "1.0.0" || textOf(want.Get("openapi")) != "3.1.0" {
+	if version := textOf(want.At("/info/version")); version != "1.1.0" || textOf(want.Get("openapi")) != "3.1.0" {
 		t.Errorf("version %s", version)
 	}
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"svc.example/svc/shared/document"
@@ -79,6 +80,13 @@ func VerifyItem(ws *Workspace, item Item) []document.Issue {
 	return append(issues, circleThrough(ws, &item)...)
 }
 
+// Warnings finds what a document by itself will hardly do as it was meant: a
+// rule that never matches, a value that is none of the variants, a misspelt
+// name. They stand in nobody's way.
+func Warnings(item *Item) []document.Issue {
+	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), misspelt(item.Tree))
+}
+
 // SchemaIssues finds the values of a config that violate the JSON Schema its
 // schemaKey names. A schema that is missing or does not compile is no problem
 // of the values.
@@ -144,9 +152,7 @@ func (v *verifier) item(item *Item) {
 	v.add(Error, f, placeIssues(item)...)
 	v.add(Error, f, v.index.referenceIssues(item)...)
 	v.add(Error, f, schemaIssues(v.ws, item)...)
-	v.add(Warning, f, operatorIssues(item.View)...)
-	v.add(Warning, f, variantIssues(item.View)...)
-	v.add(Warning, f, misspelt(item.Tree)...)
+	v.add(Warning, f, Warnings(item)...)
 	v.fileName(f, item.Key)
 	v.byteOrderMark(f)
 }
