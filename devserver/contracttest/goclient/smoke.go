@@ -163,12 +163,12 @@ func otherWrites(api *client.ClientWithResponses) {
 	check(err)
 	is("the weight of the first arm", weighted.Value.WeightedValues[0].Weight, 33333)
 
-	config, err := api.UpdateConfigEnvironmentWithResponse(ctx, "checkout.timeout", "default", nil, client.ConfigPatch{Value: "PT45S"})
+	config, err := api.UpdateConfigEnvironmentWithResponse(ctx, "api.timeout", "default", nil, client.ConfigPatch{Value: "PT45S"})
 	check(err)
 	is("the scope", config.JSON200.Environment, "default")
 
-	level, err := api.UpdateLogLevelWithResponse(ctx, "cart-service", nil,
+	level, err := api.UpdateLogLevelWithResponse(ctx, "storefront", nil,
 		client.LogLevelPatch{Level: client.DEBUG, Target: to("com.acme.smoke")})
 	check(err)
-	is("the full key", level.JSON200.Key, "log-level.cart-service")
+	is("the full key", level.JSON200.Key, "log-level.storefront")
 }

@@ -109,12 +109,12 @@ async function otherWrites() {
   const [rule] = split.rules;
   assert.ok(rule && rule.value.type === "weighted_values" && "weightedValues" in (rule.value.value as object));
 
-  const path = { key: "checkout.timeout", env: "default" };
+  const path = { key: "api.timeout", env: "default" };
   const config = (await updateConfigEnvironment({ path, body: { value: "PT45S" }, throwOnError: true })).data;
   assert.equal(config.environment, "default");
 
-  const level = (await updateLogLevel({ path: { key: "cart-service" }, body: { level: "DEBUG", target: "com.acme.smoke" }, throwOnError: true })).data;
-  assert.equal(level.key, "log-level.cart-service");
+  const level = (await updateLogLevel({ path: { key: "storefront" }, body: { level: "DEBUG", target: "com.acme.smoke" }, throwOnError: true })).data;
+  assert.equal(level.key, "log-level.storefront");
   assert.equal(level.created, false);
 }
 
