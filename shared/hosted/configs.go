@@ -39,7 +39,7 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 	}
 	d, err := secretKey.enter(r.Context(), t.options.Plane, delivery.BasicKey(r))
 	if err != nil {
-		t.options.refuse(w, err)
+		t.options.refuse(w, r, err)
 		return
 	}
 	if tag := entityTag(d); notModified(w, r, tag, false) || notModified(w, r, tag, true) {
@@ -49,7 +49,7 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 		return newDocuments(ws, d), nil
 	})
 	if err != nil {
-		t.options.refuse(w, err)
+		t.options.refuse(w, r, err)
 		return
 	}
 	t.sendDocuments(w, r, docs, entityTag(d))

@@ -1,6 +1,7 @@
 package hosted
 
 import (
+	"context"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -64,26 +65,26 @@ func Delivery(o Options) http.Handler {
 	o = o.complete()
 	t := newTables(o)
 	public := delivery.CORS(o.Origins, &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if delivery.RequestPath(r) == configsPath {
 			t.configs(w, r)
 			return
 		}
 		public.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // Telemetry takes telemetry in and serves nothing else.
 func Telemetry(o Options) http.Handler {
 	o = o.complete()
 	i := &intake{options: o, slots: make(chan struct{}, atOnce)}
-	return delivery.CORS(o.Origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return identified(delivery.CORS(o.Origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !forTelemetry(r) {
 			delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", telemetryPath))
 			return
 		}
 		i.ServeHTTP(w, r)
-	}))
+	})))
 }
 
 // Handler serves both at one address.
@@ -99,15 +100,15 @@ func Handler(o Options) http.Handler {
 }
 
 // refuse answers with a fault and notes the cause of one that is ours.
-func (o Options) refuse(w http.ResponseWriter, err error) {
-	delivery.WriteFault(w, o.noted(err))
+func (o Options) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	delivery.WriteFault(w, o.noted(r.Context(), err))
 }
 
 // noted writes the cause of a fault that is ours to the log.
-func (o Options) noted(err error) *fault.Fault {
+func (o Options) noted(ctx context.Context, err error) *fault.Fault {
 	f := fault.Of(err)
 	if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
-		o.Logger.Error("serving an application", "code", f.Kind.Code(), "cause", f.Cause)
+		o.Logger.Error("serving an application", "requestId", requestID(ctx), "code", f.Kind.Code(), "cause", f.Cause)
 	}
 	return f
 }

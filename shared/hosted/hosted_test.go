@@ -279,6 +279,21 @@ func TestDeliveryGoesOnWithABrokenWorkspaceFile(t *testing.T) {
 	}
 }
 
+// TestEveryAnswerHasAName, under which the log tells of it.
+func TestEveryAnswerHasAName(t *testing.T) {
+	w := newWorld(t, shop)
+	seen := map[string]bool{}
+	for _, path := range []string{polling, configs, posting, "/nowhere"} {
+		for _, method := range []string{"GET", "POST", "OPTIONS"} {
+			id := w.send(method, path, w.key(access.KindPublicSDK, "production"), "{}").Header().Get("X-Request-Id")
+			if id == "" || seen[id] {
+				t.Errorf("%s %s: X-Request-Id is %q", method, path, id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
 func TestKeysOfAnEnvironmentThatIsGone(t *testing.T) {
 	w := newWorld(t, shop)
 	for environment, says := range map[string]string{"old": `the environment "old", which the workspace has archived`, "qa": `the environment "qa", which the workspace does not have`} {

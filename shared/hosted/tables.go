@@ -85,13 +85,13 @@ func (t *tables) environment(d *control.Delivery) *environment {
 func (t *tables) find(ctx context.Context, key string) (*delivery.Table, error) {
 	d, err := publicKey.enter(ctx, t.options.Plane, key)
 	if err != nil {
-		return nil, t.options.noted(err)
+		return nil, t.options.noted(ctx, err)
 	}
 	table, err := t.environment(d).evaluated.at(ctx, d, func(ws *workspace.Workspace) (*delivery.Table, error) {
 		return t.table(ws, d), nil
 	})
 	if err != nil {
-		return nil, t.options.noted(err)
+		return nil, t.options.noted(ctx, err)
 	}
 	return table, nil
 }

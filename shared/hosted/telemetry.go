@@ -30,7 +30,7 @@ type intake struct {
 func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	receipt, err := i.take(w, r)
 	if err != nil {
-		if f := i.options.noted(err); f.Kind == fault.Unavailable {
+		if f := i.options.noted(r.Context(), err); f.Kind == fault.Unavailable {
 			w.Header().Set("Retry-After", "1")
 		} else if f.Kind == fault.MethodNotAllowed {
 			w.Header().Set("Allow", "POST, OPTIONS")
@@ -40,7 +40,7 @@ func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := json.Marshal(receipt)
 	if err != nil {
-		i.options.refuse(w, err)
+		i.options.refuse(w, r, err)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
