@@ -101,7 +101,7 @@ ifdef AWS_REGION
 deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
 deploy: $(SAM)/installed ## build and deploy to your AWS account (ARGS=--guided asks for everything)
-	@$(SAM)/bin/python infra/samlocal/ready.py
+	@$(SAM)/bin/python infra/samlocal/ready.py $(ARGS)
 	sam validate --lint
 	$(SAM_BUILD)
 	sam deploy $(ARGS)

@@ -81,6 +81,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if u, err := url.Parse(f.publicURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return console.Usagef("--public-url is like https://flags.example.com")
 	}
+	f.publicURL = strings.TrimSuffix(strings.TrimRight(f.publicURL, "/"), "/v1") // the contract's base URL ends in it
 	loopback, err := server.Loopback(f.host)
 	if err != nil {
 		return err
@@ -187,7 +188,7 @@ func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string
 	}
 	key := first.Key.Reveal()
 	fmt.Fprintf(&b, "Key          %s\n             (%s; shown this once)\n", key, strings.Join(first.Principal.Roles, ", "))
-	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, strings.TrimRight(f.publicURL, "/"))
+	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, f.publicURL)
 	return b.String()
 }
 

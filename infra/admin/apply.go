@@ -35,12 +35,9 @@ const (
 
 // Plan is a commit that would bring a workspace to a directory's state.
 type Plan struct {
-	Changes  []Change
-	Warnings []string // about the directory
-	Notes    []string
-	// Unseen are files that somebody else has changed since the directory was
-	// exported: the commit would undo that.
-	Unseen    []string
+	Changes   []Change
+	Warnings  []string // about the directory
+	Notes     []string
 	dir       string
 	base      *repository.Snapshot
 	workspace *Workspace
@@ -74,8 +71,7 @@ func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) s
 		return nil, err
 	}
 	p.compare(wanted)
-	p.Unseen, err = p.unseen(ctx, dir)
-	return p, err
+	return p, nil
 }
 
 // verify refuses a directory with errors. The files are those on disk, so that

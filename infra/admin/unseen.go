@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,83 +14,130 @@ import (
 	"svc.example/svc/shared/ledger/walk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/together"
 )
 
-// mostSeen is how many commits of a directory's history are looked at.
-const mostSeen = 1000
+const (
+	// mostSeen is how many commits of a directory's history are looked at.
+	mostSeen = 1000
+	// mostRevived is how many added files are looked for in the workspace's
+	// history. So many at once are new, and no deletion that is undone.
+	mostRevived = 500
+)
 
-// unseen lists the files of a plan that somebody else has changed: the
+// Unseen lists the files of the plan that somebody else has changed: the
 // workspace has them in a state that the git history of the directory, if it
 // is a repository, never held, nor did an Apply of it lead there. To bring them
-// to the directory's state would undo that change unseen.
-func (p *Plan) unseen(ctx context.Context, dir string) ([]string, error) {
-	source, _, err := clone.Find(dir)
-	if err != nil || source == nil || source.Empty() {
-		return nil, err
-	}
+// to the directory's state would undo that change without a look. Where the
+// history can not be read, a note says so.
+func (p *Plan) Unseen(ctx context.Context) ([]string, error) {
 	left := map[string][]byte{}
 	for _, c := range p.Changes {
 		f, _ := p.base.File(c.Path)
 		left[c.Path] = f.Text // nil: not there
 	}
-	if err := dropSeen(ctx, source, left); err != nil {
+	repository, err := dropSeen(ctx, p.dir, left)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		p.Notes = append(p.Notes, fmt.Sprintf("what others have changed since is not told apart, as git's history can not be read here: %v", err))
+		return nil, nil
+	case !repository:
+		return nil, nil
+	}
+	if err := p.dropApplied(ctx, left); err != nil {
 		return nil, err
 	}
-	if err := p.dropApplied(ctx, dir, left); err != nil {
+	if err := p.dropNew(ctx, left); err != nil {
 		return nil, err
 	}
-	var paths []string
-	for path := range left {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	return paths, nil
+	return slices.Sorted(maps.Keys(left)), nil
 }
 
-// dropSeen drops the states that the repository held once.
-func dropSeen(ctx context.Context, source *clone.Source, left map[string][]byte) error {
+// dropSeen drops the states that the repository held once, if the directory is
+// the root of one.
+func dropSeen(ctx context.Context, dir string, left map[string][]byte) (isRepository bool, err error) {
+	source, _, err := clone.Find(dir)
+	if err != nil || source == nil || source.Empty() {
+		return false, err
+	}
 	objects, err := source.Objects()
 	if err != nil {
-		return err
+		return false, err
 	}
 	reader := objects.Reader()
 	defer reader.Close()
-	trees := walk.NewTrees(reader)
-	looked := map[string]map[walk.ID]bool{}
-	for path := range left {
-		looked[path] = map[walk.ID]bool{}
-	}
-	at := source.Commit()
-	for n := 0; n < mostSeen && at != "" && len(left) > 0; n++ {
+	s := seen{trees: walk.NewTrees(reader), read: reader.Read, left: left, visited: map[string]bool{}}
+	return true, s.walk(ctx, source.Commit())
+}
+
+// seen goes back through a history, from each commit to its parents, and looks
+// at what differs between the two.
+type seen struct {
+	trees   *walk.Trees
+	read    object.Read
+	left    map[string][]byte
+	visited map[string]bool
+}
+
+// step is a commit to be looked at, and the tree of the child that led there.
+type step struct {
+	commit string
+	child  walk.ID
+}
+
+func (s *seen) walk(ctx context.Context, head string) error {
+	for next := []step{{commit: head}}; len(next) > 0 && len(s.left) > 0 && len(s.visited) < mostSeen; next = next[1:] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		commit, err := trees.Commit(walk.ParseID(at))
+		at := next[0]
+		if s.visited[at.commit] {
+			continue
+		}
+		s.visited[at.commit] = true
+		commit, err := s.trees.Commit(walk.ParseID(at.commit))
 		if err != nil {
 			return err
 		}
-		for path, state := range left {
-			blob, _, err := trees.Find(walk.ParseID(commit.Tree), path)
-			if err != nil {
+		root := walk.ParseID(commit.Tree)
+		if err := s.compare(at.child, root); err != nil {
+			return err
+		}
+		for _, parent := range commit.Parents {
+			next = append(next, step{parent, root})
+		}
+	}
+	return nil
+}
+
+// compare drops what has its state in a tree. Where the tree is that of its
+// child, this has been looked at.
+func (s *seen) compare(child, root walk.ID) error {
+	touches, err := s.trees.Touches(root, []walk.ID{child})
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, touch := range touches {
+		there[touch.Path] = true
+		state, asked := s.left[touch.Path]
+		if !asked {
+			continue
+		}
+		var text []byte
+		if touch.Blob != "" {
+			if text, err = object.ReadAs(s.read, touch.Blob, object.Blob); err != nil {
 				return err
 			}
-			if looked[path][blob] {
-				continue
-			}
-			looked[path][blob] = true
-			var text []byte
-			if blob != (walk.ID{}) {
-				if text, err = object.ReadAs(reader.Read, blob.String(), object.Blob); err != nil {
-					return err
-				}
-			}
-			if sameState(text, state) {
-				delete(left, path)
-			}
 		}
-		if at = ""; len(commit.Parents) > 0 {
-			at = commit.Parents[0]
+		if sameState(text, state) {
+			delete(s.left, touch.Path)
 		}
+	}
+	if child == (walk.ID{}) { // the head: what it lacks is a state too
+		maps.DeleteFunc(s.left, func(path string, state []byte) bool { return state == nil && !there[path] })
 	}
 	return nil
 }
@@ -102,13 +151,13 @@ func sameState(a, b []byte) bool {
 const appliedFile = "svc-applied"
 
 // dropApplied drops the states that the last Apply of the directory led to.
-func (p *Plan) dropApplied(ctx context.Context, dir string, left map[string][]byte) error {
-	text, err := os.ReadFile(filepath.Join(dir, ".git", appliedFile))
+func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
+	applied, err := os.ReadFile(filepath.Join(p.dir, ".git", appliedFile))
 	if err != nil {
 		return nil // there was none
 	}
 	for path, state := range left {
-		_, text, err := p.workspace.repo.At(ctx, p.base.Head, path, strings.TrimSpace(string(text)))
+		_, text, err := p.workspace.repo.At(ctx, p.base.Head, path, strings.TrimSpace(string(applied)))
 		switch {
 		case errors.Is(err, repository.ErrUnknownCommit):
 			return nil
@@ -118,6 +167,34 @@ func (p *Plan) dropApplied(ctx context.Context, dir string, left map[string][]by
 			return err
 		}
 		if sameState(text, state) {
+			delete(left, path)
+		}
+	}
+	return nil
+}
+
+// dropNew drops files that the workspace lacks because it never had them:
+// nobody has deleted those.
+func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
+	var absent []string
+	for path, state := range left {
+		if state == nil {
+			absent = append(absent, path)
+		}
+	}
+	had := make([]bool, len(absent))
+	if len(absent) <= mostRevived {
+		err := together.Each(ctx, len(absent), func(ctx context.Context, i int) error {
+			touches, err := p.workspace.ledger.History(ctx, p.base.Head, repository.Page{Path: absent[i], Limit: 1})
+			had[i] = len(touches) > 0
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i, path := range absent {
+		if !had[i] {
 			delete(left, path)
 		}
 	}

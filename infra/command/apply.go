@@ -61,10 +61,16 @@ func (s *session) apply(ctx context.Context, w *admin.Workspace, dir string, f a
 	if err != nil {
 		return err
 	}
+	var unseen []string
+	if !f.overwrite {
+		if unseen, err = plan.Unseen(ctx); err != nil {
+			return err
+		}
+	}
 	s.show(plan)
-	if len(plan.Unseen) > 0 && !f.overwrite {
+	if len(unseen) > 0 {
 		return fmt.Errorf("the workspace has changes that the git history of %s never held, and this would undo them:\n  %s\nNothing was written. Export the workspace anew and make your change there, or add --overwrite",
-			s.display(s.absolute(dir)), strings.Join(plan.Unseen, "\n  "))
+			s.display(s.absolute(dir)), strings.Join(unseen, "\n  "))
 	}
 	if len(plan.Changes) == 0 || f.dryRun {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,12 +17,18 @@ const patience = 10 * time.Second
 
 // haveCredentials says when there are none, before a store is asked over and over.
 func haveCredentials(ctx context.Context, cfg aws.Config) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	looking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		return errors.New("no AWS credentials are found: aws configure makes them known, or export AWS_PROFILE")
+	_, err := cfg.Credentials.Retrieve(looking)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case os.Getenv("AWS_PROFILE") == "":
+		return fmt.Errorf("no AWS credentials are found: aws configure makes them known, or export AWS_PROFILE (%w)", err)
 	}
-	return nil
+	return fmt.Errorf("the AWS credentials of the profile %s can not be had: %w", os.Getenv("AWS_PROFILE"), err)
 }
 
 // explain puts what AWS answers into words that can be acted on.

@@ -127,6 +127,21 @@ func TestFill(t *testing.T) {
 	if _, err := os.Stat(missing); err == nil {
 		t.Error("a directory that was not there is there now")
 	}
+	file, link := filepath.Join(there, "file"), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.WriteFile(file, []byte("precious"), 0o666), os.Symlink("nowhere", link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, link} {
+		if err := clone.Fill(path, func() error { t.Error("it is filled"); return broken }); err == nil || errors.Is(err, broken) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("it is gone: %v", err)
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
 	if err := clone.Fill(there, func() error { return os.WriteFile(filepath.Join(there, "a"), nil, 0o666) }); err != nil {
 		t.Error(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,19 +19,32 @@ import (
 
 // Fill has work fill a directory that is new or empty. When work fails, the
 // directory is as it was.
-func Fill(target string, work func() error) (err error) {
-	entries, missing := os.ReadDir(target)
-	if missing == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty; name a directory that is new", target)
-	}
-	defer func() {
+func Fill(target string, work func() error) error {
+	_, err := os.Lstat(target)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	info, err := os.Stat(target) // a link may lead to a directory
+	switch {
+	case isNew:
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is there and is no directory; name one that is new", target)
+	default:
+		entries, err := os.ReadDir(target)
 		if err != nil {
-			err = errors.Join(err, empty(target, missing != nil))
+			return err
 		}
-	}()
-	return work()
+		if len(entries) > 0 {
+			return fmt.Errorf("%s is not empty; name a directory that is new", target)
+		}
+	}
+	if err := work(); err != nil {
+		return errors.Join(err, empty(target, isNew))
+	}
+	return nil
 }
 
+// empty takes away what work has left.
 func empty(target string, whole bool) error {
 	if whole {
 		return os.RemoveAll(target)

@@ -89,6 +89,9 @@ func (g *Source) CopyTo(target string, progress func(done, total int64)) error {
 	if err := g.whole(); err != nil {
 		return err
 	}
+	if _, err := os.Stat(c.from); err != nil {
+		return fmt.Errorf("copying the repository: %w", err)
+	}
 	for c.again = true; c.again; {
 		if err := c.pass(); err != nil {
 			return fmt.Errorf("copying the repository: %w", err)
@@ -124,7 +127,7 @@ func (c *copying) pass() error {
 	var found []string
 	err := filepath.WalkDir(c.from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return present(err)
+			return c.present(err)
 		}
 		name, err := filepath.Rel(c.from, path)
 		if err != nil || c.has[name] || !isObjectFile(filepath.ToSlash(name)) {
@@ -134,20 +137,22 @@ func (c *copying) pass() error {
 		if err == nil {
 			found, c.total = append(found, name), c.total+info.Size()
 		}
-		return present(err)
+		return c.present(err)
 	})
 	for _, name := range found {
 		if err != nil {
 			return err
 		}
-		err = present(c.file(name))
+		err = c.present(c.file(name))
 	}
 	return err
 }
 
-// present makes nothing of it that a file is gone: what it held lies elsewhere.
-func present(err error) error {
+// present makes nothing of it that a file is gone: what it held lies elsewhere,
+// where another pass finds it.
+func (c *copying) present(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
+		c.again = true
 		return nil
 	}
 	return err

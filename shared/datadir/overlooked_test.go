@@ -7,7 +7,7 @@ func TestOverlooked(t *testing.T) {
 	tree(t, dir, map[string]string{
 		"svc.json": "w", "README.md": "no", "feature-flags/a.json": "a", "feature-flags/b.JSON": "b", "feature-flags/c.jsonc": "c",
 		"feature-flags/notes.txt": "no", "feature-flags/.hidden.JSON": "no", "feature-flags/a.json~": "no", "feature-flags/sub/d.json": "d",
-		"configs/e.json/": "", "Segments/f.json": "f", "feature_flags/g.json": "g", "flags/h.json": "no", "config": "a file",
+		"configs/e.json/": "", "Segments/f.json": "f", "feature_flags/g.json": "g", "flags/h.json": "no", "config": "a file", ".config/x.json": "no",
 	})
 	checkProblems(t, Overlooked(dir), []string{
 		"warning Segments: this folder is left out; did you mean segments?",

@@ -96,7 +96,7 @@ func Overlooked(name string, isFolder bool) string {
 func FolderLike(name string) Folder {
 	var known names
 	for _, folder := range Folders {
-		if string(folder) == name {
+		if string(folder) == name || strings.HasPrefix(name, ".") {
 			return ""
 		}
 		known = append(known, string(folder))
