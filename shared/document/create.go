@@ -136,9 +136,13 @@ func NewLogLevel(service, level, schema string) (*jsontree.Node, error) {
 }
 
 // LogLevelKey is the key of a service's log-level document: the service's name
-// behind the prefix, which the name may already have.
+// behind the prefix, which the name may already have, in capitals too: keys that
+// differ in case alone are one.
 func LogLevelKey(service string) string {
-	return LogLevelPrefix + strings.TrimPrefix(service, LogLevelPrefix)
+	if n := len(LogLevelPrefix); len(service) >= n && strings.EqualFold(service[:n], LogLevelPrefix) {
+		service = service[n:]
+	}
+	return LogLevelPrefix + service
 }
 
 var newKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)

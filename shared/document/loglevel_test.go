@@ -117,3 +117,14 @@ func TestCreatedThenTargeted(t *testing.T) {
 		t.Error(issues)
 	}
 }
+
+func TestLogLevelKey(t *testing.T) {
+	for service, want := range map[string]string{
+		"cart": "log-level.cart", "log-level.cart": "log-level.cart", "LOG-Level.Cart": "log-level.Cart",
+		"log-level": "log-level.log-level", "log-level.": "log-level.", "log-level.log-level.x": "log-level.log-level.x", "": "log-level.",
+	} {
+		if got := LogLevelKey(service); got != want {
+			t.Errorf("%q: %q, want %q", service, got, want)
+		}
+	}
+}
