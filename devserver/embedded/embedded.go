@@ -135,9 +135,13 @@ func (s *Service) look(ctx context.Context, watch *lookout) error {
 	if err != nil || watch.at == head.Commit {
 		return err
 	}
+	ws, err := s.ledger.Registry().Workspace(ctx)
+	if err != nil {
+		return err
+	}
 	snapshot, err := s.repo.Snapshot(ctx, head)
 	if err == nil {
-		watch.see(snapshot)
+		watch.see(snapshot, s.plane.Unreadable(ws.ID, snapshot))
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package embedded
 import (
 	"log/slog"
 
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
 )
@@ -13,34 +14,32 @@ import (
 type lookout struct {
 	logger   *slog.Logger
 	at       string            // the commit seen last
-	files    map[string]string // what was seen of each file: its blob
+	told     map[string]string // the blobs of files that were told of, by path
 	declared bool
 }
 
-func (l *lookout) see(s *repository.Snapshot) {
-	files := map[string]string{}
-	for i := range s.Files {
-		f := &s.Files[i]
-		files[f.Path] = f.Blob
-		if l.files[f.Path] != f.Blob {
-			l.read(f)
+func (l *lookout) see(s *repository.Snapshot, unreadable []control.Unreadable) {
+	told := map[string]string{}
+	for _, u := range unreadable {
+		told[u.File.Path] = u.File.Blob
+		if l.told[u.File.Path] != u.File.Blob {
+			l.tell(u)
 		}
 	}
-	_, declared := files[workspace.File]
+	_, declared := s.File(workspace.File)
 	if l.declared && !declared {
 		l.logger.Error("the workspace file is gone: environments are those that documents name, and none is protected",
 			"file", workspace.File, "commit", s.Head.Commit)
 	}
-	l.at, l.files, l.declared = s.Head.Commit, files, declared
+	l.at, l.told, l.declared = s.Head.Commit, told, declared
 }
 
-func (l *lookout) read(f *repository.File) {
+func (l *lookout) tell(u control.Unreadable) {
 	what := "the file can not be read, and is not served"
-	if f.Path == workspace.File {
+	if u.File.Path == workspace.File {
 		what = "the workspace file can not be read: environments that documents name count too, and all are protected until it is mended"
 	}
-	_, problems := workspace.Read(map[string][]byte{f.Path: f.Text})
-	for _, p := range problems {
-		l.logger.Error(what, "commit", f.Last.SHA, "problem", p.String())
+	for _, p := range u.Problems {
+		l.logger.Error(what, "commit", u.File.Last.SHA, "problem", p.String())
 	}
 }

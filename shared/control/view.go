@@ -258,3 +258,23 @@ func (v *view) onlySound() *workspace.Workspace {
 	}
 	return &sound
 }
+
+// Unreadable is a file of which a part or all can not be read, and why.
+type Unreadable struct {
+	File     *repository.File
+	Problems []workspace.Problem
+}
+
+// Unreadable lists them at a snapshot of a workspace. No request fails for such
+// a file, so somebody has to say so; what is decoded for it is what requests
+// look at.
+func (p *Plane) Unreadable(workspaceID string, snapshot *repository.Snapshot) []Unreadable {
+	v := p.room(workspaceID).at(snapshot)
+	var found []Unreadable
+	for i, c := range v.read {
+		if len(c.problems) > 0 {
+			found = append(found, Unreadable{&v.snapshot.Files[i], c.problems})
+		}
+	}
+	return found
+}
