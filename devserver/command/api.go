@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/devserver/server"
+	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/httpapi"
@@ -78,10 +78,11 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if f.publicURL == "" {
 		f.publicURL = server.URL(f.host, f.port)
 	}
-	if u, err := url.Parse(f.publicURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	public, ok := baseurl.Parse(f.publicURL)
+	if !ok {
 		return console.Usagef("--public-url is like https://flags.example.com")
 	}
-	f.publicURL = strings.TrimSuffix(strings.TrimRight(f.publicURL, "/"), "/v1") // the contract's base URL ends in it
+	f.publicURL = strings.TrimSuffix(public.String(), "/v1") // the contract's base URL ends in it
 	loopback, err := server.Loopback(f.host)
 	if err != nil {
 		return err

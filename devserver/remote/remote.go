@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc.example/svc/shared/baseurl"
 )
 
 // DefaultURL is where svc api listens.
@@ -38,8 +40,8 @@ type Client struct {
 
 // New makes a client of the API at a base URL, which ends in /v1.
 func New(base, key string) (*Client, error) {
-	u, err := url.Parse(strings.TrimRight(base, "/"))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+	u, ok := baseurl.Parse(base)
+	if !ok {
 		return nil, fmt.Errorf("%q is not the address of an API; it looks like %s", base, DefaultURL)
 	}
 	if !strings.HasSuffix(u.Path, "/v1") {

@@ -156,8 +156,10 @@ func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
 	if err != nil {
 		return nil // there was none
 	}
-	for path, state := range left {
-		_, text, err := p.workspace.repo.At(ctx, p.base.Head, path, strings.TrimSpace(string(applied)))
+	paths := slices.Collect(maps.Keys(left))
+	known := make([]bool, len(paths))
+	err = together.Each(ctx, len(paths), func(ctx context.Context, i int) error {
+		_, text, err := p.workspace.repo.At(ctx, p.base.Head, paths[i], strings.TrimSpace(string(applied)))
 		switch {
 		case errors.Is(err, repository.ErrUnknownCommit):
 			return nil
@@ -166,11 +168,15 @@ func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
 		case err != nil:
 			return err
 		}
-		if sameState(text, state) {
+		known[i] = sameState(text, left[paths[i]])
+		return nil
+	})
+	for i, path := range paths {
+		if known[i] {
 			delete(left, path)
 		}
 	}
-	return nil
+	return err
 }
 
 // dropNew drops files that the workspace lacks because it never had them:
@@ -183,7 +189,9 @@ func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
 		}
 	}
 	had := make([]bool, len(absent))
-	if len(absent) <= mostRevived {
+	if len(absent) > mostRevived {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d files are new; whether somebody deleted one of them is not looked up for so many", len(absent)))
+	} else {
 		err := together.Each(ctx, len(absent), func(ctx context.Context, i int) error {
 			touches, err := p.workspace.ledger.History(ctx, p.base.Head, repository.Page{Path: absent[i], Limit: 1})
 			had[i] = len(touches) > 0

@@ -32,7 +32,8 @@ is deleted. A svc.json that it lacks stays.
 On a terminal you are asked before anything is written. When somebody else has
 changed the workspace in the meantime nothing is written: run it again. In a git
 repository, such as svcadmin export makes, a change counts as unknown to you when
-its history never held it: that is not undone, unless --overwrite says so.`,
+the last 1,000 commits of its history never held it: that is not undone, unless
+--overwrite says so.`,
 		Example: `  svcadmin export ./acme
   $EDITOR ./acme/segments/beta.json
   svcadmin apply ./acme --dry-run

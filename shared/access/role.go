@@ -28,32 +28,30 @@ const (
 // RoleMember is the role that every principal has.
 const RoleMember = "member"
 
-var permissionsByRole = map[string][]Permission{
-	RoleMember:              nil,
-	"admin":                 {"org.*"},
-	"support":               {EditSupport},
-	"engineer":              {EditSupport, EditStandard},
-	"protected_engineer":    {EditSupport, EditStandard, EditProtected},
-	"support_nonprotected":  {EditSupportNonprotected},
-	"engineer_nonprotected": {EditSupportNonprotected, EditStandardNonprotected},
+// role is what a role grants, and that in words.
+type role struct {
+	meaning     string
+	permissions []Permission
 }
 
-var meanings = map[string]string{
-	RoleMember:              "reads everything, edits nothing; everybody has it",
-	"admin":                 "manages the organization, and edits nothing either",
-	"support":               "edits items of the access tier support",
-	"engineer":              "edits items of the tiers support and standard (new ones are), protected environments too",
-	"protected_engineer":    "edits everything",
-	"support_nonprotected":  "as support, without protected environments and what reaches them (default rules)",
-	"engineer_nonprotected": "as engineer, without protected environments and what reaches them (default rules, new items)",
+var known = map[string]role{
+	RoleMember:           {"reads everything, edits nothing; everybody has it", nil},
+	"admin":              {"manages the organization, and edits nothing either", []Permission{"org.*"}},
+	"support":            {"edits items of the access tier support", []Permission{EditSupport}},
+	"engineer":           {"edits items of the tiers support and standard (new ones are), protected environments too", []Permission{EditSupport, EditStandard}},
+	"protected_engineer": {"edits everything", []Permission{EditSupport, EditStandard, EditProtected}},
+	"support_nonprotected": {"as support, without protected environments and what reaches them (default rules)",
+		[]Permission{EditSupportNonprotected}},
+	"engineer_nonprotected": {"as engineer, without protected environments and what reaches them (default rules, new items)",
+		[]Permission{EditSupportNonprotected, EditStandardNonprotected}},
 }
 
 // Meaning says in words what a role allows.
-func Meaning(role string) string { return meanings[role] }
+func Meaning(role string) string { return known[role].meaning }
 
 // Roles lists the known role slugs in alphabetical order.
 func Roles() []string {
-	return slices.Sorted(maps.Keys(permissionsByRole))
+	return slices.Sorted(maps.Keys(known))
 }
 
 // Permissions lists, in alphabetical order, what a key may do whose principal
@@ -62,7 +60,7 @@ func Roles() []string {
 func Permissions(roles []string) []Permission {
 	var granted []Permission
 	for _, role := range roles {
-		for _, permission := range permissionsByRole[role] {
+		for _, permission := range known[role].permissions {
 			if !strings.HasPrefix(string(permission), organizationPrefix) {
 				granted = append(granted, permission)
 			}

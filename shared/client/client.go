@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/contexts"
 )
 
@@ -107,7 +108,7 @@ func (o Options) check() error {
 	if hosted && o.Key == "" {
 		wrong = append(wrong, errors.New("Options.Key is missing: a hosted workspace is read with a secret SDK key (svc_sk_...)"))
 	}
-	if u, err := url.Parse(o.URL); hosted && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+	if _, ok := baseurl.Parse(o.URL); hosted && !ok {
 		wrong = append(wrong, errors.New("Options.URL is scheme and host, like https://flags.example.com"))
 	}
 	if o.Telemetry && !hosted {

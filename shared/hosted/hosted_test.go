@@ -286,7 +286,7 @@ func TestEveryAnswerHasAName(t *testing.T) {
 	for _, path := range []string{polling, configs, posting, "/nowhere"} {
 		for _, method := range []string{"GET", "POST", "OPTIONS"} {
 			id := w.send(method, path, w.key(access.KindPublicSDK, "production"), "{}").Header().Get("X-Request-Id")
-			if id == "" || seen[id] {
+			if len(id) != 32 || seen[id] {
 				t.Errorf("%s %s: X-Request-Id is %q", method, path, id)
 			}
 			seen[id] = true

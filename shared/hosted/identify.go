@@ -3,6 +3,7 @@ package hosted
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"net/http"
 )
 
@@ -11,10 +12,17 @@ type requestKey struct{}
 // identified gives every answer a name, under which the log tells of causes.
 func identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := rand.Text()
+		id := newID()
 		w.Header().Set("X-Request-Id", id)
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
 	})
+}
+
+// newID has the form of the REST API's.
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
 }
 
 func requestID(ctx context.Context) string {

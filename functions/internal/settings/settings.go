@@ -15,9 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strconv"
 	"strings"
+
+	"svc.example/svc/shared/baseurl"
 )
 
 // Settings are a function's.
@@ -77,8 +78,7 @@ func (r *reader) address(name string) string {
 	if value == "" {
 		return ""
 	}
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if _, ok := baseurl.Parse(value); !ok {
 		r.wrong(name, "an address such as https://flags.example.com")
 	} else if strings.HasSuffix(value, "/v1") {
 		r.wrong(name, "the address without /v1")

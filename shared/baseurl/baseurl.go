@@ -1,0 +1,18 @@
+// Package baseurl reads the addresses that services are reached at.
+package baseurl
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Parse reads a base URL: http or https, a host, perhaps a path, and nothing
+// else. A slash at its end does not count. What is none is not ok; the caller
+// knows what it should look like.
+func Parse(text string) (u *url.URL, ok bool) {
+	u, err := url.Parse(strings.TrimRight(text, "/"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, false
+	}
+	return u, true
+}
