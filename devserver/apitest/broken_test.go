@@ -77,11 +77,7 @@ func serveInstances(t *testing.T, w workplace, harm func(*local.Ledger) store) (
 	t.Helper()
 	ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
 	must(t, err)
-	broken := harm(ledger)
-	var handlers []http.Handler
-	for range instances {
-		handlers = append(handlers, instance(t, broken, repository.New(broken, ledger.Objects())))
-	}
+	handlers := handlersOf(t, harm(ledger), ledger)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handlers[rand.IntN(instances)].ServeHTTP(w, r)
 	}))
@@ -89,6 +85,30 @@ func serveInstances(t *testing.T, w workplace, harm func(*local.Ledger) store) (
 		server.Close()
 		must(t, ledger.Close())
 	}
+}
+
+func handlersOf(t *testing.T, s store, ledger *local.Ledger) (handlers []http.Handler) {
+	t.Helper()
+	for range instances {
+		handlers = append(handlers, instance(t, s, repository.New(s, ledger.Objects())))
+	}
+	return handlers
+}
+
+// TestOneOfIdenticalRequestsWins: the same principal, token and content in the
+// same second make commits that differ in nothing but who made them.
+func TestOneOfIdenticalRequestsWins(t *testing.T) {
+	w := newWorkplace(t, apiload.Ground(), 1)
+	ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
+	must(t, err)
+	var bases []string
+	for _, handler := range handlersOf(t, ledger, ledger) {
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		bases = append(bases, server.URL)
+	}
+	t.Cleanup(func() { must(t, ledger.Close()) })
+	apiload.OneWinner(t, apiload.NewHTTPClient(t), bases, w.keys[0], 30)
 }
 
 func instance(t *testing.T, gate control.Gate, repo *repository.Repository) http.Handler {

@@ -36,7 +36,8 @@ func gitIn(t testing.TB, dir string) apiload.Git {
 
 func (w workplace) repository() string { return filepath.Join(w.dir, local.RepositoryName) }
 
-// newWorkplace makes a data directory that holds files, for so many clients.
+// newWorkplace makes a data directory that holds files, for so many clients,
+// of which two each share a key.
 func newWorkplace(t testing.TB, files map[string]string, clients int) workplace {
 	t.Helper()
 	w := workplace{dir: filepath.Join(t.TempDir(), "data")}
@@ -47,6 +48,10 @@ func newWorkplace(t testing.TB, files map[string]string, clients int) workplace 
 	_, err := embedded.Create(background(t), w.dir, c)
 	must(t, err)
 	for i := range clients {
+		if i%2 == 1 { // the twin of the one before
+			w.keys = append(w.keys, w.keys[i-1])
+			continue
+		}
 		w.keys = append(w.keys, w.mint(t, embedded.Minting{
 			Kind: access.KindUser, Name: fmt.Sprint("client ", i), Email: apiload.AuthorOf(i), Roles: []string{"protected_engineer"},
 		}))

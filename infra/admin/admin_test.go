@@ -124,7 +124,7 @@ func TestApply(t *testing.T) {
 	if _, there := now.File("feature-flags/b.json"); there {
 		t.Error("b is still there")
 	}
-	if f, _ := now.File("feature-flags/a.json"); f.Last.Author.Email != ada().Email || f.Last.Message != "Apply "+filepath.Base(dir)+": 2 added, 1 changed, 1 deleted\n" {
+	if f, _ := now.File("feature-flags/a.json"); f.Last.Author.Email != ada().Email || !strings.HasPrefix(f.Last.Message, "Apply "+filepath.Base(dir)+": 2 added, 1 changed, 1 deleted\n\nRequest-Id: ") {
 		t.Errorf("the commit is %+v", f.Last)
 	}
 	if p := plan(); len(p.Changes) != 0 {
@@ -257,7 +257,7 @@ func TestEnvironments(t *testing.T) {
 	if string(file.Text) != want {
 		t.Errorf("svc.json is %s", file.Text)
 	}
-	if file.Last.Message != "environment development archived\n" {
+	if !strings.HasPrefix(file.Last.Message, "environment development archived\n\nRequest-Id: ") {
 		t.Errorf("the message is %q", file.Last.Message)
 	}
 	clean(t, w)

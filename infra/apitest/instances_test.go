@@ -31,7 +31,16 @@ type harm struct {
 // request by any of them.
 func (h *service) serveInstances(t *testing.T, broken harm) (base string) {
 	t.Helper()
-	var handlers []http.Handler
+	handlers := h.instances(t, broken)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[rand.IntN(instances)].ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func (h *service) instances(t *testing.T, broken harm) (handlers []http.Handler) {
+	t.Helper()
 	for range instances {
 		c, err := h.Connect(background(t))
 		must(t, err)
@@ -42,11 +51,7 @@ func (h *service) serveInstances(t *testing.T, broken harm) (base string) {
 		must(t, err)
 		handlers = append(handlers, handler)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handlers[rand.IntN(instances)].ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	return handlers
 }
 
 // each is how many operations a client sends.
@@ -55,6 +60,19 @@ func each(short, long int) int {
 		return long
 	}
 	return short
+}
+
+// TestOneOfIdenticalRequestsWins: the same principal, token and content in the
+// same second make commits that differ in nothing but who made them.
+func TestOneOfIdenticalRequestsWins(t *testing.T) {
+	h := create(t, apiload.Ground(), 1)
+	var bases []string
+	for _, handler := range h.instances(t, harm{}) {
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		bases = append(bases, server.URL)
+	}
+	apiload.OneWinner(t, apiload.NewHTTPClient(t), bases, h.keys[0], each(30, 300))
 }
 
 func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {

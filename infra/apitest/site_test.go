@@ -61,7 +61,8 @@ func open(t *testing.T) *service {
 	return h
 }
 
-// create makes a workspace that holds files, for so many clients.
+// create makes a workspace that holds files, for so many clients, of which two
+// each share a key.
 func create(t *testing.T, files map[string]string, clients int) *service {
 	t.Helper()
 	h := open(t)
@@ -74,6 +75,10 @@ func create(t *testing.T, files map[string]string, clients int) *service {
 	h.workspace, err = h.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source, Author: author})
 	must(t, err)
 	for i := range clients {
+		if i%2 == 1 { // the twin of the one before
+			h.keys = append(h.keys, h.keys[i-1])
+			continue
+		}
 		h.keys = append(h.keys, h.mint(t, fmt.Sprint("client ", i), apiload.AuthorOf(i), "protected_engineer"))
 	}
 	return h

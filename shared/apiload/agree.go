@@ -94,6 +94,7 @@ func logOf(t testing.TB, g Git, family, item string, options ...string) []Entry 
 		date, err := time.Parse(time.RFC3339, f[5])
 		must(t, err)
 		message, trailer, _ := strings.Cut(f[6], "Svc-Principal: ")
+		message, _, _ = strings.Cut(message, "Request-Id: ")
 		entries = append(entries, Entry{f[0], strings.TrimSpace(message), f[1], f[2], f[3], f[4], date.UTC(), strings.HasPrefix(trailer, "service_account/")})
 	}
 	return entries

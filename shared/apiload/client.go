@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -13,11 +14,70 @@ type client struct {
 	*Load
 	number int
 	key    string
-	dice   *rand.Rand
-	done   int
+	seed   uint64
+	dice   *rand.Rand // of the operation at hand
+	step
+	twin   *twins              // nil for a client that has its key to itself
+	second bool                // of the two
 	tokens map[string][]string // by item: commits, the latest last
 	heads  []string            // commits of all items, the latest last
 	texts  map[string][]string // by item: documents, the latest last
+}
+
+// step is where a client is in its work.
+type step struct {
+	done  int // operations that were answered
+	tries int // operations that were made up
+}
+
+// twins are two clients that share a key. Before each operation they meet, and
+// go on from the same step with the same dice: as far as they know the same,
+// they send the same request, byte for byte, in the same moment.
+type twins struct {
+	meeting chan step     // from the first to the second
+	parted  chan struct{} // closed when one of them has ended
+	once    sync.Once
+}
+
+// pair makes a client the twin of another.
+func (c *client) pair(first *client) {
+	first.twin = &twins{meeting: make(chan step), parted: make(chan struct{})}
+	c.twin, c.second = first.twin, true
+}
+
+// next begins the next operation.
+func (c *client) next(ctx context.Context) {
+	c.tries++
+	who := c.number
+	if c.twin != nil {
+		who &^= 1
+		c.meet(ctx)
+	}
+	c.dice = Dice(c.seed, who<<20+c.tries)
+}
+
+func (c *client) meet(ctx context.Context) {
+	meeting := c.twin.meeting
+	if c.second {
+		select {
+		case c.step = <-meeting:
+		case <-c.twin.parted:
+		case <-ctx.Done():
+		}
+		return
+	}
+	select {
+	case meeting <- c.step:
+	case <-c.twin.parted:
+	case <-ctx.Done():
+	}
+}
+
+// part lets the other one of two go on alone.
+func (c *client) part() {
+	if c.twin != nil {
+		c.twin.once.Do(func() { close(c.twin.parted) })
+	}
 }
 
 var (
@@ -32,7 +92,9 @@ var (
 const freshEvery = 6
 
 func (c *client) run(ctx context.Context, operations int) {
+	defer c.part()
 	for c.done < operations && ctx.Err() == nil {
+		c.next(ctx)
 		o := c.choose(ctx)
 		if o == nil {
 			continue
@@ -147,9 +209,9 @@ func (c *client) create() *Operation {
 	return o
 }
 
-// mark is a text that nobody else writes.
+// mark is a text that nobody else writes, but for a twin.
 func (c *client) mark() string {
-	return fmt.Sprintf("client %d, %d", c.number, c.dice.Uint32())
+	return fmt.Sprintf("%s, %d", c.authors[c.number], c.dice.Uint32())
 }
 
 // pinned gives an operation a token, sometimes: of late or of old.

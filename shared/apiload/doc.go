@@ -18,6 +18,9 @@
 //
 //   - The model is written from the contract and shares no code with the
 //     server. The server is reached by HTTP alone, and git by its program.
+//   - Clients share principals, in pairs, and the two of a pair send the same
+//     requests at the same moment: whose commit it was is all that tells their
+//     writes apart.
 //   - Whoever uses it also shows that a store that is broken on purpose is
 //     caught.
 //   - Nothing is decided by how long something takes. Every choice comes from

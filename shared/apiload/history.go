@@ -80,7 +80,7 @@ func (l *Load) checkWrites(h *History) (problems []string) {
 	for _, r := range l.Records {
 		o, a := r.Op, r.Answer
 		if a.Open {
-			unanswered[AuthorOf(r.Client)+" "+PathOf(o.Family, o.Key)]++
+			unanswered[l.author(r)+" "+PathOf(o.Family, o.Key)]++
 		}
 		if !r.wrote() {
 			continue
@@ -95,7 +95,7 @@ func (l *Load) checkWrites(h *History) (problems []string) {
 		if o.Kind == Create && a.Previous == "" {
 			a.Previous = c.Parent() // the contract has no such field there
 		}
-		if a.Previous != c.Parent() || c.Author != AuthorOf(r.Client) || !slices.Equal(c.Paths, []string{PathOf(o.Family, o.Key)}) {
+		if a.Previous != c.Parent() || c.Author != l.author(r) || !slices.Equal(c.Paths, []string{PathOf(o.Family, o.Key)}) {
 			problems = append(problems, fmt.Sprintf("%s by client %d is %+v in the history, and %s to its client", o, r.Client, c, a))
 		}
 	}

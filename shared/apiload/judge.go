@@ -101,7 +101,7 @@ func (l *Load) parts() map[string][]porcupine.Operation {
 			ClientId: r.Client, Input: o, Output: a, Call: r.Call, Return: r.Back})
 	}
 	for _, r := range l.Records {
-		nothing := r.Answer.Open && !l.landed[AuthorOf(r.Client)+" "+PathOf(r.Op.Family, r.Op.Key)]
+		nothing := r.Answer.Open && !l.landed[l.author(r)+" "+PathOf(r.Op.Family, r.Op.Key)]
 		if r.Op.Kind != ReadList && !nothing {
 			add(r.Op.pool(), r, r.Op, r.Answer)
 		}

@@ -44,6 +44,8 @@ type Load struct {
 	Records  []Record
 	problems []string // answers that the contract has nowhere
 
+	// authors are the e-mail addresses of whom the clients' keys are, by client.
+	authors []string
 	// landed are the authors and paths of commits that no answer named.
 	landed map[string]bool
 }
@@ -130,11 +132,22 @@ func fetch(ctx context.Context, client *http.Client, method, url, key string, bo
 	return response.StatusCode, text, err
 }
 
-// Run lets clients, one for each key, send so many operations each.
+// Run lets clients, one for each key, send so many operations each. Two
+// clients in a row that have the same key are twins: one principal, who sends
+// each request twice at the same moment.
 func (l *Load) Run(ctx context.Context, seed uint64, keys []string, each int) {
-	var all sync.WaitGroup
+	var clients []*client
 	for i, key := range keys {
-		c := &client{Load: l, number: i, key: key, dice: Dice(seed, i), tokens: map[string][]string{}, texts: map[string][]string{}}
+		c := &client{Load: l, number: i, key: key, seed: seed, tokens: map[string][]string{}, texts: map[string][]string{}}
+		author := AuthorOf(i)
+		if i%2 == 1 && keys[i-1] == key {
+			c.pair(clients[i-1])
+			author = AuthorOf(i - 1)
+		}
+		clients, l.authors = append(clients, c), append(l.authors, author)
+	}
+	var all sync.WaitGroup
+	for _, c := range clients {
 		all.Go(func() { c.run(ctx, each) })
 	}
 	all.Wait()
@@ -209,8 +222,12 @@ func (l *Load) Await(answers int, ended chan struct{}) bool {
 	}
 }
 
-// AuthorOf is what a client's commits say of who made them.
+// AuthorOf is the e-mail address of the principal whose key a client has, the
+// first of two that share it.
 func AuthorOf(client int) string { return fmt.Sprintf("client-%d@example.com", client) }
+
+// author is what the commits of a record's client say of who made them.
+func (l *Load) author(r Record) string { return l.authors[r.Client] }
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -237,7 +254,7 @@ func (l *Load) Honest(t testing.TB) {
 	open := map[string][]Record{}
 	for _, r := range l.Records {
 		if r.Answer.Open {
-			who := AuthorOf(r.Client) + " " + PathOf(r.Op.Family, r.Op.Key)
+			who := l.author(r) + " " + PathOf(r.Op.Family, r.Op.Key)
 			open[who] = append(open[who], r)
 		}
 	}

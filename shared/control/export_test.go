@@ -12,6 +12,7 @@ const MaxTries = maxTries
 var (
 	CommitMessage = commitMessage
 	ReadMessages  = readMessages
+	MessageOf     = messageOf
 )
 
 // Rooms is of how many workspaces something is remembered.

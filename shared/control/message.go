@@ -9,12 +9,14 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/requestid"
 )
 
 // What stands in a commit's last paragraph.
 const (
 	principalTrailer = "Svc-Principal: "
 	changesTrailer   = "Svc-Changes: "
+	requestTrailer   = repository.RequestTrailer
 )
 
 // committer is who commits what the control plane writes.
@@ -120,6 +122,9 @@ func trailerOf(line string) string {
 		if strings.HasPrefix(line, name) {
 			return name
 		}
+	}
+	if id, ok := strings.CutPrefix(line, requestTrailer); ok && requestid.Valid(id) {
+		return requestTrailer
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/repository"
 )
 
 var bot = access.Principal{Type: access.PrincipalServiceAccount, ID: "ghjkmnpqrstvwxyz", Name: "Bot"}
@@ -38,6 +39,17 @@ func TestCommitMessage(t *testing.T) {
 		if got := control.CommitMessage(test.messages, bot); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.name, got, test.want)
 		}
+	}
+	// The repository adds the request's id to the trailers.
+	stored := "production: enabled set to false" + trailer + "Request-Id: 0123456789abcdef0123456789abcdef\n"
+	if got, ok := control.ReadMessages(stored); !ok || len(got) != 1 || got[0].Message != "production: enabled set to false" {
+		t.Errorf("%v", got)
+	}
+	if got := control.MessageOf(repository.Commit{Message: stored}); got != "production: enabled set to false" {
+		t.Errorf("the message is shown as %q", got)
+	}
+	if got := control.MessageOf(repository.Commit{Message: "subject\n\nRequest-Id: a customer's\n"}); !strings.Contains(got, "customer") {
+		t.Errorf("what is not ours is left out: %q", got)
 	}
 	// As it was written once: the subject's message in the body again.
 	if got, ok := control.ReadMessages("production: enabled set to true\n\nproduction: enabled set to true\ntags: added web" + trailer); !ok || !slices.Equal(got, []document.Message{toggle, tags}) {

@@ -26,6 +26,8 @@ type fakeRepository struct {
 	// before runs ahead of every Commit, without the lock: what another
 	// writer does in between.
 	before func()
+	// asked are the ids of the requests that asked for commits, try by try.
+	asked []string
 	// fail, when set, is what a method answers.
 	fail map[string]error
 }
@@ -177,6 +179,7 @@ func (r *fakeRepository) commit(base *repository.Snapshot, draft repository.Draf
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.asked = append(r.asked, draft.RequestID)
 	if err := r.called("Commit"); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 
 // Request is what every write has besides its own fields.
 type Request struct {
+	// ID is the request's, for its commit; "" draws one. See package requestid.
+	ID string
 	// DryRun asks for the answer without the write.
 	DryRun bool
 	// Malformed is what the reader of the request has found wrong already: a

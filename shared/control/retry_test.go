@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +38,12 @@ func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
 		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`)),
 		w.pushes(path("g"), boolFlag("g", "")),
 		w.pushes(path("f"), boolFlag("f", `,"tags":["theirs"]`, targets("pro", "bool", "true"), serves("bool", "false"))))
-	r := must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+	r := must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "production", control.FlagPatch{
+		Request: control.Request{ID: "0123456789abcdef0123456789abcdef"}, Enabled: ptr(true),
+	}))
+	if want := slices.Repeat([]string{"0123456789abcdef0123456789abcdef"}, 4); !slices.Equal(w.repo.asked, want) {
+		t.Errorf("the tries were made as the requests %q", w.repo.asked)
+	}
 	if n := w.repo.count("Commit"); n != 4 || w.gate.entered != entered+3 {
 		t.Errorf("%d tries, let in again %d times", n, w.gate.entered-entered)
 	}

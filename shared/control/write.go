@@ -265,6 +265,7 @@ func (a *attempt) draft(messages []document.Message) *repository.Draft {
 		Author:    by,
 		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
 		Message:   commitMessage(messages, a.entry.Principal),
+		RequestID: a.ID,
 	}
 }
 

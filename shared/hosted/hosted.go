@@ -108,7 +108,7 @@ func (o Options) refuse(w http.ResponseWriter, r *http.Request, err error) {
 func (o Options) noted(ctx context.Context, err error) *fault.Fault {
 	f := fault.Of(err)
 	if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
-		o.Logger.Error("serving an application", "requestId", requestID(ctx), "code", f.Kind.Code(), "cause", f.Cause)
+		o.Logger.With(requestAttrs(ctx)...).Error("serving an application", "code", f.Kind.Code(), "cause", f.Cause)
 	}
 	return f
 }

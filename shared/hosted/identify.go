@@ -1,31 +1,34 @@
 package hosted
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
+	"log/slog"
 	"net/http"
+
+	"svc.example/svc/shared/requestid"
 )
 
 type requestKey struct{}
 
+// request is what the log calls a request.
+type request struct{ id, named string }
+
 // identified gives every answer a name, under which the log tells of causes.
 func identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := newID()
-		w.Header().Set("X-Request-Id", id)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+		q := request{requestid.New(), requestid.Named(r.Header.Get(requestid.Header))}
+		w.Header().Set(requestid.Header, cmp.Or(q.named, q.id))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, q)))
 	})
 }
 
-// newID has the form of the REST API's.
-func newID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
-}
-
-func requestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(string)
-	return id
+// requestAttrs name the request in the log.
+func requestAttrs(ctx context.Context) []any {
+	q, _ := ctx.Value(requestKey{}).(request)
+	attrs := []any{slog.String("requestId", q.id)}
+	if q.named != "" {
+		attrs = append(attrs, slog.String("clientRequestId", q.named))
+	}
+	return attrs
 }

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/requestid"
 )
 
 func TestEntityTags(t *testing.T) {
@@ -132,11 +133,17 @@ func TestPathsAreTakenAsSent(t *testing.T) {
 	}
 }
 
-func TestRequestIdsAreOurOwn(t *testing.T) {
+func TestRequestIds(t *testing.T) {
 	w := newWorld(t, shop())
-	one := w.get("/whoami", "X-Request-Id: injected").header.Get("X-Request-Id")
-	if other := w.get("/whoami").header.Get("X-Request-Id"); one == other || one == "injected" {
-		t.Errorf("the ids are %s and %s", one, other)
+	one, other := w.get("/whoami").header.Get("X-Request-Id"), w.get("/whoami").header.Get("X-Request-Id")
+	if one == other || !requestid.Valid(one) || !requestid.Valid(other) {
+		t.Errorf("the ids are %q and %q", one, other)
+	}
+	if got := w.get("/whoami", "X-Request-Id: build-17").header.Get("X-Request-Id"); got != "build-17" {
+		t.Errorf("a client's own name is answered as %q", got)
+	}
+	if got := w.get("/whoami", "X-Request-Id: no good").header.Get("X-Request-Id"); !requestid.Valid(got) {
+		t.Errorf("a name that is none is answered as %q", got)
 	}
 }
 

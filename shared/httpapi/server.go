@@ -1,9 +1,8 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +18,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/requestid"
 )
 
 // Options are what the API is served with.
@@ -138,7 +138,8 @@ type call struct {
 	request   *http.Request
 	writer    http.ResponseWriter // for the limit on the body's size
 	header    http.Header         // of the answer
-	id        string
+	id        string              // of the request, drawn at random
+	named     string              // what the client calls it; "" when it has no name for it
 	operation *operation
 	session   *control.Session
 	path      map[string]string
@@ -149,8 +150,8 @@ type call struct {
 
 // ServeHTTP answers a request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{server: s, request: r, writer: w, header: w.Header(), id: newID()}
-	c.header.Set("X-Request-Id", c.id)
+	c := &call{server: s, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header))}
+	c.header.Set(requestid.Header, cmp.Or(c.named, c.id))
 	c.header.Set("X-Content-Type-Options", "nosniff")
 	c.header.Set("Cache-Control", "private, no-cache")
 	a, err := c.answer()
@@ -158,12 +159,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a = c.refusal(err)
 	}
 	a.send(w, r.Method == http.MethodHead)
-}
-
-func newID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
 }
 
 // answer carries the request out. A panic is an error like any other.
@@ -295,7 +290,7 @@ func (c *call) refusal(err error) *answer {
 	envelope := f.Envelope()
 	switch f.Kind {
 	case fault.Internal:
-		envelope.Details = map[string]any{"requestId": c.id}
+		envelope.Details = map[string]any{"requestId": cmp.Or(c.named, c.id)}
 		c.log(slog.LevelError, err, f)
 	case fault.Unavailable:
 		c.header.Set("Retry-After", "1")
@@ -311,6 +306,9 @@ func (c *call) log(level slog.Level, err error, f *fault.Fault) {
 		return // the client has gone, and that is why; or there is nothing to add
 	}
 	attributes := []slog.Attr{slog.String("requestId", c.id), slog.Int("status", f.Kind.Status())}
+	if c.named != "" {
+		attributes = append(attributes, slog.String("clientRequestId", c.named))
+	}
 	if c.operation != nil {
 		attributes = append(attributes, slog.String("operation", c.operation.id))
 	}

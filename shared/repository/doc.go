@@ -13,6 +13,10 @@
 //     is garbage that no head names.
 //   - The head moves by one conditional step in the ledger, from the head the
 //     writer saw. Two writers from one head: exactly one wins.
+//   - No two requests make the same commit: each commit carries the random id
+//     of its request (see Draft.RequestID). A name made of content alone cannot
+//     tell two writers apart who write the same in the same second, and each
+//     would take the other's commit for its own whose answer was lost.
 //   - A write that landed is never reported as failed, and none is reported
 //     that did not land. A failure of the ledger that leaves this open is
 //     resolved by asking for the same step once more; see Ledger.Advance.

@@ -3,9 +3,11 @@ package repository
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/requestid"
 )
 
 // check says everything that is wrong with a draft.
@@ -19,6 +21,9 @@ func (d Draft) check() error {
 	note("author", d.Author.Check())
 	note("committer", d.Committer.Check())
 	note("message", object.CheckMessage(d.Message))
+	if d.RequestID != "" && !requestid.Valid(d.RequestID) {
+		note("request id", fmt.Errorf("%q is not 32 hexadecimal digits", d.RequestID))
+	}
 	seen := map[string]bool{}
 	for i, change := range d.Changes {
 		where := fmt.Sprintf("changes[%d]", i)
@@ -34,5 +39,36 @@ func (d Draft) check() error {
 	return nil
 }
 
-// message is what is committed: git's own end in exactly one line break.
-func (d Draft) message() string { return strings.TrimRight(d.Message, "\n") + "\n" }
+// RequestTrailer begins the line of a message that names the request.
+const RequestTrailer = "Request-Id: "
+
+// message is what is committed: the draft's message with the request's id
+// among the trailers of its last paragraph, and one line break at the end, as
+// git's own have it.
+func (d Draft) message() string {
+	text, id := strings.TrimRight(d.Message, "\n"), d.RequestID
+	if id == "" {
+		id = requestid.New()
+	}
+	if !endsInTrailers(text) {
+		text += "\n"
+	}
+	return text + "\n" + RequestTrailer + id + "\n"
+}
+
+var trailer = regexp.MustCompile(`^[A-Za-z0-9-]+: `)
+
+// endsInTrailers says whether the last paragraph of a message, which is never
+// the first, holds nothing but trailers.
+func endsInTrailers(text string) bool {
+	i := strings.LastIndex(text, "\n\n")
+	if i < 0 {
+		return false
+	}
+	for line := range strings.SplitSeq(text[i+2:], "\n") {
+		if !trailer.MatchString(line) {
+			return false
+		}
+	}
+	return true
+}

@@ -111,6 +111,12 @@ type Draft struct {
 	Author    Signature
 	Committer Signature
 	Message   string
+	// RequestID is the id of the request that asks for the commit; see package
+	// requestid. It becomes the last line of the message, a trailer, so that no
+	// two requests ever make one commit: when a Ledger finds a commit at the
+	// head that it was asked to put there, the request itself was the one who
+	// did. "" draws an id.
+	RequestID string
 }
 
 // The ways in which a repository says no. Everything else is a failure of the

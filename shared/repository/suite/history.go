@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/requestid"
 )
 
 func testHistory(t *testing.T, w *world) {
@@ -34,7 +36,8 @@ func testHistory(t *testing.T, w *world) {
 	w.wantHistory(repository.Page{Path: "feature-flags/a.json", Before: fourth.Sequence}, ofA[1:]...)
 
 	for i, c := range w.history(repository.Page{}) {
-		if i > 0 && c.SHA != all[i] || c.Message != fmt.Sprintf("commit %d\n", 8-i) || c.Author.Name != "Ada Lovelace" {
+		text, id, _ := strings.Cut(c.Message, "\n\nRequest-Id: ")
+		if i > 0 && c.SHA != all[i] || text != fmt.Sprint("commit ", 8-i) || !requestid.Valid(strings.TrimSuffix(id, "\n")) || c.Author.Name != "Ada Lovelace" {
 			t.Errorf("commit %d of the history is %+v", i, c)
 		}
 		if i < 8 && c.Parent != all[i+1] || i == 8 && c.Parent != "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/requestid"
 )
 
 func testEmpty(t *testing.T, w *world) {
@@ -118,6 +119,7 @@ func testBadDrafts(t *testing.T, w *world) {
 		"far future":           func(d *repository.Draft) { d.Author.When = d.Author.When.AddDate(9000, 0, 0) },
 		"no message":           func(d *repository.Draft) { d.Message = "\n" },
 		"NUL in the message":   func(d *repository.Draft) { d.Message = "a\x00b" },
+		"a bad request id":     func(d *repository.Draft) { d.RequestID = "build-17" },
 	} {
 		draft := w.draft("bad", put("feature-flags/b.json", "1\n"))
 		spoil(&draft)
@@ -132,6 +134,7 @@ func testIdentities(t *testing.T, w *world) {
 	draft := w.draft("production: enabled set to false\n\nmore, with \"quotes\" and ümläuts\n\nSvc-Principal: service_account/sa_1\n\n",
 		put("feature-flags/ä b.json", "1\n"))
 	draft.Author = repository.Signature{Name: "Bärbel O'Neil Jr. 🙂", Email: "", When: time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("IST", 5*3600+1800))}
+	draft.RequestID = requestid.New()
 	draft.Committer.When = time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", -9*3600-1800))
 	landed, err := w.repo.Commit(context.Background(), w.snapshot(), draft)
 	if err != nil {
@@ -142,7 +145,8 @@ func testIdentities(t *testing.T, w *world) {
 	if last.Author.Name != draft.Author.Name || !last.Author.When.Equal(draft.Author.When.Truncate(time.Second)) {
 		t.Errorf("the author is %+v, want %+v", last.Author, draft.Author)
 	}
-	if want := strings.TrimRight(draft.Message, "\n") + "\n"; last.Message != want {
+	trailer := "Request-Id: " + draft.RequestID + "\n"
+	if want := strings.TrimRight(draft.Message, "\n") + "\n" + trailer; last.Message != want {
 		t.Errorf("the message is %q, want %q", last.Message, want)
 	}
 	if row := w.history(repository.Page{})[0]; !sameCommit(row, last) {
@@ -150,7 +154,7 @@ func testIdentities(t *testing.T, w *world) {
 	}
 	const format = "--format=%an|%ae|%aI|%cn|%ce|%cI|%B"
 	want := "Bärbel O'Neil Jr. 🙂||2026-01-02T03:04:05+05:30|svc|noreply@svc|2026-01-02T03:04:05-09:30|" +
-		"production: enabled set to false\n\nmore, with \"quotes\" and ümläuts\n\nSvc-Principal: service_account/sa_1\n\n"
+		"production: enabled set to false\n\nmore, with \"quotes\" and ümläuts\n\nSvc-Principal: service_account/sa_1\n" + trailer + "\n"
 	if got := w.git("log", "-1", format, landed.Head.Commit); got != want {
 		t.Errorf("git says %q, want %q", got, want)
 	}
