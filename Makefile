@@ -2,7 +2,7 @@
 
 RELEASE ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-STAMP    = -X svc.example/svc/shared/console.Release=$(RELEASE) -X svc.example/svc/shared/console.Commit=$(COMMIT)
+STAMP    = -X svc.example/svc/shared/release.Stamp=$(RELEASE) -X svc.example/svc/shared/release.Commit=$(COMMIT)
 STATIC   = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $(STAMP)"
 
 EXAMPLE   = devserver/sample/directory
@@ -70,8 +70,8 @@ $(SAM)/installed: infra/samlocal/requirements.txt
 	else rm -rf $(SAM); echo 'SAM is not installed (it needs python3 with venv): tests of the Lambda functions will be skipped'; fi
 
 # sam build runs go build itself; the environment tells it how.
-LAMBDA    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags=lambda.norpc -ldflags "-s -w"
-SAM_BUILD = CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -buildvcs=false '-ldflags=-s -w'" sam build
+LAMBDA    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags=lambda.norpc -ldflags "-s -w $(STAMP)"
+SAM_BUILD = CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -buildvcs=false '-ldflags=-s -w $(STAMP)'" sam build
 functions sam-local deploy: export PATH := $(PATH):$(CURDIR)/$(SAM)/bin
 functions sam-local deploy: export SAM_CLI_TELEMETRY = 0
 

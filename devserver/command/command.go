@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/release"
 )
 
 // Invocation is everything a command takes from the process it runs in.
@@ -64,7 +65,7 @@ To change flags over HTTP, with keys, permissions and history:
   svc pull      copy its workspace, or a hosted one, into a config directory`,
 		// In cobra's words: a template of our own would link text/template, for
 		// which the linker has to keep every method of every type (2.7 MB).
-		Version:       console.Version(),
+		Version:       release.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
 	telemetrylocal "svc.example/svc/shared/telemetry/local"
@@ -73,7 +74,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 
 func (s *Service) route(options Options) error {
 	api, err := httpapi.New(httpapi.Options{
-		Plane: s.plane, PublicURL: options.PublicURL, Limit: options.Limit, Logger: options.Logger,
+		Plane: s.plane, PublicURL: options.PublicURL, Release: release.Name(), Limit: options.Limit, Logger: options.Logger,
 	}, httpapi.All()...)
 	if err != nil {
 		return fmt.Errorf("the API's description and its handlers differ: %w", err)

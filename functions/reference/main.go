@@ -12,12 +12,14 @@ import (
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/release"
 )
 
 func main() { start.HTTP(settings.Nothing, wire) }
 
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 	return httpapi.New(httpapi.Options{
-		BasePath: s.BasePath, PublicURL: s.PublicURL, MaxAnswer: gateway.MaxAnswer, Logger: logger,
+		BasePath: s.BasePath, PublicURL: s.PublicURL, Release: release.Name(),
+		MaxAnswer: gateway.MaxAnswer, Logger: logger,
 	}, httpapi.Reference())
 }

@@ -24,6 +24,7 @@ import (
 
 	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/release"
 )
 
 // Invocation is everything a command takes from the process it runs in.
@@ -93,7 +94,7 @@ To edit what the API does not (segments, schemas, deletions), change the files:
 Region and credentials are found as by every AWS tool (AWS_REGION, AWS_PROFILE,
 ~/.aws). AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_S3 lead to other servers
 than AWS's.`,
-		Version:       console.Version(),
+		Version:       release.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

@@ -55,10 +55,15 @@ func (m *memo) page(c *call, contentType string, build func(*server) []byte) *pa
 	return p
 }
 
-// stamped is the description with the addresses at which it is served.
+// stamped is the description with the addresses at which it is served, and the
+// build that serves it. (info.version is the version of the API, which stays
+// 1.0.0 within v1.)
 func (s *server) stamped() *jsontree.Node {
 	tree := s.description.tree.Clone()
 	setServer(tree, s.address(s.options.BasePath, version))
+	if s.options.Release != "" {
+		tree.Get("info").Set("x-release", jsontree.NewString(s.options.Release))
+	}
 	for _, p := range tree.Get("paths").Members {
 		if p.Value.Get("servers") != nil {
 			setServer(p.Value, s.address(s.beside, ""))

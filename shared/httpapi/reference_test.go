@@ -195,7 +195,27 @@ func TestTheDescriptionIsServedAsItIs(t *testing.T) {
 	if !jsontree.Equal(served, want) {
 		t.Error("what is served is not openapi.json")
 	}
-	if version := textOf(want.At("/info/version")); version != "1.1.0" || textOf(want.Get("openapi")) != "3.1.0" {
+	if version := textOf(want.At("/info/version")); version != "1.0.0" || textOf(want.Get("openapi")) != "3.1.0" {
 		t.Errorf("version %s", version)
+	}
+}
+
+// The version of the API is the contract's. That of the build stands beside it.
+func TestTheDescriptionNamesTheBuild(t *testing.T) {
+	for _, release := range []string{"v2.3.4-5-gabcdef0", ""} {
+		h, err := httpapi.New(httpapi.Options{Release: release}, httpapi.Reference())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/openapi.json", nil))
+		served, err := jsontree.Parse(w.Body.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := served.Get("info")
+		if textOf(info.Get("version")) != "1.0.0" || textOf(info.Get("x-release")) != release || (info.Get("x-release") != nil) != (release != "") {
+			t.Errorf("%q: %s", release, info.Compact())
+		}
 	}
 }

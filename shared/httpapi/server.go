@@ -31,7 +31,9 @@ type Options struct {
 	// PublicURL is where clients reach the service, without /v1. It may be "":
 	// the description names relative addresses then.
 	PublicURL string
-	Limit     Limit
+	// Release names the build; the description has it as info.x-release.
+	Release string
+	Limit   Limit
 	// MaxAnswer is how many bytes of body a GET may be answered with, as they
 	// are sent; 0 for any number.
 	MaxAnswer int
