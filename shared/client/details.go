@@ -51,17 +51,20 @@ func (e *Error) Error() string { return e.Key + ": " + e.Message }
 
 // Details are a value and how it came about.
 type Details[T any] struct {
-	Key       string
-	Value     T
-	Reason    Reason
-	RuleIndex int    // of the rule in its own list; -1 unless a rule matched
-	ArmIndex  int    // of a split; -1 otherwise
-	Variant   string // its name, or else static, targeting:<rule> or split:<arm>
-	Type      string // feature_flag, config or log_level; "" when not found
-	ValueType string
-	Version   string // of the workspace
-	Secret    bool   // the value must not stand in a log
-	Err       error  // an *Error, or nil
+	Key    string
+	Value  T
+	Reason Reason
+	// RuleSource is the list that the rule stands in: environment or default;
+	// "" unless a rule matched.
+	RuleSource string
+	RuleIndex  int    // of the rule in that list; -1 unless a rule matched
+	ArmIndex   int    // of a split; -1 otherwise
+	Variant    string // its name, or else static, targeting:<rule> or split:<arm>
+	Type       string // feature_flag, config or log_level; "" when not found
+	ValueType  string
+	Version    string // of the workspace
+	Secret     bool   // the value must not stand in a log
+	Err        error  // an *Error, or nil
 }
 
 // redacted stands for a secret where details are written out.
@@ -164,7 +167,7 @@ func details[T any](c *Client, ctx context.Context, key string, or T, jit []*con
 func (d Details[T]) served(value T, secret bool, a *answer) Details[T] {
 	d.Value, d.Secret = value, secret
 	d.Reason, d.Variant = Reason(a.reason), a.variant
-	d.RuleIndex, d.ArmIndex = a.rule, a.arm
+	d.RuleSource, d.RuleIndex, d.ArmIndex = string(a.list), a.rule, a.arm
 	return d
 }
 

@@ -118,6 +118,9 @@ func TestDetails(t *testing.T) {
 		if d.Value != tt.value || d.Reason != tt.reason || d.RuleIndex != tt.rule || d.ArmIndex != tt.arm || d.Variant != tt.variant || code != tt.code {
 			t.Errorf("%s: %+v, rule %d, arm %d, variant %q, code %q", tt.key, d, d.RuleIndex, d.ArmIndex, d.Variant, code)
 		}
+		if list := map[bool]string{true: "default"}[tt.rule >= 0]; d.RuleSource != list {
+			t.Errorf("%s: the rule stands in the list %q, want %q", tt.key, d.RuleSource, list)
+		}
 		if d.Key != tt.key || d.Version == "" {
 			t.Errorf("%s: key %q, version %q", tt.key, d.Key, d.Version)
 		}

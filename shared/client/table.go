@@ -44,7 +44,8 @@ type answer struct {
 	value
 	item    int
 	reason  evaluation.Reason
-	rule    int
+	list    evaluation.RuleSource
+	rule    int // in the list
 	arm     int
 	variant string
 	served  atomic.Int64 // how often, since telemetry last asked
@@ -86,7 +87,7 @@ func newItem(source evaluation.Source, digest uint64) item {
 }
 
 func (t *table) resolve(out *answer, a evaluation.Answer, doc *document.Document, getenv func(string) (string, bool)) {
-	out.item, out.reason, out.rule, out.arm = a.Item, a.Reason, a.RuleIndex, a.ArmIndex
+	out.item, out.reason, out.list, out.rule, out.arm = a.Item, a.Reason, a.RuleSource, a.RuleIndex, a.ArmIndex
 	out.variant = a.Variant(doc)
 	switch {
 	case a.Value.DecryptWith != "":

@@ -109,9 +109,9 @@ func TestPollAnswer(t *testing.T) {
 		`"banner":{"value":{"type":"string","value":"hi \u00e9"},"configId":"1001","configType":"feature_flag","valueType":"string","reason":"STATIC"},` +
 		`"limit":{"value":{"type":"int","value":9007199254740993},"configId":"limit","configType":"config","valueType":"int","reason":"STATIC"},` +
 		`"origins":{"value":{"type":"string_list","value":["x"]},"configId":"origins","configType":"config","valueType":"string_list","reason":"STATIC"},` +
-		`"redesign":{"value":{"type":"bool","value":true},"configId":"redesign","configType":"feature_flag","valueType":"bool","reason":"TARGETING_MATCH","ruleIndex":0},` +
+		`"redesign":{"value":{"type":"bool","value":true},"configId":"redesign","configType":"feature_flag","valueType":"bool","reason":"TARGETING_MATCH","ruleSource":"default","ruleIndex":0},` +
 		`"settings":{"value":{"type":"json","value":{"n":1.0}},"configId":"settings","configType":"config","valueType":"json","reason":"STATIC"},` +
-		`"split":{"value":{"type":"string","value":"a"},"configId":"split","configType":"feature_flag","valueType":"string","reason":"SPLIT","ruleIndex":0,"weightedValueIndex":0}` +
+		`"split":{"value":{"type":"string","value":"a"},"configId":"split","configType":"feature_flag","valueType":"string","reason":"SPLIT","ruleSource":"default","ruleIndex":0,"weightedValueIndex":0}` +
 		`},"meta":{"version":"v1","environment":"development"}}`
 	if got := text(t, r); r.StatusCode != 200 || got != want {
 		t.Errorf("%d\n got %s\nwant %s", r.StatusCode, got, want)

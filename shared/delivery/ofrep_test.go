@@ -1,23 +1,25 @@
 package delivery
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestOFREPAnswers(t *testing.T) {
 	h := serve(t, false)
 	for _, tt := range []struct{ key, context, want string }{
-		{"redesign", `{"user.plan":"pro"}`, `{"key":"redesign","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleIndex":0}}`},
-		{"redesign", `{"plan":"pro"}`, `{"key":"redesign","value":false,"reason":"TARGETING_MATCH","variant":"off","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleIndex":1}}`},
+		{"redesign", `{"user.plan":"pro"}`, `{"key":"redesign","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleSource":"default","ruleIndex":0}}`},
+		{"redesign", `{"plan":"pro"}`, `{"key":"redesign","value":false,"reason":"TARGETING_MATCH","variant":"off","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleSource":"default","ruleIndex":1}}`},
 		{"banner", `{}`, `{"key":"banner","value":"hi \u00e9","reason":"STATIC","variant":"static","metadata":{"configType":"feature_flag","valueType":"string","version":"v1"}}`},
 		{"origins", `{}`, `{"key":"origins","value":["x"],"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"string_list","version":"v1"}}`},
 		{"limit", `{}`, `{"key":"limit","value":9007199254740993,"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"int","version":"v1"}}`},
-		{"split", `{"targetingKey":"u1"}`, `{"key":"split","value":"a","reason":"SPLIT","variant":"split:0","metadata":{"configType":"feature_flag","valueType":"string","version":"v1","ruleIndex":0,"weightedValueIndex":0}}`},
+		{"split", `{"targetingKey":"u1"}`, `{"key":"split","value":"a","reason":"SPLIT","variant":"split:0","metadata":{"configType":"feature_flag","valueType":"string","version":"v1","ruleSource":"default","ruleIndex":0,"weightedValueIndex":0}}`},
 		{"beta-only", `{}`, `{"key":"beta-only","metadata":{"configType":"config","valueType":"string","version":"v1"}}`},
-		{"beta-only", `{"user.beta":true}`, `{"key":"beta-only","value":"yes","reason":"TARGETING_MATCH","variant":"targeting:0","metadata":{"configType":"config","valueType":"string","version":"v1","ruleIndex":0}}`},
+		{"beta-only", `{"user.beta":true}`, `{"key":"beta-only","value":"yes","reason":"TARGETING_MATCH","variant":"targeting:0","metadata":{"configType":"config","valueType":"string","version":"v1","ruleSource":"default","ruleIndex":0}}`},
 	} {
 		r := do(h, "POST", ofrepFlags+"/"+tt.key, `{"context":`+tt.context+`}`)
 		if got := text(t, r); r.StatusCode != 200 || got != tt.want {
@@ -108,6 +110,29 @@ func TestBadOFREPBodies(t *testing.T) {
 			if hasKey := strings.Contains(body, `"key":"banner"`); tt.code != "" && hasKey != (path != ofrepFlags) {
 				t.Errorf("%s %.60s: the key in %s", path, tt.body, body)
 			}
+		}
+	}
+}
+
+// An index alone does not say which rule it was: an environment's own rules are
+// tried first, then the default ones.
+func TestAnAnswerNamesTheListOfItsRule(t *testing.T) {
+	const rule = `{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["%s"]}}],"value":%s}`
+	split := `{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"string","value":"split"},"weight":1}]}}`
+	document := `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[` +
+		fmt.Sprintf(rule, "pro", `{"type":"string","value":"by default"}`) + `]},"environments":[{"id":"development","rules":[` +
+		fmt.Sprintf(rule, "free", `{"type":"string","value":"own"}`) + `,` + fmt.Sprintf(rule, "trial", split) + `]}]}]`
+	table := NewTable(sources(t, document), "development", "v1")
+	h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}
+	for plan, want := range map[string]string{
+		"free":  `"ruleSource":"environment","ruleIndex":0}`,
+		"trial": `"ruleSource":"environment","ruleIndex":1,"weightedValueIndex":0}`,
+		"pro":   `"ruleSource":"default","ruleIndex":0}`,
+	} {
+		native := text(t, do(h, "GET", evalPrefix+token(`{"user":{"plan":"`+plan+`"}}`), ""))
+		ofrep := text(t, do(h, "POST", ofrepFlags+"/f", `{"context":{"user.plan":"`+plan+`"}}`))
+		if !strings.Contains(native, want) || !strings.Contains(ofrep, want) {
+			t.Errorf("%s: want %s in both\n%s\n%s", plan, want, native, ofrep)
 		}
 	}
 }

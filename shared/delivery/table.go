@@ -169,6 +169,7 @@ func encodeNative(item evaluation.Source, a evaluation.Answer, value []byte) []b
 // leaves a question.
 func appendIndexes(b []byte, a evaluation.Answer) []byte {
 	if a.Reason != evaluation.Static {
+		b = quote(append(b, `,"ruleSource":`...), string(a.RuleSource))
 		b = strconv.AppendInt(append(b, `,"ruleIndex":`...), int64(a.RuleIndex), 10)
 	}
 	if a.Reason == evaluation.Split {

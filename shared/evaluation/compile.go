@@ -116,11 +116,8 @@ func (c *compiler) item(i int, environment string) {
 		reason = TargetingMatch
 	}
 	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
-	for _, list := range [][]document.Rule{own, doc.Default} {
-		for index, r := range list {
-			c.out.rules = append(c.out.rules, c.rule(i, index, r, reason))
-		}
-	}
+	c.rules(own, Answer{Item: i, Reason: reason, RuleSource: EnvironmentRules})
+	c.rules(doc.Default, Answer{Item: i, Reason: reason, RuleSource: DefaultRules})
 }
 
 // targets says whether any rule looks at the context.
@@ -135,17 +132,29 @@ func targets(rules []document.Rule) bool {
 	return false
 }
 
-func (c *compiler) rule(item, index int, r document.Rule, reason Reason) rule {
+// rules compiles one of an item's lists. What the answers of all its rules have
+// in common is given.
+func (c *compiler) rules(list []document.Rule, answer Answer) {
+	for i, r := range list {
+		answer.RuleIndex = i
+		c.out.rules = append(c.out.rules, c.rule(r, answer))
+	}
+}
+
+func (c *compiler) rule(r document.Rule, answer Answer) rule {
 	compiled := rule{from: int32(len(c.out.needs)), answer: int32(len(c.content.Answers))}
 	c.out.needs = append(c.out.needs, c.needs(r.Criteria)...)
 	compiled.to = int32(len(c.out.needs))
 	if r.Value.Weighted == nil {
-		c.content.Answers = append(c.content.Answers, Answer{item, r.Value, reason, index, -1})
+		answer.Value, answer.ArmIndex = r.Value, -1
+		c.content.Answers = append(c.content.Answers, answer)
 		return compiled
 	}
-	compiled.split = c.split(c.content.Items[item].Key, r.Value.Weighted)
+	compiled.split = c.split(c.content.Items[answer.Item].Key, r.Value.Weighted)
+	answer.Reason = Split
 	for arm, a := range r.Value.Weighted.Arms {
-		c.content.Answers = append(c.content.Answers, Answer{item, a.Value, Split, index, arm})
+		answer.Value, answer.ArmIndex = a.Value, arm
+		c.content.Answers = append(c.content.Answers, answer)
 	}
 	return compiled
 }

@@ -21,16 +21,26 @@ const (
 	Static         Reason = "STATIC"
 )
 
+// RuleSource says which of an item's two lists a rule stands in.
+type RuleSource string
+
+// The two lists.
+const (
+	EnvironmentRules RuleSource = "environment"
+	DefaultRules     RuleSource = "default"
+)
+
 // None stands for an item that serves nothing: no rule matched.
 const None = -1
 
 // Answer is one value that an item can serve.
 type Answer struct {
-	Item      int // index into the snapshot's Keys
-	Value     document.Value
-	Reason    Reason
-	RuleIndex int // where the rule stands in its own list
-	ArmIndex  int // -1 unless Reason is Split
+	Item       int // index into the snapshot's Keys
+	Value      document.Value
+	Reason     Reason
+	RuleSource RuleSource
+	RuleIndex  int // where the rule stands in the list that RuleSource names
+	ArmIndex   int // -1 unless Reason is Split
 }
 
 // Variant is what the answer is called, given the document that it is an answer

@@ -176,8 +176,8 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, or any, fl
 
 // decoded turns a value in JSON into one of another type.
 func decoded[T any](d client.Details[json.RawMessage], or T, as func(kind string, v any) (T, bool)) openfeature.GenericResolutionDetail[T] {
-	out := client.Details[T]{Key: d.Key, Value: or, Reason: d.Reason, RuleIndex: d.RuleIndex, ArmIndex: d.ArmIndex, Variant: d.Variant,
-		Type: d.Type, ValueType: d.ValueType, Version: d.Version, Secret: d.Secret, Err: d.Err}
+	out := client.Details[T]{Key: d.Key, Value: or, Reason: d.Reason, RuleSource: d.RuleSource, RuleIndex: d.RuleIndex,
+		ArmIndex: d.ArmIndex, Variant: d.Variant, Type: d.Type, ValueType: d.ValueType, Version: d.Version, Secret: d.Secret, Err: d.Err}
 	if d.Err != nil || d.Reason == client.Default {
 		return detail(out)
 	}
@@ -215,7 +215,7 @@ func metadata[T any](d client.Details[T]) openfeature.FlagMetadata {
 		}
 	}
 	if d.Reason == client.TargetingMatch || d.Reason == client.Split {
-		m["ruleIndex"] = int64(d.RuleIndex)
+		m["ruleSource"], m["ruleIndex"] = d.RuleSource, int64(d.RuleIndex)
 	}
 	if d.Reason == client.Split {
 		m["weightedValueIndex"] = int64(d.ArmIndex)

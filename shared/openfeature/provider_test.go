@@ -160,7 +160,7 @@ func TestMetadata(t *testing.T) {
 		t.Error("the provider's name")
 	}
 	d, _ := client.StringValueDetails(t.Context(), "plan", "", anonymous(map[string]any{"user.plan": "pro"}))
-	want := of.FlagMetadata{"configType": "feature_flag", "valueType": "string", "version": c.Version(), "ruleIndex": int64(0)}
+	want := of.FlagMetadata{"configType": "feature_flag", "valueType": "string", "version": c.Version(), "ruleSource": "default", "ruleIndex": int64(0)}
 	if !reflect.DeepEqual(d.FlagMetadata, want) {
 		t.Errorf("%v, want %v", d.FlagMetadata, want)
 	}
