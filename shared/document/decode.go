@@ -169,6 +169,7 @@ func (d *decoder) weighted(n *jsontree.Node, pointer string) *Weighted {
 	}
 	w.HashByProperty = d.text(n, pointer, "hashByPropertyName", false)
 	d.truth(n, pointer, "splitEvenly")
+	d.misplaced(n, pointer, `protects nothing beside weightedValues; write it beside "type": "weighted_values", or into each arm's value`)
 	arms := d.list(n, pointer, "weightedValues", true)
 	if len(arms) == 0 && n.Get("weightedValues") != nil {
 		d.issue(pointer+"/weightedValues", "a split needs at least one arm")
@@ -185,6 +186,7 @@ func (d *decoder) arm(n *jsontree.Node, pointer string) Arm {
 		return arm
 	}
 	arm.Value = d.value(n.Get("value"), pointer+"/value", false)
+	d.misplaced(n, pointer, "protects nothing beside weight; write it into the arm's value, beside its type")
 	weight, err := strconv.ParseInt(jsontree.NumberText(n.Get("weight").Literal()), 10, 64)
 	if err != nil || weight < 0 || weight > FullWeight {
 		d.issue(pointer+"/weight", "a weight is a whole number from 0 to 100000 (thousandths of a percent)")
@@ -192,6 +194,16 @@ func (d *decoder) arm(n *jsontree.Node, pointer string) Arm {
 	}
 	arm.Weight = weight
 	return arm
+}
+
+// misplaced reports the marks of a secret where they mark nothing. What they
+// were to hide must not be served for a slip.
+func (d *decoder) misplaced(n *jsontree.Node, pointer, instead string) {
+	for _, name := range []string{"confidential", "decryptWith"} {
+		if !absent(n.Get(name)) {
+			d.issue(pointer+"/"+name, name+" "+instead)
+		}
+	}
 }
 
 // object says whether n is an object, and records that it is not.

@@ -289,6 +289,11 @@ func TestValidateFinds(t *testing.T) {
 			`/default/rules/1/value/value/weightedValues/0/value/type: the type of this value is int, but the valueType of the document is bool`}},
 		{"split in a split", threeRuleFlag, "/default/rules/1/value/value/weightedValues/0/value", `{"type": "weighted_values", "value": {"weightedValues": []}}`, []string{
 			`/default/rules/1/value/value/weightedValues/0/value/type: weighted_values may stand only as the value of a rule`}},
+		{"a marker beside the weight", threeRuleFlag, "/default/rules/1/value/value/weightedValues/0", `{"value": {"type": "bool", "value": true}, "weight": 25000, "confidential": true, "decryptWith": "k"}`, []string{
+			`/default/rules/1/value/value/weightedValues/0/confidential: confidential protects nothing beside weight; write it into the arm's value, beside its type`,
+			`/default/rules/1/value/value/weightedValues/0/decryptWith: decryptWith protects nothing beside weight; write it into the arm's value, beside its type`}},
+		{"a marker beside the arms", threeRuleFlag, "/default/rules/1/value/value/confidential", `false`, []string{
+			`/default/rules/1/value/value/confidential: confidential protects nothing beside weightedValues; write it beside "type": "weighted_values", or into each arm's value`}},
 		{"hash property", threeRuleFlag, "/default/rules/1/value/value/hashByPropertyName", `1`, []string{
 			`/default/rules/1/value/value/hashByPropertyName: hashByPropertyName is a string, not a number`}},
 		{"variant of another type", threeRuleFlag, "/variants/1", `{"value": {"type": "string", "value": "on"}}`, []string{

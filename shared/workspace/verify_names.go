@@ -33,12 +33,21 @@ var (
 	environmentNames = names{"name", "environmentType", "protected", "archived"}
 )
 
-// speller finds members that look like a known one and are none.
+// secretMarks mark a value as a secret, and nothing else.
+var secretMarks = names{"confidential", "decryptWith"}
+
+// speller finds members that look like a known one and are none, and marks of a
+// secret that mark nothing.
 type speller struct{ issues []document.Issue }
 
 func (s *speller) object(n *jsontree.Node, pointer string, known names) {
 	for _, m := range n.Members {
 		if slices.Contains(known, m.Name) {
+			continue
+		}
+		if slices.Contains(secretMarks, m.Name) {
+			s.issues = append(s.issues, document.Issue{Pointer: pointer + jsontree.Pointer(m.Name),
+				Message: fmt.Sprintf("%q protects nothing here; write it into the value, beside its type", m.Name)})
 			continue
 		}
 		if meant := known.like(m.Name); meant != "" {
@@ -97,14 +106,21 @@ func (s *speller) value(n *jsontree.Node, pointer string) {
 	pointer += "/value"
 	switch text, _ := kind.Text(); document.ValueType(text) {
 	case document.WeightedValue:
-		s.object(content, pointer, weightedNames)
+		s.object(without(content, secretMarks), pointer, weightedNames) // what Decode calls an error
 		s.list(content.Get("weightedValues"), pointer+"/weightedValues", func(n *jsontree.Node, pointer string) {
-			s.object(n, pointer, armNames)
+			s.object(without(n, secretMarks), pointer, armNames)
 			s.value(n.Get("value"), pointer+"/value")
 		})
 	case document.ProvidedValue:
 		s.object(content, pointer, providedNames)
 	}
+}
+
+// without is an object but for some members.
+func without(n *jsontree.Node, some names) *jsontree.Node {
+	rest := *n
+	rest.Members = slices.DeleteFunc(slices.Clone(n.Members), func(m jsontree.Member) bool { return slices.Contains(some, m.Name) })
+	return &rest
 }
 
 // misspeltDeclaration finds them in the workspace file.

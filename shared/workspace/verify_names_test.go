@@ -27,6 +27,11 @@ func TestMisspeltNames(t *testing.T) {
 		rule(`{"value":{"type":"json","value":{"vlaue":1},"decriptWith":1}}`): `/default/rules/0/value/decriptWith "decriptWith" means nothing here; did you mean decryptWith?`,
 		rule(`{"value":{"type":"weighted_values","value":{"weightedValue":[],"weightedValues":[{"wieght":1,"value":{"tpye":"x"}}]}}}`): `/default/rules/0/value/value/weightedValue "weightedValue" means nothing here; did you mean weightedValues?|` +
 			`/default/rules/0/value/value/weightedValues/0/wieght "wieght" means nothing here; did you mean weight?|/default/rules/0/value/value/weightedValues/0/value/tpye "tpye" means nothing here; did you mean type?`,
+		rule(`{"value":{},"confidential":true,"criteria":[{"decryptWith":"k","valueToMatch":{"confidential":true}}]}`): `/default/rules/0/confidential "confidential" protects nothing here; write it into the value, beside its type|` +
+			`/default/rules/0/criteria/0/decryptWith "decryptWith" protects nothing here; write it into the value, beside its type`,
+		`{"confidential":true,"variants":[{"confidential":true,"value":{}}]}`: `/confidential "confidential" protects nothing here; write it into the value, beside its type|` +
+			`/variants/0/confidential "confidential" protects nothing here; write it into the value, beside its type`,
+		rule(`{"value":{"type":"weighted_values","value":{"confidential":true,"weightedValues":[{"confidential":true,"weight":1}]}}}`): "", // errors, said elsewhere
 		rule(`{"value":{"type":"provided","value":{"sorce":"ENV_VAR"}}}`): `/default/rules/0/value/value/sorce "sorce" means nothing here; did you mean source?`,
 	} {
 		tree, err := jsontree.Parse([]byte(text))
