@@ -136,3 +136,18 @@ func TestAnAnswerNamesTheListOfItsRule(t *testing.T) {
 		}
 	}
 }
+
+// A variant's name can say what the value is, and a plain variant can be the
+// secret itself: of an item that has a confidential value they are nobody's.
+func TestVariantsBesideASecretAreNotServed(t *testing.T) {
+	const item = `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"open"}}]},
+		"environments":[{"id":"other","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"hunter2"%s}}]}],
+		"variants":[{"name":"the open one","value":{"type":"string","value":"open"}}]}]`
+	for mark, want := range map[string]string{"": "the open one", `,"confidential":false`: "the open one", `,"confidential":true`: "static"} {
+		table := NewTable(sources(t, fmt.Sprintf(item, mark)), "development", "v1")
+		h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}
+		if got := text(t, do(h, "POST", ofrepFlags+"/f", "")); !strings.Contains(got, `"variant":"`+want+`"`) {
+			t.Errorf("%q: want the variant %s in %s", mark, want, got)
+		}
+	}
+}

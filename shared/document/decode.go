@@ -51,6 +51,7 @@ func (d *decoder) document(tree *jsontree.Node) *Document {
 	for i, variant := range d.list(tree, "", "variants", false) {
 		doc.Variants = append(doc.Variants, d.variant(variant, at("/variants", i)))
 	}
+	doc.Confidential = doc.holdsConfidential()
 	return doc
 }
 

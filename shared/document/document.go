@@ -52,6 +52,10 @@ type Document struct {
 	Default         []Rule
 	Environments    []Environment
 	Variants        []Variant
+	// Confidential: some value of the document is confidential, in whichever
+	// environment. Its variants are then nobody's to see: a plain one may be the
+	// secret, and a name may tell it.
+	Confidential bool
 }
 
 // Environment is one environment's own rules.
@@ -106,6 +110,26 @@ func (d *Document) Own(environment string) ([]Rule, bool) {
 		}
 	}
 	return nil, false
+}
+
+// holdsConfidential finds out what Document.Confidential says.
+func (d *Document) holdsConfidential() bool {
+	for _, value := range d.Values() {
+		if value.Confidential {
+			return true
+		}
+	}
+	for _, rule := range d.Rules() {
+		if rule.Value.Confidential { // a split as a whole
+			return true
+		}
+	}
+	for _, criterion := range d.Criteria() {
+		if criterion.ValueToMatch != nil && criterion.ValueToMatch.Confidential {
+			return true
+		}
+	}
+	return false
 }
 
 // Issue is one thing wrong with a document, and where.

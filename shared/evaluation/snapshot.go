@@ -45,10 +45,10 @@ type Answer struct {
 
 // Variant is what the answer is called, given the document that it is an answer
 // of: by the variant of its value when that has a name, else by how it came to
-// be served.
+// be served. Variants of an item that has a confidential value give no names.
 func (a *Answer) Variant(doc *document.Document) string {
 	for _, v := range doc.Variants {
-		if v.Name != "" && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
+		if v.Name != "" && !doc.Confidential && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
 			return v.Name
 		}
 	}

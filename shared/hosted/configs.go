@@ -58,7 +58,7 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 // entityTag stands for a head and an environment: what is served follows from
 // them, so that an unchanged poll needs no documents.
 func entityTag(d *control.Delivery) string {
-	text := strings.Join([]string{"configs 1", d.WorkspaceID(), d.Environment(), d.Head().Commit}, "\x00")
+	text := strings.Join([]string{"configs 2", d.WorkspaceID(), d.Environment(), d.Head().Commit}, "\x00")
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
@@ -136,7 +136,7 @@ func newRow(item workspace.Item, environment string) *jsontree.Node {
 		jsontree.Field("default", defaultRules(item.Tree)),
 		jsontree.Field("environment", ownRules(item.Tree, environment)),
 	)
-	if len(view.Variants) > 0 {
+	if len(view.Variants) > 0 && !view.Confidential {
 		row.Set("variants", item.Tree.Get("variants"))
 	}
 	return withoutConfidential(row)

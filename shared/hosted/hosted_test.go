@@ -35,6 +35,7 @@ var shop = map[string]string{
 	"configs/key.json":               `{"key":"key","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"Y2lwaGVy","confidential":true,"decryptWith":"master"}}]}}`,
 	"configs/master.json":            `{"key":"master","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"provided","confidential":true,"value":{"source":"ENV_VAR","lookup":"MASTER"}}}]}}`,
 	"configs/plain.json":             `{"key":"plain","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"hunter2","confidential":true}}]}}`,
+	"configs/leaky.json":             `{"key":"leaky","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"open"}}]},"environments":[{"id":"development","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"hunter2","confidential":true}}]}],"variants":[{"value":{"type":"string","value":"open"}},{"name":"hunter2 it is","value":{"type":"string","value":"hunter2"}}]}`,
 	"configs/split.json":             `{"key":"split","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[{"weight":1,"value":{"type":"string","value":"hunter2","confidential":true}},{"weight":1,"value":{"type":"string","value":"open"}}]}}}]}}`,
 	"configs/hidden.json":            `{"key":"hidden","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"PROP_IS_NOT_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","value":["hunter2"],"confidential":true}}],"value":{"type":"string","value":"x"}}]}}`,
 	"configs/json.json":              `{"key":"json","type":"config","valueType":"json","sendToClientSdk":true,"default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"json","value":{"confidential":true,"value":1.0,"weightedValues":[{"value":{"confidential":true,"value":2}}]}}}]}}`,
@@ -67,7 +68,7 @@ func TestConfigs(t *testing.T) {
 		must(t, err)
 		rows[key] = string(all)
 	}
-	if strings.Join(order, " ") != "beta dark json key log-level.shop master plain split" {
+	if strings.Join(order, " ") != "beta dark json key leaky log-level.shop master plain split" {
 		t.Errorf("%v", order)
 	}
 	head, err := w.ledger.Head(ctx)

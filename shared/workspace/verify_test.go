@@ -130,6 +130,16 @@ func TestVerifyFinds(t *testing.T) {
 "variants": [{"value": {"type": "json", "value": {"a": 1.0, "b": 2}}}]}`}, []string{
 			f + `:3:54: warning /default/rules/1/value: this value is none of the variants`,
 			f + `:7:26: warning /default/rules/3/value/value/weightedValues/1/value: this value is none of the variants`}},
+		{"a plain variant that is the secret", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "string", "default": {"rules": [
+{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "hunter2", "confidential": true}}]}, "variants": [
+{"value": {"type": "string", "value": "open"}},
+{"value": {"type": "string", "value": "hunter2"}},
+{"value": {"type": "string", "value": "hunter2", "confidential": true}}]}`}, []string{
+			f + `:4:11: warning /variants/1/value: this variant is plain and equals a confidential value; mark it confidential too, or take it out`}},
+		{"a mark that protects nothing", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "string", "default": {"rules": [
+{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"weightedValues": [
+  {"weight": 1, "confidential": true, "value": {"type": "string", "value": "hunter2"}}]}}}]}}`}, []string{
+			f + `:3:33: fatal /default/rules/0/value/value/weightedValues/0/confidential: confidential protects nothing beside weight; write it into the arm's value, beside its type`}},
 		{"an int that is a variant as a string", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "int", "default": {"rules": [
 {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": "5"}}]}, "variants": [{"value": {"type": "int", "value": 5.0}}]}`}, nil},
 		{"names on Windows", map[string]string{"feature-flags/Con.json": flag("Con", `{"operator": "ALWAYS_TRUE"}`), "feature-flags/dot..json": flag("dot.", `{"operator": "ALWAYS_TRUE"}`),

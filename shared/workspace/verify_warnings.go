@@ -52,6 +52,28 @@ func variantIssues(doc *document.Document) []document.Issue {
 	return issues
 }
 
+// plainSecretIssues finds variants that say in the clear what a confidential
+// value is.
+func plainSecretIssues(doc *document.Document) []document.Issue {
+	secrets := map[string]bool{}
+	for _, value := range doc.Values() {
+		if value.Confidential {
+			secrets[identity(value)] = true
+		}
+	}
+	if len(secrets) == 0 {
+		return nil
+	}
+	var issues []document.Issue
+	for spot, value := range doc.Values() {
+		if spot.Variant >= 0 && !value.Confidential && secrets[identity(value)] {
+			issues = append(issues, document.Issue{Pointer: spot.Pointer(),
+				Message: "this variant is plain and equals a confidential value; mark it confidential too, or take it out"})
+		}
+	}
+	return issues
+}
+
 // identity is a text that is the same for values that are: the order of an
 // object's members and the spelling of numbers do not count.
 func identity(value document.Value) string {
