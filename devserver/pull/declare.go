@@ -63,6 +63,24 @@ func declare(declaration *jsontree.Node, trees map[string]*jsontree.Node) {
 	}
 }
 
+// keepOthers takes over from the directory's workspace file what the API does
+// not tell: its members beside environments.
+func (p *Plan) keepOthers(declaration *jsontree.Node) {
+	local, err := p.local(workspace.File)
+	if err != nil || local == nil {
+		return // what cannot be read is looked at where files are compared
+	}
+	tree, err := jsontree.Parse(local)
+	if err != nil || tree.Kind != jsontree.Object {
+		return
+	}
+	for _, m := range tree.Members {
+		if m.Name != "environments" {
+			declaration.Set(m.Name, m.Value)
+		}
+	}
+}
+
 // sameEnvironments says whether two workspace files declare the same. That a
 // file knows more archived ones is no difference.
 func sameEnvironments(local, pulled *jsontree.Node) bool {

@@ -118,6 +118,7 @@ func (p *Plan) compare(files map[string]file, last state, force bool) error {
 		return err
 	}
 	declare(files[workspace.File].tree, trees)
+	p.keepOthers(files[workspace.File].tree)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if err := p.compareFile(path, files[path], last, force); err != nil {
 			return err

@@ -260,6 +260,14 @@ func TestTheWorkspaceFile(t *testing.T) {
 	if p := f.plan(pull.Options{}); len(p.Changed) != 1 {
 		t.Errorf("%+v", p)
 	}
+	// What the API does not tell stays when the environments are written anew.
+	f.write("svc.json", `{"secretReferences": "protected", "environments": ["production"]}`)
+	if err := f.plan(pull.Options{Force: true}).Apply(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if ws, _ := workspace.Read(map[string][]byte{"svc.json": []byte(f.file("svc.json"))}); !ws.GuardedReferences() || len(ws.Environments) != 2 {
+		t.Errorf("%s", f.file("svc.json"))
+	}
 }
 
 // TestNothingIsWrittenElsewhere: keys come over the network, and so may links

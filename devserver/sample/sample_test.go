@@ -17,7 +17,10 @@ func TestSamplesVerify(t *testing.T) {
 				folders[folder]++
 			}
 		}
-		_, problems := workspace.ReadAndVerify(content)
+		ws, problems := workspace.ReadAndVerify(content)
+		if !ws.GuardedReferences() {
+			t.Errorf("%s: whoever edits a document may have it read the environment", name)
+		}
 		for _, p := range problems {
 			t.Errorf("%s: %v", name, p)
 		}

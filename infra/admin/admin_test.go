@@ -2,8 +2,10 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -276,5 +278,49 @@ func TestUndeclaredEnvironments(t *testing.T) {
 	all, declared, err := w.Environments(ctx)
 	if err != nil || !declared || len(all) != 2 || all[0].Name != "live" || all[1].Name != "qa" {
 		t.Errorf("%v, %v, %v", all, declared, err)
+	}
+}
+
+// TestANewWorkspaceGuardsReferences: also one that is made from nothing.
+func TestANewWorkspaceGuardsReferences(t *testing.T) {
+	s := newService(t)
+	w, err := s.Create(ctx, Creation{Name: "empty"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.EditEnvironment(ctx, EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
+		t.Fatal(err)
+	}
+	if ws, err := w.read(ctx); err != nil || !ws.GuardedReferences() {
+		t.Errorf("%v, %+v", err, ws)
+	}
+}
+
+// TestApplyNotesWhatADirectoryHasApplicationsUse: who applies it may not have
+// written it, and nobody is asked for a permission.
+func TestApplyNotesWhatADirectoryHasApplicationsUse(t *testing.T) {
+	s := newService(t)
+	dir := directory(t, "a")
+	const config = `{"key": %q, "type": "config", "valueType": "string", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": %s}]}}`
+	write(t, dir, "configs/master.json", fmt.Sprintf(config, "master", `{"type": "provided", "value": {"source": "ENV_VAR", "lookup": "MASTER"}}`))
+	w := s.create(t, "acme", dir)
+	write(t, dir, "configs/mine.json", fmt.Sprintf(config, "mine", `{"type": "string", "value": "c3RvbGVu", "decryptWith": "master"}`))
+	write(t, dir, "configs/master.json", fmt.Sprintf(config, "master", `{"type": "provided", "value": {"source": "ENV_VAR", "lookup": "OTHER"}}`))
+	for _, want := range [][]string{
+		{`"configs/master.json": /default/rules/0/value now reads the environment of applications`, `"configs/mine.json": /default/rules/0/value now decrypts with the config "master"`},
+		nil, // the second time nothing is new
+	} {
+		plan, err := w.Plan(ctx, dir, plainPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(plan.Notes, want) {
+			t.Errorf("%q, want %q", plan.Notes, want)
+		}
+		if want != nil {
+			if _, err := plan.Apply(ctx, ada(), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

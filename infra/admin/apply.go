@@ -95,6 +95,7 @@ func (p *Plan) verify(wanted map[string][]byte, state datadir.State, shown strin
 	return nil
 }
 
+// compare finds the changes, and what of them is worth a second look.
 func (p *Plan) compare(wanted map[string][]byte) {
 	for _, f := range p.base.Files {
 		text, stays := wanted[f.Path]
@@ -110,6 +111,40 @@ func (p *Plan) compare(wanted map[string][]byte) {
 		}
 	}
 	slices.SortFunc(p.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	for _, c := range p.Changes {
+		p.noteUses(c)
+	}
+}
+
+// mostUses bounds the notes of one document.
+const mostUses = 20
+
+// noteUses tells whoever applies a directory that others have edited what it
+// has applications use: the REST API would ask for the permission to.
+func (p *Plan) noteUses(c Change) {
+	folder, _, _ := workspace.SplitPath(c.Path)
+	tree := parsed(c.content)
+	if _, isDocument := folder.Type(); !isDocument || tree == nil {
+		return
+	}
+	var before *document.Document
+	if stored, there := p.base.File(c.Path); there {
+		if tree := parsed(stored.Text); tree != nil {
+			before = document.View(tree)
+		}
+	}
+	uses := document.NewUses(before, document.View(tree))
+	for i, use := range uses {
+		what := "reads the environment of applications"
+		if use.Key != "" {
+			what = fmt.Sprintf("decrypts with the config %q", use.Key)
+		}
+		if i == mostUses {
+			p.Notes = append(p.Notes, fmt.Sprintf("%q: and %d more such values", c.Path, len(uses)-i))
+			return
+		}
+		p.Notes = append(p.Notes, fmt.Sprintf("%q: %s now %s", c.Path, use.Pointer, what))
+	}
 }
 
 func (p *Plan) add(c Change) { p.Changes = append(p.Changes, c) }

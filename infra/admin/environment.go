@@ -137,7 +137,11 @@ func declaration(ws *workspace.Workspace) *jsontree.Node {
 	for _, e := range ws.Environments {
 		list.Items = append(list.Items, jsontree.NewString(e.Name))
 	}
-	return jsontree.NewObject(jsontree.Field("environments", list))
+	tree := jsontree.NewObject(jsontree.Field("environments", list))
+	if len(ws.Items) == 0 {
+		workspace.GuardReferences(tree)
+	}
+	return tree
 }
 
 func nameOf(entry *jsontree.Node) string {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,17 +49,21 @@ func TestThePermissionMatrix(t *testing.T) {
 			files := map[string]string{"svc.json": file}
 			for _, row := range rows[workspace] {
 				files[apiload.PathOf("flags", flagOf(row))] = apiload.Canonical(tiered(row))
+				files[apiload.PathOf("configs", holderOf(row))] = apiload.Canonical(withTier(row, "config", holderOf(row)))
 			}
+			files[apiload.PathOf("configs", borrower)] = apiload.Canonical(borrowing(nil, ""))
 			h := create(t, files, 0)
 			c, err := h.Connect(background(t))
 			must(t, err)
 			api, err := h.New(c, nil)
 			must(t, err)
-			p := &permitted{T: t, api: api, reader: h.mint(t, "reader", "reader@example.com", "member")}
+			p := &permitted{T: t, api: api, reader: h.mint(t, "reader", "reader@example.com", "member"),
+				boss: h.mint(t, "boss", "boss@example.com", "protected_engineer")}
 			for _, role := range roles {
 				p.key = h.mint(t, role, role+"@example.com", role)
 				for _, row := range rows[workspace] {
 					p.try(role, row)
+					p.borrow(role, row, standardRow(rows[workspace], row["scope"]))
 				}
 			}
 			if p.allowed == 0 || p.denied == 0 {
@@ -71,12 +76,42 @@ func TestThePermissionMatrix(t *testing.T) {
 
 func flagOf(row map[string]string) string { return "flag" + strings.ReplaceAll(row["tier"], "-", "_") }
 
-func tiered(row map[string]string) apiload.Object {
-	flag := apiload.NewDocument("feature_flag", "string", flagOf(row), "", apiload.ValueOf("string", "untouched"))
-	if delete(flag, "access"); row["tier"] != "-" {
-		flag["access"] = row["tier"]
+func tiered(row map[string]string) apiload.Object { return withTier(row, "feature_flag", flagOf(row)) }
+
+func withTier(row map[string]string, documentType, key string) apiload.Object {
+	document := apiload.NewDocument(documentType, "string", key, "", apiload.ValueOf("string", "untouched"))
+	if delete(document, "access"); row["tier"] != "-" {
+		document["access"] = row["tier"]
 	}
-	return flag
+	return document
+}
+
+// holderOf is the config of a row's tier that holds a decryption key, and
+// borrower one of the tier standard that takes it.
+func holderOf(row map[string]string) string { return "key" + strings.ReplaceAll(row["tier"], "-", "_") }
+
+const borrower = "borrower"
+
+// borrowing is the borrower's document with a value in a scope.
+func borrowing(value apiload.Object, scope string) apiload.Object {
+	document := apiload.NewDocument("config", "string", borrower, "", apiload.ValueOf("string", "untouched"))
+	rules := []any{apiload.Object{"criteria": []any{apiload.Object{"operator": "ALWAYS_TRUE"}}, "value": value}}
+	switch scope {
+	case "":
+	case "default":
+		document["default"] = apiload.Object{"rules": rules}
+	case "metadata":
+		document["variants"] = []any{apiload.Object{"value": value}}
+	default:
+		document["environments"] = []any{apiload.Object{"id": scope, "rules": rules}}
+	}
+	return document
+}
+
+// standardRow is what a role may do to a document of the tier standard.
+func standardRow(rows []map[string]string, scope string) map[string]string {
+	i := slices.IndexFunc(rows, func(row map[string]string) bool { return row["tier"] == "standard" && row["scope"] == scope })
+	return rows[i]
 }
 
 // permitted is who tries the matrix.
@@ -84,6 +119,7 @@ type permitted struct {
 	*testing.T
 	api             http.Handler
 	reader, key     string
+	boss            string
 	serial          int
 	allowed, denied int
 }
@@ -133,6 +169,39 @@ func (p *permitted) try(role string, row map[string]string) {
 		p.Errorf("%s may not write %v and got %d %v", role, row, status, answer)
 	case after["commitSha"] != before["commitSha"]:
 		p.Errorf("%s may not write %v, and it was written", role, row)
+	default:
+		p.denied++
+	}
+}
+
+// borrow lets a role have its own document decrypt with a config of a row's
+// tier: it needs what editing both needs.
+func (p *permitted) borrow(role string, row, own map[string]string) {
+	p.Helper()
+	path := "/configs/" + borrower + "/document"
+	_, before := p.ask(p.reader, "GET", path, nil)
+	p.serial++
+	value := apiload.ValueOf("string", fmt.Sprint("ciphertext ", p.serial))
+	value["decryptWith"] = holderOf(row)
+	status, answer := p.ask(p.key, "PUT", path, apiload.Object{"document": borrowing(value, row["scope"]), "expectedCommitSha": before["commitSha"]})
+	_, after := p.ask(p.reader, "GET", path, nil)
+	details, _ := answer["details"].(apiload.Object)
+	required := row["required"]
+	if own[role] != "y" {
+		required = own["required"]
+	}
+	switch {
+	case own[role] == "y" && row[role] == "y":
+		if p.allowed++; status != http.StatusOK || after["commitSha"] != answer["commitSha"] {
+			p.Errorf("%s may decrypt with %v and got %d %v", role, row, status, answer)
+		}
+		if status, answer := p.ask(p.boss, "PUT", path, apiload.Object{"document": before["document"], "expectedCommitSha": after["commitSha"]}); status != http.StatusOK {
+			p.Errorf("back again: %d %v", status, answer)
+		}
+	case status != http.StatusForbidden || details["code"] != "PERMISSION_DENIED" || details["required"] != required:
+		p.Errorf("%s may not decrypt with %v and got %d %v", role, row, status, answer)
+	case after["commitSha"] != before["commitSha"]:
+		p.Errorf("%s may not decrypt with %v, and it was written", role, row)
 	default:
 		p.denied++
 	}

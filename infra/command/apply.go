@@ -27,7 +27,9 @@ func newApply(s *session) *cobra.Command {
 		Long: `Bring a workspace to the state of a config directory, by one commit: the way to
 edit segments and schemas, and to delete items. The directory is verified first,
 then the difference is shown: what the directory has more is added, what it lacks
-is deleted. A svc.json that it lacks stays.
+is deleted. A svc.json that it lacks stays. No permission is asked for; values that
+decrypt with a config, or read the environment of applications, and are new are
+noted.
 
 On a terminal you are asked before anything is written. When somebody else has
 changed the workspace in the meantime nothing is written: run it again. In a git

@@ -94,7 +94,8 @@ type CreationResult struct {
 	Messages  []document.Message `json:"messages,omitzero"` // of a dry run
 }
 
-// PatchResult is the answer to a PATCH of a flag or a config.
+// PatchResult is the answer to a PATCH of a flag or a config. The warnings are
+// what was written that may not have been meant.
 type PatchResult struct {
 	Key                         string           `json:"key"`
 	Environment                 string           `json:"environment"`
@@ -104,6 +105,7 @@ type PatchResult struct {
 	ReplacedTargetingRuleCount  int              `json:"replacedTargetingRuleCount,omitempty"`
 	PreservedTargetingRuleCount int              `json:"preservedTargetingRuleCount,omitempty"`
 	Rules                       []*jsontree.Node `json:"rules"`
+	Warnings                    []document.Issue `json:"warnings,omitempty"`
 	Preview
 }
 

@@ -49,8 +49,10 @@ type view struct {
 	// ws holds every document that is a JSON object, and every schema.
 	ws     *workspace.Workspace
 	scopes access.Environments
-	rows   rows
-	sound  func() *workspace.Workspace
+	// guardedReferences: lookups need the permission to edit what is protected.
+	guardedReferences bool
+	rows              rows
+	sound             func() *workspace.Workspace
 }
 
 // content is a file decoded, under any path that keeps its name.
@@ -147,10 +149,12 @@ func (v *view) guess() {
 	workspace.SortEnvironments(v.ws.Environments)
 }
 
-// guard notes which environments are protected. Where the workspace file can
-// not be read in full, all are: nobody is let in by a slip in it.
+// guard notes which environments are protected, and whether lookups are. Where
+// the workspace file can not be read in full, all are: nobody is let in by a
+// slip in it.
 func (v *view) guard(sure bool) {
 	v.scopes = access.Environments{}
+	v.guardedReferences = !sure || v.ws.GuardedReferences()
 	if !sure {
 		v.scopes[""] = true // so that undeclared ones are too
 	}

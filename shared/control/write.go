@@ -102,6 +102,10 @@ type attempt struct {
 
 	base   *jsontree.Node // what the edit begins with
 	edited *document.Edited
+	// problem is why the edit cannot be done.
+	problem error
+	// lookups are warnings of what reads the environment of applications.
+	lookups []document.Issue
 }
 
 // attempt is one try of a write: at the session's head, or at a later one that
@@ -223,22 +227,32 @@ func (a *attempt) findScope() error {
 // creates says whether the write makes the item's first document.
 func (a *attempt) creates() bool { return a.onlyFirst || !a.exists }
 
-// permit answers 403.
+// permit answers 403: for what the write touches, and for what the new document
+// uses beyond itself. So the document is made here; what is wrong with it is
+// said in its turn.
 func (a *attempt) permit(context.Context) error {
-	denial := access.Authorize(a.entry.Principal.EffectiveRoles(), a.touches(a))
+	if err := a.authorize("", a.touches(a)); err != nil {
+		return err
+	}
+	if a.edited, a.problem = a.edit(a.base); a.problem != nil || !a.changed() {
+		return nil
+	}
+	return a.permitUses()
+}
+
+// authorize refuses a write that the principal's roles do not allow. What comes
+// before the sentence that says so is given.
+func (a *attempt) authorize(before string, write access.Write) error {
+	denial := access.Authorize(a.entry.Principal.EffectiveRoles(), write)
 	if denial == nil {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "%s", denial.Message()).
+	return fault.New(fault.Forbidden, "%s%s", before, denial.Message()).
 		With(map[string]any{"code": codePermission, "required": string(denial.Required)})
 }
 
-// change makes the new document.
-func (a *attempt) change(context.Context) error {
-	var err error
-	a.edited, err = a.edit(a.base)
-	return editFault(err)
-}
+// change answers 400 for a request that the stored document does not allow.
+func (a *attempt) change(context.Context) error { return editFault(a.problem) }
 
 func (a *attempt) changed() bool { return a.creates() || a.edited.Changed }
 

@@ -115,6 +115,7 @@ func (s *Session) patch(ctx context.Context, environment string, w write) (*Patc
 		ReplacedTargetingRuleCount:  out.edited.ReplacedTargetingRuleCount,
 		PreservedTargetingRuleCount: out.edited.PreservedTargetingRuleCount,
 		Rules:                       append([]*jsontree.Node{}, out.edited.Rules...),
+		Warnings:                    out.patchWarnings(),
 		Preview:                     out.preview(),
 	}, nil
 }
@@ -210,8 +211,9 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 		Changed:           out.changed(),
 		CommitSHA:         out.commit,
 		PreviousCommitSHA: out.previous,
-		Warnings:          jsontree.Bounded(workspace.Warnings(&workspace.Item{View: document.View(stamped), Tree: stamped})),
-		Preview:           out.preview(),
+		Warnings: jsontree.Bounded(append(out.lookups,
+			workspace.Warnings(&workspace.Item{View: document.View(stamped), Tree: stamped})...)),
+		Preview: out.preview(),
 	}, nil
 }
 

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"slices"
+
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -44,6 +46,9 @@ type Edited struct {
 	// Previously are the rules that held in the scope before: its own, or the
 	// default rules when it had none.
 	Previously []*jsontree.Node
+	// ReplacedLookup: the fallback was provided by the environment of the
+	// applications, and is plain now.
+	ReplacedLookup bool
 }
 
 // SetEnabled switches the fallback of a bool flag.
@@ -84,15 +89,28 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 		rules = append(rules[:len(rules):len(rules)], s.newFallback())
 	}
 	fallback := lastOf(rules)
-	value, err := makes(fallback.Get("value"))
+	stored := fallback.Get("value")
+	value, err := makes(stored)
 	if err != nil {
 		return nil, err
 	}
+	replacedLookup := isProvided(stored) && !isProvided(value)
 	fallback.Set("value", value)
 	if place.ReplaceTargeting {
 		rules = rules[len(rules)-1:]
 	}
-	return s.close(rules, place.ReplaceTargeting)
+	e, err := s.close(rules, place.ReplaceTargeting)
+	if err == nil {
+		e.ReplacedLookup = replacedLookup
+	}
+	return e, err
+}
+
+// isProvided says whether a value, or an arm of it, is provided.
+func isProvided(value *jsontree.Node) bool {
+	name, _ := value.Get("type").Text()
+	return name == string(ProvidedValue) ||
+		slices.ContainsFunc(armsOf(value), func(arm *jsontree.Node) bool { return isProvided(arm.Get("value")) })
 }
 
 // close puts the rules into the tree and says what came of it.

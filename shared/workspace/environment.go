@@ -122,3 +122,32 @@ func readEnvironment(n *jsontree.Node) (e Environment, problem string) {
 	}
 	return e, ""
 }
+
+// The member of the workspace file that says who may bring in values which read
+// the environment of applications, and its one value.
+const (
+	secretReferences = "secretReferences"
+	guardReferences  = "protected"
+)
+
+// GuardedReferences says whether a value that reads the environment of
+// applications may be brought in only with the permission to edit what is
+// protected. Any setting says so: one that is misspelt opens nothing.
+func (w *Workspace) GuardedReferences() bool {
+	return w.Declaration.Tree.Get(secretReferences) != nil
+}
+
+// GuardReferences writes the setting into a workspace file.
+func GuardReferences(declaration *jsontree.Node) {
+	declaration.Set(secretReferences, jsontree.NewString(guardReferences))
+}
+
+// referencesIssue says what is wrong with the setting.
+func referencesIssue(declaration *jsontree.Node) []document.Issue {
+	setting := declaration.Get(secretReferences)
+	if text, _ := setting.Text(); setting == nil || text == guardReferences {
+		return nil
+	}
+	return []document.Issue{{Pointer: "/" + secretReferences,
+		Message: fmt.Sprintf("%s is %q; leave it out where everybody who edits a document may have it read the environment", secretReferences, guardReferences)}}
+}

@@ -129,7 +129,7 @@ func (v *verifier) declaration() {
 			}
 		}
 	}
-	v.add(Error, f, issues...)
+	v.add(Error, f, append(issues, referencesIssue(f.tree)...)...)
 	v.add(Warning, f, misspeltDeclaration(f.tree)...)
 	v.byteOrderMark(f)
 }

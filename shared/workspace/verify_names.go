@@ -29,7 +29,7 @@ var (
 	armNames         = names{"value", "weight"}
 	providedNames    = names{"source", "lookup"}
 	variantNames     = names{"name", "description", "value"}
-	fileNames        = names{"environments"}
+	fileNames        = names{"environments", secretReferences}
 	environmentNames = names{"name", "environmentType", "protected", "archived"}
 )
 

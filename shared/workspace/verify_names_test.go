@@ -32,7 +32,7 @@ func TestMisspeltNames(t *testing.T) {
 		`{"confidential":true,"variants":[{"confidential":true,"value":{}}]}`: `/confidential "confidential" protects nothing here; write it into the value, beside its type|` +
 			`/variants/0/confidential "confidential" protects nothing here; write it into the value, beside its type`,
 		rule(`{"value":{"type":"weighted_values","value":{"confidential":true,"weightedValues":[{"confidential":true,"weight":1}]}}}`): "", // errors, said elsewhere
-		rule(`{"value":{"type":"provided","value":{"sorce":"ENV_VAR"}}}`): `/default/rules/0/value/value/sorce "sorce" means nothing here; did you mean source?`,
+		rule(`{"value":{"type":"provided","value":{"sorce":"ENV_VAR"}}}`):                                                              `/default/rules/0/value/value/sorce "sorce" means nothing here; did you mean source?`,
 	} {
 		tree, err := jsontree.Parse([]byte(text))
 		if err != nil {

@@ -130,6 +130,9 @@ func TestVerifyFinds(t *testing.T) {
 "variants": [{"value": {"type": "json", "value": {"a": 1.0, "b": 2}}}]}`}, []string{
 			f + `:3:54: warning /default/rules/1/value: this value is none of the variants`,
 			f + `:7:26: warning /default/rules/3/value/value/weightedValues/1/value: this value is none of the variants`}},
+		{"a setting that there is not", map[string]string{"svc.json": strings.Replace(declaration, "{", "{\n\"secretReferences\": \"open\",", 1)}, []string{
+			`svc.json:2:21: /secretReferences: secretReferences is "protected"; leave it out where everybody who edits a document may have it read the environment`}},
+		{"guarded references", map[string]string{"svc.json": strings.Replace(declaration, "{", "{\n\"secretReferences\": \"protected\",", 1)}, nil},
 		{"a plain variant that is the secret", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "string", "default": {"rules": [
 {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "hunter2", "confidential": true}}]}, "variants": [
 {"value": {"type": "string", "value": "open"}},
