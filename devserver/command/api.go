@@ -194,20 +194,19 @@ func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string
 }
 
 func commitProgress(w io.Writer) func(int) {
-	if !console.Terminal(w) {
+	line := console.Line(w)
+	if line == nil {
 		return nil
 	}
-	return func(commits int) { fmt.Fprintf(w, "\rindexing history: %d commits ", commits) }
+	return func(commits int) { line(fmt.Sprintf("indexing history: %d commits ", commits), false) }
 }
 
 func copyProgress(w io.Writer) func(done, total int64) {
-	if !console.Terminal(w) {
+	line := console.Line(w)
+	if line == nil {
 		return nil
 	}
 	return func(done, total int64) {
-		fmt.Fprintf(w, "\rcopying the repository: %d %%", 100*done/max(total, 1))
-		if done == total {
-			fmt.Fprintln(w)
-		}
+		line(fmt.Sprintf("copying the repository: %d %%", 100*done/max(total, 1)), done == total)
 	}
 }

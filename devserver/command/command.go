@@ -44,7 +44,10 @@ func System() Invocation {
 
 // Main runs the command line and returns the exit status.
 func Main(ctx context.Context, in Invocation) int {
-	return console.Main(ctx, newRoot(in), in.Args, in.Stdout, in.Stderr)
+	return console.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
+		in.Stdout, in.Stderr = stdout, stderr
+		return newRoot(in)
+	}, in.Args, in.Stdout, in.Stderr)
 }
 
 func newRoot(in Invocation) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/terminal"
 )
 
 func newContexts(in Invocation) *cobra.Command {
@@ -98,13 +99,13 @@ func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, s c
 	for _, c := range answer.Contexts {
 		name := "-"
 		if c.Name != nil {
-			name = printable(*c.Name)
+			name = terminal.Printable(*c.Name)
 		}
 		email := "-"
 		if c.Email != "" {
-			email = printable(c.Email)
+			email = terminal.Printable(c.Email)
 		}
-		rows = append(rows, []string{printable(c.Type), printable(c.Key), name, email, printable(c.Environment), c.LastSeenAt})
+		rows = append(rows, []string{terminal.Printable(c.Type), terminal.Printable(c.Key), name, email, terminal.Printable(c.Environment), c.LastSeenAt})
 	}
 	return console.Table(in.Stdout, rows)
 }

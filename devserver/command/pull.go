@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/devserver/pull"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -128,7 +129,7 @@ func (in Invocation) printPlan(plan *pull.Plan, dir string) {
 }
 
 func (in Invocation) inside(dir, path string) string {
-	return filepath.Join(in.display(dir), filepath.FromSlash(path))
+	return terminal.Escape(filepath.Join(in.display(dir), filepath.FromSlash(path)))
 }
 
 func (in Invocation) localChanges(plan *pull.Plan, dir string) error {
@@ -145,12 +146,12 @@ func isSegment(path string) bool { return strings.HasPrefix(path, string(workspa
 func (in Invocation) remark(plan *pull.Plan) {
 	if len(plan.Schemas) > 0 {
 		fmt.Fprintf(in.Stderr, "the API tells of no JSON Schemas: put schemas/%s.json here by hand, or svc verify misses %s\n",
-			strings.Join(plan.Schemas, ".json, schemas/"), map[bool]string{true: "it", false: "them"}[len(plan.Schemas) == 1])
+			terminal.Escape(strings.Join(plan.Schemas, ".json, schemas/")), map[bool]string{true: "it", false: "them"}[len(plan.Schemas) == 1])
 	}
 	if plan.Rebuilt && slices.ContainsFunc(plan.Write, isSegment) {
 		fmt.Fprintln(in.Stderr, "segments are made from their key, name, description and rules; other fields are not to be had over the API")
 	}
 	if len(plan.OnlyHere) > 0 {
-		fmt.Fprintf(in.Stderr, "only here, and left alone: %s\n", strings.Join(plan.OnlyHere, ", "))
+		fmt.Fprintf(in.Stderr, "only here, and left alone: %s\n", terminal.Escape(strings.Join(plan.OnlyHere, ", ")))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/terminal"
 )
 
 func newUsage(in Invocation) *cobra.Command {
@@ -54,7 +55,7 @@ the data directory.`,
 func (in Invocation) printUsage(u telemetry.Usage) error {
 	rows := [][]string{{"MONTH", "TYPE", "KEYS"}}
 	for _, t := range u.Types {
-		rows = append(rows, []string{string(u.Month), printable(t.Type), strconv.Itoa(t.Keys)})
+		rows = append(rows, []string{string(u.Month), terminal.Printable(t.Type), strconv.Itoa(t.Keys)})
 	}
 	return console.Table(in.Stdout, append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)}))
 }
@@ -64,18 +65,4 @@ func (in Invocation) printJSON(value any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(value)
-}
-
-// printable is a text that somebody else wrote as a terminal can show it in a
-// column: what is not printable is escaped.
-func printable(text string) string {
-	for _, r := range text {
-		if !strconv.IsPrint(r) {
-			return strconv.Quote(text)
-		}
-	}
-	if text == "" {
-		return `""`
-	}
-	return text
 }

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/baseurl"
+	"svc.example/svc/shared/terminal"
 )
 
 // DefaultURL is where svc api listens.
@@ -152,7 +153,7 @@ func refusal(answer *http.Response, path string, body []byte) error {
 	if answer.StatusCode/100 == 3 {
 		envelope.Message = "the address redirects, which is not followed with a key: name the final one"
 	}
-	return &Refusal{answer.StatusCode, envelope.Message, path}
+	return &Refusal{answer.StatusCode, terminal.Escape(envelope.Message), path}
 }
 
 func retryAfter(header http.Header, otherwise time.Duration) time.Duration {

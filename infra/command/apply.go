@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/terminal"
 )
 
 type applyFlags struct {
@@ -93,12 +94,12 @@ func (s *session) apply(ctx context.Context, w *admin.Workspace, dir string, f a
 // show prints the difference.
 func (s *session) show(plan *admin.Plan) {
 	for _, note := range append(plan.Warnings, plan.Notes...) {
-		fmt.Fprintln(s.Stderr, note)
+		fmt.Fprintln(s.Stderr, terminal.Escape(note))
 	}
 	for _, c := range plan.Changes {
-		fmt.Fprintf(s.Stdout, "%-8s %s\n", c.Action, c.Path)
+		fmt.Fprintf(s.Stdout, "%-8s %s\n", c.Action, terminal.Escape(c.Path))
 		for _, message := range c.Messages {
-			fmt.Fprintf(s.Stdout, "         %s\n", message)
+			fmt.Fprintf(s.Stdout, "         %s\n", terminal.Escape(message))
 		}
 	}
 	if len(plan.Changes) == 0 {

@@ -51,7 +51,10 @@ func System() Invocation {
 
 // Main runs the command line and returns the exit status.
 func Main(ctx context.Context, in Invocation) int {
-	return console.Main(ctx, newRoot(&session{Invocation: in}), in.Args, in.Stdout, in.Stderr)
+	return console.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
+		in.Stdout, in.Stderr = stdout, stderr
+		return newRoot(&session{Invocation: in})
+	}, in.Args, in.Stdout, in.Stderr)
 }
 
 // session is one run, with what the flags for all commands say.

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/terminal"
 )
 
 func newFsck(s *session) *cobra.Command {
@@ -45,7 +46,7 @@ func (s *session) fsck(cmd *cobra.Command, w *admin.Workspace, fix bool) error {
 	found, left, err := w.Repair(cmd.Context(), check)
 	if err == nil && len(found.Problems) > 0 && len(left.Problems) == 0 {
 		for _, p := range found.Problems {
-			fmt.Fprintln(s.Stdout, "mended: "+p.What)
+			fmt.Fprintln(s.Stdout, "mended: "+terminal.Escape(p.What))
 		}
 	}
 	return errors.Join(err, s.verdict(w, left, err))
@@ -55,7 +56,7 @@ func (s *session) fsck(cmd *cobra.Command, w *admin.Workspace, fix bool) error {
 func (s *session) verdict(w *admin.Workspace, c admin.Checked, failed error) error {
 	mendable := false
 	for _, p := range c.Problems {
-		fmt.Fprintln(s.Stdout, p.What)
+		fmt.Fprintln(s.Stdout, terminal.Escape(p.What))
 		mendable = mendable || p.Mends
 	}
 	if failed != nil {

@@ -9,11 +9,18 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/terminal"
 )
 
 // Main runs a command line, says what went wrong, if anything did, and returns
-// the exit status.
-func Main(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+// the exit status. Commands take their writers from it, so that all that they
+// print is escaped.
+func Main(ctx context.Context, newRoot func(stdout, stderr io.Writer) *cobra.Command, args []string, to, toErr io.Writer) int {
+	stdout, stderr := terminal.NewWriter(to), terminal.NewWriter(toErr)
+	defer stdout.Flush()
+	defer stderr.Flush()
+	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

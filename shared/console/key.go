@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/terminal"
 )
 
 // kinds are the words for the kinds of key.
@@ -92,10 +93,10 @@ func (s Settings) warn(kind access.Kind, of access.Principal) {
 		return
 	}
 	if len(access.Permissions(of.Roles)) == 0 {
-		fmt.Fprintf(s.Stderr, "%s may read everything and edit nothing yet: %s principal roles %s engineer\n", of.Name, s.Program, of.ID)
+		fmt.Fprintf(s.Stderr, "%s may read everything and edit nothing yet: %s principal roles %s engineer\n", terminal.Escape(of.Name), s.Program, of.ID)
 	}
 	if of.Disabled {
-		fmt.Fprintf(s.Stderr, "%s is disabled, so the key is refused: %s principal enable %s\n", of.Name, s.Program, of.ID)
+		fmt.Fprintf(s.Stderr, "%s is disabled, so the key is refused: %s principal enable %s\n", terminal.Escape(of.Name), s.Program, of.ID)
 	}
 }
 
@@ -184,7 +185,7 @@ func newKeyRevoke(s Settings) *cobra.Command {
 			return s.Keys(cmd, func(r Keys) error {
 				record, err := r.RevokeKey(cmd.Context(), id, time.Now().UTC().Truncate(time.Second))
 				if err == nil {
-					fmt.Fprintf(s.Stderr, "revoked %s (%s)\n", record.ID, record.Name)
+					fmt.Fprintf(s.Stderr, "revoked %s (%s)\n", record.ID, terminal.Escape(record.Name))
 				}
 				return err
 			})

@@ -7,13 +7,20 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"svc.example/svc/shared/terminal"
 )
 
-// Table prints rows in columns.
+// Table prints rows in columns. What stands in a cell may come from anybody: it
+// is escaped, so that it stays in its cell.
 func Table(out io.Writer, rows [][]string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = terminal.Escape(cell)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	return w.Flush()
 }
@@ -29,6 +36,9 @@ func Plural(n int, noun string) string {
 // Terminal says whether a reader or a writer is a terminal: progress and
 // questions are for people.
 func Terminal(stream any) bool {
+	if escaping, ok := stream.(*terminal.Writer); ok {
+		stream = escaping.Unwrap()
+	}
 	f, ok := stream.(*os.File)
 	if !ok {
 		return false
@@ -44,7 +54,8 @@ const progressEvery = 100 * time.Millisecond
 // Progress returns a function that shows how far something has come, in one
 // line of a terminal; nil elsewhere.
 func Progress(w io.Writer, doing, unit string) func(done, total int) {
-	if !Terminal(w) {
+	line := Line(w)
+	if line == nil {
 		return nil
 	}
 	var shown time.Time
@@ -53,9 +64,25 @@ func Progress(w io.Writer, doing, unit string) func(done, total int) {
 			return
 		}
 		shown = time.Now()
-		fmt.Fprintf(w, "\r\x1b[K%s: %d of %d %s", doing, done, total, unit)
-		if done >= total {
-			fmt.Fprintln(w)
+		line(fmt.Sprintf("%s: %d of %d %s", doing, done, total, unit), done >= total)
+	}
+}
+
+// Line returns a function that replaces the last line of a terminal, until one
+// is the last; nil elsewhere. It moves the cursor, so it goes round the escaping
+// of everything else that is printed.
+func Line(w io.Writer) func(text string, last bool) {
+	if !Terminal(w) {
+		return nil
+	}
+	if escaping, ok := w.(*terminal.Writer); ok {
+		w = escaping.Unwrap()
+	}
+	return func(text string, last bool) {
+		end := ""
+		if last {
+			end = "\n"
 		}
+		fmt.Fprintf(w, "\r\x1b[K%s%s", terminal.Escape(text), end)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/terminal"
 )
 
 // NewPrincipal makes the command principal: create, list, disable, enable, roles.
@@ -95,7 +96,7 @@ func newPrincipalSwitch(s Settings, use, short string, disabled bool) *cobra.Com
 				if err := r.SetDisabled(cmd.Context(), p.ID, disabled); err != nil {
 					return err
 				}
-				fmt.Fprintf(s.Stderr, "%sd %s (%s)\n", use, p.Name, p.ID)
+				fmt.Fprintf(s.Stderr, "%sd %s (%s)\n", use, terminal.Escape(p.Name), p.ID)
 				return nil
 			})
 		}),
@@ -122,7 +123,7 @@ func newPrincipalRoles(s Settings) *cobra.Command {
 				if err := r.SetRoles(cmd.Context(), p.ID, args[1:]); err != nil {
 					return err
 				}
-				fmt.Fprintf(s.Stderr, "%s (%s) now has the roles: %s\n", p.Name, p.ID, strings.Join(args[1:], ", "))
+				fmt.Fprintf(s.Stderr, "%s (%s) now has the roles: %s\n", terminal.Escape(p.Name), p.ID, strings.Join(args[1:], ", "))
 				return nil
 			})
 		}),

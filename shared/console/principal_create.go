@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/terminal"
 )
 
 // newcomer is a principal to be made.
@@ -38,7 +39,7 @@ way, so this is for who is to have roles first. Standard output is its id.
 			return s.Principals(cmd, func(r Principals) error {
 				found, created, err := r.EnsurePrincipal(cmd.Context(), p)
 				if err == nil && !created {
-					err = fmt.Errorf("%s is there already, as %s, with the roles: %s", found.Name, found.ID, strings.Join(found.Roles, ", "))
+					err = fmt.Errorf("%s is there already, as %s, with the roles: %s", terminal.Escape(found.Name), found.ID, strings.Join(found.Roles, ", "))
 				}
 				if err == nil {
 					fmt.Fprintln(s.Stdout, found.ID)

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // Severity says what a problem stands in the way of.
@@ -41,11 +41,14 @@ type Problem struct {
 }
 
 // String is the problem as one line, which begins as compilers begin theirs, so
-// that editors find the place: file:line:column: message (JSON Pointer).
-func (p Problem) String() string {
-	where, what := p.File, p.Message
+// that editors find the place: file:line:column: message (JSON Pointer). Names
+// and texts come from files, so the line is escaped.
+func (p Problem) String() string { return p.in(p.File) }
+
+func (p Problem) in(file string) string {
+	where, what := file, p.Message
 	if p.Line > 0 {
-		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+		where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 	}
 	if p.Severity == Warning {
 		what = "warning: " + what
@@ -53,13 +56,13 @@ func (p Problem) String() string {
 	if p.Pointer != "" {
 		what += " (" + p.Pointer + ")"
 	}
-	return where + ": " + what
+	return terminal.Escape(where + ": " + what)
 }
 
 // In is String with the directory that the file lies in, so that a terminal or
 // an editor can open it.
 func (p Problem) In(dir string) string {
-	return filepath.Join(dir, filepath.FromSlash(p.File)) + strings.TrimPrefix(p.String(), p.File)
+	return p.in(filepath.Join(dir, filepath.FromSlash(p.File)))
 }
 
 // SortProblems puts problems in the order in which a person fixes them.

@@ -22,6 +22,7 @@ import (
 
 	"svc.example/svc/functions/internal/gateway"
 	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/shared/terminal"
 )
 
 // Wire makes a function's handler.
@@ -62,7 +63,7 @@ const initTime = 9 * time.Second
 
 func run(needs settings.Needs, wire func(context.Context, settings.Settings, *slog.Logger) (any, error)) {
 	s, err := settings.Read(os.Getenv, needs)
-	logger := newLogger(os.Stderr, s.LogLevel)
+	logger := newLogger(terminal.NewWriter(os.Stderr), s.LogLevel)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), initTime)
 		defer cancel()

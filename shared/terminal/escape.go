@@ -1,0 +1,139 @@
+// Package terminal makes text safe to show to a person, on a terminal or in a
+// log. File names, keys, names and messages come from strangers, and a terminal
+// obeys what it is sent: control characters move the cursor, rename the window
+// or hide what was written, and bidirectional overrides show a line in another
+// order than it has.
+//
+// What must stay true:
+//
+//   - Everything that a program prints goes through a Writer, so that no command
+//     has to think of it. What a Writer passes on has no control character but
+//     line feed and tab, no invisible formatting character, and is valid UTF-8.
+//   - A text that a stranger wrote and that stands in a line or a column of ours
+//     goes through Escape as well, which leaves no line feed and no tab: else it
+//     could make a line that looks like one of ours.
+//   - What is escaped is written as in JSON (\u001b), so that JSON which a
+//     Writer passes on stays JSON that means the same.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Escape returns a text as one line without anything that a terminal would
+// obey.
+func Escape(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || r == '\n' || r == '\t' || obeyed(r) }) < 0 {
+		return text
+	}
+	return string(appendEscaped(nil, []byte(text), ""))
+}
+
+// Printable is Escape for a column of a table, where nothing at all would look
+// like a missing value.
+func Printable(text string) string {
+	if text == "" {
+		return `""`
+	}
+	return Escape(text)
+}
+
+// appendEscaped appends text, escaped but for the characters of plain.
+func appendEscaped(to, text []byte, plain string) []byte {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			to = fmt.Appendf(to, `\x%02x`, text[0])
+		case strings.ContainsRune(plain, r):
+			to = append(to, text[:size]...)
+		case r == '\n':
+			to = append(to, `\n`...)
+		case r == '\t':
+			to = append(to, `\t`...)
+		case !obeyed(r):
+			to = append(to, text[:size]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			to = fmt.Appendf(to, `\u%04x\u%04x`, high, low)
+		default:
+			to = fmt.Appendf(to, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return to
+}
+
+// obeyed says whether a character does something instead of being seen: control
+// characters, those that separate lines, and those that format. Of the last,
+// the two joiners shape letters and emoji, and some are signs of numbers in
+// Arabic and Syriac that are printed: these stay.
+func obeyed(r rune) bool {
+	switch {
+	case r == '\n', r == '\t':
+		return false
+	case r < utf8.RuneSelf:
+		return r < ' ' || r == 0x7f
+	case r == '\u200c', r == '\u200d', unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// Writer passes text on, escaped. It is safe for concurrent use.
+type Writer struct {
+	to io.Writer
+
+	mu   sync.Mutex
+	rest []byte // the beginning of a character whose end has not come yet
+}
+
+// NewWriter returns a Writer to a file or a terminal.
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Write implements io.Writer. A character that is cut in two is passed on with
+// its second part.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := append(w.rest, p...)
+	whole := wholeRunes(text)
+	w.rest = append([]byte(nil), text[whole:]...)
+	if _, err := w.to.Write(appendEscaped(make([]byte, 0, whole), text[:whole], "\n\t")); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush passes on what is left of a character that never ended.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.to.Write(appendEscaped(nil, w.rest, ""))
+	w.rest = nil
+	return err
+}
+
+// Unwrap returns what is written to, for a program that itself moves the cursor.
+func (w *Writer) Unwrap() io.Writer { return w.to }
+
+// wholeRunes is how much of a text ends with a whole character, or with what can
+// never become one.
+func wholeRunes(text []byte) int {
+	for back := 1; back <= min(utf8.UTFMax, len(text)); back++ {
+		at := len(text) - back
+		if utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(text)
+}
