@@ -3,8 +3,6 @@ package pull
 import (
 	"cmp"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,7 +22,7 @@ func (p *Plan) trees(files map[string]file) (map[string]*jsontree.Node, error) {
 		if f.tree != nil {
 			continue
 		}
-		local, err := p.local(path)
+		local, err := p.in.read(path)
 		if err == nil {
 			trees[path], err = jsontree.Parse(local)
 		}
@@ -116,12 +114,13 @@ func (p *Plan) findOnlyHere(files map[string]file, last state) {
 		if _, documents := folder.Type(); !documents {
 			continue
 		}
-		entries, _ := os.ReadDir(filepath.Join(p.dir, string(folder)))
-		for _, e := range entries {
-			path := string(folder) + "/" + e.Name()
+		names := p.in.names(string(folder))
+		slices.Sort(names)
+		for _, name := range names {
+			path := string(folder) + "/" + name
 			_, there := files[path]
 			_, pulled := last.Files[path]
-			if layout(path) && !there && !pulled {
+			if _, _, document := workspace.SplitPath(path); document && !there && !pulled {
 				p.OnlyHere = append(p.OnlyHere, path)
 			}
 		}
@@ -135,7 +134,7 @@ func (p *Plan) findSchemas(trees map[string]*jsontree.Node) {
 		if !ok || key == "" || strings.ContainsAny(key, `/\`) {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(p.dir, "schemas", key+".json")); err != nil {
+		if !p.in.exists("schemas/" + key + ".json") {
 			missing[key] = true
 		}
 	}

@@ -20,6 +20,10 @@
 //   - A file that was never pulled and that the workspace does not have is left
 //     alone.
 //   - A file is replaced as a whole or not at all.
+//   - Nothing outside the directory is read or written, whatever links lie in
+//     it and whatever keys the server names: all files are reached through an
+//     os.Root, and a key that breaks the rule for keys, or is no file name on
+//     some system, ends the pull before anything is written.
 //   - What is written is one state of the workspace: documents that change
 //     while they are read are read again.
 package pull

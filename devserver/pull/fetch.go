@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/document"
@@ -93,6 +94,7 @@ func (f *fetcher) list(ctx context.Context) (map[string]string, error) {
 	type row struct{ Key, CommitSHA, Description string }
 	var answer struct{ Flags, Configs, LogLevels, Segments []row }
 	listed := map[string]string{}
+	names := fileNames{}
 	f.descriptions = map[string]string{}
 	for _, kind := range []struct {
 		path string
@@ -107,8 +109,8 @@ func (f *fetcher) list(ctx context.Context) (map[string]string, error) {
 		}
 		for _, r := range *kind.rows {
 			path := workspace.Path(kind.t, r.Key)
-			if !layout(path) {
-				return nil, fmt.Errorf("the workspace has a %s with the key %q, which can not be a file here", kind.t.Noun(), r.Key)
+			if problem := names.problem(path, r.Key); problem != "" {
+				return nil, fmt.Errorf("nothing written: the workspace has a %s with the key %q, which cannot be a file here: %s", kind.t.Noun(), r.Key, problem)
 			}
 			listed[path] = r.CommitSHA
 			if kind.t == document.Segment {
@@ -117,6 +119,23 @@ func (f *fetcher) list(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	return listed, nil
+}
+
+// fileNames are the paths that keys of a server have become, in lower case, and
+// the keys.
+type fileNames map[string]string
+
+// problem says why a key cannot be a file beside those before it, or "".
+func (n fileNames) problem(path, key string) string {
+	if problem := workspace.FileNameProblem(key); problem != "" {
+		return problem
+	}
+	folded := strings.ToLower(path)
+	if other, taken := n[folded]; taken && other != key {
+		return fmt.Sprintf("it differs from %q in case only, and they are one file on Windows and macOS", other)
+	}
+	n[folded] = key
+	return ""
 }
 
 var endpoints = map[document.Type]string{document.Flag: "/flags/", document.Config: "/configs/", document.LogLevel: "/log-levels/"}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"svc.example/svc/devserver/remote"
@@ -39,6 +37,7 @@ type Plan struct {
 	Rebuilt bool
 
 	dir     string
+	in      directory // dir, while something is done with it
 	content map[string][]byte
 	next    state
 	last    map[string]entry
@@ -61,7 +60,12 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	if err := api.Read(ctx, "/whoami", nil, &who); err != nil {
 		return nil, err
 	}
-	last, err := readState(dir)
+	in, err := openDirectory(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	last, err := readState(in)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 		}
 		last.Files = map[string]entry{}
 	}
-	p := &Plan{dir: dir, content: map[string][]byte{}, next: state{who.WorkspaceID, map[string]entry{}}, last: last.Files}
+	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{who.WorkspaceID, map[string]entry{}}, last: last.Files}
 	f := &fetcher{api: api, progress: o.Progress, unchanged: func(path, commit string) bool {
 		was, pulled := last.Files[path]
 		return pulled && commit != "" && was.CommitSHA == commit && p.holds(path, was.SHA256)
@@ -87,29 +91,8 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 
 // holds says whether a file has a content of that sum.
 func (p *Plan) holds(path, sha string) bool {
-	local, err := p.local(path)
+	local, err := p.in.read(path)
 	return err == nil && local != nil && sum(local) == sha
-}
-
-var errIrregular = errors.New("it is no ordinary file")
-
-// local reads a file of the directory, nil when there is none.
-func (p *Plan) local(path string) ([]byte, error) {
-	name := filepath.Join(p.dir, filepath.FromSlash(path))
-	info, err := os.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errIrregular
-	}
-	content, err := os.ReadFile(name)
-	if err == nil && content == nil {
-		content = []byte{}
-	}
-	return content, err
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {
@@ -146,7 +129,7 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 	if f.part && path != workspace.File {
 		p.Rebuilt = true
 	}
-	local, err := p.local(path)
+	local, err := p.in.read(path)
 	changed := ""
 	switch {
 	case errors.Is(err, errIrregular):
@@ -199,7 +182,7 @@ func (f file) says(local []byte) bool {
 
 // gone is a file that was pulled and that the workspace has no more.
 func (p *Plan) gone(path string, was entry, force bool) error {
-	local, err := p.local(path)
+	local, err := p.in.read(path)
 	if err != nil && !errors.Is(err, errIrregular) {
 		return err
 	}
@@ -221,10 +204,15 @@ func (p *Plan) Apply(ctx context.Context) error {
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
 	}
+	var err error
+	if p.in, err = openDirectory(p.dir); err != nil {
+		return err
+	}
+	defer p.in.close()
 	for i, path := range p.Write {
 		err := ctx.Err()
 		if err == nil {
-			err = replace(filepath.Join(p.dir, filepath.FromSlash(path)), p.content[path])
+			err = p.in.replace(path, p.content[path])
 		}
 		if err != nil {
 			for _, undone := range p.Write[i:] {
@@ -233,14 +221,12 @@ func (p *Plan) Apply(ctx context.Context) error {
 					p.next.Files[undone] = was
 				}
 			}
-			return errors.Join(err, p.next.write(p.dir))
+			return errors.Join(err, p.next.write(p.in))
 		}
 	}
 	var failed error
 	for _, path := range p.Remove {
-		if err := os.Remove(filepath.Join(p.dir, filepath.FromSlash(path))); !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
+		failed = errors.Join(failed, p.in.remove(path))
 	}
-	return errors.Join(failed, p.next.write(p.dir))
+	return errors.Join(failed, p.next.write(p.in))
 }

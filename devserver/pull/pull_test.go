@@ -2,6 +2,7 @@ package pull_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,7 +65,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/flags":
 		var rows []string
 		for key := range f.flags {
-			rows = append(rows, fmt.Sprintf(`{"key":%q,"commitSha":"%d"}`, key, f.commits[key]))
+			name, _ := json.Marshal(key)
+			rows = append(rows, fmt.Sprintf(`{"key":%s,"commitSha":"%d"}`, name, f.commits[key]))
 		}
 		fmt.Fprintf(w, `{"flags":[%s]}`, strings.Join(rows, ","))
 	case path == "/segments":
@@ -270,16 +272,128 @@ func TestTheWorkspaceFile(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenElsewhere: keys come over the network, and so may links
-// have been put into the directory.
-func TestNothingIsWrittenElsewhere(t *testing.T) {
-	for _, key := range []string{"../../evil", "a/b", "..", ".hidden", ""} {
+// TestKeysThatAreNoFileNames: keys come over the network. One that breaks the
+// contract's rule, or is no file name on some system, ends the pull.
+func TestKeysThatAreNoFileNames(t *testing.T) {
+	for _, key := range []string{
+		"../../evil", "a/b", "..", ".", ".hidden", "", "a\\b", "c:x", "con", "CON", "nul.x", "com1", "LPT9.a", "trailing.", "a b", "a:b", "a*",
+		"a\x00b", "a\nb", "a\x1b[2J", "\u202eb", "größe", strings.Repeat("k", 201),
+	} {
 		f := newFake(t)
+		f.set("good", flag("good", ""))
 		f.set(key, flag("x", ""))
-		if p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true}); err == nil {
-			t.Errorf("%q is planned as %v", key, p.Write)
+		_, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("nothing written: the workspace has a flag with the key %q, which cannot be a file here: ", key)) {
+			t.Errorf("%q: %v", key, err)
+		}
+		if _, err := os.Stat(f.dir); err == nil {
+			t.Errorf("%q: something was written", key)
 		}
 	}
+	f := newFake(t)
+	f.set("checkout", flag("checkout", ""))
+	f.set("Checkout", flag("Checkout", ""))
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "in case only, and they are one file on Windows and macOS") {
+		t.Error(err)
+	}
+}
+
+// TestAFolderThatLeadsElsewhere: a link in the directory may lead to any place
+// on the disk, and may be put there while the pull reads the workspace.
+func TestAFolderThatLeadsElsewhere(t *testing.T) {
+	link := func(t *testing.T, f *fake, name string) (outside string) {
+		outside = t.TempDir()
+		if err := errors.Join(os.MkdirAll(f.dir, 0o777), os.Symlink(outside, filepath.Join(f.dir, name))); err != nil {
+			t.Fatal(err)
+		}
+		return outside
+	}
+	empty := func(t *testing.T, dir string) {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Errorf("outside lies %v %v", entries, err)
+		}
+	}
+	t.Run("from the beginning", func(t *testing.T) {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		outside := link(t, f, "feature-flags")
+		_, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
+		if err == nil || !strings.Contains(err.Error(), "nothing written: feature-flags is a symbolic link that leads out of the directory") {
+			t.Error(err)
+		}
+		empty(t, outside)
+	})
+	t.Run("after the plan", func(t *testing.T) {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		p := f.plan(pull.Options{})
+		outside := link(t, f, "feature-flags")
+		if err := p.Apply(ctx); err == nil {
+			t.Error("it was applied")
+		}
+		empty(t, outside)
+	})
+	t.Run("what is removed", func(t *testing.T) {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		f.set("b", flag("b", ""))
+		f.pull()
+		delete(f.flags, "b")
+		p := f.plan(pull.Options{})
+		if err := os.Rename(filepath.Join(f.dir, "feature-flags"), filepath.Join(f.dir, "moved")); err != nil {
+			t.Fatal(err)
+		}
+		outside := link(t, f, "feature-flags")
+		if err := os.WriteFile(filepath.Join(outside, "b.json"), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Apply(ctx); err == nil {
+			t.Error("it was applied")
+		}
+		if _, err := os.Stat(filepath.Join(outside, "b.json")); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("the state", func(t *testing.T) {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		f.pull()
+		outside := filepath.Join(t.TempDir(), "state")
+		state := filepath.Join(f.dir, pull.StateName)
+		if err := errors.Join(os.Rename(state, outside), os.Symlink(outside, state)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "it is a link or no file") {
+			t.Error(err)
+		}
+	})
+	t.Run("within the directory", func(t *testing.T) {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		if err := errors.Join(os.MkdirAll(filepath.Join(f.dir, "real"), 0o777), os.Symlink("real", filepath.Join(f.dir, "feature-flags"))); err != nil {
+			t.Fatal(err)
+		}
+		f.pull()
+		if f.file("real/a.json") == "" {
+			t.Error("a link within the directory was not followed")
+		}
+	})
+	t.Run("the directory itself", func(t *testing.T) {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		real := t.TempDir()
+		if err := os.Symlink(real, f.dir); err != nil {
+			t.Fatal(err)
+		}
+		f.pull()
+		if _, err := os.Stat(filepath.Join(real, "feature-flags", "a.json")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNothingIsWrittenElsewhere: a file may be a link too.
+func TestNothingIsWrittenElsewhere(t *testing.T) {
 	f := newFake(t)
 	f.set("a", flag("a", ""))
 	outside := filepath.Join(t.TempDir(), "outside.json")

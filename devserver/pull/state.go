@@ -4,11 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"svc.example/svc/shared/workspace"
 )
@@ -33,10 +29,10 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-func readState(dir string) (state, error) {
+func readState(dir directory) (state, error) {
 	s := state{Files: map[string]entry{}}
-	text, err := os.ReadFile(filepath.Join(dir, StateName))
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := dir.read(StateName)
+	if err == nil && text == nil {
 		return s, nil
 	}
 	if err == nil {
@@ -56,43 +52,18 @@ func readState(dir string) (state, error) {
 	return s, nil
 }
 
-func (s state) write(dir string) error {
+func (s state) write(dir directory) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(dir, StateName), append(text, '\n'))
+	return dir.replace(StateName, append(text, '\n'))
 }
 
-// layout says whether a path is one that may be written: keys come over the
-// network.
+// layout says whether a path is one that may be written: the state is a file
+// that anybody may have edited.
 func layout(path string) bool {
-	folder, _, ok := workspace.SplitPath(path)
+	folder, key, ok := workspace.SplitPath(path)
 	_, document := folder.Type()
-	return (path == workspace.File || ok && document) && filepath.IsLocal(filepath.FromSlash(path))
-}
-
-// replace puts content in the place of a file, by way of one beside it whose
-// name begins with a dot.
-func replace(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	f, err := os.CreateTemp(dir, ".svc-pull-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return path == workspace.File || ok && document && workspace.FileNameProblem(key) == ""
 }

@@ -148,10 +148,10 @@ func LogLevelKey(service string) string {
 var newKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
 
 func keyIssues(key string) []Issue {
-	if newKey.MatchString(key) {
-		return nil
+	if problem := KeyProblem(key); problem != "" {
+		return []Issue{{Pointer: "/key", Message: problem}}
 	}
-	return []Issue{{Pointer: "/key", Message: "a key has 1 to 200 letters, digits, dots, dashes and underscores, and no dot in front"}}
+	return nil
 }
 
 // StampSchema returns the document with its $schema set to the address: in
@@ -184,4 +184,12 @@ func without(n *jsontree.Node, names ...string) *jsontree.Node {
 		}
 	}
 	return rest
+}
+
+// KeyProblem says why no document may be created with a key, or "".
+func KeyProblem(key string) string {
+	if newKey.MatchString(key) {
+		return ""
+	}
+	return "a key has 1 to 200 letters, digits, dots, dashes and underscores, and no dot in front"
 }

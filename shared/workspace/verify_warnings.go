@@ -121,6 +121,16 @@ func (v *verifier) fileName(f file, key string) {
 	}
 }
 
+// FileNameProblem says why a key that comes from elsewhere must not become the
+// name of a file, or "": it breaks the rule for keys, or the file could not be
+// made on Windows. What is pulled on one machine is checked out on others.
+func FileNameProblem(key string) string {
+	if problem := document.KeyProblem(key); problem != "" {
+		return problem
+	}
+	return windowsProblem(key)
+}
+
 var devices = []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
 
 // windowsProblem says why a file of this name can not be made on Windows, or

@@ -1,0 +1,124 @@
+package pull
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// directory is the one that is pulled into. Nothing outside it is read or
+// written, whatever links lie in it. One that does not exist has no root and
+// reads as empty.
+type directory struct{ root *os.Root }
+
+func openDirectory(dir string) (directory, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return directory{}, nil
+	}
+	return directory{root}, err
+}
+
+func (d directory) close() error {
+	if d.root == nil {
+		return nil
+	}
+	return d.root.Close()
+}
+
+var errIrregular = errors.New("it is a link or no file")
+
+// read reads a file, nil when there is none.
+func (d directory) read(name string) ([]byte, error) {
+	if d.root == nil {
+		return nil, nil
+	}
+	info, err := d.root.Lstat(filepath.FromSlash(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, d.explain(name, err)
+	case !info.Mode().IsRegular():
+		return nil, errIrregular
+	}
+	content, err := d.root.ReadFile(filepath.FromSlash(name))
+	if err == nil && content == nil {
+		content = []byte{}
+	}
+	return content, d.explain(name, err)
+}
+
+// explain says so where a folder is a link that leads elsewhere.
+func (d directory) explain(name string, err error) error {
+	if err == nil || d.root == nil {
+		return err
+	}
+	folder := path.Dir(name)
+	if info, wrong := d.root.Lstat(folder); wrong == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if _, wrong := d.root.Stat(folder); wrong != nil {
+			return fmt.Errorf("nothing written: %s is a symbolic link that leads out of the directory, or nowhere; put a folder in its place", folder)
+		}
+	}
+	return err
+}
+
+// names are the names in a folder.
+func (d directory) names(folder string) []string {
+	if d.root == nil {
+		return nil
+	}
+	f, err := d.root.Open(folder)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	return names
+}
+
+// exists says whether anything is at a path.
+func (d directory) exists(name string) bool {
+	if d.root == nil {
+		return false
+	}
+	_, err := d.root.Stat(filepath.FromSlash(name))
+	return err == nil
+}
+
+func (d directory) remove(name string) error {
+	if err := d.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// replace puts content in the place of a file, by way of one beside it whose
+// name begins with a dot. A link is replaced, not followed.
+func (d directory) replace(name string, content []byte) error {
+	folder, name := path.Dir(name), filepath.FromSlash(name)
+	if err := d.root.MkdirAll(folder, 0o777); err != nil {
+		return d.explain(filepath.ToSlash(name), err)
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := d.root.Lstat(name); err == nil && info.Mode().IsRegular() {
+		mode = info.Mode().Perm()
+	}
+	beside := filepath.Join(folder, ".svc-pull-"+rand.Text())
+	f, err := d.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return d.explain(filepath.ToSlash(name), err)
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = d.root.Rename(beside, name)
+	}
+	if err != nil {
+		return errors.Join(err, d.root.Remove(beside))
+	}
+	return nil
+}
