@@ -52,11 +52,22 @@ func layOut(in Invocation, dir string, samples bool) error {
 	if samples {
 		files = sample.All()
 	}
-	if err := refuseToOverwrite(target, dir, files); err != nil {
+	if info, err := os.Stat(target); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file; name a directory", dir)
+	}
+	if err := os.MkdirAll(target, 0o777); err != nil {
+		return plainPathError(err)
+	}
+	root, err := os.OpenRoot(target) // nothing is written outside it, whatever links lie in it
+	if err != nil {
+		return plainPathError(err)
+	}
+	defer root.Close()
+	if err := refuseToOverwrite(root, dir, files); err != nil {
 		return err
 	}
 	for _, f := range files {
-		if err := writeNew(filepath.Join(target, filepath.FromSlash(f.Path)), f.Content); err != nil {
+		if err := writeNew(root, filepath.FromSlash(f.Path), f.Content); err != nil {
 			return err
 		}
 		fmt.Fprintln(in.Stderr, "wrote", filepath.Join(dir, filepath.FromSlash(f.Path)))
@@ -76,14 +87,15 @@ func nextCommand(dir string) string {
 }
 
 // refuseToOverwrite lists everything in the way before anything is written.
-func refuseToOverwrite(target, dir string, files []sample.File) error {
-	if info, err := os.Stat(target); err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file; name a directory", dir)
-	}
+func refuseToOverwrite(root *os.Root, dir string, files []sample.File) error {
 	var there []string
 	for _, f := range files {
-		if _, err := os.Lstat(filepath.Join(target, filepath.FromSlash(f.Path))); err == nil {
-			there = append(there, filepath.Join(dir, filepath.FromSlash(f.Path)))
+		path := filepath.FromSlash(f.Path)
+		if folder := filepath.Dir(path); leadsOut(root, folder) {
+			return fmt.Errorf("nothing written: %s is a symbolic link that leads out of the directory, or nowhere; put a folder in its place", filepath.Join(dir, folder))
+		}
+		if _, err := root.Lstat(path); err == nil {
+			there = append(there, filepath.Join(dir, path))
 		}
 	}
 	if len(there) > 0 {
@@ -92,11 +104,21 @@ func refuseToOverwrite(target, dir string, files []sample.File) error {
 	return nil
 }
 
-func writeNew(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+// leadsOut says whether a folder is a link that a root does not follow.
+func leadsOut(root *os.Root, folder string) bool {
+	info, err := root.Lstat(folder)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	_, err = root.Stat(folder)
+	return err != nil
+}
+
+func writeNew(root *os.Root, path string, content []byte) error {
+	if err := root.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return plainPathError(err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return plainPathError(err)
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -43,12 +44,14 @@ func (r *report) flush() {
 	r.kept, r.up = nil, true
 }
 
-// clickable puts the datadir before a path of the layout that begins a line,
-// so that a terminal or an editor can open the file.
+// clickable puts the datadir before a path of the layout that begins a line, or
+// of a file that was left out of it, so that a terminal or an editor can open
+// the file.
 func (in Invocation) clickable(datadir, line string) string {
 	file, _, found := strings.Cut(line, ":")
 	_, _, known := workspace.SplitPath(file)
-	if !found || !known && file != workspace.File && !workspace.KnownFolder(file) && file != "." {
+	known = known || file == workspace.File || workspace.KnownFolder(file) || file == "." || leftOut(datadir, file)
+	if !found || !known {
 		return line
 	}
 	return filepath.Join(in.display(datadir), filepath.FromSlash(file)) + line[len(file):]
@@ -65,4 +68,13 @@ func (in Invocation) locate(err error) error {
 		lines[i+1] = in.clickable(refusal.Path, line)
 	}
 	return errors.New(strings.Join(lines, "\n"))
+}
+
+// leftOut says whether a word that begins a line is a file, and no other word.
+func leftOut(datadir, word string) bool {
+	if !strings.ContainsAny(word, "./") || !filepath.IsLocal(word) {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(datadir, filepath.FromSlash(word)))
+	return err == nil
 }

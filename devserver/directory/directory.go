@@ -107,7 +107,9 @@ func (d *Directory) Warn() {
 	}
 	now := map[string]bool{}
 	fresh := 0
-	for _, p := range d.fresh.warnings() {
+	warnings := append(d.fresh.warnings(), datadir.Overlooked(d.path)...)
+	workspace.SortProblems(warnings)
+	for _, p := range warnings {
 		line := p.String()
 		now[line] = true
 		if d.warnings[line] {
@@ -206,9 +208,7 @@ func (l *loaded) warnings() []workspace.Problem {
 		all[i].Severity = workspace.Warning
 	}
 	all = append(all, unnamedEnvironment(l.ws, l.table.Environment)...)
-	all = append(all, withheld(l.table)...)
-	workspace.SortProblems(all)
-	return all
+	return append(all, withheld(l.table)...)
 }
 
 // Sources are a workspace's documents as evaluation takes them.

@@ -81,7 +81,7 @@ func (p *Plan) verify(wanted map[string][]byte, state datadir.State, shown strin
 	maps.Copy(asOnDisk, state.Files)
 	_, found := workspace.ReadAndVerify(asOnDisk)
 	var refused []workspace.Problem
-	for _, problem := range append(state.Problems, found...) {
+	for _, problem := range append(importing.WithOutside(state), found...) {
 		if problem.Severity == workspace.Warning {
 			p.Warnings = append(p.Warnings, problem.In(shown))
 			continue

@@ -8,6 +8,11 @@
 //   - Nothing on disk makes a look at it hang, panic or read without bound:
 //     only regular files are opened, each is read up to the size a document
 //     may have, and only so many of them.
+//   - Nothing outside the directory is read, whatever its symbolic links say:
+//     those that stay within it are followed, one that leads out is left out
+//     with a warning. Files are opened through an os.Root, so that a link which
+//     is put there between a look and a read changes nothing. The directory
+//     itself may be behind a link.
 //   - A file of the layout that is there and cannot be read is a Fatal
 //     problem. A file that vanishes while it is being read is merely absent.
 //   - Watch sets up its watches before the look that follows, so that no

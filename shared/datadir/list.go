@@ -1,14 +1,13 @@
 package datadir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"svc.example/svc/shared/workspace"
@@ -21,6 +20,7 @@ const maxFiles = 100_000
 // symbolic links.
 type entry struct {
 	path string // in the layout, with forward slashes
+	at   string // where it lies in the directory; "" when path leads there
 	info fs.FileInfo
 }
 
@@ -29,6 +29,7 @@ type listing struct {
 	dir      string
 	entries  []entry
 	problems []workspace.Problem
+	outside  []workspace.Problem // of problems, those about links that lead out
 	// unsettled says that some file was written so recently that one more
 	// write might leave it with the same time and size.
 	unsettled bool
@@ -44,12 +45,19 @@ func list(dir string, limit int, now time.Time) listing {
 	if !l.listable() {
 		return l
 	}
-	present := l.workspaceFile()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+": "+plain(err))
+		return l
+	}
+	defer root.Close()
+	inside := inside{dir, root}
+	present := l.workspaceFile(inside)
 	for _, folder := range workspace.Folders {
-		present = l.folder(string(folder), limit) || present
+		present = l.folder(inside, string(folder), limit) || present
 	}
 	if !present {
-		l.problem(workspace.Warning, root, notADatadir())
+		l.problem(workspace.Warning, itself, notADatadir())
 	}
 	for _, e := range l.entries {
 		age := now.Sub(e.info.ModTime())
@@ -58,16 +66,12 @@ func list(dir string, limit int, now time.Time) listing {
 	return l
 }
 
-// root is the datadir itself where a file of the layout would be named.
-const root = "."
+// itself is the datadir where a file of the layout would be named.
+const itself = "."
 
 func notADatadir() string {
-	var names []string
-	for _, folder := range workspace.Folders {
-		names = append(names, string(folder))
-	}
 	return fmt.Sprintf("this does not look like a config directory: it has no %s and none of the folders %s; `svc init` lays one out",
-		workspace.File, strings.Join(names, ", "))
+		workspace.File, folderNames())
 }
 
 func (l *listing) problem(severity workspace.Severity, path, message string) {
@@ -79,11 +83,11 @@ func (l *listing) listable() bool {
 	info, problem := follow(l.dir)
 	switch {
 	case problem != "":
-		l.problem(workspace.Fatal, root, "the config directory "+l.dir+": "+problem)
+		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+": "+problem)
 	case info == nil:
-		l.problem(workspace.Fatal, root, "the config directory "+l.dir+" is gone")
+		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+" is gone")
 	case !info.IsDir():
-		l.problem(workspace.Fatal, root, "the config directory "+l.dir+" is a file")
+		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+" is a file")
 	default:
 		return true
 	}
@@ -91,36 +95,48 @@ func (l *listing) listable() bool {
 }
 
 // workspaceFile says whether anything goes by the workspace file's name.
-func (l *listing) workspaceFile() bool {
-	info, problem := follow(filepath.Join(l.dir, workspace.File))
+func (l *listing) workspaceFile(in inside) bool {
+	found := in.find(workspace.File)
 	switch {
-	case problem != "":
-		l.problem(workspace.Fatal, workspace.File, problem)
-	case info == nil:
+	case found.problem != "":
+		l.problem(workspace.Fatal, workspace.File, found.problem)
+	case found.outside:
+		l.leadsOut(workspace.File)
+	case found.info == nil:
 		return false
-	case !info.Mode().IsRegular():
-		l.problem(workspace.Fatal, workspace.File, "this is "+kind(info)+", and the workspace file is expected")
+	case !found.info.Mode().IsRegular():
+		l.problem(workspace.Fatal, workspace.File, "this is "+kind(found.info)+", and the workspace file is expected")
 	default:
-		l.entries = append(l.entries, entry{workspace.File, info})
+		l.entries = append(l.entries, entry{workspace.File, found.at, found.info})
 	}
 	return true
 }
 
 // folder says whether anything goes by the folder's name.
-func (l *listing) folder(folder string, limit int) bool {
-	path := filepath.Join(l.dir, folder)
-	info, problem := follow(path)
+func (l *listing) folder(in inside, folder string, limit int) bool {
+	found := in.find(folder)
 	switch {
-	case problem != "":
-		l.problem(workspace.Fatal, folder, problem)
+	case found.problem != "":
+		l.problem(workspace.Fatal, folder, found.problem)
 		return true
-	case info == nil:
+	case found.outside:
+		l.leadsOut(folder)
+		return true
+	case found.info == nil:
 		return false
-	case !info.IsDir():
-		l.problem(workspace.Fatal, folder, "this is "+kind(info)+", and a folder is expected")
+	case !found.info.IsDir():
+		l.problem(workspace.Fatal, folder, "this is "+kind(found.info)+", and a folder is expected")
 		return true
 	}
-	names, err := documentNames(path, limit-len(l.entries))
+	open, err := in.root.OpenRoot(cmp.Or(found.at, folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	} else if err != nil {
+		l.problem(workspace.Fatal, folder, plain(err))
+		return true
+	}
+	defer open.Close()
+	names, err := documentNames(open, limit-len(l.entries))
 	switch {
 	case errors.Is(err, errTooMany):
 		l.problem(workspace.Fatal, folder, fmt.Sprintf("with this folder there are more than %d files, the most that a config directory may have", limit))
@@ -130,17 +146,26 @@ func (l *listing) folder(folder string, limit int) bool {
 		l.problem(workspace.Fatal, folder, plain(err))
 	}
 	for _, name := range names {
-		l.document(folder + "/" + name)
+		l.document(folder+"/"+name, in.findIn(open, folder, found, name))
 	}
 	return true
+}
+
+// leadsOut leaves out what a link names elsewhere on the disk: a directory is
+// checked out from anywhere, and must not make other files readable by all who
+// poll.
+func (l *listing) leadsOut(path string) {
+	l.problem(workspace.Warning, path, "this is a symbolic link that leads out of the config directory: it is left out; put the "+
+		"file or folder itself in its place, or a link to one within the directory")
+	l.outside = append(l.outside, l.problems[len(l.problems)-1])
 }
 
 var errTooMany = errors.New("too many files")
 
 // documentNames returns the names in a folder that a document may have, in
 // order. It reads in steps, so that a folder of any size is no burden.
-func documentNames(path string, limit int) ([]string, error) {
-	f, err := os.Open(path)
+func documentNames(folder *os.Root, limit int) ([]string, error) {
+	f, err := folder.Open(".")
 	if err != nil {
 		return nil, err
 	}
@@ -170,16 +195,17 @@ func notEOF(err error) error {
 	return err
 }
 
-func (l *listing) document(path string) {
-	info, problem := follow(filepath.Join(l.dir, filepath.FromSlash(path)))
+func (l *listing) document(path string, found found) {
 	switch {
-	case problem != "":
-		l.problem(workspace.Fatal, path, problem)
-	case info == nil || info.IsDir(): // vanished, or a sub-folder behind a link
-	case !info.Mode().IsRegular():
-		l.problem(workspace.Warning, path, "this is "+kind(info)+", not a file: it is left out")
+	case found.problem != "":
+		l.problem(workspace.Fatal, path, found.problem)
+	case found.outside:
+		l.leadsOut(path)
+	case found.info == nil || found.info.IsDir(): // vanished, or a sub-folder behind a link
+	case !found.info.Mode().IsRegular():
+		l.problem(workspace.Warning, path, "this is "+kind(found.info)+", not a file: it is left out")
 	default:
-		l.entries = append(l.entries, entry{path, info})
+		l.entries = append(l.entries, entry{path, found.at, found.info})
 	}
 }
 
@@ -205,6 +231,6 @@ func (l listing) same(other listing) bool {
 }
 
 func (e entry) same(other entry) bool {
-	return e.path == other.path && e.info.Size() == other.info.Size() && e.info.Mode() == other.info.Mode() &&
+	return e.path == other.path && e.at == other.at && e.info.Size() == other.info.Size() && e.info.Mode() == other.info.Mode() &&
 		e.info.ModTime().Equal(other.info.ModTime()) && os.SameFile(e.info, other.info)
 }

@@ -25,6 +25,10 @@ type State struct {
 	Files    map[string][]byte // path in the layout to content, for workspace.Read
 	Version  string            // of Files
 	Problems []workspace.Problem
+	// Outside are those of Problems that are about a link which leads out of
+	// the directory. Who takes a directory for the whole of a workspace must
+	// not take a document that was left out for one that was deleted.
+	Outside []workspace.Problem
 }
 
 // Look reads a datadir.
@@ -55,7 +59,7 @@ func Version(files map[string][]byte) string {
 
 func (l listing) state() State {
 	files, problems := l.read()
-	return State{files, Version(files), problems}
+	return State{files, Version(files), problems, l.outside}
 }
 
 // same says whether nothing worth telling lies between two states.
@@ -67,8 +71,13 @@ func (s State) same(other State) bool {
 func (l listing) read() (map[string][]byte, []workspace.Problem) {
 	files := make(map[string][]byte, len(l.entries))
 	problems := slices.Clone(l.problems)
+	root, err := os.OpenRoot(l.dir)
+	if err != nil { // gone since; what was found as nothing has been told
+		return files, problems
+	}
+	defer root.Close()
 	for _, e := range l.entries {
-		text, err := content(filepath.Join(l.dir, filepath.FromSlash(e.path)))
+		text, err := content(root, filepath.FromSlash(cmp.Or(e.at, e.path)))
 		switch {
 		case err == nil:
 			files[e.path] = text
@@ -98,8 +107,8 @@ var errNoFile = errors.New("not a regular file")
 // content reads a file that was a regular one a moment ago. It may have become
 // a pipe since: opening without waiting, and asking again what it is, keeps
 // that from hanging.
-func content(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func content(root *os.Root, path string) ([]byte, error) {
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -53,7 +54,7 @@ func TestLoadPermissionDenied(t *testing.T) {
 		checkProblems(t, problems, []string{
 			"fatal configs: permission denied: it cannot be read",
 			"fatal feature-flags/secret.json: permission denied: it cannot be read",
-			"fatal segments/c.json: permission denied: it cannot be read",
+			"fatal segments: permission denied: it cannot be read",
 			"fatal svc.json: permission denied: it cannot be read",
 		})
 	})
@@ -61,11 +62,11 @@ func TestLoadPermissionDenied(t *testing.T) {
 	asNobody(t, func() {
 		_, problems := Load(dir)
 		for _, p := range problems {
-			if p.Severity.String() != "fatal" || p.Message != "permission denied: it cannot be read" {
+			if p.Severity.String() != "fatal" || !strings.HasSuffix(p.Message, "permission denied: it cannot be read") {
 				t.Errorf("%v", p)
 			}
 		}
-		if len(problems) != 6 {
+		if len(problems) != 1 {
 			t.Errorf("%v", problems)
 		}
 	})

@@ -62,6 +62,22 @@ func TestLoad(t *testing.T) {
 			"real/w": "w", "real/flags/a.json": "a", "real/b": "b",
 			"svc.json": "-> real/w", "feature-flags": "-> real/flags", "configs/b.json": "-> ../real/b",
 		}, want: map[string]string{"svc.json": "w", "feature-flags/a.json": "a", "configs/b.json": "b"}},
+		{name: "links that stay in the directory, by a long way", files: map[string]string{
+			"real/a": "a", "one": "-> two", "two": "-> real", "feature-flags/a.json": "-> ../one/a", "feature-flags/b.json": "-> $DIR/real/a",
+			"configs": "-> $DIR/real/configs", "real/configs/c.json": "c", "real/configs/d.json": "-> ../a", "real/configs/e.json": "-> $DIR/one/a",
+		}, want: map[string]string{"feature-flags/a.json": "a", "feature-flags/b.json": "a", "configs/c.json": "c", "configs/d.json": "a", "configs/e.json": "a"}},
+		{name: "links that lead out", files: map[string]string{
+			"svc.json": "-> /etc/passwd", "feature-flags/a.json": "-> /etc/passwd", "feature-flags/b.json": "b", "configs": "-> /etc",
+			"real/up": "-> ../..", "segments/c.json": "-> ../../../../../../../../../../../../etc/passwd", "segments/d.json": "-> ../real/up", "schemas/e.json": "-> ../real/twice",
+			"real/twice": "-> /etc/passwd",
+		}, want: map[string]string{"feature-flags/b.json": "b"}, problems: []string{
+			"warning configs: this is a symbolic link that leads out of the config directory: it is left out",
+			"warning feature-flags/a.json: this is a symbolic link that leads out",
+			"warning schemas/e.json: this is a symbolic link that leads out",
+			"warning segments/c.json: this is a symbolic link that leads out",
+			"warning segments/d.json: this is a symbolic link that leads out",
+			"warning svc.json: this is a symbolic link that leads out",
+		}},
 		{name: "links that lead nowhere", files: map[string]string{
 			"svc.json": "-> nope", "feature-flags": "-> nope", "configs/b.json": "-> nope", "configs/.#b.json": "-> user@host.1",
 			"segments/c.json": "-> c.json",
@@ -82,6 +98,9 @@ func TestLoad(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
+			for path, content := range tt.files {
+				tt.files[path] = strings.ReplaceAll(content, "$DIR", dir)
+			}
 			tree(t, dir, tt.files)
 			files, problems := Load(dir)
 			if !maps.Equal(texts(files), tt.want) {
@@ -160,6 +179,20 @@ func TestTooManyFiles(t *testing.T) {
 		t.Errorf("the first folder's 10 files, not %d", len(l.entries))
 	}
 	checkProblems(t, l.problems, []string{"fatal configs: with this folder there are more than 19 files"})
+}
+
+// TestBecameALinkOut is a file that was one when it was listed.
+func TestBecameALinkOut(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{"conf/configs/a.json": "a", "conf/configs/b.json": "b", "conf/segments/c.json": "c", "far/c.json": "secret"})
+	l := list(filepath.Join(dir, "conf"), maxFiles, time.Now())
+	must(t, os.Remove(filepath.Join(dir, "conf/configs/b.json")))
+	must(t, os.RemoveAll(filepath.Join(dir, "conf/segments")))
+	tree(t, dir, map[string]string{"conf/configs/b.json": "-> ../../far/c.json", "conf/segments": "-> ../far"})
+	files, _ := l.read()
+	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) {
+		t.Errorf("%v", texts(files))
+	}
 }
 
 // TestVanished is a file that goes away between the listing and the reading.

@@ -15,7 +15,7 @@ import (
 // waiting for ever.
 func TestLoadNoFiles(t *testing.T) {
 	dir := t.TempDir()
-	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/null.json": "-> /dev/zero"})
+	tree(t, dir, map[string]string{"configs/a.json": "a", "configs/null.json": "-> /dev/zero"}) // a link out of the directory
 	must(t, syscall.Mkfifo(filepath.Join(dir, "configs/pipe.json"), 0o644))
 	must(t, syscall.Mkfifo(filepath.Join(dir, "svc.json"), 0o644))
 	t.Chdir(dir) // a socket's path has to be short
@@ -27,7 +27,7 @@ func TestLoadNoFiles(t *testing.T) {
 		t.Errorf("files %v", texts(files))
 	}
 	checkProblems(t, problems, []string{
-		"warning configs/null.json: this is a device, not a file",
+		"warning configs/null.json: this is a symbolic link that leads out",
 		"warning configs/pipe.json: this is a named pipe, not a file",
 		"warning configs/socket.json: this is a socket, not a file",
 		"fatal svc.json: this is a named pipe, and the workspace file is expected",

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,40 +13,98 @@ import (
 
 const (
 	mostLooked     = 100_000 // names in a folder
-	mostOverlooked = 20      // problems of a folder
+	mostFolders    = 100     // folders that are none of the layout
+	mostOverlooked = 20      // problems of a folder; the rest is counted
 )
 
 // Overlooked points out what Load leaves out and its author may have meant to
-// be a document: files of a folder in another spelling, folders below one, and
-// folders that look like one of the layout. A server has no need of it.
+// be a document: files of a folder in another spelling or format, folders below
+// one, files that lie beside the folders or in another one, and folders that
+// look like one of the layout.
 func Overlooked(dir string) []workspace.Problem {
-	var found []workspace.Problem
-	warn := func(path, message string) {
-		found = append(found, workspace.Problem{Severity: workspace.Warning, File: path, Message: message})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil // Load says so
 	}
-	for _, e := range entries(dir) {
-		meant := workspace.FolderLike(e.Name())
-		if meant != "" && e.IsDir() && !sameFolder(e, filepath.Join(dir, string(meant))) {
-			warn(e.Name(), fmt.Sprintf("this folder is left out; did you mean %s?", meant))
-		}
-	}
+	defer root.Close()
+	o := overlooking{root: root}
 	for _, folder := range workspace.Folders {
-		before := len(found)
-		for _, e := range entries(filepath.Join(dir, string(folder))) {
-			why := workspace.Overlooked(e.Name(), e.IsDir())
-			if why != "" && len(found)-before < mostOverlooked {
-				warn(string(folder)+"/"+e.Name(), why)
-			}
-		}
+		o.folder(string(folder), func(e fs.DirEntry) string { return workspace.Overlooked(e.Name(), e.IsDir()) })
 	}
-	workspace.SortProblems(found)
-	return found
+	o.folder(itself, func(e fs.DirEntry) string {
+		if e.IsDir() || !workspace.OverlookedOutside(e.Name()) {
+			return ""
+		}
+		return "this is left out: documents stand in the folders " + folderNames() + ", by their type"
+	})
+	o.otherFolders()
+	workspace.SortProblems(o.found)
+	return o.found
 }
 
-// entries are the names in a folder, in order; none when it can not be read,
+type overlooking struct {
+	root  *os.Root
+	found []workspace.Problem
+}
+
+func (o *overlooking) warn(path, message string) {
+	o.found = append(o.found, workspace.Problem{Severity: workspace.Warning, File: path, Message: message})
+}
+
+// folder points out what there is a reason for.
+func (o *overlooking) folder(folder string, reason func(fs.DirEntry) string) {
+	count := 0
+	for _, e := range o.entries(folder) {
+		why := reason(e)
+		if why == "" {
+			continue
+		}
+		if count++; count <= mostOverlooked {
+			o.warn(path.Join(folder, e.Name()), why)
+		}
+	}
+	if count > mostOverlooked {
+		o.warn(folder, fmt.Sprintf("%d more files or folders in here are left out", count-mostOverlooked))
+	}
+}
+
+// otherFolders points out folders that are none of the layout, by their name or
+// by what is in them.
+func (o *overlooking) otherFolders() {
+	looked := 0
+	for _, e := range o.entries(itself) {
+		name := e.Name()
+		if !e.IsDir() || workspace.KnownFolder(name) || strings.HasPrefix(name, ".") || looked >= mostFolders {
+			continue
+		}
+		looked++
+		if meant := workspace.FolderLike(name); meant != "" {
+			if !o.sameFolder(e, string(meant)) {
+				o.warn(name, fmt.Sprintf("this folder is left out; did you mean %s?", meant))
+			}
+			continue
+		}
+		o.folder(name, func(e fs.DirEntry) string {
+			if e.IsDir() || !workspace.OverlookedOutside(e.Name()) {
+				return ""
+			}
+			return fmt.Sprintf("this is left out: %s is none of the folders %s", name, folderNames())
+		})
+	}
+}
+
+func folderNames() string {
+	names := make([]string, len(workspace.Folders))
+	for i, folder := range workspace.Folders {
+		names[i] = string(folder)
+	}
+	return strings.Join(names, ", ")
+}
+
+// entries are the names in a folder, in order; none when it cannot be read,
 // which Load says.
-func entries(dir string) []fs.DirEntry {
-	f, err := os.Open(dir)
+func (o *overlooking) entries(folder string) []fs.DirEntry {
+	f, err := o.root.Open(folder)
 	if err != nil {
 		return nil
 	}
@@ -58,8 +116,8 @@ func entries(dir string) []fs.DirEntry {
 
 // sameFolder says whether two names are of one folder, on a file system that
 // knows no case.
-func sameFolder(e fs.DirEntry, path string) bool {
+func (o *overlooking) sameFolder(e fs.DirEntry, path string) bool {
 	a, errA := e.Info()
-	b, errB := os.Stat(path)
+	b, errB := o.root.Stat(path)
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }

@@ -169,25 +169,35 @@ func TestWatch(t *testing.T) {
 				s.reads(a, text)
 			}
 		}},
-		{"a linked file", map[string]string{"conf/feature-flags/a.json": "-> ../../far/a", "far/a": "1", "far/b": "2"}, func(s *scene) {
-			s.put("far/a", "3")
+		{"a linked file", map[string]string{"conf/feature-flags/a.json": "-> ../far/a", "conf/far/a": "1", "conf/far/b": "2"}, func(s *scene) {
+			s.put("conf/far/a", "3")
 			s.reads(a, "3")
-			s.relink("../../far/b", "conf/"+a)
+			s.relink("../far/b", "conf/"+a)
 			s.reads(a, "2")
-			s.put("far/b", "4")
+			s.put("conf/far/b", "4")
 			s.reads(a, "4")
 			s.remove("conf/" + a)
 			s.put("conf/"+a, "5")
 			s.reads(a, "5")
 			s.remove("conf/" + a)
-			s.link("../../far/a", "conf/"+a)
+			s.link(s.path("conf/far/a"), "conf/"+a)
 			s.reads(a, "3")
-			s.put("far/a", "6")
+			s.put("conf/far/a", "6")
 			s.reads(a, "6")
 		}},
-		{"what a link lacked appears", map[string]string{"conf/svc.json": "w", "conf/configs": "-> ../far/away"}, func(s *scene) {
-			s.mkdir("far/away")
-			s.put("far/away/b.json", "b")
+		{"a link that leads out for a while", map[string]string{"conf/feature-flags/a.json": "1", "conf/feature-flags/b.json": "b", "far/a": "secret", "conf/..1/a": "2"}, func(s *scene) {
+			s.relink("../../far/a", "conf/"+a)
+			s.w.until("the file is left out", func(state State) bool {
+				return len(state.Files) == 1 && len(state.Problems) == 1 && len(state.Outside) == 1
+			})
+			s.relink("../..1/a", "conf/"+a)
+			s.w.until("the file is back", func(state State) bool {
+				return string(state.Files[a]) == "2" && len(state.Problems) == 0 && len(state.Outside) == 0
+			})
+		}},
+		{"what a link lacked appears", map[string]string{"conf/svc.json": "w", "conf/configs": "-> far/away"}, func(s *scene) {
+			s.mkdir("conf/far/away")
+			s.put("conf/far/away/b.json", "b")
 			s.reads("svc.json", "w", "configs/b.json", "b")
 		}},
 		{"it was not there yet", nil, func(s *scene) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/clone"
@@ -59,7 +60,20 @@ func Read(ctx context.Context, path string, display func(string) string) (Source
 	}
 	state := datadir.Look(path)
 	s.Files = Stored(state.Files)
-	return s, s.check(path, state.Problems, display)
+	return s, s.check(path, WithOutside(state), display)
+}
+
+// WithOutside are the problems of a directory that is to become the whole of a
+// workspace: what a link leads out of it to would be missing from that, so it is
+// in the way.
+func WithOutside(state datadir.State) []workspace.Problem {
+	problems := slices.Clone(state.Problems)
+	for i := range problems {
+		if slices.Contains(state.Outside, problems[i]) {
+			problems[i].Severity = workspace.Fatal
+		}
+	}
+	return problems
 }
 
 func (s *Source) note(format string, args ...any) {

@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -84,12 +86,23 @@ func Overlooked(name string, isFolder bool) string {
 		return ""
 	case isFolder:
 		return "this folder is left out: documents stand in the folder above it"
-	case strings.HasSuffix(lower, extension) && name != lower:
+	case strings.HasPrefix(lower, "readme"):
+		return ""
+	case strings.HasSuffix(lower, extension) && !strings.HasSuffix(name, extension):
 		return "this is left out: the name of a document ends in " + extension + ", in small letters"
-	case strings.HasSuffix(lower, ".jsonc"), strings.HasSuffix(lower, ".json5"):
+	case slices.Contains(otherFormats, path.Ext(lower)):
 		return "this is left out: a document is plain JSON, in a file whose name ends in " + extension
 	}
 	return ""
+}
+
+// otherFormats are the extensions of files that say what JSON would.
+var otherFormats = []string{".jsonc", ".json5", ".yaml", ".yml"}
+
+// OverlookedOutside says whether a file that lies beside the workspace file, or
+// in a folder that is none of the layout, may have been meant to be a document.
+func OverlookedOutside(name string) bool {
+	return KnownName(name) && name != File && name != "package.json" && !strings.HasPrefix(strings.ToLower(name), "readme")
 }
 
 // FolderLike returns the folder that another one's name looks like, or "".
