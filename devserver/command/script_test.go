@@ -87,6 +87,9 @@ func send(method, url, content string, headers []string) (string, error) {
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
 		request.Header.Set(name, value)
+		if name == "Host" { // which is no header for net/http
+			request.Host = value
+		}
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +26,7 @@ type serveFlags struct {
 	host             string
 	key              string
 	origins          []string
+	allowedHosts     []string
 	watch, noWatch   bool
 	allowNonLoopback bool
 }
@@ -76,6 +79,7 @@ Endpoints:
 	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost is both IPv4 and IPv6")
 	flags.StringVar(&f.key, "frontend-sdk-key", "", "key that every request must present (default none)")
 	flags.StringArrayVar(&f.origins, "cors-origin", []string{delivery.AnyOrigin}, "origin whose pages may read the answers; may be repeated")
+	flags.StringArrayVar(&f.allowedHosts, "allowed-host", nil, "name that leads to this machine and may be asked for, where --cors-origin names origins; may be repeated (default localhost and IP addresses)")
 	flags.BoolVar(&f.watch, "watch", true, "serve edits as they are saved")
 	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it is at the start")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
@@ -112,10 +116,22 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 		}
 	}()
 	handler := &delivery.Handler{Tables: dir.Tables(f.key), Now: time.Now, Random: rand.Float64}
-	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, handler))
+	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler)))
 	stop()
 	<-followed
 	return err
+}
+
+// guard keeps pages of other origins than those named from reading the answers
+// by way of a name that leads here. Where any page may read them, and where
+// other machines reach the server by names that it does not know, there is
+// nothing to guard.
+func (f serveFlags) guard(next http.Handler) http.Handler {
+	loopback, err := server.Loopback(f.host)
+	if err != nil || !loopback || slices.Contains(f.origins, delivery.AnyOrigin) {
+		return next
+	}
+	return delivery.Hosts(append(f.allowedHosts, f.host), next)
 }
 
 // check refuses what can be seen to be wrong before anything is opened.
@@ -126,6 +142,11 @@ func (f serveFlags) check(originsGiven bool) error {
 	for _, origin := range f.origins {
 		if err := delivery.CheckOrigin(origin); err != nil {
 			return console.Usagef("--cors-origin %v", err)
+		}
+	}
+	for _, name := range f.allowedHosts {
+		if err := delivery.CheckHost(name); err != nil {
+			return console.Usagef("--allowed-host %v", err)
 		}
 	}
 	if strings.ContainsAny(f.key, "\r\n") {

@@ -26,6 +26,7 @@ const (
 	Conflict
 	PayloadTooLarge
 	URITooLong
+	Misdirected
 	Unprocessable
 	RateLimited
 	Unavailable
@@ -46,6 +47,7 @@ var table = map[Kind]struct {
 	Conflict:         {409, "CONFLICT"},
 	PayloadTooLarge:  {413, "PAYLOAD_TOO_LARGE"},
 	URITooLong:       {414, "URI_TOO_LONG"},
+	Misdirected:      {421, "MISDIRECTED_REQUEST"},
 	Unprocessable:    {422, "UNPROCESSABLE_CONTENT"},
 	RateLimited:      {429, "RATE_LIMITED"},
 	Unavailable:      {503, "SERVICE_UNAVAILABLE"},
