@@ -31,6 +31,8 @@ type apiFlags struct {
 	port      int
 	publicURL string
 	limit     httpapi.Limit
+
+	allowNonLoopback bool
 }
 
 const defaultData = ".svc-data"
@@ -46,7 +48,9 @@ address, so that a change made through the API reaches a browser on its next
 poll.
 
 The first start makes the data directory, from samples or from what --import
-names, and prints a first key; nothing prints it again. svc key makes others.
+names, and prints a first key; nothing prints it again. Where standard output is
+no terminal, but a log, the key goes into a file that only you can read, and the
+output names the file. svc key makes others.
 The repository is ordinary git: clone it, push to it, commit in a work tree of
 it, while the server runs.`,
 		Example: `  svc api
@@ -65,6 +69,7 @@ it, while the server runs.`,
 	flags.StringVar(&f.publicURL, "public-url", "", "where clients reach it, when a proxy stands in front (default where it listens)")
 	flags.Float64Var(&f.limit.PerSecond, "rate-limit", 5, "requests a second that a key may send")
 	flags.IntVar(&f.limit.Burst, "rate-burst", 25, "requests that a key may send at once")
+	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	return cmd
 }
 
@@ -87,6 +92,9 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if err != nil {
 		return err
 	}
+	if !loopback && !f.allowNonLoopback {
+		return console.Usagef("--host %s can be reached from other machines, and keys cross the network unencrypted: put a reverse proxy with TLS in front, and add --allow-non-loopback to confirm it", f.host)
+	}
 	// The port first: a first start must not make a directory and then fail.
 	listeners, err := server.Listen(f.host, f.port)
 	if err != nil {
@@ -107,7 +115,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		server.Close(listeners)
 		return err
 	}
-	fmt.Fprint(in.Stdout, apiStartUp(f, service.Repository(), first))
+	fmt.Fprint(in.Stdout, in.apiStartUp(f, service.Repository(), first))
 	if !loopback {
 		fmt.Fprintln(in.Stderr, "warning: other machines can reach this address, and keys cross the network unencrypted; put a reverse proxy with TLS in front")
 	}
@@ -143,7 +151,7 @@ func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*e
 
 // creation is what the first start makes the workspace from.
 func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creation, error) {
-	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr)}
+	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !console.Terminal(in.Stdout)}
 	if f.imported == "" {
 		c.Source, c.Files = "samples", map[string][]byte{}
 		for _, file := range sample.All() {
@@ -179,7 +187,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 	return c, nil
 }
 
-func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string {
+func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string {
 	base := server.URL(f.host, f.port)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Listening    %s/v1\nRepository   %s\n", base, repository)
@@ -187,8 +195,14 @@ func apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string
 		fmt.Fprintf(&b, "Keys         svc key create makes one, svc key list names those there are\n")
 		return b.String()
 	}
-	key := first.Key.Reveal()
-	fmt.Fprintf(&b, "Key          %s\n             (%s; shown this once)\n", key, strings.Join(first.Principal.Roles, ", "))
+	key, roles := first.Key.Reveal(), strings.Join(first.Principal.Roles, ", ")
+	if !console.Terminal(in.Stdout) { // a key does not belong into a log
+		file := filepath.Join(in.display(in.absolute(f.data)), embedded.FirstKeyName)
+		fmt.Fprintf(&b, "Key          in the file %s\n             (%s; take it from there and delete the file)\n", file, roles)
+		fmt.Fprintf(&b, "Try          curl -H \"Authorization: Bearer $(cat '%s')\" %s/v1/flags\n", file, f.publicURL)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "Key          %s\n             (%s; shown this once)\n", key, roles)
 	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, f.publicURL)
 	return b.String()
 }

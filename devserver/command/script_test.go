@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 			"await":    await,
 			"fill":     fill,
 			"keyenv":   keyEnv,
+			"mode":     mode,
 			"patch":    patch,
 			"poll":     poll,
 			"readme":   readmeBlock,
@@ -139,6 +140,15 @@ func readmeBlock(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	block = strings.ReplaceAll(block, ":6581/", ":"+ts.Getenv("PORT")+"/")
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(block+"\n"), 0o666))
+}
+
+// mode checks the permissions of a file.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%o", info.Mode().Perm()); got != args[1] {
+		ts.Fatalf("%s has the permissions %s, not %s", args[0], got, args[1])
+	}
 }
 
 // keyEnv sets a variable to the key that a file holds.

@@ -26,6 +26,9 @@ type Creation struct {
 	Source string
 	// Git is a repository whose history becomes the workspace's.
 	Git *clone.Source
+	// KeepKey puts the first key into the file FirstKeyName of the directory,
+	// for its owner alone.
+	KeepKey bool
 	// Progress hears of a long import.
 	Progress func(done, total int64)
 }
@@ -74,6 +77,9 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if err := local.Create(dir, control.Workspace{ID: string(id), Name: minting.PlainName(c.Name), Secret: secret}); err != nil {
 		return b, err
 	}
+	if err := keepOutOfGit(dir); err != nil {
+		return b, err
+	}
 	if c.Git != nil {
 		if err := c.Git.CopyTo(filepath.Join(dir, local.RepositoryName), c.Progress); err != nil {
 			return b, err
@@ -87,7 +93,11 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	b.Key, b.Principal, err = minting.Mint(ctx, registry, Minting{
 		Kind: access.KindUser, Name: "bootstrap", Email: "bootstrap@localhost", Roles: []string{bootstrapRole},
 	})
-	if err = errors.Join(err, registry.Close()); err != nil || c.Git != nil {
+	err = errors.Join(err, registry.Close())
+	if err == nil && c.KeepKey {
+		err = writeNew(filepath.Join(dir, FirstKeyName), b.Key.Reveal()+"\n", 0o600)
+	}
+	if err != nil || c.Git != nil {
 		return b, err
 	}
 	return b, firstCommit(ctx, dir, c)

@@ -51,6 +51,9 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := keepOutOfGit(dir); err != nil {
+		return nil, errors.Join(err, ledger.Close())
+	}
 	repo := repository.New(ledger, ledger.Objects())
 	seen := telemetrylocal.New(dir)
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}),

@@ -44,7 +44,11 @@ func Terminal(stream any) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a device too, at which nobody sits
+	return err != nil || !os.SameFile(info, null)
 }
 
 // progressEvery is how often progress is shown: faster is not read, and slows
