@@ -14,13 +14,13 @@ import (
 	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/apiload"
-	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/ratelimit"
 )
 
 // unlimited lifts the rate limit.
-var unlimited = httpapi.Limit{PerSecond: 1e9, Burst: 1e9}
+var unlimited = ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
 
 // workplace is a data directory and the keys of those who work on it.
 type workplace struct {
@@ -102,7 +102,7 @@ func launch(t testing.TB, binary func() (string, error), w workplace, port strin
 	t.Helper()
 	path, err := binary()
 	must(t, err)
-	server, err := svcbinary.Start(path, "api", "--data", w.dir, "--port", port, "--rate-limit", "1000000", "--rate-burst", "1000000")
+	server, err := svcbinary.Start(path, "api", "--data", w.dir, "--port", port, "--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000")
 	must(t, err)
 	t.Cleanup(server.Kill) // should the test end early
 	return &process{server, "http://127.0.0.1:" + port}

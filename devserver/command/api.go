@@ -18,8 +18,10 @@ import (
 	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/ratelimit"
 )
 
 // apiFlags are the flags of svc api.
@@ -30,7 +32,11 @@ type apiFlags struct {
 	host      string
 	port      int
 	publicURL string
-	limit     httpapi.Limit
+	limit     ratelimit.Rate
+	polls     ratelimit.Rate
+	telemetry ratelimit.Rate
+	strangers ratelimit.Rate
+	proxies   []string
 
 	allowNonLoopback bool
 }
@@ -67,8 +73,11 @@ it, while the server runs.`,
 	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost is both IPv4 and IPv6")
 	flags.IntVar(&f.port, "port", 6581, "port to listen on; one that is taken is an error")
 	flags.StringVar(&f.publicURL, "public-url", "", "where clients reach it, when a proxy stands in front (default where it listens)")
-	flags.Float64Var(&f.limit.PerSecond, "rate-limit", 5, "requests a second that a key may send")
-	flags.IntVar(&f.limit.Burst, "rate-burst", 25, "requests that a key may send at once")
+	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "that a key of the REST API may send")
+	rateFlags(flags, &f.polls, "poll", hosted.DefaultPolls, "that an SDK key may send; a public one from each address")
+	rateFlags(flags, &f.telemetry, "telemetry", hosted.DefaultTelemetry, "with telemetry that an SDK key may send; a public one from each address")
+	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "without a key known to be good that an address may send")
+	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	return cmd
 }
@@ -77,8 +86,14 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if f.port < 1 || f.port > 65535 {
 		return console.Usagef("--port %d: choose a port from 1 to 65535", f.port)
 	}
-	if f.limit.PerSecond <= 0 || f.limit.Burst < 1 {
-		return console.Usagef("--rate-limit and --rate-burst are above zero")
+	for name, rate := range map[string]ratelimit.Rate{"rate": f.limit, "poll": f.polls, "telemetry": f.telemetry, "anonymous": f.strangers} {
+		if err := checkRate(name, rate); err != nil {
+			return err
+		}
+	}
+	proxies, err := ratelimit.ParseProxies(f.proxies)
+	if err != nil {
+		return console.Usagef("--trusted-proxy: %v", err)
 	}
 	if f.publicURL == "" {
 		f.publicURL = server.URL(f.host, f.port)
@@ -107,7 +122,8 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return err
 	}
 	service, err := embedded.Open(ctx, data, embedded.Options{
-		PublicURL: f.publicURL, Limit: f.limit,
+		PublicURL: f.publicURL,
+		Limit:     f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
 		Logger:   slog.New(slog.NewTextHandler(in.Stderr, nil)),
 		Progress: commitProgress(in.Stderr),
 	})

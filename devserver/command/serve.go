@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/ratelimit"
 )
 
 // serveFlags are the flags of svc serve.
@@ -29,6 +30,8 @@ type serveFlags struct {
 	allowedHosts     []string
 	watch, noWatch   bool
 	allowNonLoopback bool
+	polls            ratelimit.Rate
+	proxies          []string
 }
 
 const defaultEnvironment = "development"
@@ -83,12 +86,22 @@ Endpoints:
 	flags.BoolVar(&f.watch, "watch", true, "serve edits as they are saved")
 	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it is at the start")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
+	flags.Float64Var(&f.polls.PerSecond, "poll-limit", 0, "requests a second that an address may send; 0 is any number")
+	flags.IntVar(&f.polls.Burst, "poll-burst", 0, "requests that an address may send at once; 0 is four times --poll-limit")
+	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	return cmd
 }
 
 func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) error {
+	if f.polls.PerSecond > 0 && f.polls.Burst == 0 {
+		f.polls.Burst = max(1, int(min(4*f.polls.PerSecond, maxRate)))
+	}
 	if err := f.check(originsGiven); err != nil {
 		return err
+	}
+	proxies, err := ratelimit.ParseProxies(f.proxies)
+	if err != nil {
+		return console.Usagef("--trusted-proxy: %v", err)
 	}
 	path, err := datadir.Discover(f.datadir, in.Getenv, in.Workdir)
 	if err != nil {
@@ -115,7 +128,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 			dir.Follow(ctx)
 		}
 	}()
-	handler := &delivery.Handler{Tables: dir.Tables(f.key), Now: time.Now, Random: rand.Float64}
+	handler := &delivery.Handler{Tables: dir.Tables(f.key), Now: time.Now, Random: rand.Float64, Admit: admitAddresses(f.polls, proxies)}
 	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler)))
 	stop()
 	<-followed
@@ -138,6 +151,11 @@ func (f serveFlags) guard(next http.Handler) http.Handler {
 func (f serveFlags) check(originsGiven bool) error {
 	if f.port < 1 || f.port > 65535 {
 		return console.Usagef("--port %d: choose a port from 1 to 65535", f.port)
+	}
+	if f.polls != (ratelimit.Rate{}) {
+		if err := checkRate("poll", f.polls); err != nil {
+			return err
+		}
 	}
 	for _, origin := range f.origins {
 		if err := delivery.CheckOrigin(origin); err != nil {

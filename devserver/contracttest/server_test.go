@@ -42,7 +42,7 @@ func launch(t *testing.T, path, data, datadir string) (origin string) {
 	t.Helper()
 	port := svcbinary.FreePort()
 	server, err := svcbinary.Start(path, "api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
-		"--rate-limit", "1000000", "--rate-burst", "1000000")
+		"--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000")
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(server.Stop(), server.Log.Quiet())) })
 	return "http://127.0.0.1:" + port

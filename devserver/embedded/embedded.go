@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
@@ -23,8 +24,13 @@ import (
 type Options struct {
 	// PublicURL is where clients reach the service, without /v1.
 	PublicURL string
-	Limit     httpapi.Limit
-	Logger    *slog.Logger
+	// Limit is of each key of the REST API; Polls and Telemetry are of each SDK
+	// key; Strangers is of each address, without a key that is known to be good.
+	// The zero Rate is the default for Limit, and no limit else.
+	Limit, Polls, Telemetry, Strangers ratelimit.Rate
+	// Proxies are believed where they say whose request they pass on.
+	Proxies ratelimit.Proxies
+	Logger  *slog.Logger
 	// Progress hears how far the index of a long history has come.
 	Progress func(commits int)
 }
@@ -76,13 +82,18 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 }
 
 func (s *Service) route(options Options) error {
+	strangers := ratelimit.NewBuckets(options.Strangers, time.Now)
 	api, err := httpapi.New(httpapi.Options{
-		Plane: s.plane, PublicURL: options.PublicURL, Release: release.Name(), Limit: options.Limit, Logger: options.Logger,
+		Plane: s.plane, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger,
+		Limit: options.Limit, Strangers: strangers, Proxies: options.Proxies,
 	}, httpapi.All()...)
 	if err != nil {
 		return fmt.Errorf("the API's description and its handlers differ: %w", err)
 	}
-	applications := hosted.Handler(hosted.Options{Plane: s.plane, Intake: s.intake, Logger: options.Logger})
+	applications := hosted.Handler(hosted.Options{
+		Plane: s.plane, Intake: s.intake, Logger: options.Logger,
+		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
+	})
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if hosted.Serves(r) {
 			applications.ServeHTTP(w, r)

@@ -25,6 +25,18 @@ type Handler struct {
 	Now    func() time.Time
 	// Random decides splits that have no property to hash; in [0, 1).
 	Random func() float64
+	// Admit refuses a request before its key is looked at; nil admits all.
+	Admit func(*http.Request) error
+}
+
+// table finds what to serve to a request with a key.
+func (h *Handler) table(r *http.Request, key string) (*Table, error) {
+	if h.Admit != nil {
+		if err := h.Admit(r); err != nil {
+			return nil, err
+		}
+	}
+	return h.Tables(r.Context(), key)
 }
 
 // The paths of the protocol.
@@ -78,9 +90,11 @@ func (h *Handler) method(w http.ResponseWriter, r *http.Request, allowed string,
 		serve()
 		return
 	}
-	if _, err := h.Tables(r.Context(), anyKey(r)); err != nil && RequestPath(r) != healthPath {
-		WriteFault(w, fault.Of(err))
-		return
+	if RequestPath(r) != healthPath {
+		if _, err := h.table(r, anyKey(r)); err != nil {
+			WriteFault(w, fault.Of(err))
+			return
+		}
 	}
 	w.Header().Set("Allow", allowed+", OPTIONS")
 	WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", allowed, r.Method))
@@ -89,7 +103,7 @@ func (h *Handler) method(w http.ResponseWriter, r *http.Request, allowed string,
 // unknown answers a path of no endpoint. Where a key is needed it is needed
 // here too, so that a request without one learns nothing else first.
 func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
-	if _, err := h.Tables(r.Context(), anyKey(r)); err != nil {
+	if _, err := h.table(r, anyKey(r)); err != nil {
 		WriteFault(w, fault.Of(err))
 		return
 	}
@@ -98,7 +112,7 @@ func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
 
 // evaluate answers a native poll.
 func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string) {
-	table, err := h.Tables(r.Context(), BasicKey(r))
+	table, err := h.table(r, BasicKey(r))
 	if err != nil {
 		WriteFault(w, fault.Of(err))
 		return
@@ -180,13 +194,17 @@ func WriteFault(w http.ResponseWriter, f *fault.Fault) {
 		body = *bytes.NewBufferString(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	switch f.Kind {
-	case fault.Unauthorized:
+	if f.Kind == fault.Unauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="svc", charset="UTF-8"`)
-	case fault.Unavailable:
-		w.Header().Set("Retry-After", "1")
 	}
+	setRetryAfter(w, f)
 	WriteJSON(w, f.Kind.Status(), bytes.TrimSpace(body.Bytes()))
+}
+
+func setRetryAfter(w http.ResponseWriter, f *fault.Fault) {
+	if wait := f.RetryAfter(); wait != "" {
+		w.Header().Set("Retry-After", wait)
+	}
 }
 
 // BasicKey is the key of the native protocol: Basic credentials of the user 1.

@@ -23,6 +23,7 @@ const (
 	parseError     = "PARSE_ERROR"
 	invalidContext = "INVALID_CONTEXT"
 	flagNotFound   = "FLAG_NOT_FOUND"
+	general        = "GENERAL"
 )
 
 // ofrepError is the body of a refused evaluation.
@@ -40,6 +41,17 @@ func writeOFREPError(w http.ResponseWriter, status int, e ofrepError) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	WriteJSON(w, status, body)
+}
+
+// writeOFREPFault writes a refusal that comes before the question is read. The
+// protocol has a form of its own for too many requests.
+func writeOFREPFault(w http.ResponseWriter, f *fault.Fault, key string) {
+	if f.Kind != fault.RateLimited {
+		WriteFault(w, f)
+		return
+	}
+	setRetryAfter(w, f)
+	writeOFREPError(w, f.Kind.Status(), ofrepError{key, general, f.Message})
 }
 
 // bulk evaluates every served item. The protocol's flagConfigEtag parameters
@@ -97,9 +109,9 @@ type question struct {
 // open authenticates an OFREP request and reads its context. When it is not
 // ok it has answered.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, key string) (question, bool) {
-	table, err := h.Tables(r.Context(), anyKey(r))
+	table, err := h.table(r, anyKey(r))
 	if err != nil {
-		WriteFault(w, fault.Of(err))
+		writeOFREPFault(w, fault.Of(err), key)
 		return question{}, false
 	}
 	body, err := readBody(w, r)

@@ -9,6 +9,9 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"time"
 )
 
 // Kind is one way to fail.
@@ -68,6 +71,8 @@ type Fault struct {
 	Details map[string]any
 	// Cause is for the log.
 	Cause error
+
+	wait time.Duration
 }
 
 // New makes a fault of a kind.
@@ -85,6 +90,26 @@ func (f *Fault) With(details map[string]any) *Fault {
 func (f *Fault) Because(cause error) *Fault {
 	f.Cause = cause
 	return f
+}
+
+// After adds how long a client should wait to a fault of the kind RateLimited
+// that was just made.
+func (f *Fault) After(wait time.Duration) *Fault {
+	f.wait = wait
+	f.Message += "; try again in " + f.RetryAfter() + " s"
+	return f
+}
+
+// RetryAfter is what the header Retry-After says of the fault, in whole
+// seconds; "" for nothing.
+func (f *Fault) RetryAfter() string {
+	switch f.Kind {
+	case RateLimited:
+		return strconv.FormatInt(int64(max(1, math.Ceil(f.wait.Seconds()))), 10)
+	case Unavailable:
+		return "1"
+	}
+	return ""
 }
 
 func (f *Fault) Error() string {

@@ -37,7 +37,7 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 		delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes GET, not %s", r.Method))
 		return
 	}
-	d, err := secretKey.enter(r.Context(), t.options.Plane, delivery.BasicKey(r))
+	d, err := t.gate.enter(r.Context(), secretKey, delivery.BasicKey(r))
 	if err != nil {
 		t.options.refuse(w, r, err)
 		return

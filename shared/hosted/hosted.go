@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -26,7 +27,21 @@ type Options struct {
 	// MaxAnswer bounds the bytes of GET /api/v2/configs as they are sent; 0 is
 	// any.
 	MaxAnswer int
+	// Polls and Telemetry are how many requests each key may send; a public key
+	// from each address. The zero Rate is no limit.
+	Polls, Telemetry ratelimit.Rate
+	// Strangers count the requests of an address that have no key, or one that
+	// is not known to be good. Nil is no limit.
+	Strangers *ratelimit.Buckets
+	// Proxies are believed where they say whose request they pass on.
+	Proxies ratelimit.Proxies
 }
+
+// The rates that applications are served at where nobody says otherwise.
+var (
+	DefaultPolls     = ratelimit.Rate{PerSecond: 50, Burst: 200}
+	DefaultTelemetry = ratelimit.Rate{PerSecond: 5, Burst: 50}
+)
 
 func (o Options) complete() Options {
 	if o.Origins == nil {
@@ -65,7 +80,7 @@ func Delivery(o Options) http.Handler {
 	o = o.complete()
 	t := newTables(o)
 	public := delivery.CORS(o.Origins, &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random})
-	return identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return identified(o.Proxies, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if delivery.RequestPath(r) == configsPath {
 			t.configs(w, r)
 			return
@@ -77,8 +92,8 @@ func Delivery(o Options) http.Handler {
 // Telemetry takes telemetry in and serves nothing else.
 func Telemetry(o Options) http.Handler {
 	o = o.complete()
-	i := &intake{options: o, slots: make(chan struct{}, atOnce)}
-	return identified(delivery.CORS(o.Origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	i := &intake{options: o, gate: newGate(o, o.Telemetry), slots: make(chan struct{}, atOnce)}
+	return identified(o.Proxies, delivery.CORS(o.Origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !forTelemetry(r) {
 			delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", telemetryPath))
 			return

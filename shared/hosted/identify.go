@@ -5,19 +5,26 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
 )
 
 type requestKey struct{}
 
-// request is what the log calls a request.
-type request struct{ id, named string }
+// request is what is known of a request beside what it says: what the log calls
+// it, and where it comes from.
+type request struct {
+	id, named string
+	address   netip.Addr
+}
 
-// identified gives every answer a name, under which the log tells of causes.
-func identified(next http.Handler) http.Handler {
+// identified gives every answer a name, under which the log tells of causes,
+// and notes where the request comes from.
+func identified(proxies ratelimit.Proxies, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := request{requestid.New(), requestid.Named(r.Header.Get(requestid.Header))}
+		q := request{requestid.New(), requestid.Named(r.Header.Get(requestid.Header)), proxies.Address(r)}
 		w.Header().Set(requestid.Header, cmp.Or(q.named, q.id))
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, q)))
 	})
@@ -31,4 +38,9 @@ func requestAttrs(ctx context.Context) []any {
 		attrs = append(attrs, slog.String("clientRequestId", q.named))
 	}
 	return attrs
+}
+
+func addressOf(ctx context.Context) netip.Addr {
+	q, _ := ctx.Value(requestKey{}).(request)
+	return q.address
 }

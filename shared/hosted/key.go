@@ -3,10 +3,13 @@ package hosted
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -32,22 +35,50 @@ var words = map[access.Kind]string{
 	access.KindUser: "a user key of the REST API", access.KindServiceAccount: "a service-account key of the REST API",
 }
 
-// enter lets a key in that is of a kind that is needed. The kind stands in the
-// key's text, so a wrong one is refused without asking anybody.
-func (n need) enter(ctx context.Context, plane *control.Plane, text string) (*control.Delivery, error) {
+// gate lets keys in, as many times as their rate admits.
+type gate struct {
+	plane   *control.Plane
+	limiter *ratelimit.Limiter
+}
+
+func newGate(o Options, rate ratelimit.Rate) gate {
+	return gate{o.Plane, ratelimit.New(rate, o.Strangers, o.Now)}
+}
+
+// enter lets a key in that is of a kind that is needed. A public key is in
+// everybody's hands, so each address has a share of its own in it.
+func (g gate) enter(ctx context.Context, need need, text string) (d *control.Delivery, err error) {
+	address := addressOf(ctx)
+	key, unreadable := need.read(text)
+	share := address
+	if unreadable == nil && key.Kind() == access.KindSecretSDK {
+		share = netip.Addr{}
+	}
+	err = g.limiter.Admit(ctx, ratelimit.KeyID(text, share), address, func(ctx context.Context) error {
+		if unreadable != nil {
+			return unreadable
+		}
+		var err error
+		d, err = g.plane.Deliver(ctx, text)
+		return err
+	})
+	return d, err
+}
+
+// read reads a key. The kind stands in its text, so a wrong one is refused
+// without asking anybody.
+func (n need) read(text string) (access.Key, error) {
 	if text == "" {
-		return nil, fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", n.what, n.how)
+		return access.Key{}, fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", n.what, n.how)
 	}
 	key, err := access.ParseKey(text)
 	if err != nil {
-		return nil, fault.New(fault.Unauthorized, "%v; %s", err, n.what).Because(err)
+		return access.Key{}, fault.New(fault.Unauthorized, "%v; %s", err, n.what).Because(err)
 	}
-	for _, kind := range n.kinds {
-		if key.Kind() == kind {
-			return plane.Deliver(ctx, text)
-		}
+	if !slices.Contains(n.kinds, key.Kind()) {
+		return access.Key{}, fault.New(fault.Unauthorized, "%s; this is %s", n.what, words[key.Kind()])
 	}
-	return nil, fault.New(fault.Unauthorized, "%s; this is %s", n.what, words[key.Kind()])
+	return key, nil
 }
 
 // refusedEnvironment refuses a key whose environment is gone from the

@@ -14,6 +14,7 @@ import (
 // head that it was asked for last.
 type tables struct {
 	options Options
+	gate    gate
 
 	mu     sync.Mutex
 	byName map[[2]string]*environment
@@ -56,7 +57,7 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, create func(*wor
 }
 
 func newTables(o Options) *tables {
-	return &tables{options: o, byName: map[[2]string]*environment{}}
+	return &tables{options: o, gate: newGate(o, o.Polls), byName: map[[2]string]*environment{}}
 }
 
 // maxEnvironments bounds what an instance remembers. One that serves more at a
@@ -83,7 +84,7 @@ func (t *tables) environment(d *control.Delivery) *environment {
 
 // find implements delivery.Tables for public SDK keys.
 func (t *tables) find(ctx context.Context, key string) (*delivery.Table, error) {
-	d, err := publicKey.enter(ctx, t.options.Plane, key)
+	d, err := t.gate.enter(ctx, publicKey, key)
 	if err != nil {
 		return nil, t.options.noted(ctx, err)
 	}

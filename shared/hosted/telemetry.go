@@ -24,18 +24,17 @@ const (
 // intake answers POST /api/v1/telemetry/.
 type intake struct {
 	options Options
+	gate    gate
 	slots   chan struct{}
 }
 
 func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	receipt, err := i.take(w, r)
 	if err != nil {
-		if f := i.options.noted(r.Context(), err); f.Kind == fault.Unavailable {
-			w.Header().Set("Retry-After", "1")
-		} else if f.Kind == fault.MethodNotAllowed {
+		if fault.Of(err).Kind == fault.MethodNotAllowed {
 			w.Header().Set("Allow", "POST, OPTIONS")
 		}
-		delivery.WriteFault(w, fault.Of(err))
+		i.options.refuse(w, r, err)
 		return
 	}
 	body, err := json.Marshal(receipt)
@@ -51,7 +50,7 @@ func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt
 	if r.Method != http.MethodPost {
 		return telemetry.Receipt{}, fault.New(fault.MethodNotAllowed, "this path takes POST, not %s", r.Method)
 	}
-	d, err := sdkKey.enter(r.Context(), i.options.Plane, delivery.BasicKey(r))
+	d, err := i.gate.enter(r.Context(), sdkKey, delivery.BasicKey(r))
 	if err != nil {
 		return telemetry.Receipt{}, err
 	}

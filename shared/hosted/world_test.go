@@ -71,6 +71,12 @@ func newID(t *testing.T) access.ID {
 
 func newWorld(t *testing.T, files map[string]string) *world {
 	t.Helper()
+	return newWorldWith(t, files, hosted.Options{})
+}
+
+// newWorldWith serves with options, which it completes.
+func newWorldWith(t *testing.T, files map[string]string, options hosted.Options) *world {
+	t.Helper()
 	w := &world{T: t, dir: t.TempDir(), store: suite.NewMemory(), id: newID(t), principal: newID(t)}
 	must(t, local.Create(w.dir, control.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte("sauce")}))
 	w.edit(func(r *local.Registry) error {
@@ -82,13 +88,14 @@ func newWorld(t *testing.T, files map[string]string) *world {
 	t.Cleanup(func() { w.ledger.Close() })
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit(files)
-	plane := control.New(control.Settings{
+	options.Plane = control.New(control.Settings{
 		Gate:       countedGate{w},
 		Repository: func(context.Context, string) (control.Repository, error) { return w.counted(), nil },
 		Now:        time.Now,
 	})
-	intake := &telemetry.Intake{Store: w.store, Now: func() time.Time { return suite.Now }}
-	w.handler = hosted.Handler(hosted.Options{Plane: plane, Intake: intake, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	options.Intake = &telemetry.Intake{Store: w.store, Now: func() time.Time { return suite.Now }}
+	options.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	w.handler = hosted.Handler(options)
 	return w
 }
 
@@ -140,10 +147,14 @@ func (w *world) key(kind access.Kind, environment string) string {
 // send sends a request with a key, and headers given as name, value.
 func (w *world) send(method, path, key, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.RemoteAddr = "192.0.2.1:1234"
 	if key != "" {
 		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+key)))
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "from" {
+			r.RemoteAddr = headers[i+1]
+		}
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	answer := httptest.NewRecorder()

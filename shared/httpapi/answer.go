@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
@@ -14,14 +15,32 @@ import (
 
 const jsonType = "application/json"
 
-// page is what a handler answers that is encoded already.
+// page is what a handler answers that is encoded already. It is made with its
+// plain form or its gzip form; the other is made for the first who asks, and
+// kept for as long as the page is.
 type page struct {
 	contentType string
-	body        []byte
-	// packed is in the body's place when all there is of it is its gzip form.
-	packed []byte
 	// immutable says that the address never stands for anything else.
 	immutable bool
+
+	mu           sync.Mutex
+	body, packed []byte
+	tag          string
+	size         int // of the form that it was made with
+}
+
+// identity is the page's entity tag, and how large it was made.
+func (p *page) identity() (tag string, size int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tag == "" {
+		made := p.body
+		if p.packed != nil {
+			made = p.packed
+		}
+		p.tag, p.size = entityTag(made), len(made)
+	}
+	return p.tag, p.size
 }
 
 // answer is a whole answer.
@@ -88,13 +107,9 @@ func (c *call) success(result any) (*answer, error) {
 // conditional gives the answer to a GET its encoding and its entity tag, and
 // leaves the body out when the client has it.
 func (c *call) conditional(p *page) (*answer, error) {
-	kept := p.body
-	if p.packed != nil {
-		kept = p.packed
-	}
 	a := &answer{status: http.StatusOK, contentType: p.contentType}
-	tag := entityTag(kept)
-	if negotiation.Gzip(c.request, len(kept)) {
+	tag, size := p.identity()
+	if negotiation.Gzip(c.request, size) {
 		a.encoding = "gzip"
 		tag += "-gzip"
 	}
@@ -117,17 +132,20 @@ func (c *call) conditional(p *page) (*answer, error) {
 	return a, nil
 }
 
-// as is the page in an encoding.
-func (p *page) as(encoding string) ([]byte, error) {
-	switch {
-	case encoding == "" && p.packed != nil:
-		return negotiation.Decompress(p.packed)
-	case encoding == "":
-		return p.body, nil
-	case p.packed != nil:
-		return p.packed, nil
+// as is the page in an encoding. Its identity was asked for before.
+func (p *page) as(encoding string) (_ []byte, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if encoding == "" {
+		if p.body == nil && p.packed != nil {
+			p.body, err = negotiation.Decompress(p.packed)
+		}
+		return p.body, err
 	}
-	return negotiation.Compress(p.body), nil
+	if p.packed == nil {
+		p.packed = negotiation.Compress(p.body)
+	}
+	return p.packed, nil
 }
 
 func entityTag(body []byte) string {

@@ -77,16 +77,19 @@ var docsFiles = &pathItem{
 	}},
 }
 
-func docsFile(_ context.Context, c *call) (any, error) {
+// file answers with a file of the page.
+func (m *memo) file(_ context.Context, c *call) (any, error) {
 	f, known := swaggerui.Find(c.path["file"])
 	if !known || c.path["digest"] != swaggerui.Digest() {
 		return nil, fault.New(fault.NotFound, "there is no such file of the reference; %s/docs names those that it needs", c.server.options.BasePath)
 	}
-	p := &page{contentType: f.ContentType, immutable: true}
-	if f.Packed {
-		p.packed = f.Stored()
-	} else {
-		p.body = f.Stored()
-	}
-	return p, nil
+	return m.keep(memoKey{nil, f.Name}, func() *page {
+		p := &page{contentType: f.ContentType, immutable: true}
+		if f.Packed {
+			p.packed = f.Stored()
+		} else {
+			p.body = f.Stored()
+		}
+		return p
+	}), nil
 }

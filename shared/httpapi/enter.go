@@ -2,37 +2,35 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
 	"net/http"
-	"strconv"
+	"net/netip"
 	"strings"
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/ratelimit"
 )
 
 // enter lets a request in: 429, 401, 429, 503.
-func (c *call) enter() (*control.Session, error) {
-	key, err := bearer(c.request.Header)
-	if err != nil {
-		return nil, err
-	}
-	v := &visit{limiter: c.server.limiter, key: sha256.Sum256([]byte(key))}
-	if err = v.countKnown(); err == nil {
-		var session *control.Session
-		session, err = c.server.options.Plane.Enter(context.WithValue(c.request.Context(), visitKey{}, v), key)
-		if err == nil {
-			err = v.count() // for a plane that was not told of Admitted
+func (c *call) enter() (session *control.Session, err error) {
+	key, unreadable := bearer(c.request.Header)
+	id := ratelimit.KeyID(key, netip.Addr{})
+	err = c.server.limiter.Admit(c.request.Context(), id, c.address(), func(ctx context.Context) error {
+		if unreadable != nil {
+			return unreadable
 		}
-		if err == nil {
-			return session, nil
-		}
-	}
-	if v.wait > 0 {
-		c.header.Set("Retry-After", strconv.Itoa(v.seconds()))
-	}
-	return nil, err
+		var err error
+		session, err = c.server.options.Plane.Enter(ctx, key)
+		return err
+	})
+	return session, err
 }
+
+// stranger counts a request that needs no key, or gets no further than its
+// path.
+func (c *call) stranger() error { return c.server.options.Strangers.Admit(c.address()) }
+
+func (c *call) address() netip.Addr { return c.server.options.Proxies.Address(c.request) }
 
 const wanted = "send the header Authorization: Bearer <API key>, with a key that starts with svc_uk_ or svc_sa_"
 

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
 )
 
@@ -148,7 +149,7 @@ func TestRequestIds(t *testing.T) {
 }
 
 func TestRateLimit(t *testing.T) {
-	w := newWorldWith(t, shop(), httpapi.Options{Limit: httpapi.Limit{PerSecond: 0.5, Burst: 3}})
+	w := newWorldWith(t, shop(), httpapi.Options{Limit: ratelimit.Rate{PerSecond: 0.5, Burst: 3}})
 	for i := range 3 {
 		if a := w.get("/whoami"); a.status != 200 {
 			t.Fatalf("request %d: %d", i, a.status)
@@ -178,7 +179,7 @@ func TestRateLimit(t *testing.T) {
 // TestFirstSightCounts: a workspace that is being set up is answered 429 like
 // any other.
 func TestFirstSightCounts(t *testing.T) {
-	w := newWorldWith(t, shop(), httpapi.Options{Limit: httpapi.Limit{PerSecond: 0.001, Burst: 1}})
+	w := newWorldWith(t, shop(), httpapi.Options{Limit: ratelimit.Rate{PerSecond: 0.001, Burst: 1}})
 	w.alter = func(e *control.Entry) error { e.Workspace.Provisioning = true; return nil }
 	if got := w.get("/flags").refused(); got != "503 SERVICE_UNAVAILABLE" {
 		t.Errorf("first: %s", got)

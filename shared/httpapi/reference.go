@@ -22,31 +22,37 @@ func Reference() Group {
 			c.header.Set("Content-Security-Policy", docsPolicy())
 			return ready.page(c, "text/html; charset=utf-8", func(s *server) []byte { return renderDocs(s.stamped()) }), nil
 		},
-		docsFileID: docsFile,
+		docsFileID: ready.file,
 		"getStoredConfigSchema": func(_ context.Context, c *call) (any, error) {
 			return ready.page(c, "application/schema+json", (*server).storedConfigSchema), nil
 		},
 	}}
 }
 
-// memo keeps what an operation answers: it is the same every time.
+// memo keeps what an operation answers, packed too: it is the same every time.
 type memo struct {
 	mu    sync.Mutex
 	pages map[memoKey]*page
 }
 
+// memoKey is an operation of a server, or a file that all servers have.
 type memoKey struct {
-	server    *server
-	operation string
+	server *server
+	name   string
 }
 
 func (m *memo) page(c *call, contentType string, build func(*server) []byte) *page {
+	return m.keep(memoKey{c.server, c.operation.id}, func() *page {
+		return &page{contentType: contentType, body: build(c.server)}
+	})
+}
+
+func (m *memo) keep(key memoKey, build func() *page) *page {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := memoKey{c.server, c.operation.id}
 	p := m.pages[key]
 	if p == nil {
-		p = &page{contentType: contentType, body: build(c.server)}
+		p = build()
 		if m.pages == nil {
 			m.pages = map[memoKey]*page{}
 		}

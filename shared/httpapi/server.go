@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
 )
 
@@ -33,7 +34,12 @@ type Options struct {
 	PublicURL string
 	// Release names the build; the description has it as info.x-release.
 	Release string
-	Limit   Limit
+	Limit   ratelimit.Rate // of each key; the zero Rate is DefaultLimit
+	// Strangers count the requests of an address that have no key, or one that
+	// is not known to be good. Nil is no limit.
+	Strangers *ratelimit.Buckets
+	// Proxies are believed where they say whose request they pass on.
+	Proxies ratelimit.Proxies
 	// MaxAnswer is how many bytes of body a GET may be answered with, as they
 	// are sent; 0 for any number.
 	MaxAnswer int
@@ -74,7 +80,7 @@ type server struct {
 	description *description
 	options     Options
 	beside      string // what the paths beside the API begin with
-	limiter     *limiter
+	limiter     *ratelimit.Limiter
 	handlers    map[string]handler
 	paths       []*pathItem
 }
@@ -93,9 +99,12 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 	if options.Now == nil {
 		options.Now = time.Now
 	}
+	if options.Limit == (ratelimit.Rate{}) {
+		options.Limit = DefaultLimit
+	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: d, options: options, beside: beside,
-		limiter: newLimiter(options.Limit, options.Now), handlers: map[string]handler{}}
+		limiter: ratelimit.New(options.Limit, options.Strangers, options.Now), handlers: map[string]handler{}}
 	return s, s.bind(groups)
 }
 
@@ -174,6 +183,10 @@ func (c *call) answer() (a *answer, err error) {
 		}
 	}()
 	if err := c.route(); err != nil {
+		if limited := c.stranger(); limited != nil {
+			c.header.Del("Allow")
+			return nil, limited
+		}
 		return nil, err
 	}
 	if err := c.admit(); err != nil {
@@ -188,10 +201,13 @@ func (c *call) answer() (a *answer, err error) {
 
 // admit goes through the checks that come before the operation's own.
 func (c *call) admit() (err error) {
-	if !c.operation.keyless {
-		if c.session, err = c.enter(); err != nil {
-			return err
-		}
+	if c.operation.keyless {
+		err = c.stranger()
+	} else {
+		c.session, err = c.enter()
+	}
+	if err != nil {
+		return err
 	}
 	if c.operation.writes() {
 		if err := c.session.MayWrite(); err != nil {
@@ -289,13 +305,15 @@ func describePanic(p any) string {
 // refusal is the answer to a request that failed, and logs what is our fault.
 func (c *call) refusal(err error) *answer {
 	f := fault.Of(err)
+	if wait := f.RetryAfter(); wait != "" {
+		c.header.Set("Retry-After", wait)
+	}
 	envelope := f.Envelope()
 	switch f.Kind {
 	case fault.Internal:
 		envelope.Details = map[string]any{"requestId": cmp.Or(c.named, c.id)}
 		c.log(slog.LevelError, err, f)
 	case fault.Unavailable:
-		c.header.Set("Retry-After", "1")
 		c.log(slog.LevelWarn, err, f)
 	case fault.Unauthorized:
 		c.header.Set("WWW-Authenticate", `Bearer realm="svc"`)

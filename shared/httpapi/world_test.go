@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/repository"
 )
 
@@ -57,7 +58,7 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-var unlimited = httpapi.Limit{PerSecond: 1e9, Burst: 1e9}
+var unlimited = ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
 
 func newWorld(t testing.TB, files map[string]string) *world {
 	return newWorldWith(t, files, httpapi.Options{Limit: unlimited, PublicURL: "https://svc.test"})

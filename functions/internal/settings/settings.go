@@ -4,8 +4,11 @@
 //	TABLE, BUCKET       where workspaces are stored
 //	PUBLIC_URL          where clients reach the service, without /v1; may be empty
 //	BASE_PATH           what the paths of the API begin with (/v1)
-//	LIMIT_PER_SECOND    requests a second that a key may send (5)
-//	LIMIT_BURST         requests that a key may send at once (25)
+//	LIMIT_PER_SECOND    requests a second that a key of the REST API may send (5)
+//	LIMIT_BURST         the same, at once (25)
+//	POLL_LIMIT_PER_SECOND, POLL_LIMIT_BURST             of an SDK key (50, 200)
+//	TELEMETRY_LIMIT_PER_SECOND, TELEMETRY_LIMIT_BURST   of an SDK key's telemetry (5, 50)
+//	ANONYMOUS_LIMIT_PER_SECOND, ANONYMOUS_LIMIT_BURST   of an address without a known key (10, 100)
 //	LOG_LEVEL           DEBUG, INFO, WARN or ERROR (INFO)
 //
 // All that is wrong is said at once: who deploys wants to hear it in one go.
@@ -19,16 +22,19 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/baseurl"
+	"svc.example/svc/shared/ratelimit"
 )
 
 // Settings are a function's.
 type Settings struct {
-	Table, Bucket  string
-	PublicURL      string
-	BasePath       string
-	LimitPerSecond float64
-	LimitBurst     int
-	LogLevel       slog.Level
+	Table, Bucket string
+	PublicURL     string
+	BasePath      string
+	// How many requests an instance takes: of a key of the REST API, of an SDK
+	// key, of its telemetry, and of an address without a key that is known to be
+	// good.
+	Limit, Polls, Telemetry, Strangers ratelimit.Rate
+	LogLevel                           slog.Level
 }
 
 // Needs is what a function can not do without.
@@ -45,13 +51,15 @@ const (
 func Read(getenv func(string) string, needs Needs) (Settings, error) {
 	r := reader{getenv: getenv}
 	s := Settings{
-		Table:          r.text("TABLE", needs >= Table),
-		Bucket:         r.text("BUCKET", needs >= TableAndBucket),
-		PublicURL:      r.address("PUBLIC_URL"),
-		BasePath:       r.basePath("BASE_PATH"),
-		LimitPerSecond: r.number("LIMIT_PER_SECOND", 5),
-		LimitBurst:     int(r.number("LIMIT_BURST", 25)),
-		LogLevel:       r.level("LOG_LEVEL"),
+		Table:     r.text("TABLE", needs >= Table),
+		Bucket:    r.text("BUCKET", needs >= TableAndBucket),
+		PublicURL: r.address("PUBLIC_URL"),
+		BasePath:  r.basePath("BASE_PATH"),
+		Limit:     r.rate("LIMIT", 5, 25),
+		Polls:     r.rate("POLL_LIMIT", 50, 200),
+		Telemetry: r.rate("TELEMETRY_LIMIT", 5, 50),
+		Strangers: r.rate("ANONYMOUS_LIMIT", 10, 100),
+		LogLevel:  r.level("LOG_LEVEL"),
 	}
 	return s, errors.Join(r.problems...)
 }
@@ -95,6 +103,10 @@ func (r *reader) basePath(name string) string {
 		r.wrong(name, "a path that ends in /v1")
 	}
 	return value
+}
+
+func (r *reader) rate(name string, perSecond, burst float64) ratelimit.Rate {
+	return ratelimit.Rate{PerSecond: r.number(name+"_PER_SECOND", perSecond), Burst: int(r.number(name+"_BURST", burst))}
 }
 
 func (r *reader) number(name string, otherwise float64) float64 {

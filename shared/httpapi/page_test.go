@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/httpapi/swaggerui"
+)
+
+// TestAPageIsPackedOnce, and unpacked once: the reference needs no key, and
+// must not cost work with every request.
+func TestAPageIsPackedOnce(t *testing.T) {
+	var m memo
+	text := func(*server) []byte { return []byte(strings.Repeat("text ", 1000)) }
+	c := &call{server: &server{}, operation: &operation{id: "getDocs"}}
+	file := &call{server: &server{}, path: map[string]string{"digest": swaggerui.Digest(), "file": swaggerui.Style}}
+	for name, ask := range map[string]func() *page{
+		"a page": func() *page { return m.page(c, "text/plain", text) },
+		"a file": func() *page {
+			p, err := m.file(t.Context(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.(*page)
+		},
+	} {
+		before, _ := ask().identity()
+		for _, encoding := range []string{"gzip", ""} {
+			one, err := ask().as(encoding)
+			other, err2 := ask().as(encoding)
+			if err != nil || err2 != nil || len(one) == 0 || &one[0] != &other[0] {
+				t.Errorf("%s is made anew in the encoding %q", name, encoding)
+			}
+		}
+		if after, _ := ask().identity(); after != before {
+			t.Errorf("%s: the tag was %s and is %s", name, before, after)
+		}
+	}
+}
