@@ -239,8 +239,65 @@ func checkKeys(t *testing.T, id string, f template.Function, s template.Statemen
 func TestTheGatewayLetsMoreThroughThanAKeyMaySend(t *testing.T) {
 	parameters := read(t).Parameters
 	value := func(name string) int { n, _ := template.At(parameters, name, "Default").(int); return n }
-	if value("ThrottleRate") <= value("LimitPerSecond") || value("ThrottleBurst") <= value("LimitBurst") || value("LimitPerSecond") != 5 || value("LimitBurst") != 25 {
-		t.Error("the gateway would throttle a single key, in its own words")
+	for _, c := range []struct {
+		limit, throttle  string
+		perSecond, burst int
+	}{
+		{"Limit", "Throttle", 5, 25},
+		{"PollLimit", "PollThrottle", 50, 200},
+		{"TelemetryLimit", "TelemetryThrottle", 5, 50},
+	} {
+		perSecond, burst := value(c.limit+"PerSecond"), value(c.limit+"Burst")
+		if perSecond != c.perSecond || burst != c.burst {
+			t.Errorf("%s: %d a second and %d at once, want %d and %d", c.limit, perSecond, burst, c.perSecond, c.burst)
+		}
+		if value(c.throttle+"Rate") < perSecond || value(c.throttle+"Burst") < burst {
+			t.Errorf("%s: the gateway would throttle a single key, in its own words", c.throttle)
+		}
+	}
+}
+
+// TestAFloodTakesNothingFromOtherRoutes: what anybody may ask without a key,
+// what applications poll, their telemetry and the REST API are throttled apart.
+func TestAFloodTakesNothingFromOtherRoutes(t *testing.T) {
+	all := read(t)
+	stage := all.Resources["Stage"]
+	settings, _ := stage.Properties["RouteSettings"].(map[string]any)
+	depends, _ := json.Marshal(stage.DependsOn)
+	routes, err := all.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, known := functions(t), map[string]bool{}
+	for _, r := range routes {
+		known[r.Key] = true
+		own := template.At(settings, r.Key)
+		group := functions[r.Function].Group()
+		rate, burst := fmt.Sprint(template.At(own, "ThrottlingRateLimit")), fmt.Sprint(template.At(own, "ThrottlingBurstLimit"))
+		switch {
+		case r.Key == "ANY /healthz" || group == "reference":
+			if n, ok := template.At(own, "ThrottlingRateLimit").(int); !ok || n > 50 {
+				t.Errorf("%s, which needs no key, is throttled at %s", r.Key, rate)
+			}
+		case group == "delivery":
+			if rate != "map[Ref:PollThrottleRate]" || burst != "map[Ref:PollThrottleBurst]" {
+				t.Errorf("%s is throttled at %s, %s", r.Key, rate, burst)
+			}
+		case group == "telemetry":
+			if rate != "map[Ref:TelemetryThrottleRate]" || burst != "map[Ref:TelemetryThrottleBurst]" {
+				t.Errorf("%s is throttled at %s, %s", r.Key, rate, burst)
+			}
+		case own != nil:
+			t.Errorf("%s has settings of its own; the REST API has the stage's", r.Key)
+		}
+		if own != nil && !strings.Contains(string(depends), `"`+r.ID+`"`) {
+			t.Errorf("the stage has settings for %s, and does not wait for %s", r.Key, r.ID)
+		}
+	}
+	for key := range settings {
+		if !known[key] {
+			t.Errorf("the stage has settings for %s, which is no route: the deployment would fail", key)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/hosted"
+	"svc.example/svc/shared/ratelimit"
 )
 
 func main() { start.HTTP(settings.TableAndBucket, wire) }
@@ -23,6 +24,9 @@ func main() { start.HTTP(settings.TableAndBucket, wire) }
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 	rows := table.Open(s)
 	plane := control.New(control.Settings{Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL})
-	handler := hosted.Delivery(hosted.Options{Plane: plane, Logger: logger, MaxAnswer: gateway.MaxAnswer})
+	handler := hosted.Delivery(hosted.Options{
+		Plane: plane, Logger: logger, MaxAnswer: gateway.MaxAnswer,
+		Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+	})
 	return gateway.KeepPlus("/api/v2/configs/eval-with-context/", handler), nil
 }

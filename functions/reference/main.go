@@ -7,11 +7,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"svc.example/svc/functions/internal/gateway"
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 )
 
@@ -21,5 +23,6 @@ func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Han
 	return httpapi.New(httpapi.Options{
 		BasePath: s.BasePath, PublicURL: s.PublicURL, Release: release.Name(),
 		MaxAnswer: gateway.MaxAnswer, Logger: logger,
+		Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 	}, httpapi.Reference())
 }

@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/hosted"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/dynamo"
 )
@@ -24,7 +25,10 @@ func main() { start.HTTP(settings.Table, wire) }
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 	plane := control.New(control.Settings{Gate: table.Open(s), Repository: none, Now: time.Now})
 	intake := &telemetry.Intake{Store: dynamo.New(table.Client(), s.Table), Now: time.Now, Logger: logger}
-	return hosted.Telemetry(hosted.Options{Plane: plane, Intake: intake, Logger: logger}), nil
+	return hosted.Telemetry(hosted.Options{
+		Plane: plane, Intake: intake, Logger: logger,
+		Telemetry: s.Telemetry, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+	}), nil
 }
 
 func none(context.Context, string) (control.Repository, error) {

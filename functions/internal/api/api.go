@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ratelimit"
 )
 
 // Serve runs a function that serves a group. It does not return.
@@ -33,7 +34,7 @@ func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control
 		}
 		return httpapi.New(httpapi.Options{
 			Plane: control.New(plane), BasePath: s.BasePath, PublicURL: s.PublicURL,
-			Limit:     httpapi.Limit{PerSecond: s.LimitPerSecond, Burst: s.LimitBurst},
+			Limit: s.Limit, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 			MaxAnswer: gateway.MaxAnswer, Logger: logger,
 		}, group)
 	})

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/ratelimit"
 )
 
 func from(env map[string]string) func(string) string {
@@ -12,7 +14,8 @@ func from(env map[string]string) func(string) string {
 
 func TestDefaults(t *testing.T) {
 	got, err := Read(from(nil), Nothing)
-	want := Settings{BasePath: "/v1", LimitPerSecond: 5, LimitBurst: 25}
+	want := Settings{BasePath: "/v1", Limit: ratelimit.Rate{PerSecond: 5, Burst: 25}, Polls: ratelimit.Rate{PerSecond: 50, Burst: 200},
+		Telemetry: ratelimit.Rate{PerSecond: 5, Burst: 50}, Strangers: ratelimit.Rate{PerSecond: 10, Burst: 100}}
 	if err != nil || got != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}
@@ -22,9 +25,12 @@ func TestAllThatIsSet(t *testing.T) {
 	got, err := Read(from(map[string]string{
 		"TABLE": "t", "BUCKET": "b", "PUBLIC_URL": "https://flags.example.com/", "BASE_PATH": "/flags/v1",
 		"LIMIT_PER_SECOND": "50", "LIMIT_BURST": "100", "LOG_LEVEL": "WARN",
+		"POLL_LIMIT_PER_SECOND": "1", "POLL_LIMIT_BURST": "2", "TELEMETRY_LIMIT_PER_SECOND": "3", "TELEMETRY_LIMIT_BURST": "4",
+		"ANONYMOUS_LIMIT_PER_SECOND": "5", "ANONYMOUS_LIMIT_BURST": "6",
 	}), TableAndBucket)
 	want := Settings{Table: "t", Bucket: "b", PublicURL: "https://flags.example.com", BasePath: "/flags/v1",
-		LimitPerSecond: 50, LimitBurst: 100, LogLevel: slog.LevelWarn}
+		Limit: ratelimit.Rate{PerSecond: 50, Burst: 100}, Polls: ratelimit.Rate{PerSecond: 1, Burst: 2}, Telemetry: ratelimit.Rate{PerSecond: 3, Burst: 4},
+		Strangers: ratelimit.Rate{PerSecond: 5, Burst: 6}, LogLevel: slog.LevelWarn}
 	if err != nil || got != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}

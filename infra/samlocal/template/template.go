@@ -29,6 +29,7 @@ type Template struct {
 type Resource struct {
 	Type       string
 	Condition  string
+	DependsOn  any // a name, or several
 	Metadata   map[string]any
 	Properties map[string]any
 }
@@ -57,6 +58,7 @@ type Statement struct {
 
 // Route is a route of the HTTP API.
 type Route struct {
+	ID       string // in the template
 	Key      string // "ANY /v1/flags/{key}", "$default"
 	Function string // the function's ID
 }
@@ -86,6 +88,7 @@ func Read(path string) (*Template, error) {
 		resource := Resource{}
 		resource.Type, _ = At(r, "Type").(string)
 		resource.Condition, _ = At(r, "Condition").(string)
+		resource.DependsOn = At(r, "DependsOn")
 		resource.Metadata, _ = At(r, "Metadata").(map[string]any)
 		resource.Properties, _ = At(r, "Properties").(map[string]any)
 		t.Resources[id] = resource
@@ -252,7 +255,7 @@ func (t *Template) Routes() ([]Route, error) {
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", id, err))
 		}
-		out = append(out, Route{Key: fmt.Sprint(r.Properties["RouteKey"]), Function: function})
+		out = append(out, Route{ID: id, Key: fmt.Sprint(r.Properties["RouteKey"]), Function: function})
 	}
 	slices.SortFunc(out, func(a, b Route) int { return strings.Compare(a.Key, b.Key) })
 	return out, errors.Join(problems...)

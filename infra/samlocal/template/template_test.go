@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	if s := f.Policies[1]; len(s.Resources) != 2 || At(s.Resources[1], "Ref") != "U" || At(s.Condition, "StringEquals", "a") != "b" {
 		t.Errorf("%+v", s)
 	}
-	if routes, err := got.Routes(); err != nil || len(routes) != 1 || routes[0] != (Route{"ANY /v1/flags", "F"}) {
+	if routes, err := got.Routes(); err != nil || len(routes) != 1 || routes[0] != (Route{"R", "ANY /v1/flags", "F"}) {
 		t.Errorf("%v %v", routes, err)
 	}
 }
