@@ -64,7 +64,7 @@ func declare(declaration *jsontree.Node, trees map[string]*jsontree.Node) {
 // keepOthers takes over from the directory's workspace file what the API does
 // not tell: its members beside environments.
 func (p *Plan) keepOthers(declaration *jsontree.Node) {
-	local, err := p.local(workspace.File)
+	local, err := p.in.read(workspace.File)
 	if err != nil || local == nil {
 		return // what cannot be read is looked at where files are compared
 	}

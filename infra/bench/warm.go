@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"svc.example/svc/devserver/embedded"
-	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ratelimit"
 )
 
 // warmReads tells what a read costs that finds everything as it left it, less
@@ -20,7 +20,7 @@ func (b bench) warmReads(planes map[content]*plane) error {
 	p := planes[smallest]
 	p.stop() // only one process can serve a data directory
 	service, err := embedded.Open(context.Background(), p.data, embedded.Options{
-		Limit: httpapi.Limit{PerSecond: 1e9, Burst: 1e9}, Logger: slog.New(slog.DiscardHandler),
+		Limit: ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
 )
@@ -49,7 +50,7 @@ func (c Clients) With(forTable func(*dynamodb.Options), forBucket func(*awss3.Op
 }
 
 // unlimited lifts the rate limit.
-var unlimited = httpapi.Limit{PerSecond: 1e9, Burst: 1e9}
+var unlimited = ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
 
 // New makes an instance. The gate is the table, or what gate makes of it.
 func (s Site) New(c Clients, gate func(*dynamo.Table) control.Gate) (http.Handler, error) {
