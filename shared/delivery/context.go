@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"strings"
@@ -59,6 +60,7 @@ var alphabets = strings.NewReplacer("-", "+", "_", "/")
 // properties that some rule reads.
 type contextReader struct {
 	dec     jsontext.Decoder
+	inner   jsontext.Decoder // of a property that is an array or an object
 	scratch []byte
 }
 
@@ -144,11 +146,52 @@ func (r *contextReader) property() (evaluation.Property, error) {
 	case '0':
 		return evaluation.NumberLiteral(string(raw)), nil
 	}
-	n, err := jsontree.Parse(raw)
-	if err != nil {
-		return evaluation.Property{}, shapeError("a property is " + err.(*jsontree.SyntaxError).Message)
+	return r.composite(raw)
+}
+
+// composite reads a property that is not a string or a number, without making
+// a tree of it: an array may have as many elements as fit into a request.
+func (r *contextReader) composite(raw jsontext.Value) (evaluation.Property, error) {
+	switch raw.Kind() {
+	case 'n':
+		return evaluation.Property{}, nil
+	case 't', 'f':
+		return evaluation.Bool(raw.Kind() == 't'), nil
 	}
-	return evaluation.FromNode(n), nil
+	r.inner.Reset(bytes.NewBuffer(raw))
+	texts := []string{}
+	for {
+		token, err := r.inner.ReadToken()
+		depth := r.inner.StackDepth()
+		switch {
+		case err != nil:
+			return evaluation.Property{}, err
+		case depth > jsontree.MaxDepth:
+			return evaluation.Property{}, shapeError(fmt.Sprintf("a property is nested deeper than %d levels", jsontree.MaxDepth))
+		case depth == 0:
+			if raw.Kind() == '{' {
+				return evaluation.Property{Kind: evaluation.OtherProperty}, nil
+			}
+			return evaluation.List(texts), nil
+		case depth == 1 && raw.Kind() == '[' && len(texts) <= evaluation.MaxItems:
+			texts = appendScalar(texts, token)
+		}
+	}
+}
+
+// appendScalar appends the text by which a scalar compares.
+func appendScalar(texts []string, token jsontext.Token) []string {
+	var p evaluation.Property
+	switch token.Kind() {
+	case '"', 't', 'f':
+		return append(texts, token.String())
+	case '0':
+		p = evaluation.NumberLiteral(token.String())
+	}
+	if p.Kind == evaluation.NumberProperty {
+		texts = append(texts, p.Text)
+	}
+	return texts
 }
 
 // readNamed fills a frame from {"<context>": {"<property>": value}}.

@@ -145,9 +145,19 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 	}
 	b := buffer(table.size)
 	defer buffers.Put(b)
-	*b = table.appendNative((*b)[:0], frame)
+	var whole bool
+	if *b, whole = table.appendNative(r.Context(), (*b)[:0], frame); !whole {
+		WriteFault(w, abandoned())
+		return
+	}
 	setCaching(w, tag)
 	WriteJSON(w, http.StatusOK, *b)
+}
+
+// abandoned answers a request that ended before its answer was whole: its
+// client has gone, or it has taken too long.
+func abandoned() *fault.Fault {
+	return fault.New(fault.Unavailable, "the request ended before its answer was complete; it can be repeated")
 }
 
 // setCaching sets the headers by which a client may keep an answer.

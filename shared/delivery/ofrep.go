@@ -69,7 +69,11 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 	}
 	b := buffer(q.table.size)
 	defer buffers.Put(b)
-	*b = q.table.appendOFREP((*b)[:0], q.frame)
+	var whole bool
+	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame); !whole {
+		WriteFault(w, abandoned())
+		return
+	}
 	setCaching(w, tag)
 	WriteJSON(w, http.StatusOK, *b)
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"context"
 	"crypto/sha256"
 	"slices"
 	"strconv"
@@ -212,31 +213,43 @@ func (t *Table) ofrepTail() []byte {
 	return append(b, `}}`...)
 }
 
-// appendNative writes the answer to a native poll.
-func (t *Table) appendNative(b []byte, f *evaluation.Frame) []byte {
+// appendNative writes the answer to a native poll. It is not whole when the
+// request is over before it is.
+func (t *Table) appendNative(ctx context.Context, b []byte, f *evaluation.Frame) (_ []byte, whole bool) {
 	b = append(b, evaluationsHead...)
 	empty := len(b)
 	for item := range t.snapshot.Keys {
+		if item%lookUpEvery == 0 && ctx.Err() != nil {
+			return b, false
+		}
 		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
 			b = append(b, t.native.at(a)...)
 		}
 	}
-	return append(withoutComma(b, empty), t.tails.native...)
+	return append(withoutComma(b, empty), t.tails.native...), true
 }
 
-// appendOFREP writes the answer to an OFREP bulk evaluation.
-func (t *Table) appendOFREP(b []byte, f *evaluation.Frame) []byte {
+// appendOFREP writes the answer to an OFREP bulk evaluation. It is not whole
+// when the request is over before it is.
+func (t *Table) appendOFREP(ctx context.Context, b []byte, f *evaluation.Frame) (_ []byte, whole bool) {
 	b = append(b, `{"flags":[`...)
 	empty := len(b)
 	for item := range t.snapshot.Keys {
+		if item%lookUpEvery == 0 && ctx.Err() != nil {
+			return b, false
+		}
 		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
 			b = append(b, t.ofrep.at(a)...)
 		} else {
 			b = append(append(b, t.noMatch[item]...), ',')
 		}
 	}
-	return append(withoutComma(b, empty), t.tails.ofrep...)
+	return append(withoutComma(b, empty), t.tails.ofrep...), true
 }
+
+// lookUpEvery is after how many items a bulk evaluation looks whether anybody
+// still waits for it.
+const lookUpEvery = 64
 
 // one is an item's OFREP answer, or nil when its value is withheld.
 func (t *Table) one(item int, f *evaluation.Frame) []byte {

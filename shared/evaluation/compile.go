@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -40,7 +39,8 @@ type compiler struct {
 	segmentKeys []string
 	segmentDocs []*document.Document
 	segmentAt   map[string]int
-	patterns    regexps
+	patterns    map[string]expression
+	expressions Expressions // of the document that is being compiled
 	testAt      map[testKey]int32
 }
 
@@ -51,7 +51,7 @@ func newCompiler(sources []Source) *compiler {
 	c := &compiler{
 		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
 		segmentAt: map[string]int{},
-		patterns:  regexps{},
+		patterns:  map[string]expression{},
 		testAt:    map[testKey]int32{},
 	}
 	for _, source := range sources {
@@ -63,10 +63,6 @@ func newCompiler(sources []Source) *compiler {
 	}
 	c.out.segments = make([]segment, len(c.segmentKeys))
 	return c
-}
-
-func (c *compiler) regexp(pattern string) (*regexp.Regexp, error) {
-	return c.patterns.compile(pattern)
 }
 
 // slot gives a property its number.
@@ -110,6 +106,7 @@ func (c *compiler) readsTimeOddly(slot int) {
 
 func (c *compiler) item(i int, environment string) {
 	doc := c.content.Items[i].Document
+	c.expressions = Expressions{}
 	own, _ := doc.Own(environment)
 	reason := Static
 	if targets(own) || targets(doc.Default) {
@@ -161,6 +158,7 @@ func (c *compiler) rule(r document.Rule, answer Answer) rule {
 
 func (c *compiler) segment(doc *document.Document, key string) segment {
 	var s segment
+	c.expressions = Expressions{}
 	for _, r := range doc.Default {
 		compiled := membershipRule{needs: c.needs(r.Criteria)}
 		if r.Value.Weighted == nil {
@@ -183,6 +181,7 @@ func (c *compiler) split(key string, w *document.Weighted) *split {
 	if w.HashByProperty != "" {
 		s.slot = c.slot(w.HashByProperty)
 		c.readsTimeOddly(s.slot)
+		c.out.slots[s.slot].price.textByte += hashByte
 	}
 	for _, arm := range w.Arms {
 		s.weights = append(s.weights, float64(arm.Weight))
@@ -199,16 +198,32 @@ func (c *compiler) needs(criteria []document.Criterion) []int32 {
 			continue
 		}
 		key := keyOf(criterion)
+		if c.beyond(criterion) {
+			key = testKey{} // not this document's, but perhaps another's
+		}
 		n, ok := c.testAt[key]
 		if !ok {
 			n = int32(len(c.out.tests))
 			c.testAt[key] = n
-			compiled, _ := c.test(criterion)
+			compiled := never
+			if key != (testKey{}) {
+				compiled, _ = c.test(criterion)
+			}
 			c.out.tests = append(c.out.tests, compiled)
 		}
 		needs = append(needs, n)
 	}
 	return needs
+}
+
+// beyond says whether a criterion's regular expression is more than what its
+// document may have.
+func (c *compiler) beyond(criterion document.Criterion) bool {
+	if criterion.Operator != propMatches && criterion.Operator != propDoesNotMatch {
+		return false
+	}
+	pattern, ok := text(criterion.ValueToMatch)
+	return ok && c.expressions.Check(pattern) != nil
 }
 
 func keyOf(criterion document.Criterion) testKey {

@@ -14,6 +14,8 @@
 //     Frame belongs to one goroutine at a time.
 //   - Whatever a context holds, evaluation answers: an operand or a property
 //     of the wrong kind makes a test false, never an error.
+//   - What a context costs is bounded, whatever it holds: see cost.go. What
+//     would cost more counts as an object does.
 //   - Two contexts with equal properties get the same answer, except where a
 //     split has no property to hash.
 package evaluation

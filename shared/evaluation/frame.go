@@ -20,6 +20,7 @@ type Frame struct {
 	decided    []uint32 // per test: generation and outcome
 	generation uint32   // tells this context's outcomes from those of earlier ones
 	scratch    []byte
+	spent      int64 // of the budget
 }
 
 // lastGeneration is where the generation no longer fits beside an outcome.
@@ -49,7 +50,7 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 		}
 	}
 	f.nextGeneration()
-	f.random = random
+	f.random, f.spent = random, 0
 	if s.timeSlot >= 0 {
 		f.put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
 	}
@@ -107,6 +108,11 @@ func (f *Frame) Has(slot int) bool { return f.properties[slot].Kind != Absent }
 
 func (f *Frame) put(i int, p Property) {
 	slot := &f.snapshot.slots[i]
+	if cost := slot.price.of(&p); cost > budget-f.spent {
+		p = Property{Kind: OtherProperty}
+	} else {
+		f.spent += cost
+	}
 	if slot.numeric && p.Kind == NumberProperty {
 		p.number, p.numeric = parseNumber(p.Text)
 	}
@@ -115,4 +121,18 @@ func (f *Frame) put(i int, p Property) {
 	if p.scalar() {
 		f.words[i] = slot.words[p.Text]
 	}
+	if p.Kind == ListProperty && len(slot.words) > 0 {
+		f.properties[i].words = slot.known(p.List)
+	}
+}
+
+// known are the numbers of those texts that rules compare with.
+func (s *slot) known(texts []string) []int32 {
+	var words []int32
+	for _, text := range texts {
+		if word := s.words[text]; word != 0 {
+			words = append(words, word)
+		}
+	}
+	return words
 }

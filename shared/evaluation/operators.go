@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,14 +26,14 @@ type problem string
 var operators = map[string]build{
 	"PROP_IS_ONE_OF":                  oneOf(false),
 	"PROP_IS_NOT_ONE_OF":              oneOf(true),
-	"PROP_STARTS_WITH_ONE_OF":         textual(strings.HasPrefix, false),
-	"PROP_DOES_NOT_START_WITH_ONE_OF": textual(strings.HasPrefix, true),
-	"PROP_ENDS_WITH_ONE_OF":           textual(strings.HasSuffix, false),
-	"PROP_DOES_NOT_END_WITH_ONE_OF":   textual(strings.HasSuffix, true),
-	"PROP_CONTAINS_ONE_OF":            textual(strings.Contains, false),
-	"PROP_DOES_NOT_CONTAIN_ONE_OF":    textual(strings.Contains, true),
-	"PROP_MATCHES":                    matches(true),
-	"PROP_DOES_NOT_MATCH":             matches(false),
+	"PROP_STARTS_WITH_ONE_OF":         textual(strings.HasPrefix, 0, false),
+	"PROP_DOES_NOT_START_WITH_ONE_OF": textual(strings.HasPrefix, 0, true),
+	"PROP_ENDS_WITH_ONE_OF":           textual(strings.HasSuffix, 0, false),
+	"PROP_DOES_NOT_END_WITH_ONE_OF":   textual(strings.HasSuffix, 0, true),
+	"PROP_CONTAINS_ONE_OF":            textual(strings.Contains, containsByte, false),
+	"PROP_DOES_NOT_CONTAIN_ONE_OF":    textual(strings.Contains, containsByte, true),
+	propMatches:                       matches(true),
+	propDoesNotMatch:                  matches(false),
 	"HIERARCHICAL_MATCH":              hierarchical,
 	"IN_INT_RANGE":                    inRange,
 	"PROP_GREATER_THAN":               compares(func(c int) bool { return c > 0 }),
@@ -49,6 +48,12 @@ var operators = map[string]build{
 	"IS_PRESENT":                      presence(true),
 	"IS_NOT_PRESENT":                  presence(false),
 }
+
+// The operators whose operand is a regular expression.
+const (
+	propMatches      = "PROP_MATCHES"
+	propDoesNotMatch = "PROP_DOES_NOT_MATCH"
+)
 
 // The operators that refer to a segment by its key.
 const (
@@ -78,24 +83,25 @@ func oneOf(negated bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
 		list, bad := texts(operand)
 		c.readsTimeOddly(slot)
+		c.out.slots[slot].price.item += itemTest
 		words := make([]int32, len(list))
 		for i, text := range list {
 			words[i] = c.word(slot, text)
 		}
 		if len(words) == 1 {
-			return oneWord(slot, words[0], list[0], negated), bad
+			return oneWord(slot, words[0], negated), bad
 		}
 		slices.Sort(words)
 		return func(f *Frame) bool {
-			return holds(f, slot, words, list) != negated
+			return holds(f, slot, words) != negated
 		}, bad
 	}
 }
 
-func oneWord(slot int, word int32, text string, negated bool) test {
+func oneWord(slot int, word int32, negated bool) test {
 	return func(f *Frame) bool {
 		if p := &f.properties[slot]; p.Kind == ListProperty {
-			return slices.Contains(p.List, text) != negated
+			return slices.Contains(p.words, word) != negated
 		}
 		return (f.words[slot] == word) != negated
 	}
@@ -104,14 +110,15 @@ func oneWord(slot int, word int32, text string, negated bool) test {
 // shortList is up to where looking at every word beats a binary search.
 const shortList = 16
 
-func holds(f *Frame, slot int, words []int32, list []string) bool {
+func holds(f *Frame, slot int, words []int32) bool {
 	if p := &f.properties[slot]; p.Kind == ListProperty {
-		return p.any(func(text string) bool { return slices.Contains(list, text) })
+		return slices.ContainsFunc(p.words, func(word int32) bool { return among(words, word) })
 	}
 	word := f.words[slot]
-	if word == 0 {
-		return false
-	}
+	return word != 0 && among(words, word)
+}
+
+func among(words []int32, word int32) bool {
 	if len(words) <= shortList {
 		return slices.Contains(words, word)
 	}
@@ -119,10 +126,16 @@ func holds(f *Frame, slot int, words []int32, list []string) bool {
 	return found
 }
 
-func textual(relation func(text, part string) bool, negated bool) build {
+// textual compares with each part of a list. What a byte costs is for a
+// relation that looks at every one.
+func textual(relation func(text, part string) bool, byteCosts int64, negated bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
 		list, bad := texts(operand)
 		c.readsTimeOddly(slot)
+		price, operands := &c.out.slots[slot].price, int64(len(list))
+		price.item += operands * itemOperand
+		price.textByte += operands * byteCosts
+		price.itemByte += operands * byteCosts
 		pass := func(text string) bool {
 			for _, part := range list {
 				if relation(text, part) {
@@ -150,14 +163,18 @@ func matches(wanted bool) build {
 		if !ok {
 			return never, "valueToMatch must be a string holding a regular expression"
 		}
+		if err := c.expressions.Check(pattern); err != nil {
+			return never, "the regular expression (RE2) does not compile, or is too large"
+		}
 		re, err := c.regexp(pattern)
 		if err != nil {
 			return never, "the regular expression (RE2) does not compile"
 		}
+		c.out.slots[slot].price.matchedByte += re.instructions * matchByte
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
-			return p.Kind == TextProperty && re.MatchString(p.Text) == wanted
-		}, ""
+			return p.Kind == TextProperty && (len(p.Text) <= MaxMatched && re.MatchString(p.Text)) == wanted
+		}, re.problem()
 	}
 }
 
@@ -167,6 +184,7 @@ func hierarchical(c *compiler, slot int, operand *document.Value) (test, problem
 		return never, "valueToMatch must be a string: the prefix to match"
 	}
 	c.readsTimeOddly(slot)
+	c.out.slots[slot].price.item += itemOperand
 	return func(f *Frame) bool {
 		return f.properties[slot].any(func(text string) bool { return strings.HasPrefix(text, prefix) })
 	}, ""
@@ -279,18 +297,4 @@ func versions(pass func(int) bool) build {
 			return err == nil && pass(v.Compare(limit))
 		}, ""
 	}
-}
-
-// regexps compiles each pattern once per workspace.
-type regexps map[string]*regexp.Regexp
-
-func (r regexps) compile(pattern string) (*regexp.Regexp, error) {
-	if re, ok := r[pattern]; ok {
-		return re, nil
-	}
-	re, err := regexp.Compile(pattern)
-	if err == nil {
-		r[pattern] = re
-	}
-	return re, err
 }

@@ -34,6 +34,7 @@ type Property struct {
 
 	number  number // set by a frame where rules compare the property as one
 	numeric bool
+	words   []int32 // of a list: the numbers of its texts, see slot
 }
 
 // Text makes a property of a string.
@@ -41,6 +42,9 @@ func Text(s string) Property { return Property{Kind: TextProperty, Text: s} }
 
 // NumberLiteral makes a property of a JSON number as written.
 func NumberLiteral(literal string) Property {
+	if len(literal) > maxNumber {
+		return Property{Kind: OtherProperty}
+	}
 	return Property{Kind: NumberProperty, Text: jsontree.NumberText(literal)}
 }
 
@@ -48,7 +52,12 @@ func NumberLiteral(literal string) Property {
 func Bool(b bool) Property { return Property{Kind: BoolProperty, Text: strconv.FormatBool(b)} }
 
 // List makes a property of an array, given the texts of its scalars.
-func List(texts []string) Property { return Property{Kind: ListProperty, List: texts} }
+func List(texts []string) Property {
+	if len(texts) > MaxItems {
+		return Property{Kind: OtherProperty}
+	}
+	return Property{Kind: ListProperty, List: texts}
+}
 
 // FromNode makes a property of a JSON value.
 func FromNode(n *jsontree.Node) Property {
@@ -141,6 +150,9 @@ func moment(p *Property) (float64, bool) {
 		n, ok := parseNumber(p.Text)
 		return n.float, ok
 	case TextProperty:
+		if len(p.Text) > maxTime {
+			return 0, false
+		}
 		t, err := time.Parse(time.RFC3339, strings.ToUpper(p.Text))
 		if err != nil {
 			return 0, false

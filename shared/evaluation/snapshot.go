@@ -103,6 +103,7 @@ type Snapshot struct {
 type slot struct {
 	words   map[string]int32
 	numeric bool // some rule compares it as a number
+	price   price
 }
 
 type rule struct {

@@ -3,7 +3,6 @@ package workspace
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
@@ -42,8 +41,9 @@ func (x *index) referenceIssues(item *Item) []document.Issue {
 				Message: fmt.Sprintf("there is no config %q to decrypt the value with", key)})
 		}
 	}
+	var expressions evaluation.Expressions
 	for spot, criterion := range item.View.Criteria() {
-		if message := x.operandProblem(item, criterion); message != "" {
+		if message := x.operandProblem(item, criterion, &expressions); message != "" {
 			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
 		}
 	}
@@ -123,12 +123,12 @@ func (x *index) find(item *Item, t document.Type, key string) (*Item, bool) {
 	return x.ws.Item(t, key)
 }
 
-func (x *index) operandProblem(item *Item, criterion document.Criterion) string {
+func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *evaluation.Expressions) string {
 	switch criterion.Operator {
 	case evaluation.InSegment, evaluation.NotInSegment:
 		return x.segmentProblem(item, criterion)
 	}
-	return expressionProblem(criterion)
+	return expressionProblem(criterion, expressions)
 }
 
 func (x *index) segmentProblem(item *Item, criterion document.Criterion) string {
@@ -151,18 +151,21 @@ const (
 	doesNotMatch = "PROP_DOES_NOT_MATCH"
 )
 
-// expressionProblem says why a regular expression does not compile. An operand
+// expressionProblem says why a regular expression cannot be used. An operand
 // that is no readable text never matches and is no error.
-func expressionProblem(criterion document.Criterion) string {
+func expressionProblem(criterion document.Criterion, expressions *evaluation.Expressions) string {
 	v := criterion.ValueToMatch
 	text, ok := operand(v)
 	if !ok || criterion.Operator != matches && criterion.Operator != doesNotMatch {
 		return ""
 	}
-	_, err := regexp.Compile(text)
+	err := expressions.Check(text)
+	if err == nil {
+		return ""
+	}
 	e, ok := err.(*syntax.Error)
 	if !ok {
-		return ""
+		return err.Error()
 	}
 	message := "the regular expression (RE2) does not compile: " + string(e.Code)
 	if !v.Secret() && len(e.Expr) < 100 {

@@ -12,13 +12,14 @@ import (
 
 func operatorIssues(doc *document.Document) []document.Issue {
 	var issues []document.Issue
+	var expressions evaluation.Expressions
 	for spot, criterion := range doc.Criteria() {
 		if name := criterion.Operator; name != "" && !evaluation.Known(name) {
 			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/operator",
 				Message: fmt.Sprintf("the operator %q is not known here: the rule never matches", shortened(name))})
 		}
 		// An operand that refers or compiles to nothing is an error, said elsewhere.
-		if criterion.Operator == evaluation.InSegment || criterion.Operator == evaluation.NotInSegment || expressionProblem(criterion) != "" {
+		if criterion.Operator == evaluation.InSegment || criterion.Operator == evaluation.NotInSegment || expressionProblem(criterion, &expressions) != "" {
 			continue
 		}
 		if criterion.PropertyName == "" && evaluation.Known(criterion.Operator) && criterion.Operator != document.AlwaysTrue {

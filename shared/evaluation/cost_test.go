@@ -1,0 +1,252 @@
+package evaluation
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// put evaluates a flag for a context of one property.
+func put(t testing.TB, s compiled, key string, p Property) string {
+	t.Helper()
+	i, _ := s.Find(key)
+	f := s.NewFrame(testNow, func() float64 { return 0 })
+	defer f.Release()
+	f.Put(f.Slot([]byte("user"), []byte("p")), p)
+	a := s.Evaluate(i, f)
+	if a == None {
+		return "-"
+	}
+	text, _ := s.Answers[a].Value.Content.Text()
+	return text
+}
+
+func TestALongTextMatchesNoExpression(t *testing.T) {
+	for operator, want := range map[string][2]string{"PROP_MATCHES": {"yes", "-"}, "PROP_DOES_NOT_MATCH": {"-", "yes"}} {
+		s := compile("test", source(t, flag("f", serve(criterion(operator, "user.p", "string", `"^a+$"`), "yes"))))
+		for i, length := range []int{MaxMatched, MaxMatched + 1} {
+			if got := put(t, s, "f", Text(strings.Repeat("a", length))); got != want[i] {
+				t.Errorf("%s over %d bytes serves %s, want %s", operator, length, got, want[i])
+			}
+		}
+	}
+}
+
+// hostile are rules of every kind that takes long, many of each, on user.p.
+func hostile(t testing.TB, n int) compiled {
+	var sources []Source
+	add := func(rules string) {
+		sources = append(sources, source(t, flag(fmt.Sprintf("f%04d", len(sources)), rules)))
+	}
+	for i := range n {
+		add(serve(criterion("PROP_MATCHES", "user.p", "string", fmt.Sprintf(`"(x+x+)+y%d"`, i)), "match"))
+		add(serve(criterion("PROP_CONTAINS_ONE_OF", "user.p", "string_list", fmt.Sprintf(`["aaaaaaab%d","aaaaaaac%d","%d"]`, i, i, i)), "contain"))
+		add(serve(criterion("PROP_IS_NOT_ONE_OF", "user.p", "string_list", fmt.Sprintf(`["k%d","k%d"]`, i, i+1)), "equal"))
+		add(serve(criterion("PROP_BEFORE", "user.p", "int", fmt.Sprint(i)), "time"))
+		add(serve(criterion("PROP_SEMVER_EQUAL", "user.p", "string", fmt.Sprintf(`"1.0.%d"`, i)), "version"))
+		add(weighted("user.p", 50000, 50000))
+	}
+	return compile("test", sources...)
+}
+
+// TestACostlyPropertyCountsAsAnObject: it is present, and equal to nothing,
+// for every rule alike. What rules are made for is compared as ever.
+func TestACostlyPropertyCountsAsAnObject(t *testing.T) {
+	s := hostile(t, 500)
+	for name, tt := range map[string]struct {
+		property Property
+		object   bool
+	}{
+		"a short text":      {Text("k1"), false},
+		"a free text":       {Text(strings.Repeat("x", freeText)), false},
+		"a long text":       {Text(strings.Repeat("x", MaxMatched)), true},
+		"a megabyte":        {Text(strings.Repeat("a", 1<<20)), true},
+		"a few short texts": {List([]string{"k1", "k2"}), false},
+		"many texts":        {List(slicesOf("aaaaaaaa", MaxItems)), true},
+		"one long of a few": {List([]string{strings.Repeat("a", 1<<20)}), true},
+		"too many texts":    {List(slicesOf("", MaxItems+1)), true},
+		"a long number":     {NumberLiteral(strings.Repeat("9", maxNumber+1)), true},
+		"a short number":    {NumberLiteral(strings.Repeat("9", maxNumber)), false},
+	} {
+		f := s.NewFrame(testNow, func() float64 { return 0 })
+		f.Put(f.Slot([]byte("user"), []byte("p")), tt.property)
+		if got := f.properties[0].Kind == OtherProperty; got != tt.object || f.spent > budget {
+			t.Errorf("%s: an object: %v, %d spent", name, got, f.spent)
+		}
+		for item := range s.Keys {
+			s.Evaluate(item, f)
+		}
+		f.Release()
+	}
+	if got := put(t, s, "f0008", List([]string{"k0", "k1"})); got != "-" {
+		t.Errorf("a list with an excluded element serves %s", got)
+	}
+}
+
+func slicesOf(text string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = text
+	}
+	return list
+}
+
+// TestOneBudgetForAllProperties: a context does not get more by spreading what
+// it holds.
+func TestOneBudgetForAllProperties(t *testing.T) {
+	var rules []string
+	for i := range 200 {
+		rules = append(rules, serve(criterion("PROP_MATCHES", fmt.Sprintf("user.p%d", i), "string", `"(x+x+)+y"`), "match"))
+	}
+	s := compile("test", source(t, flag("f", strings.Join(rules, ","))))
+	f := s.NewFrame(testNow, noRandom)
+	defer f.Release()
+	objects := 0
+	for i := range 200 {
+		slot := f.Slot([]byte("user"), fmt.Appendf(nil, "p%d", i))
+		f.Put(slot, Text(strings.Repeat("x", MaxMatched)))
+		if f.properties[slot].Kind == OtherProperty {
+			objects++
+		}
+	}
+	if objects == 0 || objects == 200 || f.spent > budget {
+		t.Errorf("%d of 200 properties count as objects, %d spent", objects, f.spent)
+	}
+}
+
+// TestEvaluationsAgree: an item serves the same by itself as among all others.
+func TestEvaluationsAgree(t *testing.T) {
+	s := hostile(t, 60)
+	for _, p := range []Property{Text(strings.Repeat("x", 600)), Text(strings.Repeat("x", 4000)), List(slicesOf("a", 2000))} {
+		f := s.NewFrame(testNow, func() float64 { return 0 })
+		f.Put(f.Slot([]byte("user"), []byte("p")), p)
+		for item, key := range s.Keys {
+			together := "-"
+			if a := s.Evaluate(item, f); a != None {
+				together, _ = s.Answers[a].Value.Content.Text()
+			}
+			if alone := put(t, s, key, p); alone != together {
+				t.Errorf("%s serves %s alone and %s among others", key, alone, together)
+			}
+		}
+		f.Release()
+	}
+}
+
+func TestLargeExpressions(t *testing.T) {
+	problem := func(pattern string) string {
+		quoted, _ := json.Marshal(pattern)
+		return OperandProblem(source(t, flag("f", serve(criterion("PROP_MATCHES", "user.p", "string", string(quoted)), "x"))).Document.Default[0].Criteria[0])
+	}
+	for _, tt := range []struct{ pattern, words string }{
+		{`@acme\.com$`, ""},
+		{`^[a-z0-9]{3,50}$`, ""},
+		{`^.{0,1000}x$`, "a property of more than"},
+		{strings.Repeat("x{1000}", 100), "too large"},
+		{strings.Repeat("x", MaxExpression+1), "too large"},
+		{strings.Repeat(`\pL`, 2000), "too large"},
+		{`(((x{10}){10}){10}){10}`, "does not compile"},
+	} {
+		if got := problem(tt.pattern); !strings.Contains(got, tt.words) || tt.words == "" && got != "" {
+			t.Errorf("%.40s: %q", tt.pattern, got)
+		}
+	}
+}
+
+// TestTheExpressionsOfADocumentAreBounded together, and a document's share is
+// its own: whoever writes one document cannot spoil another's rules.
+func TestTheExpressionsOfADocumentAreBounded(t *testing.T) {
+	var rules []string
+	for i := range 100 {
+		rules = append(rules, serve(criterion("PROP_MATCHES", "user.p", "string", fmt.Sprintf(`"a%d|x{1000}"`, i)), "yes"))
+	}
+	large := flag("large", strings.Join(rules, ","))
+	s := compile("test", source(t, large), source(t, flag("small", rules[99])))
+	if got := put(t, s, "small", Text("a99")); got != "yes" {
+		t.Errorf("the small document serves %s", got)
+	}
+	if got := put(t, s, "large", Text("a1-")); got != "yes" {
+		t.Errorf("an early rule of the large document serves %s", got)
+	}
+	var e Expressions
+	for i := range 100 {
+		if err := e.Check(fmt.Sprintf("a%d|x{1000}", i)); (err == nil) != (i < 49) {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if err := e.Check("a0|x{1000}"); err != nil {
+		t.Errorf("an expression that is there already: %v", err)
+	}
+}
+
+// TestTheEstimateIsNotBelowTheProgram: instructions counts at least what
+// compiling makes, for expressions of every form.
+func TestTheEstimateIsNotBelowTheProgram(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := expressions(3).Draw(t, "pattern")
+		var e Expressions
+		if e.Check(pattern) != nil {
+			return
+		}
+		if made := programOf(pattern); made > 2*(e.instructions+2) {
+			t.Fatalf("%s: %d instructions, estimated are %d", pattern, made, e.instructions)
+		}
+	})
+}
+
+// TestAHostileContextIsAnswered: whatever a context of a megabyte holds.
+func TestAHostileContextIsAnswered(t *testing.T) {
+	s := hostile(t, 20)
+	rapid.Check(t, func(t *rapid.T) {
+		value := hostileValue().Draw(t, "value")
+		f := s.NewFrame(testNow, func() float64 { return 0.5 })
+		defer f.Release()
+		f.Put(f.Slot([]byte("user"), []byte("p")), FromNode(value))
+		if f.spent > budget {
+			t.Fatalf("%d spent", f.spent)
+		}
+		for item := range s.Keys {
+			s.Evaluate(item, f)
+		}
+	})
+}
+
+func hostileValue() *rapid.Generator[*jsontree.Node] {
+	return rapid.Custom(func(t *rapid.T) *jsontree.Node {
+		unit := rapid.SampledFrom([]string{"a", "x", "9", "é", "1.0.", "\\u0000"}).Draw(t, "unit")
+		text := strings.Repeat(unit, rapid.SampledFrom([]int{0, 1, 64, 65, 255, 4096, 100_000}).Draw(t, "length"))
+		if rapid.Bool().Draw(t, "list") {
+			n := rapid.SampledFrom([]int{0, 1, 16, 17, 9_999, 10_001}).Draw(t, "elements")
+			items := make([]*jsontree.Node, n)
+			for i := range items {
+				items[i] = jsontree.NewString(text[:min(len(text), 64)])
+			}
+			return jsontree.NewArray(items...)
+		}
+		return jsontree.NewString(text)
+	})
+}
+
+func BenchmarkHostileContext(b *testing.B) {
+	s := hostile(b, 300)
+	for name, p := range map[string]Property{
+		"megabyte": Text(strings.Repeat("x", 1<<20)), "matched": Text(strings.Repeat("x", 4096)), "free": Text(strings.Repeat("x", 64)),
+		"afforded": Text(strings.Repeat("x", 250)), "list": List(slicesOf("aaaaaaaa", 8000)), "short list": List(slicesOf("aaaaaaaa", 1000)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f := s.NewFrame(testNow, func() float64 { return 0.5 })
+				f.Put(f.Slot([]byte("user"), []byte("p")), p)
+				for item := range s.Keys {
+					s.Evaluate(item, f)
+				}
+				f.Release()
+			}
+		})
+	}
+}
