@@ -52,6 +52,9 @@ func Start(path string, args ...string) (*Server, error) {
 	return s, nil
 }
 
+// Process is the server's number.
+func (s *Server) Process() int { return s.cmd.Process.Pid }
+
 // Kill ends a server in the middle of whatever it does.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill() // it may have ended

@@ -157,6 +157,7 @@ func (c *checker) checkGit(ctx context.Context) error {
 func (c *checker) walkGit(ctx context.Context) error {
 	reader := c.mirror.objects.Reader()
 	defer reader.Close()
+	reader.MaxBlob(largestFile)
 	c.Objects = 0
 	clear(c.needed)
 	r := &reach{objects: reader, seen: map[walk.ID]bool{}, progress: c.progress.of("checking git", "commits"), tell: func(o pack.Object) error {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,9 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
+
+// largestFile bounds a file outside the layout, which is read to be copied.
+const largestFile = 64 << 20
 
 // reach goes through all objects that a commit reaches: commits, trees, blobs,
 // also those that the layout does not know. Each is told once.
@@ -112,6 +116,9 @@ func (r *reach) entry(e object.TreeEntry) error {
 	}
 	r.seen[id] = true
 	content, err := object.ReadAs(r.objects.Read, e.ID, object.Blob)
+	if errors.As(err, new(*object.TooLarge)) {
+		return fmt.Errorf("%w: git filter-repo --strip-blobs-bigger-than %dM takes such files out of a history", err, largestFile>>20)
+	}
 	if err != nil {
 		return err
 	}

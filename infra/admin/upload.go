@@ -86,6 +86,7 @@ func (w *Workspace) upload(ctx context.Context, git *clone.Source, progress Prog
 	}
 	reader := objects.Reader()
 	defer reader.Close()
+	reader.MaxBlob(largestFile)
 	p, err := repack(ctx, reader, git.Commit(), progress)
 	if err != nil {
 		return nil, err

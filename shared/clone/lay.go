@@ -99,6 +99,7 @@ func CheckOut(ctx context.Context, target, commit string) error {
 	defer root.Close()
 	e := exporter{reader: objects.Reader(), root: root, index: index.Index{Version: 2}}
 	defer e.reader.Close()
+	e.reader.MaxBlob(largestFile)
 	if err := e.commit(ctx, commit); err != nil {
 		return err
 	}
@@ -130,6 +131,9 @@ func setRef(path, commit string) error {
 func quoteConfig(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
+
+// largestFile bounds what is written of a tree: it is in memory meanwhile.
+const largestFile = 1 << 30
 
 type exporter struct {
 	reader *disk.Reader

@@ -202,7 +202,7 @@ func (h *snapshotHeader) files(r *reader, tree Tree) ([]File, error) {
 func layoutFiles(tree Tree) []File {
 	var files []File
 	add := func(path string, e TreeEntry) {
-		if e.IsFile() && IsFile(path) {
+		if e.IsFile() && !e.IsNested() && IsFile(path) {
 			files = append(files, File{Path: path, Blob: e.ID})
 		}
 	}

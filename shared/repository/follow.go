@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,9 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 		return nil, err
 	}
 	s := &Snapshot{Head: head, Files: merge(base.Files, updates)}
+	if tooMuch(s.Files) || tooMuch(base.Files) {
+		return nil, errTooMuch
+	}
 	if len(commits) == 0 {
 		s.tree, s.treeKnown = base.knownTree()
 	} else if tree, known := base.knownTree(); known {
@@ -39,6 +43,20 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 		}
 	}
 	return s, nil
+}
+
+// errTooMuch: the texts together may be more than is read. Who reads all of them
+// decides which are left out.
+var errTooMuch = errors.New("the files have too many bytes together")
+
+func tooMuch(files []File) bool {
+	left := int64(maxTexts)
+	for _, f := range files {
+		if left -= int64(len(f.Text)); left < 0 || len(f.Text) == len(unreadTexts) && string(f.Text) == string(unreadTexts) {
+			return true
+		}
+	}
+	return false
 }
 
 // leads says whether commits are an unbroken way from one head to another.
@@ -133,7 +151,7 @@ func (r *Repository) fetchBlobs(ctx context.Context, last []touched, updates []u
 		slots <- struct{}{}
 		reading.Go(func() {
 			defer func() { <-slots }()
-			text, err := r.objects.Blob(ctx, last[i].touch)
+			text, err := textOf(r.objects.Blob(ctx, last[i].touch))
 			if err != nil {
 				failed.Do(func() { failure = fmt.Errorf("reading %s: %w", last[i].touch.Path, err) })
 				cancel(err)

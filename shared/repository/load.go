@@ -85,6 +85,9 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 		return afresh(ctx, head)
 	}
 	s, err := r.follow(ctx, base, head)
+	if errors.Is(err, errTooMuch) {
+		return r.rebuild(ctx, head)
+	}
 	if errors.Is(err, errReplaced) || errors.Is(err, ErrMoved) {
 		r.memory.clear()
 		return afresh(ctx, head)
@@ -185,6 +188,6 @@ func (r *Repository) At(ctx context.Context, head Head, path, revision string) (
 	if text, ok := r.memory.text(path, touch.Blob); ok {
 		return sha, text, nil
 	}
-	text, err := r.objects.Blob(ctx, touch)
+	text, err := textOf(r.objects.Blob(ctx, touch))
 	return sha, text, err
 }

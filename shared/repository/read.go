@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,6 +66,12 @@ func (t *Tree) readFolders(read object.Read) ([]unread, error) {
 }
 
 func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, announce func(blobs []string)) error {
+	// The workspace file, which comes last in git's order, is never the one
+	// that is too much.
+	if i := slices.IndexFunc(files, func(f unread) bool { return f.path == workspace.File }); i > 0 {
+		files = slices.Concat(files[i:i+1], files[:i], files[i+1:])
+	}
+	left := int64(maxTexts)
 	for some := range slices.Chunk(files, AtATime) {
 		if announce != nil {
 			announce(idsOf(some))
@@ -73,9 +80,16 @@ func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			text, err := object.ReadAs(read, f.blob, object.Blob)
+			if left < 0 {
+				t.Files[f.path] = unreadTexts
+				continue
+			}
+			text, err := textOf(object.ReadAs(read, f.blob, object.Blob))
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.path, err)
+			}
+			if left -= int64(len(text)); left < 0 {
+				text = unreadTexts
 			}
 			t.Files[f.path] = text
 		}
@@ -89,4 +103,22 @@ func idsOf(files []unread) []string {
 		ids[i] = f.blob
 	}
 	return ids
+}
+
+// maxTexts bounds the bytes of all files of the layout together. 10,000 flags
+// have some 20 MB.
+const maxTexts = 128 << 20
+
+var unreadTexts = workspace.UnreadBecause(fmt.Sprintf("the files of the workspace have more than %d bytes together, which is as much as is read; this one is left out", maxTexts))
+
+// textOf puts a stand-in in the place of a text that is too large to be read.
+func textOf(text []byte, err error) ([]byte, error) {
+	large := (*object.TooLarge)(nil)
+	switch {
+	case !errors.As(err, &large):
+		return text, err
+	case large.Size == 0:
+		return workspace.UnreadBecause("git stores it as too long or too large a chain of deltas to be read; git repack -adf --depth=50 mends that"), nil
+	}
+	return workspace.Unread(large.Size), nil
 }

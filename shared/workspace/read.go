@@ -113,8 +113,10 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func parse(path string, text []byte) (*jsontree.Node, []byte, *Problem) {
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	if len(text) > document.MaxSize {
-		return nil, text, &Problem{Severity: Fatal, File: path,
-			Message: fmt.Sprintf("%d bytes; a file may have at most %d", len(text), document.MaxSize)}
+		return nil, text, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text)))}
+	}
+	if why, unread := bytes.CutPrefix(text, []byte(unreadMark)); unread {
+		return nil, text, &Problem{Severity: Fatal, File: path, Message: string(why)}
 	}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		// What PowerShell's > writes.
@@ -129,6 +131,20 @@ func parse(path string, text []byte) (*jsontree.Node, []byte, *Problem) {
 	}
 	return tree, text, nil
 }
+
+func tooLarge(size int64) string {
+	return fmt.Sprintf("%d bytes; a file may have at most %d", size, document.MaxSize)
+}
+
+// unreadMark begins what stands in for a file. No JSON begins with it.
+const unreadMark = "\x00svc did not read this file: "
+
+// Unread stands in for the text of a file of so many bytes that is too large to
+// be read. To Read it is a file with that problem.
+func Unread(size int64) []byte { return []byte(unreadMark + tooLarge(size)) }
+
+// UnreadBecause is Unread for a file that is not read for another reason.
+func UnreadBecause(why string) []byte { return []byte(unreadMark + why) }
 
 // doubles reports every key that stands twice: keys are pooled over the four
 // folders, whatever their case.

@@ -165,6 +165,7 @@ func newSide() side { return side{files: map[string]ID{}, folders: map[string]ID
 
 func (s side) add(prefix string, e entry) {
 	switch kind := e.decoded(); {
+	case kind.IsNested():
 	case kind.IsFile() && repository.IsFile(prefix+kind.Name):
 		s.files[prefix+kind.Name] = e.id
 	case kind.IsFolder() && prefix == "" && workspace.KnownFolder(kind.Name):

@@ -1,14 +1,17 @@
 package disk
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
+	"strings"
 
 	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+	"github.com/klauspost/compress/zlib"
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -38,15 +41,19 @@ const mostOpen = 64
 // Reader begins a walk. The caller closes it.
 func (o *Objects) Reader() *Reader {
 	s := &Reader{objects: o, files: map[string]billy.File{}}
-	s.deltas.Entry = func(name string, offset, length int64) (pack.Header, []byte, error) {
+	s.deltas.Entry = func(name string, offset, length int64, most func(pack.Header) int64) (pack.Header, []byte, error) {
 		f, err := s.open(name)
 		if err != nil {
 			return pack.Header{}, nil, err
 		}
-		return pack.Read(f, offset, length)
+		return pack.Read(f, offset, length, most)
 	}
 	return s
 }
+
+// MaxBlob lets the walk read blobs of up to so many bytes, where what lies
+// outside the layout is read too.
+func (s *Reader) MaxBlob(most int64) { s.deltas.MaxBlob = most }
 
 // Close lets go of what the walk has opened.
 func (s *Reader) Close() {
@@ -57,7 +64,8 @@ func (s *Reader) Close() {
 }
 
 // Read returns the kind and content of the object of an id, wherever it lies.
-// One that is not there is ErrNoObject.
+// One that is not there is ErrNoObject, one that is too large to be read an
+// object.TooLarge.
 func (s *Reader) Read(id string) (object.Kind, []byte, error) {
 	c, err := s.read(id)
 	return c.kind, c.text, err
@@ -78,6 +86,9 @@ func (s *Reader) read(id string) (content, error) {
 			return c, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			damaged = errors.Join(damaged, err)
+		}
+		if errors.As(damaged, new(*object.TooLarge)) {
+			return content{}, damaged
 		}
 		if err := s.objects.scan(); err != nil {
 			return content{}, err
@@ -148,8 +159,10 @@ func (s *Reader) loose(id string) (content, error) {
 		return content{}, err
 	}
 	defer f.Close()
-	c, err := decodeLoose(f)
-	if err == nil && object.ID(c.kind, c.text) != id {
+	c, err := decodeLoose(f, max(s.deltas.MaxBlob, object.MaxBlob))
+	if large := (*object.TooLarge)(nil); errors.As(err, &large) {
+		large.ID = id
+	} else if err == nil && object.ID(c.kind, c.text) != id {
 		err = errors.New("the content has another id")
 	}
 	if err != nil {
@@ -158,19 +171,38 @@ func (s *Reader) loose(id string) (content, error) {
 	return c, nil
 }
 
-func decodeLoose(f io.Reader) (content, error) {
-	r, err := objfile.NewReader(f)
+// longestLooseHeader is more than a kind, a size and a NUL take.
+const longestLooseHeader = 64
+
+var errLooseHeader = errors.New("a loose object begins with its kind and its size")
+
+// decodeLoose inflates an object, unless its header claims too much.
+func decodeLoose(f io.Reader, maxBlob int64) (content, error) {
+	z, err := zlib.NewReader(f)
 	if err != nil {
 		return content{}, err
 	}
-	defer r.Close()
-	kind, size, err := r.Header()
+	defer z.Close()
+	r := bufio.NewReaderSize(z, longestLooseHeader)
+	header, err := r.ReadSlice(0)
 	if err != nil {
-		return content{}, err
+		return content{}, errLooseHeader
+	}
+	kind, digits, _ := strings.Cut(strings.TrimSuffix(string(header), "\x00"), " ")
+	size, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || size < 0 {
+		return content{}, errLooseHeader
+	}
+	most := object.Max(object.Kind(kind))
+	if kind == string(object.Blob) {
+		most = maxBlob
+	}
+	if size > most {
+		return content{}, &object.TooLarge{Size: size, Max: most}
 	}
 	text, err := io.ReadAll(io.LimitReader(r, size+1))
 	if err == nil && int64(len(text)) != size {
 		err = fmt.Errorf("the header says %d bytes, which the content is not", size)
 	}
-	return content{object.Kind(kind.String()), text}, err
+	return content{object.Kind(kind), text}, err
 }

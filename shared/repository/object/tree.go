@@ -34,6 +34,10 @@ func (e TreeEntry) IsFile() bool { return e.IsRegular() || e.Mode == ModeSymlink
 // IsRegular says whether the entry is a file that is no symbolic link.
 func (e TreeEntry) IsRegular() bool { return strings.HasPrefix(e.Mode, "100") && len(e.Mode) == 6 }
 
+// IsNested says whether the name has a slash in it. No path leads to such an
+// entry: it must not be taken for the file that its name looks like.
+func (e TreeEntry) IsNested() bool { return strings.Contains(e.Name, "/") }
+
 // Less is git's order of a tree: by name, a folder as if its name ended in a
 // slash.
 func (e TreeEntry) Less(other TreeEntry) bool { return e.sortName() < other.sortName() }
@@ -66,7 +70,9 @@ func EncodeTree(entries []TreeEntry) ([]byte, error) {
 	return tree, nil
 }
 
-// DecodeTree reads the content of a tree.
+// DecodeTree reads the content of a tree, whatever git itself reads: a name may
+// have a slash in it, which git fsck objects to. Such an entry is no file of the
+// layout, see TreeEntry.IsNested.
 func DecodeTree(content []byte) ([]TreeEntry, error) {
 	entries := make([]TreeEntry, 0, len(content)/48)
 	for at := 0; at < len(content); {
@@ -90,9 +96,6 @@ func decodeEntry(b []byte) (TreeEntry, int, error) {
 		return TreeEntry{}, 0, fmt.Errorf("the entry's name is empty or does not end")
 	}
 	name := b[space+1 : space+1+end]
-	if bytes.IndexByte(name, '/') >= 0 {
-		return TreeEntry{}, 0, fmt.Errorf("the entry's name %q has a slash in it", name)
-	}
 	id := b[space+1+end+1:]
 	if len(id) < sha1.Size {
 		return TreeEntry{}, 0, fmt.Errorf("the entry %q is cut off in its object id", name)

@@ -2,7 +2,10 @@ package pack
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
@@ -14,6 +17,21 @@ func Apply(base, difference []byte) ([]byte, error) {
 		return nil, fmt.Errorf("a delta does not fit its base: %w", err)
 	}
 	return content, nil
+}
+
+var errDelta = errors.New("a delta is cut off in its sizes")
+
+// madeSize is how many bytes a difference makes, as it says itself.
+func madeSize(difference []byte) (int64, error) {
+	_, n := binary.Uvarint(difference) // of the base
+	if n <= 0 {
+		return 0, errDelta
+	}
+	size, n := binary.Uvarint(difference[n:])
+	if n <= 0 || size > math.MaxInt64 {
+		return 0, errDelta
+	}
+	return int64(size), nil
 }
 
 // splice writes target as what base has in front, something new, and what

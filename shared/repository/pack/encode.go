@@ -113,6 +113,30 @@ func (w *writer) entry(id plumbing.Hash, parts ...[]byte) error {
 	return nil
 }
 
+// stream is entry for content that is read part by part. It returns the checksum
+// of the entry as it was: old is that of its header, up to the content.
+func (w *writer) stream(id plumbing.Hash, header []byte, old uint32, content io.Reader) (uint32, error) {
+	offset, crc := w.offset, crc32.ChecksumIEEE(header)
+	if err := w.write(header); err != nil {
+		return 0, err
+	}
+	part := make([]byte, 1<<20)
+	for {
+		n, err := content.Read(part)
+		crc, old = crc32.Update(crc, crc32.IEEETable, part[:n]), crc32.Update(old, crc32.IEEETable, part[:n])
+		if failed := w.write(part[:n]); failed != nil {
+			return 0, failed
+		}
+		if err == io.EOF {
+			w.index.Add(id, uint64(offset), crc)
+			return old, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
 func (w *writer) whole(id plumbing.Hash, kind plumbing.ObjectType, content []byte) error {
 	return w.entry(id, appendHeader(nil, kind, int64(len(content))), deflate(content))
 }

@@ -150,40 +150,94 @@ func at(items []item, offset int64) (*item, error) {
 
 // copy writes an object as it lies, with a new way to its base if it has one.
 func (m *merger) copy(from io.ReaderAt, items []item, it item) error {
+	if it.end-it.offset > largestCopy {
+		return m.stream(from, items, it)
+	}
 	raw := make([]byte, it.end-it.offset)
 	if _, err := from.ReadAt(raw, it.offset); err != nil && err != io.EOF {
 		return err
 	}
 	if crc32.ChecksumIEEE(raw) != it.checksum {
-		return fmt.Errorf("the pack is damaged at byte %d: the checksum in its index is another", it.offset)
+		return damaged(it)
 	}
-	switch it.header.Type {
-	case plumbing.OFSDeltaObject:
-		base, err := at(items, it.offset-it.header.Distance)
-		if err != nil {
-			return err
-		}
-		return m.rebase(it, base.id, raw)
-	case plumbing.REFDeltaObject:
-		return m.rebase(it, it.header.Base, raw)
-	case plumbing.TreeObject:
+	base, err := baseOf(items, it)
+	switch {
+	case err != nil:
+		return err
+	case it.header.IsDelta():
+		return m.rebase(it, base, raw)
+	case it.header.Type == plumbing.TreeObject && it.header.Size <= largestTree:
 		return m.tree(it, raw)
 	}
 	return m.out.entry(it.id, raw)
 }
 
-// rebase copies a delta. Its base has been written, from this source or an
-// earlier one; only a base that is named and lies behind its delta has not.
+// baseOf is the id of what a delta is a difference from; zero for a whole
+// object.
+func baseOf(items []item, it item) (plumbing.Hash, error) {
+	if it.header.Type != plumbing.OFSDeltaObject {
+		return it.header.Base, nil
+	}
+	base, err := at(items, it.offset-it.header.Distance)
+	if err != nil {
+		return plumbing.Hash{}, err
+	}
+	return base.id, nil
+}
+
+// rebase copies a delta.
 func (m *merger) rebase(it item, base plumbing.Hash, raw []byte) error {
+	header, err := m.rebased(it, base, raw[:it.header.Length])
+	if err != nil {
+		return err
+	}
+	return m.out.entry(it.id, header, raw[it.header.Length:])
+}
+
+// rebased is the header of a delta in the new pack. Its base has been written,
+// from this source or an earlier one; only a base that is named and lies behind
+// its delta has not.
+func (m *merger) rebased(it item, base plumbing.Hash, old []byte) ([]byte, error) {
 	offset, known := m.placed[base]
 	switch {
 	case known && offset != missing:
 		header := appendHeader(nil, plumbing.OFSDeltaObject, it.header.Size)
-		return m.out.entry(it.id, appendDistance(header, m.out.offset-offset), raw[it.header.Length:])
+		return appendDistance(header, m.out.offset-offset), nil
 	case known && it.header.Type == plumbing.REFDeltaObject:
-		return m.out.entry(it.id, raw)
+		return old, nil
 	}
-	return fmt.Errorf("its base %s is in no pack that is merged", base)
+	return nil, fmt.Errorf("its base %s is in no pack that is merged", base)
+}
+
+// largestCopy bounds what is held in memory of an object that is copied.
+const largestCopy = 4 << 20
+
+// stream is copy for a large object, which passes through in parts.
+func (m *merger) stream(from io.ReaderAt, items []item, it item) error {
+	header := make([]byte, it.header.Length)
+	if _, err := from.ReadAt(header, it.offset); err != nil {
+		return err
+	}
+	old := crc32.ChecksumIEEE(header)
+	if it.header.IsDelta() {
+		base, err := baseOf(items, it)
+		if err == nil {
+			header, err = m.rebased(it, base, header)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	begin := it.offset + int64(it.header.Length)
+	checksum, err := m.out.stream(it.id, header, old, io.NewSectionReader(from, begin, it.end-begin))
+	if err == nil && checksum != it.checksum {
+		err = damaged(it)
+	}
+	return err
+}
+
+func damaged(it item) error {
+	return fmt.Errorf("the pack is damaged at byte %d: the checksum in its index is another", it.offset)
 }
 
 // tree stores a tree as a difference where that pays, unless others are

@@ -8,12 +8,15 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zlib"
+
+	"svc.example/svc/shared/repository/object"
 )
 
 // Read reads the object that begins at an offset of a pack: its header and
 // its content, inflated; a delta is not applied. Length is how many bytes of
-// the pack the object takes, if that is known, or 0.
-func Read(pack io.ReaderAt, offset, length int64) (Header, []byte, error) {
+// the pack the object takes, if that is known, or 0. Content of more bytes than
+// most allows for such a header is not inflated: that is an object.TooLarge.
+func Read(pack io.ReaderAt, offset, length int64, most func(Header) int64) (Header, []byte, error) {
 	if offset < headerLength {
 		return Header{}, nil, fmt.Errorf("no object begins at byte %d of a pack", offset)
 	}
@@ -29,6 +32,9 @@ func Read(pack io.ReaderAt, offset, length int64) (Header, []byte, error) {
 	h, err := ParseHeader(first)
 	if err != nil {
 		return h, nil, fmt.Errorf("byte %d of the pack: %w", offset, err)
+	}
+	if limit := most(h); h.Size > limit {
+		return h, nil, &object.TooLarge{Size: h.Size, Max: limit}
 	}
 	rest := io.NewSectionReader(pack, offset+int64(n), 1<<62-offset)
 	content, err := Inflate(io.MultiReader(bytes.NewReader(first[h.Length:]), rest), h.Size)

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -11,10 +12,17 @@ import (
 
 // Resolver reads objects of packs that may be deltas of others. It keeps the
 // bases it has met, up to a bound, and is not safe for concurrent use.
+//
+// What it inflates is bounded: an object by object.Max, what it is a difference
+// from by largestBase, a chain as a whole by mostInflated and mostApplied.
+// Beyond that the object is an object.TooLarge.
 type Resolver struct {
-	// Entry reads what lies at an offset of a pack, as it lies. A length of 0
-	// is one that is not known.
-	Entry func(pack string, offset, length int64) (Header, []byte, error)
+	// Entry reads what lies at an offset of a pack, as it lies; see Read for
+	// most. A length of 0 is one that is not known.
+	Entry func(pack string, offset, length int64, most func(Header) int64) (Header, []byte, error)
+	// MaxBlob bounds a blob, for who reads more than the layout's documents; 0
+	// is object.MaxBlob.
+	MaxBlob int64
 
 	bases map[entry]whole
 	held  int // bytes in bases
@@ -33,6 +41,7 @@ type whole struct {
 type link struct {
 	entry      entry
 	difference []byte
+	size       int64 // of what it makes
 }
 
 const (
@@ -40,6 +49,14 @@ const (
 	mostHeld = 16 << 20
 	// longestChain is git's own bound on deltas of deltas.
 	longestChain = 4096
+	// largestBase is what a document may be a difference from: git takes a base
+	// of up to 32 times the size.
+	largestBase = 32 << 20
+	// mostInflated bounds the base and the differences of a chain together, and
+	// mostApplied the bytes of all that they make one after the other: fifty
+	// deltas, which is git's usual depth, of the largest document are a tenth.
+	mostInflated = 64 << 20
+	mostApplied  = 512 << 20
 )
 
 // Object returns the object of an id that lies at an offset of a pack. It goes
@@ -47,16 +64,28 @@ const (
 // that of the pack; without one only deltas that say how far away their base
 // lies can be followed.
 func (r *Resolver) Object(pack string, index *Index, id string, offset, length int64) (object.Kind, []byte, error) {
+	kind, text, err := r.object(pack, index, id, offset, length)
+	if large := (*object.TooLarge)(nil); errors.As(err, &large) {
+		large.ID = id
+	}
+	return kind, text, err
+}
+
+func (r *Resolver) object(pack string, index *Index, id string, offset, length int64) (object.Kind, []byte, error) {
 	at := offset
 	var chain []link
+	inflated, applied := int64(0), int64(0)
 	for len(chain) <= longestChain {
 		here := entry{pack, at}
 		if base, ok := r.bases[here]; ok {
 			return r.unwind(chain, base, id, offset)
 		}
-		h, text, err := r.Entry(pack, at, length)
+		h, text, err := r.Entry(pack, at, length, func(h Header) int64 { return r.most(h, len(chain)) })
 		if err != nil {
-			return "", nil, err
+			return "", nil, r.inChain(err, len(chain))
+		}
+		if inflated += int64(len(text)); inflated > mostInflated+r.maxBlob() {
+			return "", nil, &object.TooLarge{}
 		}
 		if !h.IsDelta() {
 			found := whole{object.Kind(h.Type.String()), text}
@@ -65,13 +94,48 @@ func (r *Resolver) Object(pack string, index *Index, id string, offset, length i
 			}
 			return r.unwind(chain, found, id, offset)
 		}
-		chain = append(chain, link{here, text})
+		size, err := madeSize(text)
+		if err != nil {
+			return "", nil, err
+		}
+		if size > largestBase && size > r.maxBlob() {
+			return "", nil, r.inChain(&object.TooLarge{Size: size, Max: r.maxBlob()}, len(chain))
+		}
+		if applied += size; applied > mostApplied+r.maxBlob() {
+			return "", nil, &object.TooLarge{}
+		}
+		chain = append(chain, link{here, text, size})
 		if at, err = base(h, at, index); err != nil {
 			return "", nil, err
 		}
 		length = 0
 	}
-	return "", nil, fmt.Errorf("more than %d deltas of deltas end at byte %d", longestChain, at)
+	return "", nil, &object.TooLarge{}
+}
+
+// inChain leaves out a size that is not the object's own.
+func (r *Resolver) inChain(err error, links int) error {
+	if large := (*object.TooLarge)(nil); links > 0 && errors.As(err, &large) {
+		large.Size = 0
+	}
+	return err
+}
+
+// most bounds what is inflated behind a header after so many links of a chain.
+func (r *Resolver) most(h Header, links int) int64 {
+	if links > 0 || h.IsDelta() {
+		return max(largestBase, r.maxBlob())
+	}
+	return r.max(object.Kind(h.Type.String()))
+}
+
+func (r *Resolver) maxBlob() int64 { return max(r.MaxBlob, object.MaxBlob) }
+
+func (r *Resolver) max(kind object.Kind) int64 {
+	if kind == object.Blob {
+		return r.maxBlob()
+	}
+	return object.Max(kind)
 }
 
 // base is where the base of a delta begins.
@@ -89,6 +153,9 @@ func base(h Header, offset int64, index *Index) (int64, error) {
 }
 
 func (r *Resolver) unwind(chain []link, found whole, id string, offset int64) (object.Kind, []byte, error) {
+	if most := r.max(found.kind); len(chain) > 0 && chain[0].size > most {
+		return "", nil, &object.TooLarge{Size: chain[0].size, Max: most}
+	}
 	for i := len(chain) - 1; i >= 0; i-- {
 		text, err := Apply(found.text, chain[i].difference)
 		if err != nil {

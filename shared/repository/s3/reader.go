@@ -83,27 +83,51 @@ func (r *Reader) at(p *packIndex, id string, offset, length int64) (content, err
 const (
 	firstGuess  = 64 << 10
 	guessGrowth = 16
-	mostLength  = 1 << 30
+	mostLength  = 64 << 20 // compressed; what is larger is larger than is read
+	// mostUnasked is more than a document takes, compressed. What takes more is
+	// fetched once its header has said how large it is.
+	mostUnasked = 2 << 20
 )
 
+// admit looks at an object's header alone, and refuses it if it is too large.
+func (r *Reader) admit(name string, offset int64, most func(pack.Header) int64) error {
+	s, err := r.fetch(name, offset, firstGuess)
+	if err != nil {
+		return err
+	}
+	h, err := pack.ParseHeader(s.bytes[offset-s.from:])
+	if err != nil {
+		return err
+	}
+	if limit := most(h); h.Size > limit {
+		return &object.TooLarge{Size: h.Size, Max: limit}
+	}
+	return nil
+}
+
 // entry reads what lies at an offset of a pack, as it lies.
-func (r *Reader) entry(name string, offset, length int64) (pack.Header, []byte, error) {
+func (r *Reader) entry(name string, offset, length int64, most func(pack.Header) int64) (pack.Header, []byte, error) {
 	if p := r.objects.known.named(name); length == 0 && p != nil {
 		length = p.length(offset)
+	}
+	if length > mostUnasked {
+		if err := r.admit(name, offset, most); err != nil {
+			return pack.Header{}, nil, err
+		}
 	}
 	if length > 0 && length <= mostLength {
 		s, err := r.fetch(name, offset, length)
 		if err != nil {
 			return pack.Header{}, nil, err
 		}
-		return pack.Read(s, offset, length)
+		return pack.Read(s, offset, length, most)
 	}
 	for guess := int64(firstGuess); ; guess *= guessGrowth {
 		s, err := r.fetch(name, offset, guess)
 		if err != nil {
 			return pack.Header{}, nil, err
 		}
-		h, text, err := pack.Read(s, offset, 0)
+		h, text, err := pack.Read(s, offset, 0, most)
 		cutOff := errors.Is(err, io.ErrUnexpectedEOF) && s.end()-offset >= guess
 		if !cutOff || guess > mostLength {
 			return h, text, err

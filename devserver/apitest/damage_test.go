@@ -1,0 +1,211 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/devserver/svcbinary"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
+)
+
+// site is a workplace under a server, whose repository others write to without
+// asking anybody: git in the bare repository itself runs no hook.
+type site struct {
+	workplace
+	t      *testing.T
+	p      *process
+	client *http.Client
+	bare   apiload.Git
+	public string // a key of the environment production
+}
+
+func newSite(t *testing.T) *site {
+	w := newWorkplace(t, apiload.Ground(), 1)
+	s := &site{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
+	s.public = w.mint(t, embedded.Minting{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
+	s.start()
+	return s
+}
+
+func (s *site) start() {
+	s.t.Helper()
+	s.p = launch(s.t, svcbinary.Swift, s.workplace, svcbinary.FreePort())
+}
+
+func (s *site) restart() {
+	s.t.Helper()
+	s.p.stop(s.t)
+	s.start()
+}
+
+// ask sends a request and returns the answer's status and body.
+func (s *site) ask(method, path, body string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(background(s.t), method, s.p.base+path, strings.NewReader(body))
+	must(s.t, err)
+	r.Header.Set("Authorization", "Bearer "+s.keys[0])
+	if strings.HasPrefix(path, "/api/") {
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+s.public)))
+	}
+	response, err := s.client.Do(r)
+	must(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(s.t, err)
+	return response.StatusCode, string(text)
+}
+
+// expect demands a status and words in the body.
+func (s *site) expect(status int, words, method, path, body string) string {
+	s.t.Helper()
+	got, text := s.ask(method, path, body)
+	if got != status || !strings.Contains(text, words) {
+		s.t.Errorf("%s %s: %d %s, want %d and %q", method, path, got, text, status, words)
+	}
+	return text
+}
+
+const (
+	poll   = "/api/v2/configs/eval-with-context/e30"
+	toggle = `{"enabled": %t}`
+)
+
+// works demands that the service reads, serves and writes.
+func (s *site) works(enabled bool) {
+	s.t.Helper()
+	s.expect(200, `"redesign"`, "GET", "/v1/flags", "")
+	s.expect(200, `"redesign"`, "GET", poll, "")
+	s.expect(200, `"changed":true`, "PATCH", "/v1/flags/redesign/environments/staging", fmt.Sprintf(toggle, enabled))
+}
+
+// object stores a git object, unchecked.
+func (s *site) object(kind string, content io.Reader) string {
+	s.t.Helper()
+	cmd := exec.Command(s.bare.Program, "-c", "core.compression=1", "hash-object", "-w", "--literally", "--stdin", "-t", kind)
+	cmd.Dir, cmd.Stdin = s.bare.Dir, content
+	out, err := cmd.Output()
+	must(s.t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// moveTo makes a tree the next commit of main.
+func (s *site) moveTo(tree, message string) {
+	s.t.Helper()
+	commit := s.bare.Run(s.t, "commit-tree", tree, "-p", "refs/heads/main", "-m", message)
+	s.bare.Run(s.t, "update-ref", "refs/heads/main", commit)
+}
+
+// put commits files to main as they are; "" deletes one.
+func (s *site) put(message string, files map[string]string) {
+	s.t.Helper()
+	blobs := map[string]string{}
+	for path, text := range files {
+		if text != "" {
+			text = s.object("blob", strings.NewReader(text))
+		}
+		blobs[path] = text
+	}
+	s.place(message, blobs)
+}
+
+// place is put for blobs that are there.
+func (s *site) place(message string, blobs map[string]string) {
+	s.t.Helper()
+	index := filepath.Join(s.t.TempDir(), "index")
+	run := func(args ...string) string {
+		cmd := exec.Command(s.bare.Program, args...)
+		cmd.Dir, cmd.Env = s.bare.Dir, append(os.Environ(), "GIT_INDEX_FILE="+index)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			s.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("read-tree", "refs/heads/main")
+	for path, blob := range blobs {
+		if blob == "" {
+			run("rm", "-q", "--cached", path)
+			continue
+		}
+		run("update-index", "--add", "--cacheinfo", "100644,"+blob+","+path)
+	}
+	s.moveTo(run("write-tree"), message)
+}
+
+// zeros are so many bytes that compress to a thousandth.
+func zeros(n int64) io.Reader { return io.LimitReader(endless{}, n) }
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// peak is the most memory that the server has had, in MiB.
+func (s *site) peak() int {
+	s.t.Helper()
+	if runtime.GOOS != "linux" {
+		s.t.Skip("only Linux tells how much memory a process has had")
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.p.Process()))
+	must(s.t, err)
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	kilobytes, err := strconv.Atoi(strings.Fields(string(rest))[0])
+	must(s.t, err)
+	return kilobytes >> 10
+}
+
+// TestAnEnormousBlobIsNotInflated: whoever may push could end the server, and
+// each one that is started after it, with a pack of 1 MB.
+func TestAnEnormousBlobIsNotInflated(t *testing.T) {
+	s := newSite(t)
+	const size = 300 << 20
+	huge := s.object("blob", zeros(size))
+	s.bare.Run(t, "-c", "core.bigFileThreshold=1g", "repack", "-adq")
+	s.place("Huge", map[string]string{"configs/huge.json": huge, "images/huge.png": huge})
+	for _, enabled := range []bool{true, false} {
+		s.works(enabled)
+		s.expect(422, fmt.Sprint(size), "GET", "/v1/configs/huge", "")
+		s.expect(422, fmt.Sprint(size), "GET", "/v1/configs/huge/document", "")
+		s.expect(200, `"created"`, "GET", "/v1/activity?type=config&key=huge", "")
+		if peak := s.peak(); peak > 150 {
+			t.Errorf("the server has taken %d MiB", peak)
+		}
+		s.restart()
+	}
+}
+
+// TestATreeEntryWithASlash: git writes none, and reads those that others have
+// written.
+func TestATreeEntryWithASlash(t *testing.T) {
+	s := newSite(t)
+	tree, err := exec.Command(s.bare.Program, "-C", s.bare.Dir, "cat-file", "tree", "refs/heads/main^{tree}").Output()
+	must(t, err)
+	blob := s.bare.Run(t, "rev-parse", "refs/heads/main:feature-flags/redesign.json")
+	raw := make([]byte, 20)
+	for i := range raw {
+		n, err := strconv.ParseUint(blob[2*i:2*i+2], 16, 8)
+		must(t, err)
+		raw[i] = byte(n)
+	}
+	entry := append([]byte("100644 configs/evil.json\x00"), raw...)
+	s.moveTo(s.object("tree", bytes.NewReader(append(entry, tree...))), "Slash")
+	for _, enabled := range []bool{true, false} {
+		s.works(enabled)
+		s.expect(404, "", "GET", "/v1/configs/evil", "")
+		s.restart()
+	}
+}
