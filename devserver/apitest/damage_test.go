@@ -209,3 +209,28 @@ func TestATreeEntryWithASlash(t *testing.T) {
 		s.restart()
 	}
 }
+
+// TestNoBranchMain: that the branch is gone is no empty workspace.
+func TestNoBranchMain(t *testing.T) {
+	s := newSite(t)
+	before := s.bare.Run(t, "rev-parse", "refs/heads/main")
+	s.bare.Run(t, "branch", "-m", "main", "trunk")
+	const created = `{"key": "another", "type": "bool"}`
+	for range 2 {
+		s.expect(503, "no branch main", "GET", poll, "")
+		s.expect(503, "no branch main", "GET", "/v1/flags", "")
+		s.expect(503, "no branch main", "POST", "/v1/flags", created)
+		s.p.stop(t)
+		must(t, os.Remove(filepath.Join(s.dir, "history.cache")))
+		s.start()
+	}
+	if !strings.Contains(s.p.Log.String(), "no branch main") {
+		t.Errorf("the log does not say it:\n%s", s.p.Log)
+	}
+	s.bare.Run(t, "branch", "-m", "trunk", "main")
+	s.expect(200, `"redesign"`, "GET", poll, "")
+	s.expect(200, "", "POST", "/v1/flags", created)
+	if parent := s.bare.Run(t, "rev-parse", "refs/heads/main^"); parent != before {
+		t.Errorf("the new commit is on top of %s, want %s", parent, before)
+	}
+}

@@ -129,8 +129,13 @@ func (s *Service) upkeep(ctx context.Context) {
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
 	watch := lookout{logger: s.logger}
+	trouble := "" // that was told
 	for {
-		if err := s.look(ctx, &watch); err != nil && ctx.Err() == nil {
+		err := s.look(ctx, &watch)
+		if err == nil {
+			trouble = ""
+		} else if ctx.Err() == nil && err.Error() != trouble {
+			trouble = err.Error()
 			s.logger.Error("reading the workspace", "error", err)
 		}
 		select {

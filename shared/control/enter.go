@@ -96,9 +96,14 @@ func (p *Plane) identify(ctx context.Context, key access.Key) (Entry, error) {
 // storageFault makes a fault of what a port returned, and leaves one alone.
 func storageFault(err error) error {
 	var known *fault.Fault
+	var unavailable *repository.Unavailable
 	switch {
 	case err == nil, errors.As(err, &known):
 		return err
+	case errors.As(err, &unavailable) && errors.Is(err, repository.ErrUnknownOutcome):
+		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)
+	case errors.As(err, &unavailable):
+		return fault.New(fault.Unavailable, "%s", unavailable.Message).Because(err)
 	case errors.Is(err, repository.ErrUnknownOutcome):
 		return fault.New(fault.Unavailable, "the storage did not say whether the change was made; read the item before repeating the request").Because(err)
 	case errors.Is(err, repository.ErrMoved), errors.Is(err, repository.ErrUnknownCommit):

@@ -66,13 +66,24 @@ func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
 	for try := 0; try < maxTries; try++ {
 		out, err := s.attempt(ctx, w)
 		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
-			return out, storageFault(err)
+			return out, writeFault(err)
 		}
 		if s, err = s.anew(ctx, try); err != nil {
 			return nil, err
 		}
 	}
 	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
+}
+
+// writeFault is storageFault for a write: one that certainly did not land says
+// so.
+func writeFault(err error) error {
+	f := storageFault(err)
+	var known *fault.Fault
+	if errors.As(f, &known) && known.Kind == fault.Internal && errors.Is(err, repository.ErrFailed) {
+		return fault.New(fault.Internal, "something went wrong on our side, and nothing was written").Because(err)
+	}
+	return f
 }
 
 // anew lets the request in again. It waits a little first, except for the first

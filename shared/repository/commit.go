@@ -159,7 +159,7 @@ func (r *Repository) land(ctx context.Context, base *Snapshot, line []*prepared)
 		return Head{}, err
 	}
 	if err := r.store(ctx, base, line, made); err != nil {
-		return Head{}, fmt.Errorf("storing the objects of a commit: %w", err)
+		return Head{}, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
 	}
 	commits := make([]Commit, len(line))
 	for i, p := range line {

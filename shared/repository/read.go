@@ -115,6 +115,8 @@ var unreadTexts = workspace.UnreadBecause(fmt.Sprintf("the files of the workspac
 func textOf(text []byte, err error) ([]byte, error) {
 	large := (*object.TooLarge)(nil)
 	switch {
+	case errors.Is(err, object.ErrMalformed):
+		return workspace.UnreadBecause("what git names there is no file"), nil
 	case !errors.As(err, &large):
 		return text, err
 	case large.Size == 0:

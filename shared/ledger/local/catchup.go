@@ -45,18 +45,21 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 		return err
 	}
 	h := l.history.Load()
+	if commit == "" {
+		return l.noBranch()
+	}
 	if headOf(h).Commit == commit {
 		return nil
 	}
-	if commit == "" {
-		l.replace(h, nil, commit)
-		return nil
+	if err := l.isUnfit(commit); err != nil {
+		return err
 	}
 	target := parseID(commit)
 	rows, descends, err := l.walkTo(ctx, h, target)
 	if err != nil {
-		return fmt.Errorf("reading the history of %s: %w", commit, err)
+		return l.refuse(commit, err)
 	}
+	l.begun.Store(true)
 	if descends {
 		l.extend(rows)
 		return nil

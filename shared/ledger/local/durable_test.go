@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"svc.example/svc/shared/repository"
@@ -131,7 +132,7 @@ func TestAnEditOfTheRegistryIsFlushed(t *testing.T) {
 // Whatever step of a write fails: the answer is the truth or an error, asking
 // again tells how it ended, and nothing is left in git's way.
 func TestEveryStepOfAWriteMayFail(t *testing.T) {
-	cause := errors.New("the disk is full")
+	cause := syscall.ENOSPC
 	for fail, done := 1, false; !done; fail++ {
 		r := &recorder{fail: -1, then: func() error { return cause }}
 		l := opened(t, created(t), Options{Step: r.step})
@@ -164,6 +165,10 @@ func checkEnd(t *testing.T, l *Ledger, failed string, from repository.Head, c re
 		t.Errorf("%s failed: answered %+v, and the head is %+v", failed, after, now)
 	case errors.Is(err, repository.ErrMoved):
 		t.Errorf("%s failed: ErrMoved, which says more than is known", failed)
+	case errors.Is(err, repository.ErrFailed) && now != from:
+		t.Errorf("%s failed: answered that nothing was written, and the head is %+v", failed, now)
+	case err != nil && now == from && !strings.HasPrefix(failed, "rename") && !(errors.Is(err, repository.ErrFailed) && strings.Contains(err.Error(), "the disk is full, and nothing was written")):
+		t.Errorf("%s failed: %v, want that the disk is full and nothing was written", failed, err)
 	case err != nil && now != from && now.Commit != c.SHA:
 		t.Errorf("%s failed: %v, and the head is %+v", failed, err, now)
 	case err != nil && strings.HasPrefix(failed, "syncdir") && now.Commit != c.SHA:

@@ -202,6 +202,14 @@ func TestGitsLockIsWaitedForAndNeverBroken(t *testing.T) {
 		if _, err := l.Advance(background, from, c); !errors.Is(err, repository.ErrBusy) {
 			t.Fatalf("with %q in git's lock: %v, want ErrBusy", content, err)
 		}
+		if _, err := l.Advance(background, from, c); !strings.Contains(err.Error(), "git is writing") {
+			t.Errorf("a new lock: %v", err)
+		}
+		long := time.Now().Add(-3 * time.Hour)
+		must(t, os.Chtimes(lock, long, long))
+		if _, err := l.Advance(background, from, c); !strings.Contains(err.Error(), "refs/heads/main.lock in the repository has been there for 3h0m") {
+			t.Errorf("an old lock: %v", err)
+		}
 		if left, err := os.ReadFile(lock); err != nil || string(left) != content {
 			t.Fatalf("git's lock is now %q, %v", left, err)
 		}
@@ -288,16 +296,16 @@ func checkDeleted(t *testing.T, l *Ledger, g repo) {
 	t.Helper()
 	before := head(t, l)
 	gitIn(t, l.Repository()).run("update-ref", "-d", "refs/heads/main")
-	empty := head(t, l)
-	if empty.Commit != "" || empty.Sequence <= before.Sequence {
-		t.Errorf("without a branch: %+v, before %+v", empty, before)
+	// That is no empty workspace, in which a new history could begin.
+	if gone, err := l.Head(background); !errors.Is(err, repository.ErrFailed) || !strings.Contains(err.Error(), "no branch main") {
+		t.Errorf("without a branch: %+v, %v", gone, err)
 	}
-	if rows, err := l.Since(background, empty, 0); err != nil || len(rows) != 0 {
-		t.Errorf("without a branch: %v, %v", rows, err)
+	if _, err := l.Advance(background, before, draft(t, l.Repository(), before.Commit, "a", "late")); !errors.Is(err, repository.ErrFailed) {
+		t.Errorf("a write without a branch: %v", err)
 	}
 	g.run("push", "-q", "origin", "main")
-	if again := head(t, l); again.Commit != before.Commit || again.Sequence != empty.Sequence+1 {
-		t.Errorf("with a branch again: %+v", again)
+	if again := head(t, l); again != before {
+		t.Errorf("with the branch again: %+v, before %+v", again, before)
 	}
 	agree(t, l, 1)
 }
@@ -310,7 +318,7 @@ func TestAnImportBringsItsHistory(t *testing.T) {
 	g.commit("one")
 	g.write("feature-flags/a.json", "2")
 	tip := g.commit("two")
-	g.run("push", "-q", l.Repository(), "trunk:refs/heads/imported")
+	g.run("push", "-q", l.Repository(), "trunk:refs/imported/trunk")
 	c := repository.Commit{SHA: tip, Parent: g.run("rev-parse", "HEAD^"), Message: "two"}
 	after, err := l.Advance(background, head(t, l), c)
 	must(t, err)

@@ -43,8 +43,14 @@ func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, erro
 	if err != nil {
 		return repository.Head{}, err
 	}
-	if head := headOf(l.history.Load()); head.Commit == commit {
-		head.Access = version
+	if commit == "" {
+		if err := l.noBranch(); err != nil {
+			return repository.Head{}, err
+		}
+	}
+	head := headOf(l.history.Load())
+	head.Access = version
+	if head.Commit == commit || head.Commit != "" && l.isUnfit(commit) != nil {
 		return head, nil
 	}
 	// The branch has moved, perhaps by an Advance that is still flushing.
@@ -53,11 +59,12 @@ func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, erro
 	}
 	defer l.writing.release()
 	// Whoever asked may give up; what others wait for as well goes on.
-	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+	err = l.catchUp(context.WithoutCancel(ctx))
+	head = headOf(l.history.Load())
+	head.Access = version
+	if err != nil && (head.Commit == "" || l.isUnfit(commit) == nil) {
 		return repository.Head{}, err
 	}
-	head := headOf(l.history.Load())
-	head.Access = version
 	return head, nil
 }
 
@@ -189,17 +196,20 @@ func (l *Ledger) AdvanceLine(ctx context.Context, from repository.Head, line []r
 	defer l.writing.release()
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {
-		return repository.Head{}, fmt.Errorf("moving the head: %w", err)
+		return repository.Head{}, repository.Unwritten(fmt.Errorf("moving the head: %w", err))
 	}
 	defer release()
 	found, err := l.registry.current()
 	if err != nil {
-		return repository.Head{}, err
+		return repository.Head{}, repository.Unwritten(err)
 	}
 	head, err := l.landed(ctx, last)
-	if err != nil || head.Commit != "" {
+	if err != nil {
+		return repository.Head{}, err
+	}
+	if head.Commit != "" {
 		head.Access = found.Version
-		return head, err
+		return head, nil
 	}
 	if found.Version != from.Access || headOf(l.history.Load()).Commit != from.Commit {
 		return repository.Head{}, repository.ErrMoved
@@ -264,7 +274,7 @@ func checkCommit(from repository.Head, c repository.Commit) error {
 // durable again, since that may be what failed.
 func (l *Ledger) landed(ctx context.Context, c repository.Commit) (repository.Head, error) {
 	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
-		return repository.Head{}, err
+		return repository.Head{}, repository.Unwritten(err)
 	}
 	h := l.history.Load()
 	number, ok := h.find(parseID(c.SHA))
@@ -284,6 +294,7 @@ func (l *Ledger) record(ctx context.Context, from repository.Head, line []reposi
 			return repository.Head{}, err
 		}
 	} else {
+		l.begun.Store(true)
 		l.extend(rowsOf(line))
 	}
 	head := headOf(l.history.Load())

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
 
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 )
 
@@ -43,6 +45,9 @@ type Ledger struct {
 	serving  *os.File
 	cache    *cache
 	history  atomic.Pointer[history]
+	// begun: the branch has been there, so that it is gone when it is not.
+	begun atomic.Bool
+	unfit atomic.Pointer[unfit]
 
 	// writing is held by whoever moves the head or catches up with it.
 	writing turn
@@ -114,7 +119,13 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		l.note(l.cache.reset(h.base, nil))
 	}
 	l.history.Store(h)
-	return l.catchUp(ctx)
+	l.begun.Store(headOf(h).Commit != "" || l.branch.hasPacks())
+	err = l.catchUp(ctx)
+	if trouble := (*repository.Unavailable)(nil); errors.As(err, &trouble) {
+		slog.Error(trouble.Message)
+		return nil // each request says so, until somebody has mended it
+	}
+	return err
 }
 
 func (l *Ledger) openRepository(ctx context.Context) (err error) {

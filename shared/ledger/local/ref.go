@@ -48,7 +48,7 @@ func (r reference) read() (string, error) {
 	}
 	id, err := parseLoose(content)
 	if err != nil {
-		return "", fmt.Errorf("reading the head: %s: %w", r.path(r.branch()), err)
+		return "", unavailable(err, "the repository's %s cannot be read: %v", r.branch(), err)
 	}
 	return id, nil
 }
@@ -63,7 +63,7 @@ func (r reference) readPacked() (string, error) {
 	}
 	id, err := findPacked(content, r.branch())
 	if err != nil {
-		return "", fmt.Errorf("reading the head: %s: %w", r.path("packed-refs"), err)
+		return "", unavailable(err, "the repository's packed-refs cannot be read: %v", err)
 	}
 	return id, nil
 }

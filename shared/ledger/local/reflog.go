@@ -59,7 +59,13 @@ func (r reference) appendTo(name, line string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.files.write(f, []byte(line)), f.Close())
+	info, err := f.Stat()
+	if err == nil {
+		if err = r.files.write(f, []byte(line)); err != nil {
+			err = errors.Join(err, f.Truncate(info.Size())) // half a line would spoil the log
+		}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // zoneText writes an offset from UTC, in seconds, as git does.

@@ -31,7 +31,7 @@ const (
 // may not survive a power cut: the outcome is unknown, as with any time-out.
 func (r reference) swap(ctx context.Context, from, to string, entry reflogEntry) error {
 	if err := r.prepare(to); err != nil {
-		return err
+		return repository.Unwritten(err)
 	}
 	return r.swapIn(ctx, from, to, entry)
 }
@@ -59,14 +59,8 @@ func (r reference) swapIn(ctx context.Context, from, to string, entry reflogEntr
 }
 
 func (r reference) swapPrepared(ctx context.Context, from, to string, entry reflogEntry) error {
-	if err := r.lock(ctx, to); err != nil {
-		return err
-	}
-	if err := r.expect(from); err != nil {
-		return err
-	}
-	if err := r.appendReflog(from, to, entry); err != nil {
-		return err
+	if err := r.begin(ctx, from, to, entry); err != nil {
+		return repository.Unwritten(err)
 	}
 	if err := r.files.rename(r.path(branchLock), r.path(branch)); err != nil {
 		return fmt.Errorf("moving the head: %w", err)
@@ -75,6 +69,17 @@ func (r reference) swapPrepared(ctx context.Context, from, to string, entry refl
 		return fmt.Errorf("flushing the head: %w", err)
 	}
 	return nil
+}
+
+// begin is all of a swap before the branch is another.
+func (r reference) begin(ctx context.Context, from, to string, entry reflogEntry) error {
+	if err := r.lock(ctx, to); err != nil {
+		return err
+	}
+	if err := r.expect(from); err != nil {
+		return err
+	}
+	return r.appendReflog(from, to, entry)
 }
 
 func (r reference) expect(commit string) error {
@@ -99,7 +104,7 @@ func (r reference) lock(ctx context.Context, to string) error {
 		return err
 	})
 	if errors.Is(err, errHeld) {
-		return fmt.Errorf("%s stayed locked by git: %w", r.path(branch), repository.ErrBusy)
+		return r.held()
 	}
 	if err != nil {
 		return fmt.Errorf("locking the head: %w", err)

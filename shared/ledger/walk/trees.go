@@ -68,13 +68,13 @@ type entry struct {
 	id         ID
 }
 
-var errTree = errors.New("a tree is damaged: git fsck tells more")
+var errTree = fmt.Errorf("%w: a tree is damaged, git fsck tells more", object.ErrMalformed)
 
 // nextEntry takes the first entry off a tree.
 func nextEntry(tree []byte) (e entry, rest []byte, err error) {
 	mode, after, spaced := bytes.Cut(tree, []byte(" "))
 	name, after, ended := bytes.Cut(after, []byte{0})
-	if !spaced || !ended || len(mode) > 8 || len(name) == 0 || len(after) < idBytes {
+	if !spaced || !ended || len(mode) == 0 || len(mode) > 7 || len(bytes.Trim(mode, "01234567")) > 0 || len(name) == 0 || len(after) < idBytes {
 		return entry{}, nil, errTree
 	}
 	return entry{mode: mode, name: name, id: ID(after[:idBytes])}, after[idBytes:], nil

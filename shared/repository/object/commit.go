@@ -69,11 +69,11 @@ func DecodeCommit(content []byte) (Commit, error) {
 
 func (c Commit) checkNames() error {
 	if !IsID(c.Tree) {
-		return fmt.Errorf("commit: %q is no id of a tree", c.Tree)
+		return malformed("commit: %q is no id of a tree", c.Tree)
 	}
 	for _, parent := range c.Parents {
 		if !IsID(parent) {
-			return fmt.Errorf("commit: %q is no id of a parent", parent)
+			return malformed("commit: %q is no id of a parent", parent)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package object
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 )
 
@@ -16,6 +17,10 @@ const (
 	CommitKind Kind = "commit"
 	Tag        Kind = "tag"
 )
+
+// ErrMalformed: an object is not what its kind is made of, or not of the kind
+// that belongs where it is named.
+var ErrMalformed = errors.New("the object is malformed")
 
 // IDLength is the number of hexadecimal digits of an object's id.
 const IDLength = 2 * sha1.Size

@@ -2,6 +2,17 @@ package object
 
 import "fmt"
 
+// malformed is an ErrMalformed in words of its own.
+func malformed(format string, args ...any) error {
+	return &malformation{fmt.Sprintf(format, args...)}
+}
+
+type malformation struct{ message string }
+
+func (m *malformation) Error() string { return m.message }
+
+func (m *malformation) Unwrap() error { return ErrMalformed }
+
 // Read reads an object of any kind by its id.
 type Read func(id string) (Kind, []byte, error)
 
@@ -12,7 +23,7 @@ func ReadAs(read Read, id string, want Kind) ([]byte, error) {
 		return nil, err
 	}
 	if kind != want {
-		return nil, fmt.Errorf("object %s is a %s where a %s belongs", id, kind, want)
+		return nil, malformed("object %s is a %s where a %s belongs", id, kind, want)
 	}
 	return content, nil
 }

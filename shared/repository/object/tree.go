@@ -89,16 +89,16 @@ func DecodeTree(content []byte) ([]TreeEntry, error) {
 func decodeEntry(b []byte) (TreeEntry, int, error) {
 	space := bytes.IndexByte(b[:min(len(b), 8)], ' ')
 	if space < 1 || !isOctal(b[:space]) {
-		return TreeEntry{}, 0, fmt.Errorf("an entry begins with an octal mode and a space")
+		return TreeEntry{}, 0, malformed("an entry begins with an octal mode and a space")
 	}
 	end := bytes.IndexByte(b[space+1:], 0)
 	if end < 1 {
-		return TreeEntry{}, 0, fmt.Errorf("the entry's name is empty or does not end")
+		return TreeEntry{}, 0, malformed("the entry's name is empty or does not end")
 	}
 	name := b[space+1 : space+1+end]
 	id := b[space+1+end+1:]
 	if len(id) < sha1.Size {
-		return TreeEntry{}, 0, fmt.Errorf("the entry %q is cut off in its object id", name)
+		return TreeEntry{}, 0, malformed("the entry %q is cut off in its object id", name)
 	}
 	e := TreeEntry{Mode: string(b[:space]), Name: string(name), ID: hex.EncodeToString(id[:sha1.Size])}
 	return e, space + 1 + end + 1 + sha1.Size, nil
