@@ -155,7 +155,7 @@ func (s *survivor) packs() int {
 
 // merging says of each file that is being written whether it is large.
 func (s *survivor) merging() (large []bool) {
-	found, err := filepath.Glob(filepath.Join(s.repository(), "objects", "pack", "tmp_svc_pack_*"))
+	found, err := filepath.Glob(filepath.Join(s.repository(), "objects", "pack", "svc-tmp-*-pack-*"))
 	must(s.t, err)
 	for _, path := range found {
 		info, err := os.Stat(path)

@@ -130,6 +130,7 @@ func (s *Service) upkeep(ctx context.Context) {
 	defer tick.Stop()
 	watch := lookout{logger: s.logger}
 	trouble := "" // that was told
+	s.ledger.Objects().Sweep()
 	for {
 		err := s.look(ctx, &watch)
 		if err == nil {

@@ -35,6 +35,7 @@ const (
 func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
 	o.compacting.Lock()
 	defer o.compacting.Unlock()
+	o.sweep()
 	for tries := 0; ; tries++ {
 		done, err := o.compact(ctx)
 		// A git gc beside us collects packs that we are about to read.
@@ -52,7 +53,6 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 	if err != nil {
 		return Compaction{}, err
 	}
-	o.sweep(files, time.Now())
 	small := smallPacks(o.mergeable(files))
 	if len(small) < 2 {
 		return Compaction{Left: o.Packs()}, nil
@@ -111,7 +111,7 @@ func smallPacks(packs []*packFile) []*packFile {
 // merge writes the new pack as durably as PutPack and makes it known.
 func (o *Objects) merge(ctx context.Context, packs []*packFile) (*packFile, error) {
 	slices.SortFunc(packs, func(a, b *packFile) int { return b.modified.Compare(a.modified) })
-	packTemp, indexTemp := tempPath("pack"), tempPath("idx")
+	packTemp, indexTemp := o.tempPath("pack"), o.tempPath("idx")
 	name, index, size, err := o.writeMerged(ctx, packTemp, packs)
 	if err == nil {
 		err = write(o.fs, 0o444, newFile{indexTemp, index})
@@ -213,18 +213,69 @@ const (
 	tempLife = 24 * time.Hour
 )
 
-// sweep removes what crashes have left behind. What it can not remove does no
-// harm.
-func (o *Objects) sweep(files []os.FileInfo, now time.Time) {
+// Sweep removes what crashes have left behind; Compact does too. Only the owner
+// of the repository calls it: what another process is writing must be younger
+// than a day.
+func (o *Objects) Sweep() {
+	o.compacting.Lock()
+	defer o.compacting.Unlock()
+	o.sweep()
+}
+
+// sweep leaves alone what these Objects are writing themselves, however long
+// ago that began. How old the rest is, is a matter of the file system's clock
+// alone, which need not be this machine's. What cannot be removed does no harm.
+func (o *Objects) sweep() {
+	files, err := o.list()
+	if err != nil || !slices.ContainsFunc(files, isLeftover) {
+		return
+	}
+	now, err := o.clock()
+	if err != nil {
+		return
+	}
 	for _, f := range files {
 		path, age := packFolder+"/"+f.Name(), now.Sub(f.ModTime())
 		switch {
-		case strings.HasPrefix(f.Name(), tempPrefix) && age > tempLife:
+		case isTemp(f) && !strings.HasPrefix(f.Name(), o.tempOwner()) && age > tempLife:
 			o.remove(path)
-		case strings.HasSuffix(f.Name(), ".keep") && age > keepLife && o.isOurs(path):
+		case isKeep(f) && age > keepLife && !o.guards(f.Name()) && o.isOurs(path):
 			o.remove(path)
 		}
 	}
+}
+
+func isTemp(f os.FileInfo) bool {
+	return strings.HasPrefix(f.Name(), tempPrefix) || strings.HasPrefix(f.Name(), oldTempPrefix)
+}
+
+func isKeep(f os.FileInfo) bool { return strings.HasSuffix(f.Name(), ".keep") }
+
+func isLeftover(f os.FileInfo) bool { return isTemp(f) || isKeep(f) }
+
+// clock is the time that the file system gives to a file that is made now.
+func (o *Objects) clock() (time.Time, error) {
+	path := o.tempPath("clock")
+	f, err := o.fs.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer o.remove(path)
+	if err := f.Close(); err != nil {
+		return time.Time{}, err
+	}
+	info, err := o.fs.Stat(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// guards says whether a .keep belongs to a commit that these Objects are making.
+func (o *Objects) guards(keep string) bool {
+	o.guarding.Lock()
+	defer o.guarding.Unlock()
+	return o.guarded[strings.TrimSuffix(strings.TrimPrefix(keep, "pack-"), ".keep")]
 }
 
 // isOurs tells our .keep files from those of others, which hold a reason or

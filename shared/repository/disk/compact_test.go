@@ -142,28 +142,34 @@ func TestCompactSweeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep := keeps(t, dir)[0]
-	temp := filepath.Join(dir, "objects/pack/tmp_svc_pack_LEFT")
+	temp := filepath.Join(dir, "objects/pack/svc-tmp-OTHER-pack-LEFT")
+	old := filepath.Join(dir, "objects/pack/tmp_svc_pack_LEFT")
 	theirs := filepath.Join(dir, "objects/pack/tmp_pack_LEFT")
 	unlinked := filepath.Join(dir, "objects/pack/pack-"+strings.Repeat("0", 40)+".keep")
-	for path, text := range map[string]string{temp: "", theirs: "", unlinked: "svc: a commit is being made\n"} {
+	for path, text := range map[string]string{temp: "", old: "", theirs: "", unlinked: "svc: a commit is being made\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	must[disk.Compaction](t)(o.Compact(ctx))
-	if !there(keep) || !there(temp) || !there(unlinked) {
+	if !there(keep) || !there(temp) || !there(old) || !there(unlinked) {
 		t.Error("a commit that is being made was disturbed")
 	}
 	long := time.Now().Add(-48 * time.Hour)
-	for _, path := range []string{keep, temp, theirs, unlinked} {
+	for _, path := range []string{keep, temp, old, theirs, unlinked} {
 		if err := os.Chtimes(path, long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
 	must[disk.Compaction](t)(o.Compact(ctx))
-	if there(keep) || there(temp) || there(unlinked) || !there(theirs) {
-		t.Errorf("after two days: keep %v, temporary %v, keep without links %v, somebody else's %v", there(keep), there(temp), there(unlinked), there(theirs))
+	if !there(keep) || there(temp) || there(old) || there(unlinked) || !there(theirs) {
+		t.Errorf("after two days: keep of a commit that is being made %v, temporary %v and %v, keep without links %v, somebody else's %v",
+			there(keep), there(temp), there(old), there(unlinked), there(theirs))
+	}
+	must[*disk.Objects](t)(disk.Open(dir)).Sweep()
+	if there(keep) {
+		t.Error("after a crash the keep of a commit that never landed is still there")
 	}
 }
 

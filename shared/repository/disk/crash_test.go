@@ -98,8 +98,8 @@ func (p *powered) Remove(name string) error {
 func kindOf(name string) string {
 	dir, file := path.Split(name)
 	switch ext := path.Ext(file); {
-	case strings.HasPrefix(file, "tmp_svc_"):
-		return dir + strings.Join(strings.Split(file, "_")[:3], "_")
+	case strings.HasPrefix(file, "svc-tmp-"):
+		return dir + "svc-tmp-" + strings.Split(file, "-")[3] // without whose it is
 	case strings.HasPrefix(file, "pack-"):
 		return dir + "*" + ext
 	}

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ type Objects struct {
 	guarded  map[string]bool // packs whose .keep is ours
 
 	compacting sync.Mutex
+	owner      string // in the names of the files that are being written
 }
 
 const (
@@ -108,7 +110,7 @@ func OpenIn(files files) (*Objects, error) {
 			return nil, err
 		}
 	}
-	o := &Objects{fs: files, guarded: map[string]bool{}}
+	o := &Objects{fs: files, guarded: map[string]bool{}, owner: rand.Text()}
 	o.seen.Store(&listing{})
 	return o, o.scan()
 }

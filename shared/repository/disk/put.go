@@ -37,7 +37,7 @@ func (o *Objects) store(name string, content, index []byte) error {
 		err := errors.Join(o.guard(name, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".idx")))
 		return errors.Join(err, flushFolder(o.fs, packFolder))
 	}
-	packTemp, indexTemp := tempPath("pack"), tempPath("idx")
+	packTemp, indexTemp := o.tempPath("pack"), o.tempPath("idx")
 	if err := write(o.fs, 0o444, newFile{packTemp, content}, newFile{indexTemp, index}); err != nil {
 		return err
 	}
@@ -104,7 +104,10 @@ func (o *Objects) guardByText(keep string) error {
 		return err
 	}
 	_, err = f.Write([]byte(keepText))
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		o.remove(keep) // nobody would take it for ours
+	}
+	return err
 }
 
 // Release implements repository.Objects.
@@ -122,10 +125,17 @@ func packPath(name, extension string) string {
 	return packFolder + "/pack-" + name + extension
 }
 
-// tempPrefix begins the names of files that are being written. git prune
-// takes what begins with tmp_ for a leftover once it is old.
-const tempPrefix = "tmp_svc_"
+// tempPrefix begins the names of files that are being written. Git's chores know
+// no such name: what begins with tmp_, git prune removes at once, whoever may be
+// writing it. Behind it stands whose file it is. Sweep removes what was left.
+const (
+	tempPrefix    = "svc-tmp-"
+	oldTempPrefix = "tmp_svc_" // of earlier versions
+)
 
-func tempPath(kind string) string {
-	return packFolder + "/" + tempPrefix + kind + "_" + rand.Text()
+func (o *Objects) tempPath(kind string) string {
+	return packFolder + "/" + o.tempOwner() + kind + "-" + rand.Text()
 }
+
+// tempOwner begins the names of the files that these Objects write.
+func (o *Objects) tempOwner() string { return tempPrefix + o.owner + "-" }

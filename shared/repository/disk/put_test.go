@@ -69,7 +69,7 @@ func TestPutPackFlushes(t *testing.T) {
 			t.Fatal(err)
 		}
 		journal := power.take()
-		const pack, index = "objects/pack/tmp_svc_pack", "objects/pack/tmp_svc_idx"
+		const pack, index = "objects/pack/svc-tmp-pack", "objects/pack/svc-tmp-idx"
 		for _, order := range [][]string{
 			{"write objects/pack/*.keep", "rename " + pack + " objects/pack/*.pack"},
 			{"write " + pack, "sync " + pack, "rename " + pack + " objects/pack/*.pack", "rename " + index + " objects/pack/*.idx", "sync objects/pack"},
@@ -116,9 +116,9 @@ func TestPutPackAgainFlushes(t *testing.T) {
 
 func TestPutPackFails(t *testing.T) {
 	for _, fail := range []string{
-		"write objects/pack/*.keep", "write objects/pack/tmp_svc_pack", "write objects/pack/tmp_svc_idx",
-		"sync objects/pack/tmp_svc_pack", "sync objects/pack/tmp_svc_idx", "rename objects/pack/tmp_svc_pack",
-		"rename objects/pack/tmp_svc_idx", "sync objects/pack",
+		"write objects/pack/*.keep", "write objects/pack/svc-tmp-pack", "write objects/pack/svc-tmp-idx",
+		"sync objects/pack/svc-tmp-pack", "sync objects/pack/svc-tmp-idx", "rename objects/pack/svc-tmp-pack",
+		"rename objects/pack/svc-tmp-idx", "sync objects/pack",
 	} {
 		power := newPowered(t)
 		o := must[*disk.Objects](t)(disk.InitIn(power))

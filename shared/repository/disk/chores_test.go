@@ -1,0 +1,103 @@
+package disk_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+
+	"svc.example/svc/shared/repository/disk"
+)
+
+// beside is a file system with somebody else at work beside each rename.
+type beside struct {
+	billy.Filesystem
+	work func()
+}
+
+func (b beside) Rename(from, to string) error {
+	b.work()
+	return b.Filesystem.Rename(from, to)
+}
+
+// TestGitsChoresTakeNoFileInUse: git prune removes temporary files of its own
+// naming at once, and those of svc are not named so.
+func TestGitsChoresTakeNoFileInUse(t *testing.T) {
+	for _, chore := range [][]string{{"prune", "--expire=now"}, {"gc", "--prune=now", "-q"}, {"repack", "-adq"}} {
+		dir := t.TempDir()
+		must[*disk.Objects](t)(disk.Init(dir))
+		fs := beside{osfs.New(dir, osfs.WithBoundOS()), func() { git(t, dir, chore...) }}
+		o := must[*disk.Objects](t)(disk.OpenIn(fs))
+		for _, text := range []string{"one", "two", "three"} {
+			p := encode(t, text)
+			if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+				t.Errorf("beside git %s: %v", chore[0], err)
+			}
+		}
+		if _, err := o.Compact(ctx); err != nil {
+			t.Errorf("merging beside git %s: %v", chore[0], err)
+		}
+	}
+}
+
+// elsewhen is a file system of a machine whose clock is another.
+type elsewhen struct {
+	billy.Filesystem
+	by time.Duration
+}
+
+type shifted struct {
+	os.FileInfo
+	by time.Duration
+}
+
+func (s shifted) ModTime() time.Time { return s.FileInfo.ModTime().Add(s.by) }
+
+func (e elsewhen) Stat(path string) (os.FileInfo, error) {
+	info, err := e.Filesystem.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	return shifted{info, e.by}, nil
+}
+
+func (e elsewhen) ReadDir(path string) ([]os.FileInfo, error) {
+	infos, err := e.Filesystem.ReadDir(path)
+	for i := range infos {
+		infos[i] = shifted{infos[i], e.by}
+	}
+	return infos, err
+}
+
+// TestLeftoversAgeByTheFileSystemsClock: this machine's may be years away from
+// that of a file server.
+func TestLeftoversAgeByTheFileSystemsClock(t *testing.T) {
+	for _, by := range []time.Duration{-87600 * time.Hour, 87600 * time.Hour} {
+		dir := t.TempDir()
+		must[*disk.Objects](t)(disk.Init(dir))
+		o := must[*disk.Objects](t)(disk.OpenIn(elsewhen{osfs.New(dir, osfs.WithBoundOS()), by}))
+		young, old := filepath.Join(dir, "objects/pack/svc-tmp-A-pack-YOUNG"), filepath.Join(dir, "objects/pack/svc-tmp-A-pack-OLD")
+		for _, path := range []string{young, old} {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		long := time.Now().Add(-48 * time.Hour)
+		if err := os.Chtimes(old, long, long); err != nil {
+			t.Fatal(err)
+		}
+		o.Sweep()
+		if _, err := os.Stat(young); err != nil {
+			t.Errorf("a clock that is off by %s: a file that is being written is gone: %v", by, err)
+		}
+		if _, err := os.Stat(old); err == nil {
+			t.Errorf("a clock that is off by %s: what was left behind is still there", by)
+		}
+		if left := must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*clock*"))); len(left) > 0 {
+			t.Errorf("%q is left", left)
+		}
+	}
+}
