@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +49,7 @@ func (h *heap) Blob(_ context.Context, t repository.Touch) ([]byte, error) {
 	if h.packs[t.Pack] == nil {
 		return nil, errNone
 	}
-	_, content, err := pack.Read(bytes.NewReader(h.packs[t.Pack]), t.Offset, t.Length)
+	_, content, err := pack.Read(bytes.NewReader(h.packs[t.Pack]), t.Offset, t.Length, func(pack.Header) int64 { return math.MaxInt64 })
 	return content, err
 }
 
