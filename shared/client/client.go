@@ -66,6 +66,10 @@ type Options struct {
 	Log *slog.Logger
 	// Getenv looks a provided value up; os.LookupEnv when nil.
 	Getenv func(name string) (value string, set bool)
+	// EnvironmentVariables are the names that a provided value may look up:
+	// whoever edits documents would otherwise choose what is read here. nil is
+	// any, an empty list none.
+	EnvironmentVariables []string
 
 	now func() int64 // for tests
 }

@@ -65,7 +65,7 @@ func (d *directory) update(c *Client, state datadir.State) error {
 	if len(problems) > 0 {
 		return &Refusal{d.path, problems}
 	}
-	c.serve(newTable(from, d.options.Getenv))
+	c.serve(newTable(from, d.options.variables()))
 	return nil
 }
 

@@ -27,6 +27,8 @@
 // environment variable that it names, when a state is loaded. The text is read
 // as the document's valueType: true or false, a number, JSON, a duration such
 // as PT30S, for a string list a JSON array or texts with commas between.
+// Options.EnvironmentVariables names those that may be read; any other is an
+// error of the value.
 //
 // # Encrypted values
 //
@@ -34,12 +36,14 @@
 // names a config whose value, in the same context, is the key as a string: 32
 // bytes in hexadecimal, usually provided by the environment. The stored text is
 //
-//	base64(nonce || ciphertext || tag)
+//	v2:base64(nonce || ciphertext || tag)
 //
-// in the standard alphabet with padding, where the cipher is AES-256-GCM, the
-// nonce has 12 random bytes, the tag 16, and there is no additional data.
-// Encrypt makes it. What it decrypts to is the value's text as in the section
-// above.
+// with base64 in the standard alphabet with padding, where the cipher is
+// AES-256-GCM, the nonce has 12 random bytes, the tag 16, and the additional data
+// is "svc:v2:" and the key of the item that holds the value. So it opens in no
+// other item. Encrypt makes it. A text without v2: is the form of before, which
+// has no additional data; it is still read, and svc verify warns of it. What a
+// text decrypts to is the value's text as in the section above.
 //
 // # A hosted workspace
 //

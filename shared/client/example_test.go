@@ -80,12 +80,13 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 
 func ExampleEncrypt() {
 	key := client.NewKey() // for an environment variable, never for the datadir
-	stored, err := client.Encrypt(key, "a secret")
+	// for the config payments.token, and no other
+	stored, err := client.Encrypt(key, "payments.token", "a secret")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	text, err := client.Decrypt(key, stored)
+	text, err := client.Decrypt(key, "payments.token", stored)
 	fmt.Println(text, err)
 	// Output: a secret <nil>
 }

@@ -88,7 +88,7 @@ func (h *hosted) take(r reply, c *Client) error {
 		c.confirm() // a server without entity tags
 		return nil
 	}
-	c.serve(newTable(from, c.options.Getenv))
+	c.serve(newTable(from, c.options.variables()))
 	return nil
 }
 

@@ -395,7 +395,7 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := newTable(from, environment(nil))
+	table := newTable(from, variables{get: environment(nil)})
 	var keys []string
 	for _, i := range table.items {
 		keys = append(keys, i.key)
@@ -448,7 +448,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		c := &Client{now: func() int64 { return 0 }}
-		c.table.Store(newTable(from, environment(nil)))
+		c.table.Store(newTable(from, variables{get: environment(nil)}))
 		for key := range c.table.Load().index {
 			ask(c, key)
 			_ = fmt.Sprint(c.AnyDetails(ctx, key, nil))

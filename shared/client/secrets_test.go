@@ -16,27 +16,77 @@ const plaintext = "correct horse battery staple"
 func TestEncryptAndDecrypt(t *testing.T) {
 	key := NewKey()
 	for _, text := range []string{"", "x", plaintext, strings.Repeat("long ", 10_000), "\x00\xff"} {
-		sealed, err := Encrypt(key, text)
+		sealed, err := Encrypt(key, "token", text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _ := Encrypt(key, text)
-		if got, err := Decrypt(key, sealed); got != text || err != nil || sealed == again {
+		again, _ := Encrypt(key, "token", text)
+		if got, err := Decrypt(key, "token", sealed); got != text || err != nil || sealed == again {
 			t.Errorf("%d bytes: %d came back, %v", len(text), len(got), err)
 		}
 	}
 }
 
-// TestCiphertextFormat pins the documented format with a ciphertext that
+// TestCiphertextFormat pins the documented format with what two others made,
+// Python's cryptography and Node's crypto:
+// "v2:" + base64(nonce || AESGCM(key).encrypt(nonce, text, "svc:v2:" + item)).
+func TestCiphertextFormat(t *testing.T) {
+	const sealed = "v2:AAAAAAAAAAAAAAAAvcIjTygUpGS7yAs2eOZhKsdAUOoJMg=="
+	if got, err := Decrypt(strings.Repeat("0", 64), "payments.token", sealed); got != "secret" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestACiphertextOpensInItsOwnItemOnly: also when the key is the right one.
+func TestACiphertextOpensInItsOwnItemOnly(t *testing.T) {
+	key := NewKey()
+	sealed, err := Encrypt(key, "payments.token", plaintext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := func(name, value string) string { return documentOf("config", name, "string", always(value)) }
+	c := open(t, Options{Getenv: environment(map[string]string{"KEY": key}), Datadir: datadirOf(t, config("key", providedValue("KEY")),
+		config("payments.token", encryptedValue("string", sealed, "key")), config("mine", encryptedValue("string", sealed, "key")))})
+	if got := c.String(t.Context(), "payments.token", ""); got != plaintext {
+		t.Errorf("in its own item: %v", c.StringDetails(t.Context(), "payments.token", "").Err)
+	}
+	if d := c.StringDetails(t.Context(), "mine", "or"); d.Value != "or" || d.Err == nil || !strings.Contains(d.Err.Error(), "another item's") {
+		t.Errorf("under another name: %q, %v", d.Value, d.Err)
+	}
+}
+
+// TestOnlyNamedVariablesAreRead: nil is any.
+func TestOnlyNamedVariablesAreRead(t *testing.T) {
+	config := func(name, variable string) string {
+		return documentOf("config", name, "string", always(providedValue(variable)))
+	}
+	for _, tt := range []struct {
+		names      []string
+		mine, path string
+	}{
+		{nil, "1", "2"}, {[]string{}, "or", "or"}, {[]string{"MINE"}, "1", "or"}, {[]string{"mine", "PATH "}, "or", "or"},
+	} {
+		c := open(t, Options{Getenv: environment(map[string]string{"MINE": "1", "PATH": "2"}), EnvironmentVariables: tt.names,
+			Datadir: datadirOf(t, config("mine", "MINE"), config("path", "PATH"))})
+		if mine, path := c.String(t.Context(), "mine", "or"), c.String(t.Context(), "path", "or"); mine != tt.mine || path != tt.path {
+			t.Errorf("%q: %q and %q", tt.names, mine, path)
+		}
+		if d := c.StringDetails(t.Context(), "path", "or"); tt.path == "or" && !strings.Contains(fmt.Sprint(d.Err), "PATH, which Options.EnvironmentVariables does not name") {
+			t.Errorf("%q: %v", tt.names, d.Err)
+		}
+	}
+}
+
+// TestTheFormOfBeforeIsRead pins it with a ciphertext that
 // another implementation (Python's cryptography) can make:
 // base64(nonce || AESGCM(key).encrypt(nonce, text, None)).
-func TestCiphertextFormat(t *testing.T) {
+func TestTheFormOfBeforeIsRead(t *testing.T) {
 	// NIST's test case 14 of AES-256-GCM: key and nonce of zeros, one block
 	// of zeros.
 	sealed := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", 12) +
 		"\xce\xa7\x40\x3d\x4d\x60\x6b\x6e\x07\x4e\xc5\xd3\xba\xf3\x9d\x18" +
 		"\xd0\xd1\xc8\xa7\x99\x99\x6b\xf0\x26\x5b\x98\xb5\xd4\x8a\xb9\x19"))
-	got, err := Decrypt(strings.Repeat("0", 64), sealed)
+	got, err := Decrypt(strings.Repeat("0", 64), "any", sealed)
 	if err != nil || got != strings.Repeat("\x00", 16) {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -44,7 +94,7 @@ func TestCiphertextFormat(t *testing.T) {
 
 func TestBadKeysAndCiphertexts(t *testing.T) {
 	key, sealed := NewKey(), ""
-	sealed, _ = Encrypt(key, plaintext)
+	sealed, _ = Encrypt(key, "token", plaintext)
 	changed := []byte(sealed)
 	changed[20] = map[bool]byte{true: 'B', false: 'A'}[changed[20] == 'A']
 	for _, tt := range []struct {
@@ -60,25 +110,27 @@ func TestBadKeysAndCiphertexts(t *testing.T) {
 		{"cut", key, sealed[:24], errCipherForm},
 		{"empty", key, "", errCipherForm},
 		{"not base64", key, "!" + sealed, errCipherForm},
+		{"as if it were bound to nothing", key, strings.TrimPrefix(sealed, "v2:"), errCipherKey},
+		{"another form", key, "v3:" + strings.TrimPrefix(sealed, "v2:"), errCipherForm},
 	} {
-		if got, err := Decrypt(tt.key, tt.text); got != "" || err != tt.want {
+		if got, err := Decrypt(tt.key, "token", tt.text); got != "" || err != tt.want {
 			t.Errorf("%s: %q, %v", tt.what, got, err)
 		}
 	}
-	if _, err := Encrypt("short", plaintext); err != errKeyForm {
+	if _, err := Encrypt("short", "token", plaintext); err != errKeyForm {
 		t.Errorf("encrypting with a short key: %v", err)
 	}
 }
 
 func FuzzDecrypt(f *testing.F) {
 	key := NewKey()
-	sealed, _ := Encrypt(key, plaintext)
+	sealed, _ := Encrypt(key, "token", plaintext)
 	f.Add(key, sealed)
 	f.Add("", "")
 	f.Add(key, "AAAA")
 	f.Add(strings.Repeat("0", 64), base64.StdEncoding.EncodeToString(make([]byte, 28)))
 	f.Fuzz(func(t *testing.T, key, text string) {
-		plain, err := Decrypt(key, text)
+		plain, err := Decrypt(key, "token", text)
 		if err != nil && plain != "" {
 			t.Fatal("a text beside an error")
 		}
@@ -136,8 +188,8 @@ func TestProvidedValuesComeFromTheProcessEnvironment(t *testing.T) {
 func TestSecretsStaySecret(t *testing.T) {
 	key := NewKey()
 	other := NewKey()
-	seal := func(text string) string {
-		sealed, err := Encrypt(key, text)
+	seal := func(name, text string) string {
+		sealed, err := Encrypt(key, name, text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,21 +200,21 @@ func TestSecretsStaySecret(t *testing.T) {
 	c := open(t, Options{Log: j.log(), Getenv: environment(map[string]string{"KEY": key, "OTHER": other, "SHORT": key[:40], "TEXT": plaintext}), Datadir: datadirOf(t,
 		config("key", "string", providedValue("KEY")), config("other", "string", providedValue("OTHER")), config("short", "string", providedValue("SHORT")),
 		config("unset", "string", providedValue("UNSET")), config("number", "int", plainValue("int", "5")),
-		config("sealed.key", "string", encryptedValue("string", seal(other), "key")),
-		config("good", "string", encryptedValue("string", seal(plaintext), "key")),
-		config("good.int", "int", encryptedValue("int", seal("42"), "key")),
-		config("twice", "string", encryptedValue("string", func() string { s, _ := Encrypt(other, plaintext); return s }(), "sealed.key")),
-		config("circle", "string", encryptedValue("string", seal(plaintext), "circle")),
-		config("wrong.key", "string", encryptedValue("string", seal(plaintext), "other")),
-		config("short.key", "string", encryptedValue("string", seal(plaintext), "short")),
-		config("unset.key", "string", encryptedValue("string", seal(plaintext), "unset")),
-		config("number.key", "string", encryptedValue("string", seal(plaintext), "number")),
-		config("no.key", "string", encryptedValue("string", seal(plaintext), "nowhere")),
-		config("not.int", "int", encryptedValue("int", seal(plaintext), "key")),
-		config("not.json", "json", encryptedValue("json", seal(plaintext), "key")),
+		config("sealed.key", "string", encryptedValue("string", seal("sealed.key", other), "key")),
+		config("good", "string", encryptedValue("string", seal("good", plaintext), "key")),
+		config("good.int", "int", encryptedValue("int", seal("good.int", "42"), "key")),
+		config("twice", "string", encryptedValue("string", func() string { s, _ := Encrypt(other, "twice", plaintext); return s }(), "sealed.key")),
+		config("circle", "string", encryptedValue("string", seal("circle", plaintext), "circle")),
+		config("wrong.key", "string", encryptedValue("string", seal("wrong.key", plaintext), "other")),
+		config("short.key", "string", encryptedValue("string", seal("short.key", plaintext), "short")),
+		config("unset.key", "string", encryptedValue("string", seal("unset.key", plaintext), "unset")),
+		config("number.key", "string", encryptedValue("string", seal("number.key", plaintext), "number")),
+		config("no.key", "string", encryptedValue("string", seal("no.key", plaintext), "nowhere")),
+		config("not.int", "int", encryptedValue("int", seal("not.int", plaintext), "key")),
+		config("not.json", "json", encryptedValue("json", seal("not.json", plaintext), "key")),
 		config("provided.int", "int", providedValue("TEXT")),
 		config("odd.source", "string", `{"type":"provided","value":{"source":"VAULT","lookup":"x"}}`),
-		config("choosy", "string", encryptedValue("string", seal(plaintext), "choosy.key")),
+		config("choosy", "string", encryptedValue("string", seal("choosy", plaintext), "choosy.key")),
 		documentOf("config", "choosy.key", "string", when("user.plan", "pro", providedValue("KEY")), when("user.plan", "free", providedValue("OTHER"))),
 	)})
 	for name, words := range map[string]string{
@@ -195,7 +247,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		}
 	}
 	eventually(t, "a warning", func() bool { return j.count("values that cannot be had") == 1 && j.count("UNSET") > 0 })
-	for what, secret := range map[string]string{"the text": plaintext, "the key": key, "another key": other, "a short key": key[:40], "ciphertext": seal(plaintext)[:8]} {
+	for what, secret := range map[string]string{"the text": plaintext, "the key": key, "another key": other, "a short key": key[:40], "ciphertext": seal("x", plaintext)[:8]} {
 		if strings.Contains(j.String(), secret) {
 			t.Errorf("%s is in the log:\n%s", what, j.String())
 		}
@@ -206,20 +258,20 @@ func TestSecretsStaySecret(t *testing.T) {
 // from wherever one comes to it; keys behind keys are no cycle.
 func TestEndlessKeys(t *testing.T) {
 	key := NewKey()
-	seal := func(with, text string) string {
-		sealed, err := Encrypt(with, text)
+	seal := func(with, name, text string) string {
+		sealed, err := Encrypt(with, name, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return sealed
 	}
 	config := func(name, with string) string {
-		return documentOf("config", name, "string", always(encryptedValue("string", seal(key, key), with)))
+		return documentOf("config", name, "string", always(encryptedValue("string", seal(key, name, key), with)))
 	}
 	docs := []string{
 		config("self", "self"), config("a", "b"), config("b", "c"), config("c", "a"), config("outside", "b"),
 		documentOf("config", "k0", "string", always(providedValue("KEY"))),
-		documentOf("config", "turn", "string", when("user.plan", "pro", providedValue("KEY")), always(encryptedValue("string", seal(key, key), "turned"))),
+		documentOf("config", "turn", "string", when("user.plan", "pro", providedValue("KEY")), always(encryptedValue("string", seal(key, "turn", key), "turned"))),
 		config("turned", "turn"), config("above", "turned"),
 	}
 	ring := []string{}

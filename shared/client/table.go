@@ -58,7 +58,7 @@ type origin struct {
 	digests                         map[string]uint64 // by key
 }
 
-func newTable(from origin, getenv func(string) (string, bool)) *table {
+func newTable(from origin, variables variables) *table {
 	t := &table{version: from.version, environment: from.environment, workspace: from.workspace, index: map[string]int{}, levelsSaid: new(atomic.Bool)}
 	var content evaluation.Content
 	t.snapshot, content = evaluation.Compile(from.sources, from.environment)
@@ -72,7 +72,7 @@ func newTable(from origin, getenv func(string) (string, bool)) *table {
 	}
 	t.answers = make([]answer, len(content.Answers))
 	for i, a := range content.Answers {
-		t.resolve(&t.answers[i], a, content.Items[a.Item].Document, getenv)
+		t.resolve(&t.answers[i], a, content.Items[a.Item].Document, variables)
 	}
 	return t
 }
@@ -86,15 +86,15 @@ func newItem(source evaluation.Source, digest uint64) item {
 	return item{source.Key, id, doc.Type, doc.ValueType, digest}
 }
 
-func (t *table) resolve(out *answer, a evaluation.Answer, doc *document.Document, getenv func(string) (string, bool)) {
+func (t *table) resolve(out *answer, a evaluation.Answer, doc *document.Document, variables variables) {
 	out.item, out.reason, out.list, out.rule, out.arm = a.Item, a.Reason, a.RuleSource, a.RuleIndex, a.ArmIndex
 	out.variant = a.Variant(doc)
 	switch {
 	case a.Value.DecryptWith != "":
 		text, _ := a.Value.Content.Text()
-		out.sealed = &sealed{kind: a.Value.Type, with: a.Value.DecryptWith, ciphertext: text, opened: map[*value]*value{}}
+		out.sealed = &sealed{kind: a.Value.Type, item: t.items[a.Item].key, with: a.Value.DecryptWith, ciphertext: text, opened: map[*value]*value{}}
 	case a.Value.Type == document.ProvidedValue:
-		out.value = provided(a.Value, doc.ValueType, getenv)
+		out.value = provided(a.Value, doc.ValueType, variables)
 	default:
 		out.value = stored(a.Value)
 	}
@@ -144,6 +144,7 @@ func digest(text []byte) uint64 { return maphash.Bytes(digestSeed, text) }
 // key that is may depend on the context.
 type sealed struct {
 	kind       document.ValueType
+	item       string // that holds the value
 	with       string // the config that holds the key
 	ciphertext string
 
@@ -223,7 +224,7 @@ func (s *sealed) decrypt(key *value) *value {
 	if key.kind != document.StringValue {
 		return s.fail("it is not a string")
 	}
-	plain, err := Decrypt(key.text, s.ciphertext)
+	plain, err := Decrypt(key.text, s.item, s.ciphertext)
 	if err != nil {
 		return s.fail(err.Error())
 	}

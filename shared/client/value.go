@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -146,8 +147,19 @@ func (v *value) readList(text string) bool {
 // withheldSource marks, as a provided value, one that the service keeps.
 const withheldSource = "withheld by the service"
 
+// variables are the environment variables that provided values may read.
+type variables struct {
+	get     func(name string) (value string, set bool)
+	only    []string // their names
+	limited bool     // to those
+}
+
+func (o Options) variables() variables {
+	return variables{o.Getenv, o.EnvironmentVariables, o.EnvironmentVariables != nil}
+}
+
 // provided resolves a value that the environment provides.
-func provided(v document.Value, kind document.ValueType, getenv func(string) (string, bool)) value {
+func provided(v document.Value, kind document.ValueType, from variables) value {
 	source, _ := v.Content.Get("source").Text()
 	name, _ := v.Content.Get("lookup").Text()
 	fail := func(message string) value {
@@ -159,7 +171,10 @@ func provided(v document.Value, kind document.ValueType, getenv func(string) (st
 	if source != "ENV_VAR" {
 		return fail("the value is provided by a source that is not known here; known is ENV_VAR")
 	}
-	text, set := getenv(name)
+	if from.limited && !slices.Contains(from.only, name) {
+		return fail("the value is provided by the environment variable " + name + ", which Options.EnvironmentVariables does not name")
+	}
+	text, set := from.get(name)
 	if !set {
 		return fail("the value is provided by the environment variable " + name + ", which is not set")
 	}

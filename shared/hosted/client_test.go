@@ -17,7 +17,7 @@ import (
 // change, and reports its contexts.
 func TestTheClientOfThisProject(t *testing.T) {
 	master := client.NewKey()
-	secret, err := client.Encrypt(master, "hunter2")
+	secret, err := client.Encrypt(master, "key", "hunter2")
 	must(t, err)
 	files := map[string]string{"configs/key.json": strings.Replace(shop["configs/key.json"], "Y2lwaGVy", secret, 1)}
 	for path, text := range shop {

@@ -75,6 +75,21 @@ func plainSecretIssues(doc *document.Document) []document.Issue {
 	return issues
 }
 
+// unboundIssues finds ciphertexts of ours that open in any item. One of another
+// origin cannot be judged.
+func unboundIssues(doc *document.Document) []document.Issue {
+	var issues []document.Issue
+	for spot, value := range doc.Values() {
+		text, _ := value.Content.Text()
+		if value.DecryptWith == "" || !document.UnboundCiphertext(text) {
+			continue
+		}
+		issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/value",
+			Message: "this ciphertext opens in any item, also in one that it is copied into; encrypt it anew for this one (client.Encrypt)"})
+	}
+	return issues
+}
+
 // identity is a text that is the same for values that are: the order of an
 // object's members and the spelling of numbers do not count.
 func identity(value document.Value) string {
