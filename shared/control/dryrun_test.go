@@ -70,7 +70,9 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 			}
 			if test.change {
 				feed := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{})).Activity[0]
-				if got := members(t, feed)["messages"]; !reflect.DeepEqual(got, dry["messages"]) {
+				// What a first log level leaves to the next request stands in no feed.
+				left, _ := wet["messages"].([]any)
+				if got := append(members(t, feed)["messages"].([]any), left...); !reflect.DeepEqual(got, dry["messages"]) {
 					t.Errorf("the feed says %v, foretold was %v", got, dry["messages"])
 				}
 			} else if got := wire(t, dry["messages"]); got != "[]" {

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"strings"
 	"testing"
 
 	"svc.example/svc/shared/control"
@@ -53,6 +54,44 @@ func TestPatchLogLevel(t *testing.T) {
 	if r := must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.LogLevel, "log-level.shop",
 		control.DocumentPut{Document: undo.Document, ExpectedCommitSHA: &current})); !r.Changed {
 		t.Error(wire(t, r))
+	}
+}
+
+// A first document holds less than was asked for: the answer says what was
+// written, and what the next request is for.
+func TestTheFirstLevelSaysWhatWasWritten(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		patch control.LogLevelPatch
+		told  string // the scope and a part of the message
+	}{
+		{"nothing more", control.LogLevelPatch{Level: ptr("WARN")}, ""},
+		{"default by name", control.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("default")}, ""},
+		{"an environment", control.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("production")}, "production: production is not written yet"},
+		{"a target", control.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")}, `default: the target "com.acme" in default is not written yet`},
+		{"both", control.LogLevelPatch{Level: ptr("WARN"), Environment: ptr("production"), Target: ptr("com.acme")}, `production: the target "com.acme" in production is not written yet`},
+	} {
+		for _, dry := range []bool{true, false} {
+			w := newWorld(t, nil)
+			c.patch.DryRun = dry
+			r := must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", c.patch))
+			if r.Environment != "default" || r.Target != nil || !r.Created {
+				t.Errorf("%s: %s", c.name, wire(t, r))
+			}
+			told := r.Messages
+			if dry { // what the feed would say comes first
+				if len(told) < 2 || !strings.Contains(told[0].Message, "created") {
+					t.Fatalf("%s: a dry run says %+v", c.name, told)
+				}
+				told = told[2:]
+			}
+			if c.told == "" && len(told) == 0 {
+				continue
+			}
+			if len(told) != 1 || !strings.HasPrefix(told[0].Scope+": "+told[0].Message, c.told) || !strings.Contains(told[0].Message, "again") {
+				t.Errorf("%s: %+v, want %s", c.name, told, c.told)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"svc.example/svc/shared/document"
@@ -166,7 +167,7 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 	if err != nil {
 		return nil, err
 	}
-	return &LevelResult{
+	result := &LevelResult{
 		Key:               w.key,
 		Environment:       w.scope,
 		Target:            p.Target,
@@ -176,7 +177,26 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 		CommitSHA:         out.commit,
 		PreviousCommitSHA: out.previous,
 		Preview:           out.preview(),
-	}, nil
+	}
+	if result.Created {
+		result.Environment, result.Target = document.DefaultScope, nil
+		result.Messages = append(result.Messages, notYetWritten(w.scope, p)...)
+	}
+	return result, nil
+}
+
+// notYetWritten says what was asked for and does not stand in a service's first
+// document, which is a single default rule.
+func notYetWritten(scope string, p LogLevelPatch) []document.Message {
+	what := scope
+	switch {
+	case p.Target != nil:
+		what = fmt.Sprintf("the target %s in %s", quoted(*p.Target), scope)
+	case scope == document.DefaultScope:
+		return nil
+	}
+	return []document.Message{{Scope: scope, Message: fmt.Sprintf(
+		"%s is not written yet: the service's first document serves %s to all of its loggers everywhere; send the same request again to write it", what, *p.Level)}}
 }
 
 // PutDocument replaces a flag's, a config's or a log level's document.
