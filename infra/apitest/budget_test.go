@@ -43,6 +43,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(n.String(), func(t *testing.T) {
 			b := newBudgets(t, n)
 			b.writes()
+			b.rollouts()
 			b.reads()
 			b.imported()
 			b.elsewhere()
@@ -275,6 +276,39 @@ func (b *budgets) writes() {
 	once := map[string]int{"BatchGetItem": 1}
 	b.takes("warm, after its own writes", api, "/v1/flags", 1, once)
 }
+
+// rollouts: where none stands, one page of the item's history is read, and then
+// documents of it, four at the most: nothing else costs a write more.
+func (b *budgets) rollouts() {
+	api := b.instance()
+	b.asks(api, "GET", "/v1/flags", "")
+	patch := func(body string) map[string]int {
+		asked, _, _ := b.asks(api, "PATCH", "/v1/flags/"+b.size.key(0)+"/environments/production", body)
+		asked["PutObject"] = min(asked["PutObject"], 2) // now and then there is a snapshot to put
+		return asked
+	}
+	const off, half, most = `{"enabled": false}`, `{"rollout": [{"value": true, "percent": 50}, {"value": false, "percent": 50}]}`,
+		`{"rollout": [{"value": true, "percent": 90}, {"value": false, "percent": 10}]}`
+	usual := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}
+	first := patch(half)
+	if queries, objects := 1+2*mostRead, mostRead; first["Query"] > queries || first["GetObject"] > objects || first["BatchGetItem"] > 1 {
+		b.Errorf("a first rollout of a flag that git has made took %v; allowed are %d Query and %d GetObject", first, queries, objects)
+	}
+	if asked := patch(most); !maps.Equal(asked, usual) {
+		b.Errorf("a rollout that is ramped up took %v, allowed are %v", asked, usual)
+	}
+	if asked := patch(off); !maps.Equal(asked, usual) {
+		b.Errorf("a rollout that is switched off took %v, allowed are %v", asked, usual)
+	}
+	again := patch(half)
+	b.Logf("a first rollout took %v, off and on again %v", first, again)
+	if want := (map[string]int{"BatchGetItem": 1, "Query": 1 + 2, "PutObject": 2, "TransactWriteItems": 1}); !maps.Equal(again, want) {
+		b.Errorf("off and on again took %v, allowed are %v", again, want)
+	}
+}
+
+// mostRead is how many documents of the history a rollout may read.
+const mostRead = 4
 
 // elsewhere: reads and writes after others have written.
 func (b *budgets) elsewhere() {

@@ -19,6 +19,13 @@
 //     bytes are those of the token's commit, however far the head has moved.
 //   - A commit that lost the race for the head is tried again from the gate
 //     on: key, permission and content are all looked at anew.
+//   - A write reads nothing of an item's history, but for two cases. A token
+//     that is no present commit costs the document at that commit. A rollout
+//     where none stands costs a page of the item's history and at most four
+//     documents of it: on AWS 3 more requests for a flag that was switched off
+//     and on again, and 13 at the most.
+//   - What applications would use because of a write (a config to decrypt with,
+//     their environment) is authorized with it.
 //   - A dry run goes down the same steps and stops where the commit would be.
 //   - What a request is told never holds the content of a secret value.
 //   - What an instance remembers (the decoded documents of a head, messages it

@@ -165,18 +165,18 @@ func tokenIssues(token *string) []document.Issue {
 }
 
 // rolloutIssues are what is wrong with a rollout whatever its values are: it is
-// tried on a document whose values can be anything.
+// tried with others, no two of them the same.
 func rolloutIssues(rollout *jsontree.Node) []document.Issue {
 	if rollout == nil {
 		return nil
 	}
 	shape := rollout.Clone()
-	for _, entry := range shape.Items {
+	for i, entry := range shape.Items {
 		if entry.Get("value") != nil {
-			entry.Set("value", jsontree.NewBool(true))
+			entry.Set("value", jsontree.NewInt(int64(i)))
 		}
 	}
-	anything := jsontree.NewObject(jsontree.Field("valueType", jsontree.NewString(string(document.BoolValue))))
+	anything := jsontree.NewObject(jsontree.Field("valueType", jsontree.NewString(string(document.IntValue))))
 	_, err := document.SetRollout(anything, document.Place{Scope: document.DefaultScope}, shape)
 	return requestIssues(err)
 }

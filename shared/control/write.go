@@ -263,7 +263,12 @@ func (a *attempt) authorize(before string, write access.Write) error {
 }
 
 // change answers 400 for a request that the stored document does not allow.
-func (a *attempt) change(context.Context) error { return editFault(a.problem) }
+func (a *attempt) change(ctx context.Context) error {
+	if a.problem != nil {
+		return editFault(a.problem)
+	}
+	return a.stick(ctx)
+}
 
 func (a *attempt) changed() bool { return a.creates() || a.edited.Changed }
 

@@ -74,11 +74,11 @@ func (d *differ) say(scope, format string, args ...any) {
 
 // bounded keeps the first messages and counts the rest.
 func (d *differ) bounded() []Message {
-	if len(d.messages) <= maxMessages {
+	if len(d.messages) <= MaxMessages {
 		return d.messages
 	}
-	more := len(d.messages) - (maxMessages - 1)
-	kept := d.messages[: maxMessages-1 : maxMessages-1]
+	more := len(d.messages) - (MaxMessages - 1)
+	kept := d.messages[: MaxMessages-1 : MaxMessages-1]
 	return append(kept, Message{"", fmt.Sprintf("and %d more changes", more)})
 }
 

@@ -112,7 +112,7 @@ func TestMessagesAreBoundedLines(t *testing.T) {
 		`"default":{"rules":[`+splitting(strings.Join(arms, ","), "user.key")+`]},"environments":[{"id":`+quoted+`,"rules":[]},`+strings.Join(environments, ",")+`]}`)
 	for _, before := range []*jsontree.Node{nil, docTree(t, `{}`)} {
 		messages := Diff(before, after)
-		if len(messages) != maxMessages || !strings.HasPrefix(messages[maxMessages-1].Message, "and ") {
+		if len(messages) != MaxMessages || !strings.HasPrefix(messages[MaxMessages-1].Message, "and ") {
 			t.Errorf("%d messages", len(messages))
 		}
 		for _, m := range append(messages, Message{"", Subject(messages)}) {

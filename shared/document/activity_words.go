@@ -12,12 +12,15 @@ import (
 // What a message may grow to. A document can hold a megabyte; a line of a feed
 // or of `git log` can not.
 const (
-	maxWord     = 60 // characters of one value, key or tag
-	maxMessage  = 240
-	maxMessages = 20
-	maxArms     = 8
-	maxSubject  = 72
+	maxWord    = 60 // characters of one value, key or tag
+	maxMessage = 240
+	maxArms    = 8
+	maxSubject = 72
 )
+
+// MaxMessages is how many messages tell of one change; the last of so many may
+// count the rest.
+const MaxMessages = 20
 
 // redacted stands where a secret would.
 const redacted = "[redacted]"

@@ -49,6 +49,15 @@ type Edited struct {
 	// ReplacedLookup: the fallback was provided by the environment of the
 	// applications, and is plain now.
 	ReplacedLookup bool
+	// NewSplit: the fallback is a rollout where none stood; see StickBy.
+	NewSplit bool
+}
+
+// StickBy makes a new split sticky by a property.
+func (e *Edited) StickBy(property string) {
+	split := lastOf(e.Rules).Get("value").Get("value")
+	split.Set("hashByPropertyName", jsontree.NewString(property))
+	e.View = decodeRules(e.Rules)
 }
 
 // SetEnabled switches the fallback of a bool flag.
@@ -102,6 +111,7 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	e, err := s.close(rules, place.ReplaceTargeting)
 	if err == nil {
 		e.ReplacedLookup = replacedLookup
+		e.NewSplit = isWeighted(value) && !isWeighted(stored)
 	}
 	return e, err
 }

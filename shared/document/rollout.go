@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,7 +18,9 @@ const defaultHashBy = "user.key"
 // A rollout that is ramped anew keeps the property it is sticky by, and its
 // arms in their stored order when they are the same values: contexts are
 // spread over the arms from the first to the last, so that the same users stay
-// where they were. The same value may be sent twice; the arms stay two.
+// where they were. Where no rollout stands, it is sticky by the property of the
+// default rules' one, else by user.key; a caller who knows the scope's history
+// has Edited.StickBy.
 func SetRollout(tree *jsontree.Node, place Place, rollout *jsontree.Node) (*Edited, error) {
 	shares, issues := readShares(rollout)
 	valueType := valueTypeOf(tree)
@@ -27,8 +30,23 @@ func SetRollout(tree *jsontree.Node, place Place, rollout *jsontree.Node) (*Edit
 		if err := refuse(append(issues, wrong...)...); err != nil {
 			return nil, err
 		}
-		return weightedOver(stored, arms), nil
+		return weightedOver(stored, arms, SplitProperty(tree, DefaultScope)), nil
 	})
+}
+
+// SplitProperty is the property that the rollout in a scope's fallback is sticky
+// by; "" when there is no rollout, or it has none.
+func SplitProperty(tree *jsontree.Node, scope string) string {
+	holder, _, _ := findScope(tree, scope)
+	held := lastOf(storedRules(holder))
+	if !catchAll(held) {
+		held = lastOf(storedRules(tree.Get("default")))
+	}
+	if value := held.Get("value"); catchAll(held) && isWeighted(value) {
+		by, _ := value.Get("value").Get("hashByPropertyName").Text()
+		return by
+	}
+	return ""
 }
 
 // share is one entry of a rollout as sent.
@@ -113,6 +131,7 @@ type splitter struct {
 }
 
 func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []Issue) {
+	first := map[string]string{} // by meaning, where a value was sent first
 	for _, sent := range shares {
 		if sent.content == nil {
 			continue // reported where it was read
@@ -122,6 +141,11 @@ func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []Issue) {
 			issues = append(issues, Issue{Pointer: sent.pointer + "/value", Message: problem})
 			continue
 		}
+		if other, taken := first[meaning(value)]; taken {
+			issues = append(issues, Issue{Pointer: sent.pointer + "/value", Message: "the value is that of " + other + "; send it once, with the sum of the percents"})
+			continue
+		}
+		first[meaning(value)] = sent.pointer
 		arms = append(arms, jsontree.NewObject(
 			jsontree.Field("value", value),
 			jsontree.Field("weight", jsontree.NewInt(sent.weight))))
@@ -142,8 +166,9 @@ func (s splitter) value(content *jsontree.Node) (value *jsontree.Node, problem s
 	return value, ""
 }
 
-// weightedOver makes of a stored value one that splits over the arms.
-func weightedOver(stored *jsontree.Node, arms []*jsontree.Node) *jsontree.Node {
+// weightedOver makes of a stored value one that splits over the arms. Where it
+// is sticky by nothing it becomes so: by a property, or else by user.key.
+func weightedOver(stored *jsontree.Node, arms []*jsontree.Node, by string) *jsontree.Node {
 	value := valueObject(WeightedValue, jsontree.NewObject())
 	if stored != nil && stored.Kind == jsontree.Object {
 		value = overStored(stored)
@@ -151,8 +176,8 @@ func weightedOver(stored *jsontree.Node, arms []*jsontree.Node) *jsontree.Node {
 	}
 	split := value.Get("value")
 	split.Set("weightedValues", jsontree.NewArray(arms...))
-	if by, _ := split.Get("hashByPropertyName").Text(); by == "" {
-		split.Set("hashByPropertyName", jsontree.NewString(defaultHashBy))
+	if stands, _ := split.Get("hashByPropertyName").Text(); stands == "" {
+		split.Set("hashByPropertyName", jsontree.NewString(cmp.Or(by, defaultHashBy)))
 	}
 	if even, _ := split.Get("splitEvenly").Truth(); even && !sameWeights(arms) {
 		split.Set("splitEvenly", jsontree.NewBool(false))
@@ -189,30 +214,31 @@ func armsOf(value *jsontree.Node) []*jsontree.Node {
 }
 
 // inStoredOrder takes for each arm the stored one of the same value, with the
-// new weight, and the stored order when both have the same values.
+// new weight, and the stored order when both have the same values. (A stored
+// rollout may have a value twice.)
 func inStoredOrder(stored, sent []*jsontree.Node) []*jsontree.Node {
-	places := map[string][]int{} // by meaning, the stored arms not yet taken
-	for i, arm := range stored {
-		key := meaning(arm.Get("value"))
-		places[key] = append(places[key], i)
-	}
-	ordered := make([]*jsontree.Node, len(stored))
-	matched := 0
+	places := map[string]int{} // by meaning, among those sent
 	for i, arm := range sent {
+		places[meaning(arm.Get("value"))] = i
+	}
+	var ordered []*jsontree.Node
+	others := false
+	for _, arm := range stored {
 		key := meaning(arm.Get("value"))
-		if len(places[key]) == 0 {
-			continue
+		place, wanted := places[key]
+		switch {
+		case !wanted:
+			others = true
+		case place >= 0:
+			places[key] = -1 // taken
+			sent[place] = reweighted(arm, sent[place])
+			ordered = append(ordered, sent[place])
 		}
-		place := places[key][0]
-		places[key] = places[key][1:]
-		sent[i] = reweighted(stored[place], arm)
-		ordered[place] = sent[i]
-		matched++
 	}
-	if matched == len(stored) && matched == len(sent) {
-		return ordered
+	if others || len(ordered) < len(sent) {
+		return sent
 	}
-	return sent
+	return ordered
 }
 
 func reweighted(stored, sent *jsontree.Node) *jsontree.Node {

@@ -74,8 +74,8 @@ func TestRollouts(t *testing.T) {
 		{"an arm's other fields stay", "string", splitting(`{"note":1e0,"value":{"type":"string","value":"\u0061"},"weight":100000.0},`+arm(b, "0"), "x"), `[{"value":"b","percent":0},{"value":"a","percent":100}]`, "", ""},
 		{"no property: it becomes sticky", "bool", splitting(arm(yes, "1000")+","+arm(no, "99000"), ""), `[{"value":true,"percent":1},{"value":false,"percent":99}]`,
 			splitting(arm(yes, "1000")+","+arm(no, "99000"), "user.key"), ""},
-		{"the same value twice", "bool", splitting(arm(yes, "1000")+","+arm(yes, "2000")+","+arm(no, "97000"), "x"), `[{"value":false,"percent":70},{"value":true,"percent":10},{"value":true,"percent":20}]`,
-			splitting(arm(yes, "10000")+","+arm(yes, "20000")+","+arm(no, "70000"), "x"), ""},
+		{"a value that is stored twice", "bool", splitting(arm(yes, "1000")+","+arm(yes, "2000")+","+arm(no, "97000"), "x"), `[{"value":false,"percent":70},{"value":true,"percent":30}]`,
+			splitting(arm(yes, "30000")+","+arm(no, "70000"), "x"), ""},
 		{"a secret that is split", "string", secret, `[{"value":"abc","percent":50},{"value":"def","percent":50}]`,
 			`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[` +
 				arm(`{"type":"string","value":"abc","confidential":true,"decryptWith":"k"}`, "50000") + "," +
@@ -146,6 +146,7 @@ func TestRefusedRollouts(t *testing.T) {
 		{`[{"value":"a","percent":33.3333},{"value":"b","percent":-1}]`, []string{"/rollout/0/percent 3 decimals", "/rollout/1/percent 0 to 100"}},
 		{`[{"value":"a","percent":"50"},7,{"percent":50}]`, []string{"/rollout/0/percent number", "/rollout/1 object", "/rollout/2/value missing"}},
 		{`[{"value":"a","percent":50,"wieght":1},{"value":"secret","percent":50}]`, []string{`/rollout/0/wieght "wieght"`, "/rollout/1/value variants"}},
+		{`[{"value":"a","percent":50},{"value":"b","percent":20},{"value":"\u0061","percent":30}]`, []string{"/rollout/2/value /rollout/0"}},
 		{`[{"value":1,"percent":50},{"value":null,"percent":50}]`, []string{"/rollout/0/value a string, not a number", "/rollout/1/value a string, not null"}},
 	} {
 		tree := docTree(t, flagWith("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"a"}}`, variants))
@@ -179,5 +180,39 @@ func TestRefusalsAreBounded(t *testing.T) {
 	var refused *RequestError
 	if !errors.As(err, &refused) || len(refused.Issues) > jsontree.MostIssues+1 {
 		t.Errorf("%d issues", len(refused.Issues))
+	}
+}
+
+func TestSplitProperty(t *testing.T) {
+	const arms = `{"value":{"type":"bool","value":true},"weight":1}`
+	entry := func(rules string) string { return `,"environments":[{"id":"staging","rules":[` + rules + `]}]` }
+	for _, tt := range []struct{ name, defaults, rest, staging, byDefault string }{
+		{"none", servesTrue, "", "", ""},
+		{"inherited", splitting(arms, "team.key"), "", "team.key", "team.key"},
+		{"its own", servesTrue, entry(splitting(arms, "org.id")), "org.id", ""},
+		{"hidden by its own", splitting(arms, "team.key"), entry(servesTrue), "", "team.key"},
+		{"its own has no fallback", splitting(arms, "team.key"), entry(targetsPro), "team.key", "team.key"},
+		{"not the fallback", strings.Replace(splitting(arms, "x"), "ALWAYS_TRUE", "IS_PRESENT", 1), "", "", ""},
+	} {
+		tree := docTree(t, flagWith("bool", tt.defaults, tt.rest))
+		if got := SplitProperty(tree, "staging"); got != tt.staging {
+			t.Errorf("%s: staging's is %q, want %q", tt.name, got, tt.staging)
+		}
+		if got := SplitProperty(tree, DefaultScope); got != tt.byDefault {
+			t.Errorf("%s: the default rules' is %q, want %q", tt.name, got, tt.byDefault)
+		}
+	}
+}
+
+func TestANewRolloutIsStickyAsTheDefaultRulesAre(t *testing.T) {
+	const arms = `{"value":{"type":"bool","value":true},"weight":1}`
+	tree := docTree(t, flagWith("bool", splitting(arms, "team.key"), `,"environments":[{"id":"staging","rules":[`+servesTrue+`]}]`))
+	e, err := ramping(t, "staging", `[{"value":true,"percent":1},{"value":false,"percent":99}]`)(tree)
+	if err != nil || !e.NewSplit || SplitProperty(e.Tree, "staging") != "team.key" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	e.StickBy("org.id")
+	if SplitProperty(e.Tree, "staging") != "org.id" || e.View[0].Value.Weighted.HashByProperty != "org.id" || SplitProperty(tree, "staging") != "" {
+		t.Errorf("%+v", e)
 	}
 }

@@ -1,0 +1,89 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+)
+
+// How far the history of an item is looked through for the property that its
+// users were spread by: one page of commits, and of the documents before them as
+// many as can be read without making the write a slow one. On AWS a page is one
+// request, and a document three at the most.
+const (
+	mostLookedThrough = 100
+	mostDocumentsRead = 4
+)
+
+// stick has a rollout that stands where none stood before go on with the
+// property of the last one that the scope served: switched off and on again,
+// the same users are where they were.
+func (a *attempt) stick(ctx context.Context) error {
+	if !a.edited.NewSplit || !a.exists {
+		return nil
+	}
+	property, err := a.lastProperty(ctx)
+	if err == nil && property != "" {
+		a.edited.StickBy(property)
+	}
+	return err
+}
+
+// lastProperty goes back through the item's history, and reads the document as
+// it was before each commit that may have changed what the scope serves.
+func (a *attempt) lastProperty(ctx context.Context) (string, error) {
+	commits, err := a.repo.History(ctx, a.entry.Head, repository.Page{Path: a.path, Limit: mostLookedThrough})
+	if err != nil {
+		return "", err
+	}
+	// The stored document may be that of a commit that has not landed yet.
+	differs := len(commits) > 0 && commits[0].SHA != a.file.Last.SHA
+	read := 0
+	for _, c := range commits {
+		if differs {
+			if read++; read > mostDocumentsRead {
+				break
+			}
+			property, err := a.propertyAt(ctx, c)
+			if err != nil || property != "" {
+				return property, err
+			}
+		}
+		differs = mayHaveChanged(c, a.scope)
+	}
+	return "", nil
+}
+
+// mayHaveChanged says whether a commit may have changed what a scope serves. One
+// of ours says what it changed.
+func mayHaveChanged(c repository.Commit, scope string) bool {
+	messages, ok := readMessages(c.Message)
+	if !ok || !ours(c) || len(messages) >= document.MaxMessages {
+		return true
+	}
+	for _, m := range messages {
+		if m.Scope == scope || m.Scope == document.DefaultScope {
+			return true
+		}
+	}
+	return false
+}
+
+// propertyAt is the property that the scope's rollout had after a commit.
+func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, error) {
+	_, text, err := a.repo.At(ctx, a.entry.Head, a.path, c.SHA)
+	if errors.Is(err, repository.ErrAbsent) {
+		return "", nil // it was deleted then
+	}
+	if err != nil {
+		return "", err
+	}
+	tree, err := jsontree.Parse(text)
+	if err != nil {
+		return "", nil // what cannot be read served nothing
+	}
+	return document.SplitProperty(tree, a.scope), nil
+}
