@@ -44,11 +44,19 @@ func TestACiphertextOpensInItsOwnItemOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other, err := Encrypt(key, "by.flag", plaintext)
+	if err != nil {
+		t.Fatal(err)
+	}
 	config := func(name, value string) string { return documentOf("config", name, "string", always(value)) }
 	c := open(t, Options{Getenv: environment(map[string]string{"KEY": key}), Datadir: datadirOf(t, config("key", providedValue("KEY")),
-		config("payments.token", encryptedValue("string", sealed, "key")), config("mine", encryptedValue("string", sealed, "key")))})
+		config("payments.token", encryptedValue("string", sealed, "key")), config("mine", encryptedValue("string", sealed, "key")),
+		documentOf("feature_flag", "flag", "string", always(providedValue("KEY"))), config("by.flag", encryptedValue("string", other, "flag")))})
 	if got := c.String(t.Context(), "payments.token", ""); got != plaintext {
 		t.Errorf("in its own item: %v", c.StringDetails(t.Context(), "payments.token", "").Err)
+	}
+	if d := c.StringDetails(t.Context(), "by.flag", "or"); d.Value != "or" || d.Err == nil || !strings.Contains(d.Err.Error(), "no such config") {
+		t.Errorf("with the key in a flag: %q, %v", d.Value, d.Err)
 	}
 	if d := c.StringDetails(t.Context(), "mine", "or"); d.Value != "or" || d.Err == nil || !strings.Contains(d.Err.Error(), "another item's") {
 		t.Errorf("under another name: %q, %v", d.Value, d.Err)

@@ -167,7 +167,7 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 	case depth > mostSeals:
 		return tooDeep
 	}
-	key, found := t.index[a.sealed.with]
+	key, found := t.holder(a.sealed.with)
 	if !found {
 		return a.sealed.fail("there is no such config")
 	}
@@ -182,6 +182,13 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 	return opened
 }
 
+// holder finds the config that holds a decryption key: nothing else holds one,
+// as nobody is asked for the permission to use it.
+func (t *table) holder(key string) (item int, found bool) {
+	item, found = t.index[key]
+	return item, found && t.items[item].kind == document.Config
+}
+
 // endless says why the keys to an answer do not come to an end. It goes along
 // them once more, so that those that do need not be remembered.
 func (t *table) endless(n int, f *evaluation.Frame) *value {
@@ -192,7 +199,7 @@ func (t *table) endless(n int, f *evaluation.Frame) *value {
 			return first.failed("decryptWith is a cycle: " + strings.Join(append(keys[i:], s.with), " -> "))
 		}
 		keys = append(keys, s.with)
-		key, found := t.index[s.with]
+		key, found := t.holder(s.with)
 		if !found {
 			break
 		}
