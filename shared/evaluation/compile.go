@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/expression"
 )
 
 // Compile compiles the rules that an environment serves: its own, then the
@@ -39,8 +40,8 @@ type compiler struct {
 	segmentKeys []string
 	segmentDocs []*document.Document
 	segmentAt   map[string]int
-	patterns    map[string]expression
-	expressions Expressions // of the document that is being compiled
+	patterns    map[string]pattern
+	expressions expression.Set // of the document that is being compiled
 	testAt      map[testKey]int32
 }
 
@@ -51,7 +52,7 @@ func newCompiler(sources []Source) *compiler {
 	c := &compiler{
 		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
 		segmentAt: map[string]int{},
-		patterns:  map[string]expression{},
+		patterns:  map[string]pattern{},
 		testAt:    map[testKey]int32{},
 	}
 	for _, source := range sources {
@@ -106,7 +107,7 @@ func (c *compiler) readsTimeOddly(slot int) {
 
 func (c *compiler) item(i int, environment string) {
 	doc := c.content.Items[i].Document
-	c.expressions = Expressions{}
+	c.expressions = expression.Set{}
 	own, _ := doc.Own(environment)
 	reason := Static
 	if targets(own) || targets(doc.Default) {
@@ -158,7 +159,7 @@ func (c *compiler) rule(r document.Rule, answer Answer) rule {
 
 func (c *compiler) segment(doc *document.Document, key string) segment {
 	var s segment
-	c.expressions = Expressions{}
+	c.expressions = expression.Set{}
 	for _, r := range doc.Default {
 		compiled := membershipRule{needs: c.needs(r.Criteria)}
 		if r.Value.Weighted == nil {
@@ -222,8 +223,8 @@ func (c *compiler) beyond(criterion document.Criterion) bool {
 	if criterion.Operator != propMatches && criterion.Operator != propDoesNotMatch {
 		return false
 	}
-	pattern, ok := text(criterion.ValueToMatch)
-	return ok && c.expressions.Check(pattern) != nil
+	expression, ok := text(criterion.ValueToMatch)
+	return ok && c.expressions.Check(expression) != nil
 }
 
 func keyOf(criterion document.Criterion) testKey {

@@ -1,7 +1,9 @@
 package evaluation
 
 import (
+	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -159,14 +161,14 @@ func text(operand *document.Value) (string, bool) {
 
 func matches(wanted bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
-		pattern, ok := text(operand)
+		expression, ok := text(operand)
 		if !ok {
 			return never, "valueToMatch must be a string holding a regular expression"
 		}
-		if err := c.expressions.Check(pattern); err != nil {
+		if err := c.expressions.Check(expression); err != nil {
 			return never, "the regular expression (RE2) does not compile, or is too large"
 		}
-		re, err := c.regexp(pattern)
+		re, err := c.pattern(expression)
 		if err != nil {
 			return never, "the regular expression (RE2) does not compile"
 		}
@@ -176,6 +178,37 @@ func matches(wanted bool) build {
 			return p.Kind == TextProperty && (len(p.Text) <= MaxMatched && re.MatchString(p.Text)) == wanted
 		}, re.problem()
 	}
+}
+
+// pattern is a regular expression that is compiled.
+type pattern struct {
+	*regexp.Regexp
+	instructions int64
+}
+
+// pattern compiles an expression that its document may have, once in a
+// workspace.
+func (c *compiler) pattern(expression string) (pattern, error) {
+	if known, ok := c.patterns[expression]; ok {
+		return known, nil
+	}
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return pattern{}, err
+	}
+	made := pattern{re, int64(c.expressions.Instructions(expression))}
+	c.patterns[expression] = made
+	return made, nil
+}
+
+// problem says what is wrong with an expression that takes long.
+func (p pattern) problem() problem {
+	most := budget / (matchByte * p.instructions)
+	if most >= MaxMatched {
+		return ""
+	}
+	return problem(fmt.Sprintf("the regular expression is large (%d instructions): a property of more than %d bytes would take too long to match, and counts as an object does",
+		p.instructions, max(most, freeText)))
 }
 
 func hierarchical(c *compiler, slot int, operand *document.Value) (test, problem) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -40,7 +40,7 @@ func Unservable(ws *Workspace) []Problem {
 	for i := range ws.Items {
 		item := &ws.Items[i]
 		v.add(Fatal, item.file(), typeIssues(item)...)
-		var expressions evaluation.Expressions
+		var expressions expression.Set
 		for spot, criterion := range item.View.Criteria() {
 			if message := expressionProblem(criterion, &expressions); message != "" {
 				v.add(Fatal, item.file(), document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})

@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/expression"
 )
 
 // index is what the checks of one document look up in the workspace.
@@ -41,7 +42,7 @@ func (x *index) referenceIssues(item *Item) []document.Issue {
 				Message: fmt.Sprintf("there is no config %q to decrypt the value with", key)})
 		}
 	}
-	var expressions evaluation.Expressions
+	var expressions expression.Set
 	for spot, criterion := range item.View.Criteria() {
 		if message := x.operandProblem(item, criterion, &expressions); message != "" {
 			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
@@ -123,7 +124,7 @@ func (x *index) find(item *Item, t document.Type, key string) (*Item, bool) {
 	return x.ws.Item(t, key)
 }
 
-func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *evaluation.Expressions) string {
+func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *expression.Set) string {
 	switch criterion.Operator {
 	case evaluation.InSegment, evaluation.NotInSegment:
 		return x.segmentProblem(item, criterion)
@@ -153,7 +154,7 @@ const (
 
 // expressionProblem says why a regular expression cannot be used. An operand
 // that is no readable text never matches and is no error.
-func expressionProblem(criterion document.Criterion, expressions *evaluation.Expressions) string {
+func expressionProblem(criterion document.Criterion, expressions *expression.Set) string {
 	v := criterion.ValueToMatch
 	text, ok := operand(v)
 	if !ok || criterion.Operator != matches && criterion.Operator != doesNotMatch {

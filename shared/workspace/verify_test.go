@@ -64,9 +64,9 @@ func TestVerifyFinds(t *testing.T) {
 		{"a list of segments", map[string]string{f: flag("f", `{"operator": "IN_SEG", "valueToMatch": {"type": "string_list", "value": ["beta"]}}`)}, []string{
 			f + `:6:58: /default/rules/0/criteria/0/valueToMatch: IN_SEG needs the key of a segment, as {"type": "string", "value": "<key>"}`}},
 		{"an expression that is too large", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "`+strings.Repeat("(a{1000})", 60)+`"}}`)}, []string{
-			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expressions of a document take at most 50000 instructions, and with this one it is 120060: shorten repetitions such as {0,1000}`}},
+			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expressions of a document take at most 50000 instructions, and with this one it is 50102: shorten repetitions such as {0,1000}`}},
 		{"an expression that takes long", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "^.{0,999}x"}}`)}, []string{
-			f + `:6:94: warning /default/rules/0/criteria/0/valueToMatch: the regular expression is large (1002 instructions): a property of more than 998 bytes would take too long to match, and counts as an object does`}},
+			f + `:6:94: warning /default/rules/0/criteria/0/valueToMatch: the regular expression is large (2002 instructions): a property of more than 499 bytes would take too long to match, and counts as an object does`}},
 		{"an expression that does not compile", map[string]string{f: flag("f", `{"operator": "PROP_MATCHES", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "a(b"}}`)}, []string{
 			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: missing closing ): "a(b"`}},
 		{"a secret expression", map[string]string{f: flag("f", `{"operator": "PROP_DOES_NOT_MATCH", "propertyName": "user.email", "valueToMatch": {"type": "string", "value": "a(b", "confidential": true}}`)}, []string{

@@ -7,12 +7,13 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 )
 
 func operatorIssues(doc *document.Document) []document.Issue {
 	var issues []document.Issue
-	var expressions evaluation.Expressions
+	var expressions expression.Set
 	for spot, criterion := range doc.Criteria() {
 		if name := criterion.Operator; name != "" && !evaluation.Known(name) {
 			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/operator",

@@ -1,0 +1,90 @@
+package expression
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// programOf is how many instructions an expression compiles to.
+func programOf(pattern string) int {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
+}
+
+// expressions draws regular expressions of some depth.
+func expressions(depth int) *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		if depth == 0 {
+			return rapid.SampledFrom([]string{"a", "bc", ".", `\pL`, "[^x]", `\d`, "^", "$", "", `\b`}).Draw(t, "leaf")
+		}
+		sub := func(name string) string { return expressions(depth-1).Draw(t, name) }
+		switch rapid.IntRange(0, 4).Draw(t, "form") {
+		case 0:
+			return sub("left") + sub("right")
+		case 1:
+			return "(?:" + sub("one") + "|" + sub("other") + ")"
+		case 2:
+			return "(" + sub("captured") + ")"
+		case 3:
+			return "(?:" + sub("some") + ")" + rapid.SampledFrom([]string{"*", "+", "?", "*?"}).Draw(t, "times")
+		}
+		from := rapid.IntRange(0, 6).Draw(t, "from")
+		to := rapid.SampledFrom([]string{fmt.Sprint(from + 3), "", fmt.Sprint(from)}).Draw(t, "to")
+		return fmt.Sprintf("(?:%s){%d,%s}", sub("repeated"), from, to)
+	})
+}
+
+// TestTheEstimateIsNotFarBelowTheProgram, for expressions of every form.
+func TestTheEstimateIsNotFarBelowTheProgram(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := expressions(3).Draw(t, "pattern")
+		var s Set
+		if s.Check(pattern) != nil {
+			return
+		}
+		if made := programOf(pattern); made > 2*s.Instructions(pattern) {
+			t.Fatalf("%s: %d instructions, estimated are %d", pattern, made, s.Instructions(pattern))
+		}
+	})
+}
+
+func TestASetIsBounded(t *testing.T) {
+	var s Set
+	for i := range 100 {
+		if err := s.Check(fmt.Sprintf("a%d|x{1000}", i)); (err == nil) != (i < 49) {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if err := s.Check("a0|x{1000}"); err != nil {
+		t.Errorf("an expression that is there already: %v", err)
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	for _, tt := range []struct{ pattern, words string }{
+		{`@acme\.com$`, ""},
+		{`^.{0,1000}x$`, ""},
+		{strings.Repeat("x{1000}", 100), "at most 50000 instructions"},
+		{strings.Repeat("x", MaxLength+1), "at most 32768 bytes"},
+		{strings.Repeat(`\pL`, 2000), "at most 50000 instructions"},
+		{`(((x{10}){10}){10}){10}`, "invalid repeat count"},
+		{`a(b`, "missing closing )"},
+	} {
+		var s Set
+		err := s.Check(tt.pattern)
+		if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%.40s: %v", tt.pattern, err)
+		}
+	}
+}
