@@ -75,11 +75,15 @@ func FuzzCompileSchema(f *testing.F) {
 			return
 		}
 		compiled, issues := CompileSchema(tree)
-		if (compiled == nil) != (len(issues) > 0) {
+		if refused := compiled == nil || compiled.refused != nil; refused != (len(issues) > 0) {
 			t.Fatalf("neither a schema nor a reason, or both: %q", issues)
 		}
 		if n, err := jsontree.Parse(value); err == nil && compiled != nil {
-			compiled.Check(n)
+			var budget Budget
+			compiled.CheckWithin(&budget, n)
+			if budget.spent > 2*maxSteps {
+				t.Fatalf("%d steps", budget.spent)
+			}
 		}
 	})
 }

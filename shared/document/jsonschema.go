@@ -1,16 +1,19 @@
 package document
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -19,6 +22,8 @@ import (
 type Schema struct {
 	tree     *jsontree.Node
 	compiled *jsonschema.Schema
+	graph    *graph // nil for one of our own: it is checked at any cost
+	refused  *Issue // it asks for too much of every value
 }
 
 // schemaAddress stands for the schema's own place while it is compiled. It is
@@ -27,48 +32,146 @@ const schemaAddress = "https://svc.example/schemas/-"
 
 // CompileSchema reads a JSON Schema, draft 2020-12 unless it says otherwise.
 // The issues say why it is none. Nothing outside the schema is read: a $ref
-// can lead to its own parts and to the published meta-schemas only.
+// can lead to its own parts and to the published meta-schemas only. A schema
+// that compiles, and asks for too much work of every value, comes with an issue
+// that says so, and refuses every value.
 func CompileSchema(tree *jsontree.Node) (*Schema, []Issue) {
 	if tree.Kind != jsontree.Object && tree.Kind != jsontree.Bool {
 		return nil, []Issue{{Message: "a JSON Schema is an object, not " + tree.Kind.String()}}
 	}
-	if countObjects(tree) > maxSchemaObjects {
-		return nil, []Issue{{Message: fmt.Sprintf("a JSON Schema of more than %d objects takes too long to compile; make it smaller", maxSchemaObjects)}}
+	if weigh(tree) > maxSchemaObjects {
+		return nil, []Issue{{Message: fmt.Sprintf("a JSON Schema of more than %d objects takes too long to compile; make it smaller (an object with $ref counts as two, one with $id as three)", maxSchemaObjects)}}
 	}
+	schema, c, issues := compileSchema(tree)
+	if len(issues) > 0 {
+		return nil, issues
+	}
+	schema.graph = newGraph(schema.compiled, anchored(c, tree))
+	if issue, refused := schema.graph.refusal(); refused {
+		schema.refused = &issue
+		return schema, []Issue{issue}
+	}
+	return schema, nil
+}
+
+func compileSchema(tree *jsontree.Node) (*Schema, *jsonschema.Compiler, []Issue) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(nowhere{})
+	var expressions expression.Set
+	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) { return newPattern(&expressions, text) })
+	c.RegisterFormat(&jsonschema.Format{Name: "regex", Validate: validateExpression})
 	if err := c.AddResource(schemaAddress, plain(tree)); err != nil {
-		return nil, []Issue{{Message: "not a JSON Schema"}}
+		return nil, nil, []Issue{{Message: "not a JSON Schema"}}
 	}
 	compiled, err := c.Compile(schemaAddress)
 	if err != nil {
-		return nil, compileIssues(tree, err)
+		return nil, nil, compileIssues(tree, err)
 	}
-	return &Schema{tree, compiled}, nil
+	return &Schema{tree: tree, compiled: compiled}, c, nil
 }
 
 // maxSchemaObjects keeps compiling within about a second: the library's time
 // grows with the square of a schema's parts.
 const maxSchemaObjects = 10_000
 
-func countObjects(n *jsontree.Node) int {
+// weigh counts the objects of a schema, by the time that they take to compile.
+func weigh(n *jsontree.Node) int {
 	total := 0
 	if n.Kind == jsontree.Object {
 		total++
 	}
 	for _, m := range n.Members {
-		total += countObjects(m.Value)
+		switch m.Name {
+		case "$ref", "$dynamicRef":
+			total++
+		case "$id":
+			total += 2
+		}
+		total += weigh(m.Value)
 	}
 	for _, item := range n.Items {
-		total += countObjects(item)
+		total += weigh(item)
 	}
 	return total
+}
+
+// anchored are the parts that a dynamic reference can find although nothing
+// else leads to them. What has the name of a keyword and is none does not
+// compile, and is left out.
+func anchored(c *jsonschema.Compiler, tree *jsontree.Node) []*jsonschema.Schema {
+	var found []*jsonschema.Schema
+	var walk func(n *jsontree.Node, pointer string)
+	walk = func(n *jsontree.Node, pointer string) {
+		if n.Get("$dynamicAnchor") != nil || n.Get("$recursiveAnchor") != nil {
+			if s, err := c.Compile(schemaAddress + "#" + (&url.URL{Path: pointer}).EscapedPath()); err == nil {
+				found = append(found, s)
+			}
+		}
+		for _, m := range n.Members {
+			walk(m.Value, pointer+jsontree.Pointer(m.Name))
+		}
+		for i, item := range n.Items {
+			walk(item, at(pointer, i))
+		}
+	}
+	walk(tree, "")
+	return found
+}
+
+// pattern is a regular expression of a schema.
+type pattern struct {
+	*regexp.Regexp
+	instructions int
+}
+
+func newPattern(of *expression.Set, text string) (*pattern, error) {
+	if err := of.Check(text); err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	return &pattern{re, of.Instructions(text)}, nil
+}
+
+// matching is how many steps it takes to match a text.
+func matching(re jsonschema.Regexp, text string) int {
+	p, ours := re.(*pattern)
+	if !ours {
+		return len(text)
+	}
+	return p.instructions * len(text) / matchesAStep
+}
+
+func validateExpression(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return nil
+	}
+	var alone expression.Set
+	return alone.Check(text)
 }
 
 // Check holds a value against the schema. The messages say what the schema
 // asks for and never hold a part of the value; the pointers name its members.
 func (s *Schema) Check(n *jsontree.Node) []Issue {
+	return s.CheckWithin(new(Budget), n)
+}
+
+// CheckWithin is Check for one of several values of a document, which share a
+// budget. A value that takes more than what is left is not checked: the one
+// issue says so.
+func (s *Schema) CheckWithin(budget *Budget, n *jsontree.Node) []Issue {
+	if s.refused != nil {
+		return []Issue{{Message: "cannot be checked: " + s.refused.Message + " (at " + cmp.Or(s.refused.Pointer, "the root") + " in the schema)"}}
+	}
+	if s.graph != nil {
+		if over := s.graph.measure(n, budget); over != nil {
+			return []Issue{*over}
+		}
+	}
 	var issues []Issue
 	for _, v := range s.violations(n) {
 		issues = append(issues, v.Issue)
@@ -85,7 +188,15 @@ func (s *Schema) violations(n *jsontree.Node) []violation {
 	if !errors.As(err, &invalid) {
 		return []violation{{Issue: Issue{Message: "does not fit the schema"}}}
 	}
-	return translator{s.tree}.all(invalid)
+	if s.graph == nil {
+		return translator{schema: s.tree}.all(invalid)
+	}
+	var count violationCount
+	found := translator{s.tree, &count}.all(invalid)
+	if count.full() { // which ones were found is chance
+		return []violation{{Issue: Issue{Message: fmt.Sprintf("does not fit the schema in more than %d places", maxViolations)}}}
+	}
+	return found
 }
 
 // nowhere is the loader of a compiler that must not read files or the network.

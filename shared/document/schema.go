@@ -23,7 +23,7 @@ var storedSchema = sync.OnceValue(func() *Schema {
 	if err != nil {
 		panic("stored-config.json: " + err.Error()) // a part of this program
 	}
-	schema, issues := CompileSchema(tree)
+	schema, _, issues := compileSchema(tree)
 	if len(issues) > 0 {
 		panic("stored-config.json: " + issues[0].Pointer + ": " + issues[0].Message)
 	}

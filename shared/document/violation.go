@@ -23,11 +23,30 @@ type violation struct {
 // translator turns the schema library's errors into issues. A schema's own
 // errorMessage, next to the keyword that failed, comes before our words.
 type translator struct {
-	schema *jsontree.Node // nil for the meta-schemas
+	schema *jsontree.Node  // nil for the meta-schemas
+	found  *violationCount // nil counts nothing
+}
+
+// maxViolations is how many violations of one value are told apart. Nobody
+// reads more.
+const maxViolations = 1000
+
+type violationCount int
+
+// full says whether there are too many to be told apart.
+func (c *violationCount) full() bool { return c != nil && *c > maxViolations }
+
+func (c *violationCount) add() {
+	if c != nil {
+		*c++
+	}
 }
 
 // all flattens an error into the violations at its leaves.
 func (t translator) all(err *jsonschema.ValidationError) []violation {
+	if t.found.full() {
+		return nil
+	}
 	switch k := err.ErrorKind.(type) {
 	case *kind.Required:
 		return t.missing(err, k.Missing, "")
@@ -38,6 +57,9 @@ func (t translator) all(err *jsonschema.ValidationError) []violation {
 	case *kind.AdditionalProperties:
 		var found []violation
 		for _, name := range k.Properties {
+			if t.found.full() {
+				break
+			}
 			found = append(found, t.one(err, []string{name}, "the schema does not allow this member here"))
 		}
 		return found
@@ -108,6 +130,7 @@ func otherType(err *jsonschema.ValidationError, depth int) bool {
 
 // one is a violation at the error's place, or at a member of it.
 func (t translator) one(err *jsonschema.ValidationError, member []string, message string) violation {
+	t.found.add()
 	if own := t.own(err, ""); own != "" {
 		message = own
 	}
@@ -117,6 +140,9 @@ func (t translator) one(err *jsonschema.ValidationError, member []string, messag
 func (t translator) missing(err *jsonschema.ValidationError, names []string, because string) []violation {
 	var found []violation
 	for _, name := range names {
+		if t.found.add(); t.found.full() {
+			break
+		}
 		message := name + " is missing"
 		if because != "" {
 			message += ", which " + because + " needs beside it"

@@ -22,8 +22,9 @@ func schemaIssues(ws *Workspace, item *Item) []document.Issue {
 		return nil
 	}
 	var issues []document.Issue
+	var budget document.Budget
 	for spot, value := range doc.Values() {
-		issues = append(issues, violations(doc.SchemaKey, schema, spot.Pointer()+"/value", value)...)
+		issues = append(issues, violations(doc.SchemaKey, schema, &budget, spot.Pointer()+"/value", value)...)
 	}
 	return issues
 }
@@ -31,12 +32,12 @@ func schemaIssues(ws *Workspace, item *Item) []document.Issue {
 // maxViolations is how many violations of one value are told apart.
 const maxViolations = 20
 
-func violations(key string, schema *document.Schema, pointer string, value document.Value) []document.Issue {
+func violations(key string, schema *document.Schema, budget *document.Budget, pointer string, value document.Value) []document.Issue {
 	content := value.Served()
 	if content == nil || value.DecryptWith != "" || value.Type == document.ProvidedValue {
 		return nil
 	}
-	found := schema.Check(content)
+	found := schema.CheckWithin(budget, content)
 	if len(found) > 0 && value.Secret() {
 		// Names of members are content too.
 		return []document.Issue{{Pointer: pointer, Message: fmt.Sprintf("the confidential value violates the schema %q", key)}}

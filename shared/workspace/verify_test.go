@@ -35,6 +35,15 @@ func config(key, valueType, schema string, values ...string) string {
 	return fmt.Sprintf("{\"key\": %q, \"type\": \"config\", \"valueType\": %q, \"schemaKey\": %q, \"default\": {\"rules\": [\n%s]}}", key, valueType, schema, strings.Join(rules, ",\n"))
 }
 
+// multiplying is a schema of two alternatives on each of n levels.
+func multiplying(n int) string {
+	text := "{\n\"$ref\": \"#/l0\""
+	for i := range n {
+		text += fmt.Sprintf(",\n\"l%d\": {\"anyOf\": [{\"$ref\": \"#/l%d\"}, {\"$ref\": \"#/l%d\"}]}", i, i+1, i+1)
+	}
+	return text + fmt.Sprintf(",\n\"l%d\": {\"type\": \"string\"}}", n)
+}
+
 func TestVerifyTakesASoundWorkspace(t *testing.T) {
 	_, problems := ReadAndVerify(with(nil))
 	expect(t, problems)
@@ -109,6 +118,9 @@ func TestVerifyFinds(t *testing.T) {
 			"configs/c.json": config("c", "int", "s", `{"type": "int", "value": 4}`)}, []string{
 			`schemas/s.json:2:11: /type: expected one of "array", "boolean", "integer", "null", "number", "object", "string"`,
 			`schemas/s.json:3:37: /properties/a/minLength: expected a number of at least 0`}},
+		{"a schema that multiplies", map[string]string{"schemas/s.json": multiplying(22), "configs/c.json": config("c", "json", "s", `{"type": "json", "value": {}}`)}, []string{
+			`configs/c.json:2:80: /default/rules/0/value/value: violates the schema "s": cannot be checked: one value would be held against more than 10000 forms here: alternatives (anyOf, oneOf, allOf, if) that lead to each other multiply (at /l10 in the schema)`,
+			`schemas/s.json:13:8: /l10: one value would be held against more than 10000 forms here: alternatives (anyOf, oneOf, allOf, if) that lead to each other multiply`}},
 		{"a schema of another place", map[string]string{"schemas/s.json": "{\n  \"$ref\": \"file:///etc/passwd\"\n}"}, []string{
 			`schemas/s.json:2:11: /$ref: file:///etc/passwd can not be followed: keep every definition in this file, under $defs`}},
 		{"no key to decrypt with", map[string]string{

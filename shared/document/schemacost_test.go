@@ -1,0 +1,212 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/jsontree"
+)
+
+// join writes n parts with commas between them.
+func join(n int, part func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = part(i)
+	}
+	return strings.Join(parts, ",")
+}
+
+// layered is a schema of definitions each of which leads to the next.
+func layered(n int, level func(next string) string) string {
+	return `{"$ref": "#/$defs/l0", "$defs": {` + join(n, func(i int) string {
+		return fmt.Sprintf(`"l%d": %s`, i, level(fmt.Sprintf(`{"$ref": "#/$defs/l%d"}`, i+1)))
+	}) + fmt.Sprintf(`, "l%d": {"type": "string", "minLength": 3}}}`, n)
+}
+
+// TestASchemaThatMultipliesIsRefused: by itself, and for every value.
+func TestASchemaThatMultipliesIsRefused(t *testing.T) {
+	const multiplies = "one value would be held against more than 10000 forms here: alternatives (anyOf, oneOf, allOf, if) that lead to each other multiply"
+	for name, tt := range map[string]struct{ schema, want string }{
+		"anyOf":   {layered(22, func(next string) string { return `{"anyOf": [` + next + "," + next + `]}` }), "/$defs/l10: " + multiplies},
+		"allOf":   {layered(22, func(next string) string { return `{"allOf": [` + next + "," + next + `]}` }), "/$defs/l10: " + multiplies},
+		"not, if": {layered(22, func(next string) string { return `{"not": ` + next + `, "if": ` + next + `}` }), "/$defs/l10: " + multiplies},
+		"dependentSchemas": {layered(22, func(next string) string {
+			return `{"dependentSchemas": {"a": ` + next + `, "b": ` + next + `}}`
+		}), "/$defs/l10: " + multiplies},
+		"$dynamicRef": {`{"$ref": "#/$defs/l0", "$defs": {` + join(22, func(i int) string {
+			return fmt.Sprintf(`"l%d": {"$dynamicAnchor": "a%d", "anyOf": [{"$dynamicRef": "#a%d"}, {"$dynamicRef": "#a%d"}]}`, i, i, i+1, i+1)
+		}) + `, "l22": {"$dynamicAnchor": "a22"}}}`, "/$defs/l10: " + multiplies},
+		"circle":      {`{"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}}`, "the schema leads back to itself without going into the value"},
+		"long chain":  {layered(400, func(next string) string { return next }), "more than 256 references and alternatives lead to one another here"},
+		"wide enough": {`{"anyOf": [` + join(9_000, func(int) string { return `{"type": "string"}` }) + `]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			schema, issues := CompileSchema(parse(t, tt.schema))
+			if schema == nil || len(issues) > 1 || tt.want == "" && len(issues) > 0 || tt.want != "" && (len(issues) == 0 || !strings.Contains(lines(issues)[0], tt.want)) {
+				t.Fatalf("%q", lines(issues))
+			}
+			found := schema.Check(parse(t, `{"a": 1, "b": 2}`))
+			if refused := len(found) == 1 && strings.HasPrefix(found[0].Message, "cannot be checked: "); refused != (tt.want != "") {
+				t.Errorf("a value: %q", lines(found))
+			}
+		})
+	}
+}
+
+// TestAValueThatTakesTooManyStepsIsRefused, where it is and without being
+// looked at further.
+func TestAValueThatTakesTooManyStepsIsRefused(t *testing.T) {
+	const tooMuch = "takes more than 200000 steps to check: the schema asks for too much at "
+	for name, tt := range map[string]struct{ schema, value, want string }{
+		"alternatives on each level of the value": {
+			`{"anyOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}`, strings.Repeat("[", 40) + "1" + strings.Repeat("]", 40),
+			strings.Repeat("/0", 25)},
+		"a large enum for many items": {`{"items": {"enum": [` + join(10_000, func(i int) string { return fmt.Sprint(i) }) + `]}}`,
+			`[` + join(100, func(int) string { return "0.5" }) + `]`, tooMuch},
+		"many missing members": {`{"items": {"required": [` + join(1000, func(i int) string { return fmt.Sprintf(`"r%d"`, i) }) + `]}}`,
+			`[` + join(300, func(int) string { return "{}" }) + `]`, tooMuch},
+		"a large expression": {`{"items": {"pattern": "(x+x+){1,200}y"}}`, `[` + join(50, func(int) string { return `"` + strings.Repeat("x", 20_000) + `"` }) + `]`, tooMuch},
+		"expressions of names": {`{"patternProperties": {` + join(200, func(i int) string { return fmt.Sprintf(`"(x+x+){1,20}%d": {}`, i) }) + `}}`,
+			`{` + join(1000, func(i int) string { return fmt.Sprintf(`"%s%d": 1`, strings.Repeat("x", 100), i) }) + `}`, tooMuch},
+		"items that must differ": {`{"uniqueItems": true}`, `[` + join(300_000, func(i int) string { return fmt.Sprint(i) }) + `]`, tooMuch},
+		"names": {`{"propertyNames": {"anyOf": [` + join(300, func(int) string { return `{"minLength": 99}` }) + `]}}`,
+			`{` + join(1000, func(i int) string { return fmt.Sprintf(`"n%d": 1`, i) }) + `}`, tooMuch},
+		"what nobody has looked at": {`{"allOf": [` + join(100, func(int) string { return `{"properties": {"x": {}}}` }) + `], "unevaluatedProperties": false}`,
+			`{` + join(10_000, func(i int) string { return fmt.Sprintf(`"n%d": 1`, i) }) + `}`, tooMuch},
+		"an ordinary large value": {`{"items": {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}, "b": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}}`,
+			`[` + join(20_000, func(i int) string { return fmt.Sprintf(`{"a": %d, "b": null}`, i) }) + `]`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			schema, issues := CompileSchema(parse(t, tt.schema))
+			if len(issues) > 0 {
+				t.Fatalf("%q", lines(issues))
+			}
+			found := lines(schema.Check(parse(t, tt.value)))
+			if tt.want == "" && len(found) > 0 || tt.want != "" && (len(found) != 1 || !strings.Contains(found[0], tt.want) || !strings.Contains(found[0], tooMuch)) {
+				t.Errorf("%.300q", found)
+			}
+		})
+	}
+}
+
+// TestTheValuesOfADocumentShareABudget.
+func TestTheValuesOfADocumentShareABudget(t *testing.T) {
+	schema, _ := CompileSchema(parse(t, `{"items": {"type": "integer"}}`))
+	value := parse(t, `[`+join(50_000, func(i int) string { return fmt.Sprint(i) })+`]`)
+	var budget Budget
+	for i := range 10 {
+		found := schema.CheckWithin(&budget, value)
+		if refused := len(found) > 0; refused != (i > 2) {
+			t.Errorf("value %d, after %d steps: %q", i, budget.spent, lines(found))
+		}
+	}
+}
+
+func TestVeryManyViolationsAreOne(t *testing.T) {
+	schema, _ := CompileSchema(parse(t, `{"items": {"type": "string"}}`))
+	found := lines(schema.Check(parse(t, `[`+join(5_000, func(i int) string { return fmt.Sprint(i) })+`]`)))
+	if !slices.Equal(found, []string{": does not fit the schema in more than 1000 places"}) {
+		t.Errorf("%d: %.200q", len(found), found)
+	}
+}
+
+// visits counts how often the library holds a part of a schema against a part
+// of a value, as far as it tells.
+type visits int
+
+func (v *visits) Validate(*jsonschema.ValidatorContext, any) { *v++ }
+
+// TestTheLibraryTakesNoMoreSteps than were worked out, whatever the schema and
+// the value are; and nothing is begun that takes more than there may be.
+func TestTheLibraryTakesNoMoreSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := anySchema(t)
+		tree, err := jsontree.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err, text)
+		}
+		value, err := jsontree.Parse([]byte(anyValue(t, 6)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema, _ := CompileSchema(tree)
+		if schema == nil || schema.refused != nil {
+			return
+		}
+		var budget Budget
+		if schema.graph.measure(value, &budget) != nil {
+			return
+		}
+		var made visits
+		c := jsonschema.NewCompiler()
+		c.DefaultDraft(jsonschema.Draft2020)
+		c.AssertVocabs()
+		c.RegisterVocabulary(&jsonschema.Vocabulary{URL: "https://svc.example/visits", Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return &made, nil
+		}})
+		if err := c.AddResource(schemaAddress, plain(tree)); err != nil {
+			t.Fatal(err)
+		}
+		counted, err := c.Compile(schemaAddress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = counted.Validate(plain(value))
+		if int(made) > budget.spent || budget.spent > 2*maxSteps {
+			t.Fatalf("%d visits of %d steps\n%s", made, budget.spent, text)
+		}
+	})
+}
+
+// anySchema draws a schema whose parts lead to one another in every way.
+func anySchema(t *rapid.T) string {
+	const definitions = 5
+	var part func(depth int) string
+	part = func(depth int) string {
+		next := func() string { return part(depth - 1) }
+		if depth == 0 || rapid.IntRange(0, 3).Draw(t, "refer") == 0 {
+			return rapid.SampledFrom([]string{`{}`, `true`, `{"type": "string"}`, `{"minLength": 2}`, `{"uniqueItems": true}`, `{"enum": [1, "a"]}`,
+				`{"$ref": "#/$defs/d1"}`, `{"$ref": "#/$defs/d2"}`, `{"$ref": "#/$defs/d3"}`, `{"$dynamicRef": "#n"}`, `{"$ref": "#"}`}).Draw(t, "leaf")
+		}
+		var keywords []string
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"anyOf", "allOf", "oneOf", "not", "if", "properties", "additionalProperties", "patternProperties",
+			"items", "prefixItems", "contains", "dependentSchemas", "propertyNames", "unevaluatedProperties", "unevaluatedItems"}), 1, 3, rapid.ID).Draw(t, "keywords") {
+			content := next()
+			switch name {
+			case "anyOf", "allOf", "oneOf", "prefixItems":
+				content = "[" + content + "," + next() + "]"
+			case "properties", "patternProperties", "dependentSchemas":
+				content = `{"a": ` + content + `, "b": ` + next() + `}`
+			}
+			keywords = append(keywords, fmt.Sprintf("%q: %s", name, content))
+		}
+		return "{" + strings.Join(keywords, ", ") + "}"
+	}
+	defs := join(definitions, func(i int) string {
+		text := part(2)
+		if rest, isObject := strings.CutPrefix(text, "{"); isObject && rapid.Bool().Draw(t, "anchor") && i > 2 {
+			text = strings.TrimSuffix(`{"$dynamicAnchor": "n", `+rest, ", }")
+			if rest == "}" {
+				text += "}"
+			}
+		}
+		return fmt.Sprintf(`"d%d": %s`, i, text)
+	})
+	return `{"allOf": [` + part(3) + `], "$defs": {` + defs + `}}`
+}
+
+func anyValue(t *rapid.T, depth int) string {
+	if depth == 0 {
+		return rapid.SampledFrom([]string{"1", `"a"`, "null", "{}"}).Draw(t, "leaf")
+	}
+	n := rapid.IntRange(0, 3).Draw(t, "size")
+	if rapid.Bool().Draw(t, "array") {
+		return "[" + join(n, func(int) string { return anyValue(t, depth-1) }) + "]"
+	}
+	return "{" + join(n, func(i int) string { return fmt.Sprintf("%q: %s", "abc"[i:i+1], anyValue(t, depth-1)) }) + "}"
+}
