@@ -29,8 +29,8 @@
 // # POST /api/v1/telemetry/
 //
 // The body is described in package telemetry. The answer is 202 with
-// {"accepted": true, "contexts", "keyless", "tooOld", "shapes"}, numbers of
-// what the batch held; 400 lists all that is wrong with it, 413 names the
+// {"accepted": true, "contexts", "keyless", "tooOld", "shapes",
+// "unknownEvents"}, numbers of what the batch held; 400 lists all that is wrong with it, 413 names the
 // bound, and 503 with Retry-After says that too much arrives at once. A batch
 // of an environment that has been archived, or is gone, is taken like any
 // other: only the documents could tell, and no batch reads them.

@@ -331,7 +331,7 @@ func TestTelemetry(t *testing.T) {
 	body := `{"batchId":"1","events":[{"exampleContexts":{"examples":[{"contextSet":{"contexts":[{"type":"user","values":{"key":{"string":"u-1"}}},{"type":"device","values":{"ip":{"string":"x"}}}]}}]}}]}`
 	for _, key := range []string{public, secret, public} {
 		answer := w.send("POST", posting, key, body, "Origin", "https://shop.example")
-		if answer.Code != 202 || answer.Body.String() != `{"accepted":true,"contexts":1,"keyless":1,"tooOld":0,"shapes":2}` || answer.Header().Get("Access-Control-Allow-Origin") != "*" {
+		if answer.Code != 202 || answer.Body.String() != `{"accepted":true,"contexts":1,"keyless":1,"tooOld":0,"shapes":2,"unknownEvents":0}` || answer.Header().Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%d %s %v", answer.Code, answer.Body, answer.Header())
 		}
 	}

@@ -62,18 +62,23 @@ func (r *reader) report(tree *jsontree.Node) Report {
 	return report
 }
 
-// event reads what it knows of an event. Later kinds of event are no mistake.
+// event reads what it knows of an event. Later kinds of event are no mistake:
+// they are passed over and counted.
 func (r *reader) event(at *place, event *jsontree.Node, report *Report) {
 	if !r.kind(at, event, jsontree.Object, `an event is an object such as {"exampleContexts":{"examples":[]}}`) {
 		return
 	}
-	if summaries := event.Get("summaries"); summaries != nil {
+	summaries, shapes, examples := event.Get("summaries"), event.Get("contextShapes"), event.Get("exampleContexts")
+	if summaries == nil && shapes == nil && examples == nil {
+		report.Unknown++
+	}
+	if summaries != nil {
 		r.kind(at.in("summaries"), summaries, jsontree.Object, "summaries is an object") // no more is made of it yet
 	}
-	if shapes := event.Get("contextShapes"); shapes != nil {
+	if shapes != nil {
 		r.shapes(at.in("contextShapes"), shapes, report)
 	}
-	if examples := event.Get("exampleContexts"); examples != nil {
+	if examples != nil {
 		r.examples(at.in("exampleContexts"), examples, report)
 	}
 }

@@ -30,7 +30,7 @@ func TestDecode(t *testing.T) {
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
-	want := telemetry.Report{Instance: "i", BatchID: "b", SentAt: time.UnixMilli(1795176000001).UTC(),
+	want := telemetry.Report{Instance: "i", BatchID: "b", SentAt: time.UnixMilli(1795176000001).UTC(), Unknown: 1,
 		Shapes: []telemetry.Shape{{Type: "user", Fields: map[string]telemetry.Kind{"plan": telemetry.String, "age": telemetry.Int, "tags": telemetry.StringList}}},
 		Examples: []telemetry.Example{{At: time.UnixMilli(1795176000000).UTC(), Contexts: []telemetry.Context{
 			{Type: "user", Key: "u-1", Properties: []telemetry.Property{
@@ -40,6 +40,28 @@ func TestDecode(t *testing.T) {
 			{Type: "device", Properties: []telemetry.Property{{Name: "ip", Kind: telemetry.String, Text: "10.0.0.1"}}},
 			{Type: "team"}}}, {}}}
 	same(t, report, want)
+}
+
+// TestDecodePlainValues: what names its kind and what does not are the same.
+func TestDecodePlainValues(t *testing.T) {
+	plain := `{"type":"user","values":{"key":"u-1","age":42,"large":9223372036854775808,"rate":1.50,"beta":true,"tags":["a","b"],"none":null,"empty":[]}}`
+	wrapped := `{"type":"user","values":{"key":{"string":"u-1"},"age":{"int":42},"large":{"double":9223372036854775808},"rate":{"double":1.50},"beta":{"bool":true},"tags":{"stringList":["a","b"]},"none":null,"empty":{"stringList":[]}}}`
+	mixed := strings.Replace(plain, `"age":42`, `"age":{"int":"42"}`, 1)
+	want, issues := telemetry.Decode([]byte(wrap(wrapped)))
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	for _, body := range []string{plain, mixed} {
+		got, issues := telemetry.Decode([]byte(wrap(body)))
+		if len(issues) > 0 {
+			t.Errorf("%v", issues)
+		}
+		same(t, got, want)
+	}
+	report, issues := telemetry.Decode([]byte(`{"events":[{"loggers":{"x":1}},{},{"failedFlags":[7]},{"summaries":{},"later":1}]}`))
+	if len(issues) > 0 || report.Unknown != 3 {
+		t.Errorf("%d unknown events, %v", report.Unknown, issues)
+	}
 }
 
 func same(t *testing.T, got, want any) {
@@ -70,7 +92,9 @@ func TestDecodeSaysWhere(t *testing.T) {
 		{`{"events":[{"exampleContexts":{"examples":[{}]}}]}`, "/events/0/exampleContexts/examples/0/contextSet", "it is missing"},
 		{wrap(`"user"`), "/events/0/exampleContexts/examples/0/contextSet/contexts/0", "a context is an object"},
 		{wrap(`{"type":7}`), "/events/0/exampleContexts/examples/0/contextSet/contexts/0/type", "type is a string, not a number"},
-		{wrap(`{"type":"u","values":{"plan":"pro"}}`), values + "/plan", `a value names its kind, as in {"string":"pro"}, not a string`},
+		{wrap(`{"type":"u","values":{"plan":["pro",7]}}`), values + "/plan/1", "an element is a string, not a number"},
+		{wrap(`{"type":"u","values":{"key":"` + strings.Repeat("k", telemetry.MaxKey+1) + `"}}`), values + "/key", "a key has at most 1024 bytes"},
+		{wrap(`{"type":"u","values":{"bio":"` + strings.Repeat("k", telemetry.MaxText+1) + `"}}`), values + "/bio", "at most 4096 bytes"},
 		{wrap(`{"type":"u","values":{"plan":{"string":7}}}`), values + "/plan/string", "the value is a string, not a number"},
 		{wrap(`{"type":"u","values":{"n":{"int":1.5}}}`), values + "/n/int", "a whole number of 64 bits"},
 		{wrap(`{"type":"u","values":{"n":{"int":9223372036854775808}}}`), values + "/n/int", "a whole number of 64 bits"},
@@ -116,7 +140,7 @@ func TestDecodeIsBounded(t *testing.T) {
 
 // TestDecodeReportsAllAtOnce, up to a number that can be read.
 func TestDecodeReportsAllAtOnce(t *testing.T) {
-	_, issues := telemetry.Decode([]byte(wrap(`{"type":1,"values":{"a":1,"b":{"int":"x"}}},7`)))
+	_, issues := telemetry.Decode([]byte(wrap(`{"type":1,"values":{"a":[1],"b":{"int":"x"}}},7`)))
 	if len(issues) != 4 {
 		t.Errorf("%v", issues)
 	}

@@ -16,7 +16,8 @@
 //     however often, in whatever order, from whichever environment and through
 //     however many processes it is reported. That holds for every pair, also
 //     for those that are no longer saved.
-//   - A body is taken whole or refused whole, and a batch that arrives again
+//   - A body is taken whole or refused whole, but for kinds of events that are
+//     not known here, which are passed over and counted in the answer; and a batch that arrives again
 //     changes nothing.
 //   - An answer depends on the batch alone: a public key is in everybody's
 //     hands, and must not be able to ask which keys are known.

@@ -41,6 +41,7 @@ type Receipt struct {
 	Keyless  int  `json:"keyless"`  // without one: their shape was noted
 	TooOld   int  `json:"tooOld"`   // examples of a month that is closed
 	Shapes   int  `json:"shapes"`
+	Unknown  int  `json:"unknownEvents"` // of a kind that is not known here: passed over
 }
 
 // Take takes a body in. What is wrong with it is a fault that lists all of it.
@@ -100,7 +101,7 @@ func newBatch(report Report, from Source, body []byte, now time.Time) (Batch, Re
 	for _, s := range report.Shapes {
 		m.shape(s)
 	}
-	m.receipt.Accepted = true
+	m.receipt.Accepted, m.receipt.Unknown = true, report.Unknown
 	m.receipt.Contexts, m.receipt.Shapes = len(m.contexts), len(m.shapes)
 	return Batch{
 		ID: batchID(report, from, body), Received: now,

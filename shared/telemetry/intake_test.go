@@ -259,7 +259,7 @@ func TestAReplayChangesNothing(t *testing.T) {
 // TestNothingOfARefusedBodyIsTaken: one mistake at its end refuses all of it.
 func TestNothingOfARefusedBodyIsTaken(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.intake.Take(context.Background(), production, []byte(example(w.now, ada+`,{"type":"user","values":{"plan":"pro"}}`)))
+	_, err := w.intake.Take(context.Background(), production, []byte(example(w.now, ada+`,{"type":"user","values":{"plan":{"string":7}}}`)))
 	f := fault.Of(err)
 	if f.Kind != fault.BadRequest || f.Details["issues"] == nil || !strings.Contains(f.Message, "nothing of the batch was taken") {
 		t.Errorf("%v %v", f.Kind, f)

@@ -73,11 +73,15 @@ func (r *reader) members(at *place, n *jsontree.Node, what string) []jsontree.Me
 	return n.Members
 }
 
-// property reads {"string": "pro"} and the like. A value of a kind that is not
-// known, or of none, is no mistake: the property is left out.
+// property reads a plain value, or one that names its kind, as in
+// {"string": "pro"}. A value of a kind that is not known, or of none, is no
+// mistake: the property is left out.
 func (r *reader) property(at *place, name string, n *jsontree.Node) Property {
 	p := Property{Name: name}
-	if n.Kind == jsontree.Null || !r.kind(at, n, jsontree.Object, `a value names its kind, as in {"string":"pro"}`) {
+	if n.Kind != jsontree.Object {
+		if p.Kind = plainKind(n); p.Kind != 0 {
+			r.value(at, n, &p)
+		}
 		return p
 	}
 	for _, m := range n.Members {
@@ -93,6 +97,24 @@ func (r *reader) property(at *place, name string, n *jsontree.Node) Property {
 		r.value(at.in(m.Name), m.Value, &p)
 	}
 	return p
+}
+
+// plainKind is the kind of a value that does not name it; 0 for null.
+func plainKind(n *jsontree.Node) Kind {
+	switch n.Kind {
+	case jsontree.String:
+		return String
+	case jsontree.Bool:
+		return Bool
+	case jsontree.Array:
+		return StringList
+	case jsontree.Number:
+		if _, err := strconv.ParseInt(n.Literal(), 10, 64); err == nil {
+			return Int
+		}
+		return Double
+	}
+	return 0
 }
 
 func (r *reader) value(at *place, n *jsontree.Node, p *Property) {

@@ -13,6 +13,8 @@ type Report struct {
 	SentAt   time.Time
 	Examples []Example
 	Shapes   []Shape
+	// Unknown is how many events are of no kind that is known here.
+	Unknown int
 }
 
 // Example is a set of contexts that an evaluation was asked for.
