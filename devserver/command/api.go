@@ -167,7 +167,7 @@ func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*e
 
 // creation is what the first start makes the workspace from.
 func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creation, error) {
-	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !console.Terminal(in.Stdout)}
+	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !console.Terminal(in.Stdout), By: console.Actor(in.Getenv)}
 	if f.imported == "" {
 		c.Source, c.Files = "samples", map[string][]byte{}
 		for _, file := range sample.All() {

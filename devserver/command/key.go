@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/minting"
@@ -30,11 +31,15 @@ func registryCommands(in Invocation) []*cobra.Command {
 			return in.withRegistry(data, func(r *local.Registry) error { return work(r) })
 		},
 		Mint: func(cmd *cobra.Command, r minting.Request) (access.Key, access.Principal, error) {
+			r.By = console.Actor(in.Getenv)
 			key, principal, err := embedded.Mint(cmd.Context(), in.absolute(data), r)
 			return key, principal, in.noWorkspace(err, data)
 		},
 	}
-	return []*cobra.Command{console.NewKey(s), console.NewPrincipal(s)}
+	return []*cobra.Command{console.NewKey(s), console.NewPrincipal(s), console.NewAudit(s, func(cmd *cobra.Command) ([]audit.Event, error) {
+		events, err := embedded.Audit(cmd.Context(), in.absolute(data))
+		return events, in.noWorkspace(err, data)
+	})}
 }
 
 // noWorkspace puts it in words that there is no data directory, if that is why
@@ -52,5 +57,5 @@ func (in Invocation) withRegistry(data string, work func(*local.Registry) error)
 	if err != nil {
 		return in.noWorkspace(err, data)
 	}
-	return errors.Join(work(registry), registry.Close())
+	return errors.Join(work(registry.By(console.Actor(in.Getenv))), registry.Close())
 }

@@ -22,6 +22,8 @@ type Creation struct {
 	Name string
 	// Files are what its first commit holds. With Git they are left out.
 	Files map[string][]byte
+	// By is who makes it, for the audit trail.
+	By string
 	// Source is what the files come from, in words, for the commit's message.
 	Source string
 	// Git is a repository whose history becomes the workspace's.
@@ -90,7 +92,7 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 		return b, err
 	}
 	b.Workspace = id
-	b.Key, b.Principal, err = minting.Mint(ctx, registry, Minting{
+	b.Key, b.Principal, err = minting.Mint(ctx, registry.By(c.By), Minting{
 		Kind: access.KindUser, Name: "bootstrap", Email: "bootstrap@localhost", Roles: []string{bootstrapRole},
 	})
 	err = errors.Join(err, registry.Close())

@@ -29,7 +29,7 @@ func Mint(ctx context.Context, dir string, m Minting) (access.Key, access.Princi
 	if err := knownEnvironment(ctx, dir, m.Environment); err != nil {
 		return access.Key{}, access.Principal{}, errors.Join(err, registry.Close())
 	}
-	key, principal, err := minting.Mint(ctx, registry, m)
+	key, principal, err := minting.Mint(ctx, registry.By(m.By), m)
 	return key, principal, errors.Join(err, registry.Close())
 }
 

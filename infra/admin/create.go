@@ -87,7 +87,7 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error
 			return err
 		}
 	}
-	err := w.Registry().SetWorkspace(ctx, func(r *control.Workspace) { r.Provisioning = false })
+	err := w.Registry().By(c.Author.Name+" <"+c.Author.Email+">").SetWorkspace(ctx, func(r *control.Workspace) { r.Provisioning = false })
 	w.Provisioning = err != nil
 	return err
 }
@@ -125,5 +125,5 @@ func (w *Workspace) Mint(ctx context.Context, r minting.Request) (access.Key, ac
 			return access.Key{}, access.Principal{}, err
 		}
 	}
-	return minting.Mint(ctx, w.Registry(), r)
+	return minting.Mint(ctx, w.Registry().By(r.By), r)
 }

@@ -44,6 +44,14 @@ func (s *session) signature(ctx context.Context) (repository.Signature, error) {
 	return s.checked(repository.Signature{Name: name, Email: email, When: s.Now()})
 }
 
+// actor is whose change it is where no commit needs an author.
+func (s *session) actor(ctx context.Context) string {
+	if by, err := s.signature(ctx); err == nil {
+		return by.Name + " <" + by.Email + ">"
+	}
+	return console.Actor(s.Getenv)
+}
+
 func (s *session) checked(by repository.Signature) (repository.Signature, error) {
 	if err := by.Check(); err != nil {
 		return by, console.Usagef("the author: %v", err)

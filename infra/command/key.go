@@ -4,11 +4,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/minting"
 )
 
-func newKeys(s *session) *cobra.Command       { return console.NewKey(s.registry()) }
+func newKeys(s *session) *cobra.Command { return console.NewKey(s.registry()) }
+func newAudit(s *session) *cobra.Command {
+	return console.NewAudit(s.registry(), func(cmd *cobra.Command) ([]audit.Event, error) {
+		w, err := s.open(cmd.Context())
+		if err != nil {
+			return nil, err
+		}
+		return w.Audit(cmd.Context())
+	})
+}
+
 func newPrincipals(s *session) *cobra.Command { return console.NewPrincipal(s.registry()) }
 
 // registry says how the commands on keys and principals reach a workspace.
@@ -22,19 +33,20 @@ func (s *session) registry() console.Settings {
 			if err != nil {
 				return err
 			}
-			return work(w.Registry())
+			return work(w.Registry().By(s.actor(cmd.Context())))
 		},
 		Keys: func(cmd *cobra.Command, work func(console.Keys) error) error {
 			w, err := s.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return work(w.Registry())
+			return work(w.Registry().By(s.actor(cmd.Context())))
 		},
 		Mint: func(cmd *cobra.Command, r minting.Request) (access.Key, access.Principal, error) {
 			if err := r.Check(); err != nil {
 				return access.Key{}, access.Principal{}, err
 			}
+			r.By = s.actor(cmd.Context())
 			w, err := s.open(cmd.Context())
 			if err != nil {
 				return access.Key{}, access.Principal{}, err

@@ -97,7 +97,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		return nil
 	}
 	key, p, err := w.Mint(ctx, minting.Request{
-		Kind: access.KindUser, Name: by.Name, Email: by.Email, Roles: []string{"protected_engineer"}, Program: "svcadmin",
+		Kind: access.KindUser, Name: by.Name, Email: by.Email, Roles: []string{"protected_engineer"}, Program: "svcadmin", By: s.actor(ctx),
 	})
 	if err != nil {
 		return fmt.Errorf("the workspace is made, its first key is not; svcadmin key create makes one: %w", err)
@@ -185,7 +185,7 @@ func newSwitch(s *session, use, on, off, short, long string, set func(w *control
 			return nil
 		},
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
-			err := w.Registry().SetWorkspace(cmd.Context(), func(record *control.Workspace) { set(record, args[0] == on) })
+			err := w.Registry().By(s.actor(cmd.Context())).SetWorkspace(cmd.Context(), func(record *control.Workspace) { set(record, args[0] == on) })
 			if err == nil {
 				fmt.Fprintf(s.Stderr, "%s: %s is %s\n", w.Name, use, args[0])
 			}

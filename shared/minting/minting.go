@@ -25,6 +25,8 @@ type Registry interface {
 
 // Request is a key to be made.
 type Request struct {
+	// By is who makes the key, for the audit trail.
+	By          string
 	Kind        access.Kind
 	Name        string
 	Email       string        // of the person, for a user key

@@ -11,6 +11,7 @@
 //	head/<ws>              head               record, head, access version
 //	access/<ws>            principal/<id>     a principal
 //	access/<ws>            key/<id>           a key: its digest, never itself
+//	audit/<ws>             <n>                what an edit of the above did, by whom
 //	log/<ws>/<ix>          <n>/<sha>          a commit: touches, small texts
 //	ids/<ws>/<ix>          <sha>              its sequence, for abbreviations
 //	item/<ws>/<ix>/<path>  <n>/<sha>          what it did to one file
@@ -26,6 +27,7 @@
 //	baseName S, baseSequence N, baseFollow N, baseBytes N         head
 //	recent S   JSON: the principals and keys changed lately        head
 //	doc S      JSON: the principal or the record of the key        access
+//	doc S      JSON: an audit.Entry; n is the access version       audit
 //	version N  the access version of the row's last change         access
 //	made N     the one of its first                                access
 //	c B        the commit (repository.AppendCommit), by zstd when  log, item
@@ -59,6 +61,8 @@
 //     one request, and no transaction keeps these reads together. So the head
 //     tells for a minute what was changed: a row older than that was read too
 //     early, and all are read again. An attempt to read ends after seconds.
+//   - A row of audit is written in the transaction of the edit that it tells
+//     of, and never again.
 //   - An answer that got lost says nothing about what it would have said. As
 //     long as no attempt of an Advance had that fate, a busy table is ErrBusy;
 //     afterwards the head tells how it ended.

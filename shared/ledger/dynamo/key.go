@@ -61,6 +61,7 @@ const workspacesPartition = "workspaces"
 
 func headPartition(ws access.ID) string   { return "head/" + string(ws) }
 func accessPartition(ws access.ID) string { return "access/" + string(ws) }
+func auditPartition(ws access.ID) string  { return "audit/" + string(ws) }
 func indexPartition(ws access.ID) string  { return "index/" + string(ws) }
 func packsPartition(ws access.ID) string  { return "packs/" + string(ws) }
 

@@ -22,6 +22,7 @@ import (
 type Registry struct {
 	table     *Table
 	workspace access.ID
+	by        string // whose edits these are, for the audit trail
 }
 
 // Workspace returns the workspace's record.
@@ -138,12 +139,15 @@ func (r *Registry) edit(ctx context.Context, change func(*state) error) error {
 		if err != nil {
 			return err
 		}
-		before := s.workspace
+		before, state := s.workspace, s.auditState()
 		if err := change(s); err != nil {
 			return err
 		}
 		writes, err := r.writes(s, before)
 		if err != nil || len(writes) == 0 {
+			return err
+		}
+		if writes, err = r.tell(writes, state, s); err != nil {
 			return err
 		}
 		v, err := r.table.transact(ctx, what, writes)

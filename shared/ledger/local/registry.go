@@ -26,6 +26,7 @@ const (
 type Registry struct {
 	files filesystem
 	dir   string
+	by    string // whose edits these are, for the audit trail
 
 	mu   sync.RWMutex
 	seen *sighting

@@ -34,6 +34,9 @@ func (r *Registry) edit(ctx context.Context, change func(*roster) error) error {
 		return err
 	}
 	next.Version++
+	if err := r.tell(current, next); err != nil {
+		return err
+	}
 	return r.write(next)
 }
 

@@ -1,0 +1,85 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/ledger/walk"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/workspace"
+)
+
+// Audit is who made, revoked and changed which key, role and environment,
+// oldest first. Another process may be serving the data directory.
+func Audit(ctx context.Context, dir string) ([]audit.Event, error) {
+	registry, err := local.OpenRegistry(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := registry.Audit(ctx)
+	if err = errors.Join(err, registry.Close()); err != nil {
+		return nil, err
+	}
+	environments, err := environmentEvents(ctx, filepath.Join(dir, local.RepositoryName))
+	return audit.Events(entries, environments), err
+}
+
+// environmentEvents are those of the commits that changed the workspace file.
+func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
+	head, err := local.HeadOf(git)
+	if err != nil || head == "" {
+		return nil, err
+	}
+	objects, err := disk.Open(git)
+	if err != nil {
+		return nil, err
+	}
+	reader := objects.Reader()
+	defer reader.Close()
+	trees := walk.NewTrees(reader)
+	way := walk.Walk[repository.Commit]{Trees: trees, Begin: func(c repository.Commit, _ []walk.ID) repository.Commit { return c }}
+	var events []audit.Event
+	err = way.Each(ctx, walk.ParseID(head), func(n *walk.Node[repository.Commit], touched []repository.Touch) error {
+		i := slices.IndexFunc(touched, func(t repository.Touch) bool { return t.Path == workspace.File })
+		if i < 0 {
+			return nil
+		}
+		before, err := declarationBefore(trees, reader, n.Parents)
+		if err != nil {
+			return err
+		}
+		var after []byte
+		if touched[i].Blob != "" {
+			if after, err = object.ReadAs(reader.Read, touched[i].Blob, object.Blob); err != nil {
+				return err
+			}
+		}
+		c := n.Row
+		c.SHA = n.ID.String()
+		events = append(events, audit.EnvironmentEvents(c, before, after)...)
+		return nil
+	})
+	return events, err
+}
+
+// declarationBefore is the workspace file of a commit's first parent.
+func declarationBefore(trees *walk.Trees, reader *disk.Reader, parents []walk.ID) ([]byte, error) {
+	if len(parents) == 0 {
+		return nil, nil
+	}
+	parent, err := trees.Commit(parents[0])
+	if err != nil {
+		return nil, err
+	}
+	blob, there, err := trees.Find(walk.ParseID(parent.Tree), workspace.File)
+	if err != nil || !there {
+		return nil, err
+	}
+	return object.ReadAs(reader.Read, blob.String(), object.Blob)
+}

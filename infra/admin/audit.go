@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// Audit is who made, revoked and changed which key, role and environment,
+// oldest first.
+func (w *Workspace) Audit(ctx context.Context) ([]audit.Event, error) {
+	entries, err := w.Registry().Audit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commits, err := w.repo.History(ctx, head, repository.Page{Path: workspace.File})
+	if err != nil {
+		return nil, err
+	}
+	var environments []audit.Event
+	for i := len(commits) - 1; i >= 0; i-- { // they come newest first
+		before, err := w.declarationAt(ctx, head, commits[i].Parent)
+		if err != nil {
+			return nil, err
+		}
+		after, err := w.declarationAt(ctx, head, commits[i].SHA)
+		if err != nil {
+			return nil, err
+		}
+		environments = append(environments, audit.EnvironmentEvents(commits[i], before, after)...)
+	}
+	return audit.Events(entries, environments), nil
+}
+
+// declarationAt is the workspace file as it was in a commit; nil where there
+// was none.
+func (w *Workspace) declarationAt(ctx context.Context, head repository.Head, commit string) ([]byte, error) {
+	if commit == "" {
+		return nil, nil
+	}
+	_, text, err := w.repo.At(ctx, head, workspace.File, commit)
+	if errors.Is(err, repository.ErrAbsent) {
+		return nil, nil
+	}
+	return text, err
+}
