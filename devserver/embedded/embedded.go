@@ -43,6 +43,7 @@ type Service struct {
 	intake  *telemetry.Intake
 	handler http.Handler
 	logger  *slog.Logger
+	uses    *local.Uses
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
@@ -62,7 +63,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	}
 	repo := repository.New(ledger, ledger.Objects())
 	seen := telemetrylocal.New(dir)
-	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}),
+	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.plane = control.New(control.Settings{
 		Gate:       ledger,
@@ -70,6 +71,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		Now:        time.Now,
 		PublicURL:  options.PublicURL,
 		Admitted:   httpapi.Admitted,
+		Used:       s.uses.Used,
 		Contexts:   seen,
 	})
 	if err := s.route(options); err != nil {
@@ -115,7 +117,7 @@ func (s *Service) Repository() string { return s.ledger.Repository() }
 func (s *Service) Close() error {
 	s.stop()
 	<-s.stopped
-	return s.ledger.Close()
+	return errors.Join(s.uses.Flush(), s.ledger.Close())
 }
 
 const (
@@ -143,6 +145,9 @@ func (s *Service) upkeep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if err := s.uses.Flush(); err != nil {
+			s.logger.Error("noting when keys were used last", "error", err)
 		}
 		if err := s.compact(ctx); err != nil && ctx.Err() == nil {
 			s.logger.Error("merging packs", "error", err)

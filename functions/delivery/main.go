@@ -23,7 +23,9 @@ func main() { start.HTTP(settings.TableAndBucket, wire) }
 
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 	rows := table.Open(s)
-	plane := control.New(control.Settings{Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL})
+	plane := control.New(control.Settings{
+		Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
+	})
 	handler := hosted.Delivery(hosted.Options{
 		Plane: plane, Logger: logger, MaxAnswer: gateway.MaxAnswer,
 		Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),

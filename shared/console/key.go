@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,14 +111,18 @@ type keyRow struct {
 	CreatedAt   time.Time `json:"createdAt"`
 	ExpiresAt   time.Time `json:"expiresAt,omitzero"`
 	RevokedAt   time.Time `json:"revokedAt,omitzero"`
+	LastUsedOn  string    `json:"lastUsedOn,omitempty"` // a day in UTC
 }
 
 func newKeyList(s Settings) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the keys, revoked ones too",
-		Args:  Arguments(""),
+		Short: "List the keys, revoked ones too, and when each was used last",
+		Long: `List the keys, revoked ones too, and on which day (in UTC) each was used last.
+That is noted beside the requests and costs them nothing, so it can be a little
+behind; "-" is a key that was not used since its uses are noted.`,
+		Args: Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			return s.Keys(cmd, func(r Keys) error {
 				rows, err := keyRows(cmd.Context(), r)
@@ -146,9 +151,13 @@ func keyRows(ctx context.Context, r Keys) ([]keyRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	used, err := r.LastUses(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rows := []keyRow{}
 	for _, key := range keys {
-		row := keyRow{key.ID, kindWord(key.Kind), key.Name, key.Environment, []string{}, key.CreatedAt, key.ExpiresAt, key.RevokedAt}
+		row := keyRow{key.ID, kindWord(key.Kind), key.Name, key.Environment, []string{}, key.CreatedAt, key.ExpiresAt, key.RevokedAt, used[key.ID]}
 		if i := slices.IndexFunc(principals, func(p access.Principal) bool { return p.ID == key.PrincipalID }); i >= 0 && principals[i].Roles != nil {
 			row.Roles = principals[i].Roles
 		}
@@ -158,7 +167,7 @@ func keyRows(ctx context.Context, r Keys) ([]keyRow, error) {
 }
 
 func (s Settings) printKeys(rows []keyRow) error {
-	table := [][]string{{"ID", "KIND", "NAME", "ENVIRONMENT", "ROLES", "CREATED", "STATE"}}
+	table := [][]string{{"ID", "KIND", "NAME", "ENVIRONMENT", "ROLES", "CREATED", "STATE", "LAST USED"}}
 	for _, k := range rows {
 		state := "live"
 		switch {
@@ -167,7 +176,7 @@ func (s Settings) printKeys(rows []keyRow) error {
 		case !k.ExpiresAt.IsZero():
 			state = "until " + k.ExpiresAt.Format(time.DateTime)
 		}
-		table = append(table, []string{string(k.ID), k.Kind, k.Name, k.Environment, strings.Join(k.Roles, ","), k.CreatedAt.Format(time.DateOnly), state})
+		table = append(table, []string{string(k.ID), k.Kind, k.Name, k.Environment, strings.Join(k.Roles, ","), k.CreatedAt.Format(time.DateOnly), state, cmp.Or(k.LastUsedOn, "-")})
 	}
 	return Table(s.Stdout, table)
 }

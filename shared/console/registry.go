@@ -23,6 +23,8 @@ type Principals interface {
 type Keys interface {
 	Principals(ctx context.Context) ([]access.Principal, error)
 	Keys(ctx context.Context) ([]access.KeyRecord, error)
+	// LastUses are days, such as 2026-11-22, by the ids of the keys.
+	LastUses(ctx context.Context) (map[access.ID]string, error)
 	RevokeKey(ctx context.Context, id access.ID, at time.Time) (access.KeyRecord, error)
 }
 

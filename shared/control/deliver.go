@@ -23,6 +23,7 @@ func (p *Plane) Deliver(ctx context.Context, keyText string) (*Delivery, error) 
 	if err != nil {
 		return nil, err
 	}
+	p.used(entry)
 	return &Delivery{&Session{plane: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}}, nil
 }
 

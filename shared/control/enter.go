@@ -19,7 +19,15 @@ func (p *Plane) Enter(ctx context.Context, keyText string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.used(entry)
 	return &Session{plane: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}, nil
+}
+
+// used tells that a key was let in.
+func (p *Plane) used(e Entry) {
+	if p.settings.Used != nil {
+		p.settings.Used(e.Key, p.settings.Now())
+	}
 }
 
 // again lets the session's key in once more, for another try of the same

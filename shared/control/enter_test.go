@@ -146,6 +146,35 @@ func TestAdmittedIsAskedBetween401And503(t *testing.T) {
 	}
 }
 
+// TestUsedHearsOfKeysThatWereLetIn, once for each request, and of no others.
+func TestUsedHearsOfKeysThatWereLetIn(t *testing.T) {
+	w := newWorld(t, nil)
+	settings := w.settings()
+	heard := map[access.ID]int{}
+	settings.Used = func(key access.KeyRecord, at time.Time) {
+		heard[key.ID]++
+		if !at.Equal(now) {
+			t.Errorf("used at %v", at)
+		}
+	}
+	plane := control.New(settings)
+	user, sdk, revoked := w.key(access.KindUser), w.key(access.KindPublicSDK), w.key(access.KindUser)
+	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
+	forged, err := access.NewKey(newRandom(99), access.KindUser, user.Workspace(), user.Principal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []access.Key{user, revoked, forged} {
+		_, _ = plane.Enter(ctx, key.Reveal())
+	}
+	if _, err := plane.Deliver(ctx, sdk.Reveal()); err != nil {
+		t.Fatal(err)
+	}
+	if len(heard) != 2 || heard[user.ID()] != 1 || heard[sdk.ID()] != 1 {
+		t.Errorf("%v", heard)
+	}
+}
+
 func TestDelivery(t *testing.T) {
 	files := map[string]string{
 		path("a"):              boolFlag("a", ""),

@@ -10,8 +10,8 @@ import (
 	"svc.example/svc/shared/access"
 )
 
-// Settings are what a Plane works with. All are needed but Admitted
-// and Contexts.
+// Settings are what a Plane works with. All are needed but Admitted,
+// Used and Contexts.
 type Settings struct {
 	Gate Gate
 	// Repository returns a workspace's repository. It is asked once or more
@@ -26,6 +26,9 @@ type Settings struct {
 	// before anything is said of the workspace: the place of a rate limit. Its
 	// error is the answer, as it is.
 	Admitted func(ctx context.Context, key access.KeyRecord) error
+	// Used hears of each request whose key was let in, and returns at once. It
+	// may be nil.
+	Used func(key access.KeyRecord, at time.Time)
 	// Contexts finds saved contexts; nil where none are saved.
 	Contexts ContextSearch
 }

@@ -28,6 +28,7 @@ func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control
 			Now:        time.Now,
 			PublicURL:  s.PublicURL,
 			Admitted:   httpapi.Admitted,
+			Used:       table.Uses(rows, logger),
 		}
 		for _, add := range more {
 			add(s, &plane)

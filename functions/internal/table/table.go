@@ -10,7 +10,9 @@ package table
 
 import (
 	"cmp"
+	"log/slog"
 	"os"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -18,7 +20,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/keepalive"
+	"svc.example/svc/shared/lastuse"
 	"svc.example/svc/shared/ledger/dynamo"
 )
 
@@ -40,6 +44,14 @@ func Config(endpointVariable string) aws.Config {
 // Client is a client of DynamoDB.
 func Client() *dynamodb.Client {
 	return dynamodb.NewFromConfig(Config("AWS_ENDPOINT_URL_DYNAMODB"))
+}
+
+// Uses notes on which day a key was used last, beside the requests.
+func Uses(rows *dynamo.Table, logger *slog.Logger) func(access.KeyRecord, time.Time) {
+	tracker := &lastuse.Tracker{Store: rows, Failed: func(err error) {
+		logger.Warn("when a key was used last is not noted", "error", err.Error())
+	}}
+	return tracker.Used
 }
 
 // Open is about the function's table.

@@ -1,8 +1,11 @@
 package dynamo_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/suite"
 )
 
@@ -36,5 +39,26 @@ func TestAnEditIsToldOnce(t *testing.T) {
 		if len(entries) != told {
 			t.Errorf("%s: %d edits are told of %d", name, len(entries), told)
 		}
+	}
+}
+
+func TestLastUses(t *testing.T) {
+	sent := &requests{}
+	table := newTable(t, sent.count)
+	ws, other := newWorkspace(t, table), newWorkspace(t, table)
+	a, b := newID(t), newID(t)
+	sent.take()
+	must(t, table.MarkUsed(background, ws, a, "2026-11-21"))
+	if took := sent.take(); !slices.Equal(took, []string{"UpdateItem"}) {
+		t.Errorf("a use took %v", took)
+	}
+	for _, day := range []string{"2026-11-22", "2026-11-22", "2026-11-20"} {
+		must(t, table.MarkUsed(background, ws, a, day))
+	}
+	must(t, table.MarkUsed(background, other, b, "2026-11-22"))
+	days, err := table.Registry(ws).LastUses(background)
+	must(t, err)
+	if want := map[access.ID]string{a: "2026-11-22"}; !maps.Equal(days, want) {
+		t.Errorf("%v, want %v", days, want)
 	}
 }

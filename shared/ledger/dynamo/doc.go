@@ -12,6 +12,7 @@
 //	access/<ws>            principal/<id>     a principal
 //	access/<ws>            key/<id>           a key: its digest, never itself
 //	audit/<ws>             <n>                what an edit of the above did, by whom
+//	used/<ws>              <key's id>         the day on which it was used last
 //	log/<ws>/<ix>          <n>/<sha>          a commit: touches, small texts
 //	ids/<ws>/<ix>          <sha>              its sequence, for abbreviations
 //	item/<ws>/<ix>/<path>  <n>/<sha>          what it did to one file
@@ -30,6 +31,7 @@
 //	doc S      JSON: an audit.Entry; n is the access version       audit
 //	version N  the access version of the row's last change         access
 //	made N     the one of its first                                access
+//	d S        a day, like 2026-11-22                              used
 //	c B        the commit (repository.AppendCommit), by zstd when  log, item
 //	           its first byte is zstd's
 //	b B        the texts of its touches, by zstd                   log
@@ -77,4 +79,6 @@
 //	History             1 Query per MB
 //	At                  2 Query: the abbreviation, the item's row
 //	a change of access  1 GetItem, 1 Query, 1 TransactWriteItems
+//	MarkUsed            1 UpdateItem: for a key, a day and an instance, beside
+//	                    a request and not in its way
 package dynamo

@@ -5,6 +5,7 @@
 //	repository.git/   the bare repository; git's own tools may work on it
 //	registry.json     workspace record, principals, keys (digests only)
 //	audit.log         what was done to the registry, by whom; lines are only appended
+//	used.json         on which day each key was used last; may be deleted
 //	history.cache     the index, to start without walking; may be deleted
 //	svc.lock          held by the process that serves the directory
 //	write.lock        held while the head or the registry is written

@@ -1,0 +1,88 @@
+// Package lastuse notes on which day a key was used last, so that one that
+// nobody uses can be found and revoked.
+//
+// What must stay true:
+//
+//   - No request waits for it or fails because of it. What cannot be stored is
+//     tried again with a later use, a minute later at the earliest.
+//   - It costs at most one write for a key, a day and an instance, and no read.
+//   - Only a use that was let in counts: a stranger who knows a key's id and not
+//     its secret leaves no trace here.
+//
+// It is good to the day and no proof: an instance that ends before its write
+// has gone out forgets it.
+package lastuse
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/access"
+)
+
+// Store keeps the days.
+type Store interface {
+	// MarkUsed notes that a key was used on a day (2006-01-02, UTC), unless a
+	// later one is noted.
+	MarkUsed(ctx context.Context, workspace, key access.ID, day string) error
+}
+
+// Day is the day of a use.
+func Day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+const (
+	maxKeys    = 10_000 // that an instance remembers for a day; about 1 MB
+	maxWrites  = 4      // at a time
+	writeTime  = 2 * time.Second
+	afterError = time.Minute
+)
+
+// Tracker tells a store what is new. It may be used concurrently.
+type Tracker struct {
+	Store Store
+	// Failed hears of a write that failed; it may be nil.
+	Failed func(err error)
+
+	mu      sync.Mutex
+	day     string
+	seen    map[access.ID]bool
+	pause   time.Time // before which nothing is written
+	writing sync.WaitGroup
+	writes  int
+}
+
+// Used notes a use. It returns at once.
+func (t *Tracker) Used(key access.KeyRecord, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if day := Day(at); day != t.day {
+		t.day, t.seen = day, map[access.ID]bool{}
+	}
+	if t.seen[key.ID] || len(t.seen) >= maxKeys || t.writes >= maxWrites || at.Before(t.pause) {
+		return
+	}
+	t.seen[key.ID] = true
+	t.writes++
+	day := t.day
+	t.writing.Go(func() { t.write(key, day, at) })
+}
+
+func (t *Tracker) write(key access.KeyRecord, day string, at time.Time) {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	err := t.Store.MarkUsed(ctx, key.WorkspaceID, key.ID, day)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writes--
+	if err == nil {
+		return
+	}
+	t.pause = at.Add(afterError)
+	if t.day == day {
+		delete(t.seen, key.ID)
+	}
+	if t.Failed != nil {
+		t.Failed(err)
+	}
+}
