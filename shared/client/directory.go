@@ -18,6 +18,7 @@ import (
 type directory struct {
 	path, environment string
 	options           Options
+	outside           []workspace.Problem // links that lead out, as they were logged
 }
 
 func newDirectory(o Options) (*directory, error) {
@@ -65,8 +66,27 @@ func (d *directory) update(c *Client, state datadir.State) error {
 	if len(problems) > 0 {
 		return &Refusal{d.path, problems}
 	}
+	d.warnOfLinks(state.Outside)
 	c.serve(newTable(from, d.options.variables()))
 	return nil
+}
+
+const maxLinksLogged = 20
+
+// warnOfLinks logs which documents are left out because a link leads to them
+// out of the directory, when others are than before.
+func (d *directory) warnOfLinks(outside []workspace.Problem) {
+	if slices.Equal(outside, d.outside) {
+		return
+	}
+	d.outside = outside
+	for i, p := range outside {
+		if i == maxLinksLogged {
+			d.options.Log.Warn(fmt.Sprintf("svc: and %d more links; svc verify lists them", len(outside)-i))
+			return
+		}
+		d.options.Log.Warn("svc: " + p.String())
+	}
 }
 
 // report says what is wrong when it is news.

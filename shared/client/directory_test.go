@@ -120,3 +120,18 @@ func TestTheDatadirIsDiscovered(t *testing.T) {
 		t.Error("SVC_DIR is not used")
 	}
 }
+
+func TestALinkOutOfADatadirIsLeftOutAndLogged(t *testing.T) {
+	var j journal
+	dir, far := datadirOf(t, switched("true"), planFlag()), filepath.Join(t.TempDir(), "f.json")
+	if err := os.Rename(filepath.Join(dir, "feature-flags", "f.json"), far); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(far, filepath.Join(dir, "feature-flags", "f.json")); err != nil {
+		t.Skip(err)
+	}
+	c := open(t, Options{Datadir: dir, Log: j.log()})
+	if c.Bool(t.Context(), "f", false) || j.count("leads out of the config directory") != 1 {
+		t.Errorf("logged: %s", j.String())
+	}
+}
