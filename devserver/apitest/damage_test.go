@@ -3,6 +3,7 @@ package apitest
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/devserver/svcbinary"
@@ -224,13 +226,81 @@ func TestNoBranchMain(t *testing.T) {
 		must(t, os.Remove(filepath.Join(s.dir, "history.cache")))
 		s.start()
 	}
-	if !strings.Contains(s.p.Log.String(), "no branch main") {
-		t.Errorf("the log does not say it:\n%s", s.p.Log)
-	}
+	s.logs("no branch main")
 	s.bare.Run(t, "branch", "-m", "trunk", "main")
 	s.expect(200, `"redesign"`, "GET", poll, "")
 	s.expect(200, "", "POST", "/v1/flags", created)
 	if parent := s.bare.Run(t, "rev-parse", "refs/heads/main^"); parent != before {
 		t.Errorf("the new commit is on top of %s, want %s", parent, before)
+	}
+}
+
+// report is the answer to GET /v1/workspace.
+type report struct {
+	BrokenDocuments int
+	Broken          []struct{ Type, Key, Since, ServedFrom, Problem string }
+}
+
+func (s *site) report() report {
+	s.t.Helper()
+	var r report
+	must(s.t, json.Unmarshal([]byte(s.expect(200, "", "GET", "/v1/workspace", "")), &r))
+	return r
+}
+
+// logs waits until the server's log has words.
+func (s *site) logs(words string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(apiload.Patience); !strings.Contains(s.p.Log.String(), words); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the log does not have %q:\n%s", words, s.p.Log)
+		}
+	}
+}
+
+// TestBrokenIsDeliveredAsItLastWas: what was pushed broken is served as it was
+// before, whoever asks and however often the server is started, while the
+// control plane shows what is there.
+func TestBrokenIsDeliveredAsItLastWas(t *testing.T) {
+	s := newSite(t)
+	ground := apiload.Ground()
+	segment := `{"key": "insiders", "type": "segment", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}`
+	inside := strings.Replace(ground["feature-flags/headline.json"], `{"operator": "ALWAYS_TRUE"}`,
+		`{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "insiders"}}`, 1)
+	s.put("Good", map[string]string{"segments/insiders.json": segment, "feature-flags/headline.json": inside})
+	good := s.bare.Run(t, "rev-parse", "refs/heads/main")
+	s.put("Break", map[string]string{
+		"feature-flags/redesign.json": `{"key": "redesign",`, "segments/insiders.json": "oops", "svc.json": "[",
+	})
+	broken := s.bare.Run(t, "rev-parse", "refs/heads/main")
+	s.put("Break more", map[string]string{
+		"feature-flags/redesign.json": `{"key": "redesign",,`, "feature-flags/never.json": "never good",
+	})
+	more := s.bare.Run(t, "rev-parse", "refs/heads/main")
+	for range 2 {
+		s.expect(200, `"redesign":{"value":{"type":"bool","value":false}`, "GET", poll, "")
+		s.expect(200, `"headline":{"value":{"type":"string","value":"red"}`, "GET", poll, "")
+		s.expect(422, "line 1", "GET", "/v1/flags/redesign", "")
+		r := s.report()
+		if r.BrokenDocuments != 4 || len(r.Broken) != 4 {
+			t.Fatalf("the workspace tells of %+v", r)
+		}
+		for i, want := range []struct{ kind, key, since, from string }{
+			{"feature_flag", "never", more, ""}, {"feature_flag", "redesign", broken, s.bare.Run(t, "rev-parse", good+"^")},
+			{"segment", "insiders", broken, good}, {"workspace", "", broken, s.bare.Run(t, "rev-parse", good+"^")},
+		} {
+			got := r.Broken[i]
+			if got.Type != want.kind || got.Key != want.key || got.Since != want.since || got.ServedFrom != want.from || got.Problem == "" {
+				t.Errorf("%d: %+v, want %+v", i, got, want)
+			}
+		}
+		s.logs("redesign.json")
+		s.logs("since=" + broken)
+		s.restart()
+	}
+	s.put("Mend", map[string]string{"feature-flags/redesign.json": ground["feature-flags/redesign.json"], "feature-flags/never.json": "",
+		"segments/insiders.json": segment, "svc.json": ground["svc.json"]})
+	if r := s.report(); r.BrokenDocuments != 0 {
+		t.Errorf("mended, and %+v", r)
 	}
 }

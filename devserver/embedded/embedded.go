@@ -166,8 +166,12 @@ func (s *Service) look(ctx context.Context, watch *lookout) error {
 		return err
 	}
 	snapshot, err := s.repo.Snapshot(ctx, head)
+	if err != nil {
+		return err
+	}
+	broken, err := s.plane.Broken(ctx, ws.ID, snapshot)
 	if err == nil {
-		watch.see(snapshot, s.plane.Unreadable(ws.ID, snapshot))
+		watch.see(snapshot, broken)
 	}
 	return err
 }

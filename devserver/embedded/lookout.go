@@ -8,9 +8,9 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// lookout says aloud what git has brought that can not be read. No request
-// fails for it, so that nobody would know: a document is no longer served, and
-// of a workspace file the environments are guessed.
+// lookout says aloud what git has brought that cannot be served. No request
+// fails for it, so that nobody would know: a document is served as it was
+// before, or no longer, and so is a workspace file.
 type lookout struct {
 	logger   *slog.Logger
 	at       string            // the commit seen last
@@ -18,12 +18,12 @@ type lookout struct {
 	declared bool
 }
 
-func (l *lookout) see(s *repository.Snapshot, unreadable []control.Unreadable) {
+func (l *lookout) see(s *repository.Snapshot, broken []control.Broken) {
 	told := map[string]string{}
-	for _, u := range unreadable {
-		told[u.File.Path] = u.File.Blob
-		if l.told[u.File.Path] != u.File.Blob {
-			l.tell(u)
+	for _, b := range broken {
+		told[b.File.Path] = b.File.Blob
+		if l.told[b.File.Path] != b.File.Blob {
+			l.tell(b)
 		}
 	}
 	_, declared := s.File(workspace.File)
@@ -34,12 +34,12 @@ func (l *lookout) see(s *repository.Snapshot, unreadable []control.Unreadable) {
 	l.at, l.told, l.declared = s.Head.Commit, told, declared
 }
 
-func (l *lookout) tell(u control.Unreadable) {
-	what := "the file can not be read, and is not served"
-	if u.File.Path == workspace.File {
-		what = "the workspace file can not be read: environments that documents name count too, and all are protected until it is mended"
+func (l *lookout) tell(b control.Broken) {
+	what := b.Outcome()
+	if b.File.Path == workspace.File {
+		what += "; until it is mended the API lists the environments that documents name too, and all are protected"
 	}
-	for _, p := range u.Problems {
-		l.logger.Error(what, "commit", u.File.Last.SHA, "problem", p.String())
+	for _, p := range b.Problems {
+		l.logger.Error(what, "since", b.Since, "servedFrom", b.ServedFrom, "problem", p.String())
 	}
 }

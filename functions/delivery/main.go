@@ -27,7 +27,7 @@ func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Han
 		Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
 	})
 	handler := hosted.Delivery(hosted.Options{
-		Plane: plane, Logger: logger, MaxAnswer: gateway.MaxAnswer,
+		Plane: plane, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer,
 		Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 	})
 	return gateway.KeepPlus("/api/v2/configs/eval-with-context/", handler), nil

@@ -238,13 +238,18 @@ func (t trace) activity() Activity {
 	}
 	e.Action = actionOf(*t.touch)
 	if folder, key, ok := workspace.SplitPath(t.touch.Path); ok {
-		kind := schemaType
-		if held, isDocument := folder.Type(); isDocument {
-			kind = string(held)
-		}
+		kind := typeIn(folder)
 		e.Type, e.Key = &kind, &key
 	}
 	return e
+}
+
+// typeIn is the type of what stands in a folder.
+func typeIn(folder workspace.Folder) string {
+	if held, isDocument := folder.Type(); isDocument {
+		return string(held)
+	}
+	return schemaType
 }
 
 func actionOf(touch repository.Touch) string {

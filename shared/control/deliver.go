@@ -39,13 +39,22 @@ func (d *Delivery) WorkspaceID() string { return d.session.entry.Workspace.ID }
 // Head is the version to serve. Equal commits serve the same.
 func (d *Delivery) Head() repository.Head { return d.session.entry.Head }
 
-// Documents is the workspace at the head, less what can not be served: files
-// that are not JSON, documents whose structure could not be read in full (half
-// of a rule may match everyone), and the later ones of two of one key.
+// Documents is the workspace at the head as it is served: a document that is
+// broken there, or a workspace file, is as it last was good, and left out when
+// it never was. Of two of one key the later ones are left out.
 func (d *Delivery) Documents(ctx context.Context) (*workspace.Workspace, error) {
 	o, err := d.session.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return o.view.sound(), nil
+	return o.view.sound(ctx, o.repo)
+}
+
+// Broken is what Documents has replaced or left out, for the log.
+func (d *Delivery) Broken(ctx context.Context) ([]Broken, error) {
+	o, err := d.session.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.view.broken(ctx, o.repo)
 }

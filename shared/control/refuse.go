@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
 )
 
 // The values of details.code.
@@ -77,12 +78,16 @@ func (c *content) why() string {
 	if len(c.problems) == 0 {
 		return ""
 	}
-	p := c.problems[0]
-	where := ""
+	return ": " + inWords(c.problems)
+}
+
+// inWords is the first of problems of one file.
+func inWords(problems []workspace.Problem) string {
+	p := problems[0]
 	if p.Line > 0 {
-		where = fmt.Sprintf("line %d, column %d: ", p.Line, p.Column)
+		return fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Message)
 	}
-	return ": " + where + p.Message
+	return p.Message
 }
 
 const maxQuoted = 200

@@ -52,7 +52,13 @@ type view struct {
 	// guardedReferences: lookups need the permission to edit what is protected.
 	guardedReferences bool
 	rows              rows
-	sound             func() *workspace.Workspace
+
+	// What is served in the place of what is broken takes questions to the
+	// repository, so it is found out by who needs it first.
+	asking  sync.Mutex
+	found   []Broken // nil: not asked yet
+	served  *workspace.Workspace
+	earlier map[string]Broken // by path: what the view before had found
 }
 
 // content is a file decoded, under any path that keeps its name.
@@ -65,6 +71,10 @@ type content struct {
 	// an equal text has.
 	tree     *jsontree.Node
 	problems []workspace.Problem
+	// misleading is what nobody should serve though it can be read; see
+	// workspace.Unservable.
+	misleading []workspace.Problem
+	looked     sync.Once // for what is misleading
 }
 
 func read(path string, text []byte) *content {
@@ -97,8 +107,25 @@ func newView(snapshot *repository.Snapshot, earlier *view) *view {
 	}
 	v.assemble()
 	v.rows = v.newRows()
-	v.sound = sync.OnceValue(v.onlySound)
+	v.earlier = earlier.findings()
 	return v
+}
+
+// findings are what is known of broken files, by path.
+func (v *view) findings() map[string]Broken {
+	if v == nil {
+		return nil
+	}
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	if v.found == nil {
+		return v.earlier
+	}
+	known := make(map[string]Broken, len(v.found))
+	for _, b := range v.found {
+		known[b.File.Path] = b
+	}
+	return known
 }
 
 // same returns what is known of a file's content. The search goes on where it
@@ -244,41 +271,4 @@ func (v *view) active() []document.Active {
 		}
 	}
 	return active
-}
-
-// onlySound is the workspace less what Delivery.Documents leaves out.
-func (v *view) onlySound() *workspace.Workspace {
-	sound := *v.ws
-	sound.Items = nil
-	taken := map[string]bool{}
-	for _, c := range v.read {
-		if c.item == nil || len(c.problems) > 0 {
-			continue
-		}
-		if folded := strings.ToLower(c.item.Key); !taken[folded] {
-			taken[folded] = true
-			sound.Items = append(sound.Items, *c.item)
-		}
-	}
-	return &sound
-}
-
-// Unreadable is a file of which a part or all can not be read, and why.
-type Unreadable struct {
-	File     *repository.File
-	Problems []workspace.Problem
-}
-
-// Unreadable lists them at a snapshot of a workspace. No request fails for such
-// a file, so somebody has to say so; what is decoded for it is what requests
-// look at.
-func (p *Plane) Unreadable(workspaceID string, snapshot *repository.Snapshot) []Unreadable {
-	v := p.room(workspaceID).at(snapshot)
-	var found []Unreadable
-	for i, c := range v.read {
-		if len(c.problems) > 0 {
-			found = append(found, Unreadable{&v.snapshot.Files[i], c.problems})
-		}
-	}
-	return found
 }

@@ -24,6 +24,9 @@ type Options struct {
 	Now     func() time.Time // nil is time.Now
 	Random  func() float64   // nil is math/rand/v2
 	Logger  *slog.Logger     // of causes that no client is told; nil is silent
+	// TellBroken has the log told of documents that are not served as they are
+	// at the head, once for each commit, where nobody else tells.
+	TellBroken bool
 	// MaxAnswer bounds the bytes of GET /api/v2/configs as they are sent; 0 is
 	// any.
 	MaxAnswer int

@@ -18,6 +18,7 @@ type tables struct {
 
 	mu     sync.Mutex
 	byName map[[2]string]*environment
+	told   map[string]string // by workspace: the commit whose broken documents were told
 }
 
 // environment is what one environment serves. Each lock is held while its part
@@ -29,6 +30,7 @@ type environment struct {
 
 // state is what was made of a commit, or why it is refused.
 type state[T any] struct {
+	tell    func(ctx context.Context, d *control.Delivery) // of a new commit
 	mu      sync.Mutex
 	commit  string
 	made    T
@@ -45,6 +47,7 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, create func(*wor
 			return made, err
 		}
 		head = d.Head().Commit // a forced push may have moved it
+		s.tell(ctx, d)
 		if err := refusedEnvironment(ws, d.Environment()); err != nil {
 			s.commit, s.made, s.refused = head, made, err
 		} else if made, err = create(ws); err != nil {
@@ -57,7 +60,34 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, create func(*wor
 }
 
 func newTables(o Options) *tables {
-	return &tables{options: o, gate: newGate(o, o.Polls), byName: map[[2]string]*environment{}}
+	return &tables{options: o, gate: newGate(o, o.Polls), byName: map[[2]string]*environment{}, told: map[string]string{}}
+}
+
+// mostTold bounds what one commit brings into the log.
+const mostTold = 20
+
+// tell has the log say which documents are broken at a new head, and since when.
+func (t *tables) tell(ctx context.Context, d *control.Delivery) {
+	t.mu.Lock()
+	told := t.told[d.WorkspaceID()] == d.Head().Commit
+	if len(t.told) >= maxEnvironments {
+		clear(t.told)
+	}
+	t.told[d.WorkspaceID()] = d.Head().Commit
+	t.mu.Unlock()
+	if told || !t.options.TellBroken {
+		return
+	}
+	broken, err := d.Broken(ctx)
+	if err != nil {
+		return // Documents has found them already, so this is unlikely; the next commit tells
+	}
+	for _, b := range broken[:min(len(broken), mostTold)] {
+		t.options.Logger.Error(b.Outcome(), "workspace", d.WorkspaceID(), "since", b.Since, "servedFrom", b.ServedFrom, "problem", b.Problems[0].String())
+	}
+	if more := len(broken) - mostTold; more > 0 {
+		t.options.Logger.Error("there are more documents that cannot be served; GET /v1/workspace counts them", "workspace", d.WorkspaceID(), "more", more)
+	}
 }
 
 // maxEnvironments bounds what an instance remembers. One that serves more at a
@@ -77,6 +107,7 @@ func (t *tables) environment(d *control.Delivery) *environment {
 			}
 		}
 		e = &environment{}
+		e.evaluated.tell, e.documents.tell = t.tell, t.tell
 		t.byName[name] = e
 	}
 	return e

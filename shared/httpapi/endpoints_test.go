@@ -12,7 +12,7 @@ import (
 
 // contract is every endpoint of the contract and the decisions.
 var contract = strings.Fields(`
-	GET/whoami GET/workspaces GET/environments
+	GET/whoami GET/workspaces GET/workspace GET/environments
 	GET/flags POST/flags GET/flags/{key} GET/flags/{key}/history PATCH/flags/{key}/environments/{env} GET/flags/{key}/document PUT/flags/{key}/document
 	GET/configs POST/configs GET/configs/{key} GET/configs/{key}/history PATCH/configs/{key}/environments/{env} GET/configs/{key}/document PUT/configs/{key}/document
 	GET/log-levels PATCH/log-levels/{key} GET/log-levels/{key}/document PUT/log-levels/{key}/document
@@ -41,6 +41,10 @@ func TestReads(t *testing.T) {
 		{"/whoami", "/principal/name", "Grace"},
 		{"/whoami", "/workspaceId", string(workspaceID)},
 		{"/workspaces", "/workspaces/0/name", "shop"},
+		{"/workspace", "/name", "shop"},
+		{"/workspace", "/brokenDocuments", "1"},
+		{"/workspace", "/broken/0/key", "broken"},
+		{"/workspace", "/broken/0/servedFrom", "<nil>"},
 		{"/environments", "/environments/0/name", "development"},
 		{"/environments", "/environments/2/protected", "true"},
 		{"/flags", "/total", "2"},

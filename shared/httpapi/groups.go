@@ -15,6 +15,9 @@ func Workspace() Group {
 		"listWorkspaces": func(_ context.Context, c *call) (any, error) {
 			return c.session.Workspaces(), nil
 		},
+		"getWorkspace": func(ctx context.Context, c *call) (any, error) {
+			return c.session.Workspace(ctx)
+		},
 		"listEnvironments": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Environments(ctx)
 		},

@@ -1,0 +1,244 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
+)
+
+// Broken is a file that cannot be served as it is at the head. Only git brings
+// such a file: what the control plane writes is checked.
+type Broken struct {
+	File     *repository.File
+	Problems []workspace.Problem
+	// Since is the commit that broke it, the oldest known where that is too far
+	// back; ServedFrom the last one with content that can be served, "" when
+	// there is none.
+	Since, ServedFrom string
+
+	good *content
+}
+
+// Outcome says what becomes of the file.
+func (b Broken) Outcome() string {
+	what := "the file cannot be served"
+	if b.File.Path == workspace.File {
+		what = "the workspace file cannot be read"
+	}
+	if b.ServedFrom == "" {
+		return what + ", and was never good: it is left out"
+	}
+	return what + "; what is served is how it last was good"
+}
+
+// What is looked for in the history of broken files is bounded: how many of
+// them, how far back, and how many bytes are kept.
+const (
+	mostSought   = 1000
+	mostVersions = 100
+	mostGood     = 64 << 20
+)
+
+// broken returns the files that cannot be served, by path, with what each was
+// when it last could be. That is a question to the history, so that every
+// instance finds the same, after a restart too.
+func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	if v.found != nil {
+		return v.found, nil
+	}
+	found := []Broken{}
+	for i, c := range v.read {
+		if problems := c.unservable(); len(problems) > 0 {
+			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
+		}
+	}
+	if err := v.seek(ctx, repo, found[:min(len(found), mostSought)]); err != nil {
+		return nil, err
+	}
+	v.found = found
+	return found, nil
+}
+
+// seek looks for the last good version of files, several at a time. What an
+// earlier view has found holds as long as the file is the same.
+func (v *view) seek(ctx context.Context, repo Repository, broken []Broken) error {
+	errs := make([]error, len(broken))
+	free := make(chan struct{}, readers)
+	var all sync.WaitGroup
+	var kept atomic.Int64
+	for i := range broken {
+		b := &broken[i]
+		if known, ok := v.earlier[b.File.Path]; ok && known.File.Blob == b.File.Blob && known.File.Last.SHA == b.File.Last.SHA {
+			b.Since, b.ServedFrom, b.good = known.Since, known.ServedFrom, known.good
+			continue
+		}
+		free <- struct{}{}
+		all.Go(func() {
+			errs[i] = b.seek(ctx, repo, v.snapshot.Head, &kept)
+			<-free
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// seek goes back through a file's history to the newest content that can be
+// served. A file that was deleted meanwhile has none: it was gone on purpose.
+func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head, kept *atomic.Int64) error {
+	commits, err := repo.History(ctx, head, repository.Page{Path: b.File.Path, Limit: mostVersions})
+	if err != nil {
+		return storageFault(err)
+	}
+	seen := map[string]bool{b.File.Blob: true}
+	for _, c := range commits {
+		touch, _ := touchOf(c, b.File.Path)
+		switch {
+		case touch.Blob == "":
+			return nil
+		case seen[touch.Blob]: // broken in the same way
+			b.Since = c.SHA
+			continue
+		}
+		seen[touch.Blob] = true
+		_, text, err := repo.At(ctx, head, b.File.Path, c.SHA)
+		if err != nil {
+			return storageFault(err)
+		}
+		version := read(b.File.Path, text)
+		if len(version.unservable()) > 0 {
+			b.Since = c.SHA
+			continue
+		}
+		if kept.Add(int64(len(text))) <= mostGood {
+			b.ServedFrom, b.good = c.SHA, version
+		}
+		return nil
+	}
+	return nil
+}
+
+// unservable is what keeps a file from being served: what cannot be read in
+// full (half of a rule may match everyone), and what would serve something else
+// than was meant, as svc serve has it.
+func (c *content) unservable() []workspace.Problem {
+	if len(c.problems) > 0 {
+		return c.problems
+	}
+	c.looked.Do(func() { c.misleading = workspace.Unservable(c.part) })
+	return c.misleading
+}
+
+// sound is the workspace as it is served: what is broken is as it last was
+// good, or left out when it never was, and of two documents of one key the
+// first counts.
+func (v *view) sound(ctx context.Context, repo Repository) (*workspace.Workspace, error) {
+	broken, err := v.broken(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	if v.served == nil {
+		v.served = v.without(broken)
+	}
+	return v.served, nil
+}
+
+func (v *view) without(broken []Broken) *workspace.Workspace {
+	sound := *v.ws
+	sound.Items = nil
+	taken := map[string]bool{}
+	for i, c := range v.read {
+		if at, isBroken := slices.BinarySearchFunc(broken, v.snapshot.Files[i].Path, func(b Broken, path string) int {
+			return strings.Compare(b.File.Path, path)
+		}); isBroken {
+			c = broken[at].good
+		}
+		switch {
+		case c == nil:
+		case c.item == nil:
+			if c.part.Declared {
+				sound.Declared, sound.Declaration, sound.Environments = true, c.part.Declaration, c.part.Environments
+			}
+		default:
+			if folded := strings.ToLower(c.item.Key); !taken[folded] {
+				taken[folded] = true
+				sound.Items = append(sound.Items, *c.item)
+			}
+		}
+	}
+	return &sound
+}
+
+// Broken lists the broken files of a workspace at a snapshot, for who tells of
+// them: no request fails for such a file.
+func (p *Plane) Broken(ctx context.Context, workspaceID string, snapshot *repository.Snapshot) ([]Broken, error) {
+	repo, err := p.settings.Repository(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	return p.room(workspaceID).at(snapshot).broken(ctx, repo)
+}
+
+// WorkspaceDetail is the workspace of a key and what is wrong with it.
+type WorkspaceDetail struct {
+	ID              string      `json:"id"`
+	Name            string      `json:"name"`
+	CommitSHA       *string     `json:"commitSha"` // null before the first commit
+	BrokenDocuments int         `json:"brokenDocuments"`
+	Broken          []BrokenRow `json:"broken"`
+}
+
+// BrokenRow is a file that cannot be served as it is.
+type BrokenRow struct {
+	Type       string  `json:"type"`
+	Key        *string `json:"key"` // null for the workspace file
+	Since      string  `json:"since"`
+	ServedFrom *string `json:"servedFrom"` // null: not served at all
+	Problem    string  `json:"problem"`
+}
+
+// mostTold bounds the rows; the count is of all.
+const mostTold = 100
+
+// workspaceType stands for the workspace file, where documents have their type.
+const workspaceType = "workspace"
+
+// Workspace tells of the key's workspace.
+func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	broken, err := o.view.broken(ctx, o.repo)
+	if err != nil {
+		return nil, err
+	}
+	d := &WorkspaceDetail{ID: s.entry.Workspace.ID, Name: s.entry.Workspace.Name, BrokenDocuments: len(broken), Broken: []BrokenRow{}}
+	if sha := o.snapshot.Head.Commit; sha != "" {
+		d.CommitSHA = &sha
+	}
+	for _, b := range broken[:min(len(broken), mostTold)] {
+		d.Broken = append(d.Broken, b.row())
+	}
+	return d, nil
+}
+
+func (b Broken) row() BrokenRow {
+	row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: inWords(b.Problems)}
+	if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
+		row.Type, row.Key = typeIn(folder), &key
+	}
+	if b.ServedFrom != "" {
+		row.ServedFrom = &b.ServedFrom
+	}
+	return row
+}
