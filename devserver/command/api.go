@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -121,9 +122,14 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		server.Close(listeners)
 		return err
 	}
+	program, err := os.Executable()
+	if err != nil {
+		server.Close(listeners)
+		return err
+	}
 	service, err := embedded.Open(ctx, data, embedded.Options{
-		PublicURL: f.publicURL,
-		Limit:     f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
+		PublicURL: f.publicURL, Program: program,
+		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
 		Logger:   slog.New(slog.NewTextHandler(in.Stderr, nil)),
 		Progress: commitProgress(in.Stderr),
 	})

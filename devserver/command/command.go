@@ -73,7 +73,7 @@ To change flags over HTTP, with keys, permissions and history:
 		SilenceUsage:  true,
 	}
 	root.AddCommand(newServe(in), newVerify(in), newInit(in), newSchema(in),
-		newAPI(in), newExport(in), newPull(in), newContexts(in), newUsage(in))
+		newAPI(in), newExport(in), newPull(in), newContexts(in), newUsage(in), newPreReceive(in))
 	root.AddCommand(registryCommands(in)...)
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
@@ -31,6 +32,8 @@ type Options struct {
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
 	Logger  *slog.Logger
+	// Program is the svc that checks what is pushed; "" leaves pushes unchecked.
+	Program string
 	// Progress hears how far the index of a long history has come.
 	Progress func(commits int)
 }
@@ -60,6 +63,11 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	}
 	if err := keepOutOfGit(dir); err != nil {
 		return nil, errors.Join(err, ledger.Close())
+	}
+	if options.Program != "" {
+		if err := prereceive.Install(ledger.Repository(), options.Program); err != nil {
+			options.Logger.Error("what is pushed is not checked", "cause", err)
+		}
 	}
 	repo := repository.New(ledger, ledger.Objects())
 	seen := telemetrylocal.New(dir)

@@ -3,6 +3,7 @@ package disk
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
@@ -26,15 +27,18 @@ type linker interface {
 // package lead where they say, so that it goes there at once.
 type folder struct {
 	root string
+	trim string // what paths begin with and the directory does not
 	*osfs.ChrootOS
 }
 
 func local(dir string) (files, error) {
 	absolute, err := filepath.Abs(dir)
-	return folder{absolute, osfs.Default}, err
+	return folder{root: absolute, ChrootOS: osfs.Default}, err
 }
 
-func (f folder) at(path string) string { return filepath.Join(f.root, path) }
+func (f folder) at(path string) string {
+	return filepath.Join(f.root, strings.TrimPrefix(path, f.trim))
+}
 
 func (f folder) Root() string { return f.root }
 

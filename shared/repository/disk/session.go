@@ -176,33 +176,41 @@ const longestLooseHeader = 64
 
 var errLooseHeader = errors.New("a loose object begins with its kind and its size")
 
-// decodeLoose inflates an object, unless its header claims too much.
-func decodeLoose(f io.Reader, maxBlob int64) (content, error) {
+// looseHeader reads what a loose object begins with. The rest is the content.
+func looseHeader(f io.Reader) (kind object.Kind, size int64, rest io.Reader, err error) {
 	z, err := zlib.NewReader(f)
 	if err != nil {
-		return content{}, err
+		return "", 0, nil, err
 	}
-	defer z.Close()
 	r := bufio.NewReaderSize(z, longestLooseHeader)
 	header, err := r.ReadSlice(0)
 	if err != nil {
-		return content{}, errLooseHeader
+		return "", 0, nil, errLooseHeader
 	}
-	kind, digits, _ := strings.Cut(strings.TrimSuffix(string(header), "\x00"), " ")
-	size, err := strconv.ParseInt(digits, 10, 64)
+	name, digits, _ := strings.Cut(strings.TrimSuffix(string(header), "\x00"), " ")
+	size, err = strconv.ParseInt(digits, 10, 64)
 	if err != nil || size < 0 {
-		return content{}, errLooseHeader
+		return "", 0, nil, errLooseHeader
 	}
-	most := object.Max(object.Kind(kind))
-	if kind == string(object.Blob) {
+	return object.Kind(name), size, r, nil
+}
+
+// decodeLoose inflates an object, unless its header claims too much.
+func decodeLoose(f io.Reader, maxBlob int64) (content, error) {
+	kind, size, rest, err := looseHeader(f)
+	if err != nil {
+		return content{}, err
+	}
+	most := object.Max(kind)
+	if kind == object.Blob {
 		most = maxBlob
 	}
 	if size > most {
 		return content{}, &object.TooLarge{Size: size, Max: most}
 	}
-	text, err := io.ReadAll(io.LimitReader(r, size+1))
+	text, err := io.ReadAll(io.LimitReader(rest, size+1))
 	if err == nil && int64(len(text)) != size {
 		err = fmt.Errorf("the header says %d bytes, which the content is not", size)
 	}
-	return content{object.Kind(kind), text}, err
+	return content{kind, text}, err
 }

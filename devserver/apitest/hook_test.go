@@ -1,0 +1,167 @@
+package apitest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/apiload"
+)
+
+// pusher is a clone of a site's repository.
+type pusher struct {
+	*site
+	work apiload.Git
+}
+
+func newPusher(t *testing.T) *pusher {
+	p := &pusher{site: newSite(t)}
+	p.work = apiload.Git{Program: p.bare.Program, Dir: filepath.Join(t.TempDir(), "clone")}
+	p.bare.Run(t, "clone", "-q", p.repository(), p.work.Dir)
+	return p
+}
+
+// commit changes files of the work tree; "" deletes one.
+func (p *pusher) commit(files map[string]string) {
+	p.t.Helper()
+	for name, text := range files {
+		path := filepath.Join(p.work.Dir, filepath.FromSlash(name))
+		if text == "" {
+			must(p.t, os.Remove(path))
+			continue
+		}
+		must(p.t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must(p.t, os.WriteFile(path, []byte(text), 0o666))
+	}
+	p.work.Run(p.t, "add", "-A")
+	p.work.Run(p.t, "commit", "-q", "-m", "by hand")
+}
+
+// push demands that a push is refused with words, or taken when there are none.
+func (p *pusher) push(words string, args ...string) {
+	p.t.Helper()
+	before := p.bare.Run(p.t, "rev-parse", "refs/heads/main")
+	out, err := p.work.Try(append([]string{"push", "origin"}, args...)...)
+	if (err == nil) != (words == "") || words != "" && !strings.Contains(out, words) {
+		p.t.Errorf("git push %s: %v, want %q\n%s", strings.Join(args, " "), err, words, out)
+	}
+	if after := p.bare.Run(p.t, "rev-parse", "refs/heads/main"); words != "" && after != before {
+		p.t.Errorf("git push %s was refused, and main was moved", strings.Join(args, " "))
+	}
+}
+
+// TestWhatIsPushedIsChecked with real git push.
+func TestWhatIsPushedIsChecked(t *testing.T) {
+	ground := apiload.Ground()
+	const flag = "feature-flags/redesign.json"
+	undeclared := strings.Replace(ground[flag], `"production"`, `"moon"`, 1)
+	for name, test := range map[string]struct {
+		files map[string]string
+		words string
+	}{
+		"a good change":            {map[string]string{flag: strings.Replace(ground[flag], "checkout", "basket", 1)}, ""},
+		"a file outside":           {map[string]string{"README.md": "hello", "src/x.json": "{"}, ""},
+		"no JSON":                  {map[string]string{flag: "{\n  oops"}, "remote: svc: feature-flags/redesign.json:2:3: "},
+		"an unknown environment":   {map[string]string{flag: undeclared}, "feature-flags/redesign.json:"},
+		"a broken workspace file":  {map[string]string{"svc.json": "["}, "svc.json:1:"},
+		"a document that is large": {map[string]string{"configs/big.json": strings.Repeat(" ", 2<<20)}, "configs/big.json: 2097152 bytes; a file may have at most 1048576"},
+		"a file that is enormous":  {map[string]string{"images/huge.png": strings.Repeat("\x00", 65<<20)}, "has 68157440 bytes; one of its kind may have at most 67108864"},
+		"a name for a terminal":    {map[string]string{"configs/\x1b[31mred.json": "{"}, `configs/\x1b[31mred.json:1:`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPusher(t)
+			p.commit(test.files)
+			p.push(test.words, "HEAD:main")
+			p.works(true)
+		})
+	}
+}
+
+// TestMainIsNotDeletedByAPush, nor renamed; other branches are anybody's own.
+func TestMainIsNotDeletedByAPush(t *testing.T) {
+	p := newPusher(t)
+	p.bare.Run(t, "symbolic-ref", "HEAD", "refs/heads/trunk") // else git itself refuses
+	p.push("deletes the branch main", "--delete", "main")
+	p.push("deletes the branch main", "HEAD:trunk", ":main")
+	p.commit(map[string]string{"feature-flags/redesign.json": "broken"})
+	p.push("", "HEAD:draft")
+	p.push("", "--delete", "draft")
+	p.works(true)
+}
+
+// TestATreeThatGitWouldNotWriteIsRefused, and one is that was large.
+func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
+	p := newPusher(t)
+	store := *p.site
+	store.bare = p.work
+	tree, err := exec.Command(p.work.Program, "-C", p.work.Dir, "cat-file", "tree", "HEAD^{tree}").Output()
+	must(t, err)
+	entry := append([]byte("100644 configs/evil.json\x00"), tree[len(tree)-20:]...)
+	evil := store.object("tree", strings.NewReader(string(entry)+string(tree)))
+	commit := p.work.Run(t, "commit-tree", evil, "-p", "HEAD", "-m", "Slash")
+	p.push("fullPathname", commit+":refs/heads/main")
+	p.bare.Run(t, "config", "receive.fsckObjects", "false") // somebody's own choice
+	p.push("configs/evil.json: the entry's name has a slash in it", commit+":refs/heads/main")
+	p.works(true)
+}
+
+// TestWhatWasImperfectMayStaySo: a push is refused for what it brings in.
+func TestWhatWasImperfectMayStaySo(t *testing.T) {
+	p := newPusher(t)
+	p.put("Break", map[string]string{"configs/bad.json": "{\n"})
+	p.work.Run(t, "pull", "-q")
+	p.commit(map[string]string{"README.md": "hello"})
+	p.push("", "HEAD:main")
+	p.commit(map[string]string{"configs/worse.json": "{\n"})
+	p.push("configs/worse.json:2:1", "HEAD:main")
+}
+
+// TestAPushIsRefusedWhereNobodyCanCheckIt: the program is gone, after an update
+// say.
+func TestAPushIsRefusedWhereNobodyCanCheckIt(t *testing.T) {
+	p := newPusher(t)
+	hook := filepath.Join(p.repository(), "hooks", "pre-receive")
+	good, err := os.ReadFile(hook)
+	must(t, err)
+	_, program, _ := strings.Cut(string(good), "svc='")
+	program, _, _ = strings.Cut(program, "'")
+	must(t, os.WriteFile(hook, []byte(strings.ReplaceAll(string(good), program, program+"-old")), 0o777))
+	p.commit(map[string]string{"README.md": "hello"})
+	p.push("there is no program at "+program+"-old any more", "HEAD:main")
+	p.restart()
+	p.push("", "HEAD:main")
+}
+
+// TestTheRepositoryOfOthersStaysTheirs: their settings and hooks are kept.
+func TestTheRepositoryOfOthersStaysTheirs(t *testing.T) {
+	p := newPusher(t)
+	const setting = "# mine\n[receive]\n\tadvertisePushOptions = true\n"
+	config, hook := filepath.Join(p.repository(), "config"), filepath.Join(p.repository(), "hooks", "pre-receive")
+	before, err := os.ReadFile(config)
+	must(t, err)
+	must(t, os.WriteFile(config, append(before, setting...), 0o666))
+	other := filepath.Join(p.repository(), "hooks", "post-receive")
+	must(t, os.WriteFile(other, []byte("#!/bin/sh\necho after me\n"), 0o777))
+	p.restart()
+	if now, err := os.ReadFile(config); err != nil || string(now) != string(before)+setting {
+		t.Errorf("the config is now %s, %v", now, err)
+	}
+	p.commit(map[string]string{"configs/bad.json": "{"})
+	p.push("configs/bad.json:1:", "HEAD:main")
+	p.work.Run(t, "reset", "-q", "--hard", "HEAD^")
+	p.commit(map[string]string{"README.md": "hello"})
+	if out, err := p.work.Try("push", "origin", "HEAD:main"); err != nil || !strings.Contains(out, "after me") {
+		t.Errorf("%s, %v", out, err)
+	}
+
+	const mine = "#!/bin/sh\nexit 0\n"
+	must(t, os.WriteFile(hook, []byte(mine), 0o777))
+	p.restart()
+	if now, err := os.ReadFile(hook); err != nil || string(now) != mine {
+		t.Errorf("the hook is now %s, %v", now, err)
+	}
+	p.logs("what is pushed is not checked")
+}

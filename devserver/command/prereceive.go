@@ -1,0 +1,36 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/prereceive"
+	"svc.example/svc/shared/console"
+)
+
+// newPreReceive is what the repository's hook runs; nobody else needs it.
+func newPreReceive(in Invocation) *cobra.Command {
+	return &cobra.Command{
+		Use:    prereceive.Command,
+		Short:  "Check a push; git runs it",
+		Hidden: true,
+		Args:   console.Arguments(""),
+		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+			push := prereceive.Push{Repository: in.Workdir, Quarantine: in.Getenv("GIT_QUARANTINE_PATH"), Updates: cmd.InOrStdin()}
+			if dir := in.Getenv("GIT_DIR"); dir != "" {
+				push.Repository = in.absolute(dir)
+			}
+			err := prereceive.Check(cmd.Context(), push)
+			if refusal := (*prereceive.Refusal)(nil); errors.As(err, &refusal) {
+				for line := range strings.SplitSeq(refusal.Error(), "\n") {
+					fmt.Fprintln(in.Stderr, "svc: "+line)
+				}
+				return console.ErrSaid
+			}
+			return err
+		}),
+	}
+}

@@ -1,0 +1,236 @@
+package prereceive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/workspace"
+)
+
+const (
+	main   = "refs/heads/main"
+	noID   = "0000000000000000000000000000000000000000"
+	mostID = 1 << 20 // bytes of names that a push may bring
+	// largestFile bounds what is pushed outside the layout, where nothing reads
+	// it: svcadmin import takes no larger one.
+	largestFile = 64 << 20
+	mostPrinted = 50
+)
+
+// Push is what git asks about.
+type Push struct {
+	Repository string
+	Quarantine string    // $GIT_QUARANTINE_PATH
+	Updates    io.Reader // lines of the old id, the new one and the reference
+}
+
+// Refusal is why a push is not taken.
+type Refusal struct{ Reasons []string }
+
+func (r *Refusal) Error() string {
+	shown := r.Reasons[:min(len(r.Reasons), mostPrinted)]
+	text := "this push is refused:\n" + strings.Join(shown, "\n")
+	if more := len(r.Reasons) - len(shown); more > 0 {
+		text += fmt.Sprintf("\nand %d more; svc verify lists them", more)
+	}
+	return text
+}
+
+func refuse(reasons ...string) error { return &Refusal{reasons} }
+
+// Check says why a push is refused.
+func Check(ctx context.Context, p Push) error {
+	from, to, err := updateOfMain(p.Updates)
+	if err != nil {
+		return err
+	}
+	taken, err := disk.Open(p.Repository)
+	if err != nil {
+		return err
+	}
+	s := sources{taken}
+	if p.Quarantine != "" {
+		pushed, err := disk.OpenStore(p.Quarantine)
+		if err != nil {
+			return err
+		}
+		if err := checkSizes(pushed); err != nil {
+			return err
+		}
+		s = sources{pushed, taken}
+	}
+	if to == "" {
+		return nil
+	}
+	return s.checkTree(ctx, from, to)
+}
+
+// updateOfMain is where main is to be moved to, "" when it stays.
+func updateOfMain(updates io.Reader) (from, to string, err error) {
+	lines := bufio.NewScanner(io.LimitReader(updates, mostID))
+	for lines.Scan() {
+		words := strings.SplitN(lines.Text(), " ", 3)
+		if len(words) != 3 || !object.IsID(words[0]) || !object.IsID(words[1]) {
+			return "", "", fmt.Errorf("git tells of an update in words that are not known: %q", lines.Text())
+		}
+		if words[2] != main {
+			continue
+		}
+		if words[1] == noID {
+			return "", "", refuse("it deletes the branch main (a rename does too), from which the workspace is served")
+		}
+		from, to = words[0], words[1]
+	}
+	return from, to, lines.Err()
+}
+
+// checkSizes refuses objects that nothing here would read.
+func checkSizes(pushed *disk.Objects) error {
+	var reasons []string
+	err := pushed.Sizes(func(id string, kind object.Kind, size int64) error {
+		most := int64(largestFile)
+		if kind == object.TreeKind || kind == object.CommitKind {
+			most = object.Max(kind)
+		}
+		if size > most {
+			reasons = append(reasons, fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id[:10]))
+		}
+		return nil
+	})
+	if err == nil && len(reasons) > 0 {
+		err = refuse(reasons...)
+	}
+	return err
+}
+
+// sources are where objects may lie: what was pushed, then what is there.
+type sources []*disk.Objects
+
+// reader reads from all of them.
+func (s sources) reader() (read object.Read, end func()) {
+	var readers []*disk.Reader
+	for _, objects := range s {
+		readers = append(readers, objects.Reader())
+	}
+	read = func(id string) (kind object.Kind, content []byte, err error) {
+		for _, r := range readers {
+			if kind, content, err = r.Read(id); !errors.Is(err, disk.ErrNoObject) {
+				break
+			}
+		}
+		return kind, content, err
+	}
+	return read, func() {
+		for _, r := range readers {
+			r.Close()
+		}
+	}
+}
+
+// checkTree refuses what the new main would be served with, unless it is so
+// already: who mends one thing need not mend all.
+func (s sources) checkTree(ctx context.Context, from, to string) error {
+	read, end := s.reader()
+	defer end()
+	found, err := problems(ctx, read, to)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	known := map[workspace.Problem]bool{}
+	if from != noID {
+		before, err := problems(ctx, read, from)
+		if err != nil && !errors.As(err, new(*Refusal)) {
+			return err
+		}
+		for _, p := range before {
+			known[unplaced(p)] = true
+		}
+	}
+	var reasons []string
+	for _, p := range found {
+		if !known[unplaced(p)] {
+			reasons = append(reasons, printable(p.String()))
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return refuse(reasons...)
+}
+
+// unplaced is a problem wherever in its file it stands.
+func unplaced(p workspace.Problem) workspace.Problem {
+	p.Line, p.Column = 0, 0
+	return p
+}
+
+// problems are the errors in the tree of a commit.
+func problems(ctx context.Context, read object.Read, commit string) ([]workspace.Problem, error) {
+	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, nil)
+	large := (*object.TooLarge)(nil)
+	switch {
+	case errors.As(err, &large):
+		return nil, refuse(large.Error())
+	case errors.Is(err, object.ErrMalformed):
+		return nil, refuse("the commit " + commit + " cannot be read; git fsck says what is wrong with it")
+	case err != nil:
+		return nil, err
+	}
+	_, all := workspace.ReadAndVerify(tree.Files)
+	var found []workspace.Problem
+	for _, p := range append(nested(tree), all...) {
+		if p.Severity != workspace.Warning {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// nested are the entries that git itself never writes.
+func nested(tree repository.Tree) []workspace.Problem {
+	var found []workspace.Problem
+	add := func(prefix string, entries []repository.TreeEntry) {
+		seen := map[string]bool{}
+		for _, e := range entries {
+			what := ""
+			switch {
+			case e.IsNested():
+				what = "the entry's name has a slash in it, which no git writes"
+			case seen[e.Name]:
+				what = "there are two entries of that name"
+			}
+			if seen[e.Name] = true; what != "" {
+				found = append(found, workspace.Problem{Severity: workspace.Fatal, File: prefix + e.Name, Message: what})
+			}
+		}
+	}
+	add("", tree.Root)
+	for folder, entries := range tree.Folders {
+		add(folder+"/", entries)
+	}
+	workspace.SortProblems(found)
+	return found
+}
+
+// printable shows control characters as what they are: names are somebody
+// else's, and go to a terminal.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) || r == ' ' {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := fmt.Sprintf("%+q", r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}

@@ -1,0 +1,19 @@
+// Package prereceive refuses pushes that would break a workspace: git asks it,
+// by the hook pre-receive, before it takes what was pushed.
+//
+// Refused are a push that deletes the branch main (a rename deletes it too);
+// objects of more bytes than are read anywhere, whatever branch they are for;
+// and a new main with problems that svc verify calls errors, unless main has
+// them already. Problems are printed to who pushes as file:line: message.
+//
+// What must stay true:
+//
+//   - What was pushed lies in git's quarantine while it is looked at, and no
+//     object is inflated before its size is known.
+//   - A hook that cannot run refuses: git takes a push that no hook looks at.
+//   - What others have put into the repository stays: their hooks, their
+//     settings, a pre-receive that is not svc's.
+//
+// Git for Windows runs hooks with its own sh. The hook is built for that and has
+// not been tried there.
+package prereceive
