@@ -304,3 +304,51 @@ func TestBrokenIsDeliveredAsItLastWas(t *testing.T) {
 		t.Errorf("mended, and %+v", r)
 	}
 }
+
+// TestACursorOutlivesTheCache: the index of the history may be deleted at any
+// time, and sequences begin at another number then.
+func TestACursorOutlivesTheCache(t *testing.T) {
+	s := newSite(t)
+	for n := range 6 {
+		s.works(n%2 == 0)
+	}
+	s.bare.Run(t, "update-ref", "refs/heads/main", "refs/heads/main^") // forced: sequences go on above the old ones
+	for n := range 4 {
+		s.works(n%2 == 1)
+	}
+	type page struct {
+		Activity, History []struct{ SHA string }
+		NextCursor        string
+	}
+	get := func(path string) page {
+		t.Helper()
+		var p page
+		must(t, json.Unmarshal([]byte(s.expect(200, "", "GET", path, "")), &p))
+		return p
+	}
+	shas := func(p page) string {
+		var all []string
+		for _, e := range append(p.Activity, p.History...) {
+			all = append(all, e.SHA)
+		}
+		return strings.Join(all, " ")
+	}
+	lists := []string{"/v1/activity?", "/v1/activity?type=feature_flag&key=redesign&", "/v1/flags/redesign/history?"}
+	cursors, rest := map[string]string{}, map[string]string{}
+	for _, list := range lists {
+		cursors[list] = get(list + "limit=2").NextCursor
+		rest[list] = shas(get(list + "limit=100&cursor=" + cursors[list]))
+	}
+	s.p.stop(t)
+	must(t, os.Remove(filepath.Join(s.dir, "history.cache")))
+	s.start()
+	for _, list := range lists {
+		if got := shas(get(list + "limit=100&cursor=" + cursors[list])); got != rest[list] {
+			t.Errorf("%s: the cursor goes on with %s, want %s", list, got, rest[list])
+		}
+	}
+	s.bare.Run(t, "update-ref", "refs/heads/main", "refs/heads/main~4")
+	for _, list := range lists {
+		s.expect(400, "?cursor", "GET", list+"limit=100&cursor="+cursors[list], "")
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -58,7 +57,7 @@ const (
 
 // Activity returns a page of the feed.
 func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList, error) {
-	b, issues := s.bounds("activity "+q.Type+" "+q.Key, q.PageQuery)
+	b, issues := s.placeBounds("activity "+q.Type+" "+q.Key, q.PageQuery)
 	issues = append(issues, q.issues()...)
 	if err := malformed(issues...); err != nil {
 		return nil, err
@@ -129,22 +128,11 @@ type trace struct {
 	touch  *repository.Touch
 }
 
-func (t trace) position() string { return position(t.commit.Sequence, t.index) }
+func (t trace) place() place { return place{t.commit.Sequence, t.index, t.commit.SHA} }
 
-func position(sequence int64, index int) string {
-	return strconv.FormatInt(sequence, 10) + "." + strconv.Itoa(index)
-}
-
-// after says whether the trace comes behind a position in the feed.
-func (t trace) after(sequence int64, index int) bool {
-	return t.commit.Sequence < sequence || t.commit.Sequence == sequence && t.index > index
-}
-
-func readPosition(position string) (sequence int64, index int) {
-	first, second, _ := strings.Cut(position, ".")
-	sequence, _ = strconv.ParseInt(first, 10, 64)
-	index, _ = strconv.Atoi(second)
-	return sequence, index
+// after says whether the trace comes behind a place in the feed.
+func (t trace) after(p place) bool {
+	return t.commit.Sequence < p.sequence || t.commit.Sequence == p.sequence && t.index > p.index
 }
 
 const (
@@ -164,33 +152,35 @@ func (s *Session) traces(ctx context.Context, path string, b bounds) (found []tr
 	// on the page before. With it and one for the next page, the first
 	// question has all the answers as long as every commit touches an item.
 	page := repository.Page{Path: path, Limit: b.limit + 2}
-	sequence, index := readPosition(b.after)
-	if b.after != "" {
-		page.Before = sequence + 1
-	}
+	var begin place
 	for searched := 0; ; {
-		commits, err := s.history(ctx, page)
+		var commits []repository.Commit
+		if b.after != "" && searched == 0 {
+			begin, commits, err = s.from(ctx, b.place, page)
+		} else {
+			commits, err = s.history(ctx, page)
+		}
 		if err != nil {
 			return nil, "", err
 		}
 		for _, c := range commits {
 			for _, t := range tracesOf(c, path) {
-				if b.after == "" || t.after(sequence, index) {
+				if b.after == "" || t.after(begin) {
 					found = append(found, t)
 				}
 			}
 		}
 		if len(found) > b.limit {
-			return found[:b.limit], found[b.limit-1].position(), nil
+			return found[:b.limit], found[b.limit-1].place().String(), nil
 		}
 		if len(commits) < page.Limit {
 			return found, "", nil
 		}
-		last := commits[len(commits)-1].Sequence
+		last := commits[len(commits)-1]
 		if searched += len(commits); searched >= mostSearched {
-			return found, position(last, math.MaxInt32), nil
+			return found, place{last.Sequence, math.MaxInt32, last.SHA}.String(), nil
 		}
-		page.Before = last
+		page.Before = last.Sequence
 		page.Limit = min(2*page.Limit, mostCommits)
 	}
 }

@@ -25,6 +25,7 @@ type bounds struct {
 	list  string
 	after string // the position of the last row seen; "" at the beginning
 	limit int    // 0 for no limit
+	place place  // that after is, in a history
 }
 
 // paged says whether the request asks for a page at all.
@@ -41,8 +42,22 @@ func (s *Session) bounds(list string, q PageQuery) (bounds, []document.Issue) {
 	if q.Cursor != "" {
 		var ok bool
 		if b.after, ok = s.readCursor(list, q.Cursor); !ok {
-			issues = append(issues, document.Issue{Pointer: "?cursor",
-				Message: "the cursor is not one that this list returned; send nextCursor as it came, or start without"})
+			issues = append(issues, notOurs)
+		}
+	}
+	return b, issues
+}
+
+var notOurs = document.Issue{Pointer: "?cursor",
+	Message: "the cursor is not one that this list returned; send nextCursor as it came, or start without"}
+
+// placeBounds is bounds for a list whose positions are places in a history.
+func (s *Session) placeBounds(list string, q PageQuery) (bounds, []document.Issue) {
+	b, issues := s.bounds(list, q)
+	if b.after != "" {
+		var ok bool
+		if b.place, ok = readPlace(b.after); !ok {
+			issues = append(issues, notOurs) // an earlier version's
 		}
 	}
 	return b, issues

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
@@ -32,7 +31,7 @@ type HistoryEntry struct {
 // History returns an item's history: all of it, or the page asked for. An item
 // that was deleted still has one.
 func (s *Session) History(ctx context.Context, t document.Type, key string, q PageQuery) (*History, error) {
-	b, issues := s.bounds("history "+string(t)+" "+key, q)
+	b, issues := s.placeBounds("history "+string(t)+" "+key, q)
 	if err := malformed(issues...); err != nil {
 		return nil, err
 	}
@@ -45,13 +44,20 @@ func (s *Session) History(ctx context.Context, t document.Type, key string, q Pa
 		page.Limit = b.limit + 1 // one more says whether there is a next page
 	}
 	if b.after != "" {
-		page.Before, _ = strconv.ParseInt(b.after, 10, 64)
+		if b.limit > 0 {
+			page.Limit++ // the commit of the place comes first
+		}
+		_, commits, err := s.from(ctx, b.place, page)
+		if err != nil {
+			return nil, err
+		}
+		return s.historyPage(commits[1:], b), nil
 	}
 	commits, err := s.history(ctx, page)
 	if err != nil {
 		return nil, err
 	}
-	if len(commits) == 0 && b.after == "" {
+	if len(commits) == 0 {
 		return nil, noSuch(t, key)
 	}
 	return s.historyPage(commits, b), nil
@@ -61,7 +67,8 @@ func (s *Session) historyPage(commits []repository.Commit, b bounds) *History {
 	h := &History{History: []HistoryEntry{}}
 	if b.limit > 0 && len(commits) > b.limit {
 		commits = commits[:b.limit]
-		h.NextCursor = s.cursor(b.list, strconv.FormatInt(commits[b.limit-1].Sequence, 10))
+		last := commits[b.limit-1]
+		h.NextCursor = s.cursor(b.list, place{sequence: last.Sequence, sha: last.SHA}.String())
 	}
 	for _, c := range commits {
 		h.History = append(h.History, HistoryEntry{

@@ -1,0 +1,85 @@
+package control
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/repository"
+)
+
+// place is where in the history a page ended: a commit, and an entry of it. The
+// sequence says where to look for the commit. It may stand elsewhere by now,
+// since an index of the history can be made anew, so the commit has the say.
+type place struct {
+	sequence int64
+	index    int
+	sha      string
+}
+
+func (p place) String() string {
+	return strconv.FormatInt(p.sequence, 10) + "." + strconv.Itoa(p.index) + "." + p.sha
+}
+
+// readPlace reads a position that a cursor carried.
+func readPlace(position string) (p place, ok bool) {
+	parts := strings.Split(position, ".")
+	if len(parts) != 3 || len(parts[2]) != shaDigits {
+		return p, false
+	}
+	var err, failed error
+	p.sequence, err = strconv.ParseInt(parts[0], 10, 64)
+	p.index, failed = strconv.Atoi(parts[1])
+	p.sha = parts[2]
+	return p, err == nil && failed == nil && p.sequence > 0
+}
+
+const shaDigits = 40
+
+// errNoPlace refuses a cursor whose commit the history does not hold (any
+// more), rather than to begin anew or to leave something out.
+func errNoPlace() error {
+	return malformed(document.Issue{Pointer: "?cursor",
+		Message: "the history that this cursor is from was replaced; start without"})
+}
+
+// from is the first page of a path's history that begins with a place's commit,
+// and where that stands.
+func (s *Session) from(ctx context.Context, p place, page repository.Page) (at place, commits []repository.Commit, err error) {
+	page.Before = p.sequence + 1
+	commits, err = s.history(ctx, page)
+	if err != nil || len(commits) > 0 && commits[0].SHA == p.sha {
+		return p, commits, err
+	}
+	if p.sequence, err = s.find(ctx, p.sha, page.Path); err != nil {
+		return p, nil, err
+	}
+	page.Before = p.sequence + 1
+	commits, err = s.history(ctx, page)
+	if err == nil && (len(commits) == 0 || commits[0].SHA != p.sha) {
+		err = errNoPlace() // it was replaced between the two
+	}
+	return p, commits, err
+}
+
+// find looks for a commit among the newest of a path's history.
+func (s *Session) find(ctx context.Context, sha, path string) (sequence int64, err error) {
+	page := repository.Page{Path: path, Limit: mostCommits}
+	for searched := 0; searched < mostSearched; searched += page.Limit {
+		commits, err := s.history(ctx, page)
+		if err != nil {
+			return 0, err
+		}
+		for _, c := range commits {
+			if c.SHA == sha {
+				return c.Sequence, nil
+			}
+		}
+		if len(commits) < page.Limit {
+			break
+		}
+		page.Before = commits[len(commits)-1].Sequence
+	}
+	return 0, errNoPlace()
+}
