@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+
+	"svc.example/svc/shared/needs"
+)
+
+// Test is the engine that runs on this machine, or one of the test's own. The
+// test is skipped where there can be none.
+func Test(t testing.TB) *Engine {
+	t.Helper()
+	e, err := Running(t.Context())
+	if errors.Is(err, ErrNone) {
+		t.Log(err)
+		e, err = Start(t.Context())
+	}
+	if errors.Is(err, ErrNone) {
+		needs.Skip(t, err.Error())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
