@@ -2,64 +2,75 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"strconv"
+	"time"
 
+	"svc.example/svc/infra/samlocal/engine"
+	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/service"
+	"svc.example/svc/shared/access"
 )
 
-// usable says why sam local can not be used; nil when it can.
+// usable says why sam local cannot be used; nil when it can.
 func usable(ctx context.Context) error {
-	if _, err := exec.LookPath("sam"); err != nil {
-		return fmt.Errorf("sam is not installed: pip install aws-sam-cli")
+	if err := sam.Installed(); err != nil {
+		return err
 	}
-	if err := exec.CommandContext(ctx, "docker", "info").Run(); err != nil {
-		return fmt.Errorf("no Docker engine answers (docker info: %w)", err)
-	}
-	return nil
-}
-
-// architecture is this machine's, in AWS's words.
-func architecture() string {
-	if runtime.GOARCH == "arm64" {
-		return "arm64"
-	}
-	return "x86_64"
+	_, err := engine.Running(ctx)
+	return err
 }
 
 // serveInDocker runs sam local start-api on a template that sam build has
-// built, over the stores of this machine.
-func serveInDocker(ctx context.Context, built string, port int, s service.Settings) error {
-	variables := map[string]map[string]string{"Parameters": {
-		"TABLE": s.Table, "BUCKET": s.Bucket, "PUBLIC_URL": s.PublicURL,
-		"AWS_ENDPOINT_URL_DYNAMODB": s.DynamoDB, "AWS_ENDPOINT_URL_S3": s.S3,
-	}}
-	dir, err := os.MkdirTemp("", "svc-sam-local-")
+// built, over the stores of this machine, until the context ends. It calls
+// ready once a function has answered.
+func serveInDocker(ctx context.Context, built string, port int, s service.Settings, key access.Key, ready func()) error {
+	e, err := engine.Running(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	text, err := json.Marshal(variables)
+	defer e.Close()
+	running, err := sam.Start(ctx, e, sam.Options{
+		Template: built, Port: port, Log: os.Stderr,
+		Environment: s.Environment(), Parameters: []string{"Architecture=" + sam.Architecture()},
+	})
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, "env.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return err
+	if err = answers(ctx, s.PublicURL, key); err == nil {
+		ready()
+		select {
+		case <-ctx.Done():
+		case <-running.Ended():
+			err = errors.New("sam local start-api has ended")
+		}
 	}
-	sam := exec.CommandContext(ctx, "sam", "local", "start-api", "--template", built, "--port", strconv.Itoa(port),
-		"--env-vars", file, "--docker-network", "host", "--warm-containers", "LAZY", "--parameter-overrides", "Architecture="+architecture())
-	sam.Env = append(os.Environ(), "SAM_CLI_TELEMETRY=0", "AWS_DEFAULT_REGION="+s.Region, "AWS_ACCESS_KEY_ID="+s.AccessKey, "AWS_SECRET_ACCESS_KEY="+s.Secret)
-	sam.Stdout, sam.Stderr = os.Stdout, os.Stderr
-	sam.Cancel = func() error { return sam.Process.Signal(os.Interrupt) }
-	err = sam.Run()
+	err = errors.Join(err, running.Stop())
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// answers says whether functions reach the stores: a firewall on this machine
+// may keep containers from it.
+func answers(ctx context.Context, url string, key access.Key) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/whoami", nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+key.Reveal())
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("a function answered %s; its log is above. If it does not reach the stores, a firewall of this machine may keep containers out: allow their network (docker network inspect bridge), or go without Docker: make functions && bin/samlocal", response.Status)
+	}
+	return nil
 }

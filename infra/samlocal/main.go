@@ -6,7 +6,7 @@
 // Where a Docker engine answers, sam local start-api runs the functions (of
 // what sam build has built); elsewhere they run in Lambda's runtime interface
 // emulator, behind a front that does to requests what the gateway does. Which
-// of the two it is stands in the first line.
+// of the two it is stands in the line that begins with Running.
 //
 // It makes a workspace of the samples and prints a key. Everything is gone
 // when it ends.
@@ -87,8 +87,7 @@ func serve(ctx context.Context, f flags) error {
 	}
 	if f.docker {
 		server.Close(listeners) // it was free; sam listens itself
-		tell(f, settings, key, "sam local start-api, in Docker")
-		return serveInDocker(ctx, f.built, f.port, settings)
+		return serveInDocker(ctx, f.built, f.port, settings, key, func() { tell(f, settings, key, "sam local start-api, in Docker") })
 	}
 	rie, err := emulator.Find()
 	if err != nil {

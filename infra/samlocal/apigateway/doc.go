@@ -17,5 +17,7 @@
 //   - request line and headers are at most 10,240 bytes, a body 10 MB;
 //   - its own errors are {"message": "..."} and not ours.
 //
-// It does not throttle, and it does not time out before the function does.
+// It does not throttle, and it does not time out before the function does. It
+// passes on every method; what AWS does with TRACE and the like is not known.
+// The gateway of sam local is another one: see the package sam.
 package apigateway

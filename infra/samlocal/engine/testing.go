@@ -13,7 +13,7 @@ func Test(t testing.TB) *Engine {
 	t.Helper()
 	e, err := Running(t.Context())
 	if errors.Is(err, ErrNone) {
-		t.Log(err)
+		t.Logf("%v; starting one", err)
 		e, err = Start(t.Context())
 	}
 	if errors.Is(err, ErrNone) {

@@ -74,7 +74,7 @@ func New(o Options) (*Service, error) {
 	var run []emulator.Function
 	for id, f := range functions {
 		run = append(run, emulator.Function{
-			Name: id, Binary: filepath.Join(o.Binaries, f.Group(), "bootstrap"), Env: o.Settings.env(),
+			Name: id, Binary: filepath.Join(o.Binaries, f.Group(), "bootstrap"), Env: o.Settings.Environment(),
 			Timeout: f.Timeout, Memory: f.Memory,
 		})
 	}
@@ -94,7 +94,8 @@ func (s *Service) Invoke(ctx context.Context, function string) (string, error) {
 	return string(answer), err
 }
 
-func (s Settings) env() []string {
+// Environment is what the functions are told, as environment variables.
+func (s Settings) Environment() []string {
 	out := []string{
 		"TABLE=" + s.Table, "BUCKET=" + s.Bucket, "PUBLIC_URL=" + s.PublicURL, "BASE_PATH=/v1", "LOG_LEVEL=INFO",
 		"AWS_REGION=" + s.Region, "AWS_ACCESS_KEY_ID=" + s.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s.Secret,

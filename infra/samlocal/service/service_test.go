@@ -41,6 +41,8 @@ type local struct {
 	rie       string
 	binaries  string
 	stores    *Stores
+	inSAM     bool
+	invoke    func(ctx context.Context, function string) (string, error) // as a schedule does
 }
 
 type lockedBuffer struct {
@@ -77,8 +79,8 @@ func build(dir string) error {
 	return nil
 }
 
-// start starts the service, over stores and a workspace of its own.
-func start(t *testing.T, more ...string) *local {
+// prepare makes stores and a workspace for a service that is not started yet.
+func prepare(t *testing.T) *local {
 	t.Helper()
 	rie, err := emulator.Find()
 	if errors.Is(err, emulator.ErrMissing) {
@@ -98,14 +100,23 @@ func start(t *testing.T, more ...string) *local {
 		t.Fatal(err)
 	}
 	l.key = key.Reveal()
+	return l
+}
+
+// start starts the service, over stores and a workspace of its own.
+func start(t *testing.T, more ...string) *local {
+	t.Helper()
+	l := prepare(t)
 	front := httptest.NewUnstartedServer(nil)
 	settings := l.stores.Settings
 	settings.PublicURL, settings.PerSecond, settings.Burst = "http://"+front.Listener.Addr().String(), 1_000_000, 1_000_000
 	settings.More = more
-	l.Service, err = New(Options{Template: filepath.Join(root, "template.yaml"), Binaries: l.binaries, RIE: rie, Instances: 3, Log: l.log, Settings: settings})
+	var err error
+	l.Service, err = New(Options{Template: filepath.Join(root, "template.yaml"), Binaries: l.binaries, RIE: l.rie, Instances: 3, Log: l.log, Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.invoke = l.Invoke
 	front.Config.Handler = l.Service
 	front.Start()
 	l.url = front.URL
@@ -255,6 +266,9 @@ func (l *local) paths(t *testing.T) {
 		"/healthz":                       {200, `"ok"`},
 		"/schemas/v1/stored-config.json": {200, l.url + "/schemas/v1/stored-config.json"},
 	} {
+		if l.inSAM && samDecodes[path] {
+			continue
+		}
 		r, body := l.do(t, "GET", path, "", nil)
 		if r.StatusCode != want.status || !strings.Contains(body, want.text) {
 			t.Errorf("GET %s: %d %.300s, want %d %s", path, r.StatusCode, body, want.status, want.text)
@@ -417,7 +431,7 @@ func (l *local) telemetry(t *testing.T) {
 }
 
 func (l *local) maintenance(t *testing.T) {
-	answer, err := l.Invoke(t.Context(), "MaintenanceFunction")
+	answer, err := l.invoke(t.Context(), "MaintenanceFunction")
 	if err != nil || strings.Contains(answer, "errorMessage") {
 		t.Errorf("%v %s", err, answer)
 	}
