@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -66,6 +67,7 @@ type checker struct {
 	// unreadable: there are rows of which nobody can make sense.
 	unreadable bool
 	needed     map[string]bool
+	expected   []repository.Commit // the history as git tells it
 	// lookedFor are packs that rows name and that came after the copy, or never.
 	lookedFor map[string]bool
 	progress  Progress
@@ -94,13 +96,36 @@ func (w *Workspace) examine(ctx context.Context, o Checking) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{c.copy, c.checkGit, c.checkRows, c.checkSnapshot} {
-		if err := step(ctx); err != nil {
-			return c, err
+	if err := c.copy(ctx); err != nil {
+		return c, err
+	}
+	if err := c.checkCommits(ctx, 0, math.MaxInt); err != nil {
+		return c, err
+	}
+	return c, c.finish(ctx)
+}
+
+// checkCommits checks some commits of the history, by their place in it: what
+// git has of them, and their rows.
+func (c *checker) checkCommits(ctx context.Context, lo, hi int) error {
+	if err := c.checkGit(ctx, lo, hi); err != nil {
+		return err
+	}
+	return c.checkRows(ctx, lo, hi)
+}
+
+// finish checks what is not of single commits.
+func (c *checker) finish(ctx context.Context) error {
+	if c.whole {
+		if err := c.checkTrails(ctx, c.expected); err != nil {
+			return err
 		}
 	}
+	if err := c.checkSnapshot(ctx); err != nil {
+		return err
+	}
 	c.sortOut()
-	return c, nil
+	return nil
 }
 
 func (w *Workspace) newChecker(o Checking) (*checker, error) {
@@ -128,21 +153,21 @@ func (c *checker) copy(ctx context.Context) (err error) {
 	return err
 }
 
-// checkGit goes through everything that the head reaches. What the packs that
-// the table names do not hold may lie in others.
-func (c *checker) checkGit(ctx context.Context) error {
+// checkGit goes through everything that some commits of the head's history
+// reach. What the packs that the table names do not hold may lie in others.
+func (c *checker) checkGit(ctx context.Context, lo, hi int) error {
 	if c.head.Commit == "" {
 		c.whole = true
 		return nil
 	}
-	err := c.walkGit(ctx)
+	err := c.walkGit(ctx, lo, hi)
 	if err != nil && ctx.Err() == nil {
 		more, failed := c.catchUp(ctx)
 		if failed != nil {
 			return failed
 		}
 		if more {
-			err = c.walkGit(ctx)
+			err = c.walkGit(ctx, lo, hi)
 		}
 	}
 	if ctx.Err() != nil {
@@ -154,12 +179,11 @@ func (c *checker) checkGit(ctx context.Context) error {
 	return nil
 }
 
-func (c *checker) walkGit(ctx context.Context) error {
+func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
 	reader := c.mirror.objects.Reader()
 	defer reader.Close()
 	reader.MaxBlob(largestFile)
 	c.Objects = 0
-	clear(c.needed)
 	r := &reach{objects: reader, seen: map[walk.ID]bool{}, progress: c.progress.of("checking git", "commits"), tell: func(o pack.Object) error {
 		c.Objects++
 		if name, _, _, ok := c.mirror.packs.place(o.ID); ok {
@@ -167,7 +191,12 @@ func (c *checker) walkGit(ctx context.Context) error {
 		}
 		return nil
 	}}
-	return r.from(ctx, c.head.Commit)
+	err := r.between(ctx, c.head.Commit, lo, hi)
+	if err == nil && c.expected == nil {
+		c.expected, err = c.expect(ctx)
+		c.Commits = len(c.expected)
+	}
+	return err
 }
 
 // sortOut says what is wrong with packs, now that it is known which are needed.

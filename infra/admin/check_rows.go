@@ -14,23 +14,16 @@ import (
 	"svc.example/svc/shared/together"
 )
 
-// checkRows compares the rows with the history as git tells it.
-func (c *checker) checkRows(ctx context.Context) error {
+// checkRows compares the rows of some commits with the history as git tells it.
+func (c *checker) checkRows(ctx context.Context, lo, hi int) error {
 	if !c.whole {
 		return nil // there is nothing to compare with
 	}
-	expected, err := c.expect(ctx)
-	if err != nil {
+	hi = min(hi, len(c.expected))
+	if err := c.checkLog(ctx, c.expected[lo:hi], lo == 0); err != nil {
 		return err
 	}
-	c.Commits = len(expected)
-	if err := c.checkLog(ctx, expected); err != nil {
-		return err
-	}
-	if err := c.checkNames(ctx, expected); err != nil {
-		return err
-	}
-	return c.checkTrails(ctx, expected)
+	return c.checkNames(ctx, c.expected[lo:hi])
 }
 
 // expect is the history as git tells it, oldest first, numbered up to the head.
@@ -60,11 +53,16 @@ func (c *checker) expect(ctx context.Context) ([]repository.Commit, error) {
 // rowsAtOnce bounds the rows of the log that are read at a time.
 const rowsAtOnce = 500
 
-// checkLog compares the commits' rows, from the newest to the oldest.
-func (c *checker) checkLog(ctx context.Context, expected []repository.Commit) error {
+// checkLog compares commits' rows, from the newest to the oldest. Before the
+// first commit of all there must be no rows.
+func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, first bool) error {
 	left := len(expected)
+	if left == 0 {
+		return nil
+	}
 	told := c.progress.of("checking the rows", "commits")
-	for before := int64(0); ; {
+	oldest := expected[0].Sequence
+	for before := expected[left-1].Sequence + 1; ; {
 		rows, err := c.ledger.History(ctx, c.head, repository.Page{Before: before, Limit: rowsAtOnce})
 		if err != nil {
 			if damaged(err) {
@@ -75,6 +73,9 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit) er
 			return err
 		}
 		for _, row := range rows {
+			if !first && row.Sequence < oldest {
+				return c.missing(expected[:left])
+			}
 			for left > 0 && expected[left-1].Sequence > row.Sequence {
 				left--
 				c.say(true, "the row of commit %s is missing", expected[left].SHA)
@@ -92,9 +93,13 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit) er
 		}
 		before = rows[len(rows)-1].Sequence
 	}
-	for left > 0 {
-		left--
-		c.say(true, "the row of commit %s is missing", expected[left].SHA)
+	return c.missing(expected[:left])
+}
+
+// missing tells of commits whose rows are missing.
+func (c *checker) missing(commits []repository.Commit) error {
+	for _, commit := range slices.Backward(commits) {
+		c.say(true, "the row of commit %s is missing", commit.SHA)
 	}
 	return nil
 }

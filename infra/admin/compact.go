@@ -32,6 +32,7 @@ type Compacting struct {
 // Compacted is what Compact has done.
 type Compacted struct {
 	Merged    int   // packs that became one
+	More      bool  // there are small packs left: another Compact merges them
 	Left      int   // packs that the history lies in now
 	Removed   int   // packs that were deleted: merged a day ago, or needed by nobody
 	Snapshots int   // snapshots that were deleted
@@ -79,6 +80,10 @@ func (w *Workspace) sweep(ctx context.Context, packs []string, now time.Time, do
 	return err
 }
 
+// mostMerged bounds the packs that become one at a time, and with it the work
+// that is lost when a run ends in the middle of it.
+const mostMerged = 2000
+
 func (w *Workspace) merge(ctx context.Context, packs []string, o Compacting, done *Compacted) error {
 	small := packs
 	if !o.All {
@@ -89,6 +94,9 @@ func (w *Workspace) merge(ctx context.Context, packs []string, o Compacting, don
 	}
 	if len(small) < max(2, o.From) {
 		return nil
+	}
+	if !o.All && len(small) > mostMerged {
+		small, done.More = small[:mostMerged], true
 	}
 	told := o.Progress.of("merging", "packs")
 	merged, err := w.objects.Merge(ctx, small, func(read int) { told(read, len(small)) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"svc.example/svc/shared/ledger/walk"
@@ -27,18 +28,27 @@ type reach struct {
 
 // from goes through what a commit reaches, the oldest commits first.
 func (r *reach) from(ctx context.Context, commit string) error {
+	return r.between(ctx, commit, 0, math.MaxInt)
+}
+
+// between is from for some of the commits: those after the first lo, up to the
+// first hi. What is told of several such parts is what is told of them all, and
+// some of it more than once.
+func (r *reach) between(ctx context.Context, commit string, lo, hi int) error {
 	commits, err := r.commits(ctx, commit)
 	if err != nil {
 		return err
 	}
-	for i, c := range slices.Backward(commits) {
+	slices.Reverse(commits)
+	hi = min(hi, len(commits))
+	for i := lo; i < hi; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.commit(c); err != nil {
-			return fmt.Errorf("commit %s: %w", c, err)
+		if err := r.commit(commits[i]); err != nil {
+			return fmt.Errorf("commit %s: %w", commits[i], err)
 		}
-		r.progress(len(commits)-i, len(commits))
+		r.progress(i+1, hi)
 	}
 	return nil
 }

@@ -24,8 +24,9 @@ var ctx = context.Background()
 // service is a table and a bucket of a test's own.
 type service struct {
 	*Stores
-	db    *dynamodb.Client
-	table string
+	db         *dynamodb.Client
+	table      string
+	bucketName string
 }
 
 func newService(t *testing.T) *service {
@@ -36,7 +37,8 @@ func newService(t *testing.T) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Stores = Open(cfg, s.table, standin.Bucket(t, s3))
+	s.bucketName = standin.Bucket(t, s3)
+	s.Stores = Open(cfg, s.table, s.bucketName)
 	if err := s.CreateTable(ctx); err != nil {
 		t.Fatal(err)
 	}

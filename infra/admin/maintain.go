@@ -22,6 +22,7 @@ type Maintenance struct {
 	Logger  *slog.Logger     // nil: silent
 	Dir     string           // for temporary files; "" is the system's
 	Now     func() time.Time // nil: time.Now
+	commits int              // that are checked before that is noted; 0 is checkAtOnce
 }
 
 // Maintained is what a run has done.
@@ -86,7 +87,10 @@ func (s *Stores) Maintain(ctx context.Context, o Maintenance) (Maintained, error
 		if err := s.mark(ctx, w.ID); err != nil {
 			return report, err
 		}
-		done := s.workspace(w).maintain(ctx, o)
+		done, err := s.workspace(w).maintain(ctx, o, &Resume{})
+		if err != nil {
+			done.Error = err.Error()
+		}
 		report.Workspaces = append(report.Workspaces, done)
 		o.log(done)
 	}
@@ -97,6 +101,9 @@ func (s *Stores) Maintain(ctx context.Context, o Maintenance) (Maintained, error
 func (o Maintenance) complete() Maintenance {
 	if o.Reserve == 0 {
 		o.Reserve = defaultReserve
+	}
+	if o.commits == 0 {
+		o.commits = checkAtOnce
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -151,22 +158,26 @@ func (s *Stores) mark(ctx context.Context, id string) error {
 	return err
 }
 
-func (w *Workspace) maintain(ctx context.Context, o Maintenance) MaintainedWorkspace {
-	done := MaintainedWorkspace{ID: w.ID, Problems: []string{}}
-	compacted, err := w.Compact(ctx, Compacting{From: compactFrom, Now: o.Now})
-	done.Merged, done.Removed, done.Rows = compacted.Merged, compacted.Removed, compacted.Rows
+// maintain does what is left to do for a workspace, and notes how far it came.
+func (w *Workspace) maintain(ctx context.Context, o Maintenance, at *Resume) (done MaintainedWorkspace, err error) {
+	done = MaintainedWorkspace{ID: w.ID, Problems: []string{}}
+	for err == nil && !at.Compacted {
+		var compacted Compacted
+		compacted, err = w.Compact(ctx, Compacting{From: compactFrom, Now: o.Now})
+		done.Merged += compacted.Merged
+		done.Removed += compacted.Removed
+		done.Rows += compacted.Rows
+		at.Compacted = err == nil && !compacted.More
+	}
 	if err == nil {
-		err = w.checkDaily(ctx, o, &done)
+		err = w.checkDaily(ctx, o, at, &done)
 	}
-	if err != nil {
-		done.Error = err.Error()
-	}
-	return done
+	return done, err
 }
 
 // checkDaily checks a workspace that was written to since it was found clean,
 // once a day; one that was not clean every time.
-func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, done *MaintainedWorkspace) error {
+func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, done *MaintainedWorkspace) error {
 	head, err := w.ledger.Head(ctx)
 	if err != nil {
 		return err
@@ -176,7 +187,7 @@ func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, done *Maintai
 	if err != nil || book.Checked != "" && (book.Checked == head.Commit || now.Sub(book.CheckedAt) < checkEvery) {
 		return err
 	}
-	found, err := w.Check(ctx, Checking{Dir: o.Dir})
+	found, err := w.checkFrom(ctx, at, o.commits, Checking{Dir: o.Dir})
 	done.Checked = found.Commits
 	for _, p := range found.Problems {
 		done.Problems = append(done.Problems, p.What)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -92,7 +93,7 @@ func (w *Workspace) collect(ctx context.Context, commit string, o Checking) (*ch
 	if commit != "" {
 		c.head.Commit = commit
 	}
-	return c, c.checkGit(ctx)
+	return c, c.checkGit(ctx, 0, math.MaxInt)
 }
 
 // rebuild makes the rows anew from the copy of the packs, and strikes those

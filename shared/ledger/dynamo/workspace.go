@@ -116,3 +116,15 @@ func (t *Table) Workspaces(ctx context.Context) ([]control.Workspace, error) {
 	})
 	return all, err
 }
+
+// WorkspaceIDs lists the ids of all workspaces, in their order. It reads no
+// head.
+func (t *Table) WorkspaceIDs(ctx context.Context) ([]access.ID, error) {
+	var all []access.ID
+	q := question{partition: workspacesPartition, low: "0", high: "~"}
+	err := t.query(ctx, "listing the workspaces", q, func(i item) (bool, error) {
+		all = append(all, access.ID(textOf(i, rangeKey)))
+		return true, nil
+	})
+	return all, err
+}
