@@ -22,7 +22,7 @@ import (
 func main() { start.HTTP(settings.TableAndBucket, wire) }
 
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
-	rows := table.Open(s)
+	rows := table.OpenWithoutSecret(s)
 	plane := control.New(control.Settings{
 		Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
 	})

@@ -23,7 +23,7 @@ import (
 func main() { start.HTTP(settings.Table, wire) }
 
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
-	rows := table.Open(s)
+	rows := table.OpenWithoutSecret(s)
 	plane := control.New(control.Settings{Gate: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
 	intake := &telemetry.Intake{Store: dynamo.New(table.Client(), s.Table), Now: time.Now, Logger: logger}
 	return hosted.Telemetry(hosted.Options{

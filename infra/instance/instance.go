@@ -63,7 +63,11 @@ func (s Site) New(c Clients, gate func(*dynamo.Table) control.Gate) (http.Handle
 	}
 	plane := control.New(settings)
 	api, err := httpapi.New(httpapi.Options{Plane: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
-	applications := hosted.Delivery(hosted.Options{Plane: plane})
+	settings.Gate = table.WithoutSecret() // as functions/delivery has it
+	if gate != nil {
+		settings.Gate = gate(table)
+	}
+	applications := hosted.Delivery(hosted.Options{Plane: control.New(settings)})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if hosted.Serves(r) {
 			applications.ServeHTTP(w, r)

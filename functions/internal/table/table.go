@@ -56,3 +56,7 @@ func Uses(rows *dynamo.Table, logger *slog.Logger) func(access.KeyRecord, time.T
 
 // Open is about the function's table.
 func Open(s settings.Settings) *dynamo.Table { return dynamo.New(Client(), s.Table) }
+
+// OpenWithoutSecret is about the function's table, without the secrets by which
+// the REST API signs cursors: a function that signs none may not read them.
+func OpenWithoutSecret(s settings.Settings) *dynamo.Table { return Open(s).WithoutSecret() }

@@ -161,7 +161,7 @@ func (l *Ledger) oldHead(ctx context.Context, cause error) (item, error) {
 			return i, nil
 		}
 	}
-	return l.table.headRow(ctx, l.workspace)
+	return l.table.headRow(ctx, l.workspace, openAttributes...)
 }
 
 // sequenceOf finds a commit in the history of a head.

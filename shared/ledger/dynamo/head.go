@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -76,10 +78,13 @@ func still(recent []change, now time.Time) []change {
 	return kept
 }
 
-// get reads one row; nil when it is not there.
-func (t *Table) get(ctx context.Context, what string, key item) (item, error) {
+// get reads one row, with all its attributes or only some; nil when it is not
+// there.
+func (t *Table) get(ctx context.Context, what string, key item, attributes ...string) (item, error) {
+	in := &dynamodb.GetItemInput{TableName: &t.name, Key: key, ConsistentRead: aws.Bool(true)}
+	in.ProjectionExpression, in.ExpressionAttributeNames = projection(attributes)
 	out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.GetItemOutput, error) {
-		return t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key, ConsistentRead: aws.Bool(true)})
+		return t.client.GetItem(ctx, in)
 	})
 	if err != nil {
 		return nil, err
@@ -87,11 +92,40 @@ func (t *Table) get(ctx context.Context, what string, key item) (item, error) {
 	return out.Item, nil
 }
 
+// openAttributes are all that a head, a principal and a key have, but for the
+// secret of the head. template.yaml lets functions that need no secret read
+// these and no others.
+var openAttributes = []string{
+	hashKey, rangeKey, "name", "billingInactive", "provisioning",
+	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format",
+	"recent", "doc", "version",
+}
+
+// OpenAttributes are what functions without a right to secrets read of a head, a
+// principal and a key.
+func OpenAttributes() []string { return slices.Clone(openAttributes) }
+
+// projection asks for some attributes; nil is all of them.
+func projection(attributes []string) (expression *string, names map[string]string) {
+	if len(attributes) == 0 {
+		return nil, nil
+	}
+	u := newUpdate()
+	var list []string
+	for _, a := range attributes {
+		list = append(list, u.name(a))
+	}
+	return aws.String(strings.Join(list, ", ")), u.names
+}
+
 // getAll reads rows by their keys in one request, as far as one can hold them
-// (100), and what it left out once more. Rows come in no order.
-func (t *Table) getAll(ctx context.Context, what string, keys []item) ([]item, error) {
+// (100), and what it left out once more. Rows come in no order. Without
+// attributes they come whole.
+func (t *Table) getAll(ctx context.Context, what string, keys []item, attributes ...string) ([]item, error) {
 	var found []item
-	open := map[string]types.KeysAndAttributes{t.name: {Keys: keys, ConsistentRead: aws.Bool(true)}}
+	all := types.KeysAndAttributes{Keys: keys, ConsistentRead: aws.Bool(true)}
+	all.ProjectionExpression, all.ExpressionAttributeNames = projection(attributes)
+	open := map[string]types.KeysAndAttributes{t.name: all}
 	for try := 0; len(open) > 0; try++ {
 		out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.BatchGetItemOutput, error) {
 			return t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: open})
@@ -129,7 +163,7 @@ var errTorn = fmt.Errorf("the key or its principal is being changed")
 func (t *Table) enter(ctx context.Context, key access.Key) (e control.Entry, torn bool, err error) {
 	ws := key.Workspace()
 	wanted := []item{headKey(ws), principalKey(ws, key.Principal()), accessKeyKey(ws, key.ID())}
-	found, err := t.getAll(ctx, "letting a key in", wanted)
+	found, err := t.getAll(ctx, "letting a key in", wanted, t.attributes...)
 	if err != nil {
 		return e, false, err
 	}

@@ -22,15 +22,15 @@ func (l *Ledger) rows(index string) rows { return rows{workspace: l.workspace, i
 
 // Head returns the head as it is now.
 func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
-	i, err := l.table.headRow(ctx, l.workspace)
+	i, err := l.table.headRow(ctx, l.workspace, openAttributes...)
 	if err != nil {
 		return repository.Head{}, err
 	}
 	return headOf(i), nil
 }
 
-func (t *Table) headRow(ctx context.Context, ws access.ID) (item, error) {
-	i, err := t.get(ctx, "reading the head", headKey(ws))
+func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string) (item, error) {
+	i, err := t.get(ctx, "reading the head", headKey(ws), attributes...)
 	if err == nil && i == nil {
 		err = noWorkspace(ws)
 	}

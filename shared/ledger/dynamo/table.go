@@ -18,6 +18,9 @@ import (
 type Table struct {
 	client *dynamodb.Client
 	name   string
+	// attributes are what Enter reads of a head, a principal and a key; nil is
+	// everything.
+	attributes []string
 }
 
 // New is about a table of a name, which need not exist yet. How often a request
@@ -25,6 +28,12 @@ type Table struct {
 func New(client *dynamodb.Client, table string) *Table {
 	once := dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 	return &Table{client: once, name: table}
+}
+
+// WithoutSecret returns the table for those who need no workspace's secret:
+// Enter does not read it, so that permissions can keep it from them.
+func (t *Table) WithoutSecret() *Table {
+	return &Table{client: t.client, name: t.name, attributes: openAttributes}
 }
 
 // Ledger returns the ledger of a workspace. Nothing is asked.
