@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,9 +19,14 @@ import (
 	"svc.example/svc/infra/instance"
 	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/telemetry"
+	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
 )
 
 // service is a workspace of the hosted service.
@@ -28,7 +34,9 @@ type service struct {
 	instance.Site
 	counter   *counter
 	documents int
-	key, sdk  string
+	key       string
+	sdk       string // a public key of an application
+	server    string // a secret one
 	serial    int
 }
 
@@ -75,7 +83,11 @@ func (s *service) fill(ctx context.Context, stores *admin.Stores) error {
 		return err
 	}
 	sdk, _, err := w.Mint(ctx, minting.Request{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
-	s.key, s.sdk = key.Reveal(), sdk.Reveal()
+	if err != nil {
+		return err
+	}
+	server, _, err := w.Mint(ctx, minting.Request{Kind: access.KindSecretSDK, Name: "shop", Environment: "production"})
+	s.key, s.sdk, s.server = key.Reveal(), sdk.Reveal(), server.Reveal()
 	return err
 }
 
@@ -114,21 +126,38 @@ func (s *service) new(ctx context.Context) (http.Handler, error) {
 	return s.New(c.With(s.counter.table, s.counter.bucket), nil)
 }
 
-const poll = "/api/v2/configs/eval-with-context/e30"
+const (
+	poll    = "/api/v2/configs/eval-with-context/e30"
+	configs = "/api/v2/configs"
+	reports = "/api/v1/telemetry/"
+)
 
 // ask sends a request and returns the answer.
 func (s *service) ask(api http.Handler, method, path, body string) ([]byte, error) {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+s.key)
-	if path == poll {
-		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+s.sdk)))
-	}
-	w := httptest.NewRecorder()
-	api.ServeHTTP(w, r)
-	if w.Code != http.StatusOK {
-		return nil, fmt.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	w, err := s.answer(api, method, path, body, nil)
+	if err != nil {
+		return nil, err
 	}
 	return w.Body.Bytes(), nil
+}
+
+// answer sends a request with more headers.
+func (s *service) answer(api http.Handler, method, path, body string, more http.Header) (*httptest.ResponseRecorder, error) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	for of, key := range map[string]string{poll: s.sdk, configs: s.server, reports: s.sdk} {
+		if path == of {
+			r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+key)))
+		}
+	}
+	maps.Copy(r.Header, more)
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, r)
+	if w.Code/100 != 2 && w.Code != http.StatusNotModified {
+		return nil, fmt.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	s.counter.answer(w.Body.Len())
+	return w, nil
 }
 
 // toggle changes a flag.
@@ -157,7 +186,7 @@ func (s *service) each(n int, do func() error) (usage, error) {
 // What both ways do, and what traffic is made of.
 const (
 	aWrite      = "a write (one flag toggled)"
-	aPoll       = "a poll of an application"
+	aPoll       = "a poll, nothing new (304)"
 	oneFlag     = "a read of one flag"
 	allFlags    = "the list of all flags"
 	flagHistory = "the history of a flag"
@@ -184,7 +213,11 @@ func (s *service) measure(ctx context.Context, commits int) ([]row, error) {
 	}
 	m.add(aWrite, commits, func() error { return s.toggle(writer) })
 	m.add(fmt.Sprintf("a read after %d commits elsewhere", commits), 1, get("/v1/flags"))
-	m.add(aPoll, 20, get(poll))
+	again := s.unchanged(reader)
+	if err := again(); err != nil { // which is sent everything
+		return nil, err
+	}
+	m.add(aPoll, 20, again)
 	m.add(oneFlag, 20, get("/v1/flags/"+name(1)))
 	m.add(allFlags, 20, get("/v1/flags"))
 	m.add(flagHistory, 20, get("/v1/flags/"+name(1)+"/history?limit=20"))
@@ -201,6 +234,72 @@ func (s *service) measure(ctx context.Context, commits int) ([]row, error) {
 		}
 		return err
 	})
+	return m.rows, m.err
+}
+
+// unchanged polls with the ETag of the poll before.
+func (s *service) unchanged(api http.Handler) func() error {
+	header := http.Header{}
+	return func() error {
+		w, err := s.answer(api, "GET", poll, "", header)
+		if err == nil {
+			header.Set("If-None-Match", w.Header().Get("ETag"))
+		}
+		return err
+	}
+}
+
+// fullAnswers measures what applications are sent when something is new, or
+// when they begin.
+func (s *service) fullAnswers(ctx context.Context) ([]row, error) {
+	api, err := s.new(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.ask(api, "GET", poll, ""); err != nil {
+		return nil, err
+	}
+	m := &measurements{service: s}
+	for _, q := range []struct{ what, path, encoding string }{
+		{"a poll, %d flags", poll, "identity"},
+		{"a poll, %d flags, gzip", poll, "gzip"},
+		{"all documents, %d flags, gzip", configs, "gzip"},
+	} {
+		m.add(fmt.Sprintf(q.what, s.documents), 5, func() error {
+			_, err := s.answer(api, "GET", q.path, "", http.Header{"Accept-Encoding": {q.encoding}})
+			return err
+		})
+	}
+	return m.rows, m.err
+}
+
+// telemetry measures what reports of contexts take.
+func (s *service) telemetry(ctx context.Context) ([]row, error) {
+	c, err := s.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c = c.With(s.counter.table, s.counter.bucket)
+	plane := control.New(control.Settings{Gate: dynamo.New(c.DB, s.Table).WithoutSecret(), Now: time.Now})
+	api := hosted.Telemetry(hosted.Options{Plane: plane, Intake: &telemetry.Intake{Store: telemetrydynamo.New(c.DB, s.Table), Now: time.Now}})
+	report := func(number, contexts, from int) error {
+		var examples []string
+		for i := range contexts {
+			examples = append(examples, fmt.Sprintf(`{"timestamp":%d,"contextSet":{"contexts":[{"type":"user","values":{"key":{"string":"user-%06d"},"plan":{"string":"pro"},"country":{"string":"DE"}}}]}}`, time.Now().UnixMilli(), from+i))
+		}
+		body := fmt.Sprintf(`{"instanceHash":"i-%d","events":[{"exampleContexts":{"examples":[%s]}}]}`, number, strings.Join(examples, ","))
+		_, err := s.answer(api, "POST", reports, body, http.Header{"Content-Type": {"application/json"}})
+		return err
+	}
+	m, number := &measurements{service: s}, 0
+	if err := report(0, 1, 0); err != nil { // the first of all notes what types there are
+		return nil, err
+	}
+	for _, contexts := range []int{1, 30} {
+		last := 0
+		m.add(fmt.Sprintf("telemetry, new contexts: %d", contexts), 5, func() error { number++; last = 1000 * number; return report(number, contexts, last) })
+		m.add(fmt.Sprintf("telemetry, seen again: %d", contexts), 5, func() error { number++; return report(number, contexts, last) })
+	}
 	return m.rows, m.err
 }
 

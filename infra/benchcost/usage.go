@@ -20,7 +20,8 @@ type usage struct {
 	tableRequests         float64
 	readUnits, writeUnits float64
 	puts, gets, deletes   float64 // of the bucket; a listing is paid as a put
-	sent, received        float64 // bytes of bodies
+	sent, received        float64 // bytes of bodies, to and from the stores
+	answered              float64 // bytes of the answer's body
 }
 
 func (u usage) requests() float64 { return u.tableRequests + u.puts + u.gets + u.deletes }
@@ -32,6 +33,7 @@ type counter struct {
 
 	lock          sync.Mutex
 	reads, writes float64
+	answered      float64
 }
 
 func newCounter() *counter { return &counter{meter: meter.New()} }
@@ -57,7 +59,11 @@ func (c *counter) units(stack *middleware.Stack) error {
 			p.ReturnConsumedCapacity = total
 		case *dynamodb.GetItemInput:
 			p.ReturnConsumedCapacity = total
+		case *dynamodb.PutItemInput:
+			p.ReturnConsumedCapacity = total
 		case *dynamodb.QueryInput:
+			p.ReturnConsumedCapacity = total
+		case *dynamodb.UpdateItemInput:
 			p.ReturnConsumedCapacity = total
 		case *dynamodb.TransactWriteItemsInput:
 			p.ReturnConsumedCapacity = total
@@ -70,8 +76,12 @@ func (c *counter) units(stack *middleware.Stack) error {
 			c.charge(&c.writes, r.ConsumedCapacity...)
 		case *dynamodb.GetItemOutput:
 			c.chargeOne(&c.reads, r.ConsumedCapacity)
+		case *dynamodb.PutItemOutput:
+			c.chargeOne(&c.writes, r.ConsumedCapacity)
 		case *dynamodb.QueryOutput:
 			c.chargeOne(&c.reads, r.ConsumedCapacity)
+		case *dynamodb.UpdateItemOutput:
+			c.chargeOne(&c.writes, r.ConsumedCapacity)
 		case *dynamodb.TransactWriteItemsOutput:
 			c.charge(&c.writes, r.ConsumedCapacity...)
 		}
@@ -93,14 +103,21 @@ func (c *counter) chargeOne(to *float64, charged *types.ConsumedCapacity) {
 	}
 }
 
+// answer counts what a client is sent.
+func (c *counter) answer(bytes int) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.answered += float64(bytes)
+}
+
 // take returns what was used since the last time, as the part of each of n
 // operations.
 func (c *counter) take(n int) usage {
 	each := func(x float64) float64 { return x / float64(n) }
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	u := usage{rounds: each(float64(c.rounds.Take())), readUnits: each(c.reads), writeUnits: each(c.writes)}
-	c.reads, c.writes = 0, 0
+	u := usage{rounds: each(float64(c.rounds.Take())), readUnits: each(c.reads), writeUnits: each(c.writes), answered: each(c.answered)}
+	c.reads, c.writes, c.answered = 0, 0, 0
 	for name, one := range c.meter.Take() {
 		service, operation, _ := strings.Cut(name, ".")
 		requests := each(float64(one.Requests))
