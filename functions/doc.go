@@ -8,6 +8,7 @@
 //	table          DynamoDB, without S3
 //	repositories   workspaces' repositories: DynamoDB and S3
 //	api            a group of the REST API over these
+//	upkeep         maintenance, by a queue
 //
 // The tests here hold template.yaml against the API's description and against
 // what each function may do, and the binaries against what each may link.

@@ -172,9 +172,10 @@ var (
 	rights = map[string][]string{
 		"workspace": reads, "segments": reads, "activity": reads, "contexts": reads, "delivery": reads,
 		"flags": writes, "configs": writes, "loglevels": writes,
-		"reference":   nil,
-		"telemetry":   slices.Concat(readRows, countRows),
-		"maintenance": slices.Concat(writes, []string{"s3:DeleteObject"}),
+		"reference": nil,
+		"telemetry": slices.Concat(readRows, countRows),
+		"maintenance": slices.Concat(writes, []string{"s3:DeleteObject"},
+			[]string{"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage"}),
 	}
 )
 
@@ -200,6 +201,7 @@ func TestRightsAreBoundToTheirPlace(t *testing.T) {
 	known := map[string][]string{ // an action's service, and what it may be about
 		"dynamodb": {`{"Fn::GetAtt":["Table","Arn"]}`},
 		"s3":       {`{"Fn::GetAtt":["Bucket","Arn"]}`, `{"Fn::Sub":"${Bucket.Arn}/workspaces/*"}`, `{"Fn::Sub":"${Bucket.Arn}/maintenance*"}`},
+		"sqs":      {`{"Fn::GetAtt":["MaintenanceQueue","Arn"]}`, `{"Fn::GetAtt":["MaintenanceDeadLetters","Arn"]}`},
 	}
 	for id, f := range functions(t) {
 		for _, s := range f.Policies {

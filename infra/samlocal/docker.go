@@ -34,7 +34,7 @@ func serveInDocker(ctx context.Context, built string, port int, s service.Settin
 	defer e.Close()
 	running, err := sam.Start(ctx, e, sam.Options{
 		Template: built, Port: port, Log: os.Stderr,
-		Environment: s.Environment(), Parameters: []string{"Architecture=" + sam.Architecture()},
+		Environment: append(s.Environment(), s.QueueVariables()...), Parameters: []string{"Architecture=" + sam.Architecture()},
 	})
 	if err != nil {
 		return err

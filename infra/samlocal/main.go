@@ -1,7 +1,7 @@
 // Command samlocal serves the hosted service on this machine, without an AWS
 // account: the template's routes and the functions' own binaries, over servers
-// that stand in for DynamoDB and S3 (dynoxide and versitygw, on the PATH).
-// make sam-local builds what it needs and starts it.
+// that stand in for DynamoDB, S3 (dynoxide and versitygw, on the PATH) and SQS
+// (moto). make sam-local builds what it needs and starts it.
 //
 // Where a Docker engine answers, sam local start-api runs the functions (of
 // what sam build has built); elsewhere they run in Lambda's runtime interface
@@ -80,6 +80,9 @@ func serve(ctx context.Context, f flags) error {
 		return err
 	}
 	settings := stores.Settings
+	if err := settings.MakeQueues(ctx, f.template, nil); err != nil {
+		return err
+	}
 	settings.PublicURL = server.URL("127.0.0.1", f.port)
 	_, key, err := stores.Workspace(ctx, "local")
 	if err != nil {
@@ -97,7 +100,7 @@ func serve(ctx context.Context, f flags) error {
 	if err != nil {
 		return err
 	}
-	defer s.Pool.Close()
+	defer s.Close()
 	tell(f, settings, key, "Lambda's runtime interface emulator, since no Docker engine answers or none was asked for")
 	return server.Serve(ctx, listeners, s)
 }

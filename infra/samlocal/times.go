@@ -20,12 +20,12 @@ const rounds = 5
 // exec to when it asks for its first event.
 func printTimes(ctx context.Context, rie, template, binaries string) error {
 	// Starting makes no request, so nothing needs to be there.
-	nowhere := service.Settings{Table: "t", Bucket: "b", DynamoDB: "http://127.0.0.1:9", S3: "http://127.0.0.1:9", Region: "us-east-1", AccessKey: "a", Secret: "b"}
+	nowhere := service.Settings{Table: "t", Bucket: "b", DynamoDB: "http://127.0.0.1:9", S3: "http://127.0.0.1:9", Queues: map[string]string{"MaintenanceQueue": "http://127.0.0.1:9/q", "MaintenanceDeadLetters": "http://127.0.0.1:9/d"}, Region: "us-east-1", AccessKey: "a", Secret: "b"}
 	s, err := service.New(service.Options{Template: template, Binaries: binaries, RIE: rie, Instances: 1, Log: io.Discard, Settings: nowhere})
 	if err != nil {
 		return err
 	}
-	defer s.Pool.Close()
+	defer s.Close()
 	fmt.Printf("%-12s %9s %9s\n", "function", "stripped", "init")
 	for _, f := range s.Sorted() {
 		size, err := os.Stat(filepath.Join(binaries, f.Group(), "bootstrap"))

@@ -32,6 +32,7 @@ const (
 const (
 	DynamoDBVariable = "SVC_TEST_DYNAMODB"
 	S3Variable       = "SVC_TEST_S3"
+	SQSVariable      = "SVC_TEST_SQS"
 )
 
 // onAWS is the value of a variable that asks for AWS itself.
@@ -43,6 +44,9 @@ func StartDynamoDB() (endpoint string, err error) { return find(DynamoDBVariable
 
 // StartS3 returns the endpoint of an S3.
 func StartS3() (endpoint string, err error) { return find(S3Variable, startVersitygw) }
+
+// StartSQS returns the endpoint of an SQS.
+func StartSQS() (endpoint string, err error) { return find(SQSVariable, startMoto) }
 
 func find(variable string, start func() (string, error)) (string, error) {
 	switch named := os.Getenv(variable); named {
@@ -66,6 +70,12 @@ func DynamoDB(t testing.TB) (endpoint string) {
 func S3(t testing.TB) (endpoint string) {
 	t.Helper()
 	return found(t, StartS3)
+}
+
+// SQS is StartSQS for a test.
+func SQS(t testing.TB) (endpoint string) {
+	t.Helper()
+	return found(t, StartSQS)
 }
 
 func found(t testing.TB, start func() (string, error)) string {

@@ -1,6 +1,6 @@
 // Package standin gives tests and benchmarks the real servers that stand for
-// AWS: dynoxide for DynamoDB, versitygw for S3. Programs that are shipped never
-// import it.
+// AWS: dynoxide for DynamoDB, versitygw for S3, moto for SQS. Programs that are
+// shipped never import it.
 //
 // A test asks for an endpoint or for a ready client:
 //
@@ -12,13 +12,14 @@
 //
 // Where the server comes from:
 //
-//   - SVC_TEST_DYNAMODB and SVC_TEST_S3, when set, are the endpoint of a server
-//     that runs already, or "aws" for AWS itself. Credentials and region come
+//   - SVC_TEST_DYNAMODB, SVC_TEST_S3 and SVC_TEST_SQS, when set, are the
+//     endpoint of a server that runs already, or "aws" for AWS itself. Credentials and region come
 //     from where the AWS SDK finds them then (AWS_ACCESS_KEY_ID, AWS_REGION, a
 //     profile); against another endpoint those below are taken when
-//     AWS_ACCESS_KEY_ID is not set. With credentials, name both servers.
-//   - Else dynoxide or versitygw is started from PATH, once for each process,
-//     on a free port of the loopback interface.
+//     AWS_ACCESS_KEY_ID is not set. With credentials, name all servers.
+//   - Else dynoxide or versitygw is started from PATH, or moto_server from the
+//     tools of infra/samlocal, once for each process, on a free port of the
+//     loopback interface.
 //   - Else the test is skipped and says how to install what is missing
 //     (install.sh does it); with CI=true it fails.
 //

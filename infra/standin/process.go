@@ -13,12 +13,15 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"svc.example/svc/infra/samlocal/emulator"
 )
 
 // program is a server that can be started.
 type program struct {
-	name    string // on PATH
-	install string // how to get it
+	name    string                          // on PATH
+	find    func() (path string, err error) // where it lies; nil: on PATH
+	install string                          // how to get it
 	args    func(port int, dir string) []string
 	env     []string
 	probe   string // a path that answers 200 once the server serves
@@ -43,18 +46,34 @@ var versitygw = program{
 	probe: "/health",
 }
 
+// motoServer keeps queues in memory. It comes with the tools of infra/samlocal.
+var motoServer = program{
+	name:    "moto_server",
+	find:    func() (string, error) { return emulator.Tool("moto_server") },
+	install: "make functions",
+	args: func(port int, _ string) []string {
+		return []string{"--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+	},
+	probe: "/moto-api/",
+}
+
 // ErrMissing says that a server is not installed.
 var ErrMissing = errors.New("not installed")
 
 var (
 	startDynoxide  = sync.OnceValues(dynoxide.start)
 	startVersitygw = sync.OnceValues(versitygw.start)
+	startMoto      = sync.OnceValues(motoServer.start)
 )
 
 // start returns the endpoint of a new server. Another process may take the
 // port that was free a moment ago, hence the attempts.
 func (p program) start() (endpoint string, err error) {
-	path, err := exec.LookPath(p.name)
+	find := p.find
+	if find == nil {
+		find = func() (string, error) { return exec.LookPath(p.name) }
+	}
+	path, err := find()
 	if err != nil {
 		return "", fmt.Errorf("%s is %w: %s", p.name, ErrMissing, p.install)
 	}

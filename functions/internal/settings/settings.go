@@ -2,6 +2,7 @@
 // variables that template.yaml sets.
 //
 //	TABLE, BUCKET       where workspaces are stored
+//	QUEUE, DEAD_LETTERS the addresses of the queues of maintenance
 //	PUBLIC_URL          where clients reach the service, without /v1; may be empty
 //	BASE_PATH           what the paths of the API begin with (/v1)
 //	LIMIT_PER_SECOND    requests a second that a key of the REST API may send (5)
@@ -28,6 +29,8 @@ import (
 // Settings are a function's.
 type Settings struct {
 	Table, Bucket string
+	Queue         string
+	DeadLetters   string
 	PublicURL     string
 	BasePath      string
 	// How many requests an instance takes: of a key of the REST API, of an SDK
@@ -45,21 +48,24 @@ const (
 	Nothing Needs = iota
 	Table
 	TableAndBucket
+	Everything // the queues too
 )
 
 // Read reads the settings.
 func Read(getenv func(string) string, needs Needs) (Settings, error) {
 	r := reader{getenv: getenv}
 	s := Settings{
-		Table:     r.text("TABLE", needs >= Table),
-		Bucket:    r.text("BUCKET", needs >= TableAndBucket),
-		PublicURL: r.address("PUBLIC_URL"),
-		BasePath:  r.basePath("BASE_PATH"),
-		Limit:     r.rate("LIMIT", 5, 25),
-		Polls:     r.rate("POLL_LIMIT", 50, 200),
-		Telemetry: r.rate("TELEMETRY_LIMIT", 5, 50),
-		Strangers: r.rate("ANONYMOUS_LIMIT", 10, 100),
-		LogLevel:  r.level("LOG_LEVEL"),
+		Table:       r.text("TABLE", needs >= Table),
+		Bucket:      r.text("BUCKET", needs >= TableAndBucket),
+		Queue:       r.text("QUEUE", needs >= Everything),
+		DeadLetters: r.text("DEAD_LETTERS", needs >= Everything),
+		PublicURL:   r.address("PUBLIC_URL"),
+		BasePath:    r.basePath("BASE_PATH"),
+		Limit:       r.rate("LIMIT", 5, 25),
+		Polls:       r.rate("POLL_LIMIT", 50, 200),
+		Telemetry:   r.rate("TELEMETRY_LIMIT", 5, 50),
+		Strangers:   r.rate("ANONYMOUS_LIMIT", 10, 100),
+		LogLevel:    r.level("LOG_LEVEL"),
 	}
 	return s, errors.Join(r.problems...)
 }

@@ -11,6 +11,7 @@ package start
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -39,21 +40,21 @@ func HTTP(needs settings.Needs, wire Wire) {
 	})
 }
 
-// Task is work that is started by a schedule.
-type Task func(ctx context.Context) error
+// Work is what a function does with an event that is no request.
+type Work func(ctx context.Context, event json.RawMessage) (answer any, err error)
 
-// Scheduled runs a function that does work. An error of the work is logged and
-// makes the invocation fail, so that the schedule tries again and the alarm
-// rings.
-func Scheduled(needs settings.Needs, wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (Task, error)) {
+// Events runs a function that takes other events than requests: of a schedule
+// or a queue. An error of the work is logged and makes the invocation fail, so
+// that the alarm rings.
+func Events(needs settings.Needs, wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (Work, error)) {
 	run(needs, func(ctx context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
-		task, err := wire(ctx, s, logger)
-		return func(ctx context.Context) error {
-			err := task(ctx)
+		work, err := wire(ctx, s, logger)
+		return func(ctx context.Context, event json.RawMessage) (any, error) {
+			answer, err := work(ctx, event)
 			if err != nil {
 				logger.ErrorContext(ctx, "the work failed", "error", err.Error())
 			}
-			return err
+			return answer, err
 		}, err
 	})
 }

@@ -35,7 +35,11 @@ func NewStores(ctx context.Context) (*Stores, error) {
 		return nil, err
 	}
 	name := "svc-local-" + strings.ToLower(rand.Text()[:8])
-	s := &Stores{Settings: Settings{Table: name, Bucket: name, DynamoDB: rows, S3: objects,
+	queues, err := standin.StartSQS()
+	if err != nil {
+		return nil, err
+	}
+	s := &Stores{Settings: Settings{Table: name, Bucket: name, DynamoDB: rows, S3: objects, SQS: queues,
 		Region: standin.Region, AccessKey: standin.AccessKey, Secret: standin.SecretKey}}
 	s3config, err := standin.Config(ctx, objects)
 	if err != nil {

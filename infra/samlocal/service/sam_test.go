@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +27,7 @@ import (
 )
 
 // startSAM starts the service in sam local start-api, in containers.
-func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine) {
+func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine, sam.Options) {
 	t.Helper()
 	if err := sam.Installed(); errors.Is(err, emulator.ErrMissing) {
 		needs.Skip(t, err.Error())
@@ -40,17 +39,17 @@ func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine) {
 	settings := l.stores.Settings
 	l.url = "http://127.0.0.1:" + strconv.Itoa(port)
 	settings.PublicURL, settings.PerSecond, settings.Burst = l.url, 1000, 5000
+	if err := settings.MakeQueues(t.Context(), filepath.Join(root, "template.yaml"), nil); err != nil {
+		t.Fatal(err)
+	}
+	l.settings = settings
 	options := sam.Options{
 		Template: l.builtTemplate(t), Port: port, Log: l.log,
-		Environment: settings.Environment(), Parameters: []string{"Architecture=" + sam.Architecture()},
+		Environment: append(settings.Environment(), settings.QueueVariables()...), Parameters: []string{"Architecture=" + sam.Architecture()},
 	}
 	s, err := sam.Start(t.Context(), e, options)
 	if err != nil {
 		t.Fatal(err)
-	}
-	l.invoke = func(ctx context.Context, function string) (string, error) {
-		answer, err := sam.Invoke(ctx, e, options, function, []byte(`{}`))
-		return string(answer), err
 	}
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
@@ -60,7 +59,7 @@ func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine) {
 			t.Logf("the log of SAM and its functions:\n%s", l.log)
 		}
 	})
-	return l, s, e
+	return l, s, e, options
 }
 
 // builtTemplate is the template as sam build leaves it: with the places of
@@ -95,7 +94,7 @@ func freePort(t *testing.T) int {
 // TestTheFunctionsInSAM drives the functions through sam local start-api, each
 // in a container that has the template's MemorySize and no more.
 func TestTheFunctionsInSAM(t *testing.T) {
-	l, s, e := startSAM(t)
+	l, s, e, options := startSAM(t)
 	t.Run("every path knows its methods", l.everyPath)
 	t.Run("paths", l.paths)
 	t.Run("what SAM does in its own way", l.samsOwnWay)
@@ -104,7 +103,15 @@ func TestTheFunctionsInSAM(t *testing.T) {
 	t.Run("walk-through", l.walkThrough)
 	t.Run("delivery", l.delivery)
 	t.Run("telemetry", l.telemetry)
-	t.Run("maintenance", l.maintenance)
+	t.Run("maintenance", func(t *testing.T) {
+		message := fmt.Sprintf(`{"Records":[{"messageId":"1","body":"{\"workspace\":\"%s\"}"}]}`, l.workspace.ID)
+		for _, event := range []string{"{}", message} { // of the schedule, and of the queue
+			answer, err := sam.Invoke(t.Context(), e, options, "MaintenanceFunction", []byte(event))
+			if err != nil || strings.Contains(string(answer), "errorMessage") || strings.Contains(string(answer), "itemIdentifier") {
+				t.Errorf("%s: %v %s", event, err, answer)
+			}
+		}
+	})
 	t.Run("10,000 flags", l.tenThousandFlags)
 	read, err := template.Read(filepath.Join(root, "template.yaml"))
 	if err != nil {

@@ -1,9 +1,10 @@
 // Package service runs the whole hosted service on this machine: the functions
 // of a template in the emulator, their gateway, and servers that stand in for
-// DynamoDB and S3.
+// DynamoDB, S3 and SQS.
 //
 // What must stay true: the functions get what the template gives them, and
-// only that: settings by the same names, time and memory.
+// only that: settings by the same names, time and memory, and the messages of
+// its queues.
 package service
 
 import (
@@ -17,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"svc.example/svc/infra/samlocal/apigateway"
 	"svc.example/svc/infra/samlocal/emulator"
@@ -36,7 +38,8 @@ type Options struct {
 // Settings are what the functions are told.
 type Settings struct {
 	Table, Bucket     string
-	DynamoDB, S3      string // endpoints
+	Queues            map[string]string // addresses by the queues' names in the template
+	DynamoDB, S3, SQS string            // endpoints
 	Region            string
 	AccessKey, Secret string
 	PublicURL         string
@@ -49,6 +52,9 @@ type Service struct {
 	http.Handler
 	Pool      *emulator.Pool
 	Functions map[string]template.Function // by their names in the template
+
+	stop   context.CancelFunc
+	taking sync.WaitGroup
 }
 
 // New starts a service. Its functions start with their first requests.
@@ -74,13 +80,28 @@ func New(o Options) (*Service, error) {
 	var run []emulator.Function
 	for id, f := range functions {
 		run = append(run, emulator.Function{
-			Name: id, Binary: filepath.Join(o.Binaries, f.Group(), "bootstrap"), Env: o.Settings.Environment(),
+			Name: id, Binary: filepath.Join(o.Binaries, f.Group(), "bootstrap"), Env: append(o.Settings.Environment(), o.Settings.queuesOf(f)...),
 			Timeout: f.Timeout, Memory: f.Memory,
 		})
 	}
 	s.Pool = emulator.NewPool(o.RIE, run, o.Instances, o.Log)
+	if err := s.takeMessages(t, o); err != nil {
+		s.Close()
+		return nil, err
+	}
 	s.Handler = &apigateway.Front{Routes: table, Invoke: s.Pool.Invoke, Logger: slog.New(slog.NewTextHandler(o.Log, nil))}
 	return s, nil
+}
+
+// Close ends everything that New has started.
+func (s *Service) Close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	if s.Pool != nil {
+		s.Pool.Close()
+	}
+	s.taking.Wait()
 }
 
 // Sorted are the functions by their groups.
@@ -99,7 +120,7 @@ func (s Settings) Environment() []string {
 	out := []string{
 		"TABLE=" + s.Table, "BUCKET=" + s.Bucket, "PUBLIC_URL=" + s.PublicURL, "BASE_PATH=/v1", "LOG_LEVEL=INFO",
 		"AWS_REGION=" + s.Region, "AWS_ACCESS_KEY_ID=" + s.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s.Secret,
-		"AWS_ENDPOINT_URL_DYNAMODB=" + s.DynamoDB, "AWS_ENDPOINT_URL_S3=" + s.S3,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + s.DynamoDB, "AWS_ENDPOINT_URL_S3=" + s.S3, "AWS_ENDPOINT_URL_SQS=" + s.SQS,
 	}
 	if s.PerSecond > 0 {
 		out = append(out, fmt.Sprint("LIMIT_PER_SECOND=", s.PerSecond), fmt.Sprint("LIMIT_BURST=", s.Burst))

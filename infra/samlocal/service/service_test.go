@@ -23,6 +23,7 @@ import (
 
 	"svc.example/svc/infra/admin"
 	"svc.example/svc/infra/samlocal/emulator"
+	"svc.example/svc/infra/samlocal/template"
 	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/minting"
@@ -41,8 +42,8 @@ type local struct {
 	rie       string
 	binaries  string
 	stores    *Stores
+	settings  Settings
 	inSAM     bool
-	invoke    func(ctx context.Context, function string) (string, error) // as a schedule does
 }
 
 type lockedBuffer struct {
@@ -91,6 +92,7 @@ func prepare(t *testing.T) *local {
 	}
 	standin.DynamoDB(t) // skips where it is missing
 	standin.S3(t)
+	standin.SQS(t)
 	l := &local{rie: rie, binaries: built(t), log: &lockedBuffer{}}
 	if l.stores, err = NewStores(t.Context()); err != nil {
 		t.Fatal(err)
@@ -106,23 +108,40 @@ func prepare(t *testing.T) *local {
 // start starts the service, over stores and a workspace of its own.
 func start(t *testing.T, more ...string) *local {
 	t.Helper()
+	return startWith(t, options{}, more...)
+}
+
+// options change what a service is made of.
+type options struct {
+	template string                // "" is template.yaml
+	queue    func(*template.Queue) // changes a queue
+}
+
+func startWith(t *testing.T, with options, more ...string) *local {
+	t.Helper()
+	if with.template == "" {
+		with.template = filepath.Join(root, "template.yaml")
+	}
 	l := prepare(t)
 	front := httptest.NewUnstartedServer(nil)
 	settings := l.stores.Settings
 	settings.PublicURL, settings.PerSecond, settings.Burst = "http://"+front.Listener.Addr().String(), 1_000_000, 1_000_000
 	settings.More = more
+	if err := settings.MakeQueues(t.Context(), with.template, with.queue); err != nil {
+		t.Fatal(err)
+	}
+	l.settings = settings
 	var err error
-	l.Service, err = New(Options{Template: filepath.Join(root, "template.yaml"), Binaries: l.binaries, RIE: l.rie, Instances: 3, Log: l.log, Settings: settings})
+	l.Service, err = New(Options{Template: with.template, Binaries: l.binaries, RIE: l.rie, Instances: 3, Log: l.log, Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.invoke = l.Invoke
 	front.Config.Handler = l.Service
 	front.Start()
 	l.url = front.URL
 	t.Cleanup(func() {
 		front.Close()
-		l.Pool.Close()
+		l.Close()
 		if t.Failed() {
 			t.Logf("the functions' log:\n%s", l.log)
 		}
@@ -427,13 +446,6 @@ func (l *local) telemetry(t *testing.T) {
 	}
 	if r, _ := l.do(t, "POST", "/api/v1/telemetry/", report, http.Header{}); r.StatusCode != 401 {
 		t.Errorf("without a key: %d", r.StatusCode)
-	}
-}
-
-func (l *local) maintenance(t *testing.T) {
-	answer, err := l.invoke(t.Context(), "MaintenanceFunction")
-	if err != nil || strings.Contains(answer, "errorMessage") {
-		t.Errorf("%v %s", err, answer)
 	}
 }
 

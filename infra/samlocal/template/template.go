@@ -40,6 +40,9 @@ type Function struct {
 	CodeURI string
 	Timeout int // seconds
 	Memory  int // megabytes
+	// Variables are its own, beside those of Globals: texts and intrinsic
+	// functions.
+	Variables map[string]any
 	// Policies are the statements of its own policies.
 	Policies []Statement
 }
@@ -175,6 +178,7 @@ func (t *Template) Functions() (map[string]Function, error) {
 		}
 		f := Function{ID: id, Timeout: t.number(r, "Timeout"), Memory: t.number(r, "MemorySize")}
 		f.CodeURI, _ = r.Properties["CodeUri"].(string)
+		f.Variables, _ = At(r.Properties, "Environment", "Variables").(map[string]any)
 		var err error
 		f.Policies, err = statements(r.Properties["Policies"])
 		if f.CodeURI == "" {
@@ -241,6 +245,64 @@ func texts(value any) []string {
 		out = append(out, fmt.Sprint(v))
 	}
 	return out
+}
+
+// Queue is an SQS queue of the template.
+type Queue struct {
+	ID                string
+	VisibilityTimeout int // seconds
+	// DeadLetters is the ID of the queue that a message goes to that was received
+	// MaxReceive times and not deleted; "" for none.
+	DeadLetters string
+	MaxReceive  int
+}
+
+// Queues are the queues, those first that others name.
+func (t *Template) Queues() []Queue {
+	var out []Queue
+	for id, r := range t.Resources {
+		if r.Type != "AWS::SQS::Queue" {
+			continue
+		}
+		q := Queue{ID: id, VisibilityTimeout: t.number(r, "VisibilityTimeout")}
+		if arn, _ := At(r.Properties, "RedrivePolicy", "deadLetterTargetArn", "Fn::GetAtt").([]any); len(arn) == 2 {
+			q.DeadLetters = fmt.Sprint(arn[0])
+			q.MaxReceive, _ = At(r.Properties, "RedrivePolicy", "maxReceiveCount").(int)
+		}
+		out = append(out, q)
+	}
+	slices.SortFunc(out, func(a, b Queue) int { return strings.Compare(a.DeadLetters+" "+a.ID, b.DeadLetters+" "+b.ID) })
+	return out
+}
+
+// Mapping hands the messages of a queue to a function.
+type Mapping struct {
+	Queue, Function string // their IDs
+	BatchSize       int
+	AtOnce          int  // invocations
+	Partial         bool // the function tells which messages failed
+}
+
+// Mappings are the mappings of queues.
+func (t *Template) Mappings() ([]Mapping, error) {
+	var out []Mapping
+	for id, r := range t.Resources {
+		if r.Type != "AWS::Lambda::EventSourceMapping" {
+			continue
+		}
+		m := Mapping{Function: fmt.Sprint(At(r.Properties["FunctionName"], "Ref"))}
+		if arn, _ := At(r.Properties["EventSourceArn"], "Fn::GetAtt").([]any); len(arn) == 2 {
+			m.Queue = fmt.Sprint(arn[0])
+		}
+		if t.Resources[m.Queue].Type != "AWS::SQS::Queue" || t.Resources[m.Function].Type != "AWS::Serverless::Function" {
+			return nil, fmt.Errorf("%s leads from no queue to a function", id)
+		}
+		m.BatchSize, _ = r.Properties["BatchSize"].(int)
+		m.AtOnce, _ = At(r.Properties, "ScalingConfig", "MaximumConcurrency").(int)
+		m.Partial = slices.Contains(texts(r.Properties["FunctionResponseTypes"]), "ReportBatchItemFailures")
+		out = append(out, m)
+	}
+	return out, nil
 }
 
 // Routes are the routes, in the order of their keys.

@@ -1,0 +1,217 @@
+// Package upkeep is the maintenance of all workspaces, by a queue with a message
+// for each.
+//
+// What must stay true:
+//
+//   - An event of the schedule only lists the workspaces and sends messages.
+//   - A run that comes near its deadline is no failure: it sends a message that
+//     says where to go on.
+//   - What another run cannot better is not tried again: a workspace in which
+//     the check found problems, one that does not come to its end, a message that
+//     nobody understands. It is put among the dead letters at once, with the
+//     reason, and an alarm rings. Everything else that fails is left to the
+//     queue, which hands it out again some times and then does the same.
+//   - A message may come twice, and two for one workspace may be worked on at
+//     once: that costs time and does no harm.
+package upkeep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"svc.example/svc/infra/admin"
+	"svc.example/svc/shared/access"
+)
+
+// Stores is what is looked after.
+type Stores interface {
+	WorkspaceIDs(ctx context.Context) ([]access.ID, error)
+	MaintainPart(ctx context.Context, from admin.Resume, o admin.Maintenance) (done admin.MaintainedWorkspace, next *admin.Resume, err error)
+}
+
+// Messages sends messages to queues.
+type Messages interface {
+	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
+}
+
+// Function is the function. Queue and DeadLetters are addresses of queues.
+type Function struct {
+	Stores      Stores
+	Messages    Messages
+	Queue       string
+	DeadLetters string
+	Logger      *slog.Logger
+}
+
+// Answer tells the queue which messages failed. The others are done.
+type Answer struct {
+	BatchItemFailures []Failure `json:"batchItemFailures"`
+}
+
+// Failure is a message that failed.
+type Failure struct {
+	ItemIdentifier string `json:"itemIdentifier"`
+}
+
+type message struct {
+	MessageID string `json:"messageId"`
+	Body      string `json:"body"`
+}
+
+// Handle takes an event of the queue or of the schedule.
+func (f *Function) Handle(ctx context.Context, event json.RawMessage) (any, error) {
+	var of struct{ Records []message }
+	if err := json.Unmarshal(event, &of); err != nil {
+		return nil, fmt.Errorf("the event is no JSON object: %w", err)
+	}
+	if len(of.Records) == 0 {
+		return nil, f.ask(ctx)
+	}
+	answer := Answer{BatchItemFailures: []Failure{}}
+	for _, m := range of.Records {
+		if err := f.work(ctx, m); err != nil {
+			f.Logger.ErrorContext(ctx, "maintenance failed and is tried again later", "message", m.Body, "error", err.Error())
+			answer.BatchItemFailures = append(answer.BatchItemFailures, Failure{m.MessageID})
+		}
+	}
+	return answer, nil
+}
+
+// ask sends a message for each workspace. With none it sends one that asks for
+// nothing: that the queue is worked off shows that maintenance works.
+func (f *Function) ask(ctx context.Context) error {
+	ids, err := f.Stores.WorkspaceIDs(ctx)
+	if err != nil {
+		return err
+	}
+	all := []admin.Resume{}
+	for _, id := range ids {
+		all = append(all, admin.Resume{Workspace: id})
+	}
+	if len(all) == 0 {
+		all = append(all, admin.Resume{})
+	}
+	for batch := range slices.Chunk(all, mostEntries) {
+		if err := f.send(ctx, batch); err != nil {
+			return err
+		}
+	}
+	f.Logger.InfoContext(ctx, "asked for maintenance", "workspaces", len(ids))
+	return nil
+}
+
+const (
+	mostEntries = 10 // messages in one request
+	mostTries   = 3  // of a batch of which the queue refused some
+)
+
+// send sends a batch, and what the queue did not take of it once more.
+func (f *Function) send(ctx context.Context, batch []admin.Resume) error {
+	var left []types.SendMessageBatchRequestEntry
+	for i, resume := range batch {
+		left = append(left, types.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(encode(resume))})
+	}
+	var refused []types.BatchResultErrorEntry
+	for range mostTries {
+		out, err := f.Messages.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &f.Queue, Entries: left})
+		if err != nil {
+			return fmt.Errorf("asking for maintenance: %w", err)
+		}
+		if refused = out.Failed; len(refused) == 0 {
+			return nil
+		}
+		left = slices.DeleteFunc(left, func(e types.SendMessageBatchRequestEntry) bool {
+			return !slices.ContainsFunc(refused, func(r types.BatchResultErrorEntry) bool { return aws.ToString(r.Id) == aws.ToString(e.Id) })
+		})
+	}
+	return fmt.Errorf("asking for maintenance: the queue did not take %d messages, the first because of %s", len(refused), aws.ToString(refused[0].Code))
+}
+
+// encode writes a message. What it is made of can be encoded.
+func encode(r admin.Resume) string {
+	text, _ := json.Marshal(r)
+	return string(text)
+}
+
+// work does what one message asks for. An error is for another try.
+func (f *Function) work(ctx context.Context, m message) error {
+	from, err := decode(m.Body)
+	if err != nil {
+		return f.setAside(ctx, m.Body, "the message is not understood: "+err.Error())
+	}
+	if from.Workspace == "" {
+		return nil
+	}
+	done, next, err := f.Stores.MaintainPart(ctx, from, admin.Maintenance{Logger: f.Logger})
+	again := encode(admin.Resume{Workspace: from.Workspace})
+	switch {
+	case errors.Is(err, admin.ErrStalled):
+		return f.setAside(ctx, again, err.Error())
+	case err != nil:
+		return err
+	case len(done.Problems) > 0:
+		return f.setAside(ctx, again, fmt.Sprintf("%d problems, the first: %s; svcadmin fsck tells more", len(done.Problems), done.Problems[0]))
+	case next == nil:
+		return nil
+	}
+	f.Logger.InfoContext(ctx, "maintenance goes on in another run", "workspace", from.Workspace, "part", next.Parts, "checked", next.Checked)
+	return f.send(ctx, []admin.Resume{*next})
+}
+
+// decode reads a message, and nothing but one: a field that is not known is of
+// a later version, which meant something by it.
+func decode(body string) (admin.Resume, error) {
+	var from admin.Resume
+	d := json.NewDecoder(bytes.NewReader([]byte(body)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&from); err != nil {
+		return from, err
+	}
+	if d.More() {
+		return from, errors.New("something follows its end")
+	}
+	if _, err := access.ParseID(string(from.Workspace)); err != nil && from.Workspace != "" {
+		return from, err
+	}
+	if from.Checked < 0 || from.Parts < 0 || from.Stalled < 0 {
+		return from, errors.New("a number in it is negative")
+	}
+	return from, nil
+}
+
+// mostReason bounds the reason of a dead letter, in bytes.
+const mostReason = 1000
+
+// setAside puts a message among the dead letters, with the reason. To be sent
+// again later, it begins anew.
+func (f *Function) setAside(ctx context.Context, body, reason string) error {
+	reason = strings.ToValidUTF8(reason[:min(len(reason), mostReason)], "")
+	reason = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, reason)
+	f.Logger.ErrorContext(ctx, "maintenance is set aside", "message", body, "reason", reason)
+	_, err := f.Messages.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &f.DeadLetters, MessageBody: &body,
+		MessageAttributes: map[string]types.MessageAttributeValue{
+			"reason": {DataType: aws.String("String"), StringValue: &reason},
+		}})
+	if err != nil {
+		return fmt.Errorf("setting a message aside: %w", err)
+	}
+	return nil
+}
