@@ -56,6 +56,7 @@ type budgets struct {
 	*testing.T
 	*service
 	size   size
+	judge  *judge
 	meter  *meter.Meter
 	rounds *meter.Rounds
 	sdk    string // a key of an application
@@ -67,6 +68,7 @@ func newBudgets(t *testing.T, n size) *budgets {
 	b := &budgets{T: t, service: open(t), size: n, meter: meter.New(), rounds: &meter.Rounds{}}
 	source, err := importing.Read(background(t), n.repository(t), filepath.ToSlash)
 	must(t, err)
+	b.judge = b.newJudge(t)
 	b.workspace, err = b.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
 	must(t, err)
 	b.keys = []string{b.mint(t, "Ada", "ada@example.com", "protected_engineer")}
@@ -121,12 +123,12 @@ func (b *budgets) instance() http.Handler {
 	b.Helper()
 	c, err := b.Connect(background(b))
 	must(b, err)
-	api, err := b.New(c.With(
+	api, err := b.New(judged(c).With(
 		func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, b.meter.Install, b.rounds.Install) },
 		func(o *awss3.Options) { o.APIOptions = append(o.APIOptions, b.meter.Install, b.rounds.Install) },
 	), nil)
 	must(b, err)
-	return api
+	return b.judge.serve(api)
 }
 
 // asks sends a request and returns what it took.

@@ -41,15 +41,16 @@ func (h *service) serveInstances(t *testing.T, broken harm) (base string) {
 
 func (h *service) instances(t *testing.T, broken harm) (handlers []http.Handler) {
 	t.Helper()
+	j := h.newJudge(t)
 	for range instances {
 		c, err := h.Connect(background(t))
 		must(t, err)
 		if broken.table != nil {
 			c = c.With(broken.table, func(*awss3.Options) {})
 		}
-		handler, err := h.New(c, broken.gate)
+		handler, err := h.New(judged(c), broken.gate)
 		must(t, err)
-		handlers = append(handlers, handler)
+		handlers = append(handlers, j.serve(handler))
 	}
 	return handlers
 }

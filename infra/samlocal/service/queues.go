@@ -83,9 +83,9 @@ func (s Settings) queuesOf(f template.Function) []string {
 }
 
 // takeMessages hands the messages of the queues to functions, as Lambda's
-// mappings do. What a function does not say it
+// mappings do: with the function's own rights. What a function does not say it
 // has failed with is deleted; the rest the queue hands out again.
-func (s *Service) takeMessages(t *template.Template, o Options) error {
+func (s *Service) takeMessages(t *template.Template, o Options, endpoints map[string]Settings) error {
 	mappings, err := t.Mappings()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Service) takeMessages(t *template.Template, o Options) error {
 		if queue == "" || o.Settings.SQS == "" {
 			continue
 		}
-		w := worker{service: s, mapping: m, queue: queue, client: o.Settings.Client()}
+		w := worker{service: s, mapping: m, queue: queue, client: endpoints[m.Function].Client()}
 		for range max(m.AtOnce, 1) {
 			s.taking.Go(func() { w.run(ctx) })
 		}
@@ -121,6 +121,7 @@ func (w worker) run(ctx context.Context) {
 		})
 		switch {
 		case err != nil && ctx.Err() == nil:
+			w.service.Denied.Add(fmt.Errorf("taking messages for %s: %w", w.mapping.Function, err))
 			pause(ctx)
 		case err == nil && len(out.Messages) > 0:
 			w.hand(ctx, out.Messages)

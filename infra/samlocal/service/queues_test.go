@@ -166,6 +166,22 @@ func TestMaintenanceWithoutTimeGoesOnInOtherRuns(t *testing.T) {
 	l.drained(t, maintenanceQueue)
 }
 
+// TestAFunctionIsDeniedWhatItsPolicyDoesNotAllow: the guards stand before the
+// stores of the functions' own binaries.
+func TestAFunctionIsDeniedWhatItsPolicyDoesNotAllow(t *testing.T) {
+	l := startWith(t, options{template: changed(t, "dynamodb:LeadingKeys: [log/*, ids/*, item/*]", "dynamodb:LeadingKeys: [ids/*, item/*]")})
+	if r, body := l.do(t, "GET", "/v1/flags", "", nil); r.StatusCode != 200 {
+		t.Errorf("a read: %d %s", r.StatusCode, body)
+	}
+	if r, body := l.do(t, "POST", "/v1/flags", `{"key":"denied"}`, nil); r.StatusCode/100 != 5 {
+		t.Errorf("a write: %d %s", r.StatusCode, body)
+	}
+	denied := fmt.Sprint(l.Denied.Take())
+	if !strings.Contains(denied, "FlagsFunction is not authorized to perform dynamodb:PutItem") || !strings.Contains(denied, "log/"+l.workspace.ID) {
+		t.Errorf("denied was %s", denied)
+	}
+}
+
 // changed is the template with another text in the place of one.
 func changed(t *testing.T, old, text string) string {
 	t.Helper()

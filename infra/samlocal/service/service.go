@@ -3,8 +3,8 @@
 // DynamoDB, S3 and SQS.
 //
 // What must stay true: the functions get what the template gives them, and
-// only that: settings by the same names, time and memory, and the messages of
-// its queues.
+// only that: settings by the same names, time, memory, permissions, and the
+// messages of its queues.
 package service
 
 import (
@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 	"svc.example/svc/infra/samlocal/apigateway"
 	"svc.example/svc/infra/samlocal/emulator"
+	"svc.example/svc/infra/samlocal/iam"
 	"svc.example/svc/infra/samlocal/template"
 )
 
@@ -52,7 +54,9 @@ type Service struct {
 	http.Handler
 	Pool      *emulator.Pool
 	Functions map[string]template.Function // by their names in the template
+	Denied    iam.Denied                   // requests of functions that AWS would deny, which are denied here too
 
+	guards []*iam.Guard
 	stop   context.CancelFunc
 	taking sync.WaitGroup
 }
@@ -78,19 +82,56 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{Functions: functions}
 	var run []emulator.Function
+	endpoints := map[string]Settings{} // as each function sees them
 	for id, f := range functions {
+		settings, err := s.guard(t, f, o)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		endpoints[id] = settings
 		run = append(run, emulator.Function{
-			Name: id, Binary: filepath.Join(o.Binaries, f.Group(), "bootstrap"), Env: append(o.Settings.Environment(), o.Settings.queuesOf(f)...),
+			Name: id, Binary: filepath.Join(o.Binaries, f.Group(), "bootstrap"), Env: append(settings.Environment(), settings.queuesOf(f)...),
 			Timeout: f.Timeout, Memory: f.Memory,
 		})
 	}
 	s.Pool = emulator.NewPool(o.RIE, run, o.Instances, o.Log)
-	if err := s.takeMessages(t, o); err != nil {
+	if err := s.takeMessages(t, o, endpoints); err != nil {
 		s.Close()
 		return nil, err
 	}
 	s.Handler = &apigateway.Front{Routes: table, Invoke: s.Pool.Invoke, Logger: slog.New(slog.NewTextHandler(o.Log, nil))}
 	return s, nil
+}
+
+// guard puts guards before the stores of a function, which deny it what its
+// policies do not allow. It returns the settings that lead to them.
+func (s *Service) guard(t *template.Template, f template.Function, o Options) (Settings, error) {
+	settings := o.Settings
+	names := iam.Names{"Table": settings.Table, "Bucket": settings.Bucket}
+	for _, q := range t.Queues() {
+		names[q.ID] = path.Base(settings.Queues[q.ID])
+	}
+	policy, err := iam.New(t, f, names)
+	if err != nil {
+		return settings, err
+	}
+	denied := func(err error) {
+		fmt.Fprintf(o.Log, "%s is %v\n", f.ID, err)
+		s.Denied.Add(fmt.Errorf("%s is %w", f.ID, err))
+	}
+	for _, endpoint := range []*string{&settings.DynamoDB, &settings.S3, &settings.SQS} {
+		if *endpoint == "" { // AWS's own, which has guards of its own
+			continue
+		}
+		g, err := iam.NewGuard(policy, *endpoint, denied)
+		if err != nil {
+			return settings, err
+		}
+		s.guards = append(s.guards, g)
+		*endpoint = g.URL
+	}
+	return settings, nil
 }
 
 // Close ends everything that New has started.
@@ -102,6 +143,9 @@ func (s *Service) Close() {
 		s.Pool.Close()
 	}
 	s.taking.Wait()
+	for _, g := range s.guards {
+		g.Close()
+	}
 }
 
 // Sorted are the functions by their groups.

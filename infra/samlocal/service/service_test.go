@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +221,9 @@ func TestTheFunctions(t *testing.T) {
 	t.Run("telemetry", l.telemetry)
 	t.Run("maintenance", l.maintenance)
 	t.Run("a change is seen by every instance", l.instances)
+	for _, err := range l.Denied.Take() {
+		t.Errorf("AWS would deny this: %v", err)
+	}
 	for name, f := range l.Functions {
 		if len(l.Pool.InitTimes(name)) == 0 {
 			t.Errorf("no test has started %s", name)
@@ -345,43 +347,6 @@ func (l *local) bodies(t *testing.T) {
 	}
 	if r, body := l.do(t, "POST", "/v1/flags", `{"key":"`+strings.Repeat("x", 1<<20)+`"}`, nil); r.StatusCode != 413 || !strings.Contains(body, "PAYLOAD_TOO_LARGE") {
 		t.Errorf("a body of more than a megabyte: %d %.200s", r.StatusCode, body)
-	}
-}
-
-var walkThrough = regexp.MustCompile("(?s)```sh snippet=walkthrough\n(.*?)```")
-
-// walkThrough runs what the README tells to run, up to git.
-func (l *local) walkThrough(t *testing.T) {
-	bash := needs.Program(t, "it is a shell", "bash")
-	needs.Program(t, "apt-get install jq", "jq")
-	needs.Program(t, "apt-get install curl", "curl")
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snippet := walkThrough.FindSubmatch(readme)
-	if snippet == nil {
-		t.Fatal("the README has no walk-through")
-	}
-	script := "set -euo pipefail\n"
-	for _, line := range strings.Split(string(snippet[1]), "\n") {
-		if !strings.HasPrefix(line, "export ") && !strings.HasPrefix(line, "git ") {
-			script += line + "\n"
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), bash, "-c", script)
-	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "SVC="+l.url+"/v1", "KEY="+l.key)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, want := range []string{`production: rollout 25% true, 75% false`, `1 targeting rule added`, `"previousCommitSha"`} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("%s is not in\n%s", want, out)
-		}
-	}
-	if _, body := l.do(t, "GET", "/v1/flags/dark-mode", "", nil); strings.Contains(body, "acme.example") {
-		t.Errorf("the change is not undone: %s", body)
 	}
 }
 

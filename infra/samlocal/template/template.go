@@ -43,7 +43,7 @@ type Function struct {
 	// Variables are its own, beside those of Globals: texts and intrinsic
 	// functions.
 	Variables map[string]any
-	// Policies are the statements of its own policies.
+	// Policies are the statements of its policies.
 	Policies []Statement
 }
 
@@ -180,7 +180,7 @@ func (t *Template) Functions() (map[string]Function, error) {
 		f.CodeURI, _ = r.Properties["CodeUri"].(string)
 		f.Variables, _ = At(r.Properties, "Environment", "Variables").(map[string]any)
 		var err error
-		f.Policies, err = statements(r.Properties["Policies"])
+		f.Policies, err = t.statements(r.Properties["Policies"])
 		if f.CodeURI == "" {
 			err = errors.Join(err, errors.New("no CodeUri"))
 		}
@@ -206,7 +206,9 @@ func (t *Template) number(r Resource, name string) int {
 	return n
 }
 
-func statements(policies any) ([]Statement, error) {
+// statements are those of policies that are written out, and of managed ones of
+// the template.
+func (t *Template) statements(policies any) ([]Statement, error) {
 	if policies == nil {
 		return nil, nil
 	}
@@ -216,6 +218,9 @@ func statements(policies any) ([]Statement, error) {
 	}
 	var out []Statement
 	for _, p := range list {
+		if managed := t.Resources[fmt.Sprint(At(p, "Ref"))]; managed.Type == "AWS::IAM::ManagedPolicy" {
+			p = managed.Properties["PolicyDocument"]
+		}
 		inline, isList := At(p, "Statement").([]any)
 		if !isList {
 			return nil, fmt.Errorf("a policy is not written out: %v", p)

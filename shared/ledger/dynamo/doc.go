@@ -44,7 +44,8 @@
 //	s BOOL     a shift, and no part of the history                 item
 //	n N        the sequence                                        ids
 //
-// Nothing in it expires. The secret in the head signs cursors.
+// Nothing in it expires. The secret in the head signs cursors; a request reads it
+// in Enter alone, and not there in a table WithoutSecret.
 //
 // # What must stay true
 //

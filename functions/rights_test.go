@@ -1,0 +1,144 @@
+package functions
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"svc.example/svc/infra/samlocal/iam"
+)
+
+var names = iam.Names{"Table": "table", "Bucket": "bucket", "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead"}
+
+// about is a request about rows of some partitions.
+func about(action string, partitions ...string) iam.Request {
+	return iam.Request{Action: "dynamodb:" + action, Resource: "arn:aws:dynamodb:local:000000000000:table/table",
+		Keys: map[string][]string{"dynamodb:LeadingKeys": partitions}}
+}
+
+// of limits a request to attributes.
+func of(r iam.Request, attributes ...string) iam.Request {
+	r.Keys["dynamodb:Attributes"], r.Keys["dynamodb:Select"] = attributes, []string{"SPECIFIC_ATTRIBUTES"}
+	return r
+}
+
+// together is an item of a transaction.
+func together(r iam.Request) iam.Request {
+	r.Keys["dynamodb:EnclosingOperation"] = []string{"TransactWriteItems"}
+	return r
+}
+
+func object(action, key string) iam.Request {
+	return iam.Request{Action: "s3:" + action, Resource: "arn:aws:s3:::bucket/" + key}
+}
+
+func queue(action, name string) iam.Request {
+	return iam.Request{Action: "sqs:" + action, Resource: "arn:aws:sqs:local:000000000000:" + name}
+}
+
+var (
+	readers = []string{"workspace", "segments", "activity", "contexts"}
+	writers = []string{"flags", "configs", "loglevels"}
+	rest    = slices.Concat(readers, writers)
+	others  = []string{"delivery", "telemetry", "maintenance", "reference"}
+	all     = slices.Concat(rest, others)
+)
+
+// but is all groups except some.
+func but(groups ...string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(g string) bool { return slices.Contains(groups, g) })
+}
+
+const pack = "workspaces/w/objects/pack/pack-1.pack"
+
+// What the groups may ask of AWS: who is listed may, who is not may not. What
+// their own binaries ask is judged while the suites of infra/samlocal/service
+// and infra/apitest run; this is about what they must not ask, and about what
+// is rare.
+var rightsOf = []struct {
+	what    string
+	request iam.Request
+	may     []string
+}{
+	{"read the secret of a head with all else", about("BatchGetItem", "head/w", "access/w"), rest},
+	{"read the secret of a head", of(about("BatchGetItem", "head/w"), "pk", "sk", "secret"), rest},
+	{"read a head with its secret", about("GetItem", "head/w"), nil},
+	{"query a head", about("Query", "head/w"), nil},
+	{"read a head without its secret", of(about("GetItem", "head/w"), "pk", "sk", "commit", "sequence"), []string{
+		"workspace", "segments", "activity", "contexts", "flags", "configs", "loglevels", "delivery", "maintenance"}},
+	{"authenticate a key", of(about("BatchGetItem", "head/w", "access/w"), "pk", "sk", "commit", "doc", "version"), slices.Concat(rest, []string{"delivery", "telemetry"})},
+	{"note that a key was used", about("UpdateItem", "used/w"), slices.Concat(rest, []string{"delivery", "telemetry"})},
+	{"delete that a key was used", about("DeleteItem", "used/w"), nil},
+	{"read what was done to keys", about("Query", "audit/w"), nil},
+	{"forget what was done to keys", about("DeleteItem", "audit/w"), nil},
+	{"list keys and principals", about("Query", "access/w"), nil},
+	{"read the history", about("Query", "log/w/i"), but("telemetry", "reference")},
+	{"read the history of a file", about("Query", "item/w/i/feature-flags/a.json"), but("telemetry", "reference", "delivery")},
+	{"read what telemetry has saved", about("BatchGetItem", "telemetry/w/known"), []string{"contexts", "telemetry"}},
+	{"list the workspaces", about("Query", "workspaces"), []string{"maintenance"}},
+	{"scan", about("Scan"), nil},
+
+	{"delete a commit's row", about("DeleteItem", "log/w/i"), []string{"maintenance"}},
+	{"delete a commit's row in a transaction", together(about("DeleteItem", "log/w/i")), []string{"maintenance"}},
+	{"delete commits' rows in a batch", about("BatchWriteItem", "log/w/i"), []string{"maintenance"}},
+	{"delete commits' rows among others", about("BatchWriteItem", "item/w/i/a", "log/w/i"), []string{"maintenance"}},
+	{"change a commit's row", about("UpdateItem", "log/w/i"), []string{"maintenance"}},
+	{"write a commit's row without moving the head", about("PutItem", "log/w/i"), nil},
+	{"write a commit's row with the head", together(about("PutItem", "log/w/i")), writers},
+	{"delete a commit's name", about("BatchWriteItem", "ids/w/i"), []string{"maintenance"}},
+	{"delete a head", together(about("DeleteItem", "head/w")), nil},
+	{"write a head anew", together(about("PutItem", "head/w")), nil},
+	{"move the head", of(together(about("UpdateItem", "head/w")), "pk", "sk", "commit", "sequence", "access", "fence", "index", "baseName", "baseSequence", "baseFollow", "baseBytes"), writers},
+	{"raise the fence", of(about("UpdateItem", "head/w"), "pk", "sk", "fence", "format"), []string{"maintenance"}},
+	{"move the head without the commit's rows", of(about("UpdateItem", "head/w"), "pk", "sk", "commit", "sequence"), nil},
+	{"change the secret", of(together(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
+	{"change a head without saying what", together(about("UpdateItem", "head/w")), nil},
+	{"end the workspace's bill", of(together(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
+	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"flags", "configs", "loglevels", "maintenance"}},
+	{"change the list of packs", together(about("PutItem", "packs/w")), []string{"maintenance"}},
+	{"make a key", together(about("PutItem", "access/w")), nil},
+	{"revoke a key", about("UpdateItem", "access/w"), nil},
+	{"list another workspace", together(about("PutItem", "workspaces")), nil},
+	{"save telemetry", together(about("PutItem", "telemetry/w/pair/2026-11/h")), []string{"telemetry"}},
+	{"save telemetry among others", about("BatchWriteItem", "telemetry/w/known"), nil},
+
+	{"read a pack", object("GetObject", pack), but("telemetry", "reference")},
+	{"store a pack", object("PutObject", pack), []string{"flags", "configs", "loglevels", "maintenance"}},
+	{"store a snapshot", object("PutObject", "workspaces/w/snapshots/1"), []string{"flags", "configs", "loglevels", "maintenance"}},
+	{"replace the repository's settings", object("PutObject", "workspaces/w/config"), nil},
+	{"delete a pack", object("DeleteObject", pack), []string{"maintenance"}},
+	{"delete the repository's HEAD", object("DeleteObject", "workspaces/w/HEAD"), nil},
+	{"read the book of maintenance", object("GetObject", "maintenance/w.json"), []string{"maintenance"}},
+	{"write the book of maintenance", object("PutObject", "maintenance/w.json"), []string{"maintenance"}},
+	{"write elsewhere in the bucket", object("PutObject", "other"), nil},
+
+	{"ask for maintenance", queue("SendMessage", "queue"), []string{"maintenance"}},
+	{"take a message of maintenance", queue("ReceiveMessage", "queue"), []string{"maintenance"}},
+	{"set a message aside", queue("SendMessage", "dead"), []string{"maintenance"}},
+	{"take messages that were set aside", queue("ReceiveMessage", "dead"), nil},
+	{"drop all messages", queue("PurgeQueue", "queue"), nil},
+}
+
+func policies(t *testing.T) map[string]iam.Policy {
+	t.Helper()
+	template, byGroup := read(t), map[string]iam.Policy{}
+	for _, f := range functions(t) {
+		policy, err := iam.New(template, f, names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byGroup[f.Group()] = policy
+	}
+	return byGroup
+}
+
+func TestEachFunctionMayAskWhatItMustAndNoMore(t *testing.T) {
+	policies := policies(t)
+	for _, c := range rightsOf {
+		for _, group := range all {
+			if got, want := policies[group].Allows(c.request), slices.Contains(c.may, group); got != want {
+				t.Errorf("%s may %s: %v, want %v (%s)", group, c.what, got, want, fmt.Sprint(c.request))
+			}
+		}
+	}
+}

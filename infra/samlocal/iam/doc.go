@@ -1,0 +1,16 @@
+// Package iam decides what AWS's IAM decides: whether a function's policies
+// allow a request to DynamoDB, S3 or SQS. The emulator puts a Guard before the
+// stand-ins, which know no permissions, so that a request that AWS would deny is
+// denied on this machine too.
+//
+// What must stay true:
+//
+//   - What is not allowed is denied. There are no Deny statements here; a
+//     template that has one is an error.
+//   - A condition that is not understood is an error when the template is read,
+//     never a guess. So is a resource.
+//   - The keys of a request are those that AWS documents for its action. Where
+//     its documents leave open what a key holds, the key is missing, and
+//     ForAllValues, which is true of nothing, is not enough: such a statement
+//     needs a Null beside it.
+package iam

@@ -1,0 +1,49 @@
+package service
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/needs"
+)
+
+var walkThrough = regexp.MustCompile("(?s)```sh snippet=walkthrough\n(.*?)```")
+
+// walkThrough runs what the README tells to run, up to git.
+func (l *local) walkThrough(t *testing.T) {
+	bash := needs.Program(t, "it is a shell", "bash")
+	needs.Program(t, "apt-get install jq", "jq")
+	needs.Program(t, "apt-get install curl", "curl")
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	snippet := walkThrough.FindSubmatch(readme)
+	if snippet == nil {
+		t.Fatal("the README has no walk-through")
+	}
+	script := "set -euo pipefail\n"
+	for _, line := range strings.Split(string(snippet[1]), "\n") {
+		if !strings.HasPrefix(line, "export ") && !strings.HasPrefix(line, "git ") {
+			script += line + "\n"
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), bash, "-c", script)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "SVC="+l.url+"/v1", "KEY="+l.key)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{`production: rollout 25% true, 75% false`, `1 targeting rule added`, `"previousCommitSha"`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%s is not in\n%s", want, out)
+		}
+	}
+	if _, body := l.do(t, "GET", "/v1/flags/dark-mode", "", nil); strings.Contains(body, "acme.example") {
+		t.Errorf("the change is not undone: %s", body)
+	}
+}
