@@ -158,8 +158,8 @@ func TestALookupIsAWarningAndMayBeGuarded(t *testing.T) {
 	}
 }
 
-// TestAValueOverALookupIsAWarning: the contract has it written.
-func TestAValueOverALookupIsAWarning(t *testing.T) {
+// TestPlainTextOverASecretIsAWarning: the contract has it written.
+func TestPlainTextOverASecretIsAWarning(t *testing.T) {
 	w := vault(t, guardedReferences)
 	patch := func(key, scope, value string) *control.PatchResult {
 		return must[*control.PatchResult](t)(w.enter("engineer").PatchConfig(ctx, key, scope, control.ConfigPatch{Value: node(t, value)}))
@@ -181,6 +181,13 @@ func TestAValueOverALookupIsAWarning(t *testing.T) {
 		if len(got.Warnings) != 1 || got.Warnings[0].Pointer != c.want || !strings.Contains(got.Warnings[0].Message, "plain") || !got.Changed {
 			t.Errorf("%+v: %s", c, wire(t, got))
 		}
+	}
+	// The server encrypts nothing: a switch over a ciphertext is plain too.
+	sealedBool := strings.Replace(sealed("b2xk", "master"), `"type":"string"`, `"type":"bool"`, 1)
+	w.repo.push(ada, "a sealed flag", map[string]string{path("sealed"): boolFlag("sealed", "", sealedBool)})
+	on := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "sealed", "default", control.FlagPatch{Enabled: ptr(true)}))
+	if len(on.Warnings) != 1 || on.Warnings[0].Pointer != "/default/rules/0/value" {
+		t.Errorf("a switch over a ciphertext: %s", wire(t, on))
 	}
 }
 

@@ -61,9 +61,9 @@ func (a *attempt) usingKey(key string, scopes []access.Scope) (write access.Writ
 // patchWarnings say what a PATCH has written that may not have been meant.
 func (a *attempt) patchWarnings() []document.Issue {
 	warnings := a.lookups
-	if a.edited.Changed && a.edited.ReplacedLookup {
+	if a.edited.Changed && a.edited.NowPlain {
 		warnings = append(warnings, document.Issue{Pointer: a.fallbackPointer(),
-			Message: "the value was read from the environment of applications, and is plain text now that everybody with a key can read"})
+			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
 	}
 	return jsontree.Bounded(warnings)
 }

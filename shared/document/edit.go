@@ -46,9 +46,9 @@ type Edited struct {
 	// Previously are the rules that held in the scope before: its own, or the
 	// default rules when it had none.
 	Previously []*jsontree.Node
-	// ReplacedLookup: the fallback was provided by the environment of the
+	// NowPlain: the fallback was encrypted, or provided by the environment of the
 	// applications, and is plain now.
-	ReplacedLookup bool
+	NowPlain bool
 	// NewSplit: the fallback is a rollout where none stood; see StickBy.
 	NewSplit bool
 }
@@ -103,24 +103,25 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	if err != nil {
 		return nil, err
 	}
-	replacedLookup := isProvided(stored) && !isProvided(value)
+	nowPlain := keptElsewhere(stored) && !keptElsewhere(value)
 	fallback.Set("value", value)
 	if place.ReplaceTargeting {
 		rules = rules[len(rules)-1:]
 	}
 	e, err := s.close(rules, place.ReplaceTargeting)
 	if err == nil {
-		e.ReplacedLookup = replacedLookup
+		e.NowPlain = nowPlain
 		e.NewSplit = isWeighted(value) && !isWeighted(stored)
 	}
 	return e, err
 }
 
-// isProvided says whether a value, or an arm of it, is provided.
-func isProvided(value *jsontree.Node) bool {
+// keptElsewhere says whether what a value, or an arm of it, comes to does not
+// stand in the document.
+func keptElsewhere(value *jsontree.Node) bool {
 	name, _ := value.Get("type").Text()
-	return name == string(ProvidedValue) ||
-		slices.ContainsFunc(armsOf(value), func(arm *jsontree.Node) bool { return isProvided(arm.Get("value")) })
+	return name == string(ProvidedValue) || ownSecrecy(value).decryptWith != "" ||
+		slices.ContainsFunc(armsOf(value), func(arm *jsontree.Node) bool { return keptElsewhere(arm.Get("value")) })
 }
 
 // close puts the rules into the tree and says what came of it.

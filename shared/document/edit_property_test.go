@@ -99,7 +99,7 @@ func oddEdit(t *rapid.T, tree *jsontree.Node) (place Place, name string, edit ed
 		BoolValue: {"true", "false"}, IntValue: {"1", "100.0", "-5"}, StringValue: {`"a"`, `"z"`}, JSONValue: {`{"a":[],"b":1}`, "null"},
 	}[valueTypeOf(tree)]
 	first := rapid.SampledFrom(bare).Draw(t, "first")
-	second := rapid.SampledFrom(bare).Draw(t, "second")
+	second := rapid.SampledFrom(bare).Filter(func(value string) bool { return value != first }).Draw(t, "second")
 	rollout := fmt.Sprintf(`[{"value":%s,"percent":1},{"percent":99.000,"value":%s}]`, first, second)
 	return place, name, func(tree *jsontree.Node) (*Edited, error) {
 		switch name {
