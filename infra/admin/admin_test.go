@@ -296,6 +296,18 @@ func TestANewWorkspaceGuardsReferences(t *testing.T) {
 	}
 }
 
+func TestApplyNotesThatLookupsAreOpened(t *testing.T) {
+	s := newService(t)
+	dir := directory(t, "a")
+	write(t, dir, "svc.json", strings.Replace(declared, "{", `{"secretReferences": "protected", `, 1))
+	w := s.create(t, "acme", dir)
+	write(t, dir, "svc.json", declared)
+	plan, err := w.Plan(ctx, dir, plainPath)
+	if err != nil || len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], "secretReferences") {
+		t.Errorf("%v, %+v", err, plan)
+	}
+}
+
 // TestApplyNotesWhatADirectoryHasApplicationsUse: who applies it may not have
 // written it, and nobody is asked for a permission.
 func TestApplyNotesWhatADirectoryHasApplicationsUse(t *testing.T) {

@@ -113,7 +113,7 @@ func TestLooseAndUncommitted(t *testing.T) {
 	git(t, dir, "commit", "-q", "-m", "First")
 	write(t, dir, "feature-flags/new.json", flag("new", true))
 	source, err := importing.Read(ctx, dir, plainPath)
-	if err != nil || len(source.Notes) != 2 || !strings.Contains(source.Notes[1], "not committed") {
+	if err != nil || len(source.Notes) != 3 || !strings.Contains(source.Notes[1], "not committed") || !strings.Contains(source.Notes[2], "secretReferences") {
 		t.Fatalf("%v, %v", source.Notes, err)
 	}
 	w, err := s.Create(ctx, Creation{Name: "acme", Source: &source, Author: ada()})

@@ -60,7 +60,8 @@ func Read(ctx context.Context, path string, display func(string) string) (Source
 	}
 	state := datadir.Look(path)
 	s.Files = Stored(state.Files)
-	return s, s.check(path, WithOutside(state), display)
+	err = s.check(path, WithOutside(state), display)
+	return s, err
 }
 
 // WithOutside are the problems of a directory that is to become the whole of a
@@ -92,14 +93,17 @@ func (s *Source) readGit(ctx context.Context, path string, display func(string) 
 }
 
 // check refuses what is no config directory, and files that can not be read.
-func (s Source) check(path string, problems []workspace.Problem, display func(string) string) error {
-	_, found := workspace.Read(s.Files)
+func (s *Source) check(path string, problems []workspace.Problem, display func(string) string) error {
+	ws, found := workspace.Read(s.Files)
 	if fatal := workspace.FatalOnly(append(problems, found...)); len(fatal) > 0 {
 		workspace.SortProblems(fatal)
 		return &Refusal{display(path), fatal}
 	}
 	if len(s.Files) == 0 {
 		return NoDirectory(path, display)
+	}
+	if ws.Declared && !ws.GuardedReferences() {
+		s.note("whoever edits a document may have it read any environment variable of the applications; \"secretReferences\": \"protected\" in %s guards that", workspace.File)
 	}
 	return nil
 }

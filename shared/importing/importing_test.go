@@ -54,3 +54,20 @@ func TestRefusals(t *testing.T) {
 		t.Error("what is not there was read")
 	}
 }
+
+func TestAnUnguardedWorkspaceFileIsNoted(t *testing.T) {
+	for text, noted := range map[string]bool{
+		`{"environments": ["production"]}`:                                  true,
+		`{"environments": ["production"], "secretReferences": "protected"}`: false,
+	} {
+		dir := t.TempDir()
+		write(t, dir, "svc.json", text)
+		s, err := importing.Read(t.Context(), dir, filepath.ToSlash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(s.Notes, "\n"), "secretReferences"); got != noted {
+			t.Errorf("%s: %q", text, s.Notes)
+		}
+	}
+}
