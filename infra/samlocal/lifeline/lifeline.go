@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"time"
@@ -34,14 +35,18 @@ type Process struct {
 	err      error
 }
 
+// Descriptor 3 is the other end of the pipe that takes the output. The shell
+// only holds it: with nobody at that end, writing would end the program, and
+// the shell, before they have tidied up.
+//
 // The loop ends within a tenth of a second of the program, so nothing is left
 // that could hit another process with the same number.
 const guard = `clean=$1 tenths=$2; shift 2
-exec 3<&0
-"$@" 3<&- </dev/null &
+exec 4<&0
+"$@" 3<&- 4<&- </dev/null &
 program=$!
 (
-  cat <&3
+  cat <&4
   kill -TERM $program
   while [ $tenths -gt 0 ] && kill -0 $program; do tenths=$((tenths - 1)); sleep 0.1; done
   kill -KILL $program
@@ -58,19 +63,37 @@ exit $status
 func Start(p Program) (*Process, error) {
 	tenths := strconv.Itoa(int(p.Grace / (100 * time.Millisecond)))
 	cmd := exec.Command("/bin/sh", append([]string{"-c", guard, "sh", p.Clean, tenths}, p.Args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env, p.Output, p.Output
-	cmd.SysProcAttr = ownGroup()
-	cmd.WaitDelay = 5 * time.Second // a child of the program may hold its output open
-	in, err := cmd.StdinPipe()
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = p.Dir, p.Env, ownGroup()
+	if p.Output == nil {
+		p.Output = io.Discard
+	}
+	out, written, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = written, written, []*os.File{out}
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	_ = written.Close() // the shell has it
+	if err != nil {
+		_ = out.Close()
 		return nil, err
 	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		defer out.Close()
+		_, _ = io.Copy(p.Output, out)
+	}()
 	process := &Process{lifeline: in, ended: make(chan struct{})}
 	go func() {
 		process.err = cmd.Wait()
+		select {
+		case <-copied:
+		case <-time.After(5 * time.Second): // a child of the program holds its output open
+		}
 		close(process.ended)
 	}()
 	return process, nil

@@ -3,6 +3,7 @@ package lifeline
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,7 +65,9 @@ func TestAProgramThatEndsByItselfIsCleanedUp(t *testing.T) {
 // TestNothingOutlivesItsProcess kills a process that has started a program.
 func TestNothingOutlivesItsProcess(t *testing.T) {
 	if dir := os.Getenv("LIFELINE_CHILD"); dir != "" {
-		if _, err := Start(Program{Args: []string{"sh", "-c", "echo started > started; exec sleep 600"}, Dir: dir, Env: os.Environ(), Grace: time.Second, Clean: "echo > cleaned"}); err != nil {
+		// Nobody reads what it writes then, and that must not end it.
+		if _, err := Start(Program{Args: []string{"sh", "-c", `trap 'echo ending; echo > asked; exit 1' TERM; echo > started; while :; do sleep 0.05; done`}, Dir: dir, Env: os.Environ(),
+			Output: io.Discard, Grace: time.Minute, Clean: "echo > cleaned"}); err != nil {
 			t.Fatal(err)
 		}
 		await(t, func() bool { _, err := os.Stat(filepath.Join(dir, "started")); return err == nil })
@@ -85,6 +88,9 @@ func TestNothingOutlivesItsProcess(t *testing.T) {
 	child.Process.Kill() //nolint:errcheck // waited for below
 	child.Wait()         //nolint:errcheck // it was killed
 	await(t, func() bool { _, err := os.Stat(filepath.Join(dir, "cleaned")); return err == nil })
+	if _, err := os.Stat(filepath.Join(dir, "asked")); err != nil {
+		t.Errorf("it was not asked to end, or could not: %v", err)
+	}
 }
 
 func await(t *testing.T, done func() bool) {
