@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -40,13 +39,7 @@ func TestServingInDocker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close() //nolint:errcheck // nothing was accepted
-	settings := stores.Settings
+	port, settings := sam.FreePort(), stores.Settings
 	settings.PublicURL = "http://127.0.0.1:" + strconv.Itoa(port)
 
 	ctx, stop := context.WithCancel(t.Context())

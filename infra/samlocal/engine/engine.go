@@ -155,12 +155,15 @@ func (e *Engine) Reach(endpoint string) (string, error) {
 		u.Host = net.JoinHostPort("host.docker.internal", u.Port())
 		return u.String(), nil
 	}
-	r, err := newRelay(e.gateway, e.subnet, u.Host)
-	if err != nil {
-		return "", fmt.Errorf("relaying %s to containers: %w", endpoint, err)
+	at := slices.IndexFunc(e.relays, func(r *relay) bool { return r.to == u.Host })
+	if at < 0 {
+		r, err := newRelay(e.gateway, e.subnet, u.Host)
+		if err != nil {
+			return "", fmt.Errorf("relaying %s to containers: %w", endpoint, err)
+		}
+		at, e.relays = len(e.relays), append(e.relays, r)
 	}
-	e.relays = append(e.relays, r)
-	u.Host = r.listener.Addr().String()
+	u.Host = e.relays[at].listener.Addr().String()
 	return u.String(), nil
 }
 

@@ -86,6 +86,9 @@ func TestAnEngineOfOnesOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if again, err := e.Reach(server.URL); again != reachable || err != nil {
+		t.Errorf("the same server is reached at %s, then at %s (%v)", reachable, again, err)
+	}
 	ask := func(url string) string {
 		out, err := e.docker(t.Context(), nil, "run", "--rm", "--memory=64m", asker, "/program", url)
 		if err != nil {

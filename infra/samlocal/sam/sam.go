@@ -24,6 +24,7 @@
 //     not UTF-8 is 502, whatever its type; both in SAM's own words;
 //   - gives every answer a Content-Type, a 204 too;
 //   - knows a header X-Amz-Tenant-Id, and answers 400;
+//   - names headers with capitals, and leaves X-Forwarded-For as it came;
 //   - has one container for each function, which takes one request at a time.
 //     Others wait.
 package sam
@@ -38,6 +39,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -99,6 +101,18 @@ func Start(ctx context.Context, e *engine.Engine, o Options) (*SAM, error) {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
+}
+
+// FreePort picks a port below those that the system gives to connections: SAM
+// takes a while before it listens.
+func FreePort() int {
+	for {
+		port := 20000 + rand.IntN(10000)
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			l.Close() //nolint:errcheck // nothing was accepted
+			return port
+		}
+	}
 }
 
 const patience = 2 * time.Minute

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -70,7 +69,7 @@ func TestAFunctionHasItsMemoryAndNoMore(t *testing.T) {
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	defer store.Close()
 	e := engine.Test(t)
-	port := freePort(t)
+	port := FreePort()
 	s, err := Start(t.Context(), e, Options{
 		Template: build(t), Port: port, Log: t.Output(),
 		Environment: []string{"TABLE=a-table", "AWS_ENDPOINT_URL_S3=" + store.URL, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b"},
@@ -103,16 +102,6 @@ func TestAFunctionHasItsMemoryAndNoMore(t *testing.T) {
 			t.Errorf("the container %s is left: %.200s", id, out)
 		}
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // TestWhatSAMWritesIsPassedOn, however it is cut into pieces.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -35,7 +34,7 @@ func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine, sam.Options) {
 	e := engine.Test(t)
 	l := prepare(t)
 	l.inSAM = true
-	port := freePort(t)
+	port := sam.FreePort()
 	settings := l.stores.Settings
 	l.url = "http://127.0.0.1:" + strconv.Itoa(port)
 	settings.PublicURL, settings.PerSecond, settings.Burst = l.url, 1000, 5000
@@ -79,16 +78,6 @@ func (l *local) builtTemplate(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // TestTheFunctionsInSAM drives the functions through sam local start-api, each
