@@ -75,9 +75,10 @@ func (l listing) read() (map[string][]byte, []workspace.Problem) {
 	if err != nil { // gone since; what was found as nothing has been told
 		return files, problems
 	}
-	defer root.Close()
+	in := &reading{root: root, folders: map[string]*os.Root{}}
+	defer in.close()
 	for _, e := range l.entries {
-		text, err := content(root, filepath.FromSlash(cmp.Or(e.at, e.path)))
+		text, err := in.content(cmp.Or(e.at, e.path))
 		switch {
 		case err == nil:
 			files[e.path] = text
@@ -103,6 +104,39 @@ func (size tooLarge) Error() string {
 }
 
 var errNoFile = errors.New("not a regular file")
+
+// reading opens the files of a directory. Each folder is opened once: walking
+// to every file anew would take twice as long.
+type reading struct {
+	root    *os.Root
+	folders map[string]*os.Root // nil for one that cannot be opened
+}
+
+func (r *reading) close() {
+	for _, folder := range r.folders {
+		if folder != nil {
+			folder.Close()
+		}
+	}
+	r.root.Close()
+}
+
+// content reads a file by its path in the directory.
+func (r *reading) content(path string) ([]byte, error) {
+	path = filepath.FromSlash(path)
+	dir, name := filepath.Split(path)
+	folder, opened := r.folders[dir]
+	if !opened && dir != "" {
+		folder, _ = r.root.OpenRoot(filepath.Clean(dir))
+		r.folders[dir] = folder
+	}
+	if folder != nil {
+		if info, err := folder.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return content(folder, name)
+		}
+	}
+	return content(r.root, path) // a link may lead to another folder of the directory
+}
 
 // content reads a file that was a regular one a moment ago. It may have become
 // a pipe since: opening without waiting, and asking again what it is, keeps
