@@ -81,6 +81,17 @@ func checkHarmless(t *testing.T, texts ...string) {
 	}
 }
 
+// freeTCPPort is a port that nothing listens on.
+func freeTCPPort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
 func put(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -130,12 +141,7 @@ func TestServePrintsNothingThatATerminalObeys(t *testing.T) {
 	_, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "serve", "--datadir", "c")
 	checkHarmless(t, stderr)
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := freeTCPPort(t)
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	go func() {
@@ -151,7 +157,7 @@ func TestServePrintsNothingThatATerminalObeys(t *testing.T) {
 }
 
 func TestAnImportPrintsNothingThatATerminalObeys(t *testing.T) {
-	out, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "api", "--import", "c", "--port", "6599")
+	out, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "api", "--import", "c", "--port", fmt.Sprint(freeTCPPort(t)))
 	checkHarmless(t, out, stderr)
 }
 

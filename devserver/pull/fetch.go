@@ -195,6 +195,12 @@ func (f *fetcher) declaration(ctx context.Context) error {
 	if err := f.api.Read(ctx, "/environments", nil, &answer); err != nil {
 		return err
 	}
+	for _, e := range answer.Environments {
+		// Old names may have capitals, and are served as they are.
+		if problem := workspace.SlugProblem(strings.ToLower(e.Name)); problem != "" {
+			return fmt.Errorf("nothing written: the workspace has an environment that cannot be declared here: %s", problem)
+		}
+	}
 	text, err := json.Marshal(answer)
 	if err != nil {
 		return err

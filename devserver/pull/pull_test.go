@@ -470,3 +470,18 @@ func TestSchemasThatAreMissing(t *testing.T) {
 		t.Errorf("the second time: %v", p.Schemas)
 	}
 }
+
+func TestEnvironmentsThatCannotBeDeclared(t *testing.T) {
+	for _, name := range []string{"default", "a b", "../x", "x\u001b[2J", ""} {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		text, _ := json.Marshal(name)
+		f.environments = `{"name":` + string(text) + `}`
+		if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "nothing written: the workspace has an environment that cannot be declared here") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	f := newFake(t)
+	f.environments = `{"name":"Production"}`
+	f.pull()
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
@@ -135,9 +136,12 @@ func (m Request) program() string {
 	return m.Program
 }
 
-// PlainName keeps a name to what a registry and a commit can hold.
+// PlainName keeps a name to what a registry and a commit can hold, and every
+// tool can show: git prints authors as they are.
 func PlainName(name string) string {
-	return strings.Join(strings.Fields(name), " ")
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(name, " "), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
 }
 
 // KnownEnvironment refuses an environment that a workspace does not have: a

@@ -83,3 +83,14 @@ func TestMint(t *testing.T) {
 		t.Errorf("%d principals, %d keys", len(r.there), len(r.records))
 	}
 }
+
+func TestPlainName(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ada Lovelace": "Ada Lovelace", "  Ada\t\nLovelace ": "Ada Lovelace", "Größe 東京": "Größe 東京",
+		"Ada\x1b[2J": "Ada [2J", "a\u202eb": "a b", "a\u009bb": "a b", "a\xffb": "a b", "\x00": "",
+	} {
+		if got := minting.PlainName(name); got != want {
+			t.Errorf("%q becomes %q, not %q", name, got, want)
+		}
+	}
+}
