@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Signature is who did something, and when.
@@ -47,10 +48,11 @@ func (s Signature) encode() string {
 
 // DecodeCommit reads the content of a commit object. It takes whatever git
 // has accepted at some time: unknown headers are skipped, and a signature
-// that makes no sense comes out as far as it can be read.
+// that makes no sense comes out as far as it can be read. Histories are kept in
+// memory: of an absurdly long message or name only the beginning comes out.
 func DecodeCommit(content []byte) (Commit, error) {
 	header, message, _ := bytes.Cut(content, []byte("\n\n"))
-	c := Commit{Message: string(message)}
+	c := Commit{Message: beginning(string(message), longestMessage)}
 	for line := range strings.SplitSeq(string(header), "\n") {
 		key, value, _ := strings.Cut(line, " ")
 		switch key {
@@ -65,6 +67,22 @@ func DecodeCommit(content []byte) (Commit, error) {
 		}
 	}
 	return c, c.checkNames()
+}
+
+const (
+	longestMessage = 64 << 10
+	longestName    = 1 << 10 // of a person, and of an e-mail address
+)
+
+// beginning is as much of a text as there is room for, in whole characters.
+func beginning(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return strings.Clone(text[:most])
 }
 
 func (c Commit) checkNames() error {
@@ -83,15 +101,15 @@ func decodeSignature(line string) Signature {
 	var s Signature
 	end := strings.LastIndexByte(line, '>')
 	if end < 0 {
-		s.Name = strings.TrimSpace(line)
+		s.Name = beginning(strings.TrimSpace(line), longestName)
 		return s
 	}
 	s.When = decodeTime(line[end+1:])
 	name, email, found := strings.Cut(line[:end], "<")
 	if found {
-		s.Email = email
+		s.Email = beginning(email, longestName)
 	}
-	s.Name = strings.TrimSuffix(name, " ")
+	s.Name = beginning(strings.TrimSuffix(name, " "), longestName)
 	return s
 }
 

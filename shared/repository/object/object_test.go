@@ -255,6 +255,21 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestALongCommitIsCut: each commit of a history stays in memory.
+func TestALongCommitIsCut(t *testing.T) {
+	long := strings.Repeat("ä", 500_000)
+	text := "tree " + strings.Repeat("a", 40) + "\nauthor " + long + " <" + long + "> 5 +0000\ncommitter " + long + "\n\n" + long
+	c, err := object.DecodeCommit([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, got := range map[string]string{"message": c.Message, "name": c.Author.Name, "e-mail": c.Author.Email, "committer": c.Committer.Name} {
+		if len(got) < 1000 || len(got) > 64<<10 || strings.Trim(got, "ä") != "" {
+			t.Errorf("the %s has %d bytes", what, len(got))
+		}
+	}
+}
+
 func TestDecodeSignatureOfOtherGits(t *testing.T) {
 	head := "tree " + strings.Repeat("a", 40) + "\nauthor "
 	for line, want := range map[string]object.Signature{
