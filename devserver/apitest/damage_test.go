@@ -227,6 +227,11 @@ func TestNoBranchMain(t *testing.T) {
 		s.start()
 	}
 	s.logs("no branch main")
+	for _, args := range [][]string{{"export", "--data", s.dir, filepath.Join(t.TempDir(), "out")}, {"key", "create", "--data", s.dir, "--kind", "public", "--name", "x", "--environment", "production"}} {
+		if _, err := command(background(t), svcbinary.Swift, args...); err == nil || !strings.Contains(err.Error(), "no branch main") {
+			t.Errorf("svc %s: %v", args[0], err)
+		}
+	}
 	s.bare.Run(t, "branch", "-m", "trunk", "main")
 	s.expect(200, `"redesign"`, "GET", poll, "")
 	s.expect(200, "", "POST", "/v1/flags", created)

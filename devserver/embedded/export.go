@@ -12,21 +12,18 @@ import (
 // Export writes a workspace as an ordinary git clone with a work tree, from a
 // data directory that another process may be serving. It returns the commit.
 func Export(ctx context.Context, dir, target string) (string, error) {
-	source, _, err := clone.Find(filepath.Join(dir, local.RepositoryName))
-	if err != nil {
-		return "", err
-	}
-	if source == nil {
-		_, err := local.HeadOf(filepath.Join(dir, local.RepositoryName))
-		return "", err // that there is none
-	}
-	if source.Empty() {
-		return "", errors.New("the workspace has no commit yet")
-	}
 	origin, err := filepath.Abs(filepath.Join(dir, local.RepositoryName))
 	if err != nil {
 		return "", err
 	}
+	commit, err := local.MainOf(origin)
+	if err != nil {
+		return "", err
+	}
+	if commit == "" {
+		return "", errors.New("the workspace has no commit yet")
+	}
+	source := clone.At(origin, commit)
 	return source.Commit(), clone.Fill(target, func() error {
 		git, err := clone.Begin(target, origin)
 		if err != nil {

@@ -39,7 +39,7 @@ func knownEnvironment(ctx context.Context, dir, name string) error {
 		return nil
 	}
 	git := filepath.Join(dir, local.RepositoryName)
-	commit, err := local.HeadOf(git)
+	commit, err := local.MainOf(git)
 	if err != nil || commit == "" {
 		return err
 	}

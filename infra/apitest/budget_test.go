@@ -163,7 +163,7 @@ const poll = "/api/v2/configs/eval-with-context/e30"
 // pages are all kinds of reads that need no more than the newest state.
 func (b *budgets) pages() []string {
 	flag := "/v1/flags/" + b.size.key(1)
-	return []string{"/v1/whoami", "/v1/environments", "/v1/flags", flag, flag + "/document", "/v1/configs", "/v1/log-levels", "/v1/segments", poll}
+	return []string{"/v1/whoami", "/v1/workspace", "/v1/environments", "/v1/flags", flag, flag + "/document", "/v1/configs", "/v1/log-levels", "/v1/segments", poll}
 }
 
 // reads: what a cold instance and a warm one need.

@@ -42,6 +42,9 @@ func Find(dir string) (root *Source, nestedIn string, err error) {
 	return nil, "", nil
 }
 
+// At is a repository's history up to a commit, whatever its HEAD names.
+func At(git, commit string) *Source { return &Source{git, commit} }
+
 // gitDirectory returns the repository at a path: the path itself, what a .git
 // file points to, or "" when there is none.
 func gitDirectory(path string) (string, error) {

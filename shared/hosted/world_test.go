@@ -5,11 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,6 +27,7 @@ var ctx = context.Background()
 
 // world is a workspace on disk, served, with every backend call counted.
 type world struct {
+	log lines
 	*testing.T
 	ledger  *local.Ledger
 	repo    *repository.Repository
@@ -94,9 +95,27 @@ func newWorldWith(t *testing.T, files map[string]string, options hosted.Options)
 		Now:        time.Now,
 	})
 	options.Intake = &telemetry.Intake{Store: w.store, Now: func() time.Time { return suite.Now }}
-	options.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	options.Logger, options.TellBroken = slog.New(slog.NewTextHandler(&w.log, nil)), true
 	w.handler = hosted.Handler(options)
 	return w
+}
+
+// lines is a log that many write to.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func must(t *testing.T, err error) {

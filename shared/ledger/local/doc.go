@@ -28,6 +28,10 @@
 // alone, a process killed between making the lock and writing to it leaves an
 // empty one that nothing tells from git's. It has to be removed by hand.)
 //
+// A repository that has had a branch main and has none is an error that says
+// so, never an empty workspace. Where main names a commit that cannot be read
+// (too large, malformed), the one before is read on and nothing is written.
+//
 // The repository's hooks are not run: they belong to pushes. Its reference log
 // is kept where there is one.
 //

@@ -7,6 +7,26 @@ import (
 	"strings"
 )
 
+// MainOf returns the commit that the branch main of a data directory's
+// repository names, "" before the first commit. Like HeadOf, it needs no ledger.
+func MainOf(git string) (string, error) {
+	if err := checkRepository(git); err != nil {
+		return "", err
+	}
+	r := reference{git: git}
+	if _, err := r.files.stat(r.path("HEAD")); err != nil {
+		return "", fmt.Errorf("%s is no git repository: %w", git, err)
+	}
+	commit, err := r.read()
+	if err != nil || commit != "" {
+		return commit, err
+	}
+	if begun, err := r.hasBegun(); err != nil || !begun && !r.hasPacks() {
+		return "", err
+	}
+	return "", errNoMain
+}
+
 // HeadOf returns the commit that HEAD of a repository names, "" before its
 // first commit. The directory is a bare repository or the .git of another. It
 // takes no lock and needs no ledger: it is for whoever imports a repository,

@@ -11,6 +11,8 @@
 //     git repack -ad at that very moment leaves it alone. It is another name of
 //     the pack's own file where files can have two. Release removes it; Compact
 //     removes what a crash left behind.
+//   - What is being written has a name that git's chores leave alone. What a
+//     crash left behind is removed by its age on the file system's own clock.
 //   - An object is found wherever it lies: in any pack, by now merged or
 //     collected, as a delta, or loose. Only a miss reads the directory again.
 //   - What is returned under an id hashes to that id.
