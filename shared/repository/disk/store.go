@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -28,7 +29,6 @@ func OpenStore(dir string) (*Objects, error) {
 }
 
 // Sizes tells the size of every object that lies here, without inflating one.
-// What is stored as a delta is told as a blob.
 func (o *Objects) Sizes(tell func(id string, kind object.Kind, size int64) error) error {
 	if broken := o.seen.Load().broken; broken != nil {
 		return broken
@@ -47,20 +47,52 @@ func (o *Objects) sizesIn(p *packFile, tell func(string, object.Kind, int64) err
 		return err
 	}
 	defer f.Close()
-	for i := range p.index.Len() {
-		h, size, err := pack.Size(f, p.index.Offset(i))
-		if err != nil {
+	sizes := make([]int64, p.index.Len())
+	headers := make(map[int64]pack.Header, len(sizes)) // by offset
+	for i := range sizes {
+		if headers[p.index.Offset(i)], sizes[i], err = pack.Size(f, p.index.Offset(i)); err != nil {
 			return err
 		}
-		kind := object.Blob
-		if !h.IsDelta() {
-			kind = object.Kind(h.Type.String())
+	}
+	kinds := map[int64]object.Kind{}
+	for i, size := range sizes {
+		kind, err := kindAt(p.index, headers, kinds, p.index.Offset(i))
+		if err == nil {
+			err = tell(p.index.ID(i).String(), kind, size)
 		}
-		if err := tell(p.index.ID(i).String(), kind, size); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// kindAt is the kind of the object at an offset: that of what it is, in the end,
+// a difference from. What is found on the way is kept.
+func kindAt(index *pack.Index, headers map[int64]pack.Header, kinds map[int64]object.Kind, offset int64) (object.Kind, error) {
+	var way []int64
+	for at := offset; ; {
+		h, there := headers[at]
+		kind, known := kinds[at]
+		switch {
+		case !there || len(way) > len(headers):
+			return "", fmt.Errorf("what lies at byte %d is a difference from something that is not in the pack", offset)
+		case !known && !h.IsDelta():
+			kind, known = object.Kind(h.Type.String()), true
+		}
+		way = append(way, at)
+		if known {
+			for _, passed := range way {
+				kinds[passed] = kind
+			}
+			return kind, nil
+		}
+		if h.Type == plumbing.OFSDeltaObject {
+			at -= h.Distance
+		} else if at, there = index.Find(h.Base); !there {
+			at = -1
+		}
+	}
 }
 
 // looseSizes looks at the folders of loose objects, of two digits each.
