@@ -1,0 +1,123 @@
+package repository_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/workspace"
+)
+
+// TestADocumentMayBeAsLargeAsAnObjectThatIsRead, with a byte order mark.
+func TestADocumentMayBeAsLargeAsAnObjectThatIsRead(t *testing.T) {
+	if object.MaxBlob != document.MaxSize+3 {
+		t.Errorf("a document has up to %d bytes, and a blob of up to %d is read", document.MaxSize, object.MaxBlob)
+	}
+}
+
+// packed stores objects in one pack.
+func packed(t *testing.T, into *disk.Objects, objects ...pack.Object) {
+	t.Helper()
+	p, err := pack.Encode(objects)
+	if err == nil {
+		err = into.PutPack(ctx, p.Name, p.Bytes, p.Index)
+		into.Release(p.Name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func made(kind object.Kind, content []byte) pack.Object {
+	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
+}
+
+func treeOf(t *testing.T, entries ...object.TreeEntry) pack.Object {
+	t.Helper()
+	content, err := object.EncodeTree(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made(object.TreeKind, content)
+}
+
+// TestAllTextsTogetherAreBounded: one blob of 1 MB under many names is as many
+// MB in memory. What is beyond the bound is left out by name, never the
+// workspace file; and once there is less, all is read again.
+func TestAllTextsTogetherAreBounded(t *testing.T) {
+	const files, bound = 140, 128
+	objects, err := disk.Init(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger := suite.NewMemory()
+	repo := repository.New(ledger, objects)
+	who := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Unix(1_700_000_000, 0)}
+	large := made(object.Blob, []byte(`"`+strings.Repeat(" ", 1<<20-2)+`"`))
+	declaration := made(object.Blob, []byte(`{"environments": []}`))
+	var head repository.Head
+	land := func(n int) *repository.Snapshot {
+		t.Helper()
+		var configs []object.TreeEntry
+		var touched []repository.Touch
+		for i := range files {
+			touch := repository.Touch{Path: fmt.Sprintf("configs/c%03d.json", i), Created: head.Commit == ""}
+			if i < n {
+				configs = append(configs, object.TreeEntry{Mode: object.ModeFile, Name: touch.Path[len("configs/"):], ID: large.ID})
+				touch.Blob = large.ID
+			}
+			if i >= n || head.Commit == "" {
+				touched = append(touched, touch)
+			}
+		}
+		folder := treeOf(t, configs...)
+		root := treeOf(t, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: folder.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "svc.json", ID: declaration.ID})
+		if head.Commit == "" {
+			touched = append(touched, repository.Touch{Path: "svc.json", Blob: declaration.ID, Created: true})
+		}
+		c := object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x\n"}
+		if head.Commit != "" {
+			c.Parents = []string{head.Commit}
+		}
+		commit := made(object.CommitKind, object.EncodeCommit(c))
+		packed(t, objects, large, declaration, folder, root, commit)
+		var failed error
+		head, failed = ledger.Advance(ctx, head, repository.Commit{SHA: commit.ID, Sequence: head.Sequence + 1, Parent: head.Commit,
+			Author: who, Committer: who, Message: "x\n", Tree: root.ID, Touched: touched})
+		s, err := repo.Snapshot(ctx, head)
+		if err := errors.Join(failed, err); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	unread := func(s *repository.Snapshot) (count int) {
+		texts := map[string][]byte{}
+		for _, f := range s.Files {
+			texts[f.Path] = f.Text
+		}
+		_, problems := workspace.Read(texts)
+		for _, p := range problems {
+			if strings.Contains(p.Message, "this one is left out") {
+				count++
+			}
+			if p.File == "svc.json" {
+				t.Error(p)
+			}
+		}
+		return count
+	}
+	if got := unread(land(files)); got < files-bound || got > files-bound+1 {
+		t.Errorf("of %d MB %d are left out", files, got)
+	}
+	if got := unread(land(bound / 2)); got != 0 {
+		t.Errorf("of %d MB %d are left out", bound/2, got)
+	}
+}
