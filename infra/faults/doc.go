@@ -12,6 +12,8 @@
 // and After of a plan are called around each request, for a test that kills
 // the program between two steps.
 //
+// A Clock is a proxy in front of an S3 server that only gives it another time.
+//
 // What must stay true: a fault is one that the real service may show for that
 // request. There is no conflict for a read, and a request that is answered
 // with an error was not carried out, except for LostAnswer, LateError and
