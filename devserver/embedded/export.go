@@ -12,6 +12,11 @@ import (
 // Export writes a workspace as an ordinary git clone with a work tree, from a
 // data directory that another process may be serving. It returns the commit.
 func Export(ctx context.Context, dir, target string) (string, error) {
+	registry, err := local.OpenRegistry(dir) // which refuses what a newer svc has stored
+	if err != nil {
+		return "", err
+	}
+	defer registry.Close()
 	origin, err := filepath.Abs(filepath.Join(dir, local.RepositoryName))
 	if err != nil {
 		return "", err

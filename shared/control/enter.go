@@ -112,6 +112,8 @@ func storageFault(err error) error {
 		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)
 	case errors.As(err, &unavailable):
 		return fault.New(fault.Unavailable, "%s", unavailable.Message).Because(err)
+	case errors.Is(err, repository.ErrNewer):
+		return fault.New(fault.Unavailable, "the workspace was stored by a newer version of svc than the one that answers; its operator has to update this one").Because(err)
 	case errors.Is(err, repository.ErrUnknownOutcome):
 		return fault.New(fault.Unavailable, "the storage did not say whether the change was made; read the item before repeating the request").Because(err)
 	case errors.Is(err, repository.ErrMoved), errors.Is(err, repository.ErrUnknownCommit):

@@ -49,6 +49,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		{"another workspace's row", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.ID = "ghjkmnpqrstvwxyz" }, "401 UNAUTHORIZED"},
 		{"a workspace that is being set up", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.Provisioning = true }, "503 SERVICE_UNAVAILABLE"},
 		{"a lapsed subscription", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.BillingInactive = true }, "ok"},
+		{"a newer format", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = fmt.Errorf("rows: %w", repository.ErrNewer) }, "503 SERVICE_UNAVAILABLE"},
 		{"a busy store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = fmt.Errorf("rows: %w", repository.ErrBusy) }, "503 SERVICE_UNAVAILABLE"},
 		{"a slow store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = context.DeadlineExceeded }, "503 SERVICE_UNAVAILABLE"},
 		{"a broken store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = errStorage }, "500 INTERNAL"},

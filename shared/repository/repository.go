@@ -16,6 +16,10 @@ type Head struct {
 	// write is refused when it has changed since the writer was let in, so
 	// that a revocation never races a write.
 	Access int64
+	// Fence orders writers and sweeps: a sweep raises it before it reads what to
+	// keep, and the head moves only if it still is what the writer read before
+	// it stored anything. It is 0 where nothing is ever swept.
+	Fence int64
 	// Index names the rows that tell the history, for a ledger that may have
 	// several sets of them. It means nothing to anybody else.
 	Index string
@@ -122,8 +126,9 @@ type Draft struct {
 // The ways in which a repository says no. Everything else is a failure of the
 // storage underneath.
 var (
-	// ErrMoved: the head, or the access version, is no longer the one that
-	// the write began with. Nothing was written; read again and decide anew.
+	// ErrMoved: the head, its access version or its fence is no longer the one
+	// that the write began with. Nothing was written; read again and decide
+	// anew.
 	ErrMoved = errors.New("the head has moved")
 	// ErrUnknownCommit: the history holds no commit of that name.
 	ErrUnknownCommit = errors.New("no such commit")
@@ -137,6 +142,9 @@ var (
 	// ErrFailed: the storage refuses for good, and asking again would change
 	// nothing: a permission is missing, for example. Nothing was written.
 	ErrFailed = errors.New("the storage refuses the request")
+	// ErrNewer: a newer version of svc has stored this, in a format that this
+	// one does not know. Nothing was read of it and nothing was written.
+	ErrNewer = errors.New("stored by a newer version of svc")
 	// ErrDraft: the draft can not be a commit: a path outside the layout, a
 	// name that git does not take. Nothing was written.
 	ErrDraft = errors.New("the draft can not be committed")
@@ -178,8 +186,8 @@ type Ledger interface {
 	// abbreviation of at least four digits. It returns the full SHA also with
 	// ErrAbsent.
 	At(ctx context.Context, head Head, path, revision string) (sha string, touch Touch, err error)
-	// Advance makes a commit the head, if the head is still the one given,
-	// commit and access version both; else ErrMoved. The commit's objects are
+	// Advance makes a commit the head, if the head is still the one given, with
+	// its access version and its fence; else ErrMoved. The commit's objects are
 	// stored already. When it returns without an error the commit is durable.
 	//
 	// It may be asked again with the same commit after it failed with some
@@ -220,9 +228,10 @@ type Checkpoints interface {
 
 // Objects is where a repository's git objects lie.
 type Objects interface {
-	// PutPack stores a pack and its index, durably, under the pack's name (40
-	// hexadecimal digits), unless they are there already. Until it is
-	// released, nothing may collect the pack, though no head names it.
+	// PutPack stores a pack and its index, durably, under a name of 40
+	// hexadecimal digits (see pack.NameAt), unless they are there already. Until
+	// it is released, either nothing collects the pack, though no head names it,
+	// or whoever collects it raises the fence first.
 	PutPack(ctx context.Context, name string, pack, index []byte) error
 	// Release ends that: the head names the pack's commit now, or never will.
 	// That it failed is no failure of the commit, so it says nothing.

@@ -78,6 +78,11 @@
 //
 // # The registry
 //
+// It begins with the format of the whole directory, which raises only what an
+// older version would damage; a newer one is refused (repository.ErrNewer)
+// before anything is touched. Fields that this version does not know, also those
+// of a principal or a key, stay through every edit.
+//
 // It is replaced as a whole: written beside, flushed, renamed over. Enter asks
 // the file system for the file's identity each time, so a change by another
 // process is seen by the next request. The file that was read is kept open, so

@@ -101,13 +101,13 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if _, err := os.Stat(filepath.Join(l.dir, registryName)); err != nil {
 		return fmt.Errorf("%s holds no workspace: %w", l.dir, err)
 	}
+	if _, err := l.registry.current(); err != nil {
+		return err // before anything is touched
+	}
 	if l.serving, err = l.files.lockToServe(l.dir); err != nil {
 		return err
 	}
 	if err := tighten(l.dir); err != nil {
-		return err
-	}
-	if _, err := l.registry.current(); err != nil {
 		return err
 	}
 	if err := l.openRepository(ctx); err != nil {

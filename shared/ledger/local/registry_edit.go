@@ -42,6 +42,7 @@ func (r *Registry) edit(ctx context.Context, change func(*roster) error) error {
 
 func (r *roster) copy() *roster {
 	next := *r
+	next.was, next.text = r, nil
 	next.Principals = r.copyPrincipals()
 	next.Keys = slices.Clone(r.Keys)
 	return &next

@@ -276,8 +276,8 @@ func TestRegistryFilesThatAreRefused(t *testing.T) {
 	tests := []struct{ name, text, part string }{
 		{"empty", "", "unexpected end"},
 		{"cut", string(good[:len(good)/2]), "unexpected end"},
-		{"newer", strings.Replace(string(good), `"format": 1`, `"format": 2`, 1), "another version"},
-		{"unknown field", strings.Replace(string(good), `"name"`, `"nickname"`, 1), `unknown field "nickname"`},
+		{"newer", strings.Replace(string(good), `"format": 1`, `"format": 2`, 1), "it is of format 2, and this svc knows formats up to 1"},
+		{"no format", strings.Replace(string(good), `"format": 1`, `"form": 1`, 1), "names no format"},
 		{"wrong type", strings.Replace(string(good), `"shop"`, `7`, 1), "line 6: what stands there (number) is of the wrong type"},
 		{"a second value", string(good) + "{}", "after top-level value"},
 		{"syntax", strings.Replace(string(good), `"principals": []`, `"principals": [}`, 1), "line"},

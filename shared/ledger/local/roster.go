@@ -9,10 +9,14 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
 )
 
-// rosterFormat is raised when a field is added, so that an older svc refuses
-// the file instead of dropping what it does not know.
+// rosterFormat is the format of a data directory: of the registry's file, which
+// names it, and of all that lies beside it. It is raised by what an older svc
+// would damage, so that such a one refuses the directory. A field that is merely
+// new needs no new format: what a version does not know it leaves alone.
 const rosterFormat = 1
 
 // roster is the content of the registry's file. One that readers have seen is
@@ -27,6 +31,9 @@ type roster struct {
 
 	principals map[access.ID]int
 	keys       map[access.ID]int
+
+	text []byte  // as it was read
+	was  *roster // what this is an edit of; nil for a new one
 }
 
 type workspaceRecord struct {
@@ -62,6 +69,13 @@ func (r *roster) encode() ([]byte, error) {
 	if err := r.index(); err != nil {
 		return nil, err
 	}
+	if r.was != nil && r.was.text != nil {
+		tree, err := jsontree.Overlay(r.was.text, r.was, r)
+		if err != nil {
+			return nil, err
+		}
+		return tree.Encode(), nil
+	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	return append(text, '\n'), err
 }
@@ -72,13 +86,15 @@ func decodeRoster(text []byte) (*roster, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("not a registry: %w", at(text, err))
 	}
-	if head.Format != rosterFormat {
-		return nil, fmt.Errorf("format %d: this svc reads format %d, so another version wrote the file", head.Format, rosterFormat)
+	if head.Format > rosterFormat {
+		return nil, fmt.Errorf("it is of format %d, and this svc knows formats up to %d; it takes the version of svc that wrote it, or a later one: %w",
+			head.Format, rosterFormat, repository.ErrNewer)
 	}
-	r := &roster{}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(r); err != nil {
+	if head.Format < 1 {
+		return nil, fmt.Errorf("not a registry: it names no format; this svc knows formats up to %d", rosterFormat)
+	}
+	r := &roster{text: text}
+	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("not a registry: %w", at(text, err))
 	}
 	return r, r.index()
