@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/pack"
@@ -25,7 +26,6 @@ type Compacting struct {
 	All bool
 	// From is how many packs there must be for it to be worth while.
 	From     int
-	Now      func() time.Time
 	Progress Progress
 }
 
@@ -43,51 +43,110 @@ type Compacted struct {
 // Compact removes what nobody has needed for a day, and merges small packs into
 // few. Readers, writers and another Compact may go on meanwhile.
 func (w *Workspace) Compact(ctx context.Context, o Compacting) (Compacted, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	var done Compacted
-	packs, err := w.ledger.Packs(ctx)
-	if err != nil {
+	if err := w.sweep(ctx, &done); err != nil {
 		return done, err
 	}
-	if err := w.sweep(ctx, packs, o.Now(), &done); err != nil {
-		return done, err
+	for range mostTries {
+		if err := w.merge(ctx, o, &done); !errors.Is(err, repository.ErrMoved) {
+			return done, err
+		}
 	}
-	done.Left = len(packs)
-	return done, w.merge(ctx, packs, o, &done)
+	return done, fmt.Errorf("others sweep all the time, so that merged packs do not last: %w", repository.ErrBusy)
 }
 
-// sweep deletes what is old and not needed.
-func (w *Workspace) sweep(ctx context.Context, packs []string, now time.Time, done *Compacted) error {
-	head, err := w.ledger.Head(ctx)
+// sweep deletes what nobody has needed for a day. The order of its steps makes
+// it safe, whatever the clocks say and however long it is held up: what may go is
+// listed first, then the fence is raised, then what to keep is read. Who stored
+// something before and has not named it yet will be refused.
+func (w *Workspace) sweep(ctx context.Context, done *Compacted) error {
+	objects, rows, err := w.leftovers(ctx)
+	if err != nil || objects.None() && len(rows.Names()) == 0 {
+		return err
+	}
+	fence, err := w.ledger.RaiseFence(ctx)
 	if err != nil {
 		return err
 	}
-	upkeep, err := w.keepBook(ctx, now, func(u *upkeep) { u.note(u.Bases, head.Base.Name, now) })
+	keep, err := w.named(ctx)
 	if err != nil {
 		return err
 	}
-	swept, err := w.objects.Sweep(ctx, s3.Keep{
-		Packs:     slices.Concat(packs, slices.Collect(maps.Keys(upkeep.Retired))),
-		Snapshots: slices.Collect(maps.Keys(upkeep.Bases)),
-	}, s3.Day, false)
+	swept, err := w.objects.Sweep(ctx, objects, keep)
 	done.Removed, done.Snapshots, done.Bytes = swept.Packs, swept.Snapshots, swept.Bytes
 	if err != nil {
 		return err
 	}
-	done.Rows, err = w.ledger.Sweep(ctx, now.Add(-s3.Day))
+	done.Rows, err = w.ledger.Sweep(ctx, rows, fence)
 	return err
+}
+
+// leftovers are what nobody names, and has named for a day.
+func (w *Workspace) leftovers(ctx context.Context) (objects s3.Leftovers, rows dynamo.Leftovers, err error) {
+	if rows, err = w.ledger.Leftovers(ctx); err != nil {
+		return objects, rows, err
+	}
+	keep, err := w.named(ctx)
+	if err != nil {
+		return objects, rows, err
+	}
+	now, err := w.now(ctx)
+	if err != nil {
+		return objects, rows, err
+	}
+	book, err := w.keepBook(ctx, now, func(u *upkeep) {
+		for _, name := range keep.Snapshots {
+			u.note(u.Bases, name, now)
+		}
+		u.see(rows.Names(), now)
+	})
+	if err != nil {
+		return objects, rows, err
+	}
+	keep.Packs = slices.AppendSeq(keep.Packs, maps.Keys(book.Retired))
+	keep.Snapshots = slices.AppendSeq(keep.Snapshots, maps.Keys(book.Bases))
+	rows = rows.Only(func(name string) bool { return now.Sub(book.Rows[name]) >= s3.Day })
+	objects, err = w.objects.Leftovers(ctx, keep)
+	return objects, rows, err
+}
+
+// now is the bucket's own time, by which everything here is counted.
+func (w *Workspace) now(ctx context.Context) (time.Time, error) {
+	return w.stores.bucket.Now(ctx, Prefix(w.id()))
+}
+
+// named is what the ledger names. The base is read last, since a commit after
+// the list of packs is of no account: it read the fence after it was raised.
+func (w *Workspace) named(ctx context.Context) (s3.Keep, error) {
+	packs, err := w.ledger.Packs(ctx)
+	if err != nil {
+		return s3.Keep{}, err
+	}
+	keep := s3.Keep{Packs: packs}
+	head, err := w.ledger.Head(ctx)
+	if head.Base.Name != "" {
+		keep.Snapshots = []string{head.Base.Name}
+	}
+	return keep, err
 }
 
 // mostMerged bounds the packs that become one at a time, and with it the work
 // that is lost when a run ends in the middle of it.
 const mostMerged = 2000
 
-func (w *Workspace) merge(ctx context.Context, packs []string, o Compacting, done *Compacted) error {
+func (w *Workspace) merge(ctx context.Context, o Compacting, done *Compacted) error {
+	// The head first: the fence must be older than what it is to protect.
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return err
+	}
+	packs, err := w.ledger.Packs(ctx)
+	if err != nil {
+		return err
+	}
+	done.Left = len(packs)
 	small := packs
 	if !o.All {
-		var err error
 		if small, err = w.objects.Small(ctx, packs); err != nil {
 			return err
 		}
@@ -99,38 +158,52 @@ func (w *Workspace) merge(ctx context.Context, packs []string, o Compacting, don
 		small, done.More = small[:mostMerged], true
 	}
 	told := o.Progress.of("merging", "packs")
-	merged, err := w.objects.Merge(ctx, small, func(read int) { told(read, len(small)) })
+	merged, err := w.objects.Merge(ctx, small, head.Fence, func(read int) { told(read, len(small)) })
 	if err != nil {
 		return err
 	}
 	told(len(small), len(small))
 	retired := slices.DeleteFunc(slices.Clone(small), func(name string) bool { return name == merged.Name })
 	// Before the table stops naming them: they stay for a day all the same.
-	_, err = w.keepBook(ctx, o.Now(), func(u *upkeep) {
-		for _, name := range retired {
-			u.note(u.Retired, name, o.Now())
-		}
-	})
-	if err != nil {
+	if err := w.retire(ctx, retired); err != nil {
 		return err
 	}
 	places := map[string]pack.Place{}
 	for id, place := range merged.Places() {
 		places[id] = place
 	}
-	if err := w.ledger.Compacted(ctx, dynamo.Compaction{Retired: retired, Pack: merged.Name, Places: places}); err != nil {
+	c := dynamo.Compaction{Retired: retired, Pack: merged.Name, Fence: head.Fence, Places: places}
+	if err := w.ledger.Compacted(ctx, c); err != nil {
 		return fmt.Errorf("the merged pack is stored, and the table does not name it yet; compact once more: %w", err)
 	}
 	done.Merged, done.Left = len(small), len(packs)-len(small)+1
 	return nil
 }
 
-// upkeep is what is remembered of a workspace between two runs.
+// retire notes that packs are needed no more, so that they stay for a day.
+func (w *Workspace) retire(ctx context.Context, packs []string) error {
+	now, err := w.now(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = w.keepBook(ctx, now, func(u *upkeep) {
+		for _, name := range packs {
+			u.note(u.Retired, name, now)
+		}
+	})
+	return err
+}
+
+// upkeep is what is remembered of a workspace between two runs. All times are
+// the bucket's own. It only decides how long something stays beyond need; if it
+// is lost, that begins again.
 type upkeep struct {
 	// Retired are packs that were merged, and when; Bases snapshots that a head
-	// named, and when that was seen last.
+	// named, and when that was seen last; Rows sets of rows that no head names,
+	// and when that was seen first.
 	Retired map[string]time.Time `json:"retired"`
 	Bases   map[string]time.Time `json:"bases"`
+	Rows    map[string]time.Time `json:"rows,omitempty"`
 	// Checked is the commit that was found clean last, and when.
 	Checked   string    `json:"checked,omitempty"`
 	CheckedAt time.Time `json:"checkedAt,omitzero"`
@@ -142,8 +215,45 @@ func (u *upkeep) note(where map[string]time.Time, name string, now time.Time) {
 	}
 }
 
-// forget drops what is older than a day and some.
+// see notes when rows were seen first, and forgets those that are gone.
+func (u *upkeep) see(names []string, now time.Time) {
+	seen := map[string]time.Time{}
+	for _, name := range names {
+		if seen[name] = now.UTC(); !u.Rows[name].IsZero() {
+			seen[name] = u.Rows[name]
+		}
+	}
+	u.Rows = seen
+}
+
+func (u *upkeep) clone() upkeep {
+	c := *u
+	c.Retired, c.Bases, c.Rows = maps.Clone(u.Retired), maps.Clone(u.Bases), maps.Clone(u.Rows)
+	return c
+}
+
+// over writes it over the text from which it was read, so that what a newer
+// version remembers stays.
+func (u *upkeep) over(was upkeep, text []byte) ([]byte, error) {
+	if tree, err := jsontree.Overlay(text, was, u); err == nil && tree.Kind == jsontree.Object {
+		return tree.Compact(), nil
+	}
+	return json.Marshal(u)
+}
+
+// forget drops what is older than a day and some. A time that is still to come
+// was noted by another clock than the bucket's, and counts from now.
 func (u *upkeep) forget(now time.Time) {
+	for _, times := range []map[string]time.Time{u.Retired, u.Bases, u.Rows} {
+		for name, at := range times {
+			if at.After(now) {
+				times[name] = now.UTC()
+			}
+		}
+	}
+	if u.CheckedAt.After(now) {
+		u.CheckedAt = now.UTC()
+	}
 	old := func(_ string, at time.Time) bool { return now.Sub(at) > s3.Day+time.Hour }
 	maps.DeleteFunc(u.Retired, old)
 	maps.DeleteFunc(u.Bases, old)
@@ -168,9 +278,10 @@ func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*up
 		if u.Bases == nil {
 			u.Bases = map[string]time.Time{}
 		}
+		was := u.clone()
 		change(&u)
 		u.forget(now)
-		next, err := json.Marshal(u)
+		next, err := u.over(was, text)
 		if err != nil || bytes.Equal(next, text) {
 			return u, err
 		}

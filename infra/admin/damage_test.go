@@ -129,7 +129,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.objects.Merge(ctx, packs, nil); err != nil {
+			if _, err := w.objects.Merge(ctx, packs, 0, nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, name := range packs {
@@ -257,7 +257,7 @@ func TestTheWrongWayBack(t *testing.T) {
 
 // TestCompactBesideWriters: nothing is lost, everything stays readable.
 func TestCompactBesideWriters(t *testing.T) {
-	s := newService(t)
+	s := newSite(t, 0)
 	w := s.create(t, "acme", directory(t, "a"))
 	s.edit(t, w, 20)
 	var writing sync.WaitGroup
@@ -291,13 +291,15 @@ func TestCompactBesideWriters(t *testing.T) {
 	if err != nil || len(book.Retired) < 40 {
 		t.Errorf("%d packs are remembered, %v", len(book.Retired), err)
 	}
-	later := func() time.Time { return time.Now().Add(48 * time.Hour) }
-	if _, err := w.Compact(ctx, Compacting{Now: later}); err != nil {
-		t.Fatal(err)
+	s.clock.Pass(twoDays)
+	done, err = w.Compact(ctx, Compacting{})
+	if err != nil || done.Removed < 40 {
+		t.Fatalf("%+v, %v", done, err)
 	}
-	if book, err = w.keepBook(ctx, later(), func(*upkeep) {}); err != nil || len(book.Retired) != 0 {
+	if book, err = w.keepBook(ctx, time.Now().Add(twoDays), func(*upkeep) {}); err != nil || len(book.Retired) != 0 {
 		t.Errorf("after a day %d are remembered, %v", len(book.Retired), err)
 	}
+	clean(t, w)
 }
 
 // TestReindexBesideWriters: what they write meanwhile is in the new rows.
@@ -339,7 +341,7 @@ func (s *service) editSome(t testing.TB, w *Workspace) {
 }
 
 func TestMaintain(t *testing.T) {
-	s := newService(t)
+	s := newSite(t, 0)
 	one := s.create(t, "one", directory(t, "a"))
 	two := s.create(t, "two", directory(t, "a"))
 	s.edit(t, one, 70)
@@ -363,8 +365,8 @@ func TestMaintain(t *testing.T) {
 	if again := run(ctx); again.Workspaces[0].Checked+again.Workspaces[1].Checked != 0 {
 		t.Errorf("what is clean is checked again: %+v", again)
 	}
-	tomorrow := func() time.Time { return time.Now().Add(25 * time.Hour) }
-	if again, err := s.Maintain(ctx, Maintenance{Now: tomorrow}); err != nil || again.Workspaces[0].Checked+again.Workspaces[1].Checked != 0 {
+	s.clock.Pass(25 * time.Hour)
+	if again, err := s.Maintain(ctx, Maintenance{}); err != nil || again.Workspaces[0].Checked+again.Workspaces[1].Checked != 0 {
 		t.Errorf("what nobody has changed is checked again: %+v, %v", again, err)
 	}
 	// With no time it does nothing, with some it goes on where it stopped.
@@ -392,9 +394,9 @@ func TestMaintain(t *testing.T) {
 			s.deleteRow(t, r)
 		}
 	}
-	tomorrow = func() time.Time { return time.Now().Add(50 * time.Hour) }
+	s.clock.Pass(25 * time.Hour)
 	for range 2 {
-		done, err := s.Maintain(ctx, Maintenance{Now: tomorrow})
+		done, err := s.Maintain(ctx, Maintenance{})
 		if err != nil || done.Err() == nil || !strings.Contains(done.Err().Error(), "svcadmin fsck") {
 			t.Errorf("%+v, %v", done, err)
 		}

@@ -9,8 +9,13 @@
 //     was seen, or nothing.
 //   - What is imported, exported and rebuilt is git's own: the same commits,
 //     under the same names.
-//   - Nothing is deleted from the bucket that a commit of the history needs, or
-//     that was written or retired less than a day ago.
+//   - Nothing is deleted that a head names or can come to name. That rests on
+//     the order of steps (see Workspace.sweep) and on the head's fence, and on no
+//     clock. Beyond that everything stays for a day, by the bucket's own clock,
+//     for those who still read it. Maintenance asks no other clock.
+//   - Whoever stores something for a head to name, be it a merged pack, a
+//     snapshot or a new set of rows, has read the fence before, and has it
+//     checked when it is named.
 //   - A check reports all it finds and changes nothing. A repair writes only
 //     what git says; where git itself lacks something, it says so.
 //   - Everything may go on meanwhile: readers, writers, another one of these.
@@ -18,6 +23,7 @@
 // # In the bucket
 //
 //	workspaces/<id>/              the workspace's git objects, see shared/repository/s3
-//	maintenance/<id>.json         packs that were merged, until they are deleted
+//	maintenance/<id>.json         what is not needed any more, and since when, by
+//	                              the bucket's clock; may be lost
 //	maintenance.json              where the last run of Maintain stopped
 package admin

@@ -32,12 +32,11 @@ type service struct {
 func newService(t *testing.T) *service {
 	t.Helper()
 	db, s3 := standin.DynamoDBClient(t), standin.S3Client(t)
-	s := &service{db: db, table: standin.Table(t, db)}
+	s := &service{db: db, table: standin.Table(t, db), bucketName: standin.Bucket(t, s3)}
 	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.bucketName = standin.Bucket(t, s3)
 	s.Stores = Open(cfg, s.table, s.bucketName)
 	if err := s.CreateTable(ctx); err != nil {
 		t.Fatal(err)

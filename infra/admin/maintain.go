@@ -19,10 +19,9 @@ import (
 type Maintenance struct {
 	// Reserve is how much of the time is left for the end; 0 is 30 seconds.
 	Reserve time.Duration
-	Logger  *slog.Logger     // nil: silent
-	Dir     string           // for temporary files; "" is the system's
-	Now     func() time.Time // nil: time.Now
-	commits int              // that are checked before that is noted; 0 is checkAtOnce
+	Logger  *slog.Logger // nil: silent
+	Dir     string       // for temporary files; "" is the system's
+	commits int          // that are checked before that is noted; 0 is checkAtOnce
 }
 
 // Maintained is what a run has done.
@@ -105,9 +104,6 @@ func (o Maintenance) complete() Maintenance {
 	if o.commits == 0 {
 		o.commits = checkAtOnce
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -163,7 +159,7 @@ func (w *Workspace) maintain(ctx context.Context, o Maintenance, at *Resume) (do
 	done = MaintainedWorkspace{ID: w.ID, Problems: []string{}}
 	for err == nil && !at.Compacted {
 		var compacted Compacted
-		compacted, err = w.Compact(ctx, Compacting{From: compactFrom, Now: o.Now})
+		compacted, err = w.Compact(ctx, Compacting{From: compactFrom})
 		done.Merged += compacted.Merged
 		done.Removed += compacted.Removed
 		done.Rows += compacted.Rows
@@ -182,7 +178,10 @@ func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, d
 	if err != nil {
 		return err
 	}
-	now := o.Now()
+	now, err := w.now(ctx)
+	if err != nil {
+		return err
+	}
 	book, err := w.keepBook(ctx, now, func(*upkeep) {})
 	if err != nil || book.Checked != "" && (book.Checked == head.Commit || now.Sub(book.CheckedAt) < checkEvery) {
 		return err

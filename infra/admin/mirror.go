@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -72,14 +73,19 @@ func (d *damage) Unwrap() error { return d.err }
 // copyPack copies a pack with its index, or leaves nothing of it.
 func (w *Workspace) copyPack(ctx context.Context, git, name string) error {
 	size, err := w.copyObject(ctx, name, ".pack", packPath(git, name, ".pack"))
+	var sum string
 	if err == nil {
-		err = checkPack(packPath(git, name, ".pack"), name, size)
+		sum, err = checkPack(packPath(git, name, ".pack"), name, size)
 	}
 	if err == nil {
 		_, err = w.copyObject(ctx, name, ".idx", packPath(git, name, ".idx"))
 	}
 	if err == nil {
-		if _, bad := readMapped(git, name); bad != nil {
+		m, bad := readMapped(git, name)
+		if bad == nil && m.index.Pack() != sum {
+			bad = fmt.Errorf("the index of pack %s belongs to another pack", name)
+		}
+		if bad != nil {
 			err = &damage{bad}
 		}
 	}
@@ -116,21 +122,20 @@ func (w *Workspace) copyObject(ctx context.Context, name, extension, to string) 
 	}
 }
 
-// checkPack holds a pack against its checksum, which is its name.
-func checkPack(path, name string, size int64) error {
+// checkPack holds a pack against the checksum at its end, and returns it.
+func checkPack(path, name string, size int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer f.Close()
 	sum := sha1.New()
 	if _, err := io.Copy(sum, io.LimitReader(f, size-packTrailer)); err != nil {
-		return err
+		return "", err
 	}
 	trailer := make([]byte, packTrailer)
-	_, err = io.ReadFull(f, trailer)
-	if err != nil || hex.EncodeToString(sum.Sum(nil)) != name || hex.EncodeToString(trailer) != name {
-		return &damage{fmt.Errorf("pack %s is damaged: its content does not fit its checksum", name)}
+	if _, err = io.ReadFull(f, trailer); err != nil || !bytes.Equal(sum.Sum(nil), trailer) {
+		return "", &damage{fmt.Errorf("pack %s is damaged: its content does not fit its checksum", name)}
 	}
-	return nil
+	return hex.EncodeToString(trailer), nil
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/walk"
@@ -69,15 +68,7 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 // keepTheWayBack lets the packs that another head does not need stay for a
 // day, as those that were merged: it may turn out to be the wrong head.
 func (c *checker) keepTheWayBack(ctx context.Context) error {
-	now := time.Now()
-	_, err := c.keepBook(ctx, now, func(u *upkeep) {
-		for _, name := range c.stored {
-			if !c.needed[name] {
-				u.note(u.Retired, name, now)
-			}
-		}
-	})
-	return err
+	return c.retire(ctx, slices.DeleteFunc(slices.Clone(c.stored), func(name string) bool { return c.needed[name] }))
 }
 
 // collect gets the packs and goes through git; with a commit as if that were the
@@ -106,12 +97,14 @@ func (c *checker) rebuild(ctx context.Context) error {
 	if len(useless) == 0 || len(c.needed) == 0 {
 		return nil
 	}
-	return c.ledger.Compacted(ctx, dynamo.Compaction{Retired: useless, Pack: slices.Min(slices.Collect(maps.Keys(c.needed)))})
+	return c.ledger.Compacted(ctx, dynamo.Compaction{
+		Retired: useless, Pack: slices.Min(slices.Collect(maps.Keys(c.needed))), Fence: c.head.Fence,
+	})
 }
 
 func (c *checker) options() dynamo.ImportOptions {
 	return dynamo.ImportOptions{
-		Objects: rebuilt{c.objects, c.mirror.objects}, Packs: slices.Sorted(maps.Keys(c.needed)),
+		Objects: rebuilt{c.objects, c.mirror.objects}, Packs: slices.Sorted(maps.Keys(c.needed)), Fence: c.head.Fence,
 		Place:    func(id string) (string, int64, int64, bool) { return c.mirror.packs.place(id) },
 		Progress: c.progress.of("telling the history", "commits"),
 	}

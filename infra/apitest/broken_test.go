@@ -25,8 +25,9 @@ func unconditional(o *dynamodb.Options) {
 			if t, ok := in.Parameters.(*dynamodb.TransactWriteItemsInput); ok {
 				for _, item := range t.TransactItems {
 					// The condition is still there: a name that nothing uses is refused.
-					if u := item.Update; u != nil && !strings.Contains(aws.ToString(u.ConditionExpression), " OR ") {
-						u.ConditionExpression = aws.String("(" + aws.ToString(u.ConditionExpression) + ") OR attribute_exists(pk)")
+					const always = " OR attribute_exists(pk)" // once, however often it is tried
+					if u := item.Update; u != nil && !strings.HasSuffix(aws.ToString(u.ConditionExpression), always) {
+						u.ConditionExpression = aws.String("(" + aws.ToString(u.ConditionExpression) + ")" + always)
 					}
 				}
 			}

@@ -113,7 +113,7 @@ interrupted writes have left. Readers and writers go on meanwhile. The maintenan
 function does this by itself.`,
 		Args: console.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
-			done, err := w.Compact(cmd.Context(), admin.Compacting{All: all, Now: s.Now, Progress: s.progress})
+			done, err := w.Compact(cmd.Context(), admin.Compacting{All: all, Progress: s.progress})
 			if err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func newMaintain(s *session) *cobra.Command {
 				return err
 			}
 			done, err := stores.Maintain(cmd.Context(), admin.Maintenance{
-				Now: s.Now, Logger: slog.New(slog.NewTextHandler(s.Stderr, nil)),
+				Logger: slog.New(slog.NewTextHandler(s.Stderr, nil)),
 			})
 			return errors.Join(err, s.printJSON(done), done.Err())
 		}),

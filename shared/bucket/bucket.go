@@ -34,6 +34,10 @@ type Info struct {
 	Size     int64
 	Modified time.Time
 	ETag     string // names this version of the object
+	// Told is the store's own clock when it told this, where List did: an age is
+	// Told minus Modified, and the local clock has no say in it. It is zero when
+	// the store did not give its time.
+	Told time.Time
 	// Folder says that this is no object but the common beginning, up to a
 	// slash, of the keys of several; see List.
 	Folder bool

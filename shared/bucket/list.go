@@ -2,9 +2,12 @@ package bucket
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
@@ -55,14 +58,28 @@ func (b *Bucket) list(ctx context.Context, prefix, delimiter string, page int) i
 	}
 }
 
+// Now is the store's clock, asked by a listing of what has a prefix.
+func (b *Bucket) Now(ctx context.Context, prefix string) (time.Time, error) {
+	out, err := b.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, MaxKeys: aws.Int32(1)})
+	if err != nil {
+		return time.Time{}, b.explain(ctx, "listing", prefix, err)
+	}
+	now, known := middleware.GetServerTime(out.ResultMetadata)
+	if !known {
+		return now, fmt.Errorf("the bucket %s answers without a Date, by which ages are counted", b.name)
+	}
+	return now, nil
+}
+
 func tell(page *s3.ListObjectsV2Output, yield func(Info, error) bool) bool {
+	told, _ := middleware.GetServerTime(page.ResultMetadata)
 	for _, folder := range page.CommonPrefixes {
 		if !yield(Info{Key: aws.ToString(folder.Prefix), Folder: true}, nil) {
 			return false
 		}
 	}
 	for _, o := range page.Contents {
-		info := Info{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified), ETag: aws.ToString(o.ETag)}
+		info := Info{Key: aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified), ETag: aws.ToString(o.ETag), Told: told}
 		if !yield(info, nil) {
 			return false
 		}

@@ -24,12 +24,14 @@ import (
 //	the files' contents, by path
 //
 // The header has only numbers and the folders' names: what the trees hold may
-// be no UTF-8.
+// be no UTF-8. The fence is in it so that the name, which is the content's
+// hash, is another one after each sweep: see pack.NameAt.
 const snapshotMagic = "svc snapshot 1\n"
 
 type snapshotHeader struct {
 	Commit   string `json:"commit"`
 	Sequence int64  `json:"sequence"`
+	Fence    int64  `json:"fence,omitempty"`
 	Root     int    `json:"root"` // the tree's length
 	Folders  []struct {
 		Name   string `json:"name"`
@@ -47,7 +49,7 @@ func EncodeSnapshot(s *Snapshot) (name string, content []byte, err error) {
 	if !known {
 		return "", nil, errors.New("the git tree of the snapshot has not been read")
 	}
-	h := snapshotHeader{Commit: s.Head.Commit, Sequence: s.Head.Sequence}
+	h := snapshotHeader{Commit: s.Head.Commit, Sequence: s.Head.Sequence, Fence: s.Head.Fence}
 	var body bytes.Buffer
 	if err := h.putTrees(&body, tree); err != nil {
 		return "", nil, err

@@ -141,6 +141,14 @@ func TestSnapshotsComeBack(t *testing.T) {
 	if _, err := DecodeSnapshot(strings.Repeat("0", 64), content); !errors.Is(err, errSnapshot) {
 		t.Errorf("under another name: %v", err)
 	}
+	want.Head.Fence = 1
+	behind, content, err := EncodeSnapshot(want)
+	if err != nil || behind == name {
+		t.Errorf("after a sweep the same snapshot is named %s again, %v", behind, err)
+	}
+	if again, err := DecodeSnapshot(behind, content); err != nil || fmt.Sprint(again.Files) != fmt.Sprint(got.Files) {
+		t.Errorf("after a sweep: %v", err)
+	}
 	if _, _, err := EncodeSnapshot(&Snapshot{Head: want.Head}); err == nil {
 		t.Error("a snapshot was encoded whose tree is not known")
 	}

@@ -129,8 +129,8 @@ func describe(parent Head, o pack.Object) (Commit, error) {
 }
 
 // packed puts the objects of commits into one pack and tells the commits where
-// they lie.
-func packed(line []*prepared) (*pack.Pack, error) {
+// they lie. Its name depends on the fence that the writer has read.
+func packed(line []*prepared, fence int64) (*pack.Pack, error) {
 	var objects []pack.Object
 	for _, p := range line {
 		objects = append(objects, p.objects...)
@@ -139,6 +139,7 @@ func packed(line []*prepared) (*pack.Pack, error) {
 	if err != nil {
 		return nil, err
 	}
+	made.Name = pack.NameAt(made.Name, fence)
 	for _, p := range line {
 		p.commit.Pack = made.Name
 		for i, t := range p.commit.Touched {
@@ -154,7 +155,7 @@ func packed(line []*prepared) (*pack.Pack, error) {
 // land stores the objects of a line of commits, each on top of the one before,
 // and moves the head to the last.
 func (r *Repository) land(ctx context.Context, base *Snapshot, line []*prepared) (Head, error) {
-	made, err := packed(line)
+	made, err := packed(line, base.Head.Fence)
 	if err != nil {
 		return Head{}, err
 	}
@@ -217,7 +218,7 @@ func (r *Repository) keeperFor(from Head, c Commit) Checkpoints {
 
 // isRefusal says whether an error of the ledger means that nothing happened.
 func isRefusal(err error) bool {
-	return errors.Is(err, ErrMoved) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFailed)
+	return errors.Is(err, ErrMoved) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFailed) || errors.Is(err, ErrNewer)
 }
 
 // What it takes to learn from the ledger how an Advance ended.
@@ -238,8 +239,8 @@ func (r *Repository) settle(ctx context.Context, from Head, line []Commit, cause
 		if head, err = r.advance(ctx, from, line); err == nil {
 			return head, nil
 		}
-		if errors.Is(err, ErrMoved) {
-			return Head{}, ErrMoved
+		if errors.Is(err, ErrMoved) || errors.Is(err, ErrNewer) {
+			return Head{}, err
 		}
 		time.Sleep(pause)
 	}
@@ -260,7 +261,7 @@ func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 			updates[i].file = &file
 		}
 	}
-	head := Head{Commit: by.SHA, Sequence: sequence}
+	head := Head{Commit: by.SHA, Sequence: sequence, Fence: base.Head.Fence}
 	return &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true}
 }
 

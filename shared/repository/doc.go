@@ -11,6 +11,12 @@
 //   - A commit is in one pack: the changed blobs, the changed trees and the
 //     commit, stored before the head moves. A pack whose commit lost the race
 //     is garbage that no head names.
+//   - Garbage is collected beside writers, and neither looks at a clock: a sweep
+//     raises the head's fence before it reads what to keep, a head moves only
+//     if its fence is still the one that the writer read before it stored
+//     anything, and what is stored at another fence has another name. So a
+//     pause of any length, of either of them, loses nothing: the writer begins
+//     again.
 //   - The head moves by one conditional step in the ledger, from the head the
 //     writer saw. Two writers from one head: exactly one wins.
 //   - No two requests make the same commit: each commit carries the random id
@@ -40,7 +46,8 @@
 // A pack of version 2 with the objects of one commit, each whole (git allows
 // no delta without its base): the blobs, the folders' trees, the root tree and
 // the commit, in this order, with an index of version 2. Its name is its
-// checksum, as git names packs. The encoding is deterministic. Package pack
+// checksum, as git names packs, as long as nothing was swept, and else made of
+// that and the fence (see pack.NameAt). The encoding is deterministic. Package pack
 // writes it, package object makes what is in it; merging packs later (see
 // package disk) is what turns trees into deltas.
 //

@@ -28,15 +28,21 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 	w := l.rows(from.Index).of(c, nil)
 	to := next(from, c, w)
 	large := w.isLarge()
-	if large {
-		if err := l.prepare(ctx, from.Index, c, w); err != nil {
-			return repository.Head{}, err
-		}
+	if !large {
+		return l.move(ctx, from, to, c, w.transaction(large))
+	}
+	note, err := l.prepare(ctx, from, c, w)
+	if err != nil {
+		return repository.Head{}, err
 	}
 	head, err := l.move(ctx, from, to, c, w.transaction(large))
-	if large && err == nil {
+	switch {
+	case err == nil:
 		// Best effort: rows that stay marked are looked up when they are read.
-		_ = l.settle(context.WithoutCancel(ctx), from.Index, c.SHA, w.items, true)
+		_ = l.settle(context.WithoutCancel(ctx), from.Index, c.SHA, w.items)
+	case errors.Is(err, repository.ErrMoved):
+		// A sweep may have taken the note while rows were still being written.
+		_ = l.table.putAll(ctx, []item{note})
 	}
 	return head, err
 }
@@ -116,6 +122,8 @@ func (l *Ledger) headUpdate(from, to repository.Head) types.TransactWriteItem {
 	for _, name := range []string{"commit", "sequence", "access", "index", "baseName"} {
 		u.require(name, is[name])
 	}
+	u.requireNumber("fence", from.Fence)
+	u.requireFormat()
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &l.table.name, Key: headKey(l.workspace),
 		UpdateExpression: u.expression(), ConditionExpression: u.condition(),
@@ -146,7 +154,7 @@ func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository
 	if !known {
 		return repository.Head{}, repository.ErrMoved
 	}
-	head := repository.Head{Commit: c.SHA, Sequence: sequence, Access: now.Access, Index: now.Index, Base: now.Base}
+	head := repository.Head{Commit: c.SHA, Sequence: sequence, Access: now.Access, Fence: now.Fence, Index: now.Index, Base: now.Base}
 	if head.Base.Sequence > sequence {
 		head.Base = from.Base
 	}
@@ -158,7 +166,7 @@ func (l *Ledger) oldHead(ctx context.Context, cause error) (item, error) {
 	var cancelled *types.TransactionCanceledException
 	if errors.As(cause, &cancelled) && len(cancelled.CancellationReasons) > 0 {
 		if i := cancelled.CancellationReasons[0].Item; i["commit"] != nil && i["access"] != nil {
-			return i, nil
+			return i, checkFormat(l.workspace, i)
 		}
 	}
 	return l.table.headRow(ctx, l.workspace, openAttributes...)
@@ -175,37 +183,32 @@ func (l *Ledger) sequenceOf(ctx context.Context, head repository.Head, sha strin
 }
 
 // prepare writes the rows of a large commit before the head moves. A note says
-// which they are, for Sweep, should nobody finish it.
-func (l *Ledger) prepare(ctx context.Context, index string, c repository.Commit, w written) error {
-	note := keyOf(indexPartition(l.workspace), pendingSort(index, c.SHA))
+// which they are, for Sweep, should nobody finish it. All of them tell the fence
+// that the writer has read: a sweep that raised it takes only those before it.
+func (l *Ledger) prepare(ctx context.Context, from repository.Head, c repository.Commit, w written) (note item, err error) {
+	note = l.noted(pendingSort(from.Index, c.SHA), from.Fence)
 	var paths []string
 	for _, i := range w.items {
-		paths = append(paths, strings.TrimPrefix(textOf(i, hashKey), l.rows(index).item("")))
-		i["u"] = yes(true)
+		paths = append(paths, strings.TrimPrefix(textOf(i, hashKey), l.rows(from.Index).item("")))
+		i["u"], i["f"] = yes(true), number(from.Fence)
+	}
+	for _, i := range w.rest {
+		i["f"] = number(from.Fence)
 	}
 	note["c"] = binaryValue(zip().EncodeAll([]byte(strings.Join(paths, "\x00")), nil))
-	note["n"], note["t"] = number(c.Sequence), number(time.Now().Unix())
+	note["n"] = number(c.Sequence)
 	if err := l.table.putAll(ctx, []item{note}); err != nil {
-		return err
+		return nil, err
 	}
-	return l.table.putAll(ctx, slices.Concat(w.items, w.rest))
+	return note, l.table.putAll(ctx, slices.Concat(w.items, w.rest))
 }
 
-// settle ends what prepare began: it takes the mark off the rows, or the rows
-// away.
-func (l *Ledger) settle(ctx context.Context, index, sha string, items []item, landed bool) error {
+// settle ends what prepare began: it takes the mark off the rows of a commit
+// that has landed.
+func (l *Ledger) settle(ctx context.Context, index, sha string, items []item) error {
 	ctx, cancel := context.WithTimeout(ctx, settling)
 	defer cancel()
-	var err error
-	if landed {
-		for _, i := range items {
-			delete(i, "u")
-		}
-		err = l.table.putAll(ctx, items)
-	} else {
-		err = l.table.deleteAll(ctx, items)
-	}
-	if err != nil {
+	if err := l.unmark(ctx, items); err != nil {
 		return err
 	}
 	return l.table.deleteAll(ctx, []item{keyOf(indexPartition(l.workspace), pendingSort(index, sha))})

@@ -23,6 +23,8 @@
 //
 // and these attributes:
 //
+//	format N   the format of the workspace; none is 1             head
+//	fence N    how often a sweep was begun; none is 0             head
 //	name S, secret B, billingInactive BOOL, provisioning BOOL     head
 //	commit S, sequence N, access N, index S                       head
 //	baseName S, baseSequence N, baseFollow N, baseBytes N         head
@@ -41,16 +43,25 @@
 //	p S        the pack of the commit (log) or of the blob (item)  log, item
 //	o N, l N   where the blob lies in it                           item
 //	u BOOL     written before the commit landed                    item
+//	f N        the fence that who wrote it had read                index, item, rest
+//	g N        the compaction that placed it, or that came last    item, log, packs
 //	s BOOL     a shift, and no part of the history                 item
 //	n N        the sequence                                        ids
 //
 // Nothing in it expires. The secret in the head signs cursors; a request reads it
-// in Enter alone, and not there in a table WithoutSecret.
+// in Enter alone, and not there in a table WithoutSecret. The attribute t of
+// index rows, a time, is written for older versions and read by none.
+//
+// What a row holds beyond that, or a document of doc, is a newer version's and
+// stays: rows that are there are changed by update expressions that name single
+// attributes, and never put as a whole that was read before. A head of a newer
+// format is refused (repository.ErrNewer), and nothing of its workspace is read
+// or changed; that it became one meanwhile is a condition of every change.
 //
 // # What must stay true
 //
 //   - The head moves in one transaction, on condition of commit, sequence,
-//     access version, index and base. The rows of the commit are written in the
+//     access version, fence, index and base. The rows of the commit are written in the
 //     same transaction, so that the rows of writers that lost do not exist.
 //     Those of a commit with too many of them (a transaction holds 100) are
 //     written before, marked with u and keyed by their commit. Who reads one
@@ -59,11 +70,22 @@
 //     invisible: a history is imported, or its rows are made anew, by writing a
 //     new index and letting the head name it, in one conditional step. An index
 //     that was named is only added to.
+//   - Nothing is removed that a head names, or can come to name, and no clock
+//     decides it. Sweep is told what was left over before the fence was raised.
+//     Who began to write that read the fence before; the head, or the list of
+//     packs, has come to name it by now, or never will, since both change only
+//     on condition of the fence that their writer read first. A large commit
+//     that begins again has the same rows under the same keys; they tell its
+//     new fence, and a row is removed only on condition that it is an old one.
+//   - At every moment the packs row and the log after it name packs that hold
+//     all objects: a compaction names the new pack, on condition of the fence,
+//     before it takes old ones off the list.
 //   - Every change of the record, a principal or a key raises the access
 //     version in the same transaction. Enter reads key, principal and head in
 //     one request, and no transaction keeps these reads together. So the head
 //     tells for a minute what was changed: a row older than that was read too
-//     early, and all are read again. An attempt to read ends after seconds.
+//     early, and all are read again. An attempt to read ends after seconds. The
+//     minute is the table's own, counted from when a later change met it.
 //   - A row of audit is written in the transaction of the edit that it tells
 //     of, and never again.
 //   - An answer that got lost says nothing about what it would have said. As

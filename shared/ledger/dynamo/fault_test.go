@@ -44,6 +44,13 @@ func (f *fates) set(operation string, coming ...fate) {
 	f.coming, f.met = map[string][]fate{operation: coming}, 0
 }
 
+// and decides over another operation too.
+func (f *fates) and(operation string, coming ...fate) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.coming[operation] = coming
+}
+
 func (f *fates) next(operation string) fate {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -20,7 +21,7 @@ import (
 func headOf(i item) repository.Head {
 	return repository.Head{
 		Commit: textOf(i, "commit"), Sequence: numberOf(i, "sequence"),
-		Access: numberOf(i, "access"), Index: textOf(i, "index"),
+		Access: numberOf(i, "access"), Fence: numberOf(i, "fence"), Index: textOf(i, "index"),
 		Base: repository.Base{
 			Name: textOf(i, "baseName"), Sequence: numberOf(i, "baseSequence"),
 			Follow: numberOf(i, "baseFollow"), Bytes: numberOf(i, "baseBytes"),
@@ -51,7 +52,9 @@ func putWorkspace(i item, w control.Workspace) {
 type change struct {
 	ID      access.ID `json:"id"`
 	Version int64     `json:"version"`
-	At      int64     `json:"at"` // in seconds
+	// At is when a later edit saw it first, in seconds of the table's own clock;
+	// 0 until then. So it is never earlier than the change itself.
+	At int64 `json:"at"`
 }
 
 func recentOf(i item) ([]change, error) {
@@ -64,14 +67,18 @@ func recentOf(i item) ([]change, error) {
 	return recent, nil
 }
 
-// remember is how long the head tells of a change. It is far longer than an
-// attempt to read can last (perTry), also where clocks differ.
+// remember is how long the head tells of a change, at least. It is far longer
+// than an attempt to read can last (perTry).
 const remember = time.Minute
 
+// still is what the head goes on to tell. Without the table's time it is all.
 func still(recent []change, now time.Time) []change {
 	kept := make([]change, 0, len(recent)+1)
 	for _, c := range recent {
-		if now.Unix()-c.At <= int64(remember/time.Second) {
+		if c.At == 0 && !now.IsZero() {
+			c.At = now.Unix()
+		}
+		if now.IsZero() || now.Unix()-c.At <= int64(remember/time.Second) {
 			kept = append(kept, c)
 		}
 	}
@@ -81,15 +88,22 @@ func still(recent []change, now time.Time) []change {
 // get reads one row, with all its attributes or only some; nil when it is not
 // there.
 func (t *Table) get(ctx context.Context, what string, key item, attributes ...string) (item, error) {
+	i, _, err := t.getTimed(ctx, what, key, attributes...)
+	return i, err
+}
+
+// getTimed also tells the table's own time; it is zero when there is none.
+func (t *Table) getTimed(ctx context.Context, what string, key item, attributes ...string) (item, time.Time, error) {
 	in := &dynamodb.GetItemInput{TableName: &t.name, Key: key, ConsistentRead: aws.Bool(true)}
 	in.ProjectionExpression, in.ExpressionAttributeNames = projection(attributes)
 	out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.GetItemOutput, error) {
 		return t.client.GetItem(ctx, in)
 	})
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
-	return out.Item, nil
+	now, _ := middleware.GetServerTime(out.ResultMetadata)
+	return out.Item, now, nil
 }
 
 // openAttributes are all that a head, a principal and a key have, but for the
@@ -178,6 +192,9 @@ func (t *Table) enter(ctx context.Context, key access.Key) (e control.Entry, tor
 	head := read[0]
 	if head == nil {
 		return e, false, control.ErrNoEntry
+	}
+	if err := checkFormat(ws, head); err != nil {
+		return e, false, err
 	}
 	recent, err := recentOf(head)
 	if err != nil {

@@ -25,6 +25,9 @@ type ImportOptions struct {
 	// Packs are all packs that hold the history. Reindex adds those that
 	// commits were stored in lately; with nil it takes the ledger's own list.
 	Packs []string
+	// Fence is the head's as it was read before any of the packs was stored, or
+	// was found to be there. With another one nothing is written.
+	Fence int64
 	// Place says where an object lies, so that an old document is one ranged
 	// read away. It may be nil.
 	Place func(id string) (pack string, offset, length int64, ok bool)
@@ -35,10 +38,13 @@ type ImportOptions struct {
 
 // Import makes a commit, with the history that it has in git, the head, in the
 // place of what is there. Its rows are written first, where nobody sees them;
-// ErrMoved when the head has moved meanwhile. What an interrupted import leaves
-// is removed by Sweep.
+// ErrMoved when the head has moved, or its fence was raised, meanwhile. What an
+// interrupted import leaves is removed by Sweep.
 func (l *Ledger) Import(ctx context.Context, objects HistoryReader, commit string, o ImportOptions) (repository.Head, error) {
 	from, err := l.Head(ctx)
+	if err == nil {
+		err = o.check(from)
+	}
 	if err != nil {
 		return from, err
 	}
@@ -58,7 +64,15 @@ func (l *Ledger) Import(ctx context.Context, objects HistoryReader, commit strin
 	if err != nil {
 		return repository.Head{}, err
 	}
-	return l.swap(ctx, from, to, l.packsRow(o.Packs, to.Sequence))
+	return l.swap(ctx, from, to, o.Packs, to.Sequence)
+}
+
+// check refuses to begin with what a sweep may have taken away.
+func (o ImportOptions) check(from repository.Head) error {
+	if from.Fence != o.Fence {
+		return fmt.Errorf("what nobody names was swept meanwhile; begin again: %w", repository.ErrMoved)
+	}
+	return nil
 }
 
 // mostSwaps bounds how often Reindex runs after writers.
@@ -68,6 +82,9 @@ const mostSwaps = 50
 // with. Commit and sequence of the head stay. Writers go on meanwhile.
 func (l *Ledger) Reindex(ctx context.Context, objects HistoryReader, o ImportOptions) (repository.Head, error) {
 	from, err := l.Head(ctx)
+	if err == nil {
+		err = o.check(from)
+	}
 	if err != nil || from.Commit == "" {
 		return from, err
 	}
@@ -84,13 +101,16 @@ func (l *Ledger) Reindex(ctx context.Context, objects HistoryReader, o ImportOpt
 		return repository.Head{}, err
 	}
 	// What is written meanwhile names its pack in its own row.
-	listed := l.packsRow(packs, to.Sequence)
+	through := to.Sequence
 	for range mostSwaps {
-		head, err := l.swap(ctx, from, to, listed)
+		head, err := l.swap(ctx, from, to, packs, through)
 		if !errors.Is(err, repository.ErrMoved) {
 			return head, err
 		}
 		now, err := l.Head(ctx)
+		if err == nil {
+			err = o.check(now)
+		}
 		if err != nil {
 			return repository.Head{}, err
 		}
@@ -184,7 +204,7 @@ type filler struct {
 // that would show them. number gives the first commit's sequence.
 func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string, number func(commits int) int64, o ImportOptions) (repository.Head, error) {
 	f := &filler{Ledger: l, rows: l.rows(newIndex()), options: o, trees: walk.NewTrees(objects), touches: newTouches()}
-	if err := l.table.putAll(ctx, []item{l.noted(f.rows.index)}); err != nil {
+	if err := l.table.putAll(ctx, []item{l.noted(f.rows.index, o.Fence)}); err != nil {
 		return repository.Head{}, err
 	}
 	way := walk.Walk[repository.Commit]{
@@ -211,11 +231,12 @@ func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string,
 	return f.head(ctx, commit)
 }
 
-// noted is the note that an index was begun, or that no head names it any
-// more.
-func (l *Ledger) noted(index string) item {
-	i := keyOf(indexPartition(l.workspace), index)
-	i["t"] = number(time.Now().Unix())
+// noted is the note that rows were begun by who had read a fence, or that no
+// head names them any more. Its time is not read: versions that know no fence
+// would remove rows without one at once.
+func (l *Ledger) noted(name string, fence int64) item {
+	i := keyOf(indexPartition(l.workspace), name)
+	i["f"], i["t"] = number(fence), number(time.Now().Unix())
 	return i
 }
 
@@ -283,7 +304,7 @@ func (f *filler) flush(ctx context.Context) error {
 
 // head stores the snapshot at the last commit.
 func (f *filler) head(ctx context.Context, commit string) (repository.Head, error) {
-	to := repository.Head{Commit: commit, Sequence: f.sequence, Index: f.rows.index}
+	to := repository.Head{Commit: commit, Sequence: f.sequence, Fence: f.options.Fence, Index: f.rows.index}
 	to.Base.Follow = to.Sequence
 	keeper, keeps := f.options.Objects.(repository.Checkpoints)
 	if !keeps {
@@ -304,15 +325,15 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 	return to, nil
 }
 
-// swap lets the head name another index, if it is still where it was, beside
-// the list of packs that goes with it.
-func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs item) (repository.Head, error) {
-	to.Access = from.Access
+// swap lets the head name another index, if it and its fence are still where
+// they were, beside the list of packs that goes with it.
+func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs []string, through int64) (repository.Head, error) {
+	to.Access, to.Fence = from.Access, from.Fence
 	writes := []types.TransactWriteItem{
 		l.headUpdate(from, to),
-		{Put: &types.Put{TableName: &l.table.name, Item: l.noted(from.Index)}},
+		{Put: &types.Put{TableName: &l.table.name, Item: l.noted(from.Index, from.Fence)}},
 		{Delete: &types.Delete{TableName: &l.table.name, Key: keyOf(indexPartition(l.workspace), to.Index)}},
-		{Put: &types.Put{TableName: &l.table.name, Item: packs}},
+		{Update: l.packsUpdate(packs, through)},
 	}
 	for try := 0; ; try++ {
 		v, err := l.table.transact(ctx, "naming the new rows", writes)
@@ -329,7 +350,8 @@ func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs item)
 			return repository.Head{}, err
 		}
 		if now.Index != to.Index {
-			return repository.Head{}, repository.ErrMoved
+			// A sweep may have taken the note while rows were still being written.
+			return repository.Head{}, errors.Join(repository.ErrMoved, l.table.putAll(ctx, []item{l.noted(to.Index, from.Fence)}))
 		}
 		return now, nil
 	}

@@ -69,7 +69,7 @@ func headKey(ws access.ID) item            { return keyOf(headPartition(ws), "he
 func principalKey(ws, id access.ID) item   { return keyOf(accessPartition(ws), "principal/"+string(id)) }
 func accessKeyKey(ws, id access.ID) item   { return keyOf(accessPartition(ws), "key/"+string(id)) }
 func packsKey(ws access.ID) item           { return keyOf(packsPartition(ws), "packs") }
-func pendingSort(index, sha string) string { return "pending/" + index + "/" + sha }
+func pendingSort(index, sha string) string { return pendingPrefix + index + "/" + sha }
 
 // rows names the partitions of one index.
 type rows struct {

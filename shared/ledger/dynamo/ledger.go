@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
@@ -30,11 +31,23 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 }
 
 func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string) (item, error) {
-	i, err := t.get(ctx, "reading the head", headKey(ws), attributes...)
-	if err == nil && i == nil {
-		err = noWorkspace(ws)
-	}
+	i, _, err := t.headRowTimed(ctx, ws, attributes...)
 	return i, err
+}
+
+func (t *Table) headRowTimed(ctx context.Context, ws access.ID, attributes ...string) (item, time.Time, error) {
+	i, now, err := t.getTimed(ctx, "reading the head", headKey(ws), attributes...)
+	switch {
+	case err != nil:
+	case i == nil:
+		err = noWorkspace(ws)
+	default:
+		err = checkFormat(ws, i)
+	}
+	if err != nil {
+		return nil, now, err
+	}
+	return i, now, nil
 }
 
 // noWorkspace repeats an id only when it is one.

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,10 @@ import (
 type merged struct {
 	packs   []string
 	through int64
-	row     item // as it was read; nil: there is none
+	// generation counts the compactions that were taken in. A row says which
+	// one placed it, so that one that was held up does not undo a later one's.
+	generation int64
+	row        item // as it was read; nil: there is none
 }
 
 // mostListed is how many packs a row can list: an item holds 400 KB.
@@ -34,11 +38,20 @@ func listable(packs []string) error {
 	return nil
 }
 
-func (l *Ledger) packsRow(packs []string, through int64) item {
-	i := packsKey(l.workspace)
+// packsUpdate lists the packs, whatever was listed.
+func (l *Ledger) packsUpdate(packs []string, through int64) *types.Update {
+	u := newUpdate()
+	u.setPacks(packs, through)
+	return &types.Update{
+		TableName: &l.table.name, Key: packsKey(l.workspace), UpdateExpression: u.expression(),
+		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+	}
+}
+
+func (u *update) setPacks(packs []string, through int64) {
 	list, _ := json.Marshal(slices.Sorted(slices.Values(packs))) // strings
-	i["list"], i["n"] = text(string(list)), number(through)
-	return i
+	u.set("list", text(string(list)))
+	u.set("n", number(through))
 }
 
 func (l *Ledger) merged(ctx context.Context) (merged, error) {
@@ -46,7 +59,7 @@ func (l *Ledger) merged(ctx context.Context) (merged, error) {
 	if err != nil || i == nil {
 		return merged{}, err
 	}
-	m := merged{through: numberOf(i, "n"), row: i}
+	m := merged{through: numberOf(i, "n"), generation: numberOf(i, "g"), row: i}
 	if err := json.Unmarshal([]byte(textOf(i, "list")), &m.packs); err != nil {
 		return m, fmt.Errorf("%w: the list of packs", errRow)
 	}
@@ -102,23 +115,129 @@ type Compaction struct {
 	// Retired are the packs whose objects all lie in Pack now.
 	Retired []string
 	Pack    string
+	// Fence is the head's as it was read before Pack was stored.
+	Fence int64
 	// Places say where in Pack the objects lie, by id.
 	Places map[string]pack.Place
 }
 
 // Compacted takes a compaction into the rows, so that old documents are found
 // in the new pack. It is asked when the new pack is stored and before the old
-// ones go. Asked again, it does the same again.
+// ones go. Asked again, it does the same again. It is ErrMoved when the fence
+// was raised meanwhile: the new pack may be gone.
+//
+// The new pack is named first, if the fence still stands; then rows are told
+// where their objects lie now; and only then are the old packs no longer named.
+// At every moment all objects lie in packs that are named.
 func (l *Ledger) Compacted(ctx context.Context, c Compaction) error {
+	generation, err := l.announce(ctx, c)
+	if err == nil {
+		err = l.relocateAll(ctx, c, generation)
+	}
+	if err == nil {
+		err = l.retire(ctx, c)
+	}
+	return err
+}
+
+// announce names the new pack beside the old ones.
+func (l *Ledger) announce(ctx context.Context, c Compaction) (generation int64, err error) {
+	err = l.relist(ctx, func(head repository.Head, m merged, u *update) (change bool, err error) {
+		if head.Fence != c.Fence {
+			return false, fmt.Errorf("what nobody names was swept meanwhile; merge again: %w", repository.ErrMoved)
+		}
+		packs := m.packs
+		if !slices.Contains(packs, c.Pack) {
+			packs = append(slices.Clone(packs), c.Pack)
+		}
+		generation = m.generation + 1
+		u.setPacks(packs, m.through)
+		u.set("g", number(generation))
+		return true, listable(packs)
+	})
+	return generation, err
+}
+
+// retire takes the old packs off the list, which tells from then on all packs
+// up to the head. If the new pack is not on it any more, a later compaction has
+// merged that as well, or the history was replaced.
+func (l *Ledger) retire(ctx context.Context, c Compaction) error {
+	return l.relist(ctx, func(head repository.Head, m merged, u *update) (change bool, err error) {
+		if !slices.Contains(m.packs, c.Pack) {
+			return false, nil
+		}
+		all := map[string]bool{}
+		for _, p := range m.packs {
+			all[p] = true
+		}
+		err = l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch, _ int) error {
+			if c.Pack != "" {
+				all[c.Pack] = true
+			}
+			return nil
+		})
+		for _, p := range c.Retired {
+			if p != c.Pack {
+				delete(all, p)
+			}
+		}
+		packs := slices.Collect(maps.Keys(all))
+		u.setPacks(packs, max(head.Sequence, m.through))
+		return true, errors.Join(err, listable(packs))
+	})
+}
+
+// relist changes the list of packs, if the head still has the fence and the
+// index with which it was read, and nobody else changed the list. Else it tries
+// again.
+func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged, *update) (bool, error)) error {
+	const what = "listing the packs"
 	for try := 0; ; try++ {
-		again, err := l.compacted(ctx, c)
-		if err != nil || !again {
+		head, err := l.Head(ctx)
+		if err != nil {
+			return err
+		}
+		m, err := l.merged(ctx)
+		if err != nil {
+			return err
+		}
+		u := newUpdate()
+		if change, err := change(head, m, &u); err != nil || !change {
+			return err
+		}
+		if m.row == nil {
+			u.demands = append(u.demands, "attribute_not_exists(pk)")
+		} else {
+			u.require("list", m.row["list"])
+			u.require("n", m.row["n"])
+			u.requireNumber("g", m.generation)
+		}
+		v, err := l.table.transact(ctx, what, []types.TransactWriteItem{l.headCheck(head), {Update: &types.Update{
+			TableName: &l.table.name, Key: packsKey(l.workspace),
+			UpdateExpression: u.expression(), ConditionExpression: u.condition(),
+			ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+		}}})
+		switch {
+		case v == open && ctx.Err() == nil: // if it was done, it is done again
+		case v != refused:
 			return err
 		}
 		if !pause(ctx, try) {
-			return gaveUp(ctx, "taking in a compaction", repository.ErrMoved)
+			return gaveUp(ctx, what, repository.ErrMoved)
 		}
 	}
+}
+
+// headCheck is a condition: the head has this fence and this index.
+func (l *Ledger) headCheck(head repository.Head) types.TransactWriteItem {
+	u := newUpdate()
+	u.require("index", text(head.Index))
+	u.requireNumber("fence", head.Fence)
+	u.requireFormat()
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &l.table.name, Key: headKey(l.workspace), ConditionExpression: u.condition(),
+		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+	}}
 }
 
 // relocation is a row that is to say where something lies now.
@@ -127,29 +246,24 @@ type relocation struct {
 	place *pack.Place // nil for a row of the log
 }
 
-func (l *Ledger) compacted(ctx context.Context, c Compaction) (again bool, err error) {
+// relocateAll changes the rows of everything that lies in the new pack now.
+func (l *Ledger) relocateAll(ctx context.Context, c Compaction, generation int64) error {
 	head, err := l.Head(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	m, err := l.merged(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	retired := map[string]bool{}
 	for _, p := range c.Retired {
 		retired[p] = true
 	}
-	kept := map[string]bool{c.Pack: true}
 	after := m.through
-	for _, p := range m.packs {
-		if retired[p] {
-			after = 0 // what was merged once is merged again
-		} else {
-			kept[p] = true
-		}
+	if slices.ContainsFunc(m.packs, func(p string) bool { return retired[p] }) {
+		after = 0 // what was merged once is merged again
 	}
-	through, unbroken := m.through, true
 	rows := l.rows(head.Index)
 	var moves []relocation
 	err = l.log(ctx, head, after, func(commit repository.Commit, shifts []repository.Touch, _ int) error {
@@ -161,29 +275,24 @@ func (l *Ledger) compacted(ctx context.Context, c Compaction) (again bool, err e
 		if retired[commit.Pack] {
 			moves = append(moves, relocation{key: keyOf(rows.log(), place(commit.Sequence, commit.SHA))})
 		}
-		if unbroken = unbroken && (retired[commit.Pack] || kept[commit.Pack] || commit.Sequence <= m.through); unbroken {
-			through = max(through, commit.Sequence)
-		}
 		if len(moves) < rowsAtOnce {
 			return nil
 		}
-		err := l.relocate(ctx, c.Pack, moves)
+		err := l.relocate(ctx, c.Pack, generation, moves)
 		moves = nil
 		return err
 	})
-	if err == nil {
-		err = l.relocate(ctx, c.Pack, moves)
-	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	return l.putMerged(ctx, m, l.packsRow(slices.Collect(maps.Keys(kept)), through))
+	return l.relocate(ctx, c.Pack, generation, moves)
 }
 
-func (l *Ledger) relocate(ctx context.Context, name string, moves []relocation) error {
+func (l *Ledger) relocate(ctx context.Context, name string, generation int64, moves []relocation) error {
 	return each(ctx, 2*batchWidth, moves, func(ctx context.Context, r relocation) error {
 		u := newUpdate()
 		u.set("p", text(name))
+		u.set("g", number(generation))
 		if r.place != nil {
 			u.set("o", number(r.place.Offset))
 			u.set("l", number(r.place.Length))
@@ -191,28 +300,13 @@ func (l *Ledger) relocate(ctx context.Context, name string, moves []relocation) 
 		_, err := asked(ctx, "moving an object's place", func(ctx context.Context) (*dynamodb.UpdateItemOutput, error) {
 			return l.table.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 				TableName: &l.table.name, Key: r.key, UpdateExpression: u.expression(),
-				ConditionExpression:      aws.String("attribute_exists(pk)"),
+				ConditionExpression:      aws.String("attribute_exists(pk) AND (attribute_not_exists(#g) OR #g <= :g)"),
 				ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
 			})
 		})
 		if judge(err) == refused {
-			return nil // a row that is not there needs no place
+			return nil // it is not there, or a later compaction has moved it
 		}
 		return err
 	})
-}
-
-// putMerged replaces the list of packs, unless another one was faster.
-func (l *Ledger) putMerged(ctx context.Context, was merged, row item) (again bool, err error) {
-	put := &types.Put{TableName: &l.table.name, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
-	if was.row != nil {
-		put.ConditionExpression = aws.String("#list = :list AND n = :n")
-		put.ExpressionAttributeNames = map[string]string{"#list": "list"}
-		put.ExpressionAttributeValues = item{":list": was.row["list"], ":n": was.row["n"]}
-	}
-	v, err := l.table.transact(ctx, "listing the packs", []types.TransactWriteItem{{Put: put}})
-	if v == open && ctx.Err() == nil {
-		return true, nil
-	}
-	return v == refused, err
 }

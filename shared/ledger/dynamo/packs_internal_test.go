@@ -15,7 +15,10 @@ func TestWhatIsListableFitsIntoARow(t *testing.T) {
 	if err := listable(packs); err != nil {
 		t.Error(err)
 	}
-	row := (&Ledger{workspace: "0123456789abcdef"}).packsRow(packs, 1<<40)
+	u := newUpdate()
+	u.setPacks(packs, 1<<40)
+	row := packsKey("0123456789abcdef")
+	row["list"], row["n"], row["g"] = u.values[":list"], u.values[":n"], number(1<<40)
 	if size := sizeOf(row); size > 400<<10 {
 		t.Errorf("a row of %d packs has %d bytes", len(packs), size)
 	}

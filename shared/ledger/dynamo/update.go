@@ -33,6 +33,22 @@ func (u *update) require(name string, value attribute) {
 	u.demands = append(u.demands, fmt.Sprintf("%s = :was%s", u.name(name), name))
 }
 
+// requireNumber is require for a number that rows have lacked: none is 0.
+func (u *update) requireNumber(name string, n int64) {
+	u.require(name, number(n))
+	if n == 0 {
+		last := &u.demands[len(u.demands)-1]
+		*last = fmt.Sprintf("(attribute_not_exists(#%s) OR %s)", name, *last)
+	}
+}
+
+// requireFormat keeps from changing a workspace whose format has become a
+// newer one since its head was read.
+func (u *update) requireFormat() {
+	u.values[":known"] = number(Format)
+	u.demands = append(u.demands, fmt.Sprintf("(attribute_not_exists(%[1]s) OR %[1]s <= :known)", u.name("format")))
+}
+
 func (u *update) expression() *string {
 	s := "SET " + strings.Join(u.sets, ", ")
 	return &s

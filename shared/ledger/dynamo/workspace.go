@@ -68,6 +68,7 @@ func listed(id access.ID, name string) item {
 
 func emptyHead() item {
 	return item{
+		"format": number(Format),
 		"commit": text(""), "sequence": number(0), "access": number(1), "index": text(newIndex()),
 		"baseName": text(""), "baseSequence": number(0), "baseFollow": number(0), "baseBytes": number(0),
 	}

@@ -39,6 +39,19 @@ type Pack struct {
 	Places map[string]Place // by object id
 }
 
+// NameAt is the name under which a pack is stored by who has read a fence (see
+// repository.Head): its checksum, and after the first sweep another name for
+// each fence. So what a sweep decides to delete has a name that nobody gives to
+// anything again, and its delete can come as late as it likes. To git a pack's
+// name means nothing.
+func NameAt(checksum string, fence int64) string {
+	if fence == 0 {
+		return checksum
+	}
+	sum := sha1.Sum(fmt.Appendf(nil, "svc pack %s at %d", checksum, fence))
+	return hex.EncodeToString(sum[:])
+}
+
 // Encode packs objects, each once, whole.
 func Encode(objects []Object) (*Pack, error) {
 	distinct := map[string]bool{}

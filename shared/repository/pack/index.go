@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sort"
@@ -70,6 +71,11 @@ func (x *Index) fanout(i int) uint32 {
 
 // Len is the number of objects.
 func (x *Index) Len() int { return x.count }
+
+// Pack is the checksum of the pack that the index was made for.
+func (x *Index) Pack() string {
+	return hex.EncodeToString(x.raw[len(x.raw)-indexTrailer:][:sha1.Size])
+}
 
 // Size is the length of the index in bytes.
 func (x *Index) Size() int { return len(x.raw) }

@@ -54,7 +54,7 @@ func BenchmarkMerge(b *testing.B) {
 	peak, stop := watchMemory()
 	defer stop()
 	for b.Loop() {
-		merged, err := objects.Merge(ctx, packs, nil)
+		merged, err := objects.Merge(ctx, packs, 0, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

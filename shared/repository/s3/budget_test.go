@@ -55,12 +55,11 @@ func TestRequests(t *testing.T) {
 		blob(objects, repository.Touch{Blob: touch.Blob})
 		want("a blob in a pack that is known", map[string]int{"GetObject": 1})
 
-		merged, err := objects.Merge(ctx, packs, nil)
+		merged, err := objects.Merge(ctx, packs, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		later(objects)
-		if _, err := objects.Sweep(ctx, s3.Keep{Packs: []string{merged.Name}}, s3.Day, false); err != nil {
+		if _, err := objects.SweepAll(ctx, s3.Keep{Packs: []string{merged.Name}}); err != nil {
 			t.Fatal(err)
 		}
 		cold := s3.New(b, prefix, listed([]string{merged.Name}))
@@ -78,7 +77,7 @@ func TestTreeInFewRequests(t *testing.T) {
 	b := openBucket(t, func(o *sdk.Options) { o.APIOptions = append(o.APIOptions, m.Install) })
 	objects := s3.New(b, prefix, nil)
 	h := begin(t, objects)
-	merged, err := objects.Merge(ctx, h.grow(100), nil)
+	merged, err := objects.Merge(ctx, h.grow(100), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +151,7 @@ func TestFaults(t *testing.T) {
 	}
 	var merged *s3.Merged
 	for range 5 {
-		if merged, err = o.Merge(ctx, packs, nil); !errors.Is(err, repository.ErrBusy) {
+		if merged, err = o.Merge(ctx, packs, 0, nil); !errors.Is(err, repository.ErrBusy) {
 			break
 		}
 	}
@@ -189,7 +188,7 @@ func TestCancelledMerge(t *testing.T) {
 	packs := begin(t, objects).grow(3)
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := objects.Merge(cancelled, packs, nil); !errors.Is(err, context.Canceled) {
+	if _, err := objects.Merge(cancelled, packs, 0, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if left, err := objects.List(ctx); err != nil || len(left) != 3 {

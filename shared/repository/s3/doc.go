@@ -15,14 +15,18 @@
 //   - No request of the control plane lists the bucket. Which packs there are
 //     is what the ledger says (see New); only Merge, Sweep and List list.
 //   - A pack and its index are written at once, each only if it is not there:
-//     a name is the content's checksum, so what is there is the same.
+//     a name tells the content's checksum and the fence that the writer has
+//     read (pack.NameAt, and the fence in a snapshot), so what is there is the
+//     same, and was stored since the last sweep.
 //   - A hint where an object lies costs one ranged read. When it does not hold
 //     any more, the object is found through the packs' indexes, which are read
 //     once and kept.
 //   - What is returned under an id hashes to that id.
-//   - Merge adds a pack and deletes nothing. Sweep deletes, and only what is
-//     old: a writer has stored its pack long before the head names it, and a
-//     reader that meets a pack which is gone asks the ledger again.
+//   - Merge adds a pack and deletes nothing. Sweep alone deletes: what was
+//     listed before the head's fence was raised, and what nobody names after
+//     that. No clock decides what is safe to delete; a name that was swept, or
+//     is about to be, is never given again. The store's own clock only grants
+//     readers a day; one that meets a pack which is gone asks the ledger again.
 //
 // What a failure that may pass has left of a request is repository.ErrBusy.
 // All methods may be called at once, from any number of processes.

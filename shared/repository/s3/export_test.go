@@ -1,13 +1,24 @@
 package s3
 
 import (
-	"time"
+	"context"
 
 	"svc.example/svc/shared/bucket"
 )
 
-// SetClock lets objects grow old at once.
-func (o *Objects) SetClock(now func() time.Time) { o.now = now }
+// SweepAll sweeps what is not kept, however young it is.
+func (o *Objects) SweepAll(ctx context.Context, keep Keep) (Swept, error) {
+	var left Leftovers
+	for _, prefix := range []string{packFolder + "pack-", snapshotFolder} {
+		for info, err := range o.bucket.List(ctx, o.prefix+prefix) {
+			if err != nil {
+				return Swept{}, err
+			}
+			left.found = append(left.found, info)
+		}
+	}
+	return o.Sweep(ctx, left, keep)
+}
 
 // Bucket is where the objects lie.
 func (o *Objects) Bucket() *bucket.Bucket { return o.bucket }

@@ -101,16 +101,17 @@ func (o *Objects) those(ctx context.Context, packs []string) ([]stored, error) {
 }
 
 // Merge makes one pack of several, given in their order as far as that is known,
-// the oldest first, and stores it. It deletes nothing: once the
-// ledger names the new pack instead of the others, and a day has passed, Sweep
-// takes these. Told is called now and then with how many packs have been read;
+// the oldest first, and stores it under the name that it has at the fence, which
+// the caller has read before. It deletes nothing: once the ledger names the new
+// pack instead of the others, which it does only if the fence still stands, and
+// a day has passed, Sweep takes these. Told is called now and then with how many packs have been read;
 // it may be nil.
 //
 // In memory it keeps the packs' indexes, and a few packs; the new pack grows in
 // a temporary file, since its name is known at its end. Everything may go on
 // meanwhile: commits, readers, another Merge, which at worst makes the same
 // pack.
-func (o *Objects) Merge(ctx context.Context, packs []string, told func(read int)) (*Merged, error) {
+func (o *Objects) Merge(ctx context.Context, packs []string, fence int64, told func(read int)) (*Merged, error) {
 	files, err := o.those(ctx, packs)
 	if err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (o *Objects) Merge(ctx context.Context, packs []string, told func(read int)
 	}
 	defer os.Remove(temp.Name())
 	defer temp.Close()
-	m, err := o.merge(ctx, temp, files, told)
+	m, err := o.merge(ctx, temp, files, fence, told)
 	if err != nil {
 		return nil, fmt.Errorf("merging %d packs: %w", len(files), err)
 	}
@@ -138,7 +139,7 @@ func (o *Objects) Merge(ctx context.Context, packs []string, told func(read int)
 	return m, nil
 }
 
-func (o *Objects) merge(ctx context.Context, temp *os.File, files []stored, told func(int)) (*Merged, error) {
+func (o *Objects) merge(ctx context.Context, temp *os.File, files []stored, fence int64, told func(int)) (*Merged, error) {
 	sources, err := o.sources(ctx, files, told)
 	if err != nil {
 		return nil, err
@@ -159,6 +160,7 @@ func (o *Objects) merge(ctx context.Context, temp *os.File, files []stored, told
 	if err != nil {
 		return nil, err
 	}
+	name = pack.NameAt(name, fence)
 	if err := o.store(ctx, name, temp, index); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"svc.example/svc/infra/faults"
+	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
@@ -24,15 +29,12 @@ func draft(changes ...repository.Change) repository.Draft {
 	return repository.Draft{Changes: changes, Author: by, Committer: by, Message: "change " + changes[0].Path}
 }
 
-// later lets two days pass.
-func later(o *s3.Objects) { o.SetClock(func() time.Time { return time.Now().Add(2 * s3.Day) }) }
-
 func TestMerge(t *testing.T) {
 	objects, b := open(t)
 	h := begin(t, objects)
 	packs := h.grow(150)
 	var told []int
-	merged, err := objects.Merge(ctx, packs, func(n int) { told = append(told, n) })
+	merged, err := objects.Merge(ctx, packs, 0, func(n int) { told = append(told, n) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +67,7 @@ func TestMerge(t *testing.T) {
 		t.Error("the newest objects, which are asked for most, do not come first")
 	}
 	// Without any of the old packs, and without a memory of them.
-	later(objects)
-	swept, err := objects.Sweep(ctx, s3.Keep{Packs: []string{merged.Name}}, s3.Day, false)
+	swept, err := objects.SweepAll(ctx, s3.Keep{Packs: []string{merged.Name}})
 	if err != nil || swept.Packs != 150 {
 		t.Fatalf("%+v, %v", swept, err)
 	}
@@ -109,20 +110,20 @@ func never(t *testing.T) s3.Packs {
 func TestMergeTwice(t *testing.T) {
 	objects, _ := open(t)
 	packs := begin(t, objects).grow(5)
-	first, err := objects.Merge(ctx, packs, nil)
+	first, err := objects.Merge(ctx, packs, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := objects.Merge(ctx, packs, nil)
+	second, err := objects.Merge(ctx, packs, 0, nil)
 	if err != nil || second.Name != first.Name {
 		t.Errorf("%v, %v", second, err)
 	}
-	third, err := objects.Merge(ctx, append(packs, first.Name), nil)
+	third, err := objects.Merge(ctx, append(packs, first.Name), 0, nil)
 	if err != nil || third.Objects() != first.Objects() {
 		t.Errorf("%v, %v", third, err)
 	}
 	for _, missing := range [][]string{{strings.Repeat("a", 40)}, append(packs, strings.Repeat("a", 40)), nil} {
-		if _, err := objects.Merge(ctx, missing, nil); err == nil {
+		if _, err := objects.Merge(ctx, missing, 0, nil); err == nil {
 			t.Errorf("%d packs were merged, one of which is not there", len(missing))
 		}
 	}
@@ -141,7 +142,7 @@ func TestMergeRefusesDamage(t *testing.T) {
 	if _, err := b.Put(ctx, key, bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := objects.Merge(ctx, packs, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := objects.Merge(ctx, packs, 0, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged pack was merged: %v", err)
 	}
 }
@@ -160,7 +161,7 @@ func TestSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		merged, err := objects.Merge(ctx, small, nil)
+		merged, err := objects.Merge(ctx, small, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,9 +186,31 @@ func listed(names []string) s3.Packs {
 	return func(context.Context) ([]string, error) { return names, nil }
 }
 
+// TestSweep: what is listed as left over is what nobody keeps and the store has
+// had for a day, by its own clock; what is swept of that is what nobody keeps
+// when it is swept.
 func TestSweep(t *testing.T) {
-	objects, b := open(t)
-	packs := begin(t, objects).grow(6)
+	for _, ahead := range []time.Duration{0, 87_600 * time.Hour, -87_600 * time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) { testSweep(t, ahead) })
+	}
+}
+
+func testSweep(t *testing.T, ahead time.Duration) {
+	clock, err := faults.StartClock(standin.S3(t), ahead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clock.Close()
+	direct := standin.S3Client(t)
+	b := bucket.New(sdk.New(direct.Options(), func(o *sdk.Options) {
+		o.BaseEndpoint, o.DisableClockSkewCorrection = aws.String(clock.URL()), true
+	}), standin.Bucket(t, direct))
+	objects := s3.New(b, prefix, nil)
+	if err := objects.Init(ctx); err != nil {
+		t.Fatal(err)
+	}
+	h := begin(t, objects)
+	packs := h.grow(6)
 	snapshots := []string{strings.Repeat("0a", 32), strings.Repeat("0b", 32)}
 	for _, name := range snapshots {
 		if err := objects.PutSnapshot(ctx, name, []byte(name)); err != nil {
@@ -195,30 +218,36 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	keep := s3.Keep{Packs: packs[:2], Snapshots: snapshots[:1]}
-	if _, err := objects.Sweep(ctx, keep, time.Hour, false); err == nil {
-		t.Error("a sweep of an hour was allowed")
-	}
 	for _, bad := range []s3.Keep{{Packs: []string{"pack-" + packs[0]}}, {Snapshots: []string{"x"}}} {
-		if _, err := objects.Sweep(ctx, bad, s3.Day, false); err == nil {
+		if _, err := objects.Leftovers(ctx, bad); err == nil {
+			t.Errorf("%v was to be kept", bad)
+		}
+		if _, err := objects.Sweep(ctx, s3.Leftovers{}, bad); err == nil {
 			t.Errorf("%v was to be kept", bad)
 		}
 	}
-	if swept, err := objects.Sweep(ctx, keep, s3.Day, false); err != nil || swept != (s3.Swept{}) {
-		t.Errorf("what is young was swept: %+v, %v", swept, err)
+	clock.Pass(s3.Day - time.Minute)
+	if left, err := objects.Leftovers(ctx, keep); err != nil || !left.None() {
+		t.Errorf("what is young is left over: %+v, %v", left, err)
 	}
-	later(objects)
-	for _, dry := range []bool{true, false, false} {
-		swept, err := objects.Sweep(ctx, keep, s3.Day, dry)
-		left, listErr := objects.List(ctx)
-		if err != nil || listErr != nil {
-			t.Fatal(err, listErr)
+	clock.Pass(time.Hour)
+	left, err := objects.Leftovers(ctx, keep)
+	if err != nil || left.None() {
+		t.Fatal(left, err)
+	}
+	young := h.grow(1)[6]
+	keep.Packs = append(keep.Packs, packs[2]) // named meanwhile
+	for n := range 2 {
+		swept, err := objects.Sweep(ctx, left, keep)
+		if err != nil {
+			t.Fatal(err)
 		}
-		t.Log(dry, swept, len(left))
-		if dry && (swept.Packs != 4 || swept.Snapshots != 1 || swept.Bytes == 0 || len(left) != 6) {
-			t.Errorf("dry: %+v, %d are left", swept, len(left))
+		if n == 0 && (swept.Packs != 3 || swept.Snapshots != 1 || swept.Bytes == 0) {
+			t.Errorf("%+v", swept)
 		}
-		if !dry && len(left) != 2 {
-			t.Errorf("%d are left", len(left))
+		names, err := objects.List(ctx)
+		if want := slices.Sorted(slices.Values(append(packs[:3:3], young))); err != nil || !slices.Equal(names, want) {
+			t.Errorf("left are %v, %v, want %v", names, err, want)
 		}
 	}
 	if _, err := objects.Snapshot(ctx, snapshots[0]); err != nil {
@@ -229,34 +258,27 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestStoredAgainIsYoung: an orphan that is written again, just before it
-// would be swept, is safe.
-func TestStoredAgainIsYoung(t *testing.T) {
-	objects, b := open(t)
-	text := []byte("text")
-	id := object.ID(object.Blob, text)
-	p, err := pack.Encode([]pack.Object{{ID: id, Kind: object.Blob, Content: text}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	modified := func() time.Time {
-		if err := objects.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
-			t.Fatal(err)
+// TestNamesChangeWithTheFence: what is stored after the fence was raised has
+// another name than what was stored before, whatever is in it; and the same
+// name as long as it stands.
+func TestNamesChangeWithTheFence(t *testing.T) {
+	objects, _ := open(t)
+	packs := begin(t, objects).grow(3)
+	seen := map[string]bool{}
+	for fence := range int64(3) {
+		for n := range 2 {
+			merged, err := objects.Merge(ctx, packs, fence, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[merged.Name] != (n == 1) || !object.IsID(merged.Name) {
+				t.Errorf("fence %d: the pack is stored as %s", fence, merged.Name)
+			}
+			seen[merged.Name] = true
+			if merged.Objects() == 0 {
+				t.Error("it is empty")
+			}
 		}
-		info, err := b.Stat(ctx, prefix+"/objects/pack/pack-"+p.Name+".pack")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Modified
-	}
-	first := modified()
-	time.Sleep(1100 * time.Millisecond) // S3 tells seconds
-	if again := modified(); !again.Equal(first) {
-		t.Error("a young pack was written again")
-	}
-	later(objects)
-	if again := modified(); !again.After(first) {
-		t.Error("an old pack was left as it is")
 	}
 }
 
@@ -303,7 +325,7 @@ func TestMergeBesideReadersAndWriters(t *testing.T) {
 		lock.Lock()
 		names := slices.Clone(live)
 		lock.Unlock()
-		merged, err := objects.Merge(ctx, names, nil)
+		merged, err := objects.Merge(ctx, names, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,8 +340,7 @@ func TestMergeBesideReadersAndWriters(t *testing.T) {
 		keep := s3.Keep{Packs: live}
 		lock.Unlock()
 		sweeper := s3.New(b, prefix, nil)
-		later(sweeper)
-		if _, err := sweeper.Sweep(ctx, keep, s3.Day, false); err != nil {
+		if _, err := sweeper.SweepAll(ctx, keep); err != nil {
 			t.Fatal(err)
 		}
 	}

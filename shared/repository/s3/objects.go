@@ -20,7 +20,6 @@ type Objects struct {
 	prefix string // ends with a slash
 	packs  Packs
 	known  known
-	now    func() time.Time
 }
 
 // Packs tells the names of the packs that hold a workspace's objects: all that
@@ -30,7 +29,7 @@ type Packs func(ctx context.Context) ([]string, error)
 // New returns the objects below a prefix of a bucket. Without packs, they are
 // found by listing, which only a tool or a test should do.
 func New(b *bucket.Bucket, prefix string, packs Packs) *Objects {
-	o := &Objects{bucket: b, prefix: strings.Trim(prefix, "/") + "/", packs: packs, now: time.Now}
+	o := &Objects{bucket: b, prefix: strings.Trim(prefix, "/") + "/", packs: packs}
 	if packs == nil {
 		o.packs = o.List
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository/pack"
@@ -38,23 +37,16 @@ func (o *Objects) store(ctx context.Context, name string, content bucket.Content
 	})
 }
 
-// fresh is the age up to which nothing is swept for certain.
-const fresh = time.Hour
-
-// create writes what may be there already. What is old may be about to be
-// swept, as an orphan of long ago: it is written again and so made young.
+// create writes what may be there already: the name tells the content and the
+// fence, so it was stored by somebody who had read the same fence, and no sweep
+// that this writer's fence is behind has listed it.
 func (o *Objects) create(ctx context.Context, key string, content bucket.Content) error {
 	_, err := o.bucket.Create(ctx, key, content)
-	if !errors.Is(err, fs.ErrExist) {
-		return busy(err)
-	}
-	info, err := o.bucket.Stat(ctx, key)
-	if err == nil && o.now().Sub(info.Modified) < fresh {
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	_, err = o.bucket.Put(ctx, key, content)
 	return busy(err)
 }
 
-// Release implements repository.Objects. A pack is safe by its age.
+// Release implements repository.Objects. A pack is safe by the fence.
 func (o *Objects) Release(string) {}

@@ -211,13 +211,12 @@ func TestACopyIsAnOrdinaryRepository(t *testing.T) {
 		}
 	}
 	check()
-	merged, err := objects.Merge(ctx, packs, nil)
+	merged, err := objects.Merge(ctx, packs, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	check()
-	later(objects)
-	if _, err := objects.Sweep(ctx, s3.Keep{Packs: []string{merged.Name}}, s3.Day, false); err != nil {
+	if _, err := objects.SweepAll(ctx, s3.Keep{Packs: []string{merged.Name}}); err != nil {
 		t.Fatal(err)
 	}
 	check()

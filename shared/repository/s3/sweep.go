@@ -12,9 +12,9 @@ import (
 	"svc.example/svc/shared/together"
 )
 
-// Day is the least age at which Sweep deletes anything: longer than any
-// request, by far, takes from storing a pack to moving the head, or holds on to
-// what the ledger once said.
+// Day is how long things stay that nobody names, by the store's clock: so long
+// may a reader rely on what the ledger once said. What is deleted at last is
+// not decided by it, but by the fence; see Sweep.
 const Day = 24 * time.Hour
 
 // Swept is what a Sweep has deleted, or would delete.
@@ -24,13 +24,13 @@ type Swept struct {
 	Bytes     int64
 }
 
-// Keep names what Sweep must leave alone, whatever its age.
+// Keep names what must stay.
 type Keep struct {
 	Packs     []string // all that the ledger names, or has named until a day ago
 	Snapshots []string
 }
 
-// checkNames refuses names of another kind, with which Sweep would delete
+// checkNames refuses names of another kind, with which a sweep would delete
 // what they were to keep.
 func (k Keep) checkNames(o *Objects) error {
 	for _, name := range k.Packs {
@@ -46,23 +46,72 @@ func (k Keep) checkNames(o *Objects) error {
 	return nil
 }
 
-// Sweep deletes the packs and snapshots that are older than an age, at least a
-// Day, and that nobody keeps: what lost races have left, and what was merged.
-// The caller reads what to keep before, not after. With dry it only counts.
-func (o *Objects) Sweep(ctx context.Context, keep Keep, age time.Duration, dry bool) (Swept, error) {
-	if age < Day {
-		return Swept{}, fmt.Errorf("a sweep of what is younger than %v could take what a writer needs: %v", Day, age)
+// names is the set of what is kept, as the keys' last parts have it.
+func (k Keep) names() map[string]bool {
+	kept := map[string]bool{}
+	for _, name := range k.Packs {
+		kept["pack-"+name] = true
 	}
+	for _, name := range k.Snapshots {
+		kept[name] = true
+	}
+	return kept
+}
+
+// Leftovers are packs and snapshots that were in the bucket for a Day when they
+// were listed, and that nobody named.
+type Leftovers struct {
+	found []bucket.Info
+}
+
+// None says that there is nothing to sweep.
+func (l Leftovers) None() bool { return len(l.found) == 0 }
+
+// nameOf is what an object is known by: the pack or the snapshot it belongs to.
+func nameOf(key string) string {
+	name := path.Base(key)
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+// Leftovers lists what Sweep may delete: what lost races have left, and what
+// was merged. How old something is tells the store alone: the time at which it
+// says that it stored it, and the time at which it says so.
+func (o *Objects) Leftovers(ctx context.Context, keep Keep) (Leftovers, error) {
+	if err := keep.checkNames(o); err != nil {
+		return Leftovers{}, err
+	}
+	var left Leftovers
+	kept := keep.names()
+	for _, prefix := range []string{packFolder + "pack-", snapshotFolder} {
+		for info, err := range o.bucket.List(ctx, o.prefix+prefix) {
+			if err != nil {
+				return Leftovers{}, busy(err)
+			}
+			if !kept[nameOf(info.Key)] && !info.Told.IsZero() && info.Told.Sub(info.Modified) >= Day {
+				left.found = append(left.found, info)
+			}
+		}
+	}
+	return left, nil
+}
+
+// Sweep deletes leftovers, except what is to be kept by now. The caller lists
+// them, then raises the fence of the head, then reads what the ledger names, and
+// calls this with it. So a pause, however long, between any two steps does no
+// harm:
+//
+//   - Whoever stored a leftover read the fence before it was raised. It is
+//     named by now, and kept, or its writer's move of the head will be refused.
+//   - Whoever reads the fence from now on stores nothing under a leftover's
+//     name: names depend on the fence (see pack.NameAt).
+func (o *Objects) Sweep(ctx context.Context, left Leftovers, keep Keep) (Swept, error) {
 	if err := keep.checkNames(o); err != nil {
 		return Swept{}, err
 	}
-	doomed, swept, err := o.doomed(ctx, keep, o.now().Add(-age))
-	if err != nil || dry {
-		return swept, err
-	}
 	// An index before its pack: whoever lists never sees one without the other
 	// that it needs.
-	for _, keys := range doomed {
+	steps, swept := left.steps(keep.names())
+	for _, keys := range steps {
 		err := together.Each(ctx, len(keys), func(ctx context.Context, i int) error {
 			return busy(o.bucket.Delete(ctx, keys[i]))
 		})
@@ -73,44 +122,22 @@ func (o *Objects) Sweep(ctx context.Context, keep Keep, age time.Duration, dry b
 	return swept, nil
 }
 
-// doomed finds the keys to delete, in two steps.
-func (o *Objects) doomed(ctx context.Context, keep Keep, before time.Time) (steps [2][]string, swept Swept, err error) {
-	kept := map[string]bool{}
-	for _, name := range keep.Packs {
-		kept["pack-"+name] = true
-	}
-	for _, name := range keep.Snapshots {
-		kept[name] = true
-	}
-	doom := func(info bucket.Info) (doomed bool) {
-		name := path.Base(info.Key)
-		extension := path.Ext(name)
-		if kept[strings.TrimSuffix(name, extension)] || !info.Modified.Before(before) {
-			return false
+// steps are the keys to delete, packs last.
+func (l Leftovers) steps(kept map[string]bool) (steps [2][]string, swept Swept) {
+	for _, info := range l.found {
+		if kept[nameOf(info.Key)] {
+			continue
 		}
 		swept.Bytes += info.Size
 		step := 0
-		if extension == ".pack" {
+		switch path.Ext(info.Key) {
+		case ".pack":
 			step = 1
-		}
-		steps[step] = append(steps[step], info.Key)
-		return true
-	}
-	for info, err := range o.bucket.List(ctx, o.prefix+packFolder+"pack-") {
-		if err != nil {
-			return steps, swept, busy(err)
-		}
-		if doom(info) && path.Ext(info.Key) == ".pack" {
 			swept.Packs++
-		}
-	}
-	for info, err := range o.bucket.List(ctx, o.prefix+snapshotFolder) {
-		if err != nil {
-			return steps, swept, busy(err)
-		}
-		if doom(info) {
+		case "":
 			swept.Snapshots++
 		}
+		steps[step] = append(steps[step], info.Key)
 	}
-	return steps, swept, nil
+	return steps, swept
 }

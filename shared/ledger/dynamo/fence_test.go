@@ -1,0 +1,227 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithy "github.com/aws/smithy-go/middleware"
+
+	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/repository"
+)
+
+// sweep lets a ledger remove all that is left over, however young it is.
+func sweep(l *dynamo.Ledger) (removed int, err error) {
+	left, err := l.Leftovers(background)
+	if err != nil {
+		return 0, err
+	}
+	fence, err := l.RaiseFence(background)
+	if err != nil {
+		return 0, err
+	}
+	return l.Sweep(background, left, fence)
+}
+
+// TestFence: once it was raised, nothing lands that rests on what was read
+// before; what is read afterwards lands.
+func TestFence(t *testing.T) {
+	_, wantHead, objects := origin(t, history(12))
+	reader := objects.Reader()
+	defer reader.Close()
+	table := newTable(t)
+	for name, land := range map[string]func(l *dynamo.Ledger, from repository.Head) error{
+		"a commit": func(l *dynamo.Ledger, from repository.Head) error {
+			_, err := l.Advance(background, from, commitOn(from, 2))
+			return err
+		},
+		"a large commit": func(l *dynamo.Ledger, from repository.Head) error {
+			_, err := l.Advance(background, from, largeCommit(from, 2, 150))
+			return err
+		},
+		"an import": func(l *dynamo.Ledger, from repository.Head) error {
+			_, err := l.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects, Fence: from.Fence})
+			return err
+		},
+		"a compaction": func(l *dynamo.Ledger, from repository.Head) error {
+			return l.Compacted(background, dynamo.Compaction{Pack: strings.Repeat("a", 40), Fence: from.Fence})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledger := table.Ledger(newWorkspace(t, table))
+			empty, err := ledger.Head(background)
+			must(t, err)
+			from, err := ledger.Advance(background, empty, commitOn(empty, 1))
+			must(t, err)
+			for n := range int64(2) {
+				if fence, err := ledger.RaiseFence(background); err != nil || fence != n+1 {
+					t.Errorf("the fence is %d, %v", fence, err)
+				}
+			}
+			if err := land(ledger, from); !errors.Is(err, repository.ErrMoved) {
+				t.Errorf("beyond the fence: %v", err)
+			}
+			now, err := ledger.Head(background)
+			must(t, err)
+			if now.Fence != 2 || now.Commit != from.Commit || now.Access != from.Access {
+				t.Errorf("the head is %+v, and was %+v", now, from)
+			}
+			if packs, err := ledger.Packs(background); err != nil || len(packs) != 0 {
+				t.Errorf("it names %v, %v", packs, err)
+			}
+			if err := land(ledger, now); err != nil {
+				t.Errorf("at the fence: %v", err)
+			}
+		})
+	}
+}
+
+// TestReindexStopsAtTheFence: rows that were begun before may be gone.
+func TestReindexStopsAtTheFence(t *testing.T) {
+	_, wantHead, objects := origin(t, history(12))
+	reader := objects.Reader()
+	defer reader.Close()
+	table := newTable(t)
+	ledger := table.Ledger(newWorkspace(t, table))
+	before, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: objects})
+	must(t, err)
+	_, err = ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: objects, Progress: func(done, _ int) {
+		if done == 5 {
+			_, err := sweep(ledger)
+			must(t, err)
+		}
+	}})
+	if !errors.Is(err, repository.ErrMoved) {
+		t.Errorf("%v", err)
+	}
+	now, err := ledger.Head(background)
+	must(t, err)
+	if now.Index != before.Index {
+		t.Errorf("the head names %s, and not %s", now.Index, before.Index)
+	}
+	if rows, err := ledger.History(background, now, repository.Page{}); err != nil || len(rows) != int(now.Sequence) {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	// And what it has left goes.
+	removed, err := sweep(ledger)
+	if left, listErr := ledger.Leftovers(background); err != nil || listErr != nil || removed == 0 || len(left.Names()) > 0 {
+		t.Errorf("%d rows are gone, %v is left, %v, %v", removed, left.Names(), err, listErr)
+	}
+}
+
+// TestTheSameCommitAgain: a large commit that was refused because of a sweep is
+// made again, under the same keys. The sweep, which comes to its rows late,
+// leaves those of the second time alone.
+func TestTheSameCommitAgain(t *testing.T) {
+	table := newTable(t)
+	ledger := table.Ledger(newWorkspace(t, table))
+	from, err := ledger.Head(background)
+	must(t, err)
+	_, err = ledger.RaiseFence(background)
+	must(t, err)
+	c := largeCommit(from, 1, 2000) // touches lie in rows of their own
+	if _, err := ledger.Advance(background, from, c); !errors.Is(err, repository.ErrMoved) {
+		t.Fatal(err)
+	}
+	left, err := ledger.Leftovers(background)
+	must(t, err)
+	if len(left.Names()) != 1 {
+		t.Fatalf("left over are %v", left.Names())
+	}
+	fence, err := ledger.RaiseFence(background)
+	must(t, err)
+	for _, pause := range []string{"before it landed", "after it landed"} {
+		if pause == "after it landed" {
+			now, err := ledger.Head(background)
+			must(t, err)
+			_, err = ledger.Advance(background, now, c)
+			must(t, err)
+		}
+		_, err = ledger.Sweep(background, left, fence)
+		must(t, err)
+	}
+	head, err := ledger.Head(background)
+	must(t, err)
+	rows, err := ledger.Since(background, head, 0)
+	if err != nil || len(rows) != 1 || len(rows[0].Touched) != 2000 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for _, n := range []int{0, 1000, 1999} {
+		page := repository.Page{Path: c.Touched[n].Path}
+		if commits, err := ledger.History(background, head, page); err != nil || len(commits) != 1 {
+			t.Errorf("%s has %d commits, %v", page.Path, len(commits), err)
+		}
+	}
+}
+
+// namedTable makes a table, and tells its name.
+func namedTable(t *testing.T) (*dynamo.Table, string) {
+	t.Helper()
+	client := standin.DynamoDBClient(t)
+	name := standin.Table(t, client)
+	table := dynamo.New(client, name)
+	must(t, table.Create(background))
+	return table, name
+}
+
+// holdUp holds a client up at its first request of an operation.
+func holdUp(operation string, held, goOn chan struct{}) func(*dynamodb.Options) {
+	var once sync.Once
+	return func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *smithy.Stack) error {
+			return stack.Initialize.Add(smithy.InitializeMiddlewareFunc("hold up", func(
+				ctx context.Context, in smithy.InitializeInput, next smithy.InitializeHandler,
+			) (smithy.InitializeOutput, smithy.Metadata, error) {
+				if middleware.GetOperationName(ctx) == operation {
+					once.Do(func() { close(held); <-goOn })
+				}
+				return next.HandleInitialize(ctx, in)
+			}), smithy.After)
+		})
+	}
+}
+
+// TestACompactionThatWasHeldUp: one that relocates rows late does not undo what
+// a later one did, and names nothing that the later one has retired.
+func TestACompactionThatWasHeldUp(t *testing.T) {
+	held, goOn := make(chan struct{}), make(chan struct{})
+	table, name := namedTable(t)
+	ws := newWorkspace(t, table)
+	slow := dynamo.New(standin.DynamoDBClient(t, holdUp("UpdateItem", held, goOn)), name)
+	ledger := table.Ledger(ws)
+	head, err := ledger.Head(background)
+	must(t, err)
+	var names []string
+	for n := range 3 {
+		c := storedCommit(head, n)
+		head, err = ledger.Advance(background, head, c)
+		must(t, err)
+		names = append(names, c.Pack)
+	}
+	one, two := strings.Repeat("1", 40), strings.Repeat("2", 40)
+	done := make(chan error, 1)
+	go func() {
+		done <- slow.Ledger(ws).Compacted(background, dynamo.Compaction{Retired: names, Pack: one})
+	}()
+	<-held
+	must(t, ledger.Compacted(background, dynamo.Compaction{Retired: append(names, one), Pack: two}))
+	close(goOn)
+	must(t, <-done)
+	if packs, err := ledger.Packs(background); err != nil || fmt.Sprint(packs) != fmt.Sprint([]string{two}) {
+		t.Errorf("packs %v, %v", packs, err)
+	}
+	rows, err := ledger.History(background, head, repository.Page{})
+	must(t, err)
+	for _, c := range rows {
+		if c.Pack != two {
+			t.Errorf("%s lies in %s", c.SHA, c.Pack)
+		}
+	}
+}
