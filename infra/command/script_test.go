@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"svc.example/svc/infra/standin"
@@ -41,8 +42,25 @@ func TestScripts(t *testing.T) {
 			env.Vars = append(env.Vars, credentials(endpoints)...)
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"keyenv": keyEnv},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"keyenv": keyEnv, "newer": newer(db)},
 	})
+}
+
+// newer makes every workspace of a script one that a newer version has stored.
+func newer(db *dynamodb.Client) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, _ bool, _ []string) {
+		table := ts.Getenv("SVC_TABLE")
+		rows, err := db.Scan(context.Background(), &dynamodb.ScanInput{TableName: &table})
+		ts.Check(err)
+		for _, row := range rows.Items {
+			if sk, _ := row["sk"].(*types.AttributeValueMemberS); sk.Value != "head" {
+				continue
+			}
+			row["format"] = &types.AttributeValueMemberN{Value: "2"}
+			_, err := db.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &table, Item: row})
+			ts.Check(err)
+		}
+	}
 }
 
 // credentials are those of the stand-ins, or for AWS itself those of this

@@ -13,6 +13,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 )
 
@@ -56,8 +57,32 @@ func (r *Registry) Keys(ctx context.Context) ([]access.KeyRecord, error) {
 // entry is a principal or a key as it is stored.
 type entry[T any] struct {
 	document T
-	made     int64 // the access version of its making
+	stored   string // the row's text; "" for one that is new
+	was      T      // what the text says
+	made     int64  // the access version of its making
 	changed  bool
+}
+
+// encode writes the document over the stored one, of which nothing is lost that
+// this version does not know.
+func (e *entry[T]) encode() (string, error) {
+	if e.stored == "" {
+		doc, err := json.Marshal(e.document)
+		return string(doc), err
+	}
+	doc, err := jsontree.Overlay([]byte(e.stored), e.was, e.document)
+	if err != nil {
+		return "", err
+	}
+	return string(doc.Compact()), nil
+}
+
+func entryOf[T any](i item) (*entry[T], error) {
+	e := &entry[T]{made: numberOf(i, "made"), stored: textOf(i, "doc")}
+	if err := decodeDoc(i, &e.document); err != nil {
+		return nil, err
+	}
+	return e, decodeDoc(i, &e.was)
 }
 
 func documents[T any](entries []*entry[T]) []T {
@@ -71,6 +96,7 @@ func documents[T any](entries []*entry[T]) []T {
 // state is everything that has to do with access, at one access version.
 type state struct {
 	version    int64
+	now        time.Time // the table's, when it was read
 	recent     []change
 	workspace  control.Workspace
 	principals []*entry[access.Principal]
@@ -80,11 +106,11 @@ type state struct {
 // read reads the head first: what changes afterwards changes its access
 // version, so that an edit of what was read then fails.
 func (r *Registry) read(ctx context.Context) (*state, error) {
-	head, err := r.table.headRow(ctx, r.workspace)
+	head, now, err := r.table.headRowTimed(ctx, r.workspace)
 	if err != nil {
 		return nil, err
 	}
-	s := &state{version: numberOf(head, "access"), workspace: workspaceOf(r.workspace, head)}
+	s := &state{version: numberOf(head, "access"), now: now, workspace: workspaceOf(r.workspace, head)}
 	if s.recent, err = recentOf(head); err != nil {
 		return nil, err
 	}
@@ -99,13 +125,13 @@ func (r *Registry) read(ctx context.Context) (*state, error) {
 
 func (s *state) add(i item) error {
 	if strings.HasPrefix(textOf(i, rangeKey), "principal/") {
-		e := &entry[access.Principal]{made: numberOf(i, "made")}
+		e, err := entryOf[access.Principal](i)
 		s.principals = append(s.principals, e)
-		return decodeDoc(i, &e.document)
+		return err
 	}
-	e := &entry[access.KeyRecord]{made: numberOf(i, "made")}
+	e, err := entryOf[access.KeyRecord](i)
 	s.keys = append(s.keys, e)
-	return decodeDoc(i, &e.document)
+	return err
 }
 
 func (s *state) principal(id access.ID) *entry[access.Principal] {
@@ -166,29 +192,35 @@ func (r *Registry) edit(ctx context.Context, change func(*state) error) error {
 
 // writes are the rows that have changed, and the head with them.
 func (r *Registry) writes(s *state, before control.Workspace) ([]types.TransactWriteItem, error) {
-	version, now := s.version+1, time.Now()
-	recent := still(s.recent, now)
+	version := s.version + 1
+	recent := still(s.recent, s.now)
 	var writes []types.TransactWriteItem
-	put := func(key item, id access.ID, made int64, document any) error {
+	put := func(key item, id access.ID, made int64, encode func() (string, error)) error {
 		if made == 0 {
 			made = version
 		}
-		doc, err := json.Marshal(document)
-		key["doc"], key["version"], key["made"] = text(string(doc)), number(version), number(made)
-		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &r.table.name, Item: key}})
-		recent = append(recent, change{ID: id, Version: version, At: now.Unix()})
+		doc, err := encode()
+		u := newUpdate()
+		u.set("doc", text(doc))
+		u.set("version", number(version))
+		u.set("made", number(made))
+		writes = append(writes, types.TransactWriteItem{Update: &types.Update{
+			TableName: &r.table.name, Key: key, UpdateExpression: u.expression(),
+			ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+		}})
+		recent = append(recent, change{ID: id, Version: version})
 		return err
 	}
 	for _, e := range s.principals {
 		if e.changed {
-			if err := put(principalKey(r.workspace, e.document.ID), e.document.ID, e.made, e.document); err != nil {
+			if err := put(principalKey(r.workspace, e.document.ID), e.document.ID, e.made, e.encode); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, e := range s.keys {
 		if e.changed {
-			if err := put(accessKeyKey(r.workspace, e.document.ID), e.document.ID, e.made, e.document); err != nil {
+			if err := put(accessKeyKey(r.workspace, e.document.ID), e.document.ID, e.made, e.encode); err != nil {
 				return nil, err
 			}
 		}
@@ -200,7 +232,12 @@ func (r *Registry) writes(s *state, before control.Workspace) ([]types.TransactW
 		return nil, fmt.Errorf("%d keys and principals were changed within a minute: %w", len(recent), repository.ErrBusy)
 	}
 	if s.workspace.Name != before.Name {
-		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &r.table.name, Item: listed(r.workspace, s.workspace.Name)}})
+		u := newUpdate()
+		u.set("name", text(s.workspace.Name))
+		writes = append(writes, types.TransactWriteItem{Update: &types.Update{
+			TableName: &r.table.name, Key: keyOf(workspacesPartition, string(r.workspace)), UpdateExpression: u.expression(),
+			ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
+		}})
 	}
 	return append(writes, r.headUpdate(s, version, recent)), nil
 }
@@ -218,6 +255,7 @@ func (r *Registry) headUpdate(s *state, version int64, recent []change) types.Tr
 		u.set(name, set[name])
 	}
 	u.require("access", number(s.version))
+	u.requireFormat()
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &r.table.name, Key: headKey(r.workspace),
 		UpdateExpression: u.expression(), ConditionExpression: u.condition(),
