@@ -201,7 +201,7 @@ type stuckStore struct {
 	came chan struct{}
 }
 
-func (s stuckStore) Record(ctx context.Context, workspace string, b telemetry.Batch) (int, error) {
+func (s stuckStore) Record(ctx context.Context, workspace string, b telemetry.Batch) (telemetry.Recorded, error) {
 	s.came <- struct{}{}
 	<-s.gate
 	return s.Store.Record(ctx, workspace, b)

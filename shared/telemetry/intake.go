@@ -52,11 +52,12 @@ func (i *Intake) Take(ctx context.Context, from Source, body []byte) (Receipt, e
 	}
 	now := i.Now().UTC().Truncate(time.Millisecond)
 	b, receipt := newBatch(report, from, body, now)
-	counted, err := i.Store.Record(ctx, from.Workspace, b)
+	recorded, err := i.Store.Record(ctx, from.Workspace, b)
 	if err != nil {
 		return Receipt{}, Fault(err)
 	}
-	i.notice(ctx, from.Workspace, MonthOf(now), counted)
+	i.tellUnsaved(from.Workspace, b.Hour(), recorded.Unsaved)
+	i.notice(ctx, from.Workspace, MonthOf(now), recorded.Counted)
 	return receipt, nil
 }
 

@@ -301,7 +301,9 @@ type broken struct {
 	err error
 }
 
-func (b broken) Record(context.Context, string, telemetry.Batch) (int, error) { return 0, b.err }
+func (b broken) Record(context.Context, string, telemetry.Batch) (telemetry.Recorded, error) {
+	return telemetry.Recorded{}, b.err
+}
 
 func TestFailuresOfTheStore(t *testing.T) {
 	for err, kind := range map[error]fault.Kind{
@@ -315,6 +317,30 @@ func TestFailuresOfTheStore(t *testing.T) {
 		if f := fault.Of(got); f.Kind != kind || strings.Contains(f.Message, "disk") {
 			t.Errorf("%v: %v", err, f)
 		}
+	}
+}
+
+// flooded is a store that saves no more.
+type flooded struct{ telemetry.Store }
+
+func (f flooded) Record(ctx context.Context, workspace string, b telemetry.Batch) (telemetry.Recorded, error) {
+	return telemetry.Recorded{Counted: len(b.Pairs), Unsaved: len(b.Contexts)}, nil
+}
+
+// TestUnsavedKeysAreToldOncePerHour, and the answer tells the sender nothing of
+// what is saved.
+func TestUnsavedKeysAreToldOncePerHour(t *testing.T) {
+	w := newWorld(t)
+	saved := w.take(production, example(w.now, ada))
+	w.intake.Store = flooded{w.store}
+	for i := range 4 {
+		w.now = suite.Now.Add(time.Duration(i) * 30 * time.Minute)
+		if got := w.take(production, example(w.now, ada)); got != saved {
+			t.Errorf("the answer is %+v, and was %+v", got, saved)
+		}
+	}
+	if n := strings.Count(w.log.String(), "more new context keys than are saved"); n != 2 {
+		t.Errorf("told %d times in two hours: %s", n, &w.log)
 	}
 }
 

@@ -15,14 +15,23 @@ import (
 
 // What a store keeps and searches.
 const (
-	// MaxSaved is how many contexts of an environment and a type are kept and
-	// searched, at least: those seen last.
+	// MaxSaved is how many contexts of an environment and a type are kept, at
+	// least: those seen last.
 	MaxSaved = 10_000
-	// MaxGroups is how many pairs of environment and type a workspace has
-	// contexts of. Contexts of further ones are counted and not saved.
+	// MaxSearched is how many contexts a search looks at, at least: those seen
+	// last of all that its environment and type leave.
+	MaxSearched = 20_000
+	// MaxNewKeys is how many contexts that are not saved yet a workspace takes
+	// in an hour, by the clock of whoever receives them. Others are counted and
+	// not saved.
+	MaxNewKeys = 10_000
+	// MaxGroups is how many types of context an environment has contexts of.
+	// When another one comes, the one that was longest in no batch makes room:
+	// no clock of a client decides it.
 	MaxGroups = 200
-	// MaxShapeTypes is how many types of context have a shape, and MaxFields
-	// how many properties a shape has.
+	// MaxShapeTypes is how many types of context have a shape; the one that was
+	// longest in no batch makes room. MaxFields is how many properties a shape
+	// has.
 	MaxShapeTypes = 200
 	MaxFields     = 500
 	// Remembered is how long a batch is known again, while no more than
@@ -38,15 +47,16 @@ var ErrBusy = errors.New("the telemetry store is busy")
 // and several processes may share what lies behind it.
 type Store interface {
 	// Record applies a batch; when it fails it may be repeated, whatever has
-	// been applied of it. It returns how many pairs had not been counted before.
-	// A batch whose ID it remembers changes nothing.
+	// been applied of it. A batch whose ID it remembers changes nothing.
 	//
 	//  - A pair is counted once in its month, which is open when the batch is
 	//    received.
 	//  - A context takes the place of the saved one of its environment, type
 	//    and key when it supersedes it.
 	//  - A shape is joined with the one known of its type.
-	Record(ctx context.Context, workspace string, b Batch) (counted int, err error)
+	//
+	// What a workspace keeps is bounded: see the constants.
+	Record(ctx context.Context, workspace string, b Batch) (Recorded, error)
 	// Contexts finds saved contexts, most recently seen first.
 	Contexts(ctx context.Context, workspace string, q Query) ([]Saved, error)
 	// Shapes lists what is known of the properties of each type of context.
@@ -54,6 +64,15 @@ type Store interface {
 	// Usage is the count of a month; of one that nothing is known of, zero.
 	Usage(ctx context.Context, workspace string, month Month) (Usage, error)
 }
+
+// Recorded is what a store made of a batch.
+type Recorded struct {
+	Counted int // pairs that had not been counted before
+	Unsaved int // contexts beyond MaxNewKeys
+}
+
+// Hour numbers the hour in which a batch is received.
+func (b Batch) Hour() int64 { return b.Received.Unix() / 3600 }
 
 // Batch is what a report asks a store to do. Its lists hold nothing twice.
 type Batch struct {

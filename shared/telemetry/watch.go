@@ -15,6 +15,7 @@ type watch struct {
 	mu      sync.Mutex
 	pending map[string]int // pairs counted since the last look, by workspace
 	warned  map[[3]string]bool
+	unsaved map[string]int64 // the hour that was spoken of last, by workspace
 }
 
 // due says whether it is time to look at a workspace's usage: with the first
@@ -70,4 +71,28 @@ func (i *Intake) notice(ctx context.Context, workspace string, month Month, coun
 				"workspace", workspace, "contextType", t.Type, "month", string(month), "keys", t.Keys, "threshold", threshold)
 		}
 	}
+}
+
+// tellUnsaved warns, once an hour, that a workspace has more new keys than are
+// saved.
+func (i *Intake) tellUnsaved(workspace string, hour int64, unsaved int) {
+	if unsaved == 0 || i.Logger == nil || !i.watch.firstIn(workspace, hour) {
+		return
+	}
+	i.Logger.Warn("more new context keys than are saved in an hour: they are counted, and cannot be searched for",
+		"workspace", workspace, "atMost", MaxNewKeys)
+}
+
+// firstIn says whether an hour has not been spoken of.
+func (w *watch) firstIn(workspace string, hour int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.unsaved == nil {
+		w.unsaved = map[string]int64{}
+	}
+	if told, known := w.unsaved[workspace]; known && told == hour {
+		return false
+	}
+	w.unsaved[workspace] = hour
+	return true
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,28 +19,59 @@ import (
 // three items.
 const perTransaction = mostItems / 3
 
-// save saves the contexts that supersede what is there.
-func (r *recording) save(ctx context.Context) error {
-	var chunk []telemetry.Saved
+// save saves the contexts that supersede what is there, and returns how many
+// were too many.
+func (r *recording) save(ctx context.Context) (unsaved int, err error) {
+	fresh := 0
 	for _, c := range r.batch.Contexts {
-		if !r.supersedes(c) {
-			continue
-		}
-		room, err := r.admit(ctx, attrGroups, quoted(c.Environment, c.Type), telemetry.MaxGroups)
-		if err != nil {
-			return err
-		}
-		if !room {
-			continue
-		}
-		if chunk = append(chunk, c); len(chunk) == perTransaction {
-			if err := r.saveTogether(ctx, chunk); err != nil {
-				return err
-			}
-			chunk = nil
+		if _, there := r.found[r.room.context(c)]; !there {
+			fresh++
 		}
 	}
-	return r.saveTogether(ctx, chunk)
+	admitted, err := r.admitNew(ctx, fresh)
+	if err != nil {
+		return 0, err
+	}
+	taken := map[string][]telemetry.Saved{} // by environment
+	for _, c := range r.batch.Contexts {
+		if _, there := r.found[r.room.context(c)]; !there {
+			if admitted == 0 {
+				unsaved++
+				continue
+			}
+			admitted--
+		}
+		taken[c.Environment] = append(taken[c.Environment], c)
+	}
+	for environment, contexts := range taken {
+		if err := r.saveOf(ctx, environment, contexts); err != nil {
+			return 0, err
+		}
+	}
+	return unsaved, nil
+}
+
+// saveOf saves contexts of one environment, of the types that there is room
+// for.
+func (r *recording) saveOf(ctx context.Context, environment string, contexts []telemetry.Saved) error {
+	names := map[string]bool{}
+	for _, c := range contexts {
+		names[c.Type] = true
+	}
+	types, _, err := r.enroll(ctx, r.room.groupRoster(environment), environment, slices.Sorted(maps.Keys(names)), telemetry.MaxGroups)
+	if err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(contexts, func(c telemetry.Saved) bool {
+		_, there := types[c.Type]
+		return !there || !r.supersedes(c)
+	})
+	for chunk := range slices.Chunk(left, perTransaction) {
+		if err := r.saveTogether(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *recording) supersedes(c telemetry.Saved) bool {
@@ -132,24 +165,21 @@ func digest(s telemetry.Sighting) types.AttributeValue {
 // Contexts implements telemetry.Store.
 func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error) {
 	r, m := room(workspace), q.Matcher()
-	rows, err := s.rows(ctx, []address{r.known()})
+	groups, err := s.groups(ctx, r, m)
 	if err != nil {
 		return nil, err
 	}
 	var found []telemetry.Saved
-	for name := range set(rows[r.known()], attrGroups) {
-		var group [2]string
-		if err := json.Unmarshal([]byte(name), &group); err != nil {
-			return nil, fmt.Errorf("reading what contexts there are: %w", err)
+	left := telemetry.MaxSearched
+	for _, g := range groups {
+		if left <= 0 {
+			break
 		}
-		if !m.Group(group[0], group[1]) {
-			continue
-		}
-		more, err := s.search(ctx, r.seen(group[0], group[1]), m, q)
+		more, looked, err := s.search(ctx, r.seen(g.environment, g.contextType), m, q, min(left, telemetry.MaxSaved))
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, more...)
+		found, left = append(found, more...), left-looked
 	}
 	return telemetry.Newest(found, q.Limit), nil
 }
@@ -157,9 +187,9 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 // pageOf is how many rows a search reads at a time, at most.
 const pageOf = 1000
 
-// search reads a group from the context seen last.
-func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q telemetry.Query) ([]telemetry.Saved, error) {
-	var found []telemetry.Saved
+// search reads a group from the context seen last, and says how many it has
+// looked at.
+func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q telemetry.Query, most int) (found []telemetry.Saved, looked int, err error) {
 	before := map[string]bool{} // keys; expiry may leave an earlier place of one behind
 	page := pageOf
 	if q.Text == "" { // every row is one of the answer's
@@ -167,18 +197,18 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 	}
 	query := s.all(pk)
 	query.ScanIndexForward, query.Limit = aws.Bool(false), aws.Int32(int32(page))
-	for looked := 0; looked < telemetry.MaxSaved; {
+	for looked < most {
 		out, err := s.client.Query(ctx, query)
 		if err != nil {
-			return nil, failure(ctx, "searching contexts", err)
+			return nil, looked, failure(ctx, "searching contexts", err)
 		}
 		for _, row := range out.Items {
 			var c telemetry.Saved
 			if err := json.Unmarshal([]byte(text(row, attrDoc)), &c); err != nil {
-				return nil, fmt.Errorf("reading a saved context: %w", err)
+				return nil, looked, fmt.Errorf("reading a saved context: %w", err)
 			}
 			if enough(found, q.Limit, c.LastSeen) {
-				return found, nil
+				return found, looked, nil
 			}
 			looked++
 			if !before[c.Key] && m.Match(c) {
@@ -190,7 +220,7 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 			break
 		}
 	}
-	return found, nil
+	return found, looked, nil
 }
 
 // enough says whether no later find can come into the answer: of those seen at

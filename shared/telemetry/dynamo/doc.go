@@ -8,12 +8,15 @@
 //	telemetry/<ws>/context/<h>       context         seen N, digest B: the sighting that is saved
 //	telemetry/<ws>/seen/<h>          <seen>/<h>      doc S: the saved context, as JSON
 //	telemetry/<ws>/shape             type/<type>     fields S: its properties, as JSON; version N
-//	telemetry/<ws>/known             known           groupNames, typeNames SS: what has rows in seen and in shape
+//	telemetry/<ws>/known             contexts/<h>    types S: JSON of the types that have rows in seen, and the hour each was last in a batch; environment S; version N
+//	telemetry/<ws>/known             shapes          types S: the same of those that have rows in shape; version N
+//	telemetry/<ws>/known             known           groupNames, typeNames SS: the same of an earlier version, which is read
+//	telemetry/<ws>/new/<hour>        new             n N: how many contexts were new in the hour
 //	telemetry/<ws>/batch/<id>        batch           a batch that was applied
 //
 // <h> is the SHA-256, in hexadecimal, of what the row stands for: month, type
 // and key; environment, type and key; or, in the key of seen, environment and
-// type. <seen> is in milliseconds and 15 digits.
+// type, in that of known the environment. <seen> is in milliseconds and 15 digits.
 //
 // The attribute expires (a number of seconds) is when a row is of no more use:
 // pairs a week after their month, batches a day after they came, contexts
@@ -31,8 +34,12 @@
 //     transaction, on condition of the sighting that was read.
 //   - The row of a batch is written when everything else is.
 //   - No request scans. A search reads known and one range of each group that
-//     can match, MaxSaved rows of it at most.
+//     can match, those in use last first: MaxSaved rows of each at most, and
+//     MaxSearched in all.
+//   - A type that makes room for another is no longer searched; its rows go when
+//     they expire.
 //
 // A batch of which nothing is new costs one BatchGetItem for 100 of its rows
-// and a PutItem; new pairs, some 95 in a transaction; sightings, 33 in one.
+// and a PutItem, and once an hour two more; new pairs, some 95 in a transaction;
+// sightings, 33 in one; new contexts one UpdateItem together.
 package dynamo

@@ -61,7 +61,7 @@ func (w *wire) requests(work func()) string {
 	w.mu.Unlock()
 	work()
 	var said []string
-	for _, operation := range []string{"GetItem", "BatchGetItem", "Query", "Scan", "PutItem", "UpdateItem", "TransactWriteItems"} {
+	for _, operation := range []string{"GetItem", "BatchGetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"} {
 		if n := w.sent[operation]; n > 0 {
 			said = append(said, fmt.Sprintf("%d %s", n, operation))
 		}
@@ -88,6 +88,25 @@ func report(number int, keys ...string) telemetry.Batch {
 		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: "user", Key: key, LastSeen: suite.Now.Add(time.Duration(number) * time.Second)})
 	}
 	b.Shapes = []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{"key": {telemetry.String}}}}
+	return b
+}
+
+// later is a report that is received an hour after the others.
+func later(number int, keys ...string) telemetry.Batch {
+	b := report(number, keys...)
+	b.Received = b.Received.Add(time.Hour)
+	return b
+}
+
+// ofTypes is a batch with a context and a shape of each of n types.
+func ofTypes(number, n int) telemetry.Batch {
+	b := later(number)
+	b.Shapes = nil
+	for i := range n {
+		name := fmt.Sprintf("made-%04d", i)
+		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: name, Key: "k", LastSeen: suite.Now})
+		b.Shapes = append(b.Shapes, telemetry.KnownShape{Type: name, Fields: map[string][]telemetry.Kind{"key": {telemetry.String}}})
+	}
 	return b
 }
 
@@ -120,13 +139,15 @@ func TestRequests(t *testing.T) {
 		work func()
 		want string
 	}{
-		{"the first batch", record(report(1, "a")), "1 BatchGetItem, 2 PutItem, 2 UpdateItem, 2 TransactWriteItems"},
-		{"30 new contexts", record(report(2, many...)), "1 BatchGetItem, 1 PutItem, 2 TransactWriteItems"},
+		{"the first batch", record(report(1, "a")), "1 BatchGetItem, 4 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
+		{"30 new contexts", record(report(2, many...)), "1 BatchGetItem, 1 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
 		{"the same, seen again", record(report(3, many...)), "1 BatchGetItem, 1 PutItem, 1 TransactWriteItems"},
 		{"nothing new", record(unseen), "1 BatchGetItem, 1 PutItem"},
 		{"a replay", record(report(3, many...)), "1 BatchGetItem"},
-		{"a search", search(telemetry.Query{Type: "user", Text: "u-2", Limit: 20}), "1 BatchGetItem, 1 Query"},
-		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 BatchGetItem"},
+		{"a search", search(telemetry.Query{Type: "user", Text: "u-2", Limit: 20}), "2 Query"},
+		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 Query"},
+		{"an hour later", record(later(5, many...)), "1 BatchGetItem, 3 PutItem, 1 TransactWriteItems"},
+		{"more types than there may be", record(ofTypes(6, 3*telemetry.MaxGroups)), "13 BatchGetItem, 203 PutItem, 1 UpdateItem, 1 DeleteItem, 7 TransactWriteItems"},
 		{"usage", func() { _, _ = s.Usage(ctx, "ws", suite.Month) }, "1 Query"},
 	} {
 		if got := w.requests(test.work); got != test.want {

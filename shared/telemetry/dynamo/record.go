@@ -24,37 +24,45 @@ type recording struct {
 }
 
 // Record implements telemetry.Store.
-func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (counted int, err error) {
+func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
 	r := recording{Store: s, room: room(workspace), batch: b}
 	if r.found, err = s.rows(ctx, r.addresses()); err != nil {
-		return 0, err
+		return done, err
 	}
 	if _, known := r.found[r.room.batch(b.ID)]; known {
-		return 0, nil
+		return done, nil
 	}
-	if counted, err = r.count(ctx); err != nil {
-		return 0, err
+	if done.Counted, err = r.count(ctx); err != nil {
+		return telemetry.Recorded{}, err
 	}
-	if err := r.save(ctx); err != nil {
-		return 0, err
+	if done.Unsaved, err = r.save(ctx); err != nil {
+		return telemetry.Recorded{}, err
 	}
 	if err := r.joinShapes(ctx); err != nil {
-		return 0, err
+		return telemetry.Recorded{}, err
 	}
-	return counted, r.remember(ctx)
+	return done, r.remember(ctx)
 }
 
 // addresses are all rows that a batch is about.
 func (r *recording) addresses() []address {
-	list := []address{r.room.batch(r.batch.ID), r.room.known()}
+	list := []address{r.room.batch(r.batch.ID), r.room.before(), r.room.newKeys(r.batch.Hour())}
 	for _, p := range r.batch.Pairs {
 		list = append(list, r.room.pair(p))
 	}
+	environments := map[string]bool{}
 	for _, c := range r.batch.Contexts {
 		list = append(list, r.room.context(c))
+		if !environments[c.Environment] {
+			environments[c.Environment] = true
+			list = append(list, r.room.groupRoster(c.Environment))
+		}
 	}
-	for _, s := range r.batch.Shapes {
+	for i, s := range r.batch.Shapes {
 		list = append(list, r.room.shape(s.Type))
+		if i == 0 {
+			list = append(list, r.room.shapeRoster())
+		}
 	}
 	return list
 }
@@ -152,46 +160,34 @@ func (r *recording) counting(pairs []telemetry.Pair) []types.TransactWriteItem {
 	return writes
 }
 
-// admit notes a name in a set of known, and says whether there was room.
-func (r *recording) admit(ctx context.Context, attribute, name string, most int) (bool, error) {
-	if set(r.found[r.room.known()], attribute)[name] {
-		return true, nil
-	}
-	_, err := r.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &r.table, Key: r.room.known().key(),
-		UpdateExpression:         aws.String("ADD #a :one"),
-		ConditionExpression:      aws.String("attribute_not_exists(#a) OR size(#a) < :most OR contains(#a, :name)"),
-		ExpressionAttributeNames: map[string]string{"#a": attribute},
-		ExpressionAttributeValues: item{":one": &types.AttributeValueMemberSS{Value: []string{name}},
-			":most": number(int64(most)), ":name": str(name)}})
-	if isRefused(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, failure(ctx, "noting what contexts there are", err)
-	}
-	r.knows(attribute, name)
-	return true, nil
-}
-
-// knows keeps the row that was read as it is now, so that a batch asks once for
-// each name.
-func (r *recording) knows(attribute, name string) {
-	row := r.found[r.room.known()]
-	if row == nil {
-		row = item{}
-		r.found[r.room.known()] = row
-	}
-	names := []string{name}
-	for other := range set(row, attribute) {
-		names = append(names, other)
-	}
-	row[attribute] = &types.AttributeValueMemberSS{Value: names}
-}
-
 func (r *recording) joinShapes(ctx context.Context) error {
+	if len(r.batch.Shapes) == 0 {
+		return nil
+	}
+	var names []string
 	for _, s := range r.batch.Shapes {
-		if err := r.joinShape(ctx, s); err != nil {
-			return err
+		names = append(names, s.Type)
+	}
+	types, gone, err := r.enroll(ctx, r.room.shapeRoster(), "", names, telemetry.MaxShapeTypes)
+	if err != nil {
+		return err
+	}
+	for _, s := range r.batch.Shapes {
+		if _, there := types[s.Type]; there {
+			if err := r.joinShape(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	return r.dropShapes(ctx, gone)
+}
+
+// dropShapes deletes the shapes of types that have made room.
+func (r *recording) dropShapes(ctx context.Context, gone []string) error {
+	for _, contextType := range gone {
+		_, err := r.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &r.table, Key: r.room.shape(contextType).key()})
+		if err != nil {
+			return failure(ctx, "forgetting a shape", err)
 		}
 	}
 	return nil
@@ -206,8 +202,6 @@ func (r *recording) joinShape(ctx context.Context, news telemetry.KnownShape) er
 			if err := json.Unmarshal([]byte(text(row, attrFields)), &known.Fields); err != nil {
 				return fmt.Errorf("reading the shape of a context type: %w", err)
 			}
-		} else if room, err := r.admit(ctx, attrTypes, quoted(news.Type), telemetry.MaxShapeTypes); err != nil || !room {
-			return err
 		}
 		if !known.Join(news) && there {
 			return nil
@@ -245,10 +239,4 @@ func (r *recording) putShape(ctx context.Context, at address, shape telemetry.Kn
 		return false, failure(ctx, "noting a shape", err)
 	}
 	return true, nil
-}
-
-// quoted is a name as a set can hold it, which takes no empty one.
-func quoted(parts ...string) string {
-	text, _ := json.Marshal(parts) // strings: it cannot fail
-	return string(text)
 }

@@ -44,8 +44,11 @@ const (
 	attrDoc     = "doc"
 	attrFields  = "fields"
 	attrVersion = "version"
-	attrGroups  = "groupNames"
-	attrTypes   = "typeNames"
+	attrRoster  = "types"
+	attrOwner   = "environment"
+	// Of an earlier version, which kept one row of names that made no room.
+	attrGroups = "groupNames"
+	attrTypes  = "typeNames"
 )
 
 // address is a row's primary key.
@@ -89,7 +92,22 @@ func (r room) shapes() string { return r.pk("shape") }
 
 func (r room) shape(contextType string) address { return address{r.shapes(), "type/" + contextType} }
 
-func (r room) known() address { return address{r.pk("known"), "known"} }
+// known is where what has contexts and shapes is noted; rosters are its rows.
+func (r room) known() string { return r.pk("known") }
+
+func (r room) groupRoster(environment string) address {
+	return address{r.known(), "contexts/" + hash(environment)}
+}
+
+func (r room) shapeRoster() address { return address{r.known(), "shapes"} }
+
+// before is the one row of names of an earlier version.
+func (r room) before() address { return address{r.known(), "known"} }
+
+// newKeys is where the keys that are new in an hour are counted.
+func (r room) newKeys(hour int64) address {
+	return address{r.pk(fmt.Sprintf("new/%d", hour)), "new"}
+}
 
 func (r room) batch(id [32]byte) address {
 	return address{r.pk("batch/" + hex.EncodeToString(id[:])), "batch"}

@@ -1,9 +1,14 @@
 package local
 
 import (
+	"bytes"
+	"cmp"
+	"container/heap"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -17,45 +22,114 @@ type record struct {
 	Properties []telemetry.Property `json:"properties"`
 }
 
-func (s *Store) save(root *bolt.Bucket, contexts []telemetry.Saved) error {
+// save saves contexts and returns how many were too many.
+func (s *Store) save(root *bolt.Bucket, b telemetry.Batch) (unsaved int, err error) {
+	if len(b.Contexts) == 0 {
+		return 0, nil
+	}
 	all, err := root.CreateBucketIfNotExists(groups)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for _, c := range contexts {
-		g, err := openGroup(all, c)
+	batch, err := all.NextSequence()
+	if err != nil {
+		return 0, err
+	}
+	news := newKeys(root, b.Hour())
+	roster := map[string]*roster{} // by environment
+	for _, c := range b.Contexts {
+		if !isSaved(all, c) {
+			if news.n >= telemetry.MaxNewKeys {
+				unsaved++
+				continue
+			}
+			news.n++
+		}
+		if roster[c.Environment] == nil {
+			roster[c.Environment] = typesOf(all, c.Environment)
+		}
+		g, err := s.openGroup(all, roster[c.Environment], c, batch)
+		if err == nil {
+			err = g.put(c)
+		}
+		if err == nil {
+			err = g.trim(s.kept)
+		}
 		if err != nil {
-			return err
-		}
-		if g == nil { // there are too many
-			continue
-		}
-		if err := g.put(c); err != nil {
-			return err
-		}
-		if err := g.trim(s.kept); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return unsaved, news.put(root)
+}
+
+// isSaved says whether a context has been saved, in whatever state.
+func isSaved(all *bolt.Bucket, c telemetry.Saved) bool {
+	bucket := all.Bucket(name(c.Environment, c.Type))
+	return bucket != nil && bucket.Bucket(keys) != nil && bucket.Bucket(keys).Get([]byte(c.Key)) != nil
+}
+
+// hourly counts the keys that are new in an hour.
+type hourly struct{ hour, n int64 }
+
+func newKeys(root *bolt.Bucket, hour int64) hourly {
+	text := root.Get(newInHour)
+	if len(text) == 16 && int64(binary.BigEndian.Uint64(text)) == hour {
+		return hourly{hour, int64(binary.BigEndian.Uint64(text[8:]))}
+	}
+	return hourly{hour: hour} // another one, also when the clock was set back
+}
+
+func (h hourly) put(root *bolt.Bucket) error {
+	return root.Put(newInHour, append(number(h.hour), number(h.n)...))
+}
+
+// roster is the types of an environment, and the number of the batch that each
+// was last in.
+type roster struct{ batch map[string]uint64 }
+
+func typesOf(all *bolt.Bucket, environment string) *roster {
+	r := &roster{map[string]uint64{}}
+	prefix := name(environment)
+	cursor := all.Cursor()
+	for row, _ := cursor.Seek(prefix); bytes.HasPrefix(row, prefix); row, _ = cursor.Next() {
+		if of := parts(row); len(of) == 2 && all.Bucket(row) != nil {
+			r.batch[of[1]] = uint64(count(all.Bucket(row), lastBatch))
+		}
+	}
+	return r
+}
+
+// oldest is the type that was longest in no batch.
+func (r *roster) oldest() (found string) {
+	first := uint64(math.MaxUint64)
+	for contextType, batch := range r.batch {
+		if batch < first || batch == first && contextType < found {
+			found, first = contextType, batch
+		}
+	}
+	return found
 }
 
 // group is the contexts of one environment and type.
 type group struct{ bucket, keys, seen *bolt.Bucket }
 
-// openGroup makes the group of a context when there is room for another.
-func openGroup(all *bolt.Bucket, c telemetry.Saved) (*group, error) {
-	row := name(c.Environment, c.Type)
-	bucket := all.Bucket(row)
-	if bucket == nil {
-		if count(all, size) >= telemetry.MaxGroups {
-			return nil, nil
-		}
-		if _, err := add(all, size, 1); err != nil {
+// openGroup makes the group of a context, which another makes room for when
+// there are too many.
+func (s *Store) openGroup(all *bolt.Bucket, types *roster, c telemetry.Saved, batch uint64) (*group, error) {
+	if _, known := types.batch[c.Type]; !known && len(types.batch) >= telemetry.MaxGroups {
+		gone := types.oldest()
+		delete(types.batch, gone)
+		if err := all.DeleteBucket(name(c.Environment, gone)); err != nil {
 			return nil, err
 		}
-		var err error
-		if bucket, err = all.CreateBucket(row); err != nil {
+	}
+	bucket, err := all.CreateBucketIfNotExists(name(c.Environment, c.Type))
+	if err != nil {
+		return nil, err
+	}
+	if types.batch[c.Type] != batch {
+		types.batch[c.Type] = batch
+		if err := bucket.Put(lastBatch, number(int64(batch))); err != nil {
 			return nil, err
 		}
 	}
@@ -126,24 +200,24 @@ func (g *group) trim(kept int) error {
 	return nil
 }
 
-// Contexts implements telemetry.Store.
+// Contexts implements telemetry.Store. It walks all groups that can match at
+// once, from the context seen last, and no further than MaxSearched.
 func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error) {
 	var found []telemetry.Saved
 	m := q.Matcher()
 	err := s.read(ctx, workspace, func(root *bolt.Bucket) error {
-		all := root.Bucket(groups)
-		if all == nil {
-			return nil
-		}
-		return all.ForEachBucket(func(row []byte) error {
-			of := parts(row)
-			if len(of) != 2 || !m.Group(of[0], of[1]) {
-				return nil
+		walk, err := newWalk(root.Bucket(groups), m)
+		for looked := 0; err == nil && looked < s.searched; looked++ {
+			at, more := walk.seen()
+			if !more || enough(found, q.Limit, at) {
+				break
 			}
-			more, err := search(ctx, all.Bucket(row), telemetry.Saved{Environment: of[0], Type: of[1]}, m, q.Limit)
-			found = append(found, more...)
-			return err
-		})
+			c, there, problem := walk.next()
+			if err = cmp.Or(problem, ctx.Err()); there && err == nil && m.Match(c) {
+				found = append(found, c)
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("searching contexts: %w", err)
@@ -151,28 +225,73 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 	return telemetry.Newest(found, q.Limit), nil
 }
 
-// search walks a group from the context seen last.
-func search(ctx context.Context, bucket *bolt.Bucket, of telemetry.Saved, m telemetry.Matcher, limit int) ([]telemetry.Saved, error) {
-	g := group{bucket, bucket.Bucket(keys), bucket.Bucket(seen)}
-	if g.keys == nil || g.seen == nil {
-		return nil, nil
+// walk is a position in each of several groups; the one whose context was seen
+// last comes first.
+type walk struct{ groups []walked }
+
+type walked struct {
+	group
+	of     telemetry.Saved
+	cursor *bolt.Cursor
+	row    []byte
+}
+
+func newWalk(all *bolt.Bucket, m telemetry.Matcher) (*walk, error) {
+	w := &walk{}
+	if all == nil {
+		return w, nil
 	}
-	var found []telemetry.Saved
-	cursor := g.seen.Cursor()
-	for row, _ := cursor.Last(); row != nil && !enough(found, limit, momentOf(row)); row, _ = cursor.Prev() {
-		of.Key = string(row[min(8, len(row)):])
-		r, there, err := g.get(of.Key)
-		if err == nil {
-			err = ctx.Err()
+	err := all.ForEachBucket(func(row []byte) error {
+		of := parts(row)
+		if len(of) != 2 || !m.Group(of[0], of[1]) {
+			return nil
 		}
-		if err != nil {
-			return nil, err
+		bucket := all.Bucket(row)
+		g := group{bucket, bucket.Bucket(keys), bucket.Bucket(seen)}
+		if g.keys == nil || g.seen == nil {
+			return nil
 		}
-		if c := r.saved(of); there && m.Match(c) {
-			found = append(found, c)
+		cursor := g.seen.Cursor()
+		if last, _ := cursor.Last(); last != nil {
+			w.groups = append(w.groups, walked{g, telemetry.Saved{Environment: of[0], Type: of[1]}, cursor, last})
 		}
+		return nil
+	})
+	heap.Init(w)
+	return w, err
+}
+
+// seen is when the next context was seen.
+func (w *walk) seen() (at time.Time, more bool) {
+	if len(w.groups) == 0 {
+		return at, false
 	}
-	return found, nil
+	return momentOf(w.groups[0].row), true
+}
+
+// next is the next context, and whether it is still there.
+func (w *walk) next() (c telemetry.Saved, there bool, err error) {
+	first := &w.groups[0]
+	first.of.Key = string(first.row[min(8, len(first.row)):])
+	r, there, err := first.get(first.of.Key)
+	c = r.saved(first.of)
+	if first.row, _ = first.cursor.Prev(); first.row == nil {
+		heap.Pop(w)
+	} else {
+		heap.Fix(w, 0)
+	}
+	return c, there, err
+}
+
+// The methods of heap.Interface.
+
+func (w *walk) Len() int           { return len(w.groups) }
+func (w *walk) Less(i, j int) bool { return bytes.Compare(w.groups[i].row, w.groups[j].row) > 0 }
+func (w *walk) Swap(i, j int)      { w.groups[i], w.groups[j] = w.groups[j], w.groups[i] }
+func (w *walk) Push(any)           {} // none is added
+func (w *walk) Pop() any {
+	w.groups = w.groups[:len(w.groups)-1]
+	return nil
 }
 
 // enough says whether no later find can come into the answer: of those seen at
@@ -190,7 +309,7 @@ func (s *Store) Shapes(ctx context.Context, workspace string) ([]telemetry.Known
 			return nil
 		}
 		return all.ForEach(func(row, text []byte) error {
-			if string(row) == string(size) {
+			if of := parts(row); len(of) != 2 || of[0] != "type" {
 				return nil
 			}
 			var shape telemetry.KnownShape

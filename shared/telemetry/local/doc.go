@@ -6,15 +6,17 @@
 //	<workspace>
 //	  batches   id -> when it was received
 //	  received  when, id -> nothing; for forgetting
-//	  shapes    type -> JSON of the properties
+//	  newInHour an hour, and how many keys were new in it
+//	  shapes    type -> JSON of the properties, and the batch it was last in
 //	  groups
 //	    <environment, type>
+//	      lastBatch  the number of the batch that it was last in
 //	      keys  key -> JSON of the saved context
 //	      seen  when, key -> nothing; for search, and for forgetting
 //	  months
 //	    <month>
 //	      counts  type -> number of keys
-//	      pairs   type, key -> nothing; gone when the month is closed
+//	      pairs   type, key (long ones: their SHA-256) -> nothing; gone when the month is closed
 //
 // Names that are made of several parts have the length before each. A count
 // stands beside the bucket that it counts, so that nothing is counted by
@@ -26,7 +28,10 @@
 //     is killed at any time leaves what was there before or after it, flushed.
 //   - The file is open only while it is used, under the lock of the operating
 //     system that bbolt takes: several processes may work on it.
-//   - Of an environment and type the MaxSaved contexts seen last are kept.
+//   - Of an environment and type the MaxSaved contexts seen last are kept. Which
+//     type makes room for another is decided by the numbers of batches: no clock
+//     has a say in it.
+//   - A search looks at MaxSearched contexts, however many there are.
 //   - When a month is closed its pairs go and its counts stay. It never counts
 //     again, also when the clock was wrong.
 package local

@@ -38,11 +38,11 @@ func report(number int, at time.Time, keys ...string) telemetry.Batch {
 
 func mustRecord(t *testing.T, s *Store, b telemetry.Batch) int {
 	t.Helper()
-	n, err := s.Record(ctx, "ws", b)
+	done, err := s.Record(ctx, "ws", b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return done.Counted
 }
 
 func usage(t *testing.T, s *Store, m telemetry.Month) int {
@@ -317,5 +317,72 @@ func BenchmarkRecord(b *testing.B) {
 		if _, err := s.Record(ctx, "ws", report(i, now, fmt.Sprint(i%1000))); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestASearchIsBounded: it looks at the contexts that were seen last, of
+// however many groups, and at no others.
+func TestASearchIsBounded(t *testing.T) {
+	s := New(t.TempDir())
+	s.searched = 10
+	for i := range 30 {
+		b := report(i, now.Add(time.Duration(i)*time.Second), fmt.Sprintf("u-%02d", i))
+		b.Contexts[0].Type = fmt.Sprint("type-", i%3)
+		mustRecord(t, s, b)
+	}
+	for text, want := range map[string]string{
+		"u-": "u-29 u-28 u-27 u-26 u-25 u-24 u-23 u-22 u-21 u-20", "u-20": "u-20", "u-19": "", "u-00": "",
+	} {
+		found, err := s.Contexts(ctx, "ws", telemetry.Query{Text: text, Limit: 100})
+		must(t, err)
+		var keys []string
+		for _, c := range found {
+			keys = append(keys, c.Key)
+		}
+		if got := strings.Join(keys, " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	found, err := s.Contexts(ctx, "ws", telemetry.Query{Type: "type-0", Text: "u-03", Limit: 100})
+	must(t, err)
+	if len(found) != 1 {
+		t.Errorf("a search of one type looks no further back: %v", found)
+	}
+}
+
+// TestALongPairTakesLittleRoom, and is counted once, also one that an earlier
+// version has counted.
+func TestALongPairTakesLittleRoom(t *testing.T) {
+	s := New(t.TempDir())
+	long := strings.Repeat("k", telemetry.MaxKey)
+	mustRecord(t, s, report(0, now, "short"))
+	must(t, s.change(ctx, "ws", func(root *bolt.Bucket) error {
+		return root.Bucket(months).Bucket([]byte(month)).Bucket(pairs).Put(name("user", long+"earlier"), []byte{1})
+	}))
+	for i, key := range []string{long + "1", long + "2", long + "1", long + "earlier", "short"} {
+		if n := mustRecord(t, s, report(1+i, now, key)); n != map[bool]int{true: 1, false: 0}[i < 2] {
+			t.Errorf("key %d: %d were counted", i, n)
+		}
+	}
+	must(t, s.read(ctx, "ws", func(root *bolt.Bucket) error {
+		return root.Bucket(months).Bucket([]byte(month)).Bucket(pairs).ForEach(func(row, _ []byte) error {
+			if len(row) > longPair && !strings.HasSuffix(string(row), "earlier") {
+				t.Errorf("a row of %d bytes", len(row))
+			}
+			return nil
+		})
+	}))
+}
+
+// TestAClockThatIsSetBackDoesNotStopSaving: the hour is whichever it is now.
+func TestAClockThatIsSetBackDoesNotStopSaving(t *testing.T) {
+	s := New(t.TempDir())
+	root := func(work func(*bolt.Bucket) error) { must(t, s.change(ctx, "ws", work)) }
+	root(func(b *bolt.Bucket) error {
+		return hourly{now.AddDate(10, 0, 0).Unix() / 3600, telemetry.MaxNewKeys}.put(b)
+	})
+	mustRecord(t, s, report(1, now, "a"))
+	if got := saved(t, s); len(got) != 1 {
+		t.Errorf("%v", got)
 	}
 }

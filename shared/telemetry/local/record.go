@@ -2,7 +2,9 @@ package local
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	bolt "go.etcd.io/bbolt"
@@ -11,9 +13,9 @@ import (
 )
 
 // Record implements telemetry.Store.
-func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (counted int, err error) {
+func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
 	err = s.change(ctx, workspace, func(root *bolt.Bucket) error {
-		counted = 0
+		done = telemetry.Recorded{}
 		fresh, err := remember(root, b)
 		if err != nil {
 			return err
@@ -21,18 +23,18 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 		if !fresh {
 			return errNothing
 		}
-		if counted, err = countPairs(root, b); err != nil {
+		if done.Counted, err = countPairs(root, b); err != nil {
 			return err
 		}
-		if err := s.save(root, b.Contexts); err != nil {
+		if done.Unsaved, err = s.save(root, b); err != nil {
 			return err
 		}
 		return joinShapes(root, b.Shapes)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("recording telemetry: %w", err)
+		return telemetry.Recorded{}, fmt.Errorf("recording telemetry: %w", err)
 	}
-	return counted, nil
+	return done, nil
 }
 
 // remember notes a batch, forgets old ones, and says whether this one is new.
@@ -115,8 +117,8 @@ func countPair(all *bolt.Bucket, p telemetry.Pair) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	row := name(p.Type, p.Key)
-	if known.Get(row) != nil {
+	row := pairRow(p)
+	if known.Get(row) != nil || known.Get(name(p.Type, p.Key)) != nil {
 		return false, nil
 	}
 	byType, err := month.CreateBucketIfNotExists(counts)
@@ -127,6 +129,21 @@ func countPair(all *bolt.Bucket, p telemetry.Pair) (bool, error) {
 		return false, err
 	}
 	return true, known.Put(row, []byte{1})
+}
+
+// longPair is up to where a pair is its own row. Of a longer one, which may be
+// a kilobyte, the row is the SHA-256.
+const longPair = 48
+
+// pairRow is the row of a pair. No name of parts begins with 0xff, which would
+// be the length of a type that is longer than types are.
+func pairRow(p telemetry.Pair) []byte {
+	row := name(p.Type, p.Key)
+	if len(row) <= longPair {
+		return row
+	}
+	sum := sha256.Sum256(row)
+	return append([]byte{0xff}, sum[:]...)
 }
 
 // closeMonths drops the pairs of months that count no more.
@@ -156,7 +173,18 @@ func closeMonths(all *bolt.Bucket, b telemetry.Batch) error {
 }
 
 func joinShapes(root *bolt.Bucket, news []telemetry.KnownShape) error {
+	if len(news) == 0 {
+		return nil
+	}
 	all, err := root.CreateBucketIfNotExists(shapes)
+	if err != nil {
+		return err
+	}
+	batch, err := all.NextSequence()
+	if err != nil {
+		return err
+	}
+	types, err := shapeTypes(all)
 	if err != nil {
 		return err
 	}
@@ -168,28 +196,43 @@ func joinShapes(root *bolt.Bucket, news []telemetry.KnownShape) error {
 			if err := json.Unmarshal(text, &known); err != nil {
 				return err
 			}
-		} else if count(all, size) >= telemetry.MaxShapeTypes {
-			continue
+		} else if len(types.batch) >= telemetry.MaxShapeTypes {
+			gone := types.oldest()
+			delete(types.batch, gone)
+			if err := errors.Join(all.Delete(name("type", gone)), all.Delete(name("last", gone))); err != nil {
+				return err
+			}
+		}
+		types.batch[shape.Type] = batch
+		if err := all.Put(name("last", shape.Type), number(int64(batch))); err != nil {
+			return err
 		}
 		if !known.Join(shape) && text != nil {
 			continue
 		}
-		if err := putShape(all, row, known, text == nil); err != nil {
+		if err := putShape(all, row, known); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func putShape(all *bolt.Bucket, row []byte, shape telemetry.KnownShape, first bool) error {
+// shapeTypes are the types that have a shape.
+func shapeTypes(all *bolt.Bucket) (*roster, error) {
+	r := &roster{map[string]uint64{}}
+	err := all.ForEach(func(row, _ []byte) error {
+		if of := parts(row); len(of) == 2 && of[0] == "type" {
+			r.batch[of[1]] = uint64(count(all, name("last", of[1])))
+		}
+		return nil
+	})
+	return r, err
+}
+
+func putShape(all *bolt.Bucket, row []byte, shape telemetry.KnownShape) error {
 	text, err := json.Marshal(shape)
 	if err != nil {
 		return err
-	}
-	if first {
-		if _, err := add(all, size, 1); err != nil {
-			return err
-		}
 	}
 	return all.Put(row, text)
 }

@@ -24,13 +24,15 @@ type Store struct {
 	path string
 	turn chan struct{} // of this process
 	kept int           // contexts of a group
+	// searched is how many contexts a search looks at.
+	searched int
 
 	damaged error // found when the file was opened; guarded by turn
 }
 
 // New is the store of a data directory. It opens nothing.
 func New(dir string) *Store {
-	return &Store{path: filepath.Join(dir, Name), turn: make(chan struct{}, 1), kept: telemetry.MaxSaved}
+	return &Store{path: filepath.Join(dir, Name), turn: make(chan struct{}, 1), kept: telemetry.MaxSaved, searched: telemetry.MaxSearched}
 }
 
 // wait is how long one who wants the file waits for others.

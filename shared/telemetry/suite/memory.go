@@ -2,6 +2,8 @@ package suite
 
 import (
 	"context"
+	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -17,7 +19,10 @@ type Memory struct {
 
 type room struct {
 	batches  map[[32]byte]bool
-	groups   map[[2]string]bool
+	groups   map[[2]string]int // when each was last in a batch
+	types    map[string]int    // the same of types that have a shape
+	hour     int64
+	news     int // keys that were new in the hour
 	pairs    map[telemetry.Pair]bool
 	contexts map[[3]string]telemetry.Saved
 	shapes   map[string]*telemetry.KnownShape
@@ -39,50 +44,90 @@ func (m *Memory) enter(ctx context.Context, workspace string) (*room, error) {
 	}
 	r := m.rooms[workspace]
 	if r == nil {
-		r = &room{map[[32]byte]bool{}, map[[2]string]bool{}, map[telemetry.Pair]bool{}, map[[3]string]telemetry.Saved{}, map[string]*telemetry.KnownShape{}}
+		r = &room{batches: map[[32]byte]bool{}, groups: map[[2]string]int{}, types: map[string]int{}, pairs: map[telemetry.Pair]bool{},
+			contexts: map[[3]string]telemetry.Saved{}, shapes: map[string]*telemetry.KnownShape{}}
 		m.rooms[workspace] = r
 	}
 	return r, nil
 }
 
 // Record implements telemetry.Store.
-func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch) (counted int, err error) {
+func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.records++
 	r, err := m.enter(ctx, workspace)
 	if err != nil || r.batches[b.ID] {
-		return 0, err
+		return done, err
 	}
 	r.batches[b.ID] = true
 	for _, p := range b.Pairs {
 		if !r.pairs[p] {
 			r.pairs[p] = true
-			counted++
+			done.Counted++
 		}
+	}
+	if r.hour != b.Hour() {
+		r.hour, r.news = b.Hour(), 0
 	}
 	for _, c := range b.Contexts {
-		if g := [2]string{c.Environment, c.Type}; !r.groups[g] {
-			if len(r.groups) >= telemetry.MaxGroups {
-				continue
-			}
-			r.groups[g] = true
-		}
-		id := [3]string{c.Environment, c.Type, c.Key}
-		if old, there := r.contexts[id]; !there || c.Supersedes(old.Sighting()) {
-			r.contexts[id] = c
-		}
+		done.Unsaved += r.save(c, len(r.batches))
 	}
 	for _, s := range b.Shapes {
-		if r.shapes[s.Type] == nil {
-			if len(r.shapes) >= telemetry.MaxShapeTypes {
-				continue
-			}
-			r.shapes[s.Type] = &telemetry.KnownShape{Type: s.Type, Fields: map[string][]telemetry.Kind{}}
-		}
-		r.shapes[s.Type].Join(s)
+		r.join(s, len(r.batches))
 	}
-	return counted, nil
+	return done, nil
+}
+
+// save returns how many contexts were not saved.
+func (r *room) save(c telemetry.Saved, now int) (unsaved int) {
+	id, group := [3]string{c.Environment, c.Type, c.Key}, [2]string{c.Environment, c.Type}
+	old, there := r.contexts[id]
+	if !there {
+		if r.news >= telemetry.MaxNewKeys {
+			return 1
+		}
+		r.news++
+	}
+	r.groups[group] = now
+	ofEnvironment := map[[2]string]int{}
+	for g, seen := range r.groups {
+		if g[0] == c.Environment {
+			ofEnvironment[g] = seen
+		}
+	}
+	if len(ofEnvironment) > telemetry.MaxGroups {
+		gone := oldest(ofEnvironment)
+		delete(r.groups, gone)
+		maps.DeleteFunc(r.contexts, func(id [3]string, _ telemetry.Saved) bool { return id[0] == gone[0] && id[1] == gone[1] })
+	}
+	if !there || c.Supersedes(old.Sighting()) {
+		r.contexts[id] = c
+	}
+	return 0
+}
+
+func (r *room) join(s telemetry.KnownShape, now int) {
+	r.types[s.Type] = now
+	if len(r.types) > telemetry.MaxShapeTypes {
+		gone := oldest(r.types)
+		delete(r.types, gone)
+		delete(r.shapes, gone)
+	}
+	if r.shapes[s.Type] == nil {
+		r.shapes[s.Type] = &telemetry.KnownShape{Type: s.Type, Fields: map[string][]telemetry.Kind{}}
+	}
+	r.shapes[s.Type].Join(s)
+}
+
+func oldest[T comparable](seen map[T]int) (found T) {
+	first := math.MaxInt
+	for name, at := range seen {
+		if at < first {
+			found, first = name, at
+		}
+	}
+	return found
 }
 
 // Contexts implements telemetry.Store.

@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"svc.example/svc/shared/telemetry"
 )
@@ -102,31 +101,5 @@ func testShapes(w *world) {
 	})
 	if found := w.find(telemetry.Query{}); len(found) > 0 {
 		w.Errorf("a shape saved %v", found)
-	}
-}
-
-// testGroups: beyond the bound contexts are counted and not saved.
-func testGroups(w *world) {
-	for begin := 0; begin < telemetry.MaxGroups+20; begin += 55 {
-		var b telemetry.Batch
-		for i := range 55 {
-			c := person("k", 0)
-			c.Type = fmt.Sprintf("type-%03d", begin+i)
-			c.LastSeen = Now.Add(time.Duration(begin+i) * time.Second)
-			b.Contexts = append(b.Contexts, c)
-			b.Pairs = append(b.Pairs, telemetry.Pair{Month: Month, Type: c.Type, Key: "k"})
-			b.Shapes = append(b.Shapes, telemetry.KnownShape{Type: c.Type, Fields: map[string][]telemetry.Kind{"key": {telemetry.String}}})
-		}
-		w.record(b)
-	}
-	if found := w.find(telemetry.Query{Limit: 1000}); len(found) != telemetry.MaxGroups {
-		w.Errorf("%d are saved", len(found))
-	}
-	if u := w.usage(Month); u.Keys != telemetry.MaxGroups+20 {
-		w.Errorf("%d are counted", u.Keys)
-	}
-	shapes, err := w.store.Shapes(context.Background(), here)
-	if err != nil || len(shapes) != telemetry.MaxShapeTypes {
-		w.Errorf("%d shapes, %v", len(shapes), err)
 	}
 }

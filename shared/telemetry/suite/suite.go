@@ -36,7 +36,8 @@ func Run(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		{"search is newest first", testNewest},
 		{"names may hold anything", testNames},
 		{"shapes are joined", testShapes},
-		{"the number of groups is bounded", testGroups},
+		{"the type that was longest not seen makes room", testTypes},
+		{"new keys are bounded by the hour", testNewKeys},
 		{"cancelled", testCancelled},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newWorld(t, open(t))) })
@@ -76,11 +77,16 @@ func (w *world) batch(b telemetry.Batch) telemetry.Batch {
 
 func (w *world) record(b telemetry.Batch) int {
 	w.Helper()
-	counted, err := w.store.Record(context.Background(), here, w.batch(b))
+	return w.recorded(b).Counted
+}
+
+func (w *world) recorded(b telemetry.Batch) telemetry.Recorded {
+	w.Helper()
+	done, err := w.store.Record(context.Background(), here, w.batch(b))
 	if err != nil {
 		w.Fatal(err)
 	}
-	return counted
+	return done
 }
 
 func (w *world) usage(month telemetry.Month) telemetry.Usage {
@@ -195,13 +201,13 @@ func testCountsConcurrently(w *world) {
 					pairs = append(pairs, pair(fmt.Sprintf("u-%02d", (k+p*7+i*11)%distinct)))
 				}
 				b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(p), byte(i)}), Received: Now, Pairs: pairs}
-				n, err := persist(func() (int, error) { return store.Record(context.Background(), here, b) })
+				n, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), here, b) })
 				if err != nil {
 					w.Error(err)
 					return
 				}
 				mu.Lock()
-				total += n
+				total += n.Counted
 				mu.Unlock()
 			}
 		})
@@ -225,7 +231,7 @@ func testSavesConcurrently(w *world) {
 				b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(p), byte(i)}), Received: Now,
 					Contexts: []telemetry.Saved{person("a", minutes), person("b", minutes)},
 					Shapes:   []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{fmt.Sprint(p, i): {telemetry.Int}}}}}
-				if _, err := persist(func() (int, error) { return store.Record(context.Background(), here, b) }); err != nil {
+				if _, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), here, b) }); err != nil {
 					w.Error(err)
 				}
 			}
@@ -240,13 +246,13 @@ func testSavesConcurrently(w *world) {
 }
 
 // persist repeats what a busy store refused, as clients do.
-func persist(try func() (int, error)) (n int, err error) {
+func persist(try func() (telemetry.Recorded, error)) (done telemetry.Recorded, err error) {
 	for range 50 {
-		if n, err = try(); !errors.Is(err, telemetry.ErrBusy) {
-			return n, err
+		if done, err = try(); !errors.Is(err, telemetry.ErrBusy) {
+			return done, err
 		}
 	}
-	return n, err
+	return done, err
 }
 
 func testManyPairs(w *world) {
