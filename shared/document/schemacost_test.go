@@ -115,6 +115,14 @@ func TestVeryManyViolationsAreOne(t *testing.T) {
 	}
 }
 
+// TestADocumentOfProblemsIsNotLookedAtTwice: a megabyte of it took 600 MB.
+func TestADocumentOfProblemsIsNotLookedAtTwice(t *testing.T) {
+	tree := parse(t, `{"key": "x", "type": "feature_flag", "valueType": "bool", "default": {"rules": [`+join(20_000, func(int) string { return "{}" })+`]}}`)
+	if issues := Validate(tree); len(issues) != maxViolations || issues[0].Pointer != "/default/rules/0/criteria" {
+		t.Errorf("%d issues, the first %+v", len(issues), issues[0])
+	}
+}
+
 // visits counts how often the library holds a part of a schema against a part
 // of a value, as far as it tells.
 type visits int

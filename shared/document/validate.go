@@ -11,7 +11,8 @@ import (
 
 // Validate holds a document against what new content must be: the stored
 // document's JSON Schema, and what a schema cannot say. It reports every
-// problem once, each where it stands, in the order of its pointers. A document
+// problem once, each where it stands, in the order of its pointers; of one that
+// is nothing but problems, only as many as anybody could read. A document
 // without issues is one that Decode reads without issues.
 //
 // The messages say what would be right. They hold names and types out of the
@@ -21,6 +22,9 @@ func Validate(tree *jsontree.Node) []Issue {
 	issues = append(issues, doc.ruleIssues()...)
 	if len(issues) == 0 && doc.recognised(tree) {
 		return nil
+	}
+	if len(issues) > maxViolations { // the schema would find as many again, at a hundred times the cost
+		return distinct(issues[:maxViolations])
 	}
 	return merge(issues, storedSchema().violations(tree))
 }

@@ -29,7 +29,7 @@ func qualities(header []string) (gzip, identity float64) {
 	const unsaid = -1.0
 	gzip, identity, others := unsaid, unsaid, unsaid
 	for _, line := range header {
-		for _, item := range strings.Split(line, ",") {
+		for item := range strings.SplitSeq(line, ",") {
 			coding, q := quality(item)
 			switch coding {
 			case "gzip", "x-gzip":

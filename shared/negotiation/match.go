@@ -20,7 +20,7 @@ const (
 func NoneMatch(r *http.Request, etag string) Match {
 	found := Neither
 	for _, line := range r.Header["If-None-Match"] {
-		for _, candidate := range strings.Split(line, ",") {
+		for candidate := range strings.SplitSeq(line, ",") {
 			switch strings.TrimPrefix(strings.TrimSpace(candidate), "W/") {
 			case etag:
 				return ThisOne

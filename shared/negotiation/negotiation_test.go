@@ -3,6 +3,7 @@ package negotiation_test
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"testing"
 
 	"svc.example/svc/shared/negotiation"
@@ -59,5 +60,17 @@ func TestNoneMatch(t *testing.T) {
 		if got := negotiation.NoneMatch(&http.Request{Header: http.Header{"If-None-Match": {header}}}, tag); got != want {
 			t.Errorf("%q: %d, want %d", header, got, want)
 		}
+	}
+}
+
+// TestLongListsTakeNoMemory: a header may be a megabyte of commas.
+func TestLongListsTakeNoMemory(t *testing.T) {
+	long := strings.Repeat(",", 1<<16)
+	r := &http.Request{Header: http.Header{"Accept-Encoding": {long}, "If-None-Match": {long}}}
+	if n := testing.AllocsPerRun(10, func() {
+		negotiation.Gzip(r, 100)
+		negotiation.NoneMatch(r, `"abc"`)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
