@@ -39,6 +39,9 @@
 //
 //   - A request costs one read of the gate, and no more while the workspace
 //     stays as it is. A key of the wrong kind costs none.
+//   - Each key has a rate for polls and one for telemetry, a public key from each
+//     address; what is not known to be good counts against its address. A request
+//     beyond them is 429 with Retry-After, and costs no read of the gate.
 //   - A key that may not is refused with 401 and the kind that is needed.
 //   - An answer to a secret key carries no CORS headers: such a key in a page
 //     is a mistake that must not work.
