@@ -25,7 +25,7 @@ type Function struct {
 	Binary  string
 	Env     []string // beside what Lambda sets; of it and nothing else the program knows
 	Timeout int      // seconds
-	Memory  int      // megabytes
+	Memory  int      // megabytes; an instance that has more resident is killed
 }
 
 // instance is one emulator with the program in it.
@@ -38,6 +38,10 @@ type instance struct {
 	mu   sync.Mutex
 	init time.Duration
 	last []string // of what it wrote
+	// program is the process that the emulator runs, 0 before it is found; peak
+	// is how many bytes it had resident at most, as far as was looked.
+	program int
+	peak    int64
 }
 
 // attempts is how often an emulator is started: another process may take a port
@@ -162,9 +166,62 @@ func (i *instance) initTime() time.Duration {
 
 const invocations = "/2015-03-31/functions/function/invocations"
 
-// invoke hands the program an event. An instance that did not answer is of no
-// more use.
+// ErrMemory: the program had more memory resident than its function may have,
+// and was killed for it.
+var ErrMemory = errors.New("Runtime exited with error: signal: killed; the function went above its MemorySize")
+
+// watchEvery is the time between two looks at the memory of a program at work.
+// The system keeps the peak, so that none between two looks is missed; looking
+// often ends a program before it takes the memory of others.
+const watchEvery = 5 * time.Millisecond
+
+// invoke hands the program an event, and kills it as soon as it has more memory
+// than it may have. An instance that did not answer is of no more use.
 func (i *instance) invoke(ctx context.Context, event []byte) ([]byte, error) {
+	answered := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for i.withinMemory() {
+			select {
+			case <-answered:
+				return
+			case <-time.After(watchEvery):
+			}
+		}
+		i.kill()
+	}()
+	answer, err := i.post(ctx, event)
+	close(answered)
+	<-watched
+	if !i.withinMemory() { // also when it has answered: Lambda would not have let it
+		return nil, fmt.Errorf("%w: %d MB of %d MB", ErrMemory, i.peakBytes()>>20, i.function.Memory)
+	}
+	return answer, err
+}
+
+// withinMemory looks at the memory of the program, and says whether it never
+// had more than it may have. That of an instance that has ended is what was
+// seen last.
+func (i *instance) withinMemory() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	peak := peakOf(i.program)
+	if peak == 0 { // it is not known, or was not the one
+		i.program = child(i.process.Process.Pid)
+		peak = peakOf(i.program)
+	}
+	i.peak = max(i.peak, peak)
+	return i.function.Memory == 0 || i.peak <= int64(i.function.Memory)<<20
+}
+
+func (i *instance) peakBytes() int64 {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.peak
+}
+
+func (i *instance) post(ctx context.Context, event []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+i.address+invocations, bytes.NewReader(event))
 	if err != nil {
 		return nil, err
@@ -182,8 +239,11 @@ func (i *instance) invoke(ctx context.Context, event []byte) ([]byte, error) {
 }
 
 func (i *instance) stop() {
-	if err := i.process.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := i.kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return
 	}
 	<-i.ended
 }
+
+// kill ends the emulator, and with it the program.
+func (i *instance) kill() error { return i.process.Process.Kill() }

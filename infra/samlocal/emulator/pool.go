@@ -26,6 +26,7 @@ type line struct {
 	idle   []*instance
 	all    []*instance
 	closed bool
+	killed int // instances, for their memory
 }
 
 // NewPool makes a pool that runs at most so many instances of each function.
@@ -56,6 +57,13 @@ func (p *Pool) Invoke(ctx context.Context, name string, event []byte) ([]byte, e
 	}
 	// A client that leaves does not stop a function.
 	answer, err := i.invoke(context.WithoutCancel(ctx), event)
+	if errors.Is(err, ErrMemory) {
+		i.stop()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.killed++
+		return nil, err
+	}
 	if err != nil {
 		i.stop()
 		return nil, fmt.Errorf("%w: %s", err, i.tail())
@@ -99,6 +107,18 @@ func (p *Pool) InitTimes(name string) []time.Duration {
 		}
 	}
 	return out
+}
+
+// Memory is the most that any instance of a function had resident so far, in
+// bytes, and how many instances were killed because it was too much.
+func (p *Pool) Memory(name string) (peak int64, killed int) {
+	l := p.functions[name]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, i := range l.all {
+		peak = max(peak, i.peakBytes())
+	}
+	return peak, l.killed
 }
 
 // Cold ends a function's idle instances, so that the next event starts one.
