@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/workspace"
@@ -24,8 +25,7 @@ type Trees struct {
 	objects Reader
 	// kept are the trees read last, by id: a commit's trees are needed again
 	// for its children, and most stay the same from commit to commit.
-	kept map[ID][]byte
-	size int
+	kept *lru.Cache[ID, []byte]
 }
 
 // mostKept bounds the bytes of kept trees. Two trees of 10,000 documents have
@@ -34,7 +34,7 @@ const mostKept = 16 << 20
 
 // NewTrees looks into trees that a reader reads.
 func NewTrees(objects Reader) *Trees {
-	return &Trees{objects: objects, kept: map[ID][]byte{}}
+	return &Trees{objects: objects, kept: lru.New[ID, []byte](mostKept)}
 }
 
 // Commit reads a commit object.
@@ -47,18 +47,14 @@ func (t *Trees) tree(id ID) ([]byte, error) {
 	if id == (ID{}) {
 		return nil, nil
 	}
-	if content, ok := t.kept[id]; ok {
+	if content, ok := t.kept.Get(id); ok {
 		return content, nil
 	}
 	content, err := object.ReadAs(t.objects.Read, id.String(), object.TreeKind)
 	if err != nil {
 		return nil, err
 	}
-	if t.size += len(content); t.size > mostKept {
-		clear(t.kept)
-		t.size = len(content)
-	}
-	t.kept[id] = content
+	t.kept.Put(id, content, int64(len(content)))
 	return content, nil
 }
 

@@ -7,11 +7,13 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository/object"
 )
 
 // Resolver reads objects of packs that may be deltas of others. It keeps the
-// bases it has met, up to a bound, and is not safe for concurrent use.
+// bases it has met, up to a bound of bytes, the least recently used go first. It
+// is not safe for concurrent use.
 //
 // What it inflates is bounded: an object by object.Max, what it is a difference
 // from by largestBase, a chain as a whole by mostInflated and mostApplied.
@@ -24,8 +26,7 @@ type Resolver struct {
 	// is object.MaxBlob.
 	MaxBlob int64
 
-	bases map[entry]whole
-	held  int // bytes in bases
+	bases *lru.Cache[entry, whole] // nil before the first
 }
 
 type entry struct {
@@ -77,7 +78,7 @@ func (r *Resolver) object(pack string, index *Index, id string, offset, length i
 	inflated, applied := int64(0), int64(0)
 	for len(chain) <= longestChain {
 		here := entry{pack, at}
-		if base, ok := r.bases[here]; ok {
+		if base, ok := r.base(here); ok {
 			return r.unwind(chain, base, id, offset)
 		}
 		h, text, err := r.Entry(pack, at, length, func(h Header) int64 { return r.most(h, len(chain)) })
@@ -172,9 +173,16 @@ func (r *Resolver) unwind(chain []link, found whole, id string, offset int64) (o
 	return found.kind, found.text, nil
 }
 
-func (r *Resolver) hold(where entry, base whole) {
-	if r.held += len(base.text); r.held > mostHeld || r.bases == nil {
-		r.bases, r.held = map[entry]whole{}, len(base.text)
+func (r *Resolver) base(where entry) (whole, bool) {
+	if r.bases == nil {
+		return whole{}, false
 	}
-	r.bases[where] = base
+	return r.bases.Get(where)
+}
+
+func (r *Resolver) hold(where entry, base whole) {
+	if r.bases == nil {
+		r.bases = lru.New[entry, whole](mostHeld)
+	}
+	r.bases.Put(where, base, int64(len(base.text)))
 }
