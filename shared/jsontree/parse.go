@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,7 +33,11 @@ func (e *SyntaxError) Error() string {
 // Parse reads one JSON value that fills the text. The tree keeps parts of the
 // text, which must not change afterwards.
 func Parse(text []byte) (*Node, error) {
-	p := parser{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+	p := parsers.Get().(*parser)
+	defer p.release()
+	p.text = text
+	p.nodes = make([]Node, 0, min(len(text)/bytesOfNode+1, mostNodes))
+	p.dec.Reset(bytes.NewBuffer(text))
 	n, err := p.value(0)
 	if err != nil {
 		return nil, p.explain(err)
@@ -46,9 +51,47 @@ func Parse(text []byte) (*Node, error) {
 	return n, nil
 }
 
+// parser reads one text after another: what it works with is kept between them,
+// as a workspace is thousands of small texts.
 type parser struct {
 	text []byte
 	dec  *jsontext.Decoder
+	// nodes are made in pieces, for one text only: a tree that is kept should
+	// not hold another one's nodes.
+	nodes []Node
+	// members and items are of the objects and arrays that are being read.
+	members []Member
+	items   []*Node
+}
+
+var parsers = sync.Pool{New: func() any { return &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(nil))} }}
+
+const (
+	bytesOfNode = 20 // of a document, for each of its nodes
+	mostNodes   = 64 // that are made at once
+)
+
+func (p *parser) release() {
+	p.dec.Reset(bytes.NewBuffer(nil))
+	p.text, p.nodes = nil, nil
+	clear(p.members[:cap(p.members)])
+	clear(p.items[:cap(p.items)])
+	p.members, p.items = p.members[:0], p.items[:0]
+	if cap(p.members)+cap(p.items) <= mostScratch {
+		parsers.Put(p)
+	}
+}
+
+// mostScratch bounds what is kept for the next text, and cleared for it.
+const mostScratch = 512
+
+// node makes a node.
+func (p *parser) node(kind Kind, offset int) *Node {
+	if len(p.nodes) == cap(p.nodes) {
+		p.nodes = make([]Node, 0, mostNodes/4)
+	}
+	p.nodes = append(p.nodes, Node{Kind: kind, Offset: offset})
+	return &p.nodes[len(p.nodes)-1]
 }
 
 // refusal is a problem this package finds itself, at a byte offset.
@@ -72,8 +115,10 @@ func (p *parser) value(depth int) (*Node, error) {
 		}
 		return p.array(offset, depth)
 	}
-	text, err := p.scalar(offset)
-	return &Node{Kind: scalarKinds[kind], Offset: offset, text: text}, err
+	n := p.node(scalarKind(kind), offset)
+	var err error
+	n.text, err = p.scalar(offset)
+	return n, err
 }
 
 // scalar is the text of the value about to be read. It is a part of the whole
@@ -86,7 +131,19 @@ func (p *parser) scalar(offset int) ([]byte, error) {
 	return p.text[offset:end:end], nil
 }
 
-var scalarKinds = map[jsontext.Kind]Kind{'n': Null, 't': Bool, 'f': Bool, '0': Number, '"': String}
+func scalarKind(kind jsontext.Kind) Kind {
+	switch kind {
+	case 'n':
+		return Null
+	case 't', 'f':
+		return Bool
+	case '0':
+		return Number
+	case '"':
+		return String
+	}
+	return 0
+}
 
 // begin is the offset of the value about to be read: past the white space,
 // the comma or the colon that the decoder has not consumed yet.
@@ -102,38 +159,68 @@ func (p *parser) object(offset, depth int) (*Node, error) {
 	if _, err := p.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	n := &Node{Kind: Object, Offset: offset}
+	n := p.node(Object, offset)
+	begin := len(p.members)
 	for p.dec.PeekKind() != '}' {
 		text, err := p.scalar(p.begin())
 		if err != nil {
 			return nil, err
 		}
-		name, err := jsontext.AppendUnquote(nil, text)
-		if err != nil {
+		m := Member{text: text}
+		if m.Name, err = nameOf(text); err != nil {
 			return nil, err
 		}
-		m := Member{Name: string(name), text: text}
 		if m.Value, err = p.value(depth + 1); err != nil {
 			return nil, err
 		}
-		n.Members = append(n.Members, m)
+		p.members = append(p.members, m)
 	}
+	n.Members = append(n.Members, p.members[begin:]...)
+	p.members = p.members[:begin]
 	_, err := p.dec.ReadToken()
 	return n, err
 }
+
+// nameOf decodes the name of a member. Those that nearly all have are not made
+// each time.
+func nameOf(text []byte) (string, error) {
+	if len(text) < 2 || text[0] != '"' || bytes.IndexByte(text, '\\') >= 0 {
+		name, err := jsontext.AppendUnquote(nil, text)
+		return string(name), err
+	}
+	plain := text[1 : len(text)-1]
+	if name, known := names[string(plain)]; known {
+		return name, nil
+	}
+	return string(plain), nil
+}
+
+// names are the members that documents have.
+var names = func() map[string]string {
+	all := map[string]string{}
+	for _, name := range strings.Fields(`$schema id key type valueType name description access tags readyForCleanup
+		sendToClientSdk schemaKey default environments variants rules criteria value operator propertyName valueToMatch
+		confidential decryptWith weightedValues hashByPropertyName weight source lookup start end`) {
+		all[name] = name
+	}
+	return all
+}()
 
 func (p *parser) array(offset, depth int) (*Node, error) {
 	if _, err := p.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	n := &Node{Kind: Array, Offset: offset}
+	n := p.node(Array, offset)
+	begin := len(p.items)
 	for p.dec.PeekKind() != ']' {
 		item, err := p.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		n.Items = append(n.Items, item)
+		p.items = append(p.items, item)
 	}
+	n.Items = append(n.Items, p.items[begin:]...)
+	p.items = p.items[:begin]
 	_, err := p.dec.ReadToken()
 	return n, err
 }
