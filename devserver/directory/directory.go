@@ -184,12 +184,16 @@ type loaded struct {
 	problems []workspace.Problem // none of them fatal
 }
 
-// load makes a table of a state, or says all that is in the way.
+// load makes a table of a state, or says all that is in the way. One document at
+// a time is decoded: of all of them together a reload would take the memory.
 func load(state datadir.State, environment string) (*loaded, []workspace.Problem) {
-	ws, problems := workspace.Read(state.Files)
-	problems = append(problems, state.Problems...)
-	sources := Sources(ws)
-	problems = append(problems, workspace.Unservable(ws)...)
+	table := delivery.NewBuilder(environment, state.Version)
+	var unservable []workspace.Problem
+	ws, problems := workspace.ReadEach(state.Files, func(item *workspace.Item) {
+		unservable = append(unservable, workspace.Unservable(item)...)
+		table.Add(evaluation.Source{Key: item.Key, Document: item.View})
+	})
+	problems = slices.Concat(problems, state.Problems, unservable, workspace.Circles(ws))
 	if !slices.ContainsFunc(problems, aboutDeclaration) {
 		problems = append(problems, unknownEnvironment(ws, environment)...)
 	}
@@ -197,7 +201,7 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 		workspace.SortProblems(fatal)
 		return nil, fatal
 	}
-	return &loaded{delivery.NewTable(sources, environment, state.Version), ws, problems}, nil
+	return &loaded{table.Table(), ws, problems}, nil
 }
 
 // warnings are all that is worth one: what only verification objects to is
@@ -209,15 +213,6 @@ func (l *loaded) warnings() []workspace.Problem {
 	}
 	all = append(all, unnamedEnvironment(l.ws, l.table.Environment)...)
 	return append(all, withheld(l.table)...)
-}
-
-// Sources are a workspace's documents as evaluation takes them.
-func Sources(ws *workspace.Workspace) []evaluation.Source {
-	sources := make([]evaluation.Source, len(ws.Items))
-	for i, item := range ws.Items {
-		sources[i] = evaluation.Source{Key: item.Key, Document: item.View}
-	}
-	return sources
 }
 
 // aboutDeclaration: where the workspace file is broken, what it declares is

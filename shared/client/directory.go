@@ -101,8 +101,14 @@ func (d *directory) report(c *Client, err error) {
 }
 
 func (d *directory) load(state datadir.State) (origin, []workspace.Problem) {
-	ws, problems := workspace.Read(state.Files)
-	problems = append(append(problems, state.Problems...), workspace.Unservable(ws)...)
+	from := origin{version: state.Version, environment: d.environment, digests: map[string]uint64{}}
+	var unservable []workspace.Problem
+	ws, problems := workspace.ReadEach(state.Files, func(item *workspace.Item) {
+		unservable = append(unservable, workspace.Unservable(item)...)
+		from.sources = append(from.sources, evaluation.Source{Key: item.Key, Document: item.View})
+		from.digests[item.Key] = digest(item.Text)
+	})
+	problems = slices.Concat(problems, state.Problems, unservable, workspace.Circles(ws))
 	if _, known := ws.Environment(d.environment); !known && ws.Declared {
 		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
 			Message: fmt.Sprintf("the environment %q (Options.Environment, else $SVC_ENVIRONMENT, else development) is not declared; declared are %s", d.environment, strings.Join(ws.Active(), ", "))})
@@ -110,11 +116,6 @@ func (d *directory) load(state datadir.State) (origin, []workspace.Problem) {
 	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
 		workspace.SortProblems(fatal)
 		return origin{}, slices.Clip(fatal)
-	}
-	from := origin{version: state.Version, environment: d.environment, digests: map[string]uint64{}}
-	for _, item := range ws.Items {
-		from.sources = append(from.sources, evaluation.Source{Key: item.Key, Document: item.View})
-		from.digests[item.Key] = digest(item.Text)
 	}
 	return from, nil
 }

@@ -15,11 +15,8 @@ var (
 	MessageOf     = messageOf
 )
 
-// Rooms is of how many workspaces something is remembered.
-func (p *Plane) Rooms() int { return len(p.rooms) }
-
-// MaxRooms bounds it.
-const MaxRooms = maxRooms
+// Held is how many bytes are remembered of workspaces.
+func (p *Plane) Held() int64 { return p.rooms.Held() + p.words.Held() }
 
 // Author is a principal as git writes one.
 var Author = author

@@ -14,20 +14,26 @@ import (
 
 // item returns a document at the session's head: 404 when there is none, 422
 // when it is no JSON object.
-func (s *Session) item(ctx context.Context, t document.Type, key string) (*view, placed, error) {
+func (s *Session) item(ctx context.Context, t document.Type, key string) (*view, found, error) {
 	o, err := s.open(ctx)
 	if err != nil {
-		return nil, placed{}, err
+		return nil, found{}, err
 	}
 	file, known := o.snapshot.File(workspace.Path(t, key))
 	if !known {
-		return nil, placed{}, noSuch(t, key)
+		return nil, found{}, noSuch(t, key)
 	}
-	c, _ := o.view.at(file.Path)
-	if c.item == nil {
-		return nil, placed{}, notAnObject(t, key, c)
+	d := decode(file.Path, file.Text)
+	if d.item == nil {
+		return nil, found{}, notAnObject(t, key, d)
 	}
-	return o.view, placed{c.item, &file}, nil
+	return o.view, found{d.item, &file}, nil
+}
+
+// found is a document and the file it stands in.
+type found struct {
+	*workspace.Item
+	file *repository.File
 }
 
 // Flag is a flag's detail.
@@ -102,11 +108,11 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 	if err != nil {
 		return nil, s.absentAt(ctx, t, key, at, sha, err)
 	}
-	c := read(path, text)
-	if c.item == nil {
-		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), quoted(key), c.why())
+	d := decode(path, text)
+	if d.item == nil {
+		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), quoted(key), d.why())
 	}
-	return &StoredDocument{at, c.tree}, nil
+	return &StoredDocument{at, d.tree}, nil
 }
 
 // absentAt says why a commit gives no document.

@@ -22,7 +22,20 @@ type Broken struct {
 	// there is none.
 	Since, ServedFrom string
 
-	good *content
+	good *version
+}
+
+// version is a content that a file had earlier.
+type version struct {
+	*content
+	text []byte
+}
+
+func (v *version) size() int64 {
+	if v == nil {
+		return 0
+	}
+	return v.bytes + int64(len(v.text))
 }
 
 // Outcome says what becomes of the file.
@@ -64,6 +77,9 @@ func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
 		return nil, err
 	}
 	v.found = found
+	for _, b := range found {
+		v.goodBytes.Add(contentBytes + b.good.size())
+	}
 	return found, nil
 }
 
@@ -112,13 +128,13 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 		if err != nil {
 			return storageFault(err)
 		}
-		version := read(b.File.Path, text)
-		if len(version.unservable()) > 0 {
+		good := &version{decode(b.File.Path, text).summary(&repository.File{Path: b.File.Path, Text: text}, false), text}
+		if len(good.unservable()) > 0 {
 			b.Since = c.SHA
 			continue
 		}
 		if kept.Add(int64(len(text))) <= mostGood {
-			b.ServedFrom, b.good = c.SHA, version
+			b.ServedFrom, b.good = c.SHA, good
 		}
 		return nil
 	}
@@ -132,7 +148,6 @@ func (c *content) unservable() []workspace.Problem {
 	if len(c.problems) > 0 {
 		return c.problems
 	}
-	c.looked.Do(func() { c.misleading = workspace.Unservable(c.part) })
 	return c.misleading
 }
 
@@ -144,12 +159,7 @@ func (v *view) sound(ctx context.Context, repo Repository) (*workspace.Workspace
 	if err != nil {
 		return nil, err
 	}
-	v.asking.Lock()
-	defer v.asking.Unlock()
-	if v.served == nil {
-		v.served = v.without(broken)
-	}
-	return v.served, nil
+	return v.without(broken), nil
 }
 
 func (v *view) without(broken []Broken) *workspace.Workspace {
@@ -157,22 +167,23 @@ func (v *view) without(broken []Broken) *workspace.Workspace {
 	sound.Items = nil
 	taken := map[string]bool{}
 	for i, c := range v.read {
-		if at, isBroken := slices.BinarySearchFunc(broken, v.snapshot.Files[i].Path, func(b Broken, path string) int {
+		f := &v.snapshot.Files[i]
+		text := f.Text
+		if at, isBroken := slices.BinarySearchFunc(broken, f.Path, func(b Broken, path string) int {
 			return strings.Compare(b.File.Path, path)
 		}); isBroken {
-			c = broken[at].good
+			good := broken[at].good
+			if good == nil {
+				continue
+			}
+			c, text = good.content, good.text
 		}
-		switch {
-		case c == nil:
-		case c.item == nil:
-			if c.part.Declared {
-				sound.Declared, sound.Declaration, sound.Environments = true, c.part.Declaration, c.part.Environments
-			}
-		default:
-			if folded := strings.ToLower(c.item.Key); !taken[folded] {
-				taken[folded] = true
-				sound.Items = append(sound.Items, *c.item)
-			}
+		if d := c.declaration; d != nil {
+			sound.Declared, sound.Declaration, sound.Environments = true, d.Declaration, d.Environments
+		}
+		if folded := strings.ToLower(c.key); c.document && !taken[folded] {
+			taken[folded] = true
+			sound.Items = append(sound.Items, workspace.Stored{Path: f.Path, Key: c.key, Text: text})
 		}
 	}
 	return &sound
@@ -185,7 +196,7 @@ func (p *Plane) Broken(ctx context.Context, workspaceID string, snapshot *reposi
 	if err != nil {
 		return nil, err
 	}
-	return p.room(workspaceID).at(snapshot).broken(ctx, repo)
+	return p.view(workspaceID, p.room(workspaceID), snapshot).broken(ctx, repo)
 }
 
 // WorkspaceDetail is the workspace of a key and what is wrong with it.

@@ -1,13 +1,16 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/repository"
 )
 
 // Settings are what a Plane works with. All are needed but Admitted,
@@ -31,6 +34,13 @@ type Settings struct {
 	Used func(key access.KeyRecord, at time.Time)
 	// Contexts finds saved contexts; nil where none are saved.
 	Contexts ContextSearch
+	// Unlisted says that nobody lists documents: what lists are made of is then
+	// not remembered, about half of what a workspace takes here.
+	Unlisted bool
+	// CacheBytes bounds what is remembered of workspaces, beside their texts,
+	// which the repositories hold; 0 is 32 MB. A workspace takes about 1 kB for
+	// each document. The one used last is remembered however large it is.
+	CacheBytes int64
 }
 
 // Plane is the control plane of all workspaces. It may be used concurrently.
@@ -38,36 +48,35 @@ type Plane struct {
 	settings Settings
 	// pause waits before a write is tried again.
 	pause func(ctx context.Context, try int) error
-
-	mu    sync.Mutex
-	rooms map[string]*room
+	// rooms are what is remembered, by workspace; words the messages of
+	// commits that were compared with their parents, by workspace and trace.
+	rooms *lru.Cache[string, *room]
+	words *lru.Cache[string, []document.Message]
 }
+
+const (
+	// defaultCacheBytes holds some 30,000 documents.
+	defaultCacheBytes = 32 << 20
+	// wordsShare of the bytes, one in so many, is for messages.
+	wordsShare = 8
+)
 
 // New makes a Plane.
 func New(settings Settings) *Plane {
-	return &Plane{settings: settings, pause: jitter, rooms: map[string]*room{}}
+	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
+	return &Plane{settings: settings, pause: jitter,
+		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []document.Message](most / wordsShare)}
 }
 
-// maxRooms bounds what an instance remembers. One that serves more workspaces
-// at a time only works more.
-const maxRooms = 128
-
 func (p *Plane) room(workspace string) *room {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r, known := p.rooms[workspace]
-	if known {
-		return r
-	}
-	if len(p.rooms) >= maxRooms {
-		for other := range p.rooms {
-			delete(p.rooms, other)
-			break
-		}
-	}
-	r = &room{}
-	p.rooms[workspace] = r
-	return r
+	return p.rooms.Share(workspace, roomBytes, func() *room { return &room{listed: !p.settings.Unlisted} })
+}
+
+// view is a snapshot of a workspace as its room remembers it.
+func (p *Plane) view(workspace string, r *room, snapshot *repository.Snapshot) *view {
+	v := r.at(snapshot)
+	p.rooms.Weigh(workspace, r.bytes())
+	return v
 }
 
 const schemaPath = "/schemas/v1/stored-config.json"

@@ -69,16 +69,16 @@ func noSuch(t document.Type, key string) error {
 	return fault.New(fault.NotFound, "there is no %s %s%s", t.Noun(), quoted(key), hint)
 }
 
-func notAnObject(t document.Type, key string, c *content) error {
-	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), quoted(key), c.why())
+func notAnObject(t document.Type, key string, d *decoded) error {
+	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), quoted(key), d.why())
 }
 
 // why says what is wrong with a file that holds no document.
-func (c *content) why() string {
-	if len(c.problems) == 0 {
+func (d *decoded) why() string {
+	if len(d.problems) == 0 {
 		return ""
 	}
-	return ": " + inWords(c.problems)
+	return ": " + inWords(d.problems)
 }
 
 // inWords is the first of problems of one file.

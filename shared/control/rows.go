@@ -3,9 +3,11 @@ package control
 import (
 	"sync"
 	"time"
+	"unique"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
 )
 
 // rows are the rows of all lists at a snapshot, by key. Each list is made when
@@ -20,27 +22,37 @@ type rows struct {
 func (v *view) newRows() rows {
 	return rows{
 		flags: sync.OnceValue(func() []document.FlagSummary {
-			active := v.active()
+			statuses, commits := statusCache{active: v.active()}, commitCache{}
 			return project(v.of(document.Flag), func(p placed) document.FlagSummary {
-				row := document.SummarizeFlag(p.View, active, lastCommit(p.file))
-				row.Key = p.Key
+				outline := p.outline.(*document.FlagOutline)
+				row := outline.FlagSummary
+				row.Statuses, row.EnvironmentStatuses = statuses.of(outline.Lifecycles)
+				row.Commit = commits.last(p.file)
 				return row
 			})
 		}),
 		configs: sync.OnceValue(func() []document.ConfigSummary {
+			commits := commitCache{}
 			return project(v.of(document.Config), func(p placed) document.ConfigSummary {
-				row := document.SummarizeConfig(p.View, lastCommit(p.file))
-				row.Key = p.Key
+				row := *p.outline.(*document.ConfigSummary)
+				row.Commit = commits.last(p.file)
 				return row
 			})
 		}),
 		logLevels: sync.OnceValue(func() []document.LogLevelRow {
-			return project(v.of(document.LogLevel), logLevelRow)
+			return project(v.of(document.LogLevel), func(p placed) document.LogLevelRow {
+				row, commit := *p.outline.(*document.LogLevelRow), lastCommit(p.file)
+				row.CommitSHA = commit.SHA
+				if commit.LastModified != nil {
+					row.LastModified = commit.LastModified.Date
+				}
+				return row
+			})
 		}),
 		segments: sync.OnceValue(func() []document.SegmentSummary {
 			return project(v.of(document.Segment), func(p placed) document.SegmentSummary {
-				row := document.SummarizeSegment(p.View, p.file.Last.SHA)
-				row.Key = p.Key
+				row := *p.outline.(*document.SegmentSummary)
+				row.CommitSHA = p.file.Last.SHA
 				return row
 			})
 		}),
@@ -55,15 +67,73 @@ func project[R any](all []placed, row func(placed) R) []R {
 	return rows
 }
 
-func logLevelRow(p placed) document.LogLevelRow {
-	commit := lastCommit(p.file)
-	modified := ""
-	if commit.LastModified != nil {
-		modified = commit.LastModified.Date
+// outlineOf is a document's row of its list, of which nothing is missing but
+// what depends on more than the document. It stands under the document's key,
+// which is the file's.
+func outlineOf(item *workspace.Item) any {
+	folder, _, _ := workspace.SplitPath(item.Path)
+	switch t, _ := folder.Type(); t {
+	case document.Flag:
+		row := document.OutlineFlag(item.View)
+		row.Key = item.Key
+		share(row.Tags)
+		return &row
+	case document.Config:
+		row := document.SummarizeConfig(item.View, document.Commit{})
+		row.Key = item.Key
+		share(row.Tags)
+		return &row
+	case document.LogLevel:
+		row := document.SummarizeLogLevel(item.Tree, "", "")
+		row.Key = item.Key
+		return &row
 	}
-	row := document.SummarizeLogLevel(p.Tree, commit.SHA, modified)
-	row.Key = p.Key
-	return row
+	row := document.SummarizeSegment(item.View, "")
+	row.Key = item.Key
+	return &row
+}
+
+// share makes equal texts one: many documents have the same few tags.
+func share(texts []string) {
+	for i := range texts {
+		texts[i] = unique.Make(texts[i]).Value()
+	}
+}
+
+// statusCache makes the statuses of flags, which are the same few for all.
+type statusCache struct {
+	active []document.Active
+	made   map[string][2]map[string]document.Lifecycle
+	name   []byte
+}
+
+func (s *statusCache) of(l document.Lifecycles) (production, all map[string]document.Lifecycle) {
+	s.name = s.name[:0]
+	for _, e := range s.active {
+		s.name = append(append(s.name, l.In(e.Name)...), ' ')
+	}
+	made, known := s.made[string(s.name)]
+	if !known {
+		made[0], made[1] = l.Statuses(s.active)
+		if s.made == nil {
+			s.made = map[string][2]map[string]document.Lifecycle{}
+		}
+		s.made[string(s.name)] = made
+	}
+	return made[0], made[1]
+}
+
+// commitCache makes what answers say of commits, of which many files have the
+// same.
+type commitCache map[string]document.Commit
+
+func (c commitCache) last(f *repository.File) document.Commit {
+	made, known := c[f.Last.SHA]
+	if !known {
+		made = lastCommit(f)
+		c[f.Last.SHA] = made
+	}
+	return made
 }
 
 // lastCommit is what an answer says of the last commit that touched a file.

@@ -35,7 +35,7 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 		if err != nil {
 			return err
 		}
-		s.opened = &opened{repo, snapshot, s.room.at(snapshot)}
+		s.opened = &opened{repo, snapshot, s.plane.view(s.entry.Workspace.ID, s.room, snapshot)}
 		return nil
 	})
 	return s.opened, err

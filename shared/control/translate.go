@@ -14,31 +14,6 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// wordCache remembers the messages of commits that were compared with their
-// parents. They never change: a commit is what its name says.
-type wordCache struct {
-	mu    sync.Mutex
-	known map[string][]document.Message
-}
-
-const maxWords = 2000
-
-func (w *wordCache) get(id string) ([]document.Message, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	messages, known := w.known[id]
-	return messages, known
-}
-
-func (w *wordCache) put(id string, messages []document.Message) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.known == nil || len(w.known) >= maxWords {
-		w.known = map[string][]document.Message{}
-	}
-	w.known[id] = messages
-}
-
 // readers is how many documents are read at a time to compare commits.
 const readers = 8
 
@@ -79,7 +54,7 @@ func (s *Session) knownMessages(t trace) ([]document.Message, bool) {
 			return messages, true
 		}
 	}
-	return s.room.words.get(t.id())
+	return s.plane.words.Get(s.wordsOf(t))
 }
 
 // fileMessage is all that is said of a file that is no document.
@@ -91,7 +66,11 @@ func fileMessage(t trace) []document.Message {
 	return []document.Message{{Message: what + " " + actionOf(*t.touch)}}
 }
 
-func (t trace) id() string { return t.commit.SHA + " " + t.touch.Path }
+// wordsOf names the messages of a trace, which never change: a commit is what
+// its name says.
+func (s *Session) wordsOf(t trace) string {
+	return s.entry.Workspace.ID + " " + t.commit.SHA + " " + t.touch.Path
+}
 
 // compared works out a trace's messages from the document before and after.
 func (s *Session) compared(ctx context.Context, t trace) ([]document.Message, error) {
@@ -108,7 +87,12 @@ func (s *Session) compared(ctx context.Context, t trace) ([]document.Message, er
 		return nil, err
 	}
 	messages := difference(t.touch.Path, before, after)
-	s.room.words.put(t.id(), messages)
+	name := s.wordsOf(t)
+	bytes := int64(contentBytes + len(name))
+	for _, m := range messages {
+		bytes += int64(len(m.Scope) + len(m.Message))
+	}
+	s.plane.words.Put(name, messages, bytes)
 	return messages, nil
 }
 
@@ -144,7 +128,7 @@ func (s *Session) treeAt(ctx context.Context, repo Repository, path, commit stri
 	if err != nil {
 		return nil, storageFault(err)
 	}
-	return read(path, text).tree, nil
+	return decode(path, text).tree, nil
 }
 
 // blobID is git's name for a content.

@@ -51,11 +51,11 @@ const lookupsGuarded = "a value that is read from the environment of application
 // there decrypts nothing, and is refused for that in its turn.
 func (a *attempt) usingKey(key string, scopes []access.Scope) (write access.Write, what string, guarded bool) {
 	path := workspace.Path(document.Config, key)
-	stored, found := a.view.at(path)
+	file, found := a.snapshot.File(path)
 	if !found || path == a.path {
 		return write, "", false
 	}
-	return access.Edit(tierOf(stored.tree), scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", quoted(key)), true
+	return access.Edit(tierOf(decode(path, file.Text).tree), scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", quoted(key)), true
 }
 
 // patchWarnings say what a PATCH has written that may not have been meant.

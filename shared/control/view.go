@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"unique"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
@@ -14,12 +16,11 @@ import (
 
 // room is what an instance remembers of a workspace.
 type room struct {
-	mu sync.Mutex
+	listed bool // see Settings.Unlisted
+	mu     sync.Mutex
 	// The views asked for last, the latest first: readers look at the head
 	// while writers look at what is about to become it.
 	view, other *view
-
-	words wordCache
 }
 
 // at returns the view of a snapshot. One that is built holds the others up:
@@ -32,9 +33,23 @@ func (r *room) at(snapshot *repository.Snapshot) *view {
 	case r.other != nil && sameVersion(r.other.snapshot.Head, snapshot.Head):
 		r.view, r.other = r.other, r.view
 	default:
-		r.view, r.other = newView(snapshot, r.view), r.view
+		r.view, r.other = newView(snapshot, r.view, r.listed), r.view
 	}
 	return r.view
+}
+
+// bytes is about what the views take. What they share is counted once.
+func (r *room) bytes() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sum := int64(roomBytes)
+	if r.view != nil {
+		sum += r.view.bytes + r.view.goodBytes.Load()
+	}
+	if r.other != nil {
+		sum += contentBytes * int64(len(r.other.read))
+	}
+	return sum
 }
 
 // sameVersion leaves the access version out of account.
@@ -42,7 +57,9 @@ func sameVersion(a, b repository.Head) bool {
 	return a.Commit == b.Commit && a.Sequence == b.Sequence
 }
 
-// view is a snapshot decoded. It does not change.
+// view is what is remembered of a snapshot's files. It does not change. No
+// document is kept decoded, which would take some ten times its text: who needs
+// one decodes it.
 type view struct {
 	snapshot *repository.Snapshot
 	read     []*content // of the snapshot's files, in their order
@@ -52,17 +69,37 @@ type view struct {
 	// guardedReferences: lookups need the permission to edit what is protected.
 	guardedReferences bool
 	rows              rows
+	bytes             int64 // about what it takes, beside the snapshot and what is below
 
 	// What is served in the place of what is broken takes questions to the
 	// repository, so it is found out by who needs it first.
-	asking  sync.Mutex
-	found   []Broken // nil: not asked yet
-	served  *workspace.Workspace
-	earlier map[string]Broken // by path: what the view before had found
+	asking    sync.Mutex
+	found     []Broken          // nil: not asked yet
+	goodBytes atomic.Int64      // about what of it takes
+	earlier   map[string]Broken // by path: what the view before had found
 }
 
-// content is a file decoded, under any path that keeps its name.
+// content is what is remembered of a file's content, under any path that keeps
+// its name.
 type content struct {
+	key      string
+	document bool     // it is a JSON object in one of the documents' folders
+	entries  []string // the environments that the document has entries for
+	// outline is what a document's row in a list is made of, see outlineOf; nil
+	// where nobody lists.
+	outline any
+	schema  *workspace.Schema
+	// declaration is a workspace of the workspace file alone.
+	declaration *workspace.Workspace
+	problems    []workspace.Problem
+	// misleading is what nobody should serve though it can be read; see
+	// workspace.Unservable.
+	misleading []workspace.Problem
+	bytes      int64 // about what it takes
+}
+
+// decoded is a file decoded.
+type decoded struct {
 	// part is a workspace of this file alone.
 	part *workspace.Workspace
 	// item is the document, nil when the file is none or no JSON object.
@@ -71,39 +108,75 @@ type content struct {
 	// an equal text has.
 	tree     *jsontree.Node
 	problems []workspace.Problem
-	// misleading is what nobody should serve though it can be read; see
-	// workspace.Unservable.
-	misleading []workspace.Problem
-	looked     sync.Once // for what is misleading
 }
 
-func read(path string, text []byte) *content {
-	part, problems := workspace.Read(map[string][]byte{path: text})
-	c := &content{part: part, problems: problems, tree: jsontree.NewString(blobID(text))}
+func decode(path string, text []byte) *decoded {
+	var item *workspace.Item
+	part, problems := workspace.ReadEach(map[string][]byte{path: text}, func(i *workspace.Item) { item = i })
+	d := &decoded{part: part, problems: problems}
 	switch {
-	case len(part.Items) == 1:
-		c.tree = part.Items[0].Tree
-		if c.tree.Kind == jsontree.Object {
-			c.item = &part.Items[0]
+	case item != nil:
+		d.tree = item.Tree
+		if item.Tree.Kind == jsontree.Object {
+			d.item = item
 		}
 	case len(part.Schemas) == 1:
-		c.tree = part.Schemas[0].Tree
+		d.tree = part.Schemas[0].Tree
 	case part.Declaration.Tree != nil:
-		c.tree = part.Declaration.Tree
+		d.tree = part.Declaration.Tree
+	default:
+		d.tree = jsontree.NewString(blobID(text))
+	}
+	return d
+}
+
+// What things take in memory, about, beside their texts.
+const (
+	roomBytes    = 512
+	contentBytes = 256 // of any file
+	outlineBytes = 512 // of a document, with its row
+	schemaFactor = 40  // of a schema compiled, times its text
+)
+
+// summary is what is remembered of a file.
+func (d *decoded) summary(f *repository.File, listed bool) *content {
+	c := &content{problems: d.problems, bytes: contentBytes}
+	if d.item != nil {
+		c.document, c.key = true, d.item.Key
+		c.misleading = append(workspace.Unservable(d.item), workspace.Circles(d.part)...)
+		if listed {
+			c.outline = outlineOf(d.item)
+			c.bytes += outlineBytes
+		}
+		for _, e := range d.part.Environments {
+			c.entries = append(c.entries, unique.Make(e.Name).Value())
+		}
+	}
+	if len(d.part.Schemas) == 1 {
+		c.schema = &d.part.Schemas[0]
+		c.bytes += schemaFactor * int64(len(f.Text))
+	}
+	if d.part.Declared {
+		c.declaration = d.part
+		c.bytes += schemaFactor * int64(len(f.Text))
+	}
+	for _, p := range slices.Concat(c.problems, c.misleading) {
+		c.bytes += contentBytes + int64(len(p.Message))
 	}
 	return c
 }
 
-// newView decodes the files that an earlier view does not hold already.
-func newView(snapshot *repository.Snapshot, earlier *view) *view {
+// newView looks at the files that an earlier view does not know already.
+func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	v := &view{snapshot: snapshot, read: make([]*content, len(snapshot.Files))}
 	at := 0
 	for i := range snapshot.Files {
 		f := &snapshot.Files[i]
 		v.read[i], at = earlier.same(f, at)
 		if v.read[i] == nil {
-			v.read[i] = read(f.Path, f.Text)
+			v.read[i] = decode(f.Path, f.Text).summary(f, listed)
 		}
+		v.bytes += v.read[i].bytes
 	}
 	v.assemble()
 	v.rows = v.newRows()
@@ -145,23 +218,33 @@ func (v *view) same(f *repository.File, at int) (*content, int) {
 }
 
 func (v *view) assemble() {
-	v.ws = &workspace.Workspace{Items: make([]workspace.Item, 0, len(v.read))}
+	v.ws = &workspace.Workspace{Items: make([]workspace.Stored, 0, len(v.read))}
 	sure := true
-	for _, c := range v.read {
-		if c.item != nil {
-			v.ws.Items = append(v.ws.Items, *c.item)
+	for i, c := range v.read {
+		if c.document {
+			v.ws.Items = append(v.ws.Items, v.stored(i))
 		}
-		v.ws.Schemas = append(v.ws.Schemas, c.part.Schemas...)
+		if c.schema != nil {
+			v.ws.Schemas = append(v.ws.Schemas, *c.schema)
+		}
 	}
 	if c, found := v.at(workspace.File); found {
-		v.ws.Declared, v.ws.Declaration = c.part.Declared, c.part.Declaration
-		v.ws.Environments = slices.Clone(c.part.Environments)
+		if d := c.declaration; d != nil {
+			v.ws.Declared, v.ws.Declaration = true, d.Declaration
+			v.ws.Environments = slices.Clone(d.Environments)
+		}
 		sure = len(c.problems) == 0
 	}
 	if !v.ws.Declared || !sure {
 		v.guess()
 	}
 	v.guard(sure)
+}
+
+// stored is the document that a file holds.
+func (v *view) stored(i int) workspace.Stored {
+	f := &v.snapshot.Files[i]
+	return workspace.Stored{Path: f.Path, Key: v.read[i].key, Text: f.Text}
 }
 
 // guess adds the environments that documents name to those that are declared.
@@ -198,13 +281,10 @@ func named(read []*content) []workspace.Environment {
 	list := jsontree.NewArray()
 	seen := map[string]bool{}
 	for _, c := range read {
-		if c.item == nil {
-			continue
-		}
-		for _, e := range c.part.Environments {
-			if !seen[e.Name] {
-				seen[e.Name] = true
-				list.Items = append(list.Items, jsontree.NewString(e.Name))
+		for _, name := range c.entries {
+			if !seen[name] {
+				seen[name] = true
+				list.Items = append(list.Items, jsontree.NewString(name))
 			}
 		}
 	}
@@ -224,9 +304,9 @@ func (v *view) at(path string) (*content, bool) {
 	return v.read[i], true
 }
 
-// placed is a document and the file it stands in.
+// placed is what is remembered of a document, and the file it stands in.
 type placed struct {
-	*workspace.Item
+	*content
 	file *repository.File
 }
 
@@ -239,11 +319,16 @@ func (v *view) of(t document.Type) []placed {
 	})
 	var all []placed
 	for i := begin; i < len(files) && strings.HasPrefix(files[i].Path, folder); i++ {
-		if item := v.read[i].item; item != nil {
-			all = append(all, placed{item, &files[i]})
+		c := v.read[i]
+		if !c.document {
+			continue
 		}
+		if c.outline == nil {
+			c = decode(files[i].Path, files[i].Text).summary(&files[i], true)
+		}
+		all = append(all, placed{c, &files[i]})
 	}
-	slices.SortFunc(all, func(a, b placed) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b placed) int { return strings.Compare(a.key, b.key) })
 	return all
 }
 

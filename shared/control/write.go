@@ -109,7 +109,7 @@ type attempt struct {
 	path   string
 	exists bool
 	file   repository.File
-	stored *content
+	stored *decoded
 
 	base   *jsontree.Node // what the edit begins with
 	edited *document.Edited
@@ -132,7 +132,7 @@ func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 	}
 	var out *outcome
 	landed, err := repo.Write(ctx, s.entry.Head, func(base *repository.Snapshot) (*repository.Draft, error) {
-		a := &attempt{Session: s, opened: &opened{repo, base, s.room.at(base)}, write: w}
+		a := &attempt{Session: s, opened: &opened{repo, base, s.plane.view(s.entry.Workspace.ID, s.room, base)}, write: w}
 		if out, err = a.decide(ctx); err != nil || !a.changed() {
 			return nil, err
 		}
@@ -213,7 +213,7 @@ func (a *attempt) find(context.Context) error {
 		return err
 	}
 	if a.exists && !a.onlyFirst {
-		a.stored, _ = a.view.at(path)
+		a.stored = decode(path, a.file.Text)
 		a.base = a.stored.tree
 		if a.stored.item == nil && !a.mends {
 			return notAnObject(a.t, a.key, a.stored)

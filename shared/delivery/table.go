@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -22,36 +23,52 @@ type Table struct {
 
 	snapshot *evaluation.Snapshot // of what is served
 	native   encodings            // per answer; none when withheld
-	ofrep    encodings            // per answer; none when withheld
-	noMatch  [][]byte             // per item: the OFREP answer that leaves the default to the caller
+	ofrep    []ofrepAnswer        // per answer
+	phrases  []string             // of OFREP answers; few, as they repeat from flag to flag
+	noMatch  []uint32             // per item: the phrase that ends the OFREP answer which leaves the default to the caller
 	tails    struct{ native, ofrep []byte }
 	size     int // of the largest answer to a whole poll, so that one buffer does
+	bytes    int // of all native answers
 	configs  int // how many of the items are configs
 	seed     [sha256.Size]byte
 }
 
-// encodings are texts by number, in one row: a poll reads them in order, and
-// memory that is read in order is read ahead. Each ends in the comma that
-// parts it from the next.
+// encodings are texts by number. They lie one after the other in a few large
+// pieces of memory: a poll reads them in order, and memory that is read in order
+// is read ahead. Each ends in the comma that parts it from the next.
 type encodings struct {
-	row  []byte
-	ends []int
+	texts [][]byte
+	room  []byte // what is left of the last piece
 }
 
+// pieceBytes is large enough to be read in order, and small beside what many
+// flags take.
+const pieceBytes = 64 << 10
+
 func (e *encodings) add(text []byte) {
-	if e.row = append(e.row, text...); len(text) > 0 {
-		e.row = append(e.row, ',')
+	if len(text) == 0 {
+		e.texts = append(e.texts, nil)
+		return
 	}
-	e.ends = append(e.ends, len(e.row))
+	length := len(text) + 1
+	if len(e.room) < length {
+		e.room = make([]byte, max(length, pieceBytes))
+	}
+	stored := e.room[:length:length]
+	e.room = e.room[length:]
+	stored[copy(stored, text)] = ','
+	e.texts = append(e.texts, stored)
 }
 
 // at returns a text with its comma, or nothing.
-func (e *encodings) at(i int) []byte {
-	begin := 0
-	if i > 0 {
-		begin = e.ends[i-1]
-	}
-	return e.row[begin:e.ends[i]]
+func (e *encodings) at(i int) []byte { return e.texts[i] }
+
+// ofrepAnswer is where the parts of an OFREP answer are found. Key and value
+// are those of the native answer, and need not be held twice.
+type ofrepAnswer struct {
+	key    uint32    // how long it is, at the beginning of the native answer
+	value  [2]uint32 // from where to where it reaches in the native answer
+	phrase uint32    // what comes after the value, with its comma
 }
 
 // Withheld says that an item has values that are not served, and why.
@@ -64,19 +81,41 @@ type Withheld struct {
 
 // NewTable compiles and encodes the documents of a workspace version.
 func NewTable(sources []evaluation.Source, environment, version string) *Table {
-	t := &Table{Version: version, Environment: environment, seed: seed(environment, version)}
-	var content evaluation.Content
-	t.snapshot, content = evaluation.Compile(slices.DeleteFunc(slices.Clone(sources), unserved), environment)
-	t.tails.native = t.nativeTail()
-	t.tails.ofrep = t.ofrepTail()
-	for _, item := range content.Items {
-		t.noMatch = append(t.noMatch, t.encodeNoMatch(item))
-		if item.Document.Type == document.Config {
-			t.configs++
-		}
+	b := NewBuilder(environment, version)
+	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
+		b.Add(source)
 	}
-	t.encodeAnswers(content)
-	return t
+	return b.Table()
+}
+
+// Builder is NewTable for a caller that has one document at a time in memory.
+type Builder struct {
+	table    *Table
+	compiler evaluation.Compiler
+	phraseAt map[string]uint32
+}
+
+// NewBuilder makes a Builder.
+func NewBuilder(environment, version string) *Builder {
+	t := &Table{Version: version, Environment: environment, seed: seed(environment, version)}
+	t.tails.native, t.tails.ofrep = t.nativeTail(), t.ofrepTail()
+	t.size = len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
+	return &Builder{t, evaluation.NewCompiler(environment), map[string]uint32{}}
+}
+
+// Table is what was built. It ends the use of the Builder.
+func (b *Builder) Table() *Table {
+	b.table.snapshot = b.compiler.Snapshot()
+	return b.table
+}
+
+// Size is about how many bytes a table takes; none when there is none.
+func (t *Table) Size() int64 {
+	if t == nil {
+		return 0
+	}
+	const header = 24
+	return int64(t.bytes+(header+16)*len(t.ofrep)+4*len(t.noMatch)) + t.snapshot.Size()
 }
 
 // unserved is the filter that nothing can switch off. Segments pass it: rules
@@ -91,29 +130,57 @@ func unserved(source evaluation.Source) bool {
 	return true
 }
 
-func (t *Table) encodeAnswers(content evaluation.Content) {
-	withheld := map[int]*Withheld{}
-	largest := make([]int, len(content.Items))
-	for i, answer := range content.Answers {
-		item := content.Items[answer.Item]
-		var native, ofrep []byte
+// Add compiles and encodes a document. They come in the order of their keys,
+// segments at any time.
+func (b *Builder) Add(item evaluation.Source) {
+	if unserved(item) {
+		return
+	}
+	answers := b.compiler.Add(item)
+	if item.Document.Type == document.Segment {
+		return
+	}
+	t := b.table
+	if item.Document.Type == document.Config {
+		t.configs++
+	}
+	end := string(t.encodeNoMatchEnd(item))
+	t.noMatch = append(t.noMatch, b.phrase(end))
+	largest := len(ofrepHead) + len(quote(nil, item.Key)) + len(end)
+	var withheld *Withheld
+	for _, answer := range answers {
 		if why := withholds(answer.Value); why != "" {
-			withhold(withheld, answer.Item, item, why)
-		} else {
-			value := servedValue(answer.Value)
-			native, ofrep = encodeNative(item, answer, value), t.encodeOFREP(item, answer, value)
+			if withheld == nil {
+				withheld = &Withheld{Type: item.Document.Type, Key: item.Key, Why: why}
+			}
+			withheld.Values++
+			t.native.add(nil)
+			t.ofrep = append(t.ofrep, ofrepAnswer{})
+			continue
 		}
+		native, o := encodeNative(item, answer)
+		end := string(t.encodeOFREPEnd(item, answer))
+		o.phrase = b.phrase(end)
 		t.native.add(native)
-		t.ofrep.add(ofrep)
-		largest[answer.Item] = max(largest[answer.Item], len(t.native.at(i)), len(t.ofrep.at(i)))
+		t.bytes += len(native)
+		t.ofrep = append(t.ofrep, o)
+		largest = max(largest, len(native)+1, len(ofrepHead)+int(o.key)+len(ofrepValue)+int(o.value[1]-o.value[0])+len(end))
 	}
-	for i := range content.Items {
-		t.size += max(largest[i], len(t.noMatch[i])+1)
-		if w := withheld[i]; w != nil {
-			t.Withheld = append(t.Withheld, *w)
-		}
+	t.size += largest
+	if withheld != nil {
+		t.Withheld = append(t.Withheld, *withheld)
 	}
-	t.size += len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
+}
+
+// phrase gives a text its number.
+func (b *Builder) phrase(text string) uint32 {
+	n, known := b.phraseAt[text]
+	if !known {
+		n = uint32(len(b.table.phrases))
+		b.phraseAt[text] = n
+		b.table.phrases = append(b.table.phrases, text)
+	}
+	return n
 }
 
 // withholds says why a value is never sent, or "".
@@ -127,13 +194,6 @@ func withholds(v document.Value) string {
 		return "provided by the environment of a server"
 	}
 	return ""
-}
-
-func withhold(withheld map[int]*Withheld, i int, item evaluation.Source, why string) {
-	if withheld[i] == nil {
-		withheld[i] = &Withheld{Type: item.Document.Type, Key: item.Key, Why: why}
-	}
-	withheld[i].Values++
 }
 
 func servedValue(v document.Value) []byte {
@@ -150,11 +210,17 @@ func quote(dst []byte, s string) []byte {
 
 const evaluationsHead = `{"evaluations":{`
 
-// encodeNative writes one member of evaluations.
-func encodeNative(item evaluation.Source, a evaluation.Answer, value []byte) []byte {
-	b := append(quote(nil, item.Key), `:{"value":{"type":`...)
+// encodeNative writes one member of evaluations, and says where key and value
+// stand in it.
+func encodeNative(item evaluation.Source, a evaluation.Answer) (text []byte, parts ofrepAnswer) {
+	b := quote(nil, item.Key)
+	parts.key = uint32(len(b))
+	b = append(b, `:{"value":{"type":`...)
 	b = append(quote(b, string(a.Value.Type)), `,"value":`...)
-	b = append(append(b, value...), `},"configId":`...)
+	parts.value[0] = uint32(len(b))
+	b = append(b, servedValue(a.Value)...)
+	parts.value[1] = uint32(len(b))
+	b = append(b, `},"configId":`...)
 	id := item.Document.ID
 	if id == "" {
 		id = item.Key
@@ -163,7 +229,7 @@ func encodeNative(item evaluation.Source, a evaluation.Answer, value []byte) []b
 	b = append(quote(b, string(item.Document.Type)), `,"valueType":`...)
 	b = append(quote(b, string(item.Document.ValueType)), `,"reason":`...)
 	b = appendIndexes(quote(b, string(a.Reason)), a)
-	return append(b, '}')
+	return append(b, '}'), parts
 }
 
 // appendIndexes writes where the answer comes from, as far as its reason
@@ -185,14 +251,20 @@ func (t *Table) nativeTail() []byte {
 	return append(b, `}}`...)
 }
 
-// encodeOFREP writes one flag of an OFREP answer.
-func (t *Table) encodeOFREP(item evaluation.Source, a evaluation.Answer, value []byte) []byte {
-	b := append(quote([]byte(`{"key":`), item.Key), `,"value":`...)
-	b = append(append(b, value...), `,"reason":`...)
-	b = append(quote(b, string(a.Reason)), `,"variant":`...)
-	b = quote(b, a.Variant(item.Document))
+// An OFREP answer is ofrepHead, the key, ofrepValue, the value, and a phrase
+// that ends it; one without a value has only key and phrase.
+const (
+	ofrepHead  = `{"key":`
+	ofrepValue = `,"value":`
+)
+
+// encodeOFREPEnd writes what comes after the value of a flag in an OFREP
+// answer, with its comma.
+func (t *Table) encodeOFREPEnd(item evaluation.Source, a evaluation.Answer) []byte {
+	b := quote([]byte(`,"reason":`), string(a.Reason))
+	b = quote(append(b, `,"variant":`...), a.Variant(item.Document))
 	b = appendIndexes(t.appendMetadata(b, item), a)
-	return append(b, `}}`...)
+	return append(b, `}},`...)
 }
 
 // appendMetadata leaves the metadata object open.
@@ -202,9 +274,8 @@ func (t *Table) appendMetadata(b []byte, item evaluation.Source) []byte {
 	return quote(append(b, `,"version":`...), t.Version)
 }
 
-func (t *Table) encodeNoMatch(item evaluation.Source) []byte {
-	b := t.appendMetadata(quote([]byte(`{"key":`), item.Key), item)
-	return append(b, `}}`...)
+func (t *Table) encodeNoMatchEnd(item evaluation.Source) []byte {
+	return append(t.appendMetadata(nil, item), `}},`...)
 }
 
 func (t *Table) ofrepTail() []byte {
@@ -238,11 +309,7 @@ func (t *Table) appendOFREP(ctx context.Context, b []byte, f *evaluation.Frame) 
 		if item%lookUpEvery == 0 && ctx.Err() != nil {
 			return b, false
 		}
-		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
-			b = append(b, t.ofrep.at(a)...)
-		} else {
-			b = append(append(b, t.noMatch[item]...), ',')
-		}
+		b = t.appendOne(b, item, t.snapshot.Evaluate(item, f))
 	}
 	return append(withoutComma(b, empty), t.tails.ofrep...), true
 }
@@ -251,13 +318,26 @@ func (t *Table) appendOFREP(ctx context.Context, b []byte, f *evaluation.Frame) 
 // still waits for it.
 const lookUpEvery = 64
 
+// appendOne writes an item's OFREP answer and a comma, or nothing when its value
+// is withheld.
+func (t *Table) appendOne(b []byte, item, a int) []byte {
+	if a == evaluation.None {
+		b = quote(append(b, ofrepHead...), t.snapshot.Keys[item])
+		return append(b, t.phrases[t.noMatch[item]]...)
+	}
+	native := t.native.at(a)
+	if len(native) == 0 {
+		return b
+	}
+	parts := &t.ofrep[a]
+	b = append(append(b, ofrepHead...), native[:parts.key]...)
+	b = append(append(b, ofrepValue...), native[parts.value[0]:parts.value[1]]...)
+	return append(b, t.phrases[parts.phrase]...)
+}
+
 // one is an item's OFREP answer, or nil when its value is withheld.
 func (t *Table) one(item int, f *evaluation.Frame) []byte {
-	a := t.snapshot.Evaluate(item, f)
-	if a == evaluation.None {
-		return t.noMatch[item]
-	}
-	if text := t.ofrep.at(a); len(text) > 0 {
+	if text := t.appendOne(make([]byte, 0, 512), item, t.snapshot.Evaluate(item, f)); len(text) > 0 {
 		return text[:len(text)-1]
 	}
 	return nil

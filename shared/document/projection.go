@@ -30,17 +30,31 @@ type FlagSummary struct {
 
 // SummarizeFlag projects a flag onto a row of the list.
 func SummarizeFlag(d *Document, environments []Active, commit Commit) FlagSummary {
-	production, all := Statuses(d, environments)
-	return FlagSummary{
-		Key:                 d.Key,
-		Name:                d.Name,
-		Description:         d.Description,
-		ValueType:           canonicalType(d.ValueType),
-		Tags:                some(d.Tags),
-		ReadyForCleanup:     d.ReadyForCleanup,
-		Statuses:            production,
-		EnvironmentStatuses: all,
-		Commit:              commit,
+	row := OutlineFlag(d).FlagSummary
+	row.Statuses, row.EnvironmentStatuses = Statuses(d, environments)
+	row.Commit = commit
+	return row
+}
+
+// FlagOutline is what the rows of a flag are made of, for who does not keep the
+// flag itself: a row without statuses and commit, and what tells the statuses.
+type FlagOutline struct {
+	FlagSummary
+	Lifecycles
+}
+
+// OutlineFlag makes a flag's outline.
+func OutlineFlag(d *Document) FlagOutline {
+	return FlagOutline{
+		FlagSummary{
+			Key:             d.Key,
+			Name:            d.Name,
+			Description:     d.Description,
+			ValueType:       canonicalType(d.ValueType),
+			Tags:            some(d.Tags),
+			ReadyForCleanup: d.ReadyForCleanup,
+		},
+		LifecyclesOf(d),
 	}
 }
 

@@ -22,18 +22,42 @@ type Active struct {
 
 // Status derives a flag's status in an environment from what is stored, and
 // nothing else. It is "" for a flag that is not bool.
-func Status(d *Document, environment string) Lifecycle {
+func Status(d *Document, environment string) Lifecycle { return LifecyclesOf(d).In(environment) }
+
+// Lifecycles are a flag's statuses in all environments.
+type Lifecycles struct {
+	inherited Lifecycle // in an environment without rules of its own
+	own       []ownLifecycle
+}
+
+type ownLifecycle struct {
+	environment string
+	status      Lifecycle
+}
+
+// LifecyclesOf derives a flag's statuses.
+func LifecyclesOf(d *Document) Lifecycles {
 	if canonicalType(d.ValueType) != BoolValue {
-		return ""
+		return Lifecycles{}
 	}
 	if d.ReadyForCleanup {
-		return StatusReadyForCleanup
+		return Lifecycles{inherited: StatusReadyForCleanup}
 	}
-	rules, own := d.Own(environment)
-	if !own {
-		rules = d.Default
+	l := Lifecycles{inherited: statusOf(d.Default)}
+	for _, e := range d.Environments {
+		l.own = append(l.own, ownLifecycle{e.ID, statusOf(e.Rules)})
 	}
-	return statusOf(rules)
+	return l
+}
+
+// In is the status in an environment.
+func (l Lifecycles) In(environment string) Lifecycle {
+	for _, own := range l.own {
+		if own.environment == environment {
+			return own.status
+		}
+	}
+	return l.inherited
 }
 
 func statusOf(rules []Rule) Lifecycle {
@@ -80,9 +104,14 @@ func (v Value) servesTruth() (truth, whole bool) {
 // Statuses returns a flag's status in every active environment, and the part
 // of it that concerns production. Both are empty for a flag that is not bool.
 func Statuses(d *Document, environments []Active) (production, all map[string]Lifecycle) {
+	return LifecyclesOf(d).Statuses(environments)
+}
+
+// Statuses is the same of what was derived.
+func (l Lifecycles) Statuses(environments []Active) (production, all map[string]Lifecycle) {
 	production, all = map[string]Lifecycle{}, map[string]Lifecycle{}
 	for _, e := range environments {
-		status := Status(d, e.Name)
+		status := l.In(e.Name)
 		if status == "" {
 			continue
 		}

@@ -27,6 +27,6 @@ func OperandProblem(criterion document.Criterion) string {
 	if !Known(criterion.Operator) || criterion.Operator == document.AlwaysTrue {
 		return ""
 	}
-	_, problem := newCompiler(nil).test(criterion)
+	_, problem := newCompiler("").test(criterion)
 	return string(problem)
 }

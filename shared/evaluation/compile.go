@@ -14,32 +14,42 @@ import (
 // type. What makes no sense is compiled all the same: a criterion whose operand
 // is of no use never holds, and a segment in a circle has no members.
 func Compile(sources []Source, environment string) (*Snapshot, Content) {
-	c := newCompiler(sources)
-	for i, key := range c.segmentKeys {
-		c.out.segments[i] = c.segment(c.segmentDocs[i], key)
-	}
-	for _, source := range sources {
+	c := NewCompiler(environment)
+	var content Content
+	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b Source) int { return strings.Compare(a.Key, b.Key) }) {
+		content.Answers = append(content.Answers, c.Add(source)...)
 		if source.Document.Type != document.Segment {
-			c.content.Items = append(c.content.Items, source)
+			content.Items = append(content.Items, source)
 		}
 	}
-	slices.SortFunc(c.content.Items, func(a, b Source) int { return strings.Compare(a.Key, b.Key) })
-	for i, item := range c.content.Items {
-		c.out.Keys = append(c.out.Keys, item.Key)
-		c.item(i, environment)
-	}
-	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
-	slices.Sort(c.out.thresholds)
-	c.out.thresholds = slices.Compact(c.out.thresholds)
-	return c.out, c.content
+	return c.Snapshot(), content
+}
+
+// Compiler is Compile for a caller that has one document at a time in memory.
+type Compiler struct{ compiler *compiler }
+
+// NewCompiler makes a Compiler of the rules that an environment serves.
+func NewCompiler(environment string) Compiler { return Compiler{newCompiler(environment)} }
+
+// Add compiles a document and returns the values that it could serve, none for
+// a segment. Documents come in the order of their keys, segments at any time.
+func (c Compiler) Add(source Source) []Answer { return c.compiler.add(source) }
+
+// Snapshot is what was compiled. It ends the use of the Compiler.
+func (c Compiler) Snapshot() *Snapshot {
+	out := c.compiler.out
+	out.begins = append(out.begins, int32(len(out.rules)))
+	slices.Sort(out.thresholds)
+	out.thresholds = slices.Compact(out.thresholds)
+	return out
 }
 
 type compiler struct {
 	out         *Snapshot
-	content     Content
-	segmentKeys []string
-	segmentDocs []*document.Document
-	segmentAt   map[string]int
+	environment string
+	answered    int            // answers of the items before
+	answers     []Answer       // of the item that is being compiled
+	segmentAt   map[string]int // of segments that were added, or that a rule names
 	patterns    map[string]pattern
 	expressions expression.Set // of the document that is being compiled
 	testAt      map[testKey]int32
@@ -48,22 +58,37 @@ type compiler struct {
 // testKey tells criteria apart.
 type testKey struct{ operator, property, operandType, operand string }
 
-func newCompiler(sources []Source) *compiler {
-	c := &compiler{
-		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
-		segmentAt: map[string]int{},
-		patterns:  map[string]pattern{},
-		testAt:    map[testKey]int32{},
+func newCompiler(environment string) *compiler {
+	return &compiler{
+		out:         &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
+		environment: environment,
+		segmentAt:   map[string]int{},
+		patterns:    map[string]pattern{},
+		testAt:      map[testKey]int32{},
 	}
-	for _, source := range sources {
-		if source.Document.Type == document.Segment {
-			c.segmentAt[source.Key] = len(c.segmentKeys)
-			c.segmentKeys = append(c.segmentKeys, source.Key)
-			c.segmentDocs = append(c.segmentDocs, source.Document)
-		}
+}
+
+func (c *compiler) add(source Source) []Answer {
+	if source.Document.Type == document.Segment {
+		compiled := c.segment(source.Document, source.Key) // which may number others
+		n := c.segmentNumber(source.Key)
+		c.out.segments[n] = compiled
+		return nil
 	}
-	c.out.segments = make([]segment, len(c.segmentKeys))
-	return c
+	c.out.Keys = append(c.out.Keys, source.Key)
+	return c.item(len(c.out.Keys)-1, source)
+}
+
+// segmentNumber gives a segment its number. One that is never added has no
+// rules, and so no members.
+func (c *compiler) segmentNumber(key string) int {
+	i, known := c.segmentAt[key]
+	if !known {
+		i = len(c.out.segments)
+		c.segmentAt[key] = i
+		c.out.segments = append(c.out.segments, segment{})
+	}
+	return i
 }
 
 // slot gives a property its number.
@@ -105,17 +130,19 @@ func (c *compiler) readsTimeOddly(slot int) {
 	}
 }
 
-func (c *compiler) item(i int, environment string) {
-	doc := c.content.Items[i].Document
-	c.expressions = expression.Set{}
-	own, _ := doc.Own(environment)
+func (c *compiler) item(i int, source Source) []Answer {
+	doc := source.Document
+	c.answers, c.expressions = nil, expression.Set{}
+	own, _ := doc.Own(c.environment)
 	reason := Static
 	if targets(own) || targets(doc.Default) {
 		reason = TargetingMatch
 	}
 	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
-	c.rules(own, Answer{Item: i, Reason: reason, RuleSource: EnvironmentRules})
-	c.rules(doc.Default, Answer{Item: i, Reason: reason, RuleSource: DefaultRules})
+	c.rules(source.Key, own, Answer{Item: i, Reason: reason, RuleSource: EnvironmentRules})
+	c.rules(source.Key, doc.Default, Answer{Item: i, Reason: reason, RuleSource: DefaultRules})
+	c.answered += len(c.answers)
+	return c.answers
 }
 
 // targets says whether any rule looks at the context.
@@ -132,27 +159,27 @@ func targets(rules []document.Rule) bool {
 
 // rules compiles one of an item's lists. What the answers of all its rules have
 // in common is given.
-func (c *compiler) rules(list []document.Rule, answer Answer) {
+func (c *compiler) rules(key string, list []document.Rule, answer Answer) {
 	for i, r := range list {
 		answer.RuleIndex = i
-		c.out.rules = append(c.out.rules, c.rule(r, answer))
+		c.out.rules = append(c.out.rules, c.rule(key, r, answer))
 	}
 }
 
-func (c *compiler) rule(r document.Rule, answer Answer) rule {
-	compiled := rule{from: int32(len(c.out.needs)), answer: int32(len(c.content.Answers))}
+func (c *compiler) rule(key string, r document.Rule, answer Answer) rule {
+	compiled := rule{from: int32(len(c.out.needs)), answer: int32(c.answered + len(c.answers))}
 	c.out.needs = append(c.out.needs, c.needs(r.Criteria)...)
 	compiled.to = int32(len(c.out.needs))
 	if r.Value.Weighted == nil {
 		answer.Value, answer.ArmIndex = r.Value, -1
-		c.content.Answers = append(c.content.Answers, answer)
+		c.answers = append(c.answers, answer)
 		return compiled
 	}
-	compiled.split = c.split(c.content.Items[answer.Item].Key, r.Value.Weighted)
+	compiled.split = c.split(key, r.Value.Weighted)
 	answer.Reason = Split
 	for arm, a := range r.Value.Weighted.Arms {
 		answer.Value, answer.ArmIndex = a.Value, arm
-		c.content.Answers = append(c.content.Answers, answer)
+		c.answers = append(c.answers, answer)
 	}
 	return compiled
 }
@@ -254,13 +281,9 @@ func (c *compiler) test(criterion document.Criterion) (test, problem) {
 
 func (c *compiler) membership(operand *document.Value, wanted bool) (test, problem) {
 	key, ok := text(operand)
-	i, found := c.segmentAt[key]
-	if !ok || !found {
-		var bad problem
-		if !ok {
-			bad = "valueToMatch must be a string: the key of a segment"
-		}
-		return func(*Frame) bool { return !wanted }, bad
+	if !ok {
+		return func(*Frame) bool { return !wanted }, "valueToMatch must be a string: the key of a segment"
 	}
+	i := c.segmentNumber(key)
 	return func(f *Frame) bool { return f.inSegment(i) == wanted }, ""
 }

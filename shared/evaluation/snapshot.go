@@ -135,6 +135,22 @@ type split struct {
 	total   float64
 }
 
+// Size is about how many bytes a snapshot takes.
+func (s *Snapshot) Size() int64 {
+	const rule, test, slot, word = 24, 96, 128, 64
+	size := rule*len(s.rules) + 4*len(s.begins) + 4*len(s.needs) + test*len(s.tests) + 8*len(s.thresholds)
+	for _, key := range s.Keys {
+		size += 16 + len(key)
+	}
+	for i := range s.slots {
+		size += slot + word*len(s.slots[i].words)
+	}
+	for i := range s.segments {
+		size += test * len(s.segments[i].rules)
+	}
+	return int64(size)
+}
+
 // Find returns the index of the item with that key.
 func (s *Snapshot) Find(key string) (int, bool) {
 	return slices.BinarySearch(s.Keys, key)

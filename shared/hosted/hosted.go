@@ -30,6 +30,10 @@ type Options struct {
 	// MaxAnswer bounds the bytes of GET /api/v2/configs as they are sent; 0 is
 	// any.
 	MaxAnswer int
+	// CacheBytes bounds what is kept of what environments serve; 0 is 32 MB. An
+	// environment takes about 1 kB for each flag. What was asked for last is
+	// kept however large it is.
+	CacheBytes int64
 	// Polls and Telemetry are how many requests each key may send; a public key
 	// from each address. The zero Rate is no limit.
 	Polls, Telemetry ratelimit.Rate

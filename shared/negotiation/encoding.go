@@ -76,11 +76,18 @@ var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // Compress is deterministic, so that equal answers have equal bytes.
 func Compress(body []byte) []byte {
+	return CompressFrom(func(w io.Writer) {
+		_, _ = w.Write(body) // a buffer takes everything
+	})
+}
+
+// CompressFrom is Compress for a body that is never in memory as a whole.
+func CompressFrom(write func(w io.Writer)) []byte {
 	var b bytes.Buffer
 	w := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(w)
 	w.Reset(&b)
-	_, _ = w.Write(body) // a buffer takes everything
+	write(w)
 	_ = w.Close()
 	return b.Bytes()
 }

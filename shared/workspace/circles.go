@@ -56,8 +56,10 @@ func segmentAt(ws *Workspace, changed *Item, key string) *Item {
 	if key == changed.Key {
 		return changed
 	}
-	item, _ := ws.Item(document.Segment, key)
-	return item
+	if stored, found := ws.Item(document.Segment, key); found {
+		return stored.Read()
+	}
+	return nil
 }
 
 // pathBack is the way from start to last, by where each was reached from.
@@ -118,10 +120,10 @@ func newGraph(ws *Workspace) *graph {
 	g := &graph{}
 	number := map[string]int32{}
 	for i := range ws.Items {
-		item := &ws.Items[i]
-		if item.Path == Path(document.Segment, item.Key) {
-			number[item.Key] = int32(len(g.items))
-			g.items = append(g.items, item)
+		stored := &ws.Items[i]
+		if stored.Path == Path(document.Segment, stored.Key) {
+			number[stored.Key] = int32(len(g.items))
+			g.items = append(g.items, stored.Read())
 		}
 	}
 	for _, item := range g.items {

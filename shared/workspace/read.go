@@ -2,7 +2,10 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +14,27 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// Item is a document in its place.
+// Stored is a document in its place, as it is stored. Only the text is held:
+// decoded, a document takes some ten times the memory, and few of them are
+// looked at again.
+type Stored struct {
+	Path string
+	// Key is the file's name without .json, whatever the document says.
+	Key  string
+	Text []byte
+}
+
+// Read decodes the document. It is for documents that are in a Workspace: what
+// is no JSON decodes to nothing.
+func (s *Stored) Read() *Item {
+	tree, err := jsontree.Parse(bytes.TrimPrefix(s.Text, byteOrderMark))
+	if err != nil {
+		tree = jsontree.NewObject()
+	}
+	return &Item{Path: s.Path, Key: s.Key, View: document.View(tree), Tree: tree, Text: s.Text}
+}
+
+// Item is a document in its place, decoded.
 type Item struct {
 	Path string
 	// Key is the file's name without .json, whatever the document says.
@@ -45,7 +68,7 @@ type Workspace struct {
 	Declared     bool
 	Declaration  Declaration   // the workspace file; nothing without one
 	Environments []Environment // archived ones too
-	Items        []Item        // by path
+	Items        []Stored      // by path
 	Schemas      []Schema      // by path
 }
 
@@ -53,29 +76,40 @@ type Workspace struct {
 // that are no part of the layout are left out. The problems are all that keep
 // it from being read as a whole; what could be read is in the workspace.
 func Read(files map[string][]byte) (*Workspace, []Problem) {
-	var r reader
+	return ReadEach(files, func(*Item) {})
+}
+
+// ReadEach is Read for a caller that looks at every document: each is decoded
+// once, told to the caller, and forgotten. They come in the order of their
+// keys.
+func ReadEach(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
+	r := reader{each: each}
 	for _, path := range sortedPaths(files) {
 		r.file(path, files[path])
 	}
+	slices.SortFunc(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
 	r.doubles()
 	if !r.ws.Declared {
-		r.ws.Environments = named(r.ws.Items)
+		r.ws.Environments = named(r.entries)
 	}
 	SortProblems(r.problems)
 	return &r.ws, r.problems
 }
 
+// sortedPaths are the paths by the names of the files, which are their keys.
 func sortedPaths(files map[string][]byte) []string {
-	paths := make([]string, 0, len(files))
-	for path := range files {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	return paths
+	return slices.SortedFunc(maps.Keys(files), func(a, b string) int {
+		return cmp.Or(strings.Compare(keyIn(a), keyIn(b)), strings.Compare(a, b))
+	})
 }
 
+func keyIn(file string) string { return strings.TrimSuffix(path.Base(file), extension) }
+
 type reader struct {
+	each     func(item *Item)
 	ws       Workspace
+	entries  map[string]bool // the environments that documents have entries for
 	problems []Problem
 }
 
@@ -100,8 +134,22 @@ func (r *reader) file(path string, text []byte) {
 		r.ws.Schemas = append(r.ws.Schemas, Schema{path, key, tree, text, compiled})
 	default:
 		view, issues := document.Decode(tree)
-		r.ws.Items = append(r.ws.Items, Item{path, key, view, tree, text})
+		r.ws.Items = append(r.ws.Items, Stored{path, key, text})
 		r.problems = append(r.problems, locate(Fatal, path, parsed, tree, issues)...)
+		r.enter(view)
+		r.each(&Item{path, key, view, tree, text})
+	}
+}
+
+// enter notes the environments that a document has entries for.
+func (r *reader) enter(view *document.Document) {
+	for _, e := range view.Environments {
+		if e.ID != "" && !r.entries[e.ID] {
+			if r.entries == nil {
+				r.entries = map[string]bool{}
+			}
+			r.entries[e.ID] = true
+		}
 	}
 }
 
@@ -154,7 +202,7 @@ func (r *reader) doubles() {
 		folded := strings.ToLower(item.Key)
 		if other, taken := first[folded]; taken {
 			text := bytes.TrimPrefix(item.Text, byteOrderMark)
-			r.problems = append(r.problems, locate(Fatal, item.Path, text, item.Tree, []document.Issue{{Pointer: "/key",
+			r.problems = append(r.problems, locate(Fatal, item.Path, text, item.Read().Tree, []document.Issue{{Pointer: "/key",
 				Message: fmt.Sprintf("the key %q is taken by %s: keys are unique over flags, configs, log levels and segments, whatever their case", item.Key, other)}})...)
 			continue
 		}
@@ -162,25 +210,19 @@ func (r *reader) doubles() {
 	}
 }
 
-// named collects the environments that documents have entries for.
-func named(items []Item) []Environment {
+// named are environments that are known by their names alone.
+func named(names map[string]bool) []Environment {
 	var environments []Environment
-	seen := map[string]bool{}
-	for _, item := range items {
-		for _, e := range item.View.Environments {
-			if e.ID != "" && !seen[e.ID] {
-				seen[e.ID] = true
-				environments = append(environments, Environment{Name: e.ID, Type: typeOf(e.ID)})
-			}
-		}
+	for name := range names {
+		environments = append(environments, Environment{Name: name, Type: typeOf(name)})
 	}
 	slices.SortFunc(environments, compareEnvironments)
 	return environments
 }
 
 // Item returns the document of a type and key.
-func (w *Workspace) Item(t document.Type, key string) (*Item, bool) {
-	i, found := slices.BinarySearchFunc(w.Items, Path(t, key), func(item Item, path string) int {
+func (w *Workspace) Item(t document.Type, key string) (*Stored, bool) {
+	i, found := slices.BinarySearchFunc(w.Items, Path(t, key), func(item Stored, path string) int {
 		return strings.Compare(item.Path, path)
 	})
 	if !found {

@@ -111,7 +111,7 @@ func TestReadTakesASoundWorkspace(t *testing.T) {
 	if !slices.Equal(paths, want) {
 		t.Errorf("items %q", paths)
 	}
-	if item, ok := ws.Item(document.Config, "master.key"); !ok || item.Key != "master.key" || item.View.Key != "master.key" {
+	if item, ok := ws.Item(document.Config, "master.key"); !ok || item.Key != "master.key" || item.Read().View.Key != "master.key" {
 		t.Error("the item of a key with a dot is not found")
 	}
 	if _, ok := ws.Item(document.Flag, "master.key"); ok {
@@ -223,7 +223,7 @@ func TestReadTakesOddButHarmless(t *testing.T) {
 		"one line":           strings.ReplaceAll(text, "\n", " "),
 	} {
 		ws, problems := Read(files(map[string]string{"configs/a.json": text}))
-		if len(problems) > 0 || len(ws.Items) != 1 || ws.Items[0].View.Key != "a" {
+		if len(problems) > 0 || len(ws.Items) != 1 || ws.Items[0].Read().View.Key != "a" {
 			t.Errorf("%s: %v", name, problems)
 		}
 		if string(ws.Items[0].Text) != text {
@@ -282,8 +282,8 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		for _, item := range ws.Items {
-			VerifyItem(ws, item)
-			SchemaIssues(ws, item)
+			VerifyItem(ws, *item.Read())
+			SchemaIssues(ws, *item.Read())
 		}
 	})
 }

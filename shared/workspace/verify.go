@@ -18,7 +18,7 @@ func Verify(ws *Workspace) []Problem {
 	v := verifier{ws: ws, index: newIndex(ws)}
 	v.declaration()
 	for i := range ws.Items {
-		v.item(&ws.Items[i])
+		v.item(ws.Items[i].Read())
 	}
 	for i := range ws.Schemas {
 		v.schema(&ws.Schemas[i])
@@ -31,22 +31,25 @@ func Verify(ws *Workspace) []Problem {
 	return v.problems
 }
 
-// Unservable finds what Read can read and nobody should serve, since it would
-// serve something other than was meant: a document whose type is not that of
-// its folder, a regular expression that does not compile, segments that refer
-// to each other in a circle.
-func Unservable(ws *Workspace) []Problem {
-	v := verifier{ws: ws}
-	for i := range ws.Items {
-		item := &ws.Items[i]
-		v.add(Fatal, item.file(), typeIssues(item)...)
-		var expressions expression.Set
-		for spot, criterion := range item.View.Criteria() {
-			if message := expressionProblem(criterion, &expressions); message != "" {
-				v.add(Fatal, item.file(), document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
-			}
+// Unservable finds what Read can read of a document and nobody should serve,
+// since it would serve something other than was meant: a type that is not that
+// of its folder, a regular expression that does not compile. Circles finds the
+// rest of what nobody should serve.
+func Unservable(item *Item) []Problem {
+	var v verifier
+	v.add(Fatal, item.file(), typeIssues(item)...)
+	var expressions expression.Set
+	for spot, criterion := range item.View.Criteria() {
+		if message := expressionProblem(criterion, &expressions); message != "" {
+			v.add(Fatal, item.file(), document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
 		}
 	}
+	return v.problems
+}
+
+// Circles finds segments that refer to each other in a circle.
+func Circles(ws *Workspace) []Problem {
+	var v verifier
 	for _, circle := range circles(ws) {
 		v.add(Fatal, circle.item.file(), circle.issue)
 	}

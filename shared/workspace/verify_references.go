@@ -37,7 +37,7 @@ func (x *index) referenceIssues(item *Item) []document.Issue {
 		}
 	}
 	for pointer, key := range encrypted(item.View) {
-		if _, ok := x.find(item, document.Config, key); !ok {
+		if !x.has(item, document.Config, key) {
 			issues = append(issues, document.Issue{Pointer: pointer,
 				Message: fmt.Sprintf("there is no config %q to decrypt the value with", key)})
 		}
@@ -116,12 +116,14 @@ func encrypted(doc *document.Document) iter.Seq2[string, string] {
 	}
 }
 
-// find looks a document up as if item stood at its path.
-func (x *index) find(item *Item, t document.Type, key string) (*Item, bool) {
+// has says whether there is a document of a type and key, or would be with the
+// item.
+func (x *index) has(item *Item, t document.Type, key string) bool {
 	if item.Path == Path(t, key) {
-		return item, true
+		return true
 	}
-	return x.ws.Item(t, key)
+	_, found := x.ws.Item(t, key)
+	return found
 }
 
 func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *expression.Set) string {
@@ -137,7 +139,7 @@ func (x *index) segmentProblem(item *Item, criterion document.Criterion) string 
 	if !ok {
 		return criterion.Operator + ` needs the key of a segment, as {"type": "string", "value": "<key>"}`
 	}
-	if _, ok := x.find(item, document.Segment, key); ok {
+	if x.has(item, document.Segment, key) {
 		return ""
 	}
 	if criterion.ValueToMatch.Secret() {

@@ -1,0 +1,29 @@
+package control
+
+import (
+	"fmt"
+	"testing"
+
+	"svc.example/svc/shared/repository"
+)
+
+func snapshotOf(files map[string]string, paths ...string) *repository.Snapshot {
+	s := &repository.Snapshot{}
+	for _, path := range paths {
+		text := []byte(files[path])
+		s.Files = append(s.Files, repository.File{Path: path, Blob: blobID(text), Text: text})
+	}
+	return s
+}
+
+func TestOnlyWhatChangedIsDecodedAgain(t *testing.T) {
+	flag := func(key, more string) string {
+		return fmt.Sprintf(`{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[]}%s}`, key, more)
+	}
+	const a, b, c, d = "feature-flags/a.json", "feature-flags/b.json", "feature-flags/c.json", "feature-flags/d.json"
+	first := newView(snapshotOf(map[string]string{a: flag("a", ""), b: flag("b", ""), d: flag("d", "")}, a, b, d), nil, true)
+	next := newView(snapshotOf(map[string]string{b: flag("b", `,"x":1`), c: flag("c", ""), d: flag("d", "")}, b, c, d), first, true)
+	if next.read[0] == first.read[1] || next.read[2] != first.read[2] {
+		t.Error("what changed is not decoded, or what did not is decoded again")
+	}
+}
