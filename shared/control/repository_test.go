@@ -118,7 +118,7 @@ func (r *fakeRepository) add(draft repository.Draft) repository.Commit {
 			delete(c.files, change.Path)
 		} else {
 			touch.Blob = sum(fmt.Sprintf("blob %d\x00%s", len(change.Content), change.Content))
-			c.files[change.Path] = repository.File{Path: change.Path, Blob: touch.Blob, Text: change.Content, Last: last}
+			c.files[change.Path] = repository.File{Path: change.Path, Blob: touch.Blob, Text: change.Content, Last: &last}
 		}
 		c.Touched = append(c.Touched, touch)
 	}

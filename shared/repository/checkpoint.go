@@ -50,19 +50,22 @@ func EncodeSnapshot(s *Snapshot) (name string, content []byte, err error) {
 		return "", nil, errors.New("the git tree of the snapshot has not been read")
 	}
 	h := snapshotHeader{Commit: s.Head.Commit, Sequence: s.Head.Sequence, Fence: s.Head.Fence}
-	var body bytes.Buffer
-	if err := h.putTrees(&body, tree); err != nil {
+	var front bytes.Buffer // all of the body but the texts, which are most of it
+	if err := h.putTrees(&front, tree); err != nil {
 		return "", nil, err
 	}
-	h.putFiles(&body, s.Files)
+	texts := h.putFiles(&front, s.Files)
 	header, err := json.Marshal(h)
 	if err != nil {
 		return "", nil, err
 	}
-	content = make([]byte, 0, len(snapshotMagic)+4+len(header)+body.Len())
+	content = make([]byte, 0, len(snapshotMagic)+4+len(header)+front.Len()+texts)
 	content = append(content, snapshotMagic...)
 	content = binary.BigEndian.AppendUint32(content, uint32(len(header)))
-	content = append(append(content, header...), body.Bytes()...)
+	content = append(append(content, header...), front.Bytes()...)
+	for _, f := range s.Files {
+		content = append(content, f.Text...)
+	}
 	return snapshotName(content), content, nil
 }
 
@@ -94,23 +97,24 @@ func (h *snapshotHeader) putTrees(body *bytes.Buffer, tree Tree) error {
 	return nil
 }
 
-func (h *snapshotHeader) putFiles(body *bytes.Buffer, files []File) {
+// putFiles writes the commits that touched files last, and returns how long the
+// files' contents are together.
+func (h *snapshotHeader) putFiles(body *bytes.Buffer, files []File) (texts int) {
 	numbers := map[string]int{}
 	for _, f := range files {
 		n, known := numbers[f.Last.SHA]
 		if !known {
 			n = len(numbers)
 			numbers[f.Last.SHA] = n
-			last := f.Last
+			last := *f.Last
 			last.Touched, last.Tree, last.Pack = nil, "", ""
 			body.Write(AppendCommit(nil, last))
 		}
 		h.Files = append(h.Files, [2]int{len(f.Text), n})
+		texts += len(f.Text)
 	}
 	h.Commits = len(numbers)
-	for _, f := range files {
-		body.Write(f.Text)
-	}
+	return texts
 }
 
 var errSnapshot = errors.New("the stored snapshot is damaged")
@@ -147,7 +151,7 @@ func decodeSnapshot(content []byte) (*Snapshot, error) {
 	if r.bad || len(r.b) > 0 || !object.IsID(h.Commit) || h.Sequence < 0 {
 		return nil, errSnapshot
 	}
-	return s, nil
+	return s.weigh(0), nil
 }
 
 // part takes what a header says is there.
@@ -186,13 +190,13 @@ func (h *snapshotHeader) files(r *reader, tree Tree) ([]File, error) {
 		if commits[i], r.b, err = ReadCommit(r.b); err != nil {
 			return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 		}
+		commits[i].Touched = nil
 	}
 	for i, f := range h.Files {
 		if f[1] < 0 || f[1] >= len(commits) {
 			return nil, errSnapshot
 		}
-		files[i].Text, files[i].Last = r.part(f[0]), commits[f[1]]
-		files[i].Last.Touched = nil
+		files[i].Text, files[i].Last = r.part(f[0]), &commits[f[1]]
 		if files[i].Text == nil {
 			files[i].Text = []byte{}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -131,7 +132,7 @@ func TestSnapshotsComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprintf("%+v %q", got.Head, fmt.Sprint(got.Files)) != fmt.Sprintf("%+v %q", want.Head, fmt.Sprint(want.Files)) {
+	if got.Head != want.Head || !reflect.DeepEqual(got.Files, want.Files) {
 		t.Errorf("got\n%+v, want\n%+v", got.Files, want.Files)
 	}
 	tree, known := got.knownTree()
@@ -225,7 +226,7 @@ func largeSnapshot() *Snapshot {
 		blob := object.ID(object.Blob, text)
 		s.tree.Folders["feature-flags"] = append(s.tree.Folders["feature-flags"], TreeEntry{Mode: object.ModeFile, Name: name, ID: blob})
 		by := Commit{SHA: object.ID(object.CommitKind, []byte(name)), Parent: blob, Sequence: int64(i), Message: "production: enabled set to true\n"}
-		s.Files = append(s.Files, File{Path: "feature-flags/" + name, Blob: blob, Text: text, Last: by})
+		s.Files = append(s.Files, File{Path: "feature-flags/" + name, Blob: blob, Text: text, Last: &by})
 	}
 	return s
 }

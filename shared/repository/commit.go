@@ -257,12 +257,13 @@ func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 		updates[i] = update{path: u.path}
 		if u.file != nil {
 			file := *u.file
-			file.Last = by
+			file.Last = &by
 			updates[i].file = &file
 		}
 	}
 	head := Head{Commit: by.SHA, Sequence: sequence, Fence: base.Head.Fence}
-	return &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true}
+	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true}
+	return s.weigh(textsOf(updates))
 }
 
 // landed keeps the snapshot that commits have led to.

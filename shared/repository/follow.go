@@ -33,6 +33,7 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 	if tooMuch(s.Files) || tooMuch(base.Files) {
 		return nil, errTooMuch
 	}
+	s.weigh(textsOf(updates))
 	if len(commits) == 0 {
 		s.tree, s.treeKnown = base.knownTree()
 	} else if tree, known := base.knownTree(); known {
@@ -74,7 +75,7 @@ func leads(commits []Commit, from, to Head) bool {
 // touched is the last that happened to a file.
 type touched struct {
 	touch Touch
-	by    Commit
+	by    *Commit
 }
 
 // lastUpdates returns what commits did last to each file, by path.
@@ -84,7 +85,7 @@ func lastUpdates(commits []Commit) []touched {
 		by := c
 		by.Touched = nil
 		for _, t := range c.Touched {
-			last[t.Path] = touched{t, by}
+			last[t.Path] = touched{t, &by}
 		}
 	}
 	all := make([]touched, 0, len(last))

@@ -25,8 +25,11 @@ type Repository struct {
 
 // New makes a repository of a ledger and the objects it speaks of.
 func New(ledger Ledger, objects Objects) *Repository {
-	return &Repository{ledger: ledger, objects: objects, loading: make(turn, 1), writing: make(turn, 1), deciding: make(turn, 1)}
+	return &Repository{ledger: ledger, objects: objects, memory: newMemory(), loading: make(turn, 1), writing: make(turn, 1), deciding: make(turn, 1)}
 }
+
+// Bytes is about what the repository holds in memory, for who has many of them.
+func (r *Repository) Bytes() int64 { return r.memory.bytes() }
 
 // turn lets one at a time do something. Waiting for it ends with the context.
 type turn chan struct{}
@@ -123,7 +126,7 @@ func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) 
 func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
 	s := &Snapshot{Head: head, Files: files(head, tree, last), treeKnown: true}
 	s.tree = Tree{Root: tree.Root, Folders: tree.Folders}
-	return s
+	return s.weigh(0)
 }
 
 // files puts a tree's files together with who touched them last. A file that
@@ -131,13 +134,19 @@ func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
 func files(head Head, tree Tree, last map[string]Commit) []File {
 	blobs := blobsOf(tree)
 	all := make([]File, 0, len(tree.Files))
+	commits := map[string]*Commit{}
 	for _, path := range slices.Sorted(maps.Keys(tree.Files)) {
-		f := File{Path: path, Blob: blobs[path], Text: tree.Files[path], Last: last[path]}
-		if f.Last.SHA == "" {
-			f.Last = Commit{SHA: head.Commit, Sequence: head.Sequence}
+		by := last[path]
+		if by.SHA == "" {
+			by = Commit{SHA: head.Commit, Sequence: head.Sequence}
 		}
-		f.Last.Touched = nil
-		all = append(all, f)
+		shared := commits[by.SHA]
+		if shared == nil {
+			by.Touched = nil
+			shared = &by
+			commits[by.SHA] = shared
+		}
+		all = append(all, File{Path: path, Blob: blobs[path], Text: tree.Files[path], Last: shared})
 	}
 	return all
 }

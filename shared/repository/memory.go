@@ -1,71 +1,46 @@
 package repository
 
-import "sync"
-
-// memory holds the snapshots that were used last: a slow request may still
-// ask for the head before the last one, and a git push may turn history back
-// to an earlier one.
-type memory struct {
-	lock      sync.Mutex
-	snapshots []*Snapshot // the latest used first
-}
-
-const (
-	mostSnapshots  = 16
-	mostRemembered = 64_000 // files in all of them; texts are shared
+import (
+	"svc.example/svc/shared/lru"
 )
 
+// memory holds the snapshots that were used last, by commit: a slow request may
+// still ask for the head before the last one, and a git push may turn history
+// back to an earlier one.
+//
+// It is bounded in bytes. Snapshots share the texts of the files in which they
+// do not differ, so a snapshot counts here for its lists of files alone, and
+// for the texts that are new in it.
+type memory struct {
+	snapshots *lru.Cache[string, *Snapshot]
+}
+
+// mostRemembered is about six snapshots of 10,000 files.
+const mostRemembered = 8 << 20
+
+func newMemory() memory { return memory{lru.New[string, *Snapshot](mostRemembered)} }
+
 // get returns the snapshot of a head.
-func (m *memory) get(head Head) (*Snapshot, bool) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	for _, s := range m.snapshots {
-		if s.Head.Commit != head.Commit || s.Head.Sequence != head.Sequence {
-			continue
-		}
-		if s.Head != head {
-			s = s.copy(head)
-		}
-		m.keep(s)
-		return s, true
+func (m memory) get(head Head) (*Snapshot, bool) {
+	s, found := m.snapshots.Get(head.Commit)
+	if !found || s.Head.Sequence != head.Sequence {
+		return nil, false
 	}
-	return nil, false
+	if s.Head != head {
+		s = s.copy(head)
+		m.put(s)
+	}
+	return s, true
 }
 
-func (m *memory) put(s *Snapshot) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	m.keep(s)
-}
-
-// keep puts a snapshot in front of all, in the place of one of the same
-// commit.
-func (m *memory) keep(s *Snapshot) {
-	if len(m.snapshots) > 0 && m.snapshots[0] == s {
-		return
-	}
-	kept := []*Snapshot{s}
-	files := len(s.Files)
-	for _, other := range m.snapshots {
-		files += len(other.Files)
-		if other.Head.Commit == s.Head.Commit {
-			continue
-		}
-		if len(kept) == mostSnapshots || len(kept) > 1 && files > mostRemembered {
-			break
-		}
-		kept = append(kept, other)
-	}
-	m.snapshots = kept
-}
+// put keeps a snapshot in the place of one of the same commit.
+func (m memory) put(s *Snapshot) { m.snapshots.Put(s.Head.Commit, s, s.bytes()) }
 
 // before returns the snapshot with the highest sequence below a head's; of
 // two, the one used later.
-func (m *memory) before(head Head) *Snapshot {
-	m.lock.Lock()
-	defer m.lock.Unlock()
+func (m memory) before(head Head) *Snapshot {
 	var best *Snapshot
-	for _, s := range m.snapshots {
+	for _, s := range m.snapshots.Values() {
 		if s.Head.Sequence < head.Sequence && (best == nil || s.Head.Sequence > best.Head.Sequence) {
 			best = s
 		}
@@ -74,17 +49,11 @@ func (m *memory) before(head Head) *Snapshot {
 }
 
 // clear forgets everything: history was replaced.
-func (m *memory) clear() {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	m.snapshots = nil
-}
+func (m memory) clear() { m.snapshots.Clear() }
 
 // text returns the content of a blob if some snapshot has it at a path.
-func (m *memory) text(path, blob string) ([]byte, bool) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	for _, s := range m.snapshots {
+func (m memory) text(path, blob string) ([]byte, bool) {
+	for _, s := range m.snapshots.Values() {
 		if f, ok := s.File(path); ok && f.Blob == blob {
 			return f.Text, true
 		}
@@ -93,13 +62,43 @@ func (m *memory) text(path, blob string) ([]byte, bool) {
 }
 
 // renew replaces a superseded snapshot, should history be turned back to it.
-func (m *memory) renew(old *Snapshot) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	for i, s := range m.snapshots {
-		if s.Head.Commit == old.Head.Commit {
-			s.superseded.Store(true)
-			m.snapshots[i] = s.copy(s.Head)
+func (m memory) renew(old *Snapshot) {
+	if s, found := m.snapshots.Get(old.Head.Commit); found {
+		s.superseded.Store(true)
+		m.put(s.copy(s.Head))
+	}
+}
+
+// bytes is about what all snapshots take, with their texts.
+func (m memory) bytes() int64 {
+	var texts int64
+	for _, s := range m.snapshots.Values() {
+		texts = max(texts, s.texts)
+	}
+	return texts + m.snapshots.Held()
+}
+
+// What a file takes in a snapshot, about: its entry here and in the git tree,
+// with path and id.
+const fileBytes = 250
+
+// weigh counts what a snapshot takes.
+func (s *Snapshot) weigh(fresh int64) *Snapshot {
+	for i := range s.Files {
+		s.texts += int64(len(s.Files[i].Text))
+	}
+	s.fresh = fresh
+	return s
+}
+
+func (s *Snapshot) bytes() int64 { return s.fresh + fileBytes*int64(len(s.Files)) }
+
+// textsOf is how many bytes of text updates bring.
+func textsOf(updates []update) (sum int64) {
+	for _, u := range updates {
+		if u.file != nil {
+			sum += int64(len(u.file.Text))
 		}
 	}
+	return sum
 }

@@ -99,8 +99,9 @@ type File struct {
 	Blob string
 	Text []byte
 	// Last is the last commit that touched the file, without Touched. Its Tree
-	// and Pack may be missing.
-	Last Commit
+	// and Pack may be missing. It is shared by all files of which it is: nobody
+	// changes it.
+	Last *Commit
 }
 
 // Change is one file to be written; one whose content is nil is deleted.

@@ -19,6 +19,9 @@ type Snapshot struct {
 	tree      Tree
 	treeKnown bool
 
+	texts int64 // bytes of all files' texts
+	fresh int64 // bytes of those that no earlier snapshot has
+
 	// superseded: a commit of ours has landed on this very snapshot, so that
 	// another one on it can not.
 	superseded atomic.Bool
@@ -38,7 +41,7 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) copy(head Head) *Snapshot {
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
-	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown}
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, texts: s.texts, fresh: s.fresh}
 }
 
 // wholeTree returns the git tree, read from objects if need be. The lock is

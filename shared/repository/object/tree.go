@@ -100,8 +100,16 @@ func decodeEntry(b []byte) (TreeEntry, int, error) {
 	if len(id) < sha1.Size {
 		return TreeEntry{}, 0, malformed("the entry %q is cut off in its object id", name)
 	}
-	e := TreeEntry{Mode: string(b[:space]), Name: string(name), ID: hex.EncodeToString(id[:sha1.Size])}
+	e := TreeEntry{Mode: modeOf(b[:space]), Name: string(name), ID: hex.EncodeToString(id[:sha1.Size])}
 	return e, space + 1 + end + 1 + sha1.Size, nil
+}
+
+// modeOf is a mode as a string, which nearly all entries share.
+func modeOf(b []byte) string {
+	if string(b) == ModeFile {
+		return ModeFile
+	}
+	return string(b)
 }
 
 func isOctal(b []byte) bool {

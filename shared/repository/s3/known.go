@@ -61,9 +61,25 @@ type known struct {
 	asked  atomic.Int64 // how often that was done
 }
 
-// mostKnown bounds the packs of this process's own that are remembered; beyond
-// it the ledger is asked, who knows what was merged.
-const mostKnown = 4096
+// mostKnown bounds the bytes of the indexes that are still remembered when one
+// more comes, the oldest go first; for what is in them the ledger is asked, who
+// knows what was merged. That is some 4,000 commits of one document. A lookup
+// that has asked needs all indexes at once, so they may be more until then.
+const mostKnown = 8 << 20
+
+// bytesOf is about what indexes take, with the offsets that are made of them.
+func bytesOf(list []*packIndex) (sum int64) {
+	for _, p := range list {
+		sum += packBytes + int64(p.index.Size()+8*p.index.Len())
+	}
+	return sum
+}
+
+// packBytes is about what a pack takes beside its index.
+const packBytes = 512
+
+// Bytes is about what is held in memory.
+func (o *Objects) Bytes() int64 { return bytesOf(o.known.packs()) }
 
 func (k *known) packs() []*packIndex {
 	if list := k.list.Load(); list != nil {
@@ -87,8 +103,8 @@ func (k *known) add(p *packIndex) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	list := k.packs()
-	if len(list) >= mostKnown {
-		list = nil
+	for held := bytesOf(list); held > mostKnown && len(list) > 0; list = list[:len(list)-1] {
+		held -= bytesOf(list[len(list)-1:])
 	}
 	list = slices.DeleteFunc(append([]*packIndex{p}, list...), func(other *packIndex) bool { return other != p && other.name == p.name })
 	k.list.Store(&list)

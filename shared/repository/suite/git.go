@@ -119,7 +119,7 @@ func (w *world) compareWithGit(model map[string]string, history map[string][]str
 	}
 	for _, f := range w.snapshot().Files {
 		if got := strings.TrimSpace(w.git("log", "-1", "--format=%H %an %s", "refs/heads/main", "--", f.Path)); got != fmt.Sprintf("%s %s %s", f.Last.SHA, f.Last.Author.Name, strings.Split(f.Last.Message, "\n")[0]) {
-			w.t.Errorf("%s was last touched by %s, says git; want %+v", f.Path, got, f.Last)
+			w.t.Errorf("%s was last touched by %s, says git; want %+v", f.Path, got, *f.Last)
 		}
 	}
 }

@@ -155,14 +155,14 @@ func (w *world) wantSame(a, b *repository.Snapshot) {
 		w.t.Fatalf("two views differ: %v with %d files, %v with %d", a.Head, len(a.Files), b.Head, len(b.Files))
 	}
 	for i, f := range a.Files {
-		if g := b.Files[i]; f.Path != g.Path || f.Blob != g.Blob || !bytes.Equal(f.Text, g.Text) || !sameCommit(f.Last, g.Last) {
+		if g := b.Files[i]; f.Path != g.Path || f.Blob != g.Blob || !bytes.Equal(f.Text, g.Text) || !sameCommit(*f.Last, *g.Last) {
 			w.t.Errorf("two views differ:\n%s\n%s", describeFile(f), describeFile(g))
 		}
 	}
 }
 
 func describeFile(f repository.File) string {
-	return fmt.Sprintf("%s %s %q last %+v", f.Path, f.Blob, f.Text, f.Last)
+	return fmt.Sprintf("%s %s %q last %+v", f.Path, f.Blob, f.Text, *f.Last)
 }
 
 func sameCommit(a, b repository.Commit) bool {

@@ -149,7 +149,7 @@ func testIdentities(t *testing.T, w *world) {
 	if want := strings.TrimRight(draft.Message, "\n") + "\n" + trailer; last.Message != want {
 		t.Errorf("the message is %q, want %q", last.Message, want)
 	}
-	if row := w.history(repository.Page{})[0]; !sameCommit(row, last) {
+	if row := w.history(repository.Page{})[0]; !sameCommit(row, *last) {
 		t.Errorf("the history has %+v, want %+v", row, last)
 	}
 	const format = "--format=%an|%ae|%aI|%cn|%ce|%cI|%B"
