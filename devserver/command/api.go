@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/importing"
@@ -116,6 +117,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if err != nil {
 		return err
 	}
+	heap.WithinContainer()
 	data := in.absolute(f.data)
 	first, err := firstStart(ctx, in, f, data)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ratelimit"
 )
 
@@ -107,6 +108,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if err != nil {
 		return err
 	}
+	heap.WithinContainer()
 	early := &report{in: in, path: path}
 	dir, err := directory.Open(path, f.environment, early.line)
 	if err != nil {

@@ -29,6 +29,7 @@ func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control
 			PublicURL:  s.PublicURL,
 			Admitted:   httpapi.Admitted,
 			Used:       table.Uses(rows, logger),
+			CacheBytes: s.ViewBytes(),
 		}
 		for _, add := range more {
 			add(s, &plane)

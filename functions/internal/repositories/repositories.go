@@ -1,13 +1,16 @@
 // Package repositories opens workspaces' repositories over the table and the
 // bucket.
 //
-// What must stay true: opening makes no request, and what was opened is kept,
-// with its snapshot, for the next request of this instance.
+// What must stay true:
+//
+//   - Opening makes no request, and what was opened is kept, with its snapshots,
+//     for the next request of this instance.
+//   - What is kept stays within Settings.SnapshotBytes: the workspace that was
+//     not used for longest goes first.
 package repositories
 
 import (
 	"context"
-	"sync"
 
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -17,6 +20,7 @@ import (
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
 )
@@ -25,9 +29,7 @@ import (
 type Repositories struct {
 	table  *dynamo.Table
 	bucket *bucket.Bucket
-
-	mu   sync.Mutex
-	open map[string]*repository.Repository
+	open   *lru.Cache[string, *opened]
 }
 
 // Open is about the repositories in the function's table and bucket.
@@ -36,7 +38,7 @@ func Open(s settings.Settings, rows *dynamo.Table) *Repositories {
 	client := awss3.NewFromConfig(config, func(o *awss3.Options) {
 		o.UsePathStyle = config.BaseEndpoint != nil // a host of its own for each bucket has only AWS
 	})
-	return &Repositories{table: rows, bucket: bucket.New(client, s.Bucket), open: map[string]*repository.Repository{}}
+	return &Repositories{table: rows, bucket: bucket.New(client, s.Bucket), open: lru.New[string, *opened](s.SnapshotBytes())}
 }
 
 // Prefix is where a workspace's objects lie in the bucket, as infra/admin puts
@@ -44,24 +46,45 @@ func Open(s settings.Settings, rows *dynamo.Table) *Repositories {
 // function should not; a test holds the two together.
 func Prefix(workspace string) string { return "workspaces/" + workspace + "/" }
 
-// most is how many an instance keeps. Each holds its workspace's documents.
-const most = 32
+// opened is a workspace's repository. It is weighed after whatever may have made
+// it hold more.
+type opened struct {
+	*repository.Repository
+	objects   *s3.Objects
+	all       *Repositories
+	workspace string
+}
+
+// emptyBytes is about what a repository takes that holds nothing yet.
+const emptyBytes = 1 << 10
+
+func (o *opened) weigh() {
+	o.all.open.Weigh(o.workspace, emptyBytes+o.Bytes()+o.objects.Bytes())
+}
+
+// Snapshot implements control.Repository.
+func (o *opened) Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error) {
+	defer o.weigh()
+	return o.Repository.Snapshot(ctx, head)
+}
+
+// Write implements control.Repository.
+func (o *opened) Write(ctx context.Context, head repository.Head, decide func(base *repository.Snapshot) (*repository.Draft, error)) (*repository.Snapshot, error) {
+	defer o.weigh()
+	return o.Repository.Write(ctx, head, decide)
+}
+
+// At implements control.Repository.
+func (o *opened) At(ctx context.Context, head repository.Head, path, revision string) (sha string, content []byte, err error) {
+	defer o.weigh()
+	return o.Repository.At(ctx, head, path, revision)
+}
 
 // Find is control.Settings.Repository.
 func (r *Repositories) Find(_ context.Context, workspace string) (control.Repository, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if found := r.open[workspace]; found != nil {
-		return found, nil
-	}
-	if len(r.open) >= most {
-		for other := range r.open {
-			delete(r.open, other)
-			break
-		}
-	}
-	ledger := r.table.Ledger(access.ID(workspace))
-	opened := repository.New(ledger, s3.New(r.bucket, Prefix(workspace), ledger.Packs))
-	r.open[workspace] = opened
-	return opened, nil
+	return r.open.Share(workspace, emptyBytes, func() *opened {
+		ledger := r.table.Ledger(access.ID(workspace))
+		objects := s3.New(r.bucket, Prefix(workspace), ledger.Packs)
+		return &opened{repository.New(ledger, objects), objects, r, workspace}
+	}), nil
 }

@@ -16,7 +16,7 @@ func TestAdministrationPutsObjectsAtTheSamePlace(t *testing.T) {
 }
 
 func TestARepositoryIsOpenedOnce(t *testing.T) {
-	s := settings.Settings{Table: "t", Bucket: "b"}
+	s := settings.Settings{Table: "t", Bucket: "b", Memory: 1 << 20}
 	r := Open(s, table.Open(s))
 	first, err := r.Find(t.Context(), "a")
 	if err != nil {
@@ -25,10 +25,15 @@ func TestARepositoryIsOpenedOnce(t *testing.T) {
 	if again, _ := r.Find(t.Context(), "a"); again != first {
 		t.Error("it was opened again")
 	}
-	for i := range 3 * most {
+}
+
+func TestRepositoriesAreBoundedInBytes(t *testing.T) {
+	s := settings.Settings{Table: "t", Bucket: "b", Memory: 1 << 20}
+	r := Open(s, table.Open(s))
+	for i := range 1000 {
 		r.Find(t.Context(), string(rune('b'+i)))
 	}
-	if len(r.open) > most {
-		t.Errorf("%d are kept", len(r.open))
+	if held := r.open.Held(); held > s.SnapshotBytes() || held < s.SnapshotBytes()/2 {
+		t.Errorf("%d bytes are kept, the bound is %d", held, s.SnapshotBytes())
 	}
 }

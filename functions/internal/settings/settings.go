@@ -12,6 +12,10 @@
 //	ANONYMOUS_LIMIT_PER_SECOND, ANONYMOUS_LIMIT_BURST   of an address without a known key (10, 100)
 //	LOG_LEVEL           DEBUG, INFO, WARN or ERROR (INFO)
 //
+// and what Lambda itself sets:
+//
+//	AWS_LAMBDA_FUNCTION_MEMORY_SIZE   megabytes that the function may take (256)
+//
 // All that is wrong is said at once: who deploys wants to hear it in one go.
 package settings
 
@@ -38,6 +42,7 @@ type Settings struct {
 	// good.
 	Limit, Polls, Telemetry, Strangers ratelimit.Rate
 	LogLevel                           slog.Level
+	Memory                             int64 // bytes that the function may take
 }
 
 // Needs is what a function can not do without.
@@ -66,9 +71,23 @@ func Read(getenv func(string) string, needs Needs) (Settings, error) {
 		Telemetry:   r.rate("TELEMETRY_LIMIT", 5, 50),
 		Strangers:   r.rate("ANONYMOUS_LIMIT", 10, 100),
 		LogLevel:    r.level("LOG_LEVEL"),
+		Memory:      int64(r.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 256)) << 20,
 	}
 	return s, errors.Join(r.problems...)
 }
+
+// What a function remembers of workspaces is bounded in bytes, by its memory:
+// all of it together takes a third. The garbage collector lets the heap grow to
+// twice of what is in use, and the rest is for the requests at work.
+
+// SnapshotBytes is for the files of workspaces.
+func (s Settings) SnapshotBytes() int64 { return s.Memory * 3 / 16 }
+
+// ViewBytes is for what lists and checks need of them.
+func (s Settings) ViewBytes() int64 { return s.Memory / 16 }
+
+// TableBytes is for what environments serve.
+func (s Settings) TableBytes() int64 { return s.Memory * 3 / 32 }
 
 type reader struct {
 	getenv   func(string) string

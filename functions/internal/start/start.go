@@ -23,6 +23,7 @@ import (
 
 	"svc.example/svc/functions/internal/gateway"
 	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -66,6 +67,7 @@ func run(needs settings.Needs, wire func(context.Context, settings.Settings, *sl
 	s, err := settings.Read(os.Getenv, needs)
 	logger := newLogger(terminal.NewWriter(os.Stderr), s.LogLevel)
 	if err == nil {
+		heap.Within(s.Memory)
 		ctx, cancel := context.WithTimeout(context.Background(), initTime)
 		defer cancel()
 		var handler any

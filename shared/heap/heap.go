@@ -1,0 +1,50 @@
+// Package heap keeps a program's heap small: how far it may grow before garbage
+// is collected, and at which size the collector works harder rather than let it
+// grow.
+//
+// What a server here has in use are mostly texts, which cost the collector
+// nothing to look through. So it collects at a third more than what is in use,
+// and not at the double as Go does by itself: a little more work for a peak that
+// is a third lower, and the peak is what counts where memory is limited.
+//
+// GOGC and GOMEMLIMIT are obeyed instead where they are set.
+package heap
+
+import (
+	"os"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+// growth is by how much the heap may outgrow what is in use, in percent.
+const growth = 30
+
+// Within keeps the heap below the memory, in bytes, above which the program is
+// killed.
+func Within(memory int64) {
+	limitGrowth()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softLimit(memory))
+	}
+}
+
+// programBytes are the pages of the program itself, which Go's limit does not
+// count.
+const programBytes = 16 << 20
+
+// softLimit leaves a tenth for what the collector is late with.
+func softLimit(memory int64) int64 { return memory - memory/10 - programBytes }
+
+// WithinContainer keeps the heap below the limit of the container that the
+// program runs in, if it has one.
+func WithinContainer() {
+	limitGrowth()
+	_, _ = memlimit.Set() // without a limit it leaves things as they are
+}
+
+func limitGrowth() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(growth)
+	}
+}
