@@ -32,7 +32,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.48.0
-	golang.org/x/time v0.16.0
 	pgregory.net/rapid v1.3.0
 )
 
