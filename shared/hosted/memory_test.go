@@ -2,63 +2,16 @@ package hosted_test
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"testing"
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/repository"
 )
-
-// ordinary is a flag of an ordinary size, a bit more than a kilobyte.
-func ordinary(key string, i int) string {
-	return fmt.Sprintf(`{
-  "key": "%[1]s",
-  "type": "feature_flag",
-  "valueType": "bool",
-  "name": "Feature %[2]d",
-  "description": "What this switches on, for whom, and until when",
-  "access": "standard",
-  "tags": ["team-%[3]d", "web"],
-  "default": {
-    "rules": [
-      {
-        "criteria": [
-          {
-            "operator": "PROP_IS_ONE_OF",
-            "propertyName": "user.plan",
-            "valueToMatch": {"type": "string_list", "value": ["plan-%[3]d", "team"]}
-          }
-        ],
-        "value": {"type": "bool", "value": true}
-      },
-      {
-        "criteria": [{"operator": "ALWAYS_TRUE"}],
-        "value": {"type": "bool", "value": false}
-      }
-    ]
-  },
-  "environments": [
-    {
-      "id": "production",
-      "rules": [
-        {
-          "criteria": [{"operator": "ALWAYS_TRUE"}],
-          "value": {"type": "bool", "value": true}
-        }
-      ]
-    }
-  ],
-  "variants": [
-    {"value": {"type": "bool", "value": true}},
-    {"value": {"type": "bool", "value": false}}
-  ]
-}
-`, key, i, i%50)
-}
 
 // storedRepository has a snapshot as an instance reads it from the store.
 type storedRepository struct {
@@ -85,11 +38,7 @@ func heap() int64 {
 // about 1 kB for each flag beside them, and what the environment serves.
 func TestHeapOfALargeWorkspace(t *testing.T) {
 	const most = 32 << 20
-	files := map[string]string{"svc.json": `{"environments":["development","production"]}`}
-	for i := range 10_000 {
-		key := fmt.Sprintf("team%d.feature-%d", i%20, i)
-		files["feature-flags/"+key+".json"] = ordinary(key, i)
-	}
+	files := apiload.ManyFlags(10_000)
 	w := newWorld(t, files)
 	head, err := w.ledger.Head(ctx)
 	must(t, err)

@@ -13,57 +13,11 @@ import (
 
 	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/apiload"
 	"svc.example/svc/shared/importing"
 	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 )
-
-// flagFile is a flag of an ordinary size, a bit more than a kilobyte.
-const flagFile = `{
-  "key": "%[1]s",
-  "type": "feature_flag",
-  "valueType": "bool",
-  "name": "Feature %[2]d",
-  "description": "What this switches on, for whom, and until when",
-  "access": "standard",
-  "tags": ["team-%[3]d", "web"],
-  "default": {
-    "rules": [
-      {
-        "criteria": [
-          {
-            "operator": "PROP_IS_ONE_OF",
-            "propertyName": "user.plan",
-            "valueToMatch": {"type": "string_list", "value": ["plan-%[3]d", "team"]}
-          }
-        ],
-        "value": {"type": "bool", "value": true}
-      },
-      {
-        "criteria": [{"operator": "ALWAYS_TRUE"}],
-        "value": {"type": "bool", "value": false}
-      }
-    ]
-  },
-  "environments": [
-    {
-      "id": "production",
-      "rules": [
-        {
-          "criteria": [{"operator": "ALWAYS_TRUE"}],
-          "value": {"type": "bool", "value": true}
-        }
-      ]
-    }
-  ],
-  "variants": [
-    {"value": {"type": "bool", "value": true}},
-    {"value": {"type": "bool", "value": false}}
-  ]
-}
-`
-
-func flagKey(i int) string { return fmt.Sprintf("team%d.feature-%d", i%20, i) }
 
 // tenant is a workspace and keys of it.
 type tenant struct {
@@ -74,11 +28,9 @@ type tenant struct {
 // tenant makes a workspace of so many flags.
 func (l *local) tenant(t *testing.T, name string, flags int) tenant {
 	t.Helper()
-	source := &importing.Source{Name: name, Files: map[string][]byte{
-		"svc.json": []byte("{\n  \"environments\": [\n    \"development\",\n    \"production\"\n  ]\n}\n"),
-	}}
-	for i := range flags {
-		source.Files["feature-flags/"+flagKey(i)+".json"] = fmt.Appendf(nil, flagFile, flagKey(i), i, i%50)
+	source := &importing.Source{Name: name, Files: map[string][]byte{}}
+	for path, text := range apiload.ManyFlags(flags) {
+		source.Files[path] = []byte(text)
 	}
 	author := repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now().UTC().Truncate(time.Second)}
 	w, err := l.stores.Admin.Create(t.Context(), admin.Creation{Name: name, Source: source, Author: author})
@@ -131,7 +83,7 @@ func (l *local) use(t *testing.T, w tenant, round int) {
 		t.Errorf("the list tells of %d flags of %d: %v", list.Total, w.flags, err)
 	}
 	l.answered(t, "GET", "/v1/flags?limit=100&tag=web", "", editor())
-	key := flagKey(round)
+	key := apiload.FlagKey(round)
 	before := l.answered(t, "GET", "/v1/flags/"+key, "", editor())
 	var flag struct{ CommitSha string }
 	if err := json.Unmarshal([]byte(before), &flag); err != nil {

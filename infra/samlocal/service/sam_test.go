@@ -1,7 +1,6 @@
 package service
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,18 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"svc.example/svc/infra/admin"
 	"svc.example/svc/infra/samlocal/emulator"
 	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/template"
-	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/importing"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/needs"
-	"svc.example/svc/shared/repository"
 )
 
 // startSAM starts the service in sam local start-api, in containers.
@@ -153,64 +146,8 @@ func (l *local) samsOwnWay(t *testing.T) {
 
 // tenThousandFlags lists, writes and polls a large workspace.
 func (l *local) tenThousandFlags(t *testing.T) {
-	const flags = 10_000
-	source := &importing.Source{Name: "large", Files: map[string][]byte{"svc.json": []byte("{\n  \"environments\": [\n    \"production\"\n  ]\n}\n")}}
-	for i := range flags {
-		key := fmt.Sprintf("flag-%d", i)
-		source.Files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{
-  "key": "%s",
-  "type": "feature_flag",
-  "valueType": "bool",
-  "description": "What this switches on, for whom, and until when",
-  "default": {
-    "rules": [
-      {
-        "criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["plan-%d", "team"]}}],
-        "value": {"type": "bool", "value": true}
-      },
-      {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}
-    ]
-  }
-}
-`, key, i%50)
-	}
-	author := repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now().UTC().Truncate(time.Second)}
-	w, err := l.stores.Admin.Create(t.Context(), admin.Creation{Name: "large", Source: source, Author: author})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mint := func(r minting.Request) string {
-		r.Name = "large"
-		key, _, err := w.Mint(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key.Reveal()
-	}
-	editor := http.Header{"Authorization": {"Bearer " + mint(minting.Request{Kind: access.KindUser, Roles: []string{"protected_engineer"}})}}
-	public := basic(mint(minting.Request{Kind: access.KindPublicSDK, Environment: "production"}))
-	secret := basic(mint(minting.Request{Kind: access.KindSecretSDK, Environment: "production"}))
+	w := l.tenant(t, "large", 10_000)
 	for round := range 3 {
-		r, body := l.do(t, "GET", "/v1/flags?limit=100", "", editor)
-		var list struct{ Total int }
-		if err := json.Unmarshal([]byte(body), &list); r.StatusCode != 200 || err != nil || list.Total != flags {
-			t.Errorf("the list: %d %v %.300s", r.StatusCode, err, body)
-		}
-		key := fmt.Sprintf("flag-%d", round)
-		if r, body := l.do(t, "PATCH", "/v1/flags/"+key+"/environments/production", `{"enabled":true}`, editor); r.StatusCode != 200 {
-			t.Errorf("a write: %d %.300s", r.StatusCode, body)
-		}
-		for _, c := range []struct {
-			method, path, body string
-			header             http.Header
-		}{
-			{"GET", "/api/v2/configs/eval-with-context/e30=", "", public},
-			{"POST", "/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u-1"}}`, public},
-			{"GET", "/api/v2/configs", "", secret},
-		} {
-			if r, body := l.do(t, c.method, c.path, c.body, c.header); r.StatusCode != 200 || strings.Count(body, `"flag-`) < flags {
-				t.Errorf("%s %s: %d %.300s", c.method, c.path, r.StatusCode, body)
-			}
-		}
+		l.use(t, w, round)
 	}
 }
