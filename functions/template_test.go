@@ -75,7 +75,7 @@ func described(t *testing.T) map[string]string {
 			group := strings.ReplaceAll(operation.Tags[0], "-", "")
 			key := "ANY " + base + path
 			if before := routes[key]; before != "" && before != group {
-				t.Errorf("%s belongs to two groups, %s and %s: one route can not lead to both", path, before, group)
+				t.Errorf("%s belongs to two groups, %s and %s: one route cannot lead to both", path, before, group)
 			}
 			routes[key] = group
 		}

@@ -142,7 +142,7 @@ func (in Invocation) localChanges(plan *pull.Plan, dir string) error {
 
 func isSegment(path string) bool { return strings.HasPrefix(path, string(workspace.Segments)+"/") }
 
-// remark says what can not be pulled, as far as this workspace has it.
+// remark says what cannot be pulled, as far as this workspace has it.
 func (in Invocation) remark(plan *pull.Plan) {
 	if len(plan.Schemas) > 0 {
 		fmt.Fprintf(in.Stderr, "the API tells of no JSON Schemas: put schemas/%s.json here by hand, or svc verify misses %s\n",

@@ -105,7 +105,7 @@ func (in Invocation) readKeyFile(name string) (string, error) {
 	return string(content), nil
 }
 
-// withoutPath is why a file can not be read, where its name has been said.
+// withoutPath is why a file cannot be read, where its name has been said.
 func withoutPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

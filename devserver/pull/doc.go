@@ -4,7 +4,7 @@
 // document endpoint: they are made anew from their detail, and a file that says
 // the same and more is left alone. The workspace file is made from the list of
 // environments; one that documents name and the list lacks is declared
-// archived. JSON Schemas can not be read over the API: the folder schemas is
+// archived. JSON Schemas cannot be read over the API: the folder schemas is
 // left alone.
 //
 // What was pulled is remembered in the directory, in .svc-pull.json, which svc

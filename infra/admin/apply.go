@@ -185,7 +185,7 @@ func differences(path string, before, after []byte) []string {
 	return words
 }
 
-// parsed is nil for what is not there, and for what can not be read.
+// parsed is nil for what is not there, and for what cannot be read.
 func parsed(text []byte) *jsontree.Node {
 	if text == nil {
 		return nil

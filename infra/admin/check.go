@@ -140,7 +140,7 @@ func (c *checker) copy(ctx context.Context) (err error) {
 	}
 	if c.known, err = c.ledger.Packs(ctx); err != nil {
 		c.known = nil
-		c.say(true, "the list of packs can not be read from the table: %v", err)
+		c.say(true, "the list of packs cannot be read from the table: %v", err)
 	}
 	if c.stored, err = c.objects.List(ctx); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (c *checker) checkLog(ctx context.Context, expected []repository.Commit, fi
 		if err != nil {
 			if damaged(err) {
 				c.unreadable = true
-				c.say(true, "the rows of the history can not be read: %v", err)
+				c.say(true, "the rows of the history cannot be read: %v", err)
 				return nil
 			}
 			return err
@@ -212,7 +212,7 @@ func (c *checker) checkTrails(ctx context.Context, expected []repository.Commit)
 	}
 	for i, path := range paths {
 		if broken[i] != nil {
-			c.say(true, "the history of %s can not be read: %v", path, broken[i])
+			c.say(true, "the history of %s cannot be read: %v", path, broken[i])
 			continue
 		}
 		c.compareTrail(ctx, path, trails[path], found[i])

@@ -35,7 +35,7 @@ func (c *checker) checkSnapshot(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		c.say(true, "the workspace can not be read at its head: %v", err)
+		c.say(true, "the workspace cannot be read at its head: %v", err)
 		return nil
 	}
 	for _, f := range s.Files {

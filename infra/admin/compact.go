@@ -270,7 +270,7 @@ func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*up
 		}
 		isNew := err != nil
 		if !isNew {
-			_ = json.Unmarshal(text, &u) // what can not be read is begun anew
+			_ = json.Unmarshal(text, &u) // what cannot be read is begun anew
 		}
 		if u.Retired == nil {
 			u.Retired = map[string]time.Time{}

@@ -70,7 +70,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			one["p"] = in(rows, 3)["p"]
 			s.putRow(t, one)
 		}},
-		"a row of the log is no row": {found: "can not be read", damage: func(t *testing.T, s *service, w *Workspace) {
+		"a row of the log is no row": {found: "cannot be read", damage: func(t *testing.T, s *service, w *Workspace) {
 			one := in(s.rows(t, "log/"+w.ID), 2)
 			one["c"] = &types.AttributeValueMemberB{Value: []byte("nonsense")}
 			s.putRow(t, one)

@@ -82,7 +82,7 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 	ws, problems := workspace.Read(files)
 	for _, p := range problems {
 		if p.File == workspace.File {
-			return nil, fmt.Errorf("the workspace file can not be edited as it is: %s", p)
+			return nil, fmt.Errorf("the workspace file cannot be edited as it is: %s", p)
 		}
 	}
 	tree := declaration(ws)

@@ -137,7 +137,7 @@ func (s *Stores) turn(ctx context.Context) ([]control.Workspace, error) {
 	slices.SortFunc(all, func(a, b control.Workspace) int { return strings.Compare(a.ID, b.ID) })
 	var last struct{ Last access.ID }
 	if text, _, err := s.bucket.Get(ctx, bookmark); err == nil {
-		_ = json.Unmarshal(text, &last) // begun anew when it can not be read
+		_ = json.Unmarshal(text, &last) // begun anew when it cannot be read
 	}
 	i := slices.IndexFunc(all, func(w control.Workspace) bool { return w.ID > string(last.Last) })
 	if i < 0 {

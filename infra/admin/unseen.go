@@ -29,7 +29,7 @@ const (
 // workspace has them in a state that the git history of the directory, if it
 // is a repository, never held, nor did an Apply of it lead there. To bring them
 // to the directory's state would undo that change without a look. Where the
-// history can not be read, a note says so.
+// history cannot be read, a note says so.
 func (p *Plan) Unseen(ctx context.Context) ([]string, error) {
 	left := map[string][]byte{}
 	for _, c := range p.Changes {
@@ -41,7 +41,7 @@ func (p *Plan) Unseen(ctx context.Context) ([]string, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		p.Notes = append(p.Notes, fmt.Sprintf("what others have changed since is not told apart, as git's history can not be read here: %v", err))
+		p.Notes = append(p.Notes, fmt.Sprintf("what others have changed since is not told apart, as git's history cannot be read here: %v", err))
 		return nil, nil
 	case !repository:
 		return nil, nil

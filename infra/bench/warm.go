@@ -14,7 +14,7 @@ import (
 
 // warmReads tells what a read costs that finds everything as it left it, less
 // the network. It is the one measurement of the code that bench itself was
-// built from, and not of the svc binary: allocations can not be seen from
+// built from, and not of the svc binary: allocations cannot be seen from
 // outside.
 func (b bench) warmReads(planes map[content]*plane) error {
 	p := planes[smallest]

@@ -21,7 +21,7 @@ const (
 	perGBOut     = 0.09              // to the internet
 )
 
-// The time that a function runs can not be measured here: nothing is as far
+// The time that a function runs cannot be measured here: nothing is as far
 // from a function as AWS's own servers. It is taken to be this.
 const (
 	memory     = 0.25  // GB

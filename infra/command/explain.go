@@ -28,7 +28,7 @@ func haveCredentials(ctx context.Context, cfg aws.Config) error {
 	case os.Getenv("AWS_PROFILE") == "":
 		return fmt.Errorf("no AWS credentials are found: aws configure makes them known, or export AWS_PROFILE (%w)", err)
 	}
-	return fmt.Errorf("the AWS credentials of the profile %s can not be had: %w", os.Getenv("AWS_PROFILE"), err)
+	return fmt.Errorf("the AWS credentials of the profile %s cannot be had: %w", os.Getenv("AWS_PROFILE"), err)
 }
 
 // explain puts what AWS answers into words that can be acted on.

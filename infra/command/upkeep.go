@@ -24,7 +24,7 @@ that the snapshot readers begin with is right. Every problem is a line of standa
 output; the exit status is 1 when there are any.
 
 With --fix the rows and the snapshot are made anew from git when git has all that
-is needed. What git itself lacks it can not make up: take the pack back from an
+is needed. What git itself lacks it cannot make up: take the pack back from an
 earlier version of its object in the bucket, or go back to a commit that is whole
 with svcadmin reindex --head.`,
 		Args: console.Arguments(""),

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	// ErrBusy: the store is overloaded or can not be reached; the same request
+	// ErrBusy: the store is overloaded or cannot be reached; the same request
 	// may succeed later. A write that ends so may have been done.
 	ErrBusy = errors.New("the object store is busy")
 	// ErrChanged: the object is no longer the version that was expected.
@@ -36,7 +36,7 @@ var conflicts = retry.RetryableErrorCode{Codes: map[string]struct{}{
 	"OperationAborted":           {},
 }}
 
-// cutOff is an answer that ends before its time: it can not be decoded.
+// cutOff is an answer that ends before its time: it cannot be decoded.
 var cutOff = retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 	var undecoded *smithy.DeserializationError
 	if errors.As(err, &undecoded) {

@@ -30,7 +30,7 @@ func TestNothingOutside(t *testing.T) {
 		who := object.Signature{Name: "x", Email: "x"}
 		commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
 		store(t, git, blob, inner, root, commit)
-		if err := clone.CheckOut(t.Context(), target, commit.ID); err == nil || !strings.Contains(err.Error(), "can not be written") {
+		if err := clone.CheckOut(t.Context(), target, commit.ID); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 			t.Errorf("a folder %q: %v", name, err)
 		}
 		for _, path := range []string{filepath.Join(parent, "evil"), filepath.Join(git, "evil"), filepath.Join(target, "evil")} {

@@ -163,7 +163,7 @@ func (e *exporter) tree(ctx context.Context, id, folder string) error {
 		name := strings.ToLower(entry.Name)
 		other, twice := seen[name]
 		if !writable(name) || twice && clash(entry, other) {
-			return fmt.Errorf("the tree holds %q, which can not be written here", folder+entry.Name)
+			return fmt.Errorf("the tree holds %q, which cannot be written here", folder+entry.Name)
 		}
 		seen[name] = entry
 		if err := e.entry(ctx, entry, folder+entry.Name); err != nil {

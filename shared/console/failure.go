@@ -128,7 +128,7 @@ func RefuseEmpty(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// syntax is how the flag package ends its words about a value it can not read.
+// syntax is how the flag package ends its words about a value it cannot read.
 var syntax = regexp.MustCompile(`flag: (strconv\.Parse\w+|time): .*$`)
 
 // wanted says what the flags of a kind take.

@@ -51,7 +51,7 @@ func newKeyCreate(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Make a key and print it, once",
-		Long: `Make a key. Standard output is exactly the key; it is stored nowhere and can not
+		Long: `Make a key. Standard output is exactly the key; it is stored nowhere and cannot
 be printed again. Keys of the kinds user and service-account use the API, with
 the roles of the person or account; public and secret are SDK keys, which read
 one environment.

@@ -17,7 +17,7 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// unknownTier stands for a tier that can not be read: the strictest.
+// unknownTier stands for a tier that cannot be read: the strictest.
 const unknownTier access.Tier = "unknown"
 
 // tierOf is a document's access tier. The decoded view takes anything but a

@@ -45,7 +45,7 @@ const (
 	deliveryKeys   = "delivery takes a public or secret SDK key (svc_pk_... or svc_sk_...)"
 )
 
-// parseKey refuses offline what can not be a key of the right kind.
+// parseKey refuses offline what cannot be a key of the right kind.
 func parseKey(text string, fits func(access.Kind) bool, wanted string) (access.Key, error) {
 	key, err := access.ParseKey(text)
 	if err != nil {

@@ -135,7 +135,7 @@ const (
 // changesSince lists the newest changes of an item back to the token's commit
 // or, when the token is a commit that did not touch it, to the content seen
 // there, and says whether there are more. There are none to tell for a token
-// that is no commit, and the answer is the same when they can not be read.
+// that is no commit, and the answer is the same when they cannot be read.
 func (a *attempt) changesSince(ctx context.Context, token string, seen []byte) (changes []Activity, more bool) {
 	if seen == nil {
 		return nil, false

@@ -138,7 +138,7 @@ func TestLevelsThatAreRefused(t *testing.T) {
 		{"empty environment", "shop", control.LogLevelPatch{Level: ptr("INFO"), Environment: ptr("")}, "400 BAD_REQUEST", "/environment"},
 		{"empty token", "shop", control.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: ptr("")}, "400 BAD_REQUEST", "/expectedCommitSha"},
 		{"no service", "log-level.", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
-		{"a key that can not be", "a b", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
+		{"a key that cannot be", "a b", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
 		{"a way out", "../../x", control.LogLevelPatch{Level: ptr("INFO")}, "400 BAD_REQUEST", "/key"},
 		{"found before", "shop", control.LogLevelPatch{Request: control.Request{Malformed: issuesAt("/level")}}, "400 BAD_REQUEST", "/level"},
 		{"a token and no document", "shop", control.LogLevelPatch{Level: ptr("INFO"), ExpectedCommitSHA: &token}, "404 NOT_FOUND", ""},

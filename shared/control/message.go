@@ -49,7 +49,7 @@ func commitMessage(messages []document.Message, by access.Principal) string {
 	if body != "" {
 		body += "\n\n"
 	}
-	exact, _ := json.Marshal(messages) // strings only: it can not fail
+	exact, _ := json.Marshal(messages) // strings only: it cannot fail
 	return subject + "\n\n" + body + changesTrailer + string(exact) + "\n" + trailer + "\n"
 }
 

@@ -176,7 +176,7 @@ func TestAPutMendsWhatIsNoObject(t *testing.T) {
 	_, err := w.enter("engineer").PutDocument(ctx, document.Flag, "f", put)
 	f := wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
 	if f.Details["required"] != "config.edit.protected" {
-		t.Errorf("whose tier can not be read is in the strictest: %v", f.Details)
+		t.Errorf("whose tier cannot be read is in the strictest: %v", f.Details)
 	}
 	must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Flag, "f", put))
 	wantFeed(t, must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(1)}})),

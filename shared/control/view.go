@@ -248,7 +248,7 @@ func (v *view) stored(i int) workspace.Stored {
 }
 
 // guess adds the environments that documents name to those that are declared.
-// What is declared can not be had in full: nothing is missing for that alone.
+// What is declared cannot be had in full: nothing is missing for that alone.
 func (v *view) guess() {
 	v.ws.Declared = false
 	for _, e := range named(v.read) {

@@ -122,7 +122,7 @@ func (s *Session) patch(ctx context.Context, environment string, w write) (*Patc
 }
 
 // foreseen are what the stored item has against a PATCH that is refused
-// already, so that all is said at once. What can not be read now is left to the
+// already, so that all is said at once. What cannot be read now is left to the
 // next try.
 func (s *Session) foreseen(ctx context.Context, w write) []document.Issue {
 	known := slices.Concat(w.Malformed, w.issues)

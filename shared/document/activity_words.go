@@ -10,7 +10,7 @@ import (
 )
 
 // What a message may grow to. A document can hold a megabyte; a line of a feed
-// or of `git log` can not.
+// or of `git log` cannot.
 const (
 	maxWord    = 60 // characters of one value, key or tag
 	maxMessage = 240

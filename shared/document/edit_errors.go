@@ -2,7 +2,7 @@ package document
 
 import "svc.example/svc/shared/jsontree"
 
-// RequestError is a request that can not be carried out as it is written:
+// RequestError is a request that cannot be carried out as it is written:
 // what its author has to change, all of it at once. The issues' pointers lead
 // into the body of the request.
 type RequestError struct {
@@ -18,7 +18,7 @@ type StoredError struct {
 }
 
 func (e *StoredError) Error() string {
-	return "the stored document can not be edited: " + jsontree.InWords(e.Issues)
+	return "the stored document cannot be edited: " + jsontree.InWords(e.Issues)
 }
 
 // refuse makes a RequestError of issues, and no error of none.

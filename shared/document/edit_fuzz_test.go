@@ -62,10 +62,10 @@ func checkEdit(t *testing.T, name string, tree *jsontree.Node, edit edits) {
 	}
 	stored, err := jsontree.Parse(e.Tree.Encode())
 	if err != nil {
-		t.Fatalf("%s made what can not be read: %v", name, err)
+		t.Fatalf("%s made what cannot be read: %v", name, err)
 	}
 	if _, issues := Decode(stored); len(issues) > 0 {
-		t.Fatalf("%s made what can not be decoded: %v\n%s", name, issues, stored.Compact())
+		t.Fatalf("%s made what cannot be decoded: %v\n%s", name, issues, stored.Compact())
 	}
 	if again, err := edit(stored); err != nil || again.Changed {
 		t.Fatalf("%s changes %s again: %v", name, stored.Compact(), err)

@@ -38,7 +38,7 @@ func bareProblem(valueType ValueType, bare *jsontree.Node) string {
 			return levelProblem
 		}
 	default:
-		return fmt.Sprintf("a value of type %s can not be sent by itself; write the whole document", plainWords(string(valueType)))
+		return fmt.Sprintf("a value of type %s cannot be sent by itself; write the whole document", plainWords(string(valueType)))
 	}
 	value := Value{Type: valueType, Content: bare}
 	if problem := value.contentProblem(); problem != "" {

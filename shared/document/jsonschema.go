@@ -222,7 +222,7 @@ func compileIssues(tree *jsontree.Node, err error) []Issue {
 		}
 		return distinct(issues)
 	case errors.As(err, &load):
-		return []Issue{{Pointer: reference(tree, load.URL), Message: fmt.Sprintf("%s can not be followed: keep every definition in this file, under $defs", brief(load.URL))}}
+		return []Issue{{Pointer: reference(tree, load.URL), Message: fmt.Sprintf("%s cannot be followed: keep every definition in this file, under $defs", brief(load.URL))}}
 	}
 	message := strings.ReplaceAll(err.Error(), schemaAddress, "")
 	return []Issue{{Pointer: reference(tree, message), Message: "not a usable JSON Schema: " + message}}

@@ -25,11 +25,11 @@ func TestCompileSchemaRefuses(t *testing.T) {
 		{"bad expression of names", `{"patternProperties": {"(?=a)": {}}}`, []string{
 			`/patternProperties/(?=a): the schema does not allow a member of this name: expected a regular expression (RE2): invalid or unsupported Perl syntax`}},
 		{"another file", `{"properties": {"a": {"$ref": "other.json#/x"}}}`, []string{
-			`/properties/a/$ref: https://svc.example/schemas/other.json can not be followed: keep every definition in this file, under $defs`}},
+			`/properties/a/$ref: https://svc.example/schemas/other.json cannot be followed: keep every definition in this file, under $defs`}},
 		{"a file of this machine", `{"$ref": "file:///etc/passwd"}`, []string{
-			`/$ref: file:///etc/passwd can not be followed: keep every definition in this file, under $defs`}},
+			`/$ref: file:///etc/passwd cannot be followed: keep every definition in this file, under $defs`}},
 		{"the network", `{"$ref": "http://localhost:1/x"}`, []string{
-			`/$ref: http://localhost:1/x can not be followed: keep every definition in this file, under $defs`}},
+			`/$ref: http://localhost:1/x cannot be followed: keep every definition in this file, under $defs`}},
 		{"a part that is not there", `{"items": {"$ref": "#/$defs/a"}}`, []string{
 			`/items/$ref: not a usable JSON Schema: json-pointer in "#/$defs/a" not found`}},
 		{"enormous", `{"examples": [` + strings.Repeat(`{},`, maxSchemaObjects) + `{}]}`, []string{

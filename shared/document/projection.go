@@ -103,7 +103,7 @@ type VariantDetail struct {
 }
 
 // FlagDetail is everything of a flag that its readers work with. It leaves out
-// what a writer needs too, so it can not be written back.
+// what a writer needs too, so it cannot be written back.
 type FlagDetail struct {
 	Key                 string               `json:"key"`
 	Name                string               `json:"name,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// never is the test of a criterion that can not hold.
+// never is the test of a criterion that cannot hold.
 func never(*Frame) bool { return false }
 
 // A build compiles a criterion over the slot of its property. The problem is

@@ -147,7 +147,7 @@ func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
 	return out
 }
 
-// newRow is a document for one environment, or nil when it can not be served.
+// newRow is a document for one environment, or nil when it cannot be served.
 func newRow(item *workspace.Item, environment string) *jsontree.Node {
 	view := item.View
 	id := view.ID

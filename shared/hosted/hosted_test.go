@@ -219,7 +219,7 @@ func TestKeysOfTheWrongKind(t *testing.T) {
 			}
 		})
 		if gate != 0 {
-			t.Errorf("%s: a key that can not fit was looked up", test.path)
+			t.Errorf("%s: a key that cannot fit was looked up", test.path)
 		}
 	}
 	w.edit(func(r *local.Registry) error {
@@ -264,7 +264,7 @@ func TestAnotherScheme(t *testing.T) {
 	}
 }
 
-// A workspace file that came by git and can not be read ends no delivery:
+// A workspace file that came by git and cannot be read ends no delivery:
 // neither of environments that documents name, nor of others.
 func TestDeliveryGoesOnWithABrokenWorkspaceFile(t *testing.T) {
 	w := newWorld(t, shop)

@@ -5,7 +5,7 @@
 // whether a key is needed are read from it. Code is bound to it by operationId
 // and by nothing else, and a group of operations that are not bound one to one
 // does not start. The tests hold every answer against the description's
-// response schemas, closed, so that a field can not be added or lost in only
+// response schemas, closed, so that a field cannot be added or lost in only
 // one of the two.
 //
 // A group of operations is a tag of the description and a Group here. New
@@ -30,7 +30,7 @@
 //     a test holds the two together.
 //   - What is published stays: testdata/published.txt records the description,
 //     and v1 only grows. A change of openapi.json is recorded with it (the test
-//     that fails says how); one that breaks clients can not be.
+//     that fails says how); one that breaks clients cannot be.
 //   - Generators of clients read the description too: conditions that no
 //     language has types for stand in if, then and else, which they pass over,
 //     and not in oneOf.

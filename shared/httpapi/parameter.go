@@ -136,7 +136,7 @@ func isText(sent url.Values) bool {
 func (o *operation) readQuery(raw string) (query, []document.Issue) {
 	sent, err := url.ParseQuery(raw)
 	if err != nil || !isText(sent) {
-		return nil, []document.Issue{{Pointer: "?", Message: "the query string can not be read: it is name=value, joined by &, with percent-encoding in UTF-8"}}
+		return nil, []document.Issue{{Pointer: "?", Message: "the query string cannot be read: it is name=value, joined by &, with percent-encoding in UTF-8"}}
 	}
 	q := query{}
 	var issues []document.Issue

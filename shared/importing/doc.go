@@ -3,7 +3,7 @@
 //
 // What must stay true:
 //
-//   - What can not be read is refused as a whole, with all that is wrong.
+//   - What cannot be read is refused as a whole, with all that is wrong.
 //   - Files come in the form in which the API writes them; those of a history
 //     stay as they were committed.
 //   - Nothing is changed where it is read.

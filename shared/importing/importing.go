@@ -33,7 +33,7 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	lines := []string{r.Path + " can not be taken as it is:"}
+	lines := []string{r.Path + " cannot be taken as it is:"}
 	for _, p := range r.Problems {
 		lines = append(lines, p.In(r.Path))
 	}
@@ -92,7 +92,7 @@ func (s *Source) readGit(ctx context.Context, path string, display func(string) 
 	return s.check(path, nil, display)
 }
 
-// check refuses what is no config directory, and files that can not be read.
+// check refuses what is no config directory, and files that cannot be read.
 func (s *Source) check(path string, problems []workspace.Problem, display func(string) string) error {
 	ws, found := workspace.Read(s.Files)
 	if fatal := workspace.FatalOnly(append(problems, found...)); len(fatal) > 0 {

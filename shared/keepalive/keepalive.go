@@ -8,7 +8,7 @@
 // which then pays for a handshake. On a machine with little time, as most
 // Lambda functions run on, that happens to one request in ten.
 //
-// A body that can be read, but can not write itself out, only says that it has
+// A body that can be read, but cannot write itself out, only says that it has
 // ended.
 package keepalive
 

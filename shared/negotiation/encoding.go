@@ -56,7 +56,7 @@ func qualities(header []string) (gzip, identity float64) {
 // tolerated is below every quality that a client can name.
 const tolerated = 0.0001
 
-// quality reads one coding. A quality that is none counts as 0: what can not
+// quality reads one coding. A quality that is none counts as 0: what cannot
 // be read is not wanted.
 func quality(item string) (coding string, q float64) {
 	coding, parameters, _ := strings.Cut(item, ";")

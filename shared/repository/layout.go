@@ -21,7 +21,7 @@ func IsFile(path string) bool {
 	return ok
 }
 
-const longestName = 255 // bytes; more can not be checked out
+const longestName = 255 // bytes; more cannot be checked out
 
 // checkPath says what keeps a file from being written at a path. Reading is
 // more lenient: a git that somebody else wrote is served as it is.

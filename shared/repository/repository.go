@@ -146,9 +146,9 @@ var (
 	// ErrNewer: a newer version of svc has stored this, in a format that this
 	// one does not know. Nothing was read of it and nothing was written.
 	ErrNewer = errors.New("stored by a newer version of svc")
-	// ErrDraft: the draft can not be a commit: a path outside the layout, a
+	// ErrDraft: the draft cannot be a commit: a path outside the layout, a
 	// name that git does not take. Nothing was written.
-	ErrDraft = errors.New("the draft can not be committed")
+	ErrDraft = errors.New("the draft cannot be committed")
 	// ErrOccupied: where a file would have to lie there is something that the
 	// layout does not know (a folder, a submodule). Nothing was written.
 	ErrOccupied = errors.New("something else lies at that path")

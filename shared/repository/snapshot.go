@@ -23,7 +23,7 @@ type Snapshot struct {
 	fresh int64 // bytes of those that no earlier snapshot has
 
 	// superseded: a commit of ours has landed on this very snapshot, so that
-	// another one on it can not.
+	// another one on it cannot.
 	superseded atomic.Bool
 }
 

@@ -15,7 +15,7 @@
 // What must stay true:
 //
 //   - Read takes every workspace that can be served and reports, for one that
-//     can not, every reason with its file and line.
+//     cannot, every reason with its file and line.
 //   - Verify holds documents against one another and against what new content
 //     must be. It never makes a workspace unreadable.
 //   - A Workspace does not change after Read.

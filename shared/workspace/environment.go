@@ -21,7 +21,7 @@ type Environment struct {
 
 var slug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// SlugProblem says why a name can not be given to an environment, or "".
+// SlugProblem says why a name cannot be given to an environment, or "".
 func SlugProblem(name string) string {
 	switch {
 	case name == document.DefaultScope:

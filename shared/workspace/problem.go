@@ -21,7 +21,7 @@ const (
 	// Error fails verification and is refused in a write; what is there is
 	// served all the same.
 	Error
-	// Fatal can not be served at all.
+	// Fatal cannot be served at all.
 	Fatal
 )
 

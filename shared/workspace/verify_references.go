@@ -27,7 +27,7 @@ func newIndex(ws *Workspace) *index {
 }
 
 // referenceIssues finds references of a document to what is not there, and
-// operands that can not be used.
+// operands that cannot be used.
 func (x *index) referenceIssues(item *Item) []document.Issue {
 	issues := x.environmentIssues(item.View)
 	if key := item.View.SchemaKey; key != "" && item.View.Type == document.Config {

@@ -122,7 +122,7 @@ func TestVerifyFinds(t *testing.T) {
 			`configs/c.json:2:80: /default/rules/0/value/value: violates the schema "s": cannot be checked: one value would be held against more than 10000 forms here: alternatives (anyOf, oneOf, allOf, if) that lead to each other multiply (at /l10 in the schema)`,
 			`schemas/s.json:13:8: /l10: one value would be held against more than 10000 forms here: alternatives (anyOf, oneOf, allOf, if) that lead to each other multiply`}},
 		{"a schema of another place", map[string]string{"schemas/s.json": "{\n  \"$ref\": \"file:///etc/passwd\"\n}"}, []string{
-			`schemas/s.json:2:11: /$ref: file:///etc/passwd can not be followed: keep every definition in this file, under $defs`}},
+			`schemas/s.json:2:11: /$ref: file:///etc/passwd cannot be followed: keep every definition in this file, under $defs`}},
 		{"no key to decrypt with", map[string]string{
 			"configs/c.json": config("c", "string", "", `{"type": "string", "value": "c1ph3r", "decryptWith": "new-nav"}`),
 			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "a.b",
@@ -170,11 +170,11 @@ func TestVerifyFinds(t *testing.T) {
 {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": "5"}}]}, "variants": [{"value": {"type": "int", "value": 5.0}}]}`}, nil},
 		{"names on Windows", map[string]string{"feature-flags/Con.json": flag("Con", `{"operator": "ALWAYS_TRUE"}`), "feature-flags/dot..json": flag("dot.", `{"operator": "ALWAYS_TRUE"}`),
 			"schemas/a:b.json": "{}", "schemas/lpt1.x.json": "{}", "schemas/Limits.json": "{}"}, []string{
-			`feature-flags/Con.json:1:1: warning : the name "Con" can not be checked out on Windows: con names a device there`,
+			`feature-flags/Con.json:1:1: warning : the name "Con" cannot be checked out on Windows: con names a device there`,
 			`feature-flags/dot..json:1:1: warning : the name "dot." breaks tools on Windows: it ends in a dot or a space`,
-			`schemas/a:b.json:1:1: warning : the name "a:b" can not be checked out on Windows: it has a character that is not allowed there`,
+			`schemas/a:b.json:1:1: warning : the name "a:b" cannot be checked out on Windows: it has a character that is not allowed there`,
 			`schemas/limits.json:1:1: warning : differs from schemas/Limits.json in case only: they are one file on Windows and macOS`,
-			`schemas/lpt1.x.json:1:1: warning : the name "lpt1.x" can not be checked out on Windows: lpt1 names a device there`}},
+			`schemas/lpt1.x.json:1:1: warning : the name "lpt1.x" cannot be checked out on Windows: lpt1 names a device there`}},
 		{"byte order marks", map[string]string{f: "\xef\xbb\xbf" + flag("f", `{"operator": ""}`), "svc.json": "\xef\xbb\xbf" + declaration, "schemas/s.json": "\xef\xbb\xbf{}"}, []string{
 			f + `:1:1: warning : begins with a byte order mark; save it as UTF-8 without one, other tools refuse it`,
 			f + `:6:32: /default/rules/0/criteria/0/operator: operator names a test, such as ALWAYS_TRUE or PROP_IS_ONE_OF`,

@@ -35,7 +35,7 @@ func operatorIssues(doc *document.Document) []document.Issue {
 }
 
 // variantIssues finds rule values that are none of the variants. An encrypted
-// or provided value can not be compared.
+// or provided value cannot be compared.
 func variantIssues(doc *document.Document) []document.Issue {
 	if len(doc.Variants) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func appendCanonical(text []byte, n *jsontree.Node) []byte {
 	return n.AppendCompact(text)
 }
 
-// fileName warns of a name that can not be checked out everywhere.
+// fileName warns of a name that cannot be checked out everywhere.
 func (v *verifier) fileName(f file, key string) {
 	if problem := windowsProblem(key); problem != "" {
 		v.add(Warning, f, document.Issue{Message: problem})
@@ -150,17 +150,17 @@ func FileNameProblem(key string) string {
 
 var devices = []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
 
-// windowsProblem says why a file of this name can not be made on Windows, or
+// windowsProblem says why a file of this name cannot be made on Windows, or
 // "". Devices keep their names whatever the case and whatever follows a dot.
 func windowsProblem(key string) string {
 	base, _, _ := strings.Cut(strings.ToLower(key), ".")
 	switch {
 	case slices.Contains(devices, base) || numberedDevice(base):
-		return fmt.Sprintf("the name %q can not be checked out on Windows: %s names a device there", key, base)
+		return fmt.Sprintf("the name %q cannot be checked out on Windows: %s names a device there", key, base)
 	case strings.HasSuffix(key, ".") || strings.HasSuffix(key, " "):
 		return fmt.Sprintf("the name %q breaks tools on Windows: it ends in a dot or a space", key)
 	case strings.ContainsAny(key, `<>:"\|?*`) || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' }):
-		return fmt.Sprintf("the name %q can not be checked out on Windows: it has a character that is not allowed there", key)
+		return fmt.Sprintf("the name %q cannot be checked out on Windows: it has a character that is not allowed there", key)
 	}
 	return ""
 }
@@ -179,7 +179,7 @@ func numberedDevice(base string) bool {
 }
 
 // sameSchemaNames warns of schemas whose names differ in case only: they are
-// one file on Windows and macOS. (Documents of that kind can not be read.)
+// one file on Windows and macOS. (Documents of that kind cannot be read.)
 func (v *verifier) sameSchemaNames() {
 	first := map[string]string{}
 	for i := range v.ws.Schemas {

@@ -1,6 +1,6 @@
 """What Schemathesis would object to, and is nevertheless right.
 
-A schema says what one request looks like. It can not say what is stored, nor
+A schema says what one request looks like. It cannot say what is stored, nor
 add numbers up. Where svc refuses with 400 what the description allows, every
 single one of the refusal's issues must be found in this list; anything else
 stays a failure.
@@ -13,12 +13,12 @@ import re
 import schemathesis
 
 CURSOR = "A cursor is a text that the list made, with a MAC: no pattern tells it from another."
-PAIR = "OpenAPI can not make one query parameter depend on another."
-SUM = "JSON Schema can not add up."
+PAIR = "OpenAPI cannot make one query parameter depend on another."
+SUM = "JSON Schema cannot add up."
 STORED = "Which values fit is decided by what is stored under the key, not by the request."
 ADDRESS = "A schema of a body knows nothing of the address that it is sent to."
-DURATION = "A pattern can not add up the parts of a duration."
-NATIVE = "A pattern can not tell a text that holds JSON from another."
+DURATION = "A pattern cannot add up the parts of a duration."
+NATIVE = "A pattern cannot tell a text that holds JSON from another."
 
 # operationId, path of the issue, its message; all as regular expressions.
 ALLOWED = [

@@ -80,7 +80,7 @@ func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPReque
 	answer, err := a.adapter.ProxyWithContext(context.WithValue(ctx, exchangeKey{}, x), stripped(event))
 	if err != nil { // a body that is no base64, a method that is none
 		a.logger.WarnContext(ctx, "event refused", "cause", err.Error(), "route", event.RouteKey)
-		return refuse(fault.New(fault.BadRequest, "the request can not be read")), nil
+		return refuse(fault.New(fault.BadRequest, "the request cannot be read")), nil
 	}
 	answer, fits := fit(answer)
 	if !fits {

@@ -45,7 +45,7 @@ type Settings struct {
 	Memory                             int64 // bytes that the function may take
 }
 
-// Needs is what a function can not do without.
+// Needs is what a function cannot do without.
 type Needs int
 
 // The needs.

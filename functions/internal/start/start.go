@@ -5,7 +5,7 @@
 //
 //   - The log is JSON, a line an entry, to standard error. An entry that is
 //     written while a request is answered holds the id of its invocation.
-//   - A function that can not start says why in one entry and exits, so that
+//   - A function that cannot start says why in one entry and exits, so that
 //     Lambda reports it; it does not answer requests half-wired.
 package start
 
@@ -75,7 +75,7 @@ func run(needs settings.Needs, wire func(context.Context, settings.Settings, *sl
 			lambda.Start(handler)
 		}
 	}
-	logger.Error("the function can not start", "error", err.Error())
+	logger.Error("the function cannot start", "error", err.Error())
 	os.Exit(1)
 }
 

@@ -39,7 +39,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := send(w, r, answer); err != nil {
-		f.Logger.Error("the function's answer can not be sent", "error", err.Error())
+		f.Logger.Error("the function's answer cannot be sent", "error", err.Error())
 	}
 }
 

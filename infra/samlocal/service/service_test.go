@@ -391,7 +391,7 @@ func (l *local) delivery(t *testing.T) {
 			t.Errorf("%s %s: %d %.300s, want %d %s", c.method, c.path, r.StatusCode, body, c.status, c.text)
 		}
 		if c.path != "/api/v2/configs" && r.Header.Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("%s %s: a page can not read the answer", c.method, c.path)
+			t.Errorf("%s %s: a page cannot read the answer", c.method, c.path)
 		}
 	}
 }

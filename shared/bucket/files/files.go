@@ -302,7 +302,7 @@ func (f *Files) rename(from, to string) error {
 	err := f.bucket.Copy(f.ctx, from, to)
 	if errors.Is(err, fs.ErrNotExist) {
 		if below, anyErr := f.bucket.Any(f.ctx, from+"/", 1); anyErr == nil && len(below) > 0 {
-			return fmt.Errorf("folders can not be renamed: %w", billy.ErrNotSupported)
+			return fmt.Errorf("folders cannot be renamed: %w", billy.ErrNotSupported)
 		}
 	}
 	if err != nil {

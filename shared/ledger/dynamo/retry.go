@@ -23,7 +23,7 @@ const (
 	refused                // a condition does not hold: nothing was done
 	busy                   // not now: nothing was done
 	open                   // the answer is missing: it may have been done
-	wrong                  // it can not be done: nothing was
+	wrong                  // it cannot be done: nothing was
 )
 
 // codes are the errors by which DynamoDB says something else than no.

@@ -92,7 +92,7 @@ func (l *Ledger) Leftovers(ctx context.Context) (Leftovers, error) {
 // Sweep removes leftovers, and says how many rows are gone. The caller lists
 // them, then raises the fence, then calls this with it. Rows that were begun at
 // the fence, or after it, stay: who writes them can still have the head name
-// them. Those from before can not be named any more, unless they are by now. So
+// them. Those from before cannot be named any more, unless they are by now. So
 // no clock has a say in it, and no pause does harm.
 func (l *Ledger) Sweep(ctx context.Context, left Leftovers, fence int64) (removed int, err error) {
 	head, err := l.Head(ctx)

@@ -14,7 +14,7 @@ import (
 func flush(f billy.File) error {
 	s, ok := f.(interface{ Sync() error })
 	if !ok {
-		return fmt.Errorf("the file system of %s (%T) can not flush files", f.Name(), f)
+		return fmt.Errorf("the file system of %s (%T) cannot flush files", f.Name(), f)
 	}
 	return s.Sync()
 }
@@ -22,7 +22,7 @@ func flush(f billy.File) error {
 // flushFolder makes the names in a folder survive a loss of power.
 func flushFolder(files files, path string) error {
 	if runtime.GOOS == "windows" {
-		return nil // NTFS journals names itself, and folders can not be flushed
+		return nil // NTFS journals names itself, and folders cannot be flushed
 	}
 	f, err := files.Open(path)
 	if err != nil {

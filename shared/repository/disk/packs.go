@@ -26,7 +26,7 @@ type packFile struct {
 // listing is the packs as they were last seen. It never changes.
 type listing struct {
 	packs  []*packFile // newest first
-	broken error       // of packs whose index can not be read
+	broken error       // of packs whose index cannot be read
 }
 
 func (o *Objects) known() []*packFile { return o.seen.Load().packs }

@@ -152,7 +152,7 @@ func TestInitFlushes(t *testing.T) {
 }
 
 func TestNoFlushIsAnError(t *testing.T) {
-	if _, err := disk.InitIn(memfs.New()); err == nil || !strings.Contains(err.Error(), "can not flush") {
+	if _, err := disk.InitIn(memfs.New()); err == nil || !strings.Contains(err.Error(), "cannot flush") {
 		t.Errorf("on a file system without flushes: %v", err)
 	}
 }

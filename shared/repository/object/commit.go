@@ -113,7 +113,7 @@ func decodeSignature(line string) Signature {
 	return s
 }
 
-// decodeTime reads seconds and zone; what can not be read is the zero time.
+// decodeTime reads seconds and zone; what cannot be read is the zero time.
 func decodeTime(text string) time.Time {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {

@@ -102,7 +102,7 @@ func list(source Source) ([]item, error) {
 	for i := len(items) - 1; i >= 0; i-- {
 		items[i].end, end = end, items[i].offset
 		if items[i].offset < headerLength || items[i].offset >= items[i].end {
-			return nil, fmt.Errorf("object %s can not lie at byte %d of its pack", items[i].id, items[i].offset)
+			return nil, fmt.Errorf("object %s cannot lie at byte %d of its pack", items[i].id, items[i].offset)
 		}
 	}
 	return items, nil

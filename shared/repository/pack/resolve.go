@@ -145,7 +145,7 @@ func base(h Header, offset int64, index *Index) (int64, error) {
 		return offset - h.Distance, nil
 	}
 	if index == nil {
-		return 0, fmt.Errorf("the base %s of a delta can not be found without an index", hex.EncodeToString(h.Base[:]))
+		return 0, fmt.Errorf("the base %s of a delta cannot be found without an index", hex.EncodeToString(h.Base[:]))
 	}
 	if at, found := index.Find(h.Base); found {
 		return at, nil

@@ -110,7 +110,7 @@ func joined(all []wanted) []wanted {
 	return reads
 }
 
-// prefetch reads what will be wanted soon, many parts at once. What can not be
+// prefetch reads what will be wanted soon, many parts at once. What cannot be
 // read now is read, and explained, when its turn comes.
 func (r *Reader) prefetch(reads []wanted) {
 	got := make([]stretch, len(reads))

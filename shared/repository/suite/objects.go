@@ -65,7 +65,7 @@ func testObjects(t *testing.T, w *world) {
 	testNoObjects(t, w, p)
 }
 
-// testNoObjects asks for what is not there and stores what can not be stored.
+// testNoObjects asks for what is not there and stores what cannot be stored.
 func testNoObjects(t *testing.T, w *world, p *pack.Pack) {
 	ctx := context.Background()
 	for _, id := range []string{strings.Repeat("f", 40), "", "abcd", "../../../etc/passwd"} {

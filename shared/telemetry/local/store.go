@@ -152,7 +152,7 @@ func (s *Store) open(ctx context.Context, readOnly bool, work func(*bolt.DB) err
 }
 
 // once opens the file when its lock is free, and is ErrTimeout when it is not.
-// bbolt panics when it meets a damaged file, or when the system can not read
+// bbolt panics when it meets a damaged file, or when the system cannot read
 // what it has mapped into memory. That fails the work and nothing else; a file
 // that was left open then keeps its lock, so it is not tried again.
 func (s *Store) once(readOnly bool, work func(*bolt.DB) error) (err error) {
