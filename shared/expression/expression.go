@@ -75,7 +75,7 @@ func instructions(re *syntax.Regexp) int {
 		if re.Max < 0 {
 			return max(1, re.Min)*inner + 1
 		}
-		return re.Max*(inner+1) - re.Min
+		return max(1, re.Max*(inner+1)-re.Min) // {0} matches the empty text
 	case syntax.OpCapture:
 		return inner + 2
 	}
