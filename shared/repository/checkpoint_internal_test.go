@@ -147,7 +147,7 @@ func TestSnapshotsComeBack(t *testing.T) {
 	if err != nil || behind == name {
 		t.Errorf("after a sweep the same snapshot is named %s again, %v", behind, err)
 	}
-	if again, err := DecodeSnapshot(behind, content); err != nil || fmt.Sprint(again.Files) != fmt.Sprint(got.Files) {
+	if again, err := DecodeSnapshot(behind, content); err != nil || !reflect.DeepEqual(again.Files, got.Files) {
 		t.Errorf("after a sweep: %v", err)
 	}
 	if _, _, err := EncodeSnapshot(&Snapshot{Head: want.Head}); err == nil {
