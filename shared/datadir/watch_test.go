@@ -297,14 +297,14 @@ func TestWatchBurst(t *testing.T) {
 		tree(t, s.top, map[string]string{"conf/svc.json": "w"})
 		// A wait that no pause of this machine reaches makes the count exact;
 		// the burst takes longer than that, and than two looks of a poll.
-		options.Quiet, options.AtMost, options.Interval = time.Second, time.Hour, 1100*time.Millisecond
+		options.Quiet, options.AtMost, options.Interval = 3*time.Second, time.Hour, 3300*time.Millisecond
 		s.w = start(t, s.path("conf"), options)
 		s.put("conf/svc.json", "x")
 		s.reads("svc.json", "x")
 		s.mkdir("conf/feature-flags") // not there before: it has to be watched at once
 		for i := range 1000 {
 			s.put(fmt.Sprintf("conf/feature-flags/f%d.json", i), "x")
-			time.Sleep(1500 * time.Microsecond)
+			time.Sleep(4 * time.Millisecond)
 		}
 		if n := len(s.w.next().Files); n != 1001 {
 			t.Errorf("the burst was reported with %d files", n)

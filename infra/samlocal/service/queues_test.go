@@ -27,7 +27,9 @@ const (
 	deadLetters      = "MaintenanceDeadLetters"
 )
 
-const patience = time.Minute
+// patience is how long a test waits for what must happen: the longest is the
+// maintenance of many workspaces, two at a time.
+const patience = 5 * time.Minute
 
 // drained waits until nothing is in a queue, nor being worked on.
 func (l *local) drained(t *testing.T, queue string) {
