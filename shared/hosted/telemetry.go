@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
@@ -26,6 +27,7 @@ type intake struct {
 	options Options
 	gate    gate
 	slots   chan struct{}
+	bodies  *bodies.Budget
 }
 
 func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -58,6 +60,11 @@ func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt
 	if err != nil {
 		return telemetry.Receipt{}, err
 	}
+	done, err := i.bodies.Take(r.Context(), len(body))
+	if err != nil {
+		return telemetry.Receipt{}, err
+	}
+	defer done()
 	leave, err := i.slot(r.Context())
 	if err != nil {
 		return telemetry.Receipt{}, err

@@ -91,11 +91,16 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 
 // readBody reads a request's body as a JSON object, whatever its Content-Type
 // says: curl -d sends another.
-func readBody(w http.ResponseWriter, r *http.Request) (*jsontree.Node, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+func (c *call) readBody() (*jsontree.Node, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(c.writer, c.request.Body, maxBody))
 	if err != nil {
 		return nil, unreadable(err)
 	}
+	leave, err := c.server.bodies.Take(c.request.Context(), len(text))
+	if err != nil {
+		return nil, err
+	}
+	c.leave = leave
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
@@ -81,6 +82,7 @@ type server struct {
 	options     Options
 	beside      string // what the paths beside the API begin with
 	limiter     *ratelimit.Limiter
+	bodies      *bodies.Budget
 	handlers    map[string]handler
 	paths       []*pathItem
 }
@@ -104,7 +106,7 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: d, options: options, beside: beside,
-		limiter: ratelimit.New(options.Limit, options.Strangers, options.Now), handlers: map[string]handler{}}
+		limiter: ratelimit.New(options.Limit, options.Strangers, options.Now), bodies: bodies.New(), handlers: map[string]handler{}}
 	return s, s.bind(groups)
 }
 
@@ -157,18 +159,22 @@ type call struct {
 	query     query
 	body      *jsontree.Node
 	issues    []document.Issue // what is wrong with the shape of a write
+	leave     func()           // lets the next large body in
 }
 
 // ServeHTTP answers a request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{server: s, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header))}
+	c := &call{server: s, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
 	c.header.Set(requestid.Header, cmp.Or(c.named, c.id))
 	c.header.Set("X-Content-Type-Options", "nosniff")
 	c.header.Set("Cache-Control", "private, no-cache")
+	defer func() { c.leave() }()
 	a, err := c.answer()
 	if err != nil {
 		a = c.refusal(err)
 	}
+	c.body = nil
+	c.leave() // before a slow client takes its time
 	a.send(w, r.Method == http.MethodHead)
 }
 
@@ -218,7 +224,7 @@ func (c *call) admit() (err error) {
 	if c.operation.body == nil {
 		return refused(c.issues)
 	}
-	if c.body, err = readBody(c.writer, c.request); err != nil {
+	if c.body, err = c.readBody(); err != nil {
 		return err
 	}
 	issues, err := c.operation.body.check(c.body)
