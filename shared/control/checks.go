@@ -166,3 +166,38 @@ func (a *attempt) fallbackPointer() string {
 	}
 	return fmt.Sprintf("%s/rules/%d/value", scope, len(a.edited.Rules)-1)
 }
+
+// smallGrowth is how much a document may grow by a toggle or a rule.
+const smallGrowth = 4 << 10
+
+// fits answers 422 for a document that grows where all documents together have
+// as many bytes as whoever serves them can hold. One that shrinks is always
+// taken, and the last eighth is kept for small changes of what is there: a full
+// workspace must not keep a flag from being switched off.
+func (a *attempt) fits(context.Context) error {
+	most := int64(repository.MaxTexts)
+	if set := a.plane.settings.MaxTexts; set > 0 {
+		most = min(most, set)
+	}
+	text, total := int64(len(a.text())), int64(0)
+	growth := text
+	if a.exists {
+		growth -= int64(len(a.file.Text))
+	}
+	if growth <= 0 {
+		return nil
+	}
+	if !a.exists || growth > smallGrowth {
+		most -= most / 8
+	}
+	for _, f := range a.snapshot.Files {
+		if f.Path != a.path {
+			total += int64(len(f.Text))
+		}
+	}
+	if total+text <= most {
+		return nil
+	}
+	return invalid(fault.Unprocessable, codeVerify, "the workspace is full", []document.Issue{{Message: fmt.Sprintf(
+		"its documents would have %d bytes together with this one, and %d are the most that is served: make others smaller, or this one", total+text, most)}})
+}

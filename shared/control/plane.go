@@ -32,6 +32,10 @@ type Settings struct {
 	// Used hears of each request whose key was let in, and returns at once. It
 	// may be nil.
 	Used func(key access.KeyRecord, at time.Time)
+	// MaxTexts is how many bytes the documents of a workspace may have together:
+	// a write beyond it is refused, since what serves it could not hold it. 0 is
+	// repository.MaxTexts, which is also the most.
+	MaxTexts int64
 	// Contexts finds saved contexts; nil where none are saved.
 	Contexts ContextSearch
 	// Unlisted says that nobody lists documents: what lists are made of is then

@@ -117,6 +117,8 @@ type attempt struct {
 	problem error
 	// lookups are warnings of what reads the environment of applications.
 	lookups []document.Issue
+
+	encoded []byte // see text
 }
 
 // attempt is one try of a write: at the session's head, or at a later one that
@@ -181,7 +183,7 @@ func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 	if !a.changed() {
 		return a.unchanged(), nil
 	}
-	for _, step := range []func(context.Context) error{a.validate, a.verify} {
+	for _, step := range []func(context.Context) error{a.validate, a.verify, a.fits} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -285,13 +287,21 @@ func (a *attempt) unchanged() *outcome {
 	return &outcome{attempt: a, commit: a.file.Last.SHA, messages: []document.Message{}}
 }
 
+// text is the new document as it is stored.
+func (a *attempt) text() []byte {
+	if a.encoded == nil {
+		a.encoded = a.edited.Tree.Encode()
+	}
+	return a.encoded
+}
+
 // draft is the commit that the write makes.
 func (a *attempt) draft(messages []document.Message) *repository.Draft {
 	now := a.plane.settings.Now()
 	by := author(a.entry.Principal)
 	by.When = now
 	return &repository.Draft{
-		Changes:   []repository.Change{{Path: a.path, Content: a.edited.Tree.Encode()}},
+		Changes:   []repository.Change{{Path: a.path, Content: a.text()}},
 		Author:    by,
 		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
 		Message:   commitMessage(messages, a.entry.Principal),

@@ -51,7 +51,7 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 var errTooMuch = errors.New("the files have too many bytes together")
 
 func tooMuch(files []File) bool {
-	left := int64(maxTexts)
+	left := int64(MaxTexts)
 	for _, f := range files {
 		if left -= int64(len(f.Text)); left < 0 || len(f.Text) == len(unreadTexts) && string(f.Text) == string(unreadTexts) {
 			return true

@@ -71,7 +71,7 @@ func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, 
 	if i := slices.IndexFunc(files, func(f unread) bool { return f.path == workspace.File }); i > 0 {
 		files = slices.Concat(files[i:i+1], files[:i], files[i+1:])
 	}
-	left := int64(maxTexts)
+	left := int64(MaxTexts)
 	for some := range slices.Chunk(files, AtATime) {
 		if announce != nil {
 			announce(idsOf(some))
@@ -105,11 +105,11 @@ func idsOf(files []unread) []string {
 	return ids
 }
 
-// maxTexts bounds the bytes of all files of the layout together. 10,000 flags
+// MaxTexts bounds the bytes of all files of the layout together. 10,000 flags
 // have some 20 MB.
-const maxTexts = 128 << 20
+const MaxTexts = 128 << 20
 
-var unreadTexts = workspace.UnreadBecause(fmt.Sprintf("the files of the workspace have more than %d bytes together, which is as much as is read; this one is left out", maxTexts))
+var unreadTexts = workspace.UnreadBecause(fmt.Sprintf("the files of the workspace have more than %d bytes together, which is as much as is read; this one is left out", MaxTexts))
 
 // textOf puts a stand-in in the place of a text that is too large to be read.
 func textOf(text []byte, err error) ([]byte, error) {

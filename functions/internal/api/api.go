@@ -30,6 +30,7 @@ func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control
 			Admitted:   httpapi.Admitted,
 			Used:       table.Uses(rows, logger),
 			CacheBytes: s.ViewBytes(),
+			MaxTexts:   s.MaxTexts(),
 		}
 		for _, add := range more {
 			add(s, &plane)

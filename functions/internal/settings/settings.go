@@ -86,6 +86,11 @@ func (s Settings) SnapshotBytes() int64 { return s.Memory * 3 / 16 }
 // ViewBytes is for what lists and checks need of them.
 func (s Settings) ViewBytes() int64 { return s.Memory / 16 }
 
+// MaxTexts is how much the documents of a workspace may have together: held as
+// texts, compiled and on its way in an answer, that is some three quarters of
+// the memory.
+func (s Settings) MaxTexts() int64 { return s.Memory / 8 }
+
 // TableBytes is for what environments serve.
 func (s Settings) TableBytes() int64 { return s.Memory * 3 / 32 }
 
