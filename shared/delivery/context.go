@@ -199,12 +199,12 @@ func readNamed(text []byte, f *evaluation.Frame) error {
 	r := newContextReader(text)
 	defer r.release()
 	if r.dec.PeekKind() != '{' {
-		return r.notAnObject("the context is an object of named contexts")
+		return r.ofAnotherKind("the context is an object of named contexts")
 	}
 	var context []byte
 	err := r.object(func(name []byte) error {
 		if r.dec.PeekKind() != '{' {
-			return r.notAnObject("the context " + quoted(name) + " is an object of properties")
+			return r.ofAnotherKind("the context " + quoted(name) + " is an object of properties")
 		}
 		context = append(context[:0], name...)
 		return r.object(func(property []byte) error { return r.put(f, f.Slot(context, property)) })
@@ -223,13 +223,13 @@ func quoted(name []byte) string {
 	return string(quote(nil, string(name)))
 }
 
-// notAnObject tells broken JSON from JSON of another kind.
-func (r *contextReader) notAnObject(what string) error {
+// ofAnotherKind tells broken JSON from JSON of another kind.
+func (r *contextReader) ofAnotherKind(what string) error {
 	raw, err := r.dec.ReadValue()
 	if err != nil {
 		return err
 	}
-	kinds := map[jsontext.Kind]string{'n': "null", 't': "a boolean", 'f': "a boolean", '0': "a number", '"': "a string", '[': "an array"}
+	kinds := map[jsontext.Kind]string{'n': "null", 't': "a boolean", 'f': "a boolean", '0': "a number", '"': "a string", '[': "an array", '{': "an object"}
 	return shapeError(what + ", not " + kinds[raw.Kind()])
 }
 

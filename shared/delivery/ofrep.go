@@ -158,7 +158,7 @@ func readOFREP(body []byte, f *evaluation.Frame) (code string, err error) {
 	r := newContextReader(body)
 	defer r.release()
 	if r.dec.PeekKind() != '{' {
-		return parseError, r.notAnObject(`the body is an object such as {"context":{"targetingKey":"u-1"}}`)
+		return parseError, r.ofAnotherKind(`the body is an object such as {"context":{"targetingKey":"u-1"}}`)
 	}
 	code = parseError
 	err = r.object(func(name []byte) error {
@@ -167,7 +167,7 @@ func readOFREP(body []byte, f *evaluation.Frame) (code string, err error) {
 		}
 		if r.dec.PeekKind() != '{' {
 			code = invalidContext
-			return r.notAnObject("the context is an object of properties")
+			return r.ofAnotherKind("the context is an object of properties")
 		}
 		return r.flatContext(f, &code)
 	})
@@ -189,7 +189,7 @@ func (r *contextReader) flatContext(f *evaluation.Frame, code *string) error {
 		}
 		if kind := r.dec.PeekKind(); kind != '"' && kind != 'n' && kind != jsontext.KindInvalid {
 			*code = invalidContext
-			return r.notAnObject("targetingKey is a string")
+			return r.ofAnotherKind("targetingKey is a string")
 		}
 		target, err = r.property()
 		return err

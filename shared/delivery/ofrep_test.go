@@ -104,7 +104,7 @@ func TestBadOFREPBodies(t *testing.T) {
 			if r.StatusCode != tt.status {
 				t.Errorf("%s %.60s: %d %s", path, tt.body, r.StatusCode, body)
 			}
-			if tt.code != "" && !strings.Contains(body, `"errorCode":"`+tt.code+`"`) {
+			if tt.code != "" && (!strings.Contains(body, `"errorCode":"`+tt.code+`"`) || strings.Contains(body, `not "`)) {
 				t.Errorf("%s %.60s: %s, want %s", path, tt.body, body, tt.code)
 			}
 			if hasKey := strings.Contains(body, `"key":"banner"`); tt.code != "" && hasKey != (path != ofrepFlags) {
