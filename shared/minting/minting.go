@@ -148,7 +148,11 @@ func PlainName(name string) string {
 // slip would have applications served the default rules.
 func KnownEnvironment(ws *workspace.Workspace, name string) error {
 	if e, known := ws.Environment(name); !known || e.Archived {
-		return fmt.Errorf("there is no environment %q; the workspace has %s", name, strings.Join(ws.Active(), ", "))
+		has := strings.Join(ws.Active(), ", ")
+		if has == "" {
+			has = "none yet: they stand in svc.json"
+		}
+		return fmt.Errorf("there is no environment %q; the workspace has %s", name, has)
 	}
 	return nil
 }
