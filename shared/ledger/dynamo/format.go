@@ -1,7 +1,11 @@
 package dynamo
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
@@ -15,10 +19,19 @@ import (
 const Format = 1
 
 // checkFormat refuses the head of a workspace that a newer version has stored.
+// What is no number of a format that is known is one that is not.
 func checkFormat(ws access.ID, head item) error {
-	if format := numberOf(head, "format"); format > Format {
-		return fmt.Errorf("workspace %s is stored in format %d, and this svc knows formats up to %d; it takes the version of svc that stored it, or a later one: %w",
-			ws, format, Format, repository.ErrNewer)
+	stored, named := head["format"]
+	if format := numberOf(head, "format"); !named || format >= 1 && format <= Format && textOfNumber(stored) == strconv.FormatInt(format, 10) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("workspace %s is stored in format %s, and this svc knows formats up to %d; it takes the version of svc that stored it, or a later one: %w",
+		ws, cmp.Or(textOfNumber(stored), "that is no number"), Format, repository.ErrNewer)
+}
+
+func textOfNumber(v types.AttributeValue) string {
+	if n, ok := v.(*types.AttributeValueMemberN); ok {
+		return n.Value
+	}
+	return ""
 }

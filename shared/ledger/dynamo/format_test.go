@@ -156,6 +156,20 @@ func TestUnknownAttributesStay(t *testing.T) {
 // TestANewerFormatIsRefused: by everything that reads or writes a workspace,
 // also when it read the head before that became newer. Nothing is written.
 func TestANewerFormatIsRefused(t *testing.T) {
+	for name, format := range map[string]types.AttributeValue{
+		"the next":  &types.AttributeValueMemberN{Value: fmt.Sprint(dynamo.Format + 1)},
+		"zero":      &types.AttributeValueMemberN{Value: "0"},
+		"negative":  &types.AttributeValueMemberN{Value: "-1"},
+		"a half":    &types.AttributeValueMemberN{Value: "1.5"},
+		"a text":    &types.AttributeValueMemberS{Value: "1"},
+		"a nothing": &types.AttributeValueMemberNULL{Value: true},
+	} {
+		t.Run(name, func(t *testing.T) { refusesFormat(t, format) })
+	}
+}
+
+func refusesFormat(t *testing.T, newer types.AttributeValue) {
+	t.Helper()
 	w := newWorld(t)
 	_, err := w.ledger.Advance(background, w.head(), storedCommit(w.head(), 1))
 	must(t, err)
@@ -165,7 +179,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 			if format, _ := i["format"].(*types.AttributeValueMemberN); format == nil || format.Value != fmt.Sprint(dynamo.Format) {
 				t.Errorf("a new workspace is of format %v", i["format"])
 			}
-			i["format"] = &types.AttributeValueMemberN{Value: fmt.Sprint(dynamo.Format + 1)}
+			i["format"] = newer
 			w.put(i)
 		}
 	}

@@ -45,8 +45,8 @@ func (u *update) requireNumber(name string, n int64) {
 // requireFormat keeps from changing a workspace whose format has become a
 // newer one since its head was read.
 func (u *update) requireFormat() {
-	u.values[":known"] = number(Format)
-	u.demands = append(u.demands, fmt.Sprintf("(attribute_not_exists(%[1]s) OR %[1]s <= :known)", u.name("format")))
+	u.values[":oldest"], u.values[":known"] = number(1), number(Format)
+	u.demands = append(u.demands, fmt.Sprintf("(attribute_not_exists(%[1]s) OR %[1]s BETWEEN :oldest AND :known)", u.name("format")))
 }
 
 func (u *update) expression() *string {
