@@ -85,7 +85,7 @@ func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, s c
 	var answer struct {
 		Contexts []foundContext `json:"contexts"`
 	}
-	if err := api.Read(ctx, "/contexts", query, &answer); err != nil {
+	if err := api.List(ctx, "/contexts", query, "contexts", &answer.Contexts); err != nil {
 		return err
 	}
 	if asJSON {

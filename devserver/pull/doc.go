@@ -24,6 +24,8 @@
 //     it and whatever keys the server names: all files are reached through an
 //     os.Root, and a key that breaks the rule for keys, or is no file name on
 //     some system, ends the pull before anything is written.
+//   - An answer without the list that was asked for is an error, never an empty
+//     list: it would remove every file.
 //   - What is written is one state of the workspace: documents that change
 //     while they are read are read again.
 package pull

@@ -92,22 +92,21 @@ func (f *fetcher) read(ctx context.Context, paths []string, listed map[string]st
 // list is the commit of every document, by path.
 func (f *fetcher) list(ctx context.Context) (map[string]string, error) {
 	type row struct{ Key, CommitSHA, Description string }
-	var answer struct{ Flags, Configs, LogLevels, Segments []row }
 	listed := map[string]string{}
 	names := fileNames{}
 	f.descriptions = map[string]string{}
 	for _, kind := range []struct {
-		path string
-		t    document.Type
-		rows *[]row
+		path, member string
+		t            document.Type
 	}{
-		{"/flags", document.Flag, &answer.Flags}, {"/configs", document.Config, &answer.Configs},
-		{"/log-levels", document.LogLevel, &answer.LogLevels}, {"/segments", document.Segment, &answer.Segments},
+		{"/flags", "flags", document.Flag}, {"/configs", "configs", document.Config},
+		{"/log-levels", "logLevels", document.LogLevel}, {"/segments", "segments", document.Segment},
 	} {
-		if err := f.api.Read(ctx, kind.path, nil, &answer); err != nil {
+		var rows []row
+		if err := f.api.List(ctx, kind.path, nil, kind.member, &rows); err != nil {
 			return nil, err
 		}
-		for _, r := range *kind.rows {
+		for _, r := range rows {
 			path := workspace.Path(kind.t, r.Key)
 			if problem := names.problem(path, r.Key); problem != "" {
 				return nil, fmt.Errorf("nothing written: the workspace has a %s with the key %q, which cannot be a file here: %s", kind.t.Noun(), r.Key, problem)
@@ -192,7 +191,7 @@ func (f *fetcher) declaration(ctx context.Context) error {
 			Protected       bool   `json:"protected"`
 		} `json:"environments"`
 	}
-	if err := f.api.Read(ctx, "/environments", nil, &answer); err != nil {
+	if err := f.api.List(ctx, "/environments", nil, "environments", &answer.Environments); err != nil {
 		return err
 	}
 	for _, e := range answer.Environments {

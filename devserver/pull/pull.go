@@ -60,6 +60,9 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	if err := api.Read(ctx, "/whoami", nil, &who); err != nil {
 		return nil, err
 	}
+	if who.WorkspaceID == "" {
+		return nil, remote.NoAnswer("/whoami", "it names no workspace")
+	}
 	in, err := openDirectory(dir)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type fake struct {
 	commits      map[string]int
 	segments     string // rows
 	environments string
+	answers      map[string]string // path to an answer in the place of the right one
 	reads        []string
 	onRead       func(path string)
 	dir          string
@@ -57,7 +58,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.reads = append(f.reads, path)
 	key, isFlag := strings.CutPrefix(path, "/flags/")
 	key, _ = strings.CutSuffix(key, "/document")
-	switch {
+	switch answer, other := f.answers[path]; {
+	case other:
+		fmt.Fprint(w, answer)
+	case path == "/configs":
+		fmt.Fprint(w, `{"configs":[],"total":0}`)
+	case path == "/log-levels":
+		fmt.Fprint(w, `{"logLevels":[]}`)
 	case path == "/whoami":
 		fmt.Fprintf(w, `{"workspaceId":%q}`, f.workspace)
 	case path == "/environments":
@@ -79,7 +86,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(404)
 		fmt.Fprint(w, `{"error":"NOT_FOUND","message":"there is no such flag"}`)
 	default:
-		fmt.Fprint(w, `{}`)
+		f.Errorf("%s was read", path)
 	}
 	if f.onRead != nil {
 		f.onRead(path)
@@ -269,6 +276,33 @@ func TestTheWorkspaceFile(t *testing.T) {
 	}
 	if ws, _ := workspace.Read(map[string][]byte{"svc.json": []byte(f.file("svc.json"))}); !ws.GuardedReferences() || len(ws.Environments) != 2 {
 		t.Errorf("%s", f.file("svc.json"))
+	}
+}
+
+// TestAnAnswerWithoutTheList: it says nothing of the workspace, and must not be
+// taken for one that holds nothing.
+func TestAnAnswerWithoutTheList(t *testing.T) {
+	for path, member := range map[string]string{
+		"/whoami": "workspaceId", "/flags": "flags", "/configs": "configs", "/log-levels": "logLevels", "/segments": "segments", "/environments": "environments",
+	} {
+		for _, answer := range []string{`{}`, `null`, `[]`, `""`, ``, `{"` + member + `":null}`, `{"` + member + `":{}}`, `{"` + strings.ToUpper(member) + `":[]}`, `{"` + member + `":[],"nextCursor":"more"}`} {
+			f := newFake(t)
+			f.set("a", flag("a", ""))
+			f.segments = `{"key":"beta","name":"Beta","commitSha":"s1"}`
+			f.pull()
+			f.answers = map[string]string{path: answer}
+			p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
+			if err == nil || !strings.Contains(err.Error(), "GET "+path+": ") || !strings.Contains(err.Error(), "this is no answer of the API") {
+				t.Errorf("%s %s: %v, %+v", path, answer, err, p)
+			}
+		}
+	}
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.pull()
+	delete(f.flags, "a")
+	if p := f.pull(); len(p.Remove) != 1 {
+		t.Errorf("an empty list removes what was deleted: %+v", p)
 	}
 }
 

@@ -180,8 +180,38 @@ func (c *Client) Read(ctx context.Context, path string, query url.Values, into a
 	if err != nil {
 		return err
 	}
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
-		return fmt.Errorf("GET %s: this is no answer of the API; check the address: %w", path, err)
+	if json.Unmarshal(body, into) != nil {
+		return NoAnswer(path, "it is not the JSON that was asked for")
 	}
 	return nil
+}
+
+// List reads the list that an answer holds as a member. An answer without it is
+// an error: taken for an empty list, it would say that everything was deleted.
+// So is one page of a longer list.
+func (c *Client) List(ctx context.Context, path string, query url.Values, member string, into any) error {
+	body, err := c.Get(ctx, path, query)
+	if err != nil {
+		return err
+	}
+	var answer map[string]json.RawMessage
+	if json.Unmarshal(body, &answer) != nil {
+		return NoAnswer(path, "it is not a JSON object")
+	}
+	list := answer[member]
+	if !bytes.HasPrefix(list, []byte("[")) {
+		return NoAnswer(path, fmt.Sprintf("it lacks the list %q", member))
+	}
+	if _, more := answer["nextCursor"]; more {
+		return NoAnswer(path, "it holds only a part of the list, and the whole was asked for")
+	}
+	if json.Unmarshal(list, into) != nil {
+		return NoAnswer(path, fmt.Sprintf("the list %q holds something else than was asked for", member))
+	}
+	return nil
+}
+
+// NoAnswer says that something other than the API must have answered.
+func NoAnswer(path, why string) error {
+	return fmt.Errorf("GET %s: this is no answer of the API (%s); check the address", path, why)
 }

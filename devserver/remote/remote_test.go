@@ -111,6 +111,22 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 	}
 }
 
+func TestAnAnswerWithoutTheListIsNoEmptyList(t *testing.T) {
+	for answer, says := range map[string]string{
+		`{"rows":[]}`: "", `{"total":1,"rows":[{"key":"a"}]}`: "", `{"rows": []}`: "",
+		`{}`: `it lacks the list "rows"`, `null`: `it lacks the list "rows"`, `{"rows":null}`: `it lacks the list "rows"`, `{"ROWS":[]}`: `it lacks the list "rows"`,
+		`{"rows":{}}`: `it lacks the list "rows"`, `[]`: "it is not a JSON object", ``: "it is not a JSON object", `{"rows":[]}<html>`: "it is not a JSON object",
+		`{"rows":[1]}`: "something else than was asked for", `{"rows":[],"nextCursor":"x"}`: "only a part of the list",
+	} {
+		c, _ := api(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
+		var rows []struct{ Key string }
+		err := c.List(ctx, "/rows", nil, "rows", &rows)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), "GET /rows: this is no answer of the API (") || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
+
 func TestAddresses(t *testing.T) {
 	for base, says := range map[string]string{
 		"flags.example/v1": "not the address of an API", "ftp://x/v1": "not the address", "http:///v1": "not the address",

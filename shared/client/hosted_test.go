@@ -143,6 +143,10 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
+func answering(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
+}
+
 func TestBothSourcesServeTheSame(t *testing.T) {
 	docs := append(everyType(), planFlag())
 	local, hosted := serving(t, docs...), open(t, newServer(t, docs...).options())
@@ -175,12 +179,10 @@ func TestPolling(t *testing.T) {
 
 func TestTheLastGoodStateIsKept(t *testing.T) {
 	for what, broken := range map[string]http.HandlerFunc{
-		"500":          status(500),
-		"401":          status(401),
-		"404":          status(404),
-		"not JSON":     func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
-		"another JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"ok":true}`) },
-		"empty":        status(200),
+		"500": status(500), "401": status(401), "404": status(404), "empty": status(200), "not JSON": answering("<html>"),
+		"another JSON": answering(`{"ok":true}`), "an object": answering(`{}`), "null": answering(`null`), "a list": answering(`[]`),
+		"no list": answering(`{"meta":{"version":"v9","environment":"production"}}`), "no meta": answering(`{"configs":[]}`),
+		"a null list": answering(`{"configs":null,"meta":{"version":"v9","environment":"production"}}`),
 		"cut off": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, `{"configs":[`)
