@@ -52,6 +52,13 @@ func (in Invocation) remote(cmd *cobra.Command, f remoteFlags) (*remote.Client, 
 	if err != nil {
 		return nil, console.Usagef("--url: %v", err)
 	}
+	client.Waiting = func(line string) {
+		if over := console.Line(in.Stderr); over != nil { // in the place of the progress
+			over(line, true)
+			return
+		}
+		fmt.Fprintln(in.Stderr, line)
+	}
 	if client.Exposed() {
 		fmt.Fprintln(in.Stderr, "warning: the key crosses the network unencrypted; use https")
 	}

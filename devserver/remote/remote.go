@@ -6,8 +6,8 @@
 //   - The key goes to the named address and nowhere else: redirects are not
 //     followed. No error and no message holds it.
 //   - A refusal reads as the API worded it.
-//   - What may pass (429, 503) is waited for, as long as the API says, and as
-//     often as a person would.
+//   - What may pass (429, 503) is waited for, as long as the API says and no
+//     longer than a person would, who hears of it.
 package remote
 
 import (
@@ -20,11 +20,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"svc.example/svc/shared/baseurl"
+	"svc.example/svc/shared/retryafter"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -35,8 +35,11 @@ const DefaultURL = "http://127.0.0.1:6581/v1"
 type Client struct {
 	base *url.URL
 	key  string
-	http http.Client
-	wait func(ctx context.Context, d time.Duration) error
+	// Waiting hears, in words, of waits that a person would notice. It may be
+	// nil.
+	Waiting func(line string)
+	http    http.Client
+	wait    func(ctx context.Context, d time.Duration) error
 }
 
 // New makes a client of the API at a base URL, which ends in /v1.
@@ -81,37 +84,58 @@ func NotFound(err error) bool {
 	return errors.As(err, &r) && r.Status == http.StatusNotFound
 }
 
+// Bounds of what one request waits for, whatever the server asks for.
 const (
-	maxWaits  = 120             // for 429: a large pull meets many
-	maxTries  = 4               // for 503
-	longest   = 2 * time.Minute // that one wait takes
-	maxAnswer = 256 << 20
+	maxWait    = time.Minute     // at a time
+	maxWaiting = 5 * time.Minute // together
+	maxTries   = 4               // for 503
 )
+
+const maxAnswer = 256 << 20
 
 // Get reads a path, whose segments are escaped already.
 func (c *Client) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	waits, tries := 0, 0
+	var waited time.Duration
+	tries := map[int]int{} // by status
 	for {
 		answer, body, err := c.once(ctx, path, query)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case answer.StatusCode == http.StatusOK:
+		status := answer.StatusCode
+		if status == http.StatusOK {
 			return body, nil
-		case answer.StatusCode == http.StatusTooManyRequests && waits < maxWaits:
-			waits++
-			err = c.wait(ctx, retryAfter(answer.Header, time.Second))
-		case answer.StatusCode == http.StatusServiceUnavailable && tries < maxTries:
-			err = c.wait(ctx, retryAfter(answer.Header, time.Second<<tries))
-			tries++
-		default:
+		}
+		busy := status == http.StatusTooManyRequests
+		if !busy && (status != http.StatusServiceUnavailable || tries[status] == maxTries) {
 			return nil, refusal(answer, path, body)
 		}
-		if err != nil {
+		asked, _ := retryafter.Read(answer.Header, maxWait)
+		// A server that asks for little again and again is left alone for longer
+		// each time.
+		wait := min(max(asked, time.Second<<tries[status]), maxWait)
+		if waited += wait; waited > maxWaiting {
+			return nil, refusal(answer, path, body)
+		}
+		tries[status]++
+		c.tell(wait, wait == asked, status)
+		if err := c.wait(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// tell says what is being waited for. A second is nothing to speak of: a large
+// pull waits so now and then.
+func (c *Client) tell(wait time.Duration, asked bool, status int) {
+	if c.Waiting == nil || wait < 2*time.Second {
+		return
+	}
+	why := fmt.Sprintf("the server answers %d", status)
+	if asked {
+		why = "the server asks for it"
+	}
+	c.Waiting(fmt.Sprintf("waiting %.0f s, %s", wait.Seconds(), why))
 }
 
 func (c *Client) once(ctx context.Context, path string, query url.Values) (*http.Response, []byte, error) {
@@ -149,18 +173,14 @@ func refusal(answer *http.Response, path string, body []byte) error {
 	var envelope struct{ Message string }
 	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Message == "" {
 		envelope.Message = "this is no answer of the API; check the address"
+		if answer.StatusCode == http.StatusTooManyRequests { // of what stands before the API, perhaps
+			envelope.Message = "too many requests"
+		}
 	}
 	if answer.StatusCode/100 == 3 {
 		envelope.Message = "the address redirects, which is not followed with a key: name the final one"
 	}
 	return &Refusal{answer.StatusCode, terminal.Escape(envelope.Message), path}
-}
-
-func retryAfter(header http.Header, otherwise time.Duration) time.Duration {
-	if seconds, err := strconv.Atoi(header.Get("Retry-After")); err == nil && seconds >= 0 {
-		return min(time.Duration(seconds)*time.Second, longest)
-	}
-	return otherwise
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -62,8 +62,55 @@ func TestWhatMayPassIsWaitedFor(t *testing.T) {
 	if _, err := c.Get(ctx, "/flags", nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(*waited); got != "[3s 1s 2m0s]" {
+	if got := fmt.Sprint(*waited); got != "[3s 1s 1m0s]" {
 		t.Errorf("waited %s", got)
+	}
+}
+
+// TestWaitingHasAnEnd: whatever a server asks for, each wait and all of them
+// together are bounded, the user hears of them, and the end says why.
+func TestWaitingHasAnEnd(t *testing.T) {
+	now := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct{ after, first string }{
+		{"", "1s"}, {"0", "1s"}, {"1", "1s"}, {"-5", "1s"}, {"soon", "1s"}, {"20", "20s"}, {"300", "1m0s"}, {"999999999999", "1m0s"}, {"99999999999999999999999", "1m0s"},
+		{now.Add(9 * time.Second).Format(http.TimeFormat), "9s"}, {now.Add(98 * 365 * 24 * time.Hour).Format(http.TimeFormat), "1m0s"}, {now.Add(-time.Hour).Format(http.TimeFormat), "1s"},
+	} {
+		for _, code := range []int{429, 503} {
+			c, waited := api(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", test.after)
+				w.Header().Set("Date", now.Format(http.TimeFormat))
+				w.WriteHeader(code)
+				fmt.Fprint(w, `{"error":"RATE"}`)
+			})
+			var told []string
+			c.Waiting = func(line string) { told = append(told, line) }
+			_, err := c.Get(ctx, "/flags", nil)
+			if err == nil || code == 429 && err.Error() != "GET /flags answers 429: too many requests" {
+				t.Errorf("%d %q: %v", code, test.after, err)
+			}
+			var total time.Duration
+			silent := 0
+			for _, d := range *waited {
+				if total += d; d < 2*time.Second {
+					silent++
+				}
+				if d > time.Minute {
+					t.Errorf("%d %q: one wait of %s", code, test.after, d)
+				}
+			}
+			if len(*waited) == 0 || len(*waited) > 16 || total > 5*time.Minute || (*waited)[0].String() != test.first {
+				t.Errorf("%d %q: waited %v", code, test.after, *waited)
+			}
+			if len(told) == 0 || len(told) != len(*waited)-silent {
+				t.Errorf("%d %q: told %q of %v", code, test.after, told, *waited)
+			}
+			if test.after == "20" && told[0] != "waiting 20 s, the server asks for it" {
+				t.Errorf("told %q", told)
+			}
+			if test.after == "" && told[0] != fmt.Sprintf("waiting 2 s, the server answers %d", code) {
+				t.Errorf("told %q", told)
+			}
+		}
 	}
 }
 
@@ -77,6 +124,7 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 		{401, `{"error":"UNAUTHORIZED","message":"the key is not accepted"}`, "401: the key is not accepted"},
 		{503, `{"error":"SERVICE_UNAVAILABLE","message":"the workspace is being set up"}`, "503: the workspace is being set up"},
 		{429, `{"error":"RATE_LIMITED","message":"too many requests"}`, "429: too many requests"},
+		{429, `<html>`, "429: too many requests"},
 		{404, `<html>`, "404: this is no answer of the API; check the address"},
 		{302, ``, "the address redirects, which is not followed with a key"},
 	} {

@@ -181,8 +181,7 @@ func TestTheLastGoodStateIsKept(t *testing.T) {
 	for what, broken := range map[string]http.HandlerFunc{
 		"500": status(500), "401": status(401), "404": status(404), "empty": status(200), "not JSON": answering("<html>"),
 		"another JSON": answering(`{"ok":true}`), "an object": answering(`{}`), "null": answering(`null`), "a list": answering(`[]`),
-		"no list": answering(`{"meta":{"version":"v9","environment":"production"}}`), "no meta": answering(`{"configs":[]}`),
-		"a null list": answering(`{"configs":null,"meta":{"version":"v9","environment":"production"}}`),
+		"no list": answering(`{"meta":{"version":"v9","environment":"production"}}`), "no meta": answering(`{"configs":[]}`), "a null list": answering(`{"configs":null,"meta":{"version":"v9","environment":"production"}}`),
 		"cut off": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, `{"configs":[`)
@@ -344,7 +343,7 @@ func TestRetryAfterIsReadByTheServersClock(t *testing.T) {
 		after, date string
 		want        time.Duration
 	}{
-		{"", "", 0}, {"7", "", 7 * time.Second}, {"-5", "", 0}, {"999999999", "", mostPatience}, {"soon", "", 0},
+		{"", "", 0}, {"7", "", 7 * time.Second}, {"-5", "", 0}, {"999999999", "", mostPatience}, {"999999999999", "", mostPatience}, {"99999999999999999999999", "", mostPatience}, {"soon", "", 0},
 		{skewed.Add(9 * time.Second).Format(http.TimeFormat), skewed.Format(http.TimeFormat), 9 * time.Second},
 		{skewed.Format(http.TimeFormat), skewed.Add(time.Hour).Format(http.TimeFormat), 0},
 	} {

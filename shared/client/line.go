@@ -10,9 +10,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"svc.example/svc/shared/retryafter"
 )
 
 // line is the way to a hosted workspace.
@@ -113,22 +114,10 @@ func (l *line) cleaned(message string) string {
 	return strings.ReplaceAll(message, l.key, redacted)
 }
 
-// retryAfter is what the server asks for, 0 for nothing. A date is read
-// against the server's own clock, which need not be ours.
+// retryAfter is what the server asks for, 0 for nothing.
 func retryAfter(header http.Header) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return min(max(time.Duration(seconds)*time.Second, 0), mostPatience)
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		now = time.Now()
-	}
-	return min(max(at.Sub(now), 0), mostPatience)
+	wait, _ := retryafter.Read(header, mostPatience)
+	return wait
 }
 
 const (
