@@ -113,14 +113,27 @@ func (a *attempt) validate(context.Context) error {
 }
 
 // verify answers 422 for a document that would break the workspace. What was
-// broken before is nobody's fault now.
+// broken before is nobody's fault now, but for a schema that cannot be used:
+// under it no value is written, since nobody can say whether it fits.
 func (a *attempt) verify(context.Context) error {
 	find := func(tree *jsontree.Node) []document.Issue { return workspace.VerifyItem(a.view.ws, a.item(tree)) }
 	issues := find(a.edited.Tree)
 	if before := a.before(); before != nil && before.Kind == jsontree.Object {
 		issues = document.NewIssues(find(before), issues)
 	}
+	if a.setsValues() {
+		issues = append(issues, workspace.UnusableSchema(a.view.ws, a.item(a.edited.Tree))...)
+	}
 	return invalid(fault.Unprocessable, codeVerify, "the workspace would not be sound", issues)
+}
+
+// setsValues says whether a write sets values, or binds those that are there to
+// a schema: every PATCH does, and a PUT that changes more than the rest.
+func (a *attempt) setsValues() bool {
+	before := a.before()
+	return before == nil || !a.checkAll || slices.ContainsFunc(
+		[]string{"type", "valueType", "schemaKey", "default", "environments", "variants"},
+		func(name string) bool { return !jsontree.Equal(before.Get(name), a.edited.Tree.Get(name)) })
 }
 
 // fresh are those issues of the new document that the write answers for; find

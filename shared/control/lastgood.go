@@ -44,6 +44,9 @@ func (b Broken) Outcome() string {
 	if b.File.Path == workspace.File {
 		what = "the workspace file cannot be read"
 	}
+	if isSchema(b.File.Path) {
+		return "the schema cannot be used; no values of the configs that name it can be written until it is repaired"
+	}
 	if b.ServedFrom == "" {
 		return what + ", and was never good: it is left out"
 	}
@@ -73,7 +76,7 @@ func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
 			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 		}
 	}
-	if err := v.seek(ctx, repo, found[:min(len(found), mostSought)]); err != nil {
+	if err := v.seek(ctx, repo, found[:min(len(found), mostSought)], (*content).unservable); err != nil {
 		return nil, err
 	}
 	v.found = found
@@ -83,9 +86,60 @@ func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
 	return found, nil
 }
 
+// allBroken is broken with the schemas that can be read and do not compile, as
+// svc verify has it, by path. Nothing is served of a schema, so that only who
+// asks for this waits until all are compiled, which is done once for each.
+func (v *view) allBroken(ctx context.Context, repo Repository) ([]Broken, error) {
+	broken, err := v.broken(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	v.compiling.Lock()
+	defer v.compiling.Unlock()
+	if v.unusable == nil {
+		found := []Broken{}
+		for i, c := range v.read {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if problems := c.uncompilable(); len(problems) > 0 {
+				found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
+			}
+		}
+		if err := v.seek(ctx, repo, found[:min(len(found), mostSought)], (*content).unusable); err != nil {
+			return nil, err
+		}
+		for _, b := range found {
+			v.goodBytes.Add(contentBytes + b.good.size())
+		}
+		v.unusable = found
+	}
+	all := slices.Concat(broken, v.unusable)
+	slices.SortFunc(all, func(a, b Broken) int { return strings.Compare(a.File.Path, b.File.Path) })
+	return all, nil
+}
+
+// uncompilable is what is wrong with a schema that can be read.
+func (c *content) uncompilable() []workspace.Problem {
+	if c.schema == nil {
+		return nil
+	}
+	return c.schema.Problems()
+}
+
+func (c *content) unusable() []workspace.Problem {
+	return append(c.unservable(), c.uncompilable()...)
+}
+
+func isSchema(path string) bool {
+	folder, _, ok := workspace.SplitPath(path)
+	return ok && folder == workspace.Schemas
+}
+
 // seek looks for the last good version of files, several at a time. What an
-// earlier view has found holds as long as the file is the same.
-func (v *view) seek(ctx context.Context, repo Repository, broken []Broken) error {
+// earlier view has found holds as long as the file is the same. wrong says what
+// is wrong with a version.
+func (v *view) seek(ctx context.Context, repo Repository, broken []Broken, wrong func(*content) []workspace.Problem) error {
 	errs := make([]error, len(broken))
 	free := make(chan struct{}, readers)
 	var all sync.WaitGroup
@@ -98,7 +152,7 @@ func (v *view) seek(ctx context.Context, repo Repository, broken []Broken) error
 		}
 		free <- struct{}{}
 		all.Go(func() {
-			errs[i] = b.seek(ctx, repo, v.snapshot.Head, &kept)
+			errs[i] = b.seek(ctx, repo, v.snapshot.Head, &kept, wrong)
 			<-free
 		})
 	}
@@ -108,7 +162,7 @@ func (v *view) seek(ctx context.Context, repo Repository, broken []Broken) error
 
 // seek goes back through a file's history to the newest content that can be
 // served. A file that was deleted meanwhile has none: it was gone on purpose.
-func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head, kept *atomic.Int64) error {
+func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head, kept *atomic.Int64, wrong func(*content) []workspace.Problem) error {
 	commits, err := repo.History(ctx, head, repository.Page{Path: b.File.Path, Limit: mostVersions})
 	if err != nil {
 		return storageFault(err)
@@ -129,7 +183,7 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 			return storageFault(err)
 		}
 		good := &version{decode(b.File.Path, text).summary(&repository.File{Path: b.File.Path, Text: text}, false), text}
-		if len(good.unservable()) > 0 {
+		if len(wrong(good.content)) > 0 {
 			b.Since = c.SHA
 			continue
 		}
@@ -196,7 +250,7 @@ func (p *Plane) Broken(ctx context.Context, workspaceID string, snapshot *reposi
 	if err != nil {
 		return nil, err
 	}
-	return p.view(workspaceID, p.room(workspaceID), snapshot).broken(ctx, repo)
+	return p.view(workspaceID, p.room(workspaceID), snapshot).allBroken(ctx, repo)
 }
 
 // WorkspaceDetail is the workspace of a key and what is wrong with it.
@@ -229,7 +283,7 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 	if err != nil {
 		return nil, err
 	}
-	broken, err := o.view.broken(ctx, o.repo)
+	broken, err := o.view.allBroken(ctx, o.repo)
 	if err != nil {
 		return nil, err
 	}

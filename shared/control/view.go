@@ -77,6 +77,8 @@ type view struct {
 	found     []Broken          // nil: not asked yet
 	goodBytes atomic.Int64      // about what of it takes
 	earlier   map[string]Broken // by path: what the view before had found
+	compiling sync.Mutex
+	unusable  []Broken // schemas that do not compile; nil: not asked yet
 }
 
 // content is what is remembered of a file's content, under any path that keeps
@@ -120,7 +122,7 @@ func decode(path string, text []byte) *decoded {
 		if item.Tree.Kind == jsontree.Object {
 			d.item = item
 		}
-	case len(part.Schemas) == 1:
+	case len(part.Schemas) == 1 && part.Schemas[0].Tree != nil:
 		d.tree = part.Schemas[0].Tree
 	case part.Declaration.Tree != nil:
 		d.tree = part.Declaration.Tree
@@ -154,7 +156,9 @@ func (d *decoded) summary(f *repository.File, listed bool) *content {
 	}
 	if len(d.part.Schemas) == 1 {
 		c.schema = &d.part.Schemas[0]
-		c.bytes += schemaFactor * int64(len(f.Text))
+		if c.schema.Tree != nil {
+			c.bytes += schemaFactor * int64(len(f.Text))
+		}
 	}
 	if d.part.Declared {
 		c.declaration = d.part
@@ -197,6 +201,12 @@ func (v *view) findings() map[string]Broken {
 	known := make(map[string]Broken, len(v.found))
 	for _, b := range v.found {
 		known[b.File.Path] = b
+	}
+	if v.compiling.TryLock() { // else they are sought again: nobody waits for schemas
+		defer v.compiling.Unlock()
+		for _, b := range v.unusable {
+			known[b.File.Path] = b
+		}
 	}
 	return known
 }

@@ -44,11 +44,11 @@ type Item struct {
 	Text []byte // as stored
 }
 
-// Schema is a JSON Schema in its place.
+// Schema is a JSON Schema in its place, or a file that was to be one.
 type Schema struct {
 	Path string
 	Key  string
-	Tree *jsontree.Node
+	Tree *jsontree.Node // nil for a file that cannot be read as JSON
 	Text []byte
 	// Compiled is the schema ready for use, or says why it is none. Compiling
 	// takes its time, so it is done once, by who asks first.
@@ -121,6 +121,9 @@ func (r *reader) file(path string, text []byte) {
 	tree, parsed, problem := parse(path, text)
 	if problem != nil {
 		r.problems = append(r.problems, *problem)
+		if folder == Schemas {
+			r.ws.Schemas = append(r.ws.Schemas, unreadSchema(path, key, text, *problem))
+		}
 		return
 	}
 	switch {
@@ -139,6 +142,14 @@ func (r *reader) file(path string, text []byte) {
 		r.enter(view)
 		r.each(&Item{path, key, view, tree, text})
 	}
+}
+
+// unreadSchema stands for a schema that cannot be read: a config that names it
+// is bound to it all the same.
+func unreadSchema(path, key string, text []byte, problem Problem) Schema {
+	return Schema{path, key, nil, text, func() (*document.Schema, []document.Issue) {
+		return nil, []document.Issue{{Pointer: problem.Pointer, Message: problem.Message}}
+	}}
 }
 
 // enter notes the environments that a document has entries for.

@@ -94,7 +94,7 @@ func Warnings(item *Item) []document.Issue {
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its
 // schemaKey names. A schema that is missing or does not compile is no problem
-// of the values.
+// of the values; see UnusableSchema.
 func SchemaIssues(ws *Workspace, item Item) []document.Issue {
 	return schemaIssues(ws, &item)
 }
@@ -163,6 +163,9 @@ func (v *verifier) item(item *Item) {
 }
 
 func (v *verifier) schema(s *Schema) {
+	if s.Tree == nil {
+		return // said by Read
+	}
 	_, issues := s.Compiled()
 	v.add(Error, s.file(), issues...)
 	v.fileName(s.file(), s.Key)

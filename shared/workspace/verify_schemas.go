@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
 )
 
 // schemaIssues holds every value of a config that can be read here against
@@ -27,6 +28,38 @@ func schemaIssues(ws *Workspace, item *Item) []document.Issue {
 		issues = append(issues, violations(doc.SchemaKey, schema, &budget, spot.Pointer()+"/value", value)...)
 	}
 	return issues
+}
+
+// UnusableSchema says why values of a config cannot be held against the schema
+// that it names, if there is one: it is no JSON, or it does not compile. Who
+// writes a value there must be refused, since nobody can say whether it fits.
+// Verify says it of the schema.
+func UnusableSchema(ws *Workspace, item Item) []document.Issue {
+	doc := item.View
+	if doc.SchemaKey == "" || doc.Type != document.Config {
+		return nil
+	}
+	s, ok := ws.Schema(doc.SchemaKey)
+	if !ok {
+		return nil
+	}
+	schema, issues := s.Compiled()
+	if schema != nil || len(issues) == 0 {
+		return nil
+	}
+	return []document.Issue{{Pointer: "/schemaKey", Message: fmt.Sprintf(
+		"the schema %q cannot be used, so no value can be checked against it (%s); repair %s", s.Key, jsontree.InWords(issues), s.Path)}}
+}
+
+// Problems are what keeps a schema from being used, as Verify has it. That
+// compiles it.
+func (s *Schema) Problems() []Problem {
+	var v verifier
+	if s.Tree != nil {
+		_, issues := s.Compiled()
+		v.add(Fatal, s.file(), issues...)
+	}
+	return v.problems
 }
 
 // maxViolations is how many violations of one value are told apart.

@@ -1,0 +1,96 @@
+package control_test
+
+import (
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+// unusable are schemas that only git brings, with what is wrong with each.
+var unusable = map[string]struct{ text, why string }{
+	"cut off":             {`{"type":"int`, "ends in the middle of a JSON value"},
+	"too large":           {strings.Repeat(" ", document.MaxSize) + `{"type":"integer"}`, "a file may have at most 1048576"},
+	"a file of a machine": {`{"type":"integer","$ref":"file:///etc/passwd"}`, "cannot be followed"},
+	"a list":              {`[]`, "a JSON Schema is an object, not an array"},
+	"no such type":        {`{"type":"int"}`, "expected one of"},
+}
+
+// TestNoValueIsWrittenUnderASchemaThatCannotBeUsed: nobody could say whether it
+// fits. What sets no value is written all the same.
+func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
+	const bound = `,"schemaKey":"s"`
+	for name, schema := range unusable {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", bound),
+				"configs/free.json": configOf("free", "json", "1", ""), "schemas/s.json": `{"type":"integer"}`})
+			w.repo.push(ada, "Break the schema", map[string]string{"schemas/s.json": schema.text})
+			token := w.last().SHA
+			put := func(key, text string, dry bool) error {
+				_, err := w.boss().PutDocument(ctx, document.Config, key, control.DocumentPut{
+					Request: control.Request{DryRun: dry}, Document: node(t, text), ExpectedCommitSHA: &token})
+				return err
+			}
+			patch := func(scope string, dry bool) error {
+				_, err := w.boss().PatchConfig(ctx, "c", scope, control.ConfigPatch{Request: control.Request{DryRun: dry}, Value: node(t, `"x"`)})
+				return err
+			}
+			for what, err := range map[string]error{
+				"patch":                  patch("default", false),
+				"patch of another scope": patch("staging", false),
+				"patch, dry":             patch("default", true),
+				"put":                    put("c", configOf("c", "json", `"x"`, bound), false),
+				"put, dry":               put("c", configOf("c", "json", `"x"`, bound), true),
+				"put of a variant":       put("c", configOf("c", "json", `1`, bound+`,"variants":[{"value":{"type":"json","value":"x"}}]`), false),
+				"put that binds":         put("free", configOf("free", "json", `1`, bound), false),
+			} {
+				f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
+				if got := pointers(f, "issues"); got != "/schemaKey" {
+					t.Errorf("%s: issues at %q", what, got)
+				}
+				for _, words := range []string{`the schema "s"`, schema.why, "repair schemas/s.json"} {
+					if err != nil && !strings.Contains(err.Error(), words) {
+						t.Errorf("%s: %q is not in %v", what, words, err)
+					}
+				}
+			}
+			wantRefusal(t, put("c", configOf("c", "json", "1", bound+`,"description":"new","tags":["a"]`), false), "ok")
+			token = w.last().SHA
+			wantRefusal(t, put("c", configOf("c", "json", `"x"`, ""), true), "ok") // bound to none any more
+			w.repo.push(ada, "Repair it", map[string]string{"schemas/s.json": `{"type":"string"}`})
+			wantRefusal(t, patch("default", false), "ok")
+		})
+	}
+}
+
+// TestSchemasThatCannotBeUsedAreCounted like other broken files, as svc verify
+// has them.
+func TestSchemasThatCannotBeUsedAreCounted(t *testing.T) {
+	for name, schema := range unusable {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`), "schemas/s.json": `{"type":"integer"}`})
+			good := w.last().SHA
+			if d := w.detail(); d.BrokenDocuments != 0 {
+				t.Fatalf("the detail is %+v", d)
+			}
+			w.repo.push(ada, "Break the schema", map[string]string{"schemas/s.json": schema.text})
+			broken := w.last().SHA
+			w.repo.push(ada, "Elsewhere", map[string]string{path("f"): boolFlag("f", "")})
+			for range 2 { // the second time it is known
+				d := w.detail()
+				if d.BrokenDocuments != 1 || len(d.Broken) != 1 {
+					t.Fatalf("the detail is %+v", d)
+				}
+				row := d.Broken[0]
+				if row.Type != "schema" || *row.Key != "s" || row.Since != broken || row.ServedFrom == nil || *row.ServedFrom != good || !strings.Contains(row.Problem, schema.why) {
+					t.Errorf("the row is %+v", row)
+				}
+			}
+			w.repo.push(ada, "Repair it", map[string]string{"schemas/s.json": `{}`})
+			if d := w.detail(); d.BrokenDocuments != 0 {
+				t.Errorf("after the repair the detail is %+v", d)
+			}
+		})
+	}
+}
