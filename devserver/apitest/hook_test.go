@@ -108,6 +108,43 @@ func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 	p.works(true)
 }
 
+// TestWhatTakesAPlaceOfTheLayoutIsRefused: nothing would be read there, and
+// whatever stood there would leave what is served without a word.
+func TestWhatTakesAPlaceOfTheLayoutIsRefused(t *testing.T) {
+	const file, link, submodule = "100644", "120000", "160000"
+	for _, test := range []struct{ place, mode, words string }{
+		{"feature-flags", link, "feature-flags: is a symbolic link; it must be a folder"},
+		{"configs", file, "configs: is a file; it must be a folder"},
+		{"log-levels", submodule, "log-levels: is a submodule; it must be a folder"},
+		{"segments", link, "segments: is a symbolic link; it must be a folder"},
+		{"schemas", file, "schemas: is a file; it must be a folder"},
+		{"svc.json", link, "svc.json: is a symbolic link; it must be a file"},
+		{"svc.json", submodule, "svc.json: is a submodule; it must be a file"},
+		{"svc.json/a.txt", file, "svc.json: is a folder; it must be a file"},
+		{"feature-flags/redesign.json", submodule, "feature-flags/redesign.json: is a submodule; it must be a file"},
+		{"feature-flags/redesign.json/a.txt", file, "feature-flags/redesign.json: is a folder; it must be a file"},
+		{"docs", link, ""},
+		{"feature-flags/README", submodule, ""},
+	} {
+		t.Run(test.place+" "+test.mode, func(t *testing.T) {
+			t.Parallel()
+			p := newPusher(t)
+			id := p.work.Run(t, "rev-parse", "HEAD")
+			if test.mode != submodule {
+				store := *p.site
+				store.bare = p.work
+				id = store.object("blob", strings.NewReader("{}"))
+			}
+			place, _, _ := strings.Cut(test.place, "/a.txt")
+			p.work.Run(t, "rm", "-r", "-q", "--cached", "--ignore-unmatch", place)
+			p.work.Run(t, "update-index", "--add", "--cacheinfo", test.mode+","+id+","+test.place)
+			p.work.Run(t, "commit", "-q", "-m", "by hand")
+			p.push(test.words, "HEAD:main")
+			p.works(true)
+		})
+	}
+}
+
 // TestWhatWasImperfectMayStaySo: a push is refused for what it brings in.
 func TestWhatWasImperfectMayStaySo(t *testing.T) {
 	p := newPusher(t)

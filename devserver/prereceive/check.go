@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -186,7 +187,7 @@ func problems(ctx context.Context, read object.Read, commit string) ([]workspace
 	}
 	_, all := workspace.ReadAndVerify(tree.Files)
 	var found []workspace.Problem
-	for _, p := range append(nested(tree), all...) {
+	for _, p := range slices.Concat(nested(tree), displaced(tree), all) {
 		if p.Severity != workspace.Warning {
 			found = append(found, p)
 		}
@@ -218,6 +219,48 @@ func nested(tree repository.Tree) []workspace.Problem {
 	}
 	workspace.SortProblems(found)
 	return found
+}
+
+// displaced are the entries that stand where the layout has something else.
+// What should stand there is not read, so that nothing else tells of it.
+func displaced(tree repository.Tree) []workspace.Problem {
+	var found []workspace.Problem
+	add := func(path string, e repository.TreeEntry, must string) {
+		found = append(found, workspace.Problem{Severity: workspace.Fatal, File: path,
+			Message: "is " + kindOf(e) + "; it must be " + must})
+	}
+	for _, e := range tree.Root {
+		switch {
+		case workspace.KnownFolder(e.Name) && !e.IsFolder():
+			add(e.Name, e, "a folder, or not be there at all")
+		case e.Name == workspace.File && !e.IsRegular():
+			add(e.Name, e, "a file with the workspace's environments")
+		}
+	}
+	for folder, entries := range tree.Folders {
+		for _, e := range entries {
+			// A symbolic link is read as the text that it holds, which is no JSON.
+			if workspace.KnownName(e.Name) && !e.IsFile() {
+				add(folder+"/"+e.Name, e, "a file, since its name ends in .json")
+			}
+		}
+	}
+	workspace.SortProblems(found)
+	return found
+}
+
+func kindOf(e repository.TreeEntry) string {
+	switch {
+	case e.IsFolder():
+		return "a folder"
+	case e.IsRegular():
+		return "a file"
+	case e.Mode == object.ModeSymlink:
+		return "a symbolic link"
+	case e.Mode == object.ModeSubmodule:
+		return "a submodule"
+	}
+	return "an entry of the unknown mode " + e.Mode
 }
 
 // printable shows control characters as what they are: names are somebody

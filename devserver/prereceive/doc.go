@@ -2,9 +2,11 @@
 // by the hook pre-receive, before it takes what was pushed.
 //
 // Refused are a push that deletes the branch main (a rename deletes it too);
-// objects of more bytes than are read anywhere, whatever branch they are for;
-// and a new main with problems that svc verify calls errors, unless main has
-// them already. Problems are printed to who pushes as file:line: message.
+// objects of more bytes than are read anywhere, whatever branch they are for; a
+// new main in which something else stands in the place of a folder or file of
+// the layout, a symbolic link or a submodule for example; and a new main with
+// problems that svc verify calls errors, unless main has them already. Problems
+// are printed to who pushes as file:line: message.
 //
 // What must stay true:
 //
