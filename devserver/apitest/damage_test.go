@@ -263,6 +263,30 @@ func (s *site) logs(words string) {
 	}
 }
 
+// TestAStartRemovesWhatAKilledProcessWasWriting, however young it is: nobody else
+// serves the directory. What is git's stays.
+func TestAStartRemovesWhatAKilledProcessWasWriting(t *testing.T) {
+	s := newSite(t)
+	packs := filepath.Join(s.repository(), "objects", "pack")
+	left, theirs := filepath.Join(packs, "svc-tmp-KILLED-pack-LEFT"), filepath.Join(packs, "tmp_pack_LEFT")
+	for _, path := range []string{left, theirs} {
+		must(t, os.WriteFile(path, []byte("half"), 0o666))
+	}
+	s.restart()
+	for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(left); err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("what a killed process was writing is still there")
+		}
+	}
+	if _, err := os.Stat(theirs); err != nil {
+		t.Error(err)
+	}
+	s.works(true)
+}
+
 // TestBrokenIsDeliveredAsItLastWas: what was pushed broken is served as it was
 // before, whoever asks and however often the server is started, while the
 // control plane shows what is there.

@@ -140,6 +140,7 @@ func (s *Service) upkeep(ctx context.Context) {
 	defer tick.Stop()
 	watch := lookout{logger: s.logger}
 	trouble := "" // that was told
+	// Open has locked the directory: nobody else writes there.
 	s.ledger.Objects().Sweep()
 	for {
 		err := s.look(ctx, &watch)

@@ -89,7 +89,7 @@ func TestLeftoversAgeByTheFileSystemsClock(t *testing.T) {
 		if err := os.Chtimes(old, long, long); err != nil {
 			t.Fatal(err)
 		}
-		o.Sweep()
+		must[disk.Compaction](t)(o.Compact(ctx))
 		if _, err := os.Stat(young); err != nil {
 			t.Errorf("a clock that is off by %s: a file that is being written is gone: %v", by, err)
 		}

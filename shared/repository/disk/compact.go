@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ const (
 func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
 	o.compacting.Lock()
 	defer o.compacting.Unlock()
-	o.sweep()
+	o.sweep(tempLife)
 	for tries := 0; ; tries++ {
 		done, err := o.compact(ctx)
 		// A git gc beside us collects packs that we are about to read.
@@ -211,21 +212,23 @@ func (o *Objects) forget(packs []*packFile, merged *packFile) error {
 const (
 	keepLife = time.Hour // no commit takes that long
 	tempLife = 24 * time.Hour
+	noLife   = time.Duration(math.MinInt64) // a file from the future is older too
 )
 
-// Sweep removes what crashes have left behind; Compact does too. Only the owner
-// of the repository calls it: what another process is writing must be younger
-// than a day.
+// Sweep removes what crashes have left behind, at a start. Only who holds a lock
+// that keeps every other writer out calls it: what another process was writing
+// is left over, however young it is. Compact does the same with what is older
+// than a day. Git's own files are git's, also those of a push that is under way.
 func (o *Objects) Sweep() {
 	o.compacting.Lock()
 	defer o.compacting.Unlock()
-	o.sweep()
+	o.sweep(noLife)
 }
 
 // sweep leaves alone what these Objects are writing themselves, however long
 // ago that began. How old the rest is, is a matter of the file system's clock
 // alone, which need not be this machine's. What cannot be removed does no harm.
-func (o *Objects) sweep() {
+func (o *Objects) sweep(life time.Duration) {
 	files, err := o.list()
 	if err != nil || !slices.ContainsFunc(files, isLeftover) {
 		return
@@ -237,7 +240,7 @@ func (o *Objects) sweep() {
 	for _, f := range files {
 		path, age := packFolder+"/"+f.Name(), now.Sub(f.ModTime())
 		switch {
-		case isTemp(f) && !strings.HasPrefix(f.Name(), o.tempOwner()) && age > tempLife:
+		case isTemp(f) && !strings.HasPrefix(f.Name(), o.tempOwner()) && age > life:
 			o.remove(path)
 		case isKeep(f) && age > keepLife && !o.guards(f.Name()) && o.isOurs(path):
 			o.remove(path)

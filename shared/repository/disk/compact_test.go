@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,43 @@ func TestCompactSweeps(t *testing.T) {
 	must[*disk.Objects](t)(disk.Open(dir)).Sweep()
 	if there(keep) {
 		t.Error("after a crash the keep of a commit that never landed is still there")
+	}
+}
+
+// TestSweepRemovesWhatOthersWereWriting, and neither git's files nor those
+// that these Objects are writing.
+func TestSweepRemovesWhatOthersWereWriting(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	p := encode(t, "in flight")
+	if err := o.PutPack(ctx, p.Name, p.Bytes, p.Index); err != nil {
+		t.Fatal(err)
+	}
+	packs := filepath.Join(dir, "objects/pack")
+	mine := filepath.Join(packs, o.TempOwner()+"pack-MINE")
+	ahead := filepath.Join(packs, "svc-tmp-AHEAD-pack-LEFT")
+	gone := []string{filepath.Join(packs, "svc-tmp-OTHER-pack-LEFT"), filepath.Join(packs, "tmp_svc_pack_LEFT"), ahead}
+	stay := []string{mine, filepath.Join(packs, "tmp_pack_LEFT"), filepath.Join(packs, "tmp_idx_LEFT"),
+		filepath.Join(packs, "pack-"+strings.Repeat("0", 40)+".keep"), keeps(t, dir)[0]}
+	for _, path := range slices.Concat(gone, stay[:4]) {
+		if err := os.WriteFile(path, []byte("receive-pack 1 on host"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	future := time.Now().Add(48 * time.Hour)
+	if err := os.Chtimes(ahead, future, future); err != nil {
+		t.Fatal(err)
+	}
+	o.Sweep()
+	for _, path := range gone {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	for _, path := range stay {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
