@@ -93,11 +93,19 @@ func poll(ctx context.Context, limit time.Time, try func() error) error {
 	}
 }
 
+// releasing is how long a lock may be held that its owner has let go: a process
+// that the owner is just starting has the file open until it runs its program.
+const releasing = 300 * time.Millisecond
+
 // lockToServe takes the lock that the process holds as long as it serves a
 // data directory, and leaves its number in it for the message to others.
 func (s filesystem) lockToServe(dir string) (*os.File, error) {
 	path := filepath.Join(dir, serveLock)
-	lock, err := s.lockFile(path)
+	var lock *os.File
+	err := poll(context.Background(), time.Now().Add(releasing), func() (err error) {
+		lock, err = s.lockFile(path)
+		return err
+	})
 	if errors.Is(err, errHeld) {
 		return nil, fmt.Errorf("%s is already served by another svc%s: stop that one, or use another data directory", dir, s.holder(path))
 	}
