@@ -142,6 +142,9 @@ func (in Invocation) localChanges(plan *pull.Plan, dir string) error {
 
 func isSegment(path string) bool { return strings.HasPrefix(path, string(workspace.Segments)+"/") }
 
+// maxRemarks is how many problems of files are listed.
+const maxRemarks = 20
+
 // remark says what cannot be pulled, as far as this workspace has it.
 func (in Invocation) remark(plan *pull.Plan) {
 	if len(plan.Schemas) > 0 {
@@ -150,6 +153,14 @@ func (in Invocation) remark(plan *pull.Plan) {
 	}
 	if plan.Rebuilt && slices.ContainsFunc(plan.Write, isSegment) {
 		fmt.Fprintln(in.Stderr, "segments are made from their key, name, description and rules; other fields are not to be had over the API")
+	}
+	for i, p := range plan.Problems {
+		if i == maxRemarks {
+			fmt.Fprintf(in.Stderr, "and %d more problems; svc verify lists them\n", len(plan.Problems)-i)
+			break
+		}
+		p.Severity = workspace.Warning // of the pull
+		fmt.Fprintln(in.Stderr, p)
 	}
 	if len(plan.OnlyHere) > 0 {
 		fmt.Fprintf(in.Stderr, "only here, and left alone: %s\n", terminal.Escape(strings.Join(plan.OnlyHere, ", ")))

@@ -188,12 +188,10 @@ type loaded struct {
 // a time is decoded: of all of them together a reload would take the memory.
 func load(state datadir.State, environment string) (*loaded, []workspace.Problem) {
 	table := delivery.NewBuilder(environment, state.Version)
-	var unservable []workspace.Problem
-	ws, problems := workspace.ReadEach(state.Files, func(item *workspace.Item) {
-		unservable = append(unservable, workspace.Unservable(item)...)
+	ws, problems := workspace.ReadServable(state.Files, func(item *workspace.Item) {
 		table.Add(evaluation.Source{Key: item.Key, Document: item.View})
 	})
-	problems = slices.Concat(problems, state.Problems, unservable, workspace.Circles(ws))
+	problems = append(problems, state.Problems...)
 	if !slices.ContainsFunc(problems, aboutDeclaration) {
 		problems = append(problems, unknownEnvironment(ws, environment)...)
 	}

@@ -26,6 +26,8 @@
 //     some system, ends the pull before anything is written.
 //   - An answer without the list that was asked for is an error, never an empty
 //     list: it would remove every file.
+//   - A pull leaves no directory that svc serve refuses: what would be is read
+//     before anything is written. What only svc verify objects to is told.
 //   - What is written is one state of the workspace: documents that change
 //     while they are read are read again.
 package pull

@@ -33,6 +33,9 @@ type Plan struct {
 	OnlyHere []string
 	// Schemas are JSON Schemas that configs name and that are not here.
 	Schemas []string
+	// Problems are what svc verify objects to in what is pulled, and what is
+	// wrong with other files of the directory. They stand in nobody's way.
+	Problems []workspace.Problem
 	// Rebuilt says that segments were made from their detail.
 	Rebuilt bool
 
@@ -92,10 +95,11 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	return p, p.compare(f.files, last, o.Force)
 }
 
-// holds says whether a file has a content of that sum.
+// holds says whether a file has a content of that sum, which can be what the
+// workspace holds.
 func (p *Plan) holds(path, sha string) bool {
 	local, err := p.in.read(path)
-	return err == nil && local != nil && sum(local) == sha
+	return err == nil && local != nil && sum(local) == sha && sound(path, local)
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {
@@ -119,7 +123,10 @@ func (p *Plan) compare(files map[string]file, last state, force bool) error {
 	}
 	p.findOnlyHere(files, last)
 	p.findSchemas(trees)
-	return nil
+	if len(p.Changed) > 0 && !force {
+		return nil // nothing will be written
+	}
+	return p.check(files)
 }
 
 func (p *Plan) compareFile(path string, f file, last state, force bool) error {
@@ -156,7 +163,7 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 	}
 	if changed == "" || force {
 		p.Write = append(p.Write, path)
-		p.content[path] = f.tree.Encode()
+		p.content[path] = encoded(f.tree)
 		p.next.Files[path] = entry{f.commit, sum(p.content[path])}
 	}
 	return nil

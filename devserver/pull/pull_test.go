@@ -279,33 +279,6 @@ func TestTheWorkspaceFile(t *testing.T) {
 	}
 }
 
-// TestAnAnswerWithoutTheList: it says nothing of the workspace, and must not be
-// taken for one that holds nothing.
-func TestAnAnswerWithoutTheList(t *testing.T) {
-	for path, member := range map[string]string{
-		"/whoami": "workspaceId", "/flags": "flags", "/configs": "configs", "/log-levels": "logLevels", "/segments": "segments", "/environments": "environments",
-	} {
-		for _, answer := range []string{`{}`, `null`, `[]`, `""`, ``, `{"` + member + `":null}`, `{"` + member + `":{}}`, `{"` + strings.ToUpper(member) + `":[]}`, `{"` + member + `":[],"nextCursor":"more"}`} {
-			f := newFake(t)
-			f.set("a", flag("a", ""))
-			f.segments = `{"key":"beta","name":"Beta","commitSha":"s1"}`
-			f.pull()
-			f.answers = map[string]string{path: answer}
-			p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
-			if err == nil || !strings.Contains(err.Error(), "GET "+path+": ") || !strings.Contains(err.Error(), "this is no answer of the API") {
-				t.Errorf("%s %s: %v, %+v", path, answer, err, p)
-			}
-		}
-	}
-	f := newFake(t)
-	f.set("a", flag("a", ""))
-	f.pull()
-	delete(f.flags, "a")
-	if p := f.pull(); len(p.Remove) != 1 {
-		t.Errorf("an empty list removes what was deleted: %+v", p)
-	}
-}
-
 // TestKeysThatAreNoFileNames: keys come over the network. One that breaks the
 // contract's rule, or is no file name on some system, ends the pull.
 func TestKeysThatAreNoFileNames(t *testing.T) {
@@ -516,6 +489,6 @@ func TestEnvironmentsThatCannotBeDeclared(t *testing.T) {
 		}
 	}
 	f := newFake(t)
-	f.environments = `{"name":"Production"}`
+	f.environments = `{"name":"Production","environmentType":"production"}`
 	f.pull()
 }

@@ -102,13 +102,11 @@ func (d *directory) report(c *Client, err error) {
 
 func (d *directory) load(state datadir.State) (origin, []workspace.Problem) {
 	from := origin{version: state.Version, environment: d.environment, digests: map[string]uint64{}}
-	var unservable []workspace.Problem
-	ws, problems := workspace.ReadEach(state.Files, func(item *workspace.Item) {
-		unservable = append(unservable, workspace.Unservable(item)...)
+	ws, problems := workspace.ReadServable(state.Files, func(item *workspace.Item) {
 		from.sources = append(from.sources, evaluation.Source{Key: item.Key, Document: item.View})
 		from.digests[item.Key] = digest(item.Text)
 	})
-	problems = slices.Concat(problems, state.Problems, unservable, workspace.Circles(ws))
+	problems = append(problems, state.Problems...)
 	if _, known := ws.Environment(d.environment); !known && ws.Declared {
 		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
 			Message: fmt.Sprintf("the environment %q (Options.Environment, else $SVC_ENVIRONMENT, else development) is not declared; declared are %s", d.environment, strings.Join(ws.Active(), ", "))})

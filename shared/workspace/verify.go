@@ -56,6 +56,17 @@ func Circles(ws *Workspace) []Problem {
 	return v.problems
 }
 
+// ReadServable is ReadEach for a workspace that is to be served: the problems
+// are also those of Unservable and Circles.
+func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
+	var unservable []Problem
+	ws, problems := ReadEach(files, func(item *Item) {
+		unservable = append(unservable, Unservable(item)...)
+		each(item)
+	})
+	return ws, slices.Concat(problems, unservable, Circles(ws))
+}
+
 // ReadAndVerify is Read and then Verify, with each problem once.
 func ReadAndVerify(files map[string][]byte) (*Workspace, []Problem) {
 	ws, problems := Read(files)

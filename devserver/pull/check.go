@@ -1,0 +1,103 @@
+package pull
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// Unservable says that svc serve would refuse the directory after the pull.
+type Unservable struct{ Problems []workspace.Problem }
+
+// maxTold is how many problems are listed: there may be one for each document.
+const maxTold = 20
+
+func (u *Unservable) Error() string {
+	lines := []string{"nothing written: svc serve would refuse the directory with what the workspace holds"}
+	for i, p := range u.Problems {
+		if i == maxTold {
+			lines = append(lines, fmt.Sprintf("and %d more", len(u.Problems)-i))
+			break
+		}
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// check looks at the directory as it would be after the pull. What is wrong
+// already with a file that the workspace does not have is told, and stops
+// nothing.
+func (p *Plan) check(files map[string]file) error {
+	before, unread := map[string][]byte{}, []workspace.Problem(nil)
+	if p.in.root != nil {
+		before, unread = datadir.Load(p.dir)
+	}
+	known := map[workspace.Problem]bool{}
+	for _, problem := range fatal(before) {
+		known[problem] = true
+	}
+	after := maps.Clone(before)
+	for _, path := range p.Remove {
+		delete(after, path)
+	}
+	maps.Copy(after, p.content)
+	var refused []workspace.Problem
+	for _, problem := range fatal(after) {
+		if _, pulled := files[problem.File]; pulled || !known[problem] {
+			refused = append(refused, problem)
+		} else {
+			p.Problems = append(p.Problems, problem)
+		}
+	}
+	if len(refused) > 0 {
+		workspace.SortProblems(refused)
+		return &Unservable{refused}
+	}
+	_, problems := workspace.ReadAndVerify(after)
+	for _, problem := range problems {
+		_, pulled := files[problem.File]
+		if pulled && problem.Severity == workspace.Error && (problem.Pointer != "/schemaKey" || len(p.Schemas) == 0) {
+			p.Problems = append(p.Problems, problem)
+		}
+	}
+	for _, problem := range workspace.FatalOnly(unread) {
+		if _, replaced := p.content[problem.File]; !replaced && !slices.Contains(p.Remove, problem.File) {
+			p.Problems = append(p.Problems, problem)
+		}
+	}
+	workspace.SortProblems(p.Problems)
+	return nil
+}
+
+// fatal is what keeps files from being served.
+func fatal(files map[string][]byte) []workspace.Problem {
+	_, problems := workspace.ReadServable(files, func(*workspace.Item) {})
+	return workspace.FatalOnly(problems)
+}
+
+// sound says whether a file that was pulled can be what the workspace holds. An
+// earlier version wrote whatever came.
+func sound(path string, local []byte) bool {
+	tree, err := jsontree.Parse(local)
+	if err != nil || len(fatal(map[string][]byte{path: local})) > 0 {
+		return false
+	}
+	_, key, _ := workspace.SplitPath(path)
+	said, _ := tree.Get("key").Text()
+	return said == key
+}
+
+// encoded is a document as it is written: laid out for people, where that keeps
+// it within what a file may have.
+func encoded(tree *jsontree.Node) []byte {
+	if text := tree.Encode(); len(text) <= document.MaxSize {
+		return text
+	}
+	return append(tree.Compact(), '\n')
+}

@@ -1,0 +1,104 @@
+package pull_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"svc.example/svc/devserver/pull"
+)
+
+// TestAnAnswerWithoutTheList: it says nothing of the workspace, and must not be
+// taken for one that holds nothing.
+func TestAnAnswerWithoutTheList(t *testing.T) {
+	for path, member := range map[string]string{
+		"/whoami": "workspaceId", "/flags": "flags", "/configs": "configs", "/log-levels": "logLevels", "/segments": "segments", "/environments": "environments",
+	} {
+		for _, answer := range []string{`{}`, `null`, `[]`, `""`, ``, `{"` + member + `":null}`, `{"` + member + `":{}}`, `{"` + strings.ToUpper(member) + `":[]}`, `{"` + member + `":[],"nextCursor":"more"}`} {
+			f := newFake(t)
+			f.set("a", flag("a", ""))
+			f.segments = `{"key":"beta","name":"Beta","commitSha":"s1"}`
+			f.pull()
+			f.answers = map[string]string{path: answer}
+			p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
+			if err == nil || !strings.Contains(err.Error(), "GET "+path+": ") || !strings.Contains(err.Error(), "this is no answer of the API") {
+				t.Errorf("%s %s: %v, %+v", path, answer, err, p)
+			}
+		}
+	}
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.pull()
+	delete(f.flags, "a")
+	if p := f.pull(); len(p.Remove) != 1 {
+		t.Errorf("an empty list removes what was deleted: %+v", p)
+	}
+}
+
+// TestWhatCannotBeServedIsNotPulled: a directory that svc serve refuses would
+// stand in the way of everything else in it.
+func TestWhatCannotBeServedIsNotPulled(t *testing.T) {
+	for document, says := range map[string]string{
+		`null`: "feature-flags/bad.json", `[]`: "feature-flags/bad.json", `"x"`: "feature-flags/bad.json", `{}`: "feature-flags/bad.json",
+		strings.Replace(flag("bad", ""), "feature_flag", "config", 1):        "the type is config, which belongs in the folder configs",
+		flag("bad", `"description":"`+strings.Repeat("x", 1<<20)+`",`):       "a file may have at most 1048576",
+		`{"key":"bad","type":"feature_flag","valueType":"bool","default":7}`: "feature-flags/bad.json",
+		strings.Repeat("[", 20000) + strings.Repeat("]", 20000):              "bad",
+	} {
+		f := newFake(t)
+		f.set("good", flag("good", ""))
+		f.set("bad", document)
+		p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
+		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 1000 {
+			t.Errorf("%.80s: %v, %+v", document, err, p)
+		}
+		if _, err := os.Stat(f.dir); err == nil {
+			t.Errorf("%.80s: something was written", document)
+		}
+	}
+	f := newFake(t)
+	f.set("a", flag("a", ""))
+	f.answers = map[string]string{"/configs": `{"configs":[{"key":"A","commitSha":"1"}]}`,
+		"/configs/A/document": `{"commitSha":"1","document":{"key":"A","type":"config","valueType":"string","default":{"rules":[]}}}`}
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), `is taken by`) || !strings.Contains(err.Error(), "nothing written: svc serve would refuse") {
+		t.Error(err)
+	}
+	f = newFake(t)
+	f.set("a", flag("a", ""))
+	f.write("configs/A.json", `{"key":"A","type":"config","valueType":"string","default":{"rules":[]}}`)
+	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), `is taken by`) {
+		t.Error("beside a file that is only here:", err)
+	}
+}
+
+// TestWhatVerifyObjectsToIsTold: the workspace has it, and serves it.
+func TestWhatVerifyObjectsToIsTold(t *testing.T) {
+	f := newFake(t)
+	f.set("a", flag("other", ""))
+	f.set("b", flag("b", `"schemaKey":"one",`)) // told otherwise
+	f.write("feature-flags/mine.json", "{")
+	for range 2 {
+		p := f.pull()
+		if len(p.Problems) != 2 || p.Problems[0].File != "feature-flags/a.json" || !strings.Contains(p.Problems[0].Message, `the key is "other"`) || p.Problems[1].File != "feature-flags/mine.json" {
+			t.Errorf("%+v", p.Problems)
+		}
+	}
+}
+
+// TestABrokenFileIsPulledAgain: an older version wrote whatever came, and its
+// commit is that of the workspace.
+func TestABrokenFileIsPulledAgain(t *testing.T) {
+	for _, broken := range []string{"null\n", "{", flag("other", ""), strings.Replace(flag("a", ""), "feature_flag", "config", 1)} {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		f.pull()
+		f.write("feature-flags/a.json", broken)
+		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(broken)))
+		f.write(pull.StateName, `{"workspaceId":"ws","files":{"feature-flags/a.json":{"commitSha":"1","sha256":"`+sum+`"},"svc.json":{"sha256":"`+fmt.Sprintf("%x", sha256.Sum256([]byte(f.file("svc.json"))))+`"}}}`)
+		if p := f.pull(); len(p.Write) != 1 || !strings.Contains(f.file("feature-flags/a.json"), `"key": "a"`) {
+			t.Errorf("%s: %+v", broken, p)
+		}
+	}
+}
