@@ -145,7 +145,7 @@ func (f *fetcher) item(ctx context.Context, path, commit string) (file, error) {
 	if t == document.Segment {
 		return f.segment(ctx, key)
 	}
-	body, err := f.api.Get(ctx, endpoints[t]+url.PathEscape(key)+"/document", nil)
+	body, err := f.api.Document(ctx, endpoints[t]+url.PathEscape(key)+"/document")
 	if err != nil {
 		return file{}, err
 	}
@@ -159,7 +159,7 @@ func (f *fetcher) item(ctx context.Context, path, commit string) (file, error) {
 
 // segment makes a segment's document from its detail.
 func (f *fetcher) segment(ctx context.Context, key string) (file, error) {
-	body, err := f.api.Get(ctx, "/segments/"+url.PathEscape(key), nil)
+	body, err := f.api.Document(ctx, "/segments/"+url.PathEscape(key))
 	if err != nil {
 		return file{}, err
 	}

@@ -91,14 +91,19 @@ const (
 	maxTries   = 4               // for 503
 )
 
-const maxAnswer = 256 << 20
+// Bounds of answers, in bytes.
+const (
+	maxAnswer   = 1 << 20 // also of one that is no success
+	maxDocument = 2 << 20 // a document may have half of it
+	maxList     = 64 << 20
+)
 
-// Get reads a path, whose segments are escaped already.
-func (c *Client) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+// get reads a path, whose segments are escaped already.
+func (c *Client) get(ctx context.Context, path string, query url.Values, most int) ([]byte, error) {
 	var waited time.Duration
 	tries := map[int]int{} // by status
 	for {
-		answer, body, err := c.once(ctx, path, query)
+		answer, body, err := c.once(ctx, path, query, most)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +143,7 @@ func (c *Client) tell(wait time.Duration, asked bool, status int) {
 	c.Waiting(fmt.Sprintf("waiting %.0f s, %s", wait.Seconds(), why))
 }
 
-func (c *Client) once(ctx context.Context, path string, query url.Values) (*http.Response, []byte, error) {
+func (c *Client) once(ctx context.Context, path string, query url.Values, most int) (*http.Response, []byte, error) {
 	address := c.base.String() + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
@@ -154,9 +159,12 @@ func (c *Client) once(ctx context.Context, path string, query url.Values) (*http
 		return nil, nil, c.unreachable(err)
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
-	if err == nil && len(body) > maxAnswer {
-		err = fmt.Errorf("GET %s: the answer is larger than %d bytes", path, maxAnswer)
+	if answer.StatusCode != http.StatusOK {
+		most = maxAnswer
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, int64(most)+1))
+	if err == nil && len(body) > most {
+		err = fmt.Errorf("GET %s: the answer is larger than %d bytes", path, most)
 	}
 	return answer, body, err
 }
@@ -194,9 +202,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Read reads a path into a value.
+// Read reads a path whose answer is small into a value.
 func (c *Client) Read(ctx context.Context, path string, query url.Values, into any) error {
-	body, err := c.Get(ctx, path, query)
+	body, err := c.get(ctx, path, query, maxAnswer)
 	if err != nil {
 		return err
 	}
@@ -206,11 +214,16 @@ func (c *Client) Read(ctx context.Context, path string, query url.Values, into a
 	return nil
 }
 
+// Document reads a path whose answer holds one document.
+func (c *Client) Document(ctx context.Context, path string) ([]byte, error) {
+	return c.get(ctx, path, nil, maxDocument)
+}
+
 // List reads the list that an answer holds as a member. An answer without it is
 // an error: taken for an empty list, it would say that everything was deleted.
 // So is one page of a longer list.
 func (c *Client) List(ctx context.Context, path string, query url.Values, member string, into any) error {
-	body, err := c.Get(ctx, path, query)
+	body, err := c.get(ctx, path, query, maxList)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestWhatMayPassIsWaitedFor(t *testing.T) {
 			fmt.Fprint(w, `{}`)
 		}
 	})
-	if _, err := c.Get(ctx, "/flags", nil); err != nil {
+	if _, err := c.get(ctx, "/flags", nil, maxAnswer); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(*waited); got != "[3s 1s 1m0s]" {
@@ -84,7 +84,7 @@ func TestWaitingHasAnEnd(t *testing.T) {
 			})
 			var told []string
 			c.Waiting = func(line string) { told = append(told, line) }
-			_, err := c.Get(ctx, "/flags", nil)
+			_, err := c.get(ctx, "/flags", nil, maxAnswer)
 			if err == nil || code == 429 && err.Error() != "GET /flags answers 429: too many requests" {
 				t.Errorf("%d %q: %v", code, test.after, err)
 			}
@@ -135,7 +135,7 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 			w.WriteHeader(test.code)
 			fmt.Fprint(w, test.body)
 		})
-		_, err := c.Get(ctx, "/flags", nil)
+		_, err := c.get(ctx, "/flags", nil, maxAnswer)
 		if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret-key") {
 			t.Errorf("%d: %v", test.code, err)
 		}
@@ -154,7 +154,7 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Get(ctx, "/flags", nil); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if _, err := c.get(ctx, "/flags", nil, maxAnswer); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Error(err)
 	}
 }
@@ -171,6 +171,42 @@ func TestAnAnswerWithoutTheListIsNoEmptyList(t *testing.T) {
 		err := c.List(ctx, "/rows", nil, "rows", &rows)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), "GET /rows: this is no answer of the API (") || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
+
+// TestAnswersAreBounded: what is too large is not read to its end.
+func TestAnswersAreBounded(t *testing.T) {
+	for what, test := range map[string]struct {
+		most int
+		ask  func(*Client) error
+	}{
+		"a small answer": {1 << 20, func(c *Client) error { return c.Read(ctx, "/x", nil, new(any)) }},
+		"a document":     {2 << 20, func(c *Client) error { _, err := c.Document(ctx, "/x"); return err }},
+		"a list":         {64 << 20, func(c *Client) error { return c.List(ctx, "/x", nil, "rows", new([]any)) }},
+		"a refusal":      {1 << 20, nil},
+	} {
+		for _, more := range []int{0, 1} {
+			c, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
+				if test.ask == nil {
+					w.WriteHeader(http.StatusNotFound)
+				}
+				fmt.Fprint(w, `{"rows":[]}`)
+				blank := []byte(strings.Repeat(" ", 1<<16))
+				for left := test.most + more - len(`{"rows":[]}`); left > 0; left -= len(blank) {
+					if _, err := w.Write(blank[:min(left, len(blank))]); err != nil {
+						return
+					}
+				}
+			})
+			ask := test.ask
+			if ask == nil {
+				ask = func(c *Client) error { return c.List(ctx, "/x", nil, "rows", new([]any)) }
+			}
+			err := ask(c)
+			if tooLarge := err != nil && strings.Contains(err.Error(), fmt.Sprintf("GET /x: the answer is larger than %d bytes", test.most)); tooLarge != (more > 0) {
+				t.Errorf("%s with %d more: %v", what, more, err)
+			}
 		}
 	}
 }
