@@ -1,7 +1,9 @@
 package pull
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -19,15 +21,36 @@ type Unservable struct{ Problems []workspace.Problem }
 const maxTold = 20
 
 func (u *Unservable) Error() string {
-	lines := []string{"nothing written: svc serve would refuse the directory with what the workspace holds"}
-	for i, p := range u.Problems {
-		if i == maxTold {
-			lines = append(lines, fmt.Sprintf("and %d more", len(u.Problems)-i))
-			break
-		}
+	var lines []string
+	for _, p := range u.Problems {
 		lines = append(lines, p.String())
 	}
-	return strings.Join(lines, "\n")
+	return "nothing written: svc serve would refuse the directory with what the workspace holds\n" + strings.Join(bounded(lines), "\n")
+}
+
+// obstacles finds what stands where files are to be written or removed: with
+// that in the way, only a half of the pull would be done.
+func (p *Plan) obstacles(files map[string]file, last state) error {
+	found := map[string]bool{}
+	for _, paths := range []iter.Seq[string]{maps.Keys(files), maps.Keys(last.Files)} {
+		for path := range paths {
+			if obstacle := p.in.obstacle(path); obstacle != "" {
+				found[obstacle] = true
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return errors.New("nothing written: " + strings.Join(bounded(slices.Sorted(maps.Keys(found))), "\n"))
+}
+
+// bounded are the first of many lines.
+func bounded(lines []string) []string {
+	if len(lines) <= maxTold {
+		return lines
+	}
+	return append(lines[:maxTold:maxTold], fmt.Sprintf("and %d more", len(lines)-maxTold))
 }
 
 // check looks at the directory as it would be after the pull. What is wrong

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -99,6 +100,41 @@ func TestABrokenFileIsPulledAgain(t *testing.T) {
 		f.write(pull.StateName, `{"workspaceId":"ws","files":{"feature-flags/a.json":{"commitSha":"1","sha256":"`+sum+`"},"svc.json":{"sha256":"`+fmt.Sprintf("%x", sha256.Sum256([]byte(f.file("svc.json"))))+`"}}}`)
 		if p := f.pull(); len(p.Write) != 1 || !strings.Contains(f.file("feature-flags/a.json"), `"key": "a"`) {
 			t.Errorf("%s: %+v", broken, p)
+		}
+	}
+}
+
+// TestAFolderInThePlaceOfAFile: it is found before anything is written.
+func TestAFolderInThePlaceOfAFile(t *testing.T) {
+	for place, says := range map[string]string{
+		"feature-flags/b.json/x":    "feature-flags/b.json is a folder: move it away",
+		"svc.json/x":                "svc.json is a folder: move it away",
+		"feature-flags/gone.json/x": "feature-flags/gone.json is a folder: move it away",
+		"segments":                  "segments is a file, and a folder is expected: move it away",
+	} {
+		f := newFake(t)
+		f.set("a", flag("a", ""))
+		f.set("gone", flag("gone", ""))
+		f.pull()
+		f.set("a", flag("a", `"name":"new",`))
+		f.set("b", flag("b", ""))
+		delete(f.flags, "gone")
+		f.segments = `{"key":"beta","name":"Beta","commitSha":"s1"}`
+		if err := os.RemoveAll(filepath.Join(f.dir, strings.TrimSuffix(place, "/x"))); err != nil {
+			t.Fatal(err)
+		}
+		f.write(place, "{}")
+		for _, force := range []bool{false, true} {
+			p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: force})
+			if err == nil || !strings.Contains(err.Error(), "nothing written: "+says) {
+				t.Errorf("%s: %v", place, err)
+			}
+			if err == nil && force {
+				t.Logf("applied: %v", p.Apply(ctx))
+			}
+		}
+		if got := f.file("feature-flags/a.json"); strings.Contains(got, "new") {
+			t.Errorf("%s: half a pull", place)
 		}
 	}
 }

@@ -90,6 +90,21 @@ func (d directory) exists(name string) bool {
 	return err == nil
 }
 
+// obstacle says what stands in the way of a file at a path, or "".
+func (d directory) obstacle(name string) string {
+	if d.root == nil {
+		return ""
+	}
+	folder := path.Dir(name)
+	if info, err := d.root.Stat(folder); err == nil && !info.IsDir() {
+		return folder + " is a file, and a folder is expected: move it away"
+	}
+	if info, err := d.root.Lstat(filepath.FromSlash(name)); err == nil && info.IsDir() {
+		return name + " is a folder: move it away"
+	}
+	return ""
+}
+
 func (d directory) remove(name string) error {
 	if err := d.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
 		return err

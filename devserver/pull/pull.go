@@ -103,6 +103,9 @@ func (p *Plan) holds(path, sha string) bool {
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {
+	if err := p.obstacles(files, last); err != nil {
+		return err
+	}
 	trees, err := p.trees(files)
 	if err != nil {
 		return err
