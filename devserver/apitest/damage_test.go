@@ -244,6 +244,8 @@ func TestNoBranchMain(t *testing.T) {
 type report struct {
 	BrokenDocuments int
 	Broken          []struct{ Type, Key, Since, ServedFrom, Problem string }
+	CommitSHA       string
+	UnreadableHead  *struct{ CommitSHA, Message string }
 }
 
 func (s *site) report() report {

@@ -260,6 +260,15 @@ type WorkspaceDetail struct {
 	CommitSHA       *string     `json:"commitSha"` // null before the first commit
 	BrokenDocuments int         `json:"brokenDocuments"`
 	Broken          []BrokenRow `json:"broken"`
+	// UnreadableHead is null unless what main names cannot be read.
+	UnreadableHead *UnreadableHeadRow `json:"unreadableHead"`
+}
+
+// UnreadableHeadRow is a head that is not served: CommitSHA of the detail is the
+// last one that could be read.
+type UnreadableHeadRow struct {
+	CommitSHA *string `json:"commitSha"` // null: main names no commit
+	Message   string  `json:"message"`
 }
 
 // BrokenRow is a file that cannot be served as it is.
@@ -290,6 +299,12 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 	d := &WorkspaceDetail{ID: s.entry.Workspace.ID, Name: s.entry.Workspace.Name, BrokenDocuments: len(broken), Broken: []BrokenRow{}}
 	if sha := o.snapshot.Head.Commit; sha != "" {
 		d.CommitSHA = &sha
+	}
+	if u := s.entry.Unreadable; u != nil {
+		d.UnreadableHead = &UnreadableHeadRow{Message: u.Message}
+		if u.Commit != "" {
+			d.UnreadableHead.CommitSHA = &u.Commit
+		}
 	}
 	for _, b := range broken[:min(len(broken), mostTold)] {
 		d.Broken = append(d.Broken, b.row())

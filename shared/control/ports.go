@@ -17,6 +17,15 @@ type Entry struct {
 	Principal access.Principal
 	Workspace Workspace
 	Head      repository.Head
+	// Unreadable is what the workspace's branch names where that cannot be read.
+	// Head is the last one that could be, then, and writes are refused.
+	Unreadable *UnreadableHead
+}
+
+// UnreadableHead is a head that is not served, and why.
+type UnreadableHead struct {
+	Commit  string // "" when the branch names none
+	Message string // what is wrong, and the way back
 }
 
 // Workspace is the workspace's record.

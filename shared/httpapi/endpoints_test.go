@@ -43,6 +43,7 @@ func TestReads(t *testing.T) {
 		{"/workspaces", "/workspaces/0/name", "shop"},
 		{"/workspace", "/name", "shop"},
 		{"/workspace", "/brokenDocuments", "1"},
+		{"/workspace", "/unreadableHead", "<nil>"},
 		{"/workspace", "/broken/0/key", "broken"},
 		{"/workspace", "/broken/0/servedFrom", "<nil>"},
 		{"/environments", "/environments/0/name", "development"},

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/ledger/walk"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
 )
 
 // Rewrite is the loss of commits: the branch was moved to a commit that does
@@ -42,17 +43,18 @@ func logRewrite(w Rewrite) {
 func (l *Ledger) catchUp(ctx context.Context) error {
 	commit, err := l.branch.read()
 	if err != nil {
-		return err
+		return l.refuseBranch(err)
 	}
 	h := l.history.Load()
 	if commit == "" {
 		return l.noBranch()
 	}
 	if headOf(h).Commit == commit {
+		l.unfit.Store(nil)
 		return nil
 	}
-	if err := l.isUnfit(commit); err != nil {
-		return err
+	if u := l.isUnfit(commit); u != nil && !l.isBack(u) {
+		return u.trouble
 	}
 	target := parseID(commit)
 	rows, descends, err := l.walkTo(ctx, h, target)
@@ -60,6 +62,7 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 		return l.refuse(commit, err)
 	}
 	l.begun.Store(true)
+	l.unfit.Store(nil)
 	if descends {
 		l.extend(rows)
 		return nil
@@ -81,7 +84,10 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 		_, known := h.find(id)
 		return known
 	}
-	if rows, err = w.rows(ctx, target); err != nil || met {
+	if rows, err = w.rows(ctx, target); err == nil {
+		err = l.checkFiles(w.trees, h, target)
+	}
+	if err != nil || met {
 		return rows, err == nil, err
 	}
 	w.known = func(oid) bool { return false }
@@ -94,6 +100,44 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 	}
 	rows, err = w.rows(ctx, target)
 	return rows, false, err
+}
+
+// checkFiles looks whether the files of a commit are there that the history's
+// head does not have. Where one is of another kind, that file alone is broken.
+func (l *Ledger) checkFiles(trees *walk.Trees, h *history, target oid) error {
+	c, err := trees.Commit(target)
+	if err != nil {
+		return err
+	}
+	touches, err := l.filesSince(trees, h, parseID(c.Tree))
+	if err != nil {
+		return err
+	}
+	var blobs []string
+	for _, touch := range touches {
+		if touch.Blob != "" {
+			blobs = append(blobs, touch.Blob)
+		}
+	}
+	missing, err := l.objects.Lacks(blobs)
+	if err == nil && missing != "" {
+		err = &disk.Missing{ID: missing}
+	}
+	return err
+}
+
+// filesSince compares a root tree with that of the history's head. That one may
+// be gone, after a forced push and git gc.
+func (l *Ledger) filesSince(trees *walk.Trees, h *history, root oid) ([]repository.Touch, error) {
+	if id, _ := h.head(); id != (oid{}) {
+		number, _ := h.find(id)
+		if before, err := rootOf(trees, h.row(number)); err == nil {
+			if touches, err := trees.Touches(root, []oid{before}); err == nil {
+				return touches, nil
+			}
+		}
+	}
+	return trees.Touches(root, nil)
 }
 
 // extend adds rows to the history, of which the last is the new head.

@@ -17,7 +17,8 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 	if err != nil {
 		return repository.Head{}, err
 	}
-	return l.head(ctx, found.Version)
+	head, _, err := l.head(ctx, found.Version)
+	return head, err
 }
 
 // Enter implements control.Gate.
@@ -30,42 +31,51 @@ func (l *Ledger) Enter(ctx context.Context, key access.Key) (control.Entry, erro
 	if err != nil {
 		return control.Entry{}, err
 	}
-	head, err := l.head(ctx, found.Version)
+	head, u, err := l.head(ctx, found.Version)
 	if err != nil {
 		return control.Entry{}, err
 	}
-	return control.Entry{Key: record, Principal: principal, Workspace: found.Workspace.workspace(), Head: head}, nil
+	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace.workspace(), Head: head}
+	if u != nil {
+		e.Unreadable = &control.UnreadableHead{Commit: u.commit, Message: u.trouble.Message}
+	}
+	return e, nil
 }
 
-// head reads the branch and, when it is not where it was, catches up.
-func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, error) {
+// head reads the branch and, when it is not where it was, catches up. When what
+// the branch names cannot be used, the head is the one before.
+func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unfit, error) {
 	commit, err := l.branch.read()
-	if err != nil {
-		return repository.Head{}, err
-	}
-	if commit == "" {
+	if err == nil && commit == "" {
 		if err := l.noBranch(); err != nil {
-			return repository.Head{}, err
+			return repository.Head{}, nil, err
 		}
 	}
 	head := headOf(l.history.Load())
 	head.Access = version
-	if head.Commit == commit || head.Commit != "" && l.isUnfit(commit) != nil {
-		return head, nil
+	if err == nil && head.Commit == commit {
+		return head, nil, nil
+	}
+	if u := l.isUnfit(commit); err == nil && head.Commit != "" && u != nil && !u.isDue() {
+		return head, u, nil
 	}
 	// The branch has moved, perhaps by an Advance that is still flushing.
 	if err := l.writing.acquire(ctx); err != nil {
-		return repository.Head{}, err
+		return repository.Head{}, nil, err
 	}
 	defer l.writing.release()
 	// Whoever asked may give up; what others wait for as well goes on.
 	err = l.catchUp(context.WithoutCancel(ctx))
 	head = headOf(l.history.Load())
 	head.Access = version
-	if err != nil && (head.Commit == "" || l.isUnfit(commit) == nil) {
-		return repository.Head{}, err
+	u := l.unfit.Load()
+	switch {
+	case err == nil:
+		return head, nil, nil
+	case u == nil || head.Commit == "" || !errors.Is(err, u.trouble):
+		return repository.Head{}, nil, err
 	}
-	return head, nil
+	return head, u, nil
 }
 
 func headOf(h *history) repository.Head {
@@ -86,7 +96,7 @@ func (l *Ledger) view(ctx context.Context, head repository.Head) (view, error) {
 		return v, nil
 	}
 	// It may come from another process that has seen more.
-	if _, err := l.head(ctx, head.Access); err != nil {
+	if _, _, err := l.head(ctx, head.Access); err != nil {
 		return view{}, err
 	}
 	if v, ok := l.history.Load().at(head); ok {

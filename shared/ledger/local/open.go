@@ -122,7 +122,9 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	l.begun.Store(headOf(h).Commit != "" || l.branch.hasPacks())
 	err = l.catchUp(ctx)
 	if trouble := (*repository.Unavailable)(nil); errors.As(err, &trouble) {
-		slog.Error(trouble.Message)
+		if l.unfit.Load() == nil { // else it was logged
+			slog.Error(trouble.Message)
+		}
 		return nil // each request says so, until somebody has mended it
 	}
 	return err

@@ -44,6 +44,9 @@ func (r reference) read() (string, error) {
 		return r.readPacked()
 	}
 	if err != nil {
+		if info, failed := r.files.stat(r.path(r.branch())); failed == nil && info.IsDir() {
+			return "", unavailable(err, "the repository's %s cannot be read: it is a directory, where a file with the commit's id belongs", r.branch())
+		}
 		return "", fmt.Errorf("reading the head: %w", err)
 	}
 	id, err := parseLoose(content)

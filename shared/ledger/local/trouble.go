@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 )
 
@@ -75,35 +77,94 @@ func (l *Ledger) noBranch() error {
 	return errNoMain
 }
 
-// unfit is a commit that main was moved to and that cannot be used.
+// unfit is what main names and cannot be used.
 type unfit struct {
-	commit string
-	err    error
+	commit  string // "" when main names none
+	trouble *repository.Unavailable
+	// missing is an object that is not there. It may come back, as the rest of a
+	// copy that is being made, so that it is looked for again now and then.
+	missing string
+	looked  atomic.Int64 // when it was looked for last, in Unix nanoseconds
 }
+
+// lookAgain is how long a reader takes a missing object for missing. A writer
+// always looks.
+const lookAgain = time.Second
 
 // refuse makes an error of what keeps a commit from being used, where that is
-// the commit itself: it is not looked at again, and what was there before goes
-// on being read.
+// the commit itself: something in it is malformed, too large, of another kind or
+// not there. What was there before goes on being read. That the disk fails is
+// no such reason.
 func (l *Ledger) refuse(commit string, err error) error {
-	why := "git fsck says what is wrong with it"
-	large := (*object.TooLarge)(nil)
-	if errors.As(err, &large) {
+	why, absent, until := "git fsck says what is wrong with it", "", "main is moved to another"
+	large, missing := (*object.TooLarge)(nil), (*disk.Missing)(nil)
+	switch {
+	case errors.As(err, &large):
 		why = large.Error()
-	} else if !errors.Is(err, object.ErrMalformed) {
+	case errors.As(err, &missing):
+		absent = missing.ID
+		why = fmt.Sprintf("object %s is not in the repository", absent)
+		until += " or that object is back"
+	case !errors.Is(err, object.ErrMalformed):
 		return fmt.Errorf("reading the history of %s: %w", commit, err)
 	}
-	slog.Error("main was moved to a commit that cannot be read; what was there before is read on", "commit", commit, "cause", err)
-	err = unavailable(err, "main was moved to the commit %s, which cannot be read: %s; nothing can be written until main is moved to another", commit, why)
-	l.unfit.Store(&unfit{commit, err})
-	return err
+	message := fmt.Sprintf("main was moved to the commit %s, which cannot be read: %s; nothing can be written until %s%s", commit, why, until, l.wayBack(""))
+	u := &unfit{commit: commit, missing: absent}
+	u.looked.Store(time.Now().UnixNano())
+	return l.keepFrom(u, message, errors.Join(repository.ErrFailed, err))
 }
 
-// isUnfit returns why a commit is known not to be usable.
-func (l *Ledger) isUnfit(commit string) error {
+// refuseBranch is refuse for a branch that names no commit at all. Any other
+// error stays what it is, and so does that there is no branch.
+func (l *Ledger) refuseBranch(err error) error {
+	trouble := (*repository.Unavailable)(nil)
+	if !errors.As(err, &trouble) {
+		return err
+	}
+	return l.keepFrom(&unfit{}, trouble.Message+"; nothing can be written until main names a commit"+l.wayBack("mv "+branch+" main.damaged; "), trouble.Cause)
+}
+
+// wayBack is the command that makes main what it was, after what has to be done
+// before.
+func (l *Ledger) wayBack(first string) string {
+	good := headOf(l.history.Load()).Commit
+	if good == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (in the repository, %sgit update-ref %s %s goes back to the last one that could be read)", first, branch, good)
+}
+
+// keepFrom remembers what cannot be used, and logs it once.
+func (l *Ledger) keepFrom(u *unfit, message string, cause error) error {
+	u.trouble = &repository.Unavailable{Message: message, Cause: cause}
+	if before := l.unfit.Swap(u); before == nil || before.trouble.Message != message {
+		slog.Error("main cannot be used as it is", "why", message, "cause", cause)
+	}
+	return u.trouble
+}
+
+// isUnfit returns why a commit is known not to be usable, nil when it is not.
+func (l *Ledger) isUnfit(commit string) *unfit {
 	if u := l.unfit.Load(); u != nil && u.commit == commit {
-		return u.err
+		return u
 	}
 	return nil
+}
+
+// isDue says whether a reader should look again for what is missing: one of
+// those who ask at the same time.
+func (u *unfit) isDue() bool {
+	looked, now := u.looked.Load(), time.Now().UnixNano()
+	return u.missing != "" && now-looked > int64(lookAgain) && u.looked.CompareAndSwap(looked, now)
+}
+
+// isBack says whether what was missing is there now.
+func (l *Ledger) isBack(u *unfit) bool {
+	if u.missing == "" {
+		return false
+	}
+	lacking, err := l.objects.Lacks([]string{u.missing})
+	return err == nil && lacking == ""
 }
 
 // held is why the branch's lock could not be had: a file, and how long it has

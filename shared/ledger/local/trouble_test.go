@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -30,6 +31,29 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 			return object.EncodeCommit(c)
 		},
 		"no commit": func(*testing.T, *Ledger, string) []byte { return []byte("tree none\n\n") },
+		"a missing parent": func(t *testing.T, l *Ledger, parent string) []byte {
+			return commitOn(t, l, parent, func(c *object.Commit) { c.Parents = append(c.Parents, missing) })
+		},
+		"a missing root tree": func(t *testing.T, l *Ledger, parent string) []byte {
+			return commitOn(t, l, parent, func(c *object.Commit) { c.Tree = missing })
+		},
+		"a missing folder": func(t *testing.T, l *Ledger, parent string) []byte {
+			return commitWith(t, l, parent, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: missing})
+		},
+		"a missing blob": func(t *testing.T, l *Ledger, parent string) []byte {
+			configs := putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: missing}})
+			return commitWith(t, l, parent, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs})
+		},
+		"a missing blob in a new history": func(t *testing.T, l *Ledger, parent string) []byte {
+			return commitOn(t, l, parent, func(c *object.Commit) {
+				c.Parents = nil
+				c.Tree = putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "svc.json", ID: missing}})
+			})
+		},
+		"a blob in the place of a folder": func(t *testing.T, l *Ledger, parent string) []byte {
+			blob := putLoose(t, l.Repository(), object.Blob, []byte("{}"))
+			return commitWith(t, l, parent, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: blob})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := created(t)
@@ -57,6 +81,124 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 				t.Errorf("mended, and the head is %+v", now)
 			}
 		})
+	}
+}
+
+const missing = "2222222222222222222222222222222222222222"
+
+// commitOn is a commit like its parent, but for what change does.
+func commitOn(t *testing.T, l *Ledger, parent string, change func(*object.Commit)) []byte {
+	t.Helper()
+	_, text := read(t, l.Repository(), parent)
+	c, err := object.DecodeCommit(text)
+	must(t, err)
+	c.Parents = []string{parent}
+	change(&c)
+	return object.EncodeCommit(c)
+}
+
+// commitWith is a commit with one more entry in its root tree.
+func commitWith(t *testing.T, l *Ledger, parent string, e object.TreeEntry) []byte {
+	t.Helper()
+	_, root := layoutOf(t, l.Repository(), parent)
+	return commitOn(t, l, parent, func(c *object.Commit) { c.Tree = putTree(t, l.Repository(), put(root, e)) })
+}
+
+// TestABranchThatNamesNothing: what was there before is read on, writes are
+// refused with the way back, and that way works.
+func TestABranchThatNamesNothing(t *testing.T) {
+	move := func(t *testing.T, file string) {
+		must(t, os.Rename(file, filepath.Join(file, "../../../main.damaged")))
+	}
+	for name, test := range map[string]struct {
+		harm, undo func(t *testing.T, branchFile string)
+	}{
+		"a commit that does not exist": {func(t *testing.T, file string) {
+			must(t, os.WriteFile(file, []byte(missing+"\n"), 0o666))
+		}, func(*testing.T, string) {}},
+		"a directory": {func(t *testing.T, file string) {
+			must(t, os.Remove(file))
+			must(t, os.MkdirAll(filepath.Join(file, "x"), 0o777))
+		}, move},
+		"no id":   {func(t *testing.T, file string) { must(t, os.WriteFile(file, []byte("no id\n"), 0o666)) }, move},
+		"nothing": {func(t *testing.T, file string) { must(t, os.WriteFile(file, nil, 0o666)) }, move},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := created(t)
+			l := opened(t, dir, Options{})
+			write(t, l, "a", "1")
+			good := head(t, l)
+			branchFile := filepath.Join(l.Repository(), branch)
+			test.harm(t, branchFile)
+			wayBack := "git update-ref " + branch + " " + good.Commit
+			for range 2 {
+				if now := head(t, l); now != good {
+					t.Errorf("the head is %+v, want %+v", now, good)
+				}
+				_, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2"))
+				trouble := (*repository.Unavailable)(nil)
+				if !errors.As(err, &trouble) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(trouble.Message, wayBack) {
+					t.Errorf("a write: %v", err)
+				}
+				must(t, l.Close())
+				l = opened(t, dir, Options{})
+			}
+			test.undo(t, branchFile)
+			gitIn(t, l.Repository()).run(strings.Fields(wayBack)[1:]...)
+			write(t, l, "a", "3")
+		})
+	}
+}
+
+// TestAMissingObjectThatComesBack: nobody has to move main for it.
+func TestAMissingObjectThatComesBack(t *testing.T) {
+	l := started(t)
+	write(t, l, "a", "1")
+	good := head(t, l)
+	text := []byte("late")
+	configs := putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: object.ID(object.Blob, text)}})
+	commit := putLoose(t, l.Repository(), object.CommitKind,
+		commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs}))
+	must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit+"\n"), 0o666))
+	if now := head(t, l); now != good {
+		t.Errorf("the head is %+v, want %+v", now, good)
+	}
+	putLoose(t, l.Repository(), object.Blob, text)
+	if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.Is(err, repository.ErrMoved) {
+		t.Errorf("a write onto the old head: %v", err)
+	}
+	if now := head(t, l); now.Commit != commit {
+		t.Errorf("the head is %+v, want %s", now, commit)
+	}
+}
+
+// TestADiskThatFailsForAWhile is no damage: the request fails, and the next one
+// reads the commit.
+func TestADiskThatFailsForAWhile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a link that leads to itself stands for the failure of the disk, and not everybody may make links there")
+	}
+	l := started(t)
+	write(t, l, "a", "1")
+	good := head(t, l)
+	blob := putLoose(t, l.Repository(), object.Blob, []byte("b"))
+	configs := putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: blob}})
+	commit := putLoose(t, l.Repository(), object.CommitKind,
+		commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs}))
+	for _, id := range []string{commit, configs, blob} {
+		file := filepath.Join(l.Repository(), "objects", id[:2], id[2:])
+		must(t, os.Rename(file, file+".away"))
+		must(t, os.Symlink(file, file))
+		must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit+"\n"), 0o666))
+		trouble := (*repository.Unavailable)(nil)
+		if now, err := l.Head(background); err == nil || errors.As(err, &trouble) {
+			t.Errorf("without %s the head is %+v, %v", id, now, err)
+		}
+		must(t, os.Remove(file))
+		must(t, os.Rename(file+".away", file))
+	}
+	if now := head(t, l); now.Commit != commit {
+		t.Errorf("the head is %+v, want %s", now, commit)
 	}
 }
 

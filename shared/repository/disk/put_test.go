@@ -255,7 +255,8 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // TestDamage damages a pack in every way one byte can: what is returned under
-// an id is that object, or an error.
+// an id is that object, or an error. As long as the index tells where it lies,
+// that never says that it is not there.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	o := must[*disk.Objects](t)(disk.Init(dir))
@@ -280,6 +281,9 @@ func TestDamage(t *testing.T) {
 			}
 			for _, text := range []string{"some text", "more text"} {
 				got, err := reopened.Blob(ctx, repository.Touch{Blob: blobID(text)})
+				if extension == ".pack" && errors.As(err, new(*disk.Missing)) {
+					t.Fatalf("byte %d of the %s: %v", i, extension, err)
+				}
 				if err == nil && !bytes.Equal(got, []byte(text)) {
 					t.Fatalf("byte %d of the %s: %q instead of %q", i, extension, got, text)
 				}
@@ -288,5 +292,42 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestLacks: an object is there loose or in a pack, and one that cannot be looked
+// for is not taken for missing.
+func TestLacks(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	p := encode(t, "packed")
+	loose, missing := blobID("loose"), blobID("missing")
+	folder := filepath.Join(dir, "objects", loose[:2])
+	err := errors.Join(o.PutPack(ctx, p.Name, p.Bytes, p.Index), os.Mkdir(folder, 0o777), os.WriteFile(filepath.Join(folder, loose[2:]), nil, 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ids  []string
+		want string
+	}{
+		{nil, ""},
+		{[]string{loose, blobID("packed")}, ""},
+		{[]string{loose, missing, blobID("packed")}, missing},
+	} {
+		if got, err := o.Lacks(c.ids); got != c.want || err != nil {
+			t.Errorf("of %v it lacks %q, %v, want %q", c.ids, got, err, c.want)
+		}
+	}
+	if _, _, err := o.Object(ctx, missing); !errors.As(err, new(*disk.Missing)) || !errors.Is(err, disk.ErrNoObject) {
+		t.Errorf("what is not there: %v", err)
+	}
+	index := filepath.Join(dir, "objects/pack/pack-"+p.Name+".idx")
+	if err := errors.Join(os.Chmod(index, 0o666), os.Truncate(index, 0)); err != nil {
+		t.Fatal(err)
+	}
+	broken := must[*disk.Objects](t)(disk.Open(dir))
+	if got, err := broken.Lacks([]string{missing}); err == nil {
+		t.Errorf("with a pack that cannot be read it lacks %q", got)
 	}
 }

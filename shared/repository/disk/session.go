@@ -17,8 +17,17 @@ import (
 	"svc.example/svc/shared/repository/pack"
 )
 
-// ErrNoObject: neither a pack nor a loose file holds an object of that id.
+// ErrNoObject: neither a pack nor a loose file holds an object of that id, as
+// far as they could be read. Missing is more: all could be read.
 var ErrNoObject = errors.New("no such object")
+
+// Missing says that an object is not in the repository for certain: nothing
+// failed while it was looked for.
+type Missing struct{ ID string }
+
+func (m *Missing) Error() string { return "object " + m.ID + ": no such object" }
+
+func (m *Missing) Unwrap() error { return ErrNoObject }
 
 // Reader reads several objects, for a walk through history or a tree: it
 // keeps the packs open that it has read from, and the bases of deltas. It is
@@ -64,8 +73,8 @@ func (s *Reader) Close() {
 }
 
 // Read returns the kind and content of the object of an id, wherever it lies.
-// One that is not there is ErrNoObject, one that is too large to be read an
-// object.TooLarge.
+// One that is not there is a Missing, or else ErrNoObject with what failed; one
+// that is too large to be read is an object.TooLarge.
 func (s *Reader) Read(id string) (object.Kind, []byte, error) {
 	c, err := s.read(id)
 	return c.kind, c.text, err
@@ -81,7 +90,9 @@ func (s *Reader) read(id string) (content, error) {
 		if err == nil {
 			return c, nil
 		}
-		damaged = errors.Join(damaged, err)
+		if !errors.Is(err, errNotPacked) {
+			damaged = errors.Join(damaged, err)
+		}
 		if c, err = s.loose(id); err == nil {
 			return c, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +105,10 @@ func (s *Reader) read(id string) (content, error) {
 			return content{}, err
 		}
 	}
-	return content{}, fmt.Errorf("object %s: %w", id, errors.Join(ErrNoObject, damaged, s.objects.seen.Load().broken))
+	if failed := errors.Join(damaged, s.objects.seen.Load().broken); failed != nil {
+		return content{}, fmt.Errorf("object %s: %w", id, errors.Join(ErrNoObject, failed))
+	}
+	return content{}, &Missing{id}
 }
 
 // errNotPacked says that a pack holds no object of the id.
@@ -117,7 +131,10 @@ func (s *Reader) fromPacks(id string) (content, error) {
 			damaged = errors.Join(damaged, err)
 		}
 	}
-	return content{}, errors.Join(damaged, errNotPacked)
+	if damaged != nil {
+		return content{}, damaged
+	}
+	return content{}, errNotPacked
 }
 
 func (s *Reader) fromPack(p *packFile, id string) (content, error) {
@@ -151,9 +168,11 @@ func (s *Reader) open(name string) (billy.File, error) {
 	return f, err
 }
 
+func loosePath(id string) string { return "objects/" + id[:2] + "/" + id[2:] }
+
 // loose reads an object that git has not packed yet.
 func (s *Reader) loose(id string) (content, error) {
-	path := "objects/" + id[:2] + "/" + id[2:]
+	path := loosePath(id)
 	f, err := s.objects.fs.Open(path)
 	if err != nil {
 		return content{}, err
