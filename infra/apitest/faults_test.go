@@ -44,10 +44,10 @@ func TestFaultsAndKills(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		l.Run(ctx, seed, h.keys, each(36, 900))
+		l.Run(ctx, seed, h.keys, each(36, 1200))
 	}()
 	for i, o := range outages {
-		l.Await(writers*each(36, 900)*(i+1)/(len(outages)+1), ended)
+		l.Await(writers*each(36, 1200)*(i+1)/(len(outages)+1), ended)
 		f.suffer(o, ended)
 	}
 	<-ended
