@@ -1,10 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"svc.example/svc/shared/telemetry"
@@ -90,16 +91,16 @@ func (r *room) save(c telemetry.Saved, now int) (unsaved int) {
 		r.news++
 	}
 	r.groups[group] = now
-	ofEnvironment := map[[2]string]int{}
+	ofEnvironment := map[string]int{}
 	for g, seen := range r.groups {
 		if g[0] == c.Environment {
-			ofEnvironment[g] = seen
+			ofEnvironment[g[1]] = seen
 		}
 	}
 	if len(ofEnvironment) > telemetry.MaxGroups {
 		gone := oldest(ofEnvironment)
-		delete(r.groups, gone)
-		maps.DeleteFunc(r.contexts, func(id [3]string, _ telemetry.Saved) bool { return id[0] == gone[0] && id[1] == gone[1] })
+		delete(r.groups, [2]string{c.Environment, gone})
+		maps.DeleteFunc(r.contexts, func(id [3]string, _ telemetry.Saved) bool { return id[0] == c.Environment && id[1] == gone })
 	}
 	if !there || c.Supersedes(old.Sighting()) {
 		r.contexts[id] = c
@@ -120,14 +121,12 @@ func (r *room) join(s telemetry.KnownShape, now int) {
 	r.shapes[s.Type].Join(s)
 }
 
-func oldest[T comparable](seen map[T]int) (found T) {
-	first := math.MaxInt
-	for name, at := range seen {
-		if at < first {
-			found, first = name, at
-		}
-	}
-	return found
+// oldest is the type that was longest in no batch; of several, the first by
+// name, as in every store.
+func oldest(seen map[string]int) string {
+	return slices.MinFunc(slices.Collect(maps.Keys(seen)), func(a, b string) int {
+		return cmp.Or(cmp.Compare(seen[a], seen[b]), strings.Compare(a, b))
+	})
 }
 
 // Contexts implements telemetry.Store.
