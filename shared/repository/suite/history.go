@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -88,11 +89,17 @@ func testAt(t *testing.T, w *world) {
 
 // testAbbreviations makes two commits whose names begin alike.
 func testAbbreviations(t *testing.T, w *world) {
-	snapshots := map[string]*repository.Snapshot{} // by four digits
+	// By four digits. A commit's identity is random, so that one time in 350 two
+	// of these begin alike by chance: digits that already name two are left out.
+	snapshots := map[string]*repository.Snapshot{}
+	shared := map[string]bool{}
 	for i := range 20 {
 		s := w.commit(fmt.Sprint("one ", i), put("svc.json", fmt.Sprintln(i)))
-		snapshots[s.Head.Commit[:4]] = s
+		short := s.Head.Commit[:4]
+		shared[short] = shared[short] || snapshots[short] != nil
+		snapshots[short] = s
 	}
+	maps.DeleteFunc(snapshots, func(short string, _ *repository.Snapshot) bool { return shared[short] })
 	c := foreign{message: "two", root: w.tree(w.head().Commit).Root, parent: w.head()}
 	for i := 0; snapshots[c.sha()[:4]] == nil; i++ {
 		c.message = fmt.Sprint("two ", i)
