@@ -107,7 +107,7 @@ deploy: $(SAM)/installed ## build and deploy to your AWS account (ARGS=--guided 
 	sam deploy $(ARGS)
 
 standins: ## install the servers that stand for AWS in tests (dynoxide, versitygw)
-	@infra/standin/install.sh
+	@shared/testing/standin/install.sh
 
 bench: build ## measure, as ratios to a ceiling of the same run
 	go build -o bin/bench ./infra/bench

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"svc.example/svc/infra/samlocal/emulator"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func TestTheTemplateIsValid(t *testing.T) {
@@ -18,7 +18,7 @@ func TestTheTemplateIsValid(t *testing.T) {
 		t.Run(command[0], func(t *testing.T) {
 			program, err := emulator.Tool(command[0])
 			if err != nil {
-				needs.Skip(t, command[0]+" is not installed: make functions installs it")
+				testenv.Skip(t, command[0]+" is not installed: make functions installs it")
 			}
 			cmd := exec.Command(program, command[1:]...)
 			cmd.Dir = ".."

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apiload"
-	"svc.example/svc/shared/brokenstore"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/brokenstore"
 )
 
 // store is what a control plane stands on: what a broken one breaks.

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"svc.example/svc/devserver/embedded"
-	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // site is a workplace under a server, whose repository others write to without

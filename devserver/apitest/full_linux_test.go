@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
 )
 
 // TestAFullDisk: a write is refused with what is the matter, leaves nothing

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/devserver/svcbinary"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
 )
 
 // indented is how the server stores a document.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
 )
 
 // pusher is a clone of a site's repository.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"svc.example/svc/devserver/embedded"
-	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 const (

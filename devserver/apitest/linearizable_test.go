@@ -3,8 +3,8 @@ package apitest
 import (
 	"testing"
 
-	"svc.example/svc/devserver/svcbinary"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 const clients = 16

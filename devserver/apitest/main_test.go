@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"svc.example/svc/devserver/svcbinary"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 func TestMain(m *testing.M) { os.Exit(svcbinary.Run(m.Run)) }

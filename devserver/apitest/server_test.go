@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"svc.example/svc/devserver/embedded"
-	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apiload"
 	"svc.example/svc/shared/ledger/local"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // unlimited lifts the rate limit.
@@ -31,7 +31,7 @@ type workplace struct {
 // gitIn is the git of this machine in a directory.
 func gitIn(t testing.TB, dir string) apiload.Git {
 	t.Helper()
-	return apiload.Git{Program: needs.Program(t, "install git", "git"), Dir: dir}
+	return apiload.Git{Program: testenv.Program(t, "install git", "git"), Dir: dir}
 }
 
 func (w workplace) repository() string { return filepath.Join(w.dir, local.RepositoryName) }

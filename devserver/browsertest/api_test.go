@@ -14,7 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"svc.example/svc/devserver/svcbinary"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // api is a svc api that serves a workspace made of everyTypeFiles.

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"svc.example/svc/devserver/svcbinary"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // chromium is the one browser of a run, once a test has needed it.
@@ -25,7 +25,7 @@ var chromium struct {
 
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	path := needs.Program(t, "on Debian, apt-get install chromium", "chromium", "chromium-browser", "google-chrome")
+	path := testenv.Program(t, "on Debian, apt-get install chromium", "chromium", "chromium-browser", "google-chrome")
 	chromium.Lock()
 	defer chromium.Unlock()
 	if chromium.ctx != nil {

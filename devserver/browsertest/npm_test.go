@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func needsPackages(t *testing.T) {
 	t.Helper()
 	// npm writes this file last, so that a broken-off installation lacks it.
-	needs.File(t, "run `make test`, or npm ci in devserver/browsertest", filepath.Join("node_modules", ".package-lock.json"))
+	testenv.File(t, "run `make test`, or npm ci in devserver/browsertest", filepath.Join("node_modules", ".package-lock.json"))
 }
 
 // node returns a command that runs a program, with the installed packages in
@@ -22,7 +22,7 @@ func needsPackages(t *testing.T) {
 func node(t *testing.T, program string) *exec.Cmd {
 	t.Helper()
 	needsPackages(t)
-	path := needs.Program(t, "on Debian, apt-get install nodejs", "node")
+	path := testenv.Program(t, "on Debian, apt-get install nodejs", "node")
 	return exec.Command(path, "--input-type=module", "--eval", program)
 }
 
@@ -31,7 +31,7 @@ func node(t *testing.T, program string) *exec.Cmd {
 func bundle(t *testing.T, program string) string {
 	t.Helper()
 	needsPackages(t)
-	needs.Program(t, "on Debian, apt-get install nodejs", "node") // esbuild's command is a script
+	testenv.Program(t, "on Debian, apt-get install nodejs", "node") // esbuild's command is a script
 	esbuild := exec.Command(filepath.Join("node_modules", ".bin", "esbuild"), "--bundle", "--format=esm", "--log-level=warning")
 	esbuild.Stdin = strings.NewReader(program)
 	var stderr bytes.Buffer

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/devserver/svcbinary"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // serve starts svc serve on a free port and returns the port. The server is

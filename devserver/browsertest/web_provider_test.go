@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"svc.example/svc/devserver/svcbinary"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // webApp is a page with the web SDK and the OFREP provider.

@@ -17,13 +17,13 @@ import (
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/devserver/server"
 	"svc.example/svc/shared/baseurl"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/heap"
-	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
-	"svc.example/svc/shared/importing"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/source"
 )
 
 // apiFlags are the flags of svc api.
@@ -64,8 +64,8 @@ it, while the server runs.`,
 		Example: `  svc api
   svc api --import ./our-config
   svc api --data /var/lib/svc --import ../clone-of-our-config`,
-		Args: console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
+		Args: cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -76,8 +76,8 @@ it, while the server runs.`,
 	flags.IntVar(&f.port, "port", 6581, "port to listen on; one that is taken is an error")
 	flags.StringVar(&f.publicURL, "public-url", "", "where clients reach it, when a proxy stands in front (default where it listens)")
 	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "that a key of the REST API may send")
-	rateFlags(flags, &f.polls, "poll", hosted.DefaultPolls, "that an SDK key may send; a public one from each address")
-	rateFlags(flags, &f.telemetry, "telemetry", hosted.DefaultTelemetry, "with telemetry that an SDK key may send; a public one from each address")
+	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "that an SDK key may send; a public one from each address")
+	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry that an SDK key may send; a public one from each address")
 	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "without a key known to be good that an address may send")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
@@ -86,7 +86,7 @@ it, while the server runs.`,
 
 func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if f.port < 1 || f.port > 65535 {
-		return console.Usagef("--port %d: choose a port from 1 to 65535", f.port)
+		return cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
 	}
 	for name, rate := range map[string]ratelimit.Rate{"rate": f.limit, "poll": f.polls, "telemetry": f.telemetry, "anonymous": f.strangers} {
 		if err := checkRate(name, rate); err != nil {
@@ -95,14 +95,14 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	}
 	proxies, err := ratelimit.ParseProxies(f.proxies)
 	if err != nil {
-		return console.Usagef("--trusted-proxy: %v", err)
+		return cli.Usagef("--trusted-proxy: %v", err)
 	}
 	if f.publicURL == "" {
 		f.publicURL = server.URL(f.host, f.port)
 	}
 	public, ok := baseurl.Parse(f.publicURL)
 	if !ok {
-		return console.Usagef("--public-url is like https://flags.example.com")
+		return cli.Usagef("--public-url is like https://flags.example.com")
 	}
 	f.publicURL = strings.TrimSuffix(public.String(), "/v1") // the contract's base URL ends in it
 	loopback, err := server.Loopback(f.host)
@@ -110,7 +110,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return err
 	}
 	if !loopback && !f.allowNonLoopback {
-		return console.Usagef("--host %s can be reached from other machines, and keys cross the network unencrypted: put a reverse proxy with TLS in front, and add --allow-non-loopback to confirm it", f.host)
+		return cli.Usagef("--host %s can be reached from other machines, and keys cross the network unencrypted: put a reverse proxy with TLS in front, and add --allow-non-loopback to confirm it", f.host)
 	}
 	// The port first: a first start must not make a directory and then fail.
 	listeners, err := server.Listen(f.host, f.port)
@@ -175,7 +175,7 @@ func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*e
 
 // creation is what the first start makes the workspace from.
 func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creation, error) {
-	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !console.Terminal(in.Stdout), By: console.Actor(in.Getenv)}
+	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !cli.Terminal(in.Stdout), By: cli.Actor(in.Getenv)}
 	if f.imported == "" {
 		c.Source, c.Files = "samples", map[string][]byte{}
 		for _, file := range sample.All() {
@@ -187,7 +187,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 		return c, nil
 	}
 	if strings.Contains(f.imported, "://") {
-		return c, console.Usagef("--import takes a path; git clone %s first, and name the clone", f.imported)
+		return c, cli.Usagef("--import takes a path; git clone %s first, and name the clone", f.imported)
 	}
 	path, err := datadir.Discover(f.imported, in.Getenv, in.Workdir)
 	if err != nil {
@@ -196,18 +196,18 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 	if c.Name == "" {
 		c.Name = filepath.Base(path)
 	}
-	source, err := importing.Read(ctx, path, in.display)
-	for _, note := range source.Notes {
+	read, err := source.Read(ctx, path, in.display)
+	for _, note := range read.Notes {
 		fmt.Fprintln(in.Stderr, note)
 	}
-	var refused *importing.Refusal
+	var refused *source.Refusal
 	if errors.As(err, &refused) {
 		return c, in.locate(&directory.Refusal{Attempt: "import", Path: path, Problems: refused.Problems})
 	}
 	if err != nil {
 		return c, fmt.Errorf("--import: %w", err)
 	}
-	c.Git, c.Files, c.Source = source.Git, source.Files, source.Name
+	c.Git, c.Files, c.Source = read.Git, read.Files, read.Name
 	return c, nil
 }
 
@@ -220,7 +220,7 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 		return b.String()
 	}
 	key, roles := first.Key.Reveal(), strings.Join(first.Principal.Roles, ", ")
-	if !console.Terminal(in.Stdout) { // a key does not belong into a log
+	if !cli.Terminal(in.Stdout) { // a key does not belong into a log
 		file := filepath.Join(in.display(in.absolute(f.data)), embedded.FirstKeyName)
 		fmt.Fprintf(&b, "Key          in the file %s\n             (%s; take it from there and delete the file)\n", file, roles)
 		fmt.Fprintf(&b, "Try          curl -H \"Authorization: Bearer $(cat '%s')\" %s/v1/flags\n", file, f.publicURL)
@@ -232,7 +232,7 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 }
 
 func commitProgress(w io.Writer) func(int) {
-	line := console.Line(w)
+	line := cli.Line(w)
 	if line == nil {
 		return nil
 	}
@@ -240,7 +240,7 @@ func commitProgress(w io.Writer) func(int) {
 }
 
 func copyProgress(w io.Writer) func(done, total int64) {
-	line := console.Line(w)
+	line := cli.Line(w)
 	if line == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/release"
 )
 
@@ -44,7 +44,7 @@ func System() Invocation {
 
 // Main runs the command line and returns the exit status.
 func Main(ctx context.Context, in Invocation) int {
-	return console.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
+	return cli.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
 		in.Stdout, in.Stderr = stdout, stderr
 		return newRoot(in)
 	}, in.Args, in.Stdout, in.Stderr)

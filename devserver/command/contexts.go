@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/remote"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -43,11 +43,11 @@ properties, ignoring case; "" finds all. Those seen last come first. Of each
 environment and type the 10,000 contexts seen last are searched.`,
 		Example: `  svc contexts search user ada
   svc contexts search team "" --environment production --limit 100 --json`,
-		Args: console.Arguments(`a query of several words stands in quotes, and "" finds all`),
-		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
+		Args: cli.Arguments(`a query of several words stands in quotes, and "" finds all`),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			s.contextType, s.query = args[0], args[1]
 			if s.limit < 1 || s.limit > 100 {
-				return console.Usagef("--limit is a number from 1 to 100")
+				return cli.Usagef("--limit is a number from 1 to 100")
 			}
 			api, err := in.remote(cmd, f)
 			if err != nil {
@@ -107,5 +107,5 @@ func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, s c
 		}
 		rows = append(rows, []string{terminal.Printable(c.Type), terminal.Printable(c.Key), name, email, terminal.Printable(c.Environment), c.LastSeenAt})
 	}
-	return console.Table(in.Stdout, rows)
+	return cli.Table(in.Stdout, rows)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/embedded"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 )
 
 func newExport(in Invocation) *cobra.Command {
@@ -18,8 +18,8 @@ func newExport(in Invocation) *cobra.Command {
 svc verify take as it is. It works while svc api serves the data directory, and
 needs no git.`,
 		Example: `  svc export ./our-config`,
-		Args:    console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
+		Args:    cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			commit, err := embedded.Export(cmd.Context(), in.absolute(data), in.absolute(args[0]))
 			if err != nil {
 				return in.noWorkspace(err, data)

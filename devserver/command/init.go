@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/sample"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 )
 
 const defaultDatadir = "our-config"
@@ -27,14 +27,14 @@ are more of them, one for each thing a flag or config can do. A file that is
 already there is never touched.`,
 		Example: `  svc init
   svc init ./our-config --samples`,
-		Args: console.Arguments(""),
-		RunE: console.Run(func(_ *cobra.Command, args []string) error {
+		Args: cli.Arguments(""),
+		RunE: cli.Run(func(_ *cobra.Command, args []string) error {
 			dir := defaultDatadir
 			if len(args) == 1 {
 				dir = args[0]
 			}
 			if dir == "" {
-				return console.Usagef("the directory's name is empty")
+				return cli.Usagef("the directory's name is empty")
 			}
 			return layOut(in, dir, samples)
 		}),

@@ -10,7 +10,7 @@ import (
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/minting"
 )
@@ -18,25 +18,25 @@ import (
 // registryCommands are the commands on keys and principals.
 func registryCommands(in Invocation) []*cobra.Command {
 	var data string
-	s := console.Settings{
+	s := cli.Settings{
 		Program: "svc", Stdout: in.Stdout, Stderr: in.Stderr, Where: "a data directory",
 		Note: "It works while svc api serves the directory, and counts from the next request on.",
 		Flags: func(cmd *cobra.Command) {
 			cmd.PersistentFlags().StringVar(&data, "data", defaultData, "data directory of svc api")
 		},
-		Principals: func(_ *cobra.Command, work func(console.Principals) error) error {
+		Principals: func(_ *cobra.Command, work func(cli.Principals) error) error {
 			return in.withRegistry(data, func(r *local.Registry) error { return work(r) })
 		},
-		Keys: func(_ *cobra.Command, work func(console.Keys) error) error {
+		Keys: func(_ *cobra.Command, work func(cli.Keys) error) error {
 			return in.withRegistry(data, func(r *local.Registry) error { return work(r) })
 		},
 		Mint: func(cmd *cobra.Command, r minting.Request) (access.Key, access.Principal, error) {
-			r.By = console.Actor(in.Getenv)
+			r.By = cli.Actor(in.Getenv)
 			key, principal, err := embedded.Mint(cmd.Context(), in.absolute(data), r)
 			return key, principal, in.noWorkspace(err, data)
 		},
 	}
-	return []*cobra.Command{console.NewKey(s), console.NewPrincipal(s), console.NewAudit(s, func(cmd *cobra.Command) ([]audit.Event, error) {
+	return []*cobra.Command{cli.NewKey(s), cli.NewPrincipal(s), cli.NewAudit(s, func(cmd *cobra.Command) ([]audit.Event, error) {
 		events, err := embedded.Audit(cmd.Context(), in.absolute(data))
 		return events, in.noWorkspace(err, data)
 	})}
@@ -57,5 +57,5 @@ func (in Invocation) withRegistry(data string, work func(*local.Registry) error)
 	if err != nil {
 		return in.noWorkspace(err, data)
 	}
-	return errors.Join(work(registry.By(console.Actor(in.Getenv))), registry.Close())
+	return errors.Join(work(registry.By(cli.Actor(in.Getenv))), registry.Close())
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/prereceive"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 )
 
 // newPreReceive is what the repository's hook runs; nobody else needs it.
@@ -17,8 +17,8 @@ func newPreReceive(in Invocation) *cobra.Command {
 		Use:    prereceive.Command,
 		Short:  "Check a push; git runs it",
 		Hidden: true,
-		Args:   console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+		Args:   cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			push := prereceive.Push{Repository: in.Workdir, Quarantine: in.Getenv("GIT_QUARANTINE_PATH"), Updates: cmd.InOrStdin()}
 			if dir := in.Getenv("GIT_DIR"); dir != "" {
 				push.Repository = in.absolute(dir)
@@ -28,7 +28,7 @@ func newPreReceive(in Invocation) *cobra.Command {
 				for line := range strings.SplitSeq(refusal.Error(), "\n") {
 					fmt.Fprintln(in.Stderr, "svc: "+line)
 				}
-				return console.ErrSaid
+				return cli.ErrSaid
 			}
 			return err
 		}),

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/pull"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
@@ -48,9 +48,9 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
 		Example: `  SVC_API_KEY=$(cat ci.key) svc pull
   svc pull --url https://flags.acme.example/v1 --key-file ci.key --datadir ./our-config
   svc pull --dry-run`,
-		Args: console.Arguments("a config directory is named with --datadir"),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := console.RefuseEmpty(cmd, "datadir"); err != nil {
+		Args: cli.Arguments("a config directory is named with --datadir"),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RefuseEmpty(cmd, "datadir"); err != nil {
 				return err
 			}
 			return in.pull(cmd, f)
@@ -74,7 +74,7 @@ func (in Invocation) pull(cmd *cobra.Command, f pullFlags) error {
 	if err != nil {
 		return err
 	}
-	plan, err := pull.NewPlan(cmd.Context(), api, dir, pull.Options{Force: f.force, Progress: console.Progress(in.Stderr, "pulling", "documents")})
+	plan, err := pull.NewPlan(cmd.Context(), api, dir, pull.Options{Force: f.force, Progress: cli.Progress(in.Stderr, "pulling", "documents")})
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (in Invocation) apply(ctx context.Context, plan *pull.Plan, dir string) err
 		return err
 	}
 	fmt.Fprintf(in.Stderr, "%s: %s written, %d removed, %d unchanged\n",
-		in.display(dir), console.Plural(len(plan.Write), "file"), len(plan.Remove), plan.Same)
+		in.display(dir), cli.Plural(len(plan.Write), "file"), len(plan.Remove), plan.Same)
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 )
@@ -27,7 +27,7 @@ func checkRate(name string, rate ratelimit.Rate) error {
 	if rate.PerSecond > 0 && rate.PerSecond <= maxRate && rate.Burst >= 1 && rate.Burst <= maxRate {
 		return nil
 	}
-	return console.Usagef("--%s-limit and --%s-burst are above zero, and at most %d", name, name, maxRate)
+	return cli.Usagef("--%s-limit and --%s-burst are above zero, and at most %d", name, name, maxRate)
 }
 
 const maxRate = 1_000_000_000

@@ -12,7 +12,7 @@ import (
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 )
 
 // The environment variables of the commands that use the REST API.
@@ -34,7 +34,7 @@ func (f *remoteFlags) add(cmd *cobra.Command) {
 }
 
 func (in Invocation) remote(cmd *cobra.Command, f remoteFlags) (*remote.Client, error) {
-	if err := console.RefuseEmpty(cmd, "url", "key-file"); err != nil {
+	if err := cli.RefuseEmpty(cmd, "url", "key-file"); err != nil {
 		return nil, err
 	}
 	base := f.url
@@ -50,10 +50,10 @@ func (in Invocation) remote(cmd *cobra.Command, f remoteFlags) (*remote.Client, 
 	}
 	client, err := remote.New(base, key)
 	if err != nil {
-		return nil, console.Usagef("--url: %v", err)
+		return nil, cli.Usagef("--url: %v", err)
 	}
 	client.Waiting = func(line string) {
-		if over := console.Line(in.Stderr); over != nil { // in the place of the progress
+		if over := cli.Line(in.Stderr); over != nil { // in the place of the progress
 			over(line, true)
 			return
 		}
@@ -77,14 +77,14 @@ func (in Invocation) apiKey(file string) (string, error) {
 	}
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return "", console.Usagef("there is no key: put one into %s or into a file that --key-file names; svc key create makes one", keyVariable)
+		return "", cli.Usagef("there is no key: put one into %s or into a file that --key-file names; svc key create makes one", keyVariable)
 	}
 	key, err := access.ParseKey(text)
 	if err != nil {
-		return "", console.Usagef("%v (it was read from %s)", err, from)
+		return "", cli.Usagef("%v (it was read from %s)", err, from)
 	}
 	if !key.Kind().Manages() {
-		return "", console.Usagef("%s holds a %s key; the REST API takes a user key (svc_uk_...) or a service-account key (svc_sa_...)", from, key.Kind())
+		return "", cli.Usagef("%s holds a %s key; the REST API takes a user key (svc_uk_...) or a service-account key (svc_sa_...)", from, key.Kind())
 	}
 	return text, nil
 }

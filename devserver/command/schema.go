@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/document"
 )
 
@@ -14,8 +14,8 @@ func newSchema(in Invocation) *cobra.Command {
 		Long: `Print the JSON Schema (draft 2020-12) that svc verify and the API hold documents
 against. Point an editor at it to have files completed and checked as you type.`,
 		Example: `  svc schema > stored-config.json`,
-		Args:    console.Arguments(""),
-		RunE: console.Run(func(*cobra.Command, []string) error {
+		Args:    cli.Arguments(""),
+		RunE: cli.Run(func(*cobra.Command, []string) error {
 			_, err := in.Stdout.Write(document.SchemaJSON())
 			return err
 		}),

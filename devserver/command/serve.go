@@ -13,7 +13,7 @@ import (
 
 	"svc.example/svc/devserver/directory"
 	"svc.example/svc/devserver/server"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/heap"
@@ -57,13 +57,13 @@ Endpoints:
 		Example: `  svc serve
   svc serve --datadir ./our-config --environment staging
   svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000`,
-		Args: console.Arguments("a config directory is named with --datadir"),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := console.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
+		Args: cli.Arguments("a config directory is named with --datadir"),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("watch") && cmd.Flags().Changed("no-watch") {
-				return console.Usagef("--watch and --no-watch exclude each other")
+				return cli.Usagef("--watch and --no-watch exclude each other")
 			}
 			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
 			if f.environment == "" {
@@ -102,7 +102,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	}
 	proxies, err := ratelimit.ParseProxies(f.proxies)
 	if err != nil {
-		return console.Usagef("--trusted-proxy: %v", err)
+		return cli.Usagef("--trusted-proxy: %v", err)
 	}
 	path, err := datadir.Discover(f.datadir, in.Getenv, in.Workdir)
 	if err != nil {
@@ -152,7 +152,7 @@ func (f serveFlags) guard(next http.Handler) http.Handler {
 // check refuses what can be seen to be wrong before anything is opened.
 func (f serveFlags) check(originsGiven bool) error {
 	if f.port < 1 || f.port > 65535 {
-		return console.Usagef("--port %d: choose a port from 1 to 65535", f.port)
+		return cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
 	}
 	if f.polls != (ratelimit.Rate{}) {
 		if err := checkRate("poll", f.polls); err != nil {
@@ -161,16 +161,16 @@ func (f serveFlags) check(originsGiven bool) error {
 	}
 	for _, origin := range f.origins {
 		if err := delivery.CheckOrigin(origin); err != nil {
-			return console.Usagef("--cors-origin %v", err)
+			return cli.Usagef("--cors-origin %v", err)
 		}
 	}
 	for _, name := range f.allowedHosts {
 		if err := delivery.CheckHost(name); err != nil {
-			return console.Usagef("--allowed-host %v", err)
+			return cli.Usagef("--allowed-host %v", err)
 		}
 	}
 	if strings.ContainsAny(f.key, "\r\n") {
-		return console.Usagef("--frontend-sdk-key holds a line break")
+		return cli.Usagef("--frontend-sdk-key holds a line break")
 	}
 	loopback, err := server.Loopback(f.host)
 	if err != nil || loopback {
@@ -184,7 +184,7 @@ func (f serveFlags) check(originsGiven bool) error {
 		missing = append(missing, "--cors-origin with the origin of your pages")
 	}
 	if len(missing) > 0 {
-		return console.Usagef("--host %s can be reached from other machines; add %s", f.host, strings.Join(missing, " and "))
+		return cli.Usagef("--host %s can be reached from other machines; add %s", f.host, strings.Join(missing, " and "))
 	}
 	return nil
 }

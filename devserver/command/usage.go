@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/embedded"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/terminal"
 )
@@ -25,13 +25,13 @@ was reported. Contexts without a key do not count. It works while svc api serves
 the data directory.`,
 		Example: `  svc usage
   svc usage --month 2026-11 --json`,
-		Args: console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+		Args: cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			m := telemetry.MonthOf(time.Now())
 			if cmd.Flags().Changed("month") {
 				var err error
 				if m, err = telemetry.ParseMonth(month); err != nil {
-					return console.Usagef("--month: %v", err)
+					return cli.Usagef("--month: %v", err)
 				}
 			}
 			usage, err := embedded.Usage(cmd.Context(), in.absolute(data), m)
@@ -57,7 +57,7 @@ func (in Invocation) printUsage(u telemetry.Usage) error {
 	for _, t := range u.Types {
 		rows = append(rows, []string{string(u.Month), terminal.Printable(t.Type), strconv.Itoa(t.Keys)})
 	}
-	return console.Table(in.Stdout, append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)}))
+	return cli.Table(in.Stdout, append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)}))
 }
 
 func (in Invocation) printJSON(value any) error {

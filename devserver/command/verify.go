@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/workspace"
 )
@@ -28,9 +28,9 @@ matches, a misspelt name, a file that is left out.`,
 		Example: `  svc verify
   svc verify --datadir ./our-config --json
   svc verify --strict     # in CI`,
-		Args: console.Arguments("a config directory is named with --datadir"),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := console.RefuseEmpty(cmd, "datadir"); err != nil {
+		Args: cli.Arguments("a config directory is named with --datadir"),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
+			if err := cli.RefuseEmpty(cmd, "datadir"); err != nil {
 				return err
 			}
 			dir, err := datadir.Discover(path, in.Getenv, in.Workdir)
@@ -59,7 +59,7 @@ func verify(in Invocation, dir string, asJSON, strict bool) error {
 		result.print(in)
 	}
 	if err == nil && !result.OK {
-		return console.ErrSaid
+		return cli.ErrSaid
 	}
 	return err
 }
@@ -115,5 +115,5 @@ func (v verification) print(in Invocation) {
 	for _, p := range v.found {
 		fmt.Fprintln(in.Stdout, p.In(in.display(v.Datadir)))
 	}
-	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), console.Plural(v.Files, "file"), console.Plural(v.Errors, "error"), console.Plural(v.Warnings, "warning"))
+	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestTheGoClient generates the client with oapi-codegen, which takes the
@@ -18,7 +18,7 @@ func TestTheGoClient(t *testing.T) {
 	must(t, os.CopyFS(dir, os.DirFS("goclient")))
 	must(t, os.Mkdir(filepath.Join(dir, "client"), 0o777))
 	if out, err := goIn(t, dir, "mod", "download").CombinedOutput(); err != nil {
-		needs.Skip(t, "the modules of goclient/go.mod cannot be had: "+string(out))
+		testenv.Skip(t, "the modules of goclient/go.mod cannot be had: "+string(out))
 	}
 	s := serve(t)
 	generate := goIn(t, dir, "tool", "oapi-codegen", "-config", "oapi-codegen.yaml", s.description)

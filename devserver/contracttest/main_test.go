@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/devserver/svcbinary"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 func TestMain(m *testing.M) { os.Exit(svcbinary.Run(m.Run)) }

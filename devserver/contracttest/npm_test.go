@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // npm prepares a command of the npm packages of this folder.
 func npm(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	node := needs.Program(t, "on Debian, apt-get install nodejs", "node")
+	node := testenv.Program(t, "on Debian, apt-get install nodejs", "node")
 	recentEnough(t, node)
 	// npm writes this file last, so that a broken-off installation lacks it.
-	needs.File(t, "run `make test`, or npm ci in devserver/contracttest", filepath.Join("node_modules", ".package-lock.json"))
+	testenv.File(t, "run `make test`, or npm ci in devserver/contracttest", filepath.Join("node_modules", ".package-lock.json"))
 	path, err := filepath.Abs(filepath.Join("node_modules", ".bin", name))
 	must(t, err)
 	cmd := program(t, dir, node, append([]string{path}, args...)...)
@@ -33,6 +33,6 @@ func recentEnough(t *testing.T, node string) {
 	_, err := fmt.Sscanf(version, "v%d.%d.", &major, &minor)
 	must(t, err)
 	if major < 20 || major == 20 && minor < 19 {
-		needs.Skip(t, "Node.js is "+version+": the packages of devserver/contracttest need 20.19 or later")
+		testenv.Skip(t, "Node.js is "+version+": the packages of devserver/contracttest need 20.19 or later")
 	}
 }

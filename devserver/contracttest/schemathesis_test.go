@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // report is what Schemathesis says of a run, as far as it is looked at.
@@ -116,5 +116,5 @@ func theProgram(t *testing.T) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	return needs.Program(t, "run `make test`, or pip install -r devserver/contracttest/schemathesis/requirements.txt, or name it in SVC_SCHEMATHESIS", "schemathesis")
+	return testenv.Program(t, "run `make test`, or pip install -r devserver/contracttest/schemathesis/requirements.txt, or name it in SVC_SCHEMATHESIS", "schemathesis")
 }

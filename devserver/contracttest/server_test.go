@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"svc.example/svc/devserver/sample"
-	"svc.example/svc/devserver/svcbinary"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // server is a running svc api with a workspace of its own: the example

@@ -8,7 +8,7 @@ import (
 
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/ledger/local"
-	"svc.example/svc/shared/ledger/walk"
+	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
@@ -42,10 +42,10 @@ func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
 	}
 	reader := objects.Reader()
 	defer reader.Close()
-	trees := walk.NewTrees(reader)
-	way := walk.Walk[repository.Commit]{Trees: trees, Begin: func(c repository.Commit, _ []walk.ID) repository.Commit { return c }}
+	trees := revwalk.NewTrees(reader)
+	way := revwalk.Walk[repository.Commit]{Trees: trees, Begin: func(c repository.Commit, _ []revwalk.ID) repository.Commit { return c }}
 	var events []audit.Event
-	err = way.Each(ctx, walk.ParseID(head), func(n *walk.Node[repository.Commit], touched []repository.Touch) error {
+	err = way.Each(ctx, revwalk.ParseID(head), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
 		i := slices.IndexFunc(touched, func(t repository.Touch) bool { return t.Path == workspace.File })
 		if i < 0 {
 			return nil
@@ -69,7 +69,7 @@ func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
 }
 
 // declarationBefore is the workspace file of a commit's first parent.
-func declarationBefore(trees *walk.Trees, reader *disk.Reader, parents []walk.ID) ([]byte, error) {
+func declarationBefore(trees *revwalk.Trees, reader *disk.Reader, parents []revwalk.ID) ([]byte, error) {
 	if len(parents) == 0 {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ func declarationBefore(trees *walk.Trees, reader *disk.Reader, parents []walk.ID
 	if err != nil {
 		return nil, err
 	}
-	blob, there, err := trees.Find(walk.ParseID(parent.Tree), workspace.File)
+	blob, there, err := trees.Find(revwalk.ParseID(parent.Tree), workspace.File)
 	if err != nil || !there {
 		return nil, err
 	}

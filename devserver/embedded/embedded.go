@@ -11,12 +11,12 @@ import (
 
 	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
 	telemetrylocal "svc.example/svc/shared/telemetry/local"
 )
@@ -100,12 +100,12 @@ func (s *Service) route(options Options) error {
 	if err != nil {
 		return fmt.Errorf("the API's description and its handlers differ: %w", err)
 	}
-	applications := hosted.Handler(hosted.Options{
+	applications := sdkapi.Handler(sdkapi.Options{
 		Plane: s.plane, Intake: s.intake, Logger: options.Logger,
 		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
 	})
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if hosted.Serves(r) {
+		if sdkapi.Serves(r) {
 			applications.ServeHTTP(w, r)
 			return
 		}

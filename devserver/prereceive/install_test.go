@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"svc.example/svc/devserver/prereceive"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestInstallInAStrangePlace: paths go through the shell and through git's
 // settings.
 func TestInstallInAStrangePlace(t *testing.T) {
-	git := needs.Program(t, "apt-get install git", "git")
+	git := testenv.Program(t, "apt-get install git", "git")
 	run := func(dir string, args ...string) (string, error) {
 		cmd := exec.Command(git, args...)
 		cmd.Dir = dir

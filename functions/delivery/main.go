@@ -15,8 +15,8 @@ import (
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/sdkapi"
 )
 
 func main() { start.HTTP(settings.TableAndBucket, wire) }
@@ -27,7 +27,7 @@ func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Han
 		Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
 		CacheBytes: s.ViewBytes(), Unlisted: true,
 	})
-	handler := hosted.Delivery(hosted.Options{
+	handler := sdkapi.Delivery(sdkapi.Options{
 		Plane: plane, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
 		Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 	})

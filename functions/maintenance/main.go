@@ -14,7 +14,7 @@ import (
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/upkeep"
-	"svc.example/svc/infra/admin"
+	"svc.example/svc/shared/admin"
 )
 
 func main() { start.Events(settings.Everything, wire) }

@@ -14,8 +14,8 @@ import (
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/hosted"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/dynamo"
 )
@@ -26,7 +26,7 @@ func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Han
 	rows := table.OpenWithoutSecret(s)
 	plane := control.New(control.Settings{Gate: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
 	intake := &telemetry.Intake{Store: dynamo.New(table.Client(), s.Table), Now: time.Now, Logger: logger}
-	return hosted.Telemetry(hosted.Options{
+	return sdkapi.Telemetry(sdkapi.Options{
 		Plane: plane, Intake: intake, Logger: logger,
 		Telemetry: s.Telemetry, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 	}), nil

@@ -9,10 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/shared/apiload"
-	"svc.example/svc/shared/brokenstore"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/brokenstore"
 )
 
 // unconditional lets every transaction that moves the head go through: whoever

@@ -16,13 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/infra/meter"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apiload"
-	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/minting"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/meter"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // size is how much there is in a workspace.
@@ -66,7 +66,7 @@ type budgets struct {
 func newBudgets(t *testing.T, n size) *budgets {
 	t.Helper()
 	b := &budgets{T: t, service: open(t), size: n, meter: meter.New(), rounds: &meter.Rounds{}}
-	source, err := importing.Read(background(t), n.repository(t), filepath.ToSlash)
+	source, err := source.Read(background(t), n.repository(t), filepath.ToSlash)
 	must(t, err)
 	b.judge = b.newJudge(t)
 	b.workspace, err = b.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
@@ -82,7 +82,7 @@ func newBudgets(t *testing.T, n size) *budgets {
 func (n size) repository(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	g := apiload.Git{Program: needs.Program(t, "install git", "git"), Dir: dir}
+	g := apiload.Git{Program: testenv.Program(t, "install git", "git"), Dir: dir}
 	g.Run(t, "init", "--quiet", "--initial-branch=main")
 	var stream bytes.Buffer
 	for i := range n.commits {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/infra/faults"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/faultproxy"
 )
 
 // manyWrites is how many acknowledged commits the full run has at least.
@@ -21,12 +21,12 @@ const manyWrites = 2000
 
 // outages come one after the other: the table is overloaded, the bucket is not
 // there, and what was written to the table is not confirmed, however often.
-var outages = []outage{{0, faults.Throttle, ""}, {1, faults.Unavailable, ""}, {0, faults.LostAnswer, "TransactWriteItems"}}
+var outages = []outage{{0, faultproxy.Throttle, ""}, {1, faultproxy.Unavailable, ""}, {0, faultproxy.LostAnswer, "TransactWriteItems"}}
 
 // usual are the faults that there are all the time.
-func usual() faults.Rates {
-	rates := faults.Everything(0.008)
-	rates[faults.Partial] = 0.04 // few requests are batches
+func usual() faultproxy.Rates {
+	rates := faultproxy.Everything(0.008)
+	rates[faultproxy.Partial] = 0.04 // few requests are batches
 	return rates
 }
 

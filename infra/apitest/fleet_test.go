@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/faults"
-	"svc.example/svc/infra/instance"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/instance"
 )
 
 // fleet is several instances at one address, each a process of its own with
@@ -41,8 +41,8 @@ type fleet struct {
 type member struct {
 	fleet  *fleet
 	site   instance.Site
-	stores []*faults.Proxy // the table's and the bucket's
-	plans  []faults.Plan
+	stores []*faultproxy.Proxy // the table's and the bucket's
+	plans  []faultproxy.Plan
 
 	lock    sync.Mutex
 	dice    *rand.Rand
@@ -51,7 +51,7 @@ type member struct {
 }
 
 // start starts a fleet. An instance lives for so many steps at most.
-func start(t *testing.T, h *service, seed uint64, rates faults.Rates, longest int) *fleet {
+func start(t *testing.T, h *service, seed uint64, rates faultproxy.Rates, longest int) *fleet {
 	t.Helper()
 	f := &fleet{T: t, client: apiload.NewHTTPClient(t), kills: map[string]int{}, seen: map[string]bool{}, retried: map[string]int{}}
 	for i := range instances {
@@ -68,17 +68,17 @@ func start(t *testing.T, h *service, seed uint64, rates faults.Rates, longest in
 }
 
 // proxy puts a proxy before a store.
-func (m *member) proxy(store string, seed uint64, rates faults.Rates, longest int) (address string) {
+func (m *member) proxy(store string, seed uint64, rates faultproxy.Rates, longest int) (address string) {
 	step := func(when string) func(*http.Request) {
 		return func(r *http.Request) {
 			if when == "before" {
 				m.fleet.note(r)
 			}
-			m.step(when+" "+faults.Operation(r), longest)
+			m.step(when+" "+faultproxy.Operation(r), longest)
 		}
 	}
-	plan := faults.Plan{Seed: seed, Rates: rates, Slow: 20 * time.Millisecond, Before: step("before"), After: step("after")}
-	p, err := faults.Start(store, plan)
+	plan := faultproxy.Plan{Seed: seed, Rates: rates, Slow: 20 * time.Millisecond, Before: step("before"), After: step("after")}
+	p, err := faultproxy.Start(store, plan)
 	must(m.fleet, err)
 	m.plans = append(m.plans, plan)
 	m.fleet.Cleanup(func() { _ = p.Close() })
@@ -89,7 +89,7 @@ func (m *member) proxy(store string, seed uint64, rates faults.Rates, longest in
 // note counts the requests that are another try, where that can be told: those
 // to the bucket say it, and of transactions each is made for one commit.
 func (f *fleet) note(r *http.Request) {
-	operation, again := faults.Operation(r), false
+	operation, again := faultproxy.Operation(r), false
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	switch attempt := r.Header.Get("Amz-Sdk-Request"); {
@@ -166,7 +166,7 @@ func (f *fleet) mend() {
 	f.lock.Unlock()
 	for _, m := range f.members {
 		for _, p := range m.stores {
-			must(f, p.Set(faults.Plan{}))
+			must(f, p.Set(faultproxy.Plan{}))
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (f *fleet) mend() {
 // outage is a time in which all of some requests to one store go wrong.
 type outage struct {
 	store int
-	kind  faults.Kind
+	kind  faultproxy.Kind
 	only  string // the operation; "" for all
 }
 
@@ -193,15 +193,15 @@ func (f *fleet) suffer(o outage, ended <-chan struct{}) {
 	f.set(func(m *member) { f.change(m, o.store, m.plans[o.store]) })
 }
 
-func (o outage) plan(usual faults.Plan) faults.Plan {
-	usual.Rates = faults.Rates{o.kind: 1}
+func (o outage) plan(usual faultproxy.Plan) faultproxy.Plan {
+	usual.Rates = faultproxy.Rates{o.kind: 1}
 	if o.only != "" {
-		usual.Only = func(r *http.Request) bool { return faults.Operation(r) == o.only }
+		usual.Only = func(r *http.Request) bool { return faultproxy.Operation(r) == o.only }
 	}
 	return usual
 }
 
-func (f *fleet) change(m *member, store int, plan faults.Plan) {
+func (f *fleet) change(m *member, store int, plan faultproxy.Plan) {
 	must(f, m.stores[store].Set(plan))
 }
 
@@ -212,8 +212,8 @@ func (f *fleet) set(plan func(*member)) {
 }
 
 // counts are what all proxies have injected.
-func (f *fleet) counts() faults.Counts {
-	total := faults.Counts{Injected: map[faults.Kind]int{}}
+func (f *fleet) counts() faultproxy.Counts {
+	total := faultproxy.Counts{Injected: map[faultproxy.Kind]int{}}
 	for _, m := range f.members {
 		for _, p := range m.stores {
 			c := p.Counts()

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/shared/apiload"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/testing/apiload"
 )
 
 const (

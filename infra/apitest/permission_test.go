@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/testing/apiload"
 )
 
 // declared are the environments of the matrix' workspaces.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/instance"
+	"svc.example/svc/shared/testing/instance"
 )
 
 // asInstance names the variable that makes of the test's binary an instance of

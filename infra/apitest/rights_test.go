@@ -12,10 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/infra/instance"
 	"svc.example/svc/infra/samlocal/apigateway"
 	"svc.example/svc/infra/samlocal/iam"
 	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/instance"
 )
 
 // judge holds what instances ask of AWS against what the function may ask that

@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/infra/instance"
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apiload"
+	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/importing"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/minting"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func must(t testing.TB, err error) {
@@ -66,7 +66,7 @@ func open(t *testing.T) *service {
 func create(t *testing.T, files map[string]string, clients int) *service {
 	t.Helper()
 	h := open(t)
-	source := importing.Source{Name: "the test's files", Files: map[string][]byte{}}
+	source := source.Source{Name: "the test's files", Files: map[string][]byte{}}
 	for path, text := range files {
 		source.Files[path] = []byte(text)
 	}
@@ -109,7 +109,7 @@ func (h *service) copied(t testing.TB) apiload.Git {
 	head, err := dynamo.New(c.DB, h.Table).Ledger(id).Head(ctx)
 	must(t, err)
 	put(t, filepath.Join(dir, "refs", "heads", "main"), []byte(head.Commit+"\n"))
-	g := apiload.Git{Program: needs.Program(t, "install git", "git"), Dir: dir}
+	g := apiload.Git{Program: testenv.Program(t, "install git", "git"), Dir: dir}
 	g.Run(t, "multi-pack-index", "write", "--no-progress") // many packs make it slow
 	return g
 }

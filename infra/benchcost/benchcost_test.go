@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func TestPrices(t *testing.T) {
@@ -83,7 +83,7 @@ func TestBothWaysAreMeasured(t *testing.T) {
 	ctx := context.Background()
 	s, err := open(ctx, 12)
 	if errors.Is(err, standin.ErrMissing) {
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -15,18 +15,18 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/infra/instance"
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/hosted"
-	"svc.example/svc/shared/importing"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/telemetry"
 	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
+	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // service is a workspace of the hosted service.
@@ -70,7 +70,7 @@ func open(ctx context.Context, documents int) (*service, error) {
 }
 
 func (s *service) fill(ctx context.Context, stores *admin.Stores) error {
-	source := importing.Source{Name: "the benchmark's files", Files: map[string][]byte{"svc.json": []byte(`{"environments": ["staging", "production"]}`)}}
+	source := source.Source{Name: "the benchmark's files", Files: map[string][]byte{"svc.json": []byte(`{"environments": ["staging", "production"]}`)}}
 	for i := range s.documents {
 		source.Files[path(i)] = document(i, 0)
 	}
@@ -281,7 +281,7 @@ func (s *service) telemetry(ctx context.Context) ([]row, error) {
 	}
 	c = c.With(s.counter.table, s.counter.bucket)
 	plane := control.New(control.Settings{Gate: dynamo.New(c.DB, s.Table).WithoutSecret(), Now: time.Now})
-	api := hosted.Telemetry(hosted.Options{Plane: plane, Intake: &telemetry.Intake{Store: telemetrydynamo.New(c.DB, s.Table), Now: time.Now}})
+	api := sdkapi.Telemetry(sdkapi.Options{Plane: plane, Intake: &telemetry.Intake{Store: telemetrydynamo.New(c.DB, s.Table), Now: time.Now}})
 	report := func(number, contexts, from int) error {
 		var examples []string
 		for i := range contexts {

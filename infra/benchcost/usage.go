@@ -11,7 +11,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/infra/meter"
+	"svc.example/svc/shared/testing/meter"
 )
 
 // usage is what an operation takes of the stores, on average.

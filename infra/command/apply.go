@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -41,7 +41,7 @@ the last 1,000 commits of its history never held it: that is not undone, unless
   $EDITOR ./acme/segments/beta.json
   svcadmin apply ./acme --dry-run
   svcadmin apply ./acme --message 'Beta: everybody at Acme'`,
-		Args: console.Arguments(""),
+		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			return s.apply(cmd.Context(), w, args[0], f)
 		}),
@@ -109,7 +109,7 @@ func (s *session) show(plan *admin.Plan) {
 
 // ask is nil when a person at a terminal says yes.
 func (s *session) ask(question string) error {
-	nobody := console.Usagef("nobody is there to be asked: add --yes to write this, or --dry-run to only see it")
+	nobody := cli.Usagef("nobody is there to be asked: add --yes to write this, or --dry-run to only see it")
 	if !s.person(s.Stdin) {
 		return nobody
 	}
@@ -134,7 +134,7 @@ func newExport(s *session) *cobra.Command {
 history, which svc serve, svc verify and svcadmin apply take as it is. It needs no
 git and changes nothing.`,
 		Example: `  svcadmin export ./acme`,
-		Args:    console.Arguments(""),
+		Args:    cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			commit, err := w.Export(cmd.Context(), s.absolute(args[0]), s.progress)
 			if commit == "" || errors.Is(err, context.Canceled) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/repository"
 )
 
@@ -27,7 +27,7 @@ func (s *session) signature(ctx context.Context) (repository.Signature, error) {
 		}
 		parts := authorForm.FindStringSubmatch(text)
 		if parts == nil {
-			return repository.Signature{}, console.Usagef(`the author %q is not written like "Ada <ada@acme.example>"`, text)
+			return repository.Signature{}, cli.Usagef(`the author %q is not written like "Ada <ada@acme.example>"`, text)
 		}
 		return s.checked(repository.Signature{Name: parts[1], Email: parts[2], When: s.Now()})
 	}
@@ -39,7 +39,7 @@ func (s *session) signature(ctx context.Context) (repository.Signature, error) {
 		email = s.git(ctx, "user.email")
 	}
 	if name == "" || email == "" {
-		return repository.Signature{}, console.Usagef(`say whose change it is: --author "Ada <ada@acme.example>", or %s, or git config --global user.name and user.email`, authorVariable)
+		return repository.Signature{}, cli.Usagef(`say whose change it is: --author "Ada <ada@acme.example>", or %s, or git config --global user.name and user.email`, authorVariable)
 	}
 	return s.checked(repository.Signature{Name: name, Email: email, When: s.Now()})
 }
@@ -49,12 +49,12 @@ func (s *session) actor(ctx context.Context) string {
 	if by, err := s.signature(ctx); err == nil {
 		return by.Name + " <" + by.Email + ">"
 	}
-	return console.Actor(s.Getenv)
+	return cli.Actor(s.Getenv)
 }
 
 func (s *session) checked(by repository.Signature) (repository.Signature, error) {
 	if err := by.Check(); err != nil {
-		return by, console.Usagef("the author: %v", err)
+		return by, cli.Usagef("the author: %v", err)
 	}
 	return by, nil
 }

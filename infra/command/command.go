@@ -22,8 +22,8 @@ import (
 	"github.com/aws/smithy-go/logging"
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/release"
 )
 
@@ -46,12 +46,12 @@ func System() Invocation {
 	if err != nil {
 		workdir = "."
 	}
-	return Invocation{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv, workdir, time.Now, console.Terminal}
+	return Invocation{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv, workdir, time.Now, cli.Terminal}
 }
 
 // Main runs the command line and returns the exit status.
 func Main(ctx context.Context, in Invocation) int {
-	return console.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
+	return cli.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
 		in.Stdout, in.Stderr = stdout, stderr
 		return newRoot(&session{Invocation: in})
 	}, in.Args, in.Stdout, in.Stderr)
@@ -109,14 +109,14 @@ than AWS's.`,
 	}
 	root.AddCommand(newWorkspace(s), newKeys(s), newPrincipals(s), newAudit(s), newEnvironment(s), newApply(s), newExport(s),
 		newUsage(s), newFsck(s), newReindex(s), newCompact(s), newMaintain(s), newTable(s))
-	console.Explain(root, s.explain)
+	cli.Explain(root, s.explain)
 	return root
 }
 
 // stores opens the table and the bucket. Nothing is asked yet.
 func (s *session) stores(ctx context.Context) (*admin.Stores, error) {
 	if s.table == "" || s.bucket == "" {
-		return nil, console.Usagef("say where the service lies: --table and --bucket, or %s and %s (the outputs of the stack name them)", tableVariable, bucketVariable)
+		return nil, cli.Usagef("say where the service lies: --table and --bucket, or %s and %s (the outputs of the stack name them)", tableVariable, bucketVariable)
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // errors say what there is to say
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *session) ofWorkspace(cmd *cobra.Command) {
 
 // on makes a command's function of work on the workspace.
 func (s *session) on(work func(cmd *cobra.Command, w *admin.Workspace, args []string) error) func(*cobra.Command, []string) error {
-	return console.Run(func(cmd *cobra.Command, args []string) error {
+	return cli.Run(func(cmd *cobra.Command, args []string) error {
 		w, err := s.open(cmd.Context())
 		if err != nil {
 			return err
@@ -177,5 +177,5 @@ func (s *session) display(path string) string {
 
 // progress shows how far something has come, on a terminal only.
 func (s *session) progress(doing, unit string) func(done, total int) {
-	return console.Progress(s.Stderr, doing, unit)
+	return cli.Progress(s.Stderr, doing, unit)
 }

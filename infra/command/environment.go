@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/cli"
 )
 
 func newEnvironment(s *session) *cobra.Command {
@@ -33,7 +33,7 @@ func newEnvironmentList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the environments, archived ones too",
-		Args:  console.Arguments(""),
+		Args:  cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			all, declared, err := w.Environments(cmd.Context())
 			if err != nil {
@@ -53,7 +53,7 @@ func newEnvironmentList(s *session) *cobra.Command {
 				}
 				table = append(table, []string{e.Name, e.Type, protected, state})
 			}
-			return console.Table(s.Stdout, table)
+			return cli.Table(s.Stdout, table)
 		}),
 	}
 }
@@ -66,7 +66,7 @@ func newEnvironmentAdd(s *session) *cobra.Command {
 		Short:   "Add an environment",
 		Long:    "Add an environment. Its name is made of lower-case letters, digits and single dashes.",
 		Example: `  svcadmin environment add qa --type test`,
-		Args:    console.Arguments(""),
+		Args:    cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			e := admin.EnvironmentEdit{Name: args[0], Add: true}
 			if kind != "" {
@@ -89,7 +89,7 @@ func newEnvironmentEdit(s *session, use, short string, e admin.EnvironmentEdit) 
 	cmd := &cobra.Command{
 		Use:   use + " <name>",
 		Short: short,
-		Args:  console.Arguments(""),
+		Args:  cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			e.Name = args[0]
 			return s.editEnvironment(cmd, w, e)

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // TestNothingIsPrintedThatATerminalObeys: names of files come from strangers.

@@ -5,13 +5,13 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/minting"
 )
 
-func newKeys(s *session) *cobra.Command { return console.NewKey(s.registry()) }
+func newKeys(s *session) *cobra.Command { return cli.NewKey(s.registry()) }
 func newAudit(s *session) *cobra.Command {
-	return console.NewAudit(s.registry(), func(cmd *cobra.Command) ([]audit.Event, error) {
+	return cli.NewAudit(s.registry(), func(cmd *cobra.Command) ([]audit.Event, error) {
 		w, err := s.open(cmd.Context())
 		if err != nil {
 			return nil, err
@@ -20,22 +20,22 @@ func newAudit(s *session) *cobra.Command {
 	})
 }
 
-func newPrincipals(s *session) *cobra.Command { return console.NewPrincipal(s.registry()) }
+func newPrincipals(s *session) *cobra.Command { return cli.NewPrincipal(s.registry()) }
 
 // registry says how the commands on keys and principals reach a workspace.
-func (s *session) registry() console.Settings {
-	return console.Settings{
+func (s *session) registry() cli.Settings {
+	return cli.Settings{
 		Program: "svcadmin", Stdout: s.Stdout, Stderr: s.Stderr, Where: "a workspace",
 		Note:  "It counts from the next request on.",
 		Flags: s.ofWorkspace,
-		Principals: func(cmd *cobra.Command, work func(console.Principals) error) error {
+		Principals: func(cmd *cobra.Command, work func(cli.Principals) error) error {
 			w, err := s.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return work(w.Registry().By(s.actor(cmd.Context())))
 		},
-		Keys: func(cmd *cobra.Command, work func(console.Keys) error) error {
+		Keys: func(cmd *cobra.Command, work func(cli.Keys) error) error {
 			w, err := s.open(cmd.Context())
 			if err != nil {
 				return err

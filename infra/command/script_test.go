@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/testing/standin"
 )
 
 func TestMain(m *testing.M) {

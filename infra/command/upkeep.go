@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/terminal"
 )
@@ -27,7 +27,7 @@ With --fix the rows and the snapshot are made anew from git when git has all tha
 is needed. What git itself lacks it cannot make up: take the pack back from an
 earlier version of its object in the bucket, or go back to a commit that is whole
 with svcadmin reindex --head.`,
-		Args: console.Arguments(""),
+		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			return s.fsck(cmd, w, fix)
 		}),
@@ -62,18 +62,18 @@ func (s *session) verdict(w *admin.Workspace, c admin.Checked, failed error) err
 	if failed != nil {
 		return nil
 	}
-	fmt.Fprintf(s.Stderr, "%s: %s, %s, %s", w.Name, console.Plural(c.Commits, "commit"), console.Plural(c.Objects, "object"), console.Plural(c.Packs, "pack"))
+	fmt.Fprintf(s.Stderr, "%s: %s, %s, %s", w.Name, cli.Plural(c.Commits, "commit"), cli.Plural(c.Objects, "object"), cli.Plural(c.Packs, "pack"))
 	if c.Orphans > 0 {
 		fmt.Fprintf(s.Stderr, " (%d of them not needed; svcadmin compact removes them after a day)", c.Orphans)
 	}
-	fmt.Fprintf(s.Stderr, ", %s\n", console.Plural(len(c.Problems), "problem"))
+	fmt.Fprintf(s.Stderr, ", %s\n", cli.Plural(len(c.Problems), "problem"))
 	if len(c.Problems) == 0 {
 		return nil
 	}
 	if mendable {
 		fmt.Fprintln(s.Stderr, "svcadmin fsck --fix mends what git has all for")
 	}
-	return console.ErrSaid
+	return cli.ErrSaid
 }
 
 func newReindex(s *session) *cobra.Command {
@@ -88,11 +88,11 @@ one request to the next.
 --head makes another commit the head, with its history: the way back to a state
 that is whole, or to one before a mistake. Commits after it are no longer part of
 the history.`,
-		Args: console.Arguments(""),
+		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			at, err := w.Reindex(cmd.Context(), head, admin.Checking{Progress: s.progress})
 			if err == nil {
-				fmt.Fprintf(s.Stderr, "%s: the rows of %s are new; the head is %s\n", w.Name, console.Plural(int(at.Sequence), "commit"), at.Commit)
+				fmt.Fprintf(s.Stderr, "%s: the rows of %s are new; the head is %s\n", w.Name, cli.Plural(int(at.Sequence), "commit"), at.Commit)
 			}
 			return err
 		}),
@@ -111,15 +111,15 @@ func newCompact(s *session) *cobra.Command {
 check, and delete what nobody has needed for a day: packs that were merged, what
 interrupted writes have left. Readers and writers go on meanwhile. The maintenance
 function does this by itself.`,
-		Args: console.Arguments(""),
+		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			done, err := w.Compact(cmd.Context(), admin.Compacting{All: all, Progress: s.progress})
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(s.Stderr, "%s: %s merged, %d left; deleted %s, %s and %s\n", w.Name,
-				console.Plural(done.Merged, "pack"), done.Left, console.Plural(done.Removed, "pack"),
-				console.Plural(done.Snapshots, "snapshot"), console.Plural(done.Rows, "row"))
+				cli.Plural(done.Merged, "pack"), done.Left, cli.Plural(done.Removed, "pack"),
+				cli.Plural(done.Snapshots, "snapshot"), cli.Plural(done.Rows, "row"))
 			return nil
 		}),
 	}
@@ -132,8 +132,8 @@ func newMaintain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "maintain",
 		Short: "Do once what the maintenance function does on its schedule",
-		Args:  console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+		Args:  cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
 				return err
@@ -155,13 +155,13 @@ func newUsage(s *session) *cobra.Command {
 		Long: `Count what a workspace takes, and how many distinct context keys its applications
 were seen with in a month (MTK, by type of context).`,
 		Example: `  svcadmin usage --month 2026-11`,
-		Args:    console.Arguments(""),
+		Args:    cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			asked := telemetry.MonthOf(s.Now())
 			if month != "" {
 				var err error
 				if asked, err = telemetry.ParseMonth(month); err != nil {
-					return console.Usagef("--month: %v", err)
+					return cli.Usagef("--month: %v", err)
 				}
 			}
 			u, err := w.Usage(cmd.Context(), asked)
@@ -171,7 +171,7 @@ were seen with in a month (MTK, by type of context).`,
 			if asJSON {
 				return s.printJSON(u)
 			}
-			return console.Table(s.Stdout, usageTable(u))
+			return cli.Table(s.Stdout, usageTable(u))
 		}),
 	}
 	cmd.Flags().SortFlags = false

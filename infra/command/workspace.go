@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/importing"
 	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
 )
 
 func newWorkspace(s *session) *cobra.Command {
@@ -46,9 +46,9 @@ Standard output is the workspace's id or, with --key, a first key for you, which
 is shown this once.`,
 		Example: `  svcadmin workspace create acme --from ./our-config
   svcadmin workspace create acme --from ./flags-repository --key > key`,
-		Args: console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, args []string) error {
-			if err := console.RefuseEmpty(cmd, "from"); err != nil {
+		Args: cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+			if err := cli.RefuseEmpty(cmd, "from"); err != nil {
 				return err
 			}
 			return s.createWorkspace(cmd.Context(), args[0], from, withKey)
@@ -75,7 +75,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 	}
 	c := admin.Creation{Name: name, Author: by, Progress: s.progress}
 	if from != "" {
-		source, err := importing.Read(ctx, s.absolute(from), s.display)
+		source, err := source.Read(ctx, s.absolute(from), s.display)
 		if err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func newWorkspaceList(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the workspaces",
-		Args:  console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+		Args:  cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
 				return err
@@ -158,7 +158,7 @@ func newWorkspaceList(s *session) *cobra.Command {
 			if asJSON {
 				return s.printJSON(map[string][]workspaceRow{"workspaces": rows})
 			}
-			return console.Table(s.Stdout, table)
+			return cli.Table(s.Stdout, table)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -180,7 +180,7 @@ func newSwitch(s *session, use, on, off, short, long string, set func(w *control
 		Long:  short + ".\n\n" + long + " It counts from the next request on.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != on && args[0] != off {
-				return console.Usagef("say %s or %s", on, off)
+				return cli.Usagef("say %s or %s", on, off)
 			}
 			return nil
 		},
@@ -206,8 +206,8 @@ func newTable(s *session) *cobra.Command {
 		Short: "Make the table on a stand-in for DynamoDB",
 		Long: `Make the table. On AWS the template makes it, with backups and alarms; this is for
 stand-ins and for trying things out. One that is there already is left alone.`,
-		Args: console.Arguments(""),
-		RunE: console.Run(func(cmd *cobra.Command, _ []string) error {
+		Args: cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())
 			if err != nil {
 				return err

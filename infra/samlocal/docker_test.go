@@ -16,14 +16,14 @@ import (
 	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/service"
-	"svc.example/svc/infra/standin"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestServingInDocker does what make sam-local does where an engine runs.
 func TestServingInDocker(t *testing.T) {
 	if err := sam.Installed(); errors.Is(err, emulator.ErrMissing) {
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	}
 	standin.DynamoDB(t) // skips where it is missing
 	standin.S3(t)

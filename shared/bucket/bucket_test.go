@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/testing/standin"
 )
 
 var ctx = context.Background()

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func put(t *testing.T, path, text string) {
@@ -59,7 +59,7 @@ func TestALockLeftBehindIsPassedOver(t *testing.T) {
 }
 
 func TestTheLockOfALinkedWorkTree(t *testing.T) {
-	git := needs.Program(t, "install git", "git")
+	git := testenv.Program(t, "install git", "git")
 	root := t.TempDir()
 	run := func(args ...string) {
 		t.Helper()

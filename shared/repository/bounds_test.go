@@ -12,7 +12,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -58,7 +58,7 @@ func TestAllTextsTogetherAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger := suite.NewMemory()
+	ledger := repositorytest.NewMemory()
 	repo := repository.New(ledger, objects)
 	who := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Unix(1_700_000_000, 0)}
 	large := made(object.Blob, []byte(`"`+strings.Repeat(" ", 1<<20-2)+`"`))

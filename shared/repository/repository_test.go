@@ -16,7 +16,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
 )
 
 var ctx = context.Background()
@@ -37,14 +37,14 @@ func newStore(t testing.TB, dir string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &store{t: t, ledger: &ledger{Memory: suite.NewMemory()}, objects: &objects{Objects: o}}
+	s := &store{t: t, ledger: &ledger{Memory: repositorytest.NewMemory()}, objects: &objects{Objects: o}}
 	s.now = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	s.repo = repository.New(s.ledger, s.objects)
 	return s
 }
 
 type ledger struct {
-	*suite.Memory
+	*repositorytest.Memory
 	since, lastTouches atomic.Int64
 	// before is called at the beginning of Since and LastTouches.
 	before func(context.Context) error

@@ -12,7 +12,7 @@ import (
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/telemetry/suite"
+	"svc.example/svc/shared/testing/telemetrytest"
 )
 
 var production = telemetry.Source{Workspace: "ws", Environment: "production"}
@@ -20,14 +20,14 @@ var production = telemetry.Source{Workspace: "ws", Environment: "production"}
 // world is an intake with a clock that is set.
 type world struct {
 	*testing.T
-	store  *suite.Memory
+	store  *telemetrytest.Memory
 	intake telemetry.Intake
 	now    time.Time
 	log    bytes.Buffer
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, store: suite.NewMemory(), now: suite.Now}
+	w := &world{T: t, store: telemetrytest.NewMemory(), now: telemetrytest.Now}
 	w.intake = telemetry.Intake{Store: w.store, Now: func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(&w.log, nil))}
 	return w
 }
@@ -107,7 +107,7 @@ func TestRule3AContextWithoutAKeyLeavesOnlyItsShape(t *testing.T) {
 	w := newWorld(t)
 	w.take(production, example(w.now, `{"type":"device","values":{"ip":{"string":"10.0.0.1"},"year":{"int":2026}}}`))
 	w.take(production, `{"events":[{"contextShapes":{"shapes":[{"name":"device","fieldTypes":{"year":4,"os":2}}]}}]}`)
-	if w.keys(suite.Month) != 0 || len(w.find(telemetry.Query{})) != 0 {
+	if w.keys(telemetrytest.Month) != 0 || len(w.find(telemetry.Query{})) != 0 {
 		t.Errorf("it was counted or saved")
 	}
 	shapes, err := w.store.Shapes(context.Background(), "ws")
@@ -151,7 +151,7 @@ func TestRule5AKeylessStickyPropertyIsNotBilled(t *testing.T) {
 	for i := range 5 {
 		w.take(production, example(w.now, fmt.Sprintf(`{"type":"session","values":{"id":{"string":"s-%d"}}}`, i)))
 	}
-	if w.keys(suite.Month) != 0 || len(w.find(telemetry.Query{})) != 0 {
+	if w.keys(telemetrytest.Month) != 0 || len(w.find(telemetry.Query{})) != 0 {
 		t.Error("it was counted or saved")
 	}
 }
@@ -171,12 +171,12 @@ func TestAKeyCountsOnceAMonthHoweverOftenItIsReported(t *testing.T) {
 		w.now = w.now.Add(time.Hour)
 		w.take(telemetry.Source{Workspace: "ws", Environment: []string{"production", "staging"}[i%2]}, example(w.now, ada+","+ada))
 	}
-	if n := w.keys(suite.Month); n != 1 {
+	if n := w.keys(telemetrytest.Month); n != 1 {
 		t.Errorf("%d", n)
 	}
 	w.now = time.Date(2026, 12, 5, 0, 0, 0, 0, time.UTC)
 	w.take(production, example(w.now, ada))
-	if a, b := w.keys(suite.Month), w.keys("2026-12"); a != 1 || b != 1 {
+	if a, b := w.keys(telemetrytest.Month), w.keys("2026-12"); a != 1 || b != 1 {
 		t.Errorf("%d %d", a, b)
 	}
 }
@@ -193,18 +193,18 @@ func TestClocks(t *testing.T) {
 		month       telemetry.Month // "" for ignored
 		seen        time.Time
 	}{
-		{"now", suite.Now, suite.Now, time.Time{}, "2026-11", suite.Now},
-		{"none", suite.Now, time.Time{}, time.Time{}, "2026-11", suite.Now},
-		{"earlier this month", suite.Now, suite.Now.AddDate(0, 0, -19), time.Time{}, "2026-11", suite.Now.AddDate(0, 0, -19)},
-		{"a year ahead", suite.Now, suite.Now.AddDate(1, 0, 0), time.Time{}, "2026-11", suite.Now},
-		{"last month, which is closed", suite.Now, suite.Now.AddDate(0, -1, 0), time.Time{}, "", time.Time{}},
+		{"now", telemetrytest.Now, telemetrytest.Now, time.Time{}, "2026-11", telemetrytest.Now},
+		{"none", telemetrytest.Now, time.Time{}, time.Time{}, "2026-11", telemetrytest.Now},
+		{"earlier this month", telemetrytest.Now, telemetrytest.Now.AddDate(0, 0, -19), time.Time{}, "2026-11", telemetrytest.Now.AddDate(0, 0, -19)},
+		{"a year ahead", telemetrytest.Now, telemetrytest.Now.AddDate(1, 0, 0), time.Time{}, "2026-11", telemetrytest.Now},
+		{"last month, which is closed", telemetrytest.Now, telemetrytest.Now.AddDate(0, -1, 0), time.Time{}, "", time.Time{}},
 		{"last month, which is open yet", first, first.Add(-12 * time.Hour), time.Time{}, "2026-11", first.Add(-12 * time.Hour)},
 		{"last month, its first day", first, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), time.Time{}, "2026-11", time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)},
 		{"48 hours after the month", third, third.Add(-49 * time.Hour), time.Time{}, "", time.Time{}},
-		{"1970", suite.Now, time.UnixMilli(1), time.Time{}, "", time.Time{}},
-		{"a sender a year behind", suite.Now, suite.Now.AddDate(-1, 0, 0).Add(-time.Minute), suite.Now.AddDate(-1, 0, 0), "2026-11", suite.Now.Add(-time.Minute)},
-		{"a sender a day ahead", suite.Now, suite.Now.Add(23 * time.Hour), suite.Now.Add(24 * time.Hour), "2026-11", suite.Now.Add(-time.Hour)},
-		{"a sender two minutes ahead", suite.Now, suite.Now.Add(time.Minute), suite.Now.Add(2 * time.Minute), "2026-11", suite.Now},
+		{"1970", telemetrytest.Now, time.UnixMilli(1), time.Time{}, "", time.Time{}},
+		{"a sender a year behind", telemetrytest.Now, telemetrytest.Now.AddDate(-1, 0, 0).Add(-time.Minute), telemetrytest.Now.AddDate(-1, 0, 0), "2026-11", telemetrytest.Now.Add(-time.Minute)},
+		{"a sender a day ahead", telemetrytest.Now, telemetrytest.Now.Add(23 * time.Hour), telemetrytest.Now.Add(24 * time.Hour), "2026-11", telemetrytest.Now.Add(-time.Hour)},
+		{"a sender two minutes ahead", telemetrytest.Now, telemetrytest.Now.Add(time.Minute), telemetrytest.Now.Add(2 * time.Minute), "2026-11", telemetrytest.Now},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -232,7 +232,7 @@ func TestAReplayChangesNothing(t *testing.T) {
 	for name, bodies := range map[string][2]string{
 		"by its content":  {example(time.Time{}, ada), example(time.Time{}, ada)},
 		"by its id":       {`{"instanceHash":"i","batchId":"1",` + example(time.Time{}, ada)[1:], `{"instanceHash":"i","batchId":"1","sentAt":1,` + example(time.Time{}, ada)[1:]},
-		"from the future": {example(suite.Now.AddDate(9, 0, 0), ada), example(suite.Now.AddDate(9, 0, 0), ada)},
+		"from the future": {example(telemetrytest.Now.AddDate(9, 0, 0), ada), example(telemetrytest.Now.AddDate(9, 0, 0), ada)},
 	} {
 		w := newWorld(t)
 		before := w.take(production, bodies[0])
@@ -240,7 +240,7 @@ func TestAReplayChangesNothing(t *testing.T) {
 		if after := w.take(production, bodies[1]); name != "by its id" && after != before {
 			t.Errorf("%s: the answer was %+v and is %+v", name, before, after)
 		}
-		if found := w.find(telemetry.Query{}); len(found) != 1 || !found[0].LastSeen.Equal(suite.Now) {
+		if found := w.find(telemetry.Query{}); len(found) != 1 || !found[0].LastSeen.Equal(telemetrytest.Now) {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -334,7 +334,7 @@ func TestUnsavedKeysAreToldOncePerHour(t *testing.T) {
 	saved := w.take(production, example(w.now, ada))
 	w.intake.Store = flooded{w.store}
 	for i := range 4 {
-		w.now = suite.Now.Add(time.Duration(i) * 30 * time.Minute)
+		w.now = telemetrytest.Now.Add(time.Duration(i) * 30 * time.Minute)
 		if got := w.take(production, example(w.now, ada)); got != saved {
 			t.Errorf("the answer is %+v, and was %+v", got, saved)
 		}

@@ -41,7 +41,7 @@ func Open(s settings.Settings, rows *dynamo.Table) *Repositories {
 	return &Repositories{table: rows, bucket: bucket.New(client, s.Bucket), open: lru.New[string, *opened](s.SnapshotBytes())}
 }
 
-// Prefix is where a workspace's objects lie in the bucket, as infra/admin puts
+// Prefix is where a workspace's objects lie in the bucket, as shared/admin puts
 // them there. It is written down twice because that package links much that a
 // function should not; a test holds the two together.
 func Prefix(workspace string) string { return "workspaces/" + workspace + "/" }

@@ -5,8 +5,8 @@ import (
 
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/table"
-	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/admin"
 )
 
 func TestAdministrationPutsObjectsAtTheSamePlace(t *testing.T) {

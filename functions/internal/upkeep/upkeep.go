@@ -31,8 +31,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/admin"
 )
 
 // Stores is what is looked after.

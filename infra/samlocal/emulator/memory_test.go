@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestAnInstanceAboveItsMemoryIsKilled: also when it had too much for a moment
@@ -16,7 +16,7 @@ import (
 func TestAnInstanceAboveItsMemoryIsKilled(t *testing.T) {
 	rie, err := Find()
 	if errors.Is(err, ErrMissing) {
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // own starts an engine, whether one runs already or not. Where one runs, there
@@ -30,7 +30,7 @@ func own(t *testing.T) *Engine {
 		if _, none := Running(t.Context()); none == nil {
 			t.Skip(err)
 		}
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // Test is the engine that runs on this machine, or one of the test's own. The
@@ -17,7 +17,7 @@ func Test(t testing.TB) *Engine {
 		e, err = Start(t.Context())
 	}
 	if errors.Is(err, ErrNone) {
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

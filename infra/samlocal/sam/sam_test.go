@@ -16,7 +16,7 @@ import (
 
 	"svc.example/svc/infra/samlocal/emulator"
 	"svc.example/svc/infra/samlocal/engine"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // build puts a template and its function where SAM finds them.
@@ -42,7 +42,7 @@ func build(t *testing.T) (template string) {
 func needed(t *testing.T) {
 	t.Helper()
 	if err := Installed(); errors.Is(err, emulator.ErrMissing) {
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	} else if err != nil {
 		t.Fatal(err)
 	}

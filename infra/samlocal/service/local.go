@@ -10,12 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"svc.example/svc/devserver/sample"
-	"svc.example/svc/infra/admin"
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // Stores are a table and a bucket on the servers that stand in for AWS's.
@@ -67,7 +67,7 @@ func (e endpoints) GetServiceBaseEndpoint(_ context.Context, service string) (st
 // Workspace makes a workspace of the samples, and a key that may edit all of
 // it.
 func (s *Stores) Workspace(ctx context.Context, name string) (*admin.Workspace, access.Key, error) {
-	source := &importing.Source{Name: "samples", Files: map[string][]byte{}}
+	source := &source.Source{Name: "samples", Files: map[string][]byte{}}
 	for _, f := range sample.All() {
 		source.Files[f.Path] = f.Content
 	}

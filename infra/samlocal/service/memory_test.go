@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/admin"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/apiload"
-	"svc.example/svc/shared/importing"
+	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/apiload"
 )
 
 // tenant is a workspace and keys of it.
@@ -28,7 +28,7 @@ type tenant struct {
 // tenant makes a workspace of so many flags.
 func (l *local) tenant(t *testing.T, name string, flags int) tenant {
 	t.Helper()
-	source := &importing.Source{Name: name, Files: map[string][]byte{}}
+	source := &source.Source{Name: name, Files: map[string][]byte{}}
 	for path, text := range apiload.ManyFlags(flags) {
 		source.Files[path] = []byte(text)
 	}
@@ -104,7 +104,7 @@ func (l *local) use(t *testing.T, w tenant, round int) {
 
 // mostGrowth is how much more memory than for a workspace of ten flags a
 // function may have resident, at any moment, for one of 10,000. Held are 26 MB
-// (shared/hosted counts them): 13 MB of text, and what lists or polls are made
+// (shared/sdkapi counts them): 13 MB of text, and what lists or polls are made
 // of. On top come answers of several megabytes, a few times over on their way
 // to Lambda, and a third for the collector: 52 to 62 MB were measured, the most
 // on a busy machine, where the collector is late.

@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"svc.example/svc/infra/admin"
 	"svc.example/svc/infra/samlocal/template"
-	"svc.example/svc/infra/standin"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // The queues, by their names in the template.

@@ -15,14 +15,14 @@ import (
 	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/template"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // startSAM starts the service in sam local start-api, in containers.
 func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine, sam.Options) {
 	t.Helper()
 	if err := sam.Installed(); errors.Is(err, emulator.ErrMissing) {
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	}
 	e := engine.Test(t)
 	l := prepare(t)

@@ -20,13 +20,13 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/admin"
 	"svc.example/svc/infra/samlocal/emulator"
 	"svc.example/svc/infra/samlocal/template"
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/minting"
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 const root = "../../.."
@@ -84,7 +84,7 @@ func prepare(t *testing.T) *local {
 	t.Helper()
 	rie, err := emulator.Find()
 	if errors.Is(err, emulator.ErrMissing) {
-		needs.Skip(t, err.Error())
+		testenv.Skip(t, err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

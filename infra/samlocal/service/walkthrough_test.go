@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/needs"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 var walkThrough = regexp.MustCompile("(?s)```sh snippet=walkthrough\n(.*?)```")
 
 // walkThrough runs what the README tells to run, up to git.
 func (l *local) walkThrough(t *testing.T) {
-	bash := needs.Program(t, "it is a shell", "bash")
-	needs.Program(t, "apt-get install jq", "jq")
-	needs.Program(t, "apt-get install curl", "curl")
+	bash := testenv.Program(t, "it is a shell", "bash")
+	testenv.Program(t, "apt-get install jq", "jq")
+	testenv.Program(t, "apt-get install curl", "curl")
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
 		t.Fatal(err)

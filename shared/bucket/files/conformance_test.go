@@ -19,9 +19,9 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-billy/v5/util"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/bucket/files"
+	"svc.example/svc/shared/testing/standin"
 )
 
 var ctx = context.Background()

@@ -22,13 +22,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
-	"svc.example/svc/infra/faults"
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/bucket/files"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // TestNothingIsSeenBeforeClose by another instance.
@@ -183,8 +183,8 @@ func TestCancelled(t *testing.T) {
 
 // TestFaults runs part of the contract while requests fail.
 func TestFaults(t *testing.T) {
-	rates := faults.Everything(0.02)
-	proxy, err := faults.Start(standin.S3(t), faults.Plan{Seed: 11, Rates: rates, Slow: 2 * time.Millisecond})
+	rates := faultproxy.Everything(0.02)
+	proxy, err := faultproxy.Start(standin.S3(t), faultproxy.Plan{Seed: 11, Rates: rates, Slow: 2 * time.Millisecond})
 	must(t, err)
 	defer proxy.Close()
 	settings, err := standin.Config(ctx, proxy.URL())
@@ -338,7 +338,7 @@ func fsck(t *testing.T, b *bucket.Bucket) {
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must(t, os.WriteFile(path, text, 0o600))
 	}
-	cmd := exec.Command(needs.Program(t, "apt-get install git", "git"), "fsck", "--strict", "--full")
+	cmd := exec.Command(testenv.Program(t, "apt-get install git", "git"), "fsck", "--strict", "--full")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "dangling") {
 		t.Errorf("git fsck: %v\n%s", err, out)

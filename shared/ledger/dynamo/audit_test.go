@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/ledger/suite"
+	"svc.example/svc/shared/testing/ledgertest"
 )
 
 func TestAudit(t *testing.T) {
-	suite.RunAudit(t, func(t *testing.T) suite.Registry {
+	ledgertest.RunAudit(t, func(t *testing.T) ledgertest.Registry {
 		table := newTable(t)
 		return table.Registry(newWorkspace(t, table)).By("Ada")
 	})

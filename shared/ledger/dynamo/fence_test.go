@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	smithy "github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // sweep lets a ledger remove all that is left over, however young it is.

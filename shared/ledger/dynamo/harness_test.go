@@ -13,15 +13,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	smithy "github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/ledger/suite"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/ledgertest"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 var (
@@ -102,7 +102,7 @@ func admit(t testing.TB, table *dynamo.Table, ws access.ID) access.Key {
 // gitDir makes a bare repository for objects.
 func gitDir(t testing.TB) (dir, git string) {
 	t.Helper()
-	git = needs.Program(t, "apt-get install git", "git")
+	git = testenv.Program(t, "apt-get install git", "git")
 	dir = filepath.Join(t.TempDir(), "repository.git")
 	if out, err := exec.Command(git, "init", "--quiet", "--bare", "--initial-branch=main", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -171,15 +171,15 @@ func (s *shelf) take() []string {
 
 func TestSuite(t *testing.T) {
 	table := newTable(t)
-	suite.Run(t, func(t *testing.T) suite.Subject {
+	ledgertest.Run(t, func(t *testing.T) ledgertest.Subject {
 		ws := newWorkspace(t, table)
 		return subject(table, ws)
 	})
 }
 
-func subject(table *dynamo.Table, ws access.ID) suite.Subject {
+func subject(table *dynamo.Table, ws access.ID) ledgertest.Subject {
 	registry := table.Registry(ws)
-	return suite.Subject{
+	return ledgertest.Subject{
 		Ledger: table.Ledger(ws), Gate: table, Workspace: ws,
 		Put: func(testing.TB, object.Kind, []byte) {},
 		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
@@ -190,6 +190,6 @@ func subject(table *dynamo.Table, ws access.ID) suite.Subject {
 			_, err := registry.RevokeKey(background, id, noon)
 			must(t, err)
 		},
-		Reopen: func(testing.TB) suite.Subject { return subject(table, ws) },
+		Reopen: func(testing.TB) ledgertest.Subject { return subject(table, ws) },
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"svc.example/svc/shared/ledger/walk"
+	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 )
 
 // HistoryReader reads git objects by their ids.
-type HistoryReader = walk.Reader
+type HistoryReader = revwalk.Reader
 
 // ImportOptions say how a history is made into rows.
 type ImportOptions struct {
@@ -192,9 +192,9 @@ type filler struct {
 	rows     rows
 	options  ImportOptions
 	sequence int64 // of the last commit told
-	tree     walk.ID
-	parent   walk.ID // the commit told last
-	trees    *walk.Trees
+	tree     revwalk.ID
+	parent   revwalk.ID // the commit told last
+	trees    *revwalk.Trees
 	touches  touches
 	open     []written
 	pending  int
@@ -203,16 +203,16 @@ type filler struct {
 // fill writes the rows of a history under a new index, and returns the head
 // that would show them. number gives the first commit's sequence.
 func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string, number func(commits int) int64, o ImportOptions) (repository.Head, error) {
-	f := &filler{Ledger: l, rows: l.rows(newIndex()), options: o, trees: walk.NewTrees(objects), touches: newTouches()}
+	f := &filler{Ledger: l, rows: l.rows(newIndex()), options: o, trees: revwalk.NewTrees(objects), touches: newTouches()}
 	if err := l.table.putAll(ctx, []item{l.noted(f.rows.index, o.Fence)}); err != nil {
 		return repository.Head{}, err
 	}
-	way := walk.Walk[repository.Commit]{
+	way := revwalk.Walk[repository.Commit]{
 		Trees: f.trees,
-		Begin: func(c repository.Commit, _ []walk.ID) repository.Commit { return c },
+		Begin: func(c repository.Commit, _ []revwalk.ID) repository.Commit { return c },
 	}
 	told := 0
-	err := way.Each(ctx, walk.ParseID(commit), func(n *walk.Node[repository.Commit], touched []repository.Touch) error {
+	err := way.Each(ctx, revwalk.ParseID(commit), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
 		if told == 0 {
 			f.sequence = number(way.Len()) - 1
 		}
@@ -240,9 +240,9 @@ func (l *Ledger) noted(name string, fence int64) item {
 	return i
 }
 
-func (f *filler) tell(ctx context.Context, n *walk.Node[repository.Commit], touched []repository.Touch) error {
+func (f *filler) tell(ctx context.Context, n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
 	var shifts []repository.Touch
-	if len(n.Parents) != 1 && f.parent != (walk.ID{}) || len(n.Parents) == 1 && n.Parents[0] != f.parent {
+	if len(n.Parents) != 1 && f.parent != (revwalk.ID{}) || len(n.Parents) == 1 && n.Parents[0] != f.parent {
 		var err error
 		if shifts, err = f.shifts(n, touched); err != nil {
 			return err
@@ -266,8 +266,8 @@ func (f *filler) tell(ctx context.Context, n *walk.Node[repository.Commit], touc
 
 // shifts are the files that differ from the commit told before, which is not
 // the only parent, and that this one did not touch.
-func (f *filler) shifts(n *walk.Node[repository.Commit], touched []repository.Touch) ([]repository.Touch, error) {
-	differ, err := f.trees.Touches(n.Tree, []walk.ID{f.tree})
+func (f *filler) shifts(n *revwalk.Node[repository.Commit], touched []repository.Touch) ([]repository.Touch, error) {
+	differ, err := f.trees.Touches(n.Tree, []revwalk.ID{f.tree})
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,10 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/local"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // history is a repository with side branches and merges, some of which do not
@@ -67,7 +67,7 @@ func history(commits int) string {
 // answers.
 func origin(t *testing.T, script string) (*local.Ledger, repository.Head, *disk.Objects) {
 	t.Helper()
-	git := needs.Program(t, "apt-get install git", "git")
+	git := testenv.Program(t, "apt-get install git", "git")
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, local.Create(dir, control.Workspace{ID: "0123456789abcdef", Name: "shop", Secret: []byte("s")}))
 	cmd := exec.Command(git, "fast-import", "--quiet")

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // eager is a ledger with a snapshot at every commit.
@@ -26,13 +26,13 @@ func (eager) Due(repository.Head, repository.Commit) bool { return true }
 // every commit, so that each new reader begins with one.
 func TestRepository(t *testing.T) {
 	table := newTable(t)
-	for name, spoil := range map[string]func(*suite.Store, *shelf){
-		"as it is":                     func(*suite.Store, *shelf) {},
-		"without snapshots":            func(s *suite.Store, o *shelf) { s.Objects = o.Objects },
-		"with a snapshot every commit": func(s *suite.Store, _ *shelf) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
+	for name, spoil := range map[string]func(*repositorytest.Store, *shelf){
+		"as it is":                     func(*repositorytest.Store, *shelf) {},
+		"without snapshots":            func(s *repositorytest.Store, o *shelf) { s.Objects = o.Objects },
+		"with a snapshot every commit": func(s *repositorytest.Store, _ *shelf) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			suite.Run(t, func(t *testing.T) suite.Store {
+			repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
 				dir, git := gitDir(t)
 				objects := newShelf(t, dir)
 				s := store(t, table, newWorkspace(t, table), objects, dir, git)
@@ -43,12 +43,12 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir, git string) suite.Store {
+func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir, git string) repositorytest.Store {
 	ledger := table.Ledger(ws)
 	bump := func() {
 		must(t, table.Registry(ws).SetWorkspace(background, func(w *control.Workspace) { w.Name += "." }))
 	}
-	return suite.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: bump, GitDir: dir, Git: git}
+	return repositorytest.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: bump, GitDir: dir, Git: git}
 }
 
 // mirrored are objects in a bucket that a directory follows, for git to look
@@ -82,12 +82,12 @@ func TestOnAWS(t *testing.T) {
 	table := newTable(t)
 	client := standin.S3Client(t)
 	b := bucket.New(client, standin.Bucket(t, client))
-	for name, spoil := range map[string]func(*suite.Store){
-		"as it is":                     func(*suite.Store) {},
-		"with a snapshot every commit": func(s *suite.Store) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
+	for name, spoil := range map[string]func(*repositorytest.Store){
+		"as it is":                     func(*repositorytest.Store) {},
+		"with a snapshot every commit": func(s *repositorytest.Store) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			suite.Run(t, func(t *testing.T) suite.Store {
+			repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
 				dir, git := gitDir(t)
 				ws := newWorkspace(t, table)
 				prefix := "workspaces/" + string(ws)

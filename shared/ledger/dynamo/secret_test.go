@@ -7,8 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // TestATableWithoutSecretTellsAllElse: whoever adds an attribute to the rows

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/audit"
-	"svc.example/svc/shared/ledger/suite"
+	"svc.example/svc/shared/testing/ledgertest"
 )
 
 func TestAudit(t *testing.T) {
-	suite.RunAudit(t, func(t *testing.T) suite.Registry { return registryOf(t, created(t)).By("Ada") })
+	ledgertest.RunAudit(t, func(t *testing.T) ledgertest.Registry { return registryOf(t, created(t)).By("Ada") })
 }
 
 // TestAnEditThatDidNotLandIsNotTold: a line that was written for it stays, and

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"svc.example/svc/shared/ledger/walk"
+	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 )
@@ -77,7 +77,7 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 	reader := l.objects.Reader()
 	defer reader.Close()
 	old, _ := h.head()
-	w := walker{trees: walk.NewTrees(reader), progress: l.options.Progress}
+	w := walker{trees: revwalk.NewTrees(reader), progress: l.options.Progress}
 	met := old == oid{}
 	w.known = func(id oid) bool {
 		met = met || id == old
@@ -104,7 +104,7 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 
 // checkFiles looks whether the files of a commit are there that the history's
 // head does not have. Where one is of another kind, that file alone is broken.
-func (l *Ledger) checkFiles(trees *walk.Trees, h *history, target oid) error {
+func (l *Ledger) checkFiles(trees *revwalk.Trees, h *history, target oid) error {
 	c, err := trees.Commit(target)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (l *Ledger) checkFiles(trees *walk.Trees, h *history, target oid) error {
 
 // filesSince compares a root tree with that of the history's head. That one may
 // be gone, after a forced push and git gc.
-func (l *Ledger) filesSince(trees *walk.Trees, h *history, root oid) ([]repository.Touch, error) {
+func (l *Ledger) filesSince(trees *revwalk.Trees, h *history, root oid) ([]repository.Touch, error) {
 	if id, _ := h.head(); id != (oid{}) {
 		number, _ := h.find(id)
 		if before, err := rootOf(trees, h.row(number)); err == nil {

@@ -17,11 +17,11 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/ledger/suite"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/ledgertest"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 const workspaceID = access.ID("0123456789abcdef")
@@ -167,7 +167,7 @@ type repo struct {
 
 func gitIn(t testing.TB, dir string) repo {
 	t.Helper()
-	needs.Program(t, "apt-get install git", "git")
+	testenv.Program(t, "apt-get install git", "git")
 	return repo{TB: t, dir: dir}
 }
 
@@ -221,12 +221,12 @@ func clone(t testing.TB, l *Ledger) repo {
 }
 
 func TestSuite(t *testing.T) {
-	suite.Run(t, func(t *testing.T) suite.Subject { return subject(t, created(t)) })
+	ledgertest.Run(t, func(t *testing.T) ledgertest.Subject { return subject(t, created(t)) })
 }
 
-func subject(t testing.TB, dir string) suite.Subject {
+func subject(t testing.TB, dir string) ledgertest.Subject {
 	l := opened(t, dir, Options{})
-	return suite.Subject{
+	return ledgertest.Subject{
 		Ledger: l, Gate: l, Workspace: workspaceID,
 		Put: func(t testing.TB, kind object.Kind, content []byte) { putLoose(t, l.Repository(), kind, content) },
 		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
@@ -237,7 +237,7 @@ func subject(t testing.TB, dir string) suite.Subject {
 			_, err := l.Registry().RevokeKey(background, id, noon)
 			must(t, err)
 		},
-		Reopen: func(t testing.TB) suite.Subject {
+		Reopen: func(t testing.TB) ledgertest.Subject {
 			must(t, l.Close())
 			return subject(t, dir)
 		},

@@ -7,7 +7,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/ledger/walk"
+	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 )
 
@@ -155,7 +155,7 @@ func (l *Ledger) blobIn(v view, path string, number uint32) (oid, bool, error) {
 	}
 	reader := l.objects.Reader()
 	defer reader.Close()
-	t := walk.NewTrees(reader)
+	t := revwalk.NewTrees(reader)
 	root, err := rootOf(t, v.rows[number])
 	if err != nil {
 		return oid{}, false, err
@@ -176,7 +176,7 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 	}
 	reader := l.objects.Reader()
 	defer reader.Close()
-	t := walk.NewTrees(reader)
+	t := revwalk.NewTrees(reader)
 	root, err := rootOf(t, v.rows[len(v.rows)-1])
 	if err != nil {
 		return nil, err

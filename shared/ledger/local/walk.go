@@ -3,19 +3,19 @@ package local
 import (
 	"context"
 
-	"svc.example/svc/shared/ledger/walk"
+	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 )
 
 // oid is an object id in binary.
-type oid = walk.ID
+type oid = revwalk.ID
 
 // parseID is for ids that isID has accepted.
-func parseID(text string) oid { return walk.ParseID(text) }
+func parseID(text string) oid { return revwalk.ParseID(text) }
 
 // walker finds the commits that came by another way than Advance.
 type walker struct {
-	trees *walk.Trees
+	trees *revwalk.Trees
 	// known are commits that need not be walked to, and are not wanted.
 	known func(oid) bool
 	// earlier gives the row of a commit that was in an earlier history, to
@@ -30,12 +30,12 @@ const progressStep = 1000
 // rows returns the rows of all commits that a head reaches and that are not
 // known, in the order in which they are told.
 func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
-	way := walk.Walk[row]{Trees: w.trees, Begin: headerOf, Known: w.known}
+	way := revwalk.Walk[row]{Trees: w.trees, Begin: headerOf, Known: w.known}
 	if w.earlier != nil {
 		way.Earlier = w.met
 	}
 	var rows []row
-	err := way.Each(ctx, head, func(n *walk.Node[row], touched []repository.Touch) error {
+	err := way.Each(ctx, head, func(n *revwalk.Node[row], touched []repository.Touch) error {
 		r := n.Row
 		if !n.Whole {
 			r = r.withTouches(touched)
@@ -59,16 +59,16 @@ func (w *walker) report(commits int) {
 	}
 }
 
-func (w *walker) met(id oid) (walk.Node[row], bool) {
+func (w *walker) met(id oid) (revwalk.Node[row], bool) {
 	r, ok := w.earlier(id)
 	if !ok {
-		return walk.Node[row]{}, false
+		return revwalk.Node[row]{}, false
 	}
-	return walk.Node[row]{ID: id, Tree: r.tree(), Date: r.commit(0).Committer.When.Unix(), Parents: r.parents(), Row: r}, true
+	return revwalk.Node[row]{ID: id, Tree: r.tree(), Date: r.commit(0).Committer.When.Unix(), Parents: r.parents(), Row: r}, true
 }
 
 // rootOf returns the id of the root tree of a row's commit.
-func rootOf(trees *walk.Trees, r row) (oid, error) {
+func rootOf(trees *revwalk.Trees, r row) (oid, error) {
 	if tree := r.tree(); tree != (oid{}) {
 		return tree, nil
 	}

@@ -6,13 +6,13 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
 )
 
 // filled is a store with documents, imported as one commit.
 func filled(b *testing.B, documents int) (*store, *repository.Snapshot) {
 	b.Helper()
-	s := &store{dir: b.TempDir(), ledger: suite.NewMemory()}
+	s := &store{dir: b.TempDir(), ledger: repositorytest.NewMemory()}
 	var err error
 	if s.objects, err = disk.Init(s.dir); err != nil {
 		b.Fatal(err)

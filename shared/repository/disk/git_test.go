@@ -13,11 +13,11 @@ import (
 	"sync"
 	"testing"
 
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 // git runs real git in a directory and returns what it prints.
@@ -32,7 +32,7 @@ func git(t *testing.T, dir string, args ...string) string {
 
 func tryGit(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.Command(needs.Program(t, "apt-get install git", "git"), args...)
+	cmd := exec.Command(testenv.Program(t, "apt-get install git", "git"), args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C",
 		"GIT_AUTHOR_NAME=Linus", "GIT_AUTHOR_EMAIL=linus@example.com", "GIT_COMMITTER_NAME=Linus", "GIT_COMMITTER_EMAIL=linus@example.com")
@@ -56,13 +56,13 @@ type store struct {
 	t       *testing.T
 	dir     string
 	objects *disk.Objects
-	ledger  *suite.Memory
+	ledger  *repositorytest.Memory
 	repo    *repository.Repository
 }
 
 func newStore(t *testing.T) *store {
 	t.Helper()
-	s := &store{t: t, dir: t.TempDir(), ledger: suite.NewMemory()}
+	s := &store{t: t, dir: t.TempDir(), ledger: repositorytest.NewMemory()}
 	s.objects = must[*disk.Objects](t)(disk.Init(s.dir))
 	s.repo = repository.New(s.ledger, s.objects)
 	return s
@@ -317,7 +317,7 @@ func TestEverythingAtOnce(t *testing.T) {
 
 // onBranch also moves the branch when the head moves, as a ledger on disk.
 type onBranch struct {
-	*suite.Memory
+	*repositorytest.Memory
 	dir string
 }
 

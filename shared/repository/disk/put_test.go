@@ -19,7 +19,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
 )
 
 var ctx = context.Background()
@@ -197,7 +197,7 @@ func TestKeep(t *testing.T) {
 func TestKeepIsThereWhileTheHeadMoves(t *testing.T) {
 	dir := t.TempDir()
 	o := must[*disk.Objects](t)(disk.Init(dir))
-	ledger := &watchful{Memory: suite.NewMemory(), during: func() {
+	ledger := &watchful{Memory: repositorytest.NewMemory(), during: func() {
 		if len(keeps(t, dir)) != 1 {
 			t.Error("the pack is not guarded while the head moves")
 		}
@@ -211,7 +211,7 @@ func TestKeepIsThereWhileTheHeadMoves(t *testing.T) {
 }
 
 type watchful struct {
-	*suite.Memory
+	*repositorytest.Memory
 	during func()
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func TestID(t *testing.T) {
@@ -179,7 +179,7 @@ func sameSignature(a, b object.Signature) bool {
 // TestCommitRoundTrip: what has passed the checks comes back as it was, to
 // the second, and git fsck --strict is content with it.
 func TestCommitRoundTrip(t *testing.T) {
-	git := needs.Program(t, "apt-get install git", "git")
+	git := testenv.Program(t, "apt-get install git", "git")
 	dir := t.TempDir()
 	if out, err := exec.Command(git, "init", "--quiet", "--bare", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

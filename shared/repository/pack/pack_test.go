@@ -16,9 +16,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"pgregory.net/rapid"
 
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 func blob(text string) pack.Object {
@@ -96,7 +96,7 @@ func resolve(t testing.TB, content []byte, offset int64) (string, []byte) {
 // verify lets git check a pack and make its index, which must be ours.
 func verify(t *testing.T, name string, content, index []byte) {
 	t.Helper()
-	git := needs.Program(t, "apt-get install git", "git")
+	git := testenv.Program(t, "apt-get install git", "git")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pack-"+name+".pack")
 	if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // BenchmarkMerge merges the packs of many commits to a workspace of 500
@@ -21,7 +21,7 @@ func BenchmarkMerge(b *testing.B) {
 	const documents, commits = 500, 3000
 	client := standin.S3Client(b)
 	objects := s3.New(bucket.New(client, standin.Bucket(b, client)), prefix, nil)
-	ledger := suite.NewMemory()
+	ledger := repositorytest.NewMemory()
 	repo := repository.New(ledger, objects)
 	at, err := repo.Snapshot(ctx, repository.Head{})
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/infra/faults"
-	"svc.example/svc/infra/meter"
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/s3"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/meter"
+	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/testing/standin"
 )
 
 // TestRequests counts what goes over the wire, with few packs and with many.
@@ -94,7 +94,7 @@ func TestTreeInFewRequests(t *testing.T) {
 
 // TestFaults commits, reads and merges while requests fail in every way.
 func TestFaults(t *testing.T) {
-	proxy, err := faults.Start(standin.S3(t), faults.Plan{Seed: 5, Slow: 2 * time.Millisecond, Rates: faults.Everything(0.02)})
+	proxy, err := faultproxy.Start(standin.S3(t), faultproxy.Plan{Seed: 5, Slow: 2 * time.Millisecond, Rates: faultproxy.Everything(0.02)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 	plain := standin.S3Client(t)
 	name := standin.Bucket(t, plain)
 	shaky := bucket.New(sdk.NewFromConfig(settings, standin.PathStyle), name)
-	ledger := suite.NewMemory()
+	ledger := repositorytest.NewMemory()
 	var lock sync.Mutex
 	written, refused := map[string]string{}, 0
 	var writers sync.WaitGroup
@@ -166,7 +166,7 @@ func TestFaults(t *testing.T) {
 }
 
 // commitTo writes until it wins.
-func commitTo(ledger *suite.Memory, repo *repository.Repository, path, text string) error {
+func commitTo(ledger *repositorytest.Memory, repo *repository.Repository, path, text string) error {
 	for {
 		head, err := ledger.Head(ctx)
 		if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/infra/faults"
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/standin"
 )
 
 func draft(changes ...repository.Change) repository.Draft {
@@ -196,7 +196,7 @@ func TestSweep(t *testing.T) {
 }
 
 func testSweep(t *testing.T, ahead time.Duration) {
-	clock, err := faults.StartClock(standin.S3(t), ahead)
+	clock, err := faultproxy.StartClock(standin.S3(t), ahead)
 	if err != nil {
 		t.Fatal(err)
 	}

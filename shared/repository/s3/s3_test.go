@@ -12,14 +12,14 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/needs"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/repository/s3"
-	"svc.example/svc/shared/repository/suite"
+	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
 )
 
 var ctx = context.Background()
@@ -100,7 +100,7 @@ func download(t *testing.T, b *bucket.Bucket, head string) (dir string) {
 
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(needs.Program(t, "apt-get install git", "git"), args...)
+	cmd := exec.Command(testenv.Program(t, "apt-get install git", "git"), args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C")
 	out, err := cmd.CombinedOutput()
@@ -111,15 +111,15 @@ func git(t *testing.T, dir string, args ...string) string {
 }
 
 func TestContract(t *testing.T) {
-	program := needs.Program(t, "apt-get install git", "git")
-	suite.Run(t, func(t *testing.T) suite.Store {
+	program := testenv.Program(t, "apt-get install git", "git")
+	repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
 		objects, b := open(t)
 		dir := download(t, b, strings.Repeat("0", 40))
 		if err := os.Remove(filepath.Join(dir, "refs/heads/main")); err != nil {
 			t.Fatal(err)
 		}
-		ledger := suite.NewMemory()
-		return suite.Store{
+		ledger := repositorytest.NewMemory()
+		return repositorytest.Store{
 			Ledger: ledger, Objects: mirrored{objects, b, dir},
 			Head: ledger.Head, Bump: ledger.Bump, GitDir: dir, Git: program,
 		}
@@ -131,7 +131,7 @@ var _ repository.Checkpoints = (*s3.Objects)(nil)
 // history makes commits and returns the repository's head.
 type history struct {
 	t       *testing.T
-	ledger  *suite.Memory
+	ledger  *repositorytest.Memory
 	objects *s3.Objects
 	repo    *repository.Repository
 	at      *repository.Snapshot
@@ -140,7 +140,7 @@ type history struct {
 
 func begin(t *testing.T, objects *s3.Objects) *history {
 	t.Helper()
-	h := &history{t: t, ledger: suite.NewMemory(), objects: objects}
+	h := &history{t: t, ledger: repositorytest.NewMemory(), objects: objects}
 	h.repo = repository.New(h.ledger, objects)
 	var err error
 	if h.at, err = h.repo.Snapshot(ctx, repository.Head{}); err != nil {

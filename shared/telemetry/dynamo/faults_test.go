@@ -16,10 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/dynamo"
-	"svc.example/svc/shared/telemetry/suite"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/telemetrytest"
 )
 
 var ctx = context.Background()
@@ -82,10 +82,10 @@ func open(t *testing.T) (*dynamo.Store, *wire) {
 }
 
 func report(number int, keys ...string) telemetry.Batch {
-	b := telemetry.Batch{ID: sha256.Sum256(fmt.Append(nil, number)), Received: suite.Now}
+	b := telemetry.Batch{ID: sha256.Sum256(fmt.Append(nil, number)), Received: telemetrytest.Now}
 	for _, key := range keys {
-		b.Pairs = append(b.Pairs, telemetry.Pair{Month: suite.Month, Type: "user", Key: key})
-		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: "user", Key: key, LastSeen: suite.Now.Add(time.Duration(number) * time.Second)})
+		b.Pairs = append(b.Pairs, telemetry.Pair{Month: telemetrytest.Month, Type: "user", Key: key})
+		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: "user", Key: key, LastSeen: telemetrytest.Now.Add(time.Duration(number) * time.Second)})
 	}
 	b.Shapes = []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{"key": {telemetry.String}}}}
 	return b
@@ -104,7 +104,7 @@ func ofTypes(number, n int) telemetry.Batch {
 	b.Shapes = nil
 	for i := range n {
 		name := fmt.Sprintf("made-%04d", i)
-		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: name, Key: "k", LastSeen: suite.Now})
+		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: name, Key: "k", LastSeen: telemetrytest.Now})
 		b.Shapes = append(b.Shapes, telemetry.KnownShape{Type: name, Fields: map[string][]telemetry.Kind{"key": {telemetry.String}}})
 	}
 	return b
@@ -148,7 +148,7 @@ func TestRequests(t *testing.T) {
 		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 Query"},
 		{"an hour later", record(later(5, many...)), "1 BatchGetItem, 3 PutItem, 1 TransactWriteItems"},
 		{"more types than there may be", record(ofTypes(6, 3*telemetry.MaxGroups)), "13 BatchGetItem, 203 PutItem, 1 UpdateItem, 1 DeleteItem, 7 TransactWriteItems"},
-		{"usage", func() { _, _ = s.Usage(ctx, "ws", suite.Month) }, "1 Query"},
+		{"usage", func() { _, _ = s.Usage(ctx, "ws", telemetrytest.Month) }, "1 Query"},
 	} {
 		if got := w.requests(test.work); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
@@ -196,7 +196,7 @@ func TestLostRequestsAndAnswers(t *testing.T) {
 			want++
 		}
 	}
-	usage, err := s.Usage(ctx, "ws", suite.Month)
+	usage, err := s.Usage(ctx, "ws", telemetrytest.Month)
 	if err != nil || usage.Keys != want {
 		t.Errorf("%d are counted, there are %d: %v", usage.Keys, want, err)
 	}
@@ -212,7 +212,7 @@ func TestATableThatIsMissing(t *testing.T) {
 	if _, err := s.Record(ctx, "ws", report(1, "a")); err == nil || errors.Is(err, telemetry.ErrBusy) {
 		t.Error(err)
 	}
-	if _, err := s.Usage(ctx, "ws", suite.Month); err == nil || errors.Is(err, telemetry.ErrBusy) {
+	if _, err := s.Usage(ctx, "ws", telemetrytest.Month); err == nil || errors.Is(err, telemetry.ErrBusy) {
 		t.Error(err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"svc.example/svc/infra/standin"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/dynamo"
-	"svc.example/svc/shared/telemetry/suite"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/telemetrytest"
 )
 
 // table makes an empty table with the keys of the ledger's.
@@ -39,7 +39,7 @@ func table(t *testing.T, client *dynamodb.Client) string {
 
 func TestStore(t *testing.T) {
 	client := standin.DynamoDBClient(t)
-	suite.Run(t, func(t *testing.T) func() telemetry.Store {
+	telemetrytest.Run(t, func(t *testing.T) func() telemetry.Store {
 		name := table(t, client)
 		return func() telemetry.Store { return dynamo.New(client, name) }
 	})

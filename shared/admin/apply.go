@@ -1,0 +1,251 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/workspace"
+)
+
+// Change is what apply does to one file.
+type Change struct {
+	Path     string
+	Action   string // added, changed, deleted
+	Messages []string
+	content  []byte // nil: deleted
+}
+
+// The actions.
+const (
+	Added   = "added"
+	Changed = "changed"
+	Deleted = "deleted"
+)
+
+// Plan is a commit that would bring a workspace to a directory's state.
+type Plan struct {
+	Changes   []Change
+	Warnings  []string // about the directory
+	Notes     []string
+	dir       string
+	base      *repository.Snapshot
+	workspace *Workspace
+}
+
+// ErrHeadMoved: somebody committed between the plan and its commit.
+var ErrHeadMoved = errors.New("the workspace was changed meanwhile, and nothing was written; run it again to see the new difference")
+
+// Plan verifies a directory and compares it with the workspace. A workspace
+// file that the directory lacks stays as it is. Paths are told as display has
+// them.
+func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) string) (*Plan, error) {
+	base, err := w.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := source.Exists(dir, display); err != nil {
+		return nil, err
+	}
+	state := datadir.Look(dir)
+	if len(state.Files) == 0 && len(workspace.FatalOnly(state.Problems)) == 0 {
+		return nil, source.NoDirectory(dir, display)
+	}
+	p := &Plan{dir: dir, base: base, workspace: w}
+	wanted := source.Stored(state.Files)
+	if file, there := base.File(workspace.File); there && wanted[workspace.File] == nil {
+		wanted[workspace.File] = file.Text
+		p.Notes = append(p.Notes, display(dir)+" has no "+workspace.File+"; the workspace keeps its own")
+	}
+	if err := p.verify(wanted, state, display(dir)); err != nil {
+		return nil, err
+	}
+	p.compare(wanted)
+	return p, nil
+}
+
+// verify refuses a directory with errors. The files are those on disk, so that
+// lines are those that a person sees.
+func (p *Plan) verify(wanted map[string][]byte, state datadir.State, shown string) error {
+	asOnDisk := maps.Clone(wanted)
+	maps.Copy(asOnDisk, state.Files)
+	_, found := workspace.ReadAndVerify(asOnDisk)
+	var refused []workspace.Problem
+	for _, problem := range append(source.WithOutside(state), found...) {
+		if problem.Severity == workspace.Warning {
+			p.Warnings = append(p.Warnings, problem.In(shown))
+			continue
+		}
+		refused = append(refused, problem)
+	}
+	if len(refused) > 0 {
+		workspace.SortProblems(refused)
+		return &source.Refusal{Path: shown, Problems: refused}
+	}
+	return nil
+}
+
+// compare finds the changes, and what of them is worth a second look.
+func (p *Plan) compare(wanted map[string][]byte) {
+	for _, f := range p.base.Files {
+		text, stays := wanted[f.Path]
+		if !stays {
+			p.add(Change{Path: f.Path, Action: Deleted, Messages: differences(f.Path, f.Text, nil)})
+		} else if !same(f.Text, text) {
+			p.add(Change{Path: f.Path, Action: Changed, Messages: differences(f.Path, f.Text, text), content: text})
+		}
+	}
+	for path, text := range wanted {
+		if _, there := p.base.File(path); !there && repository.IsFile(path) {
+			p.add(Change{Path: path, Action: Added, Messages: differences(path, nil, text), content: text})
+		}
+	}
+	slices.SortFunc(p.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	p.noteOpened(wanted)
+	for _, c := range p.Changes {
+		p.noteUses(c)
+	}
+}
+
+// noteOpened tells of a workspace file that guards lookups no longer.
+func (p *Plan) noteOpened(wanted map[string][]byte) {
+	guarded := func(text []byte) bool {
+		ws, _ := workspace.Read(map[string][]byte{workspace.File: text})
+		return ws.GuardedReferences()
+	}
+	if file, there := p.base.File(workspace.File); there && guarded(file.Text) && !guarded(wanted[workspace.File]) {
+		p.Notes = append(p.Notes, workspace.File+" now lets whoever edits a document have it read the environment of applications (secretReferences is left out)")
+	}
+}
+
+// mostUses bounds the notes of one document.
+const mostUses = 20
+
+// noteUses tells whoever applies a directory that others have edited what it
+// has applications use: the REST API would ask for the permission to.
+func (p *Plan) noteUses(c Change) {
+	folder, _, _ := workspace.SplitPath(c.Path)
+	tree := parsed(c.content)
+	if _, isDocument := folder.Type(); !isDocument || tree == nil {
+		return
+	}
+	var before *document.Document
+	if stored, there := p.base.File(c.Path); there {
+		if tree := parsed(stored.Text); tree != nil {
+			before = document.View(tree)
+		}
+	}
+	uses := document.NewUses(before, document.View(tree))
+	for i, use := range uses {
+		what := "reads the environment of applications"
+		if use.Key != "" {
+			what = fmt.Sprintf("decrypts with the config %q", use.Key)
+		}
+		if i == mostUses {
+			p.Notes = append(p.Notes, fmt.Sprintf("%q: and %d more such values", c.Path, len(uses)-i))
+			return
+		}
+		p.Notes = append(p.Notes, fmt.Sprintf("%q: %s now %s", c.Path, use.Pointer, what))
+	}
+}
+
+func (p *Plan) add(c Change) { p.Changes = append(p.Changes, c) }
+
+// same says whether two files say the same: a document that is only written in
+// another way is not written anew.
+func same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	first, errA := jsontree.Parse(a)
+	second, errB := jsontree.Parse(b)
+	return errA == nil && errB == nil && jsontree.Equal(first, second)
+}
+
+// differences say in words what becomes of a file. They show no secret.
+func differences(path string, before, after []byte) []string {
+	folder, _, _ := workspace.SplitPath(path)
+	if _, isDocument := folder.Type(); !isDocument {
+		return nil // a schema or the workspace file: there are no words for them
+	}
+	var words []string
+	for _, m := range document.Diff(parsed(before), parsed(after)) {
+		words = append(words, m.Message)
+	}
+	return words
+}
+
+// parsed is nil for what is not there, and for what cannot be read.
+func parsed(text []byte) *jsontree.Node {
+	if text == nil {
+		return nil
+	}
+	tree, err := jsontree.Parse(text)
+	if err != nil {
+		return nil
+	}
+	return tree
+}
+
+// Subject is the first line of the commit's message, unless another is given.
+func (p *Plan) Subject() string {
+	if len(p.Changes) == 1 && len(p.Changes[0].Messages) > 0 {
+		return document.Subject([]document.Message{{Message: p.Changes[0].Messages[0]}})
+	}
+	counts := map[string]int{}
+	for _, c := range p.Changes {
+		counts[c.Action]++
+	}
+	var parts []string
+	for _, action := range []string{Added, Changed, Deleted} {
+		if counts[action] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[action], action))
+		}
+	}
+	return "Apply " + filepath.Base(p.dir) + ": " + strings.Join(parts, ", ")
+}
+
+// Apply makes the commit, if the head is still the one that the plan is for;
+// else ErrHeadMoved. The author's principal, if any, is not asked whether it
+// may: who runs this holds the keys to the stores.
+func (p *Plan) Apply(ctx context.Context, by repository.Signature, message string) (commit string, err error) {
+	if len(p.Changes) == 0 {
+		return "", ErrUnchanged
+	}
+	if message == "" {
+		message = p.Subject()
+	}
+	draft := repository.Draft{Author: by, Committer: committer(by.When), Message: message + "\n"}
+	for _, c := range p.Changes {
+		draft.Changes = append(draft.Changes, repository.Change{Path: c.Path, Content: c.content})
+	}
+	for range mostTries {
+		landed, err := p.workspace.repo.Commit(ctx, p.base, draft)
+		if !errors.Is(err, repository.ErrMoved) {
+			if err != nil {
+				return "", err
+			}
+			p.noteApplied(landed.Head.Commit)
+			return landed.Head.Commit, nil
+		}
+		now, err := p.workspace.snapshot(ctx)
+		if err != nil {
+			return "", err
+		}
+		if now.Head.Commit != p.base.Head.Commit {
+			return "", ErrHeadMoved
+		}
+		p.base = now // only a key or a principal has changed
+	}
+	return "", repository.ErrBusy
+}

@@ -1,0 +1,223 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"svc.example/svc/shared/ledger/revwalk"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// Problem is one thing that is wrong with a workspace's stores.
+type Problem struct {
+	What string
+	// Mends says that git has all that is needed to mend it.
+	Mends bool
+}
+
+// Checked is what a check has found.
+type Checked struct {
+	Commits  int // that the head reaches
+	Objects  int // that they are made of
+	Packs    int
+	Problems []Problem
+	// Orphans are packs that no commit of the history needs: what lost races
+	// have left, and what was merged. They are no problem; Compact removes them
+	// after a day.
+	Orphans int
+}
+
+// Checking says how a check is done.
+type Checking struct {
+	Dir      string // for temporary files; "" is the system's
+	Progress Progress
+}
+
+// mostProblems bounds what is told: of ten thousand rows that are missing a few
+// say enough.
+const mostProblems = 200
+
+// Check compares everything that is stored with git: that the packs are there
+// and whole, that the head's history is complete in them, that the rows and the
+// snapshot say what git says. It changes nothing.
+func (w *Workspace) Check(ctx context.Context, o Checking) (Checked, error) {
+	c, err := w.examine(ctx, o)
+	if c != nil {
+		defer c.close()
+		return c.Checked, err
+	}
+	return Checked{}, err
+}
+
+// checker is a check on its way.
+type checker struct {
+	Checked
+	*Workspace
+	head   repository.Head
+	mirror *mirror
+	dir    string
+	known  []string // packs that the ledger names
+	stored []string // packs that are in the bucket
+	whole  bool     // git has all that the head reaches
+	// unreadable: there are rows of which nobody can make sense.
+	unreadable bool
+	needed     map[string]bool
+	expected   []repository.Commit // the history as git tells it
+	// lookedFor are packs that rows name and that came after the copy, or never.
+	lookedFor map[string]bool
+	progress  Progress
+	readers   []*disk.Reader // to be closed
+}
+
+func (c *checker) close() {
+	for _, r := range c.readers {
+		r.Close()
+	}
+	os.RemoveAll(c.dir)
+}
+
+func (c *checker) say(mends bool, format string, args ...any) {
+	if len(c.Problems) == mostProblems {
+		c.Problems = append(c.Problems, Problem{"and more; mend these first", false})
+	}
+	if len(c.Problems) < mostProblems {
+		c.Problems = append(c.Problems, Problem{fmt.Sprintf(format, args...), mends})
+	}
+}
+
+// examine does the work of a check. The caller closes what it returns.
+func (w *Workspace) examine(ctx context.Context, o Checking) (*checker, error) {
+	c, err := w.newChecker(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.copy(ctx); err != nil {
+		return c, err
+	}
+	if err := c.checkCommits(ctx, 0, math.MaxInt); err != nil {
+		return c, err
+	}
+	return c, c.finish(ctx)
+}
+
+// checkCommits checks some commits of the history, by their place in it: what
+// git has of them, and their rows.
+func (c *checker) checkCommits(ctx context.Context, lo, hi int) error {
+	if err := c.checkGit(ctx, lo, hi); err != nil {
+		return err
+	}
+	return c.checkRows(ctx, lo, hi)
+}
+
+// finish checks what is not of single commits.
+func (c *checker) finish(ctx context.Context) error {
+	if c.whole {
+		if err := c.checkTrails(ctx, c.expected); err != nil {
+			return err
+		}
+	}
+	if err := c.checkSnapshot(ctx); err != nil {
+		return err
+	}
+	c.sortOut()
+	return nil
+}
+
+func (w *Workspace) newChecker(o Checking) (*checker, error) {
+	dir, err := os.MkdirTemp(o.Dir, "svcadmin-")
+	return &checker{Workspace: w, dir: dir, progress: o.Progress, needed: map[string]bool{}, lookedFor: map[string]bool{}}, err
+}
+
+// copy gets the packs. The head is read first: what it needs was stored before.
+func (c *checker) copy(ctx context.Context) (err error) {
+	if c.head, err = c.ledger.Head(ctx); err != nil {
+		return err
+	}
+	if c.known, err = c.ledger.Packs(ctx); err != nil {
+		c.known = nil
+		c.say(true, "the list of packs cannot be read from the table: %v", err)
+	}
+	if c.stored, err = c.objects.List(ctx); err != nil {
+		return err
+	}
+	c.Packs = len(c.stored)
+	c.mirror, err = c.copyPacks(ctx, filepath.Join(c.dir, "git"), c.known, c.progress.of("copying", "packs"))
+	if err == nil {
+		c.mirror.packs.prefer(c.known)
+	}
+	return err
+}
+
+// checkGit goes through everything that some commits of the head's history
+// reach. What the packs that the table names do not hold may lie in others.
+func (c *checker) checkGit(ctx context.Context, lo, hi int) error {
+	if c.head.Commit == "" {
+		c.whole = true
+		return nil
+	}
+	err := c.walkGit(ctx, lo, hi)
+	if err != nil && ctx.Err() == nil {
+		more, failed := c.catchUp(ctx)
+		if failed != nil {
+			return failed
+		}
+		if more {
+			err = c.walkGit(ctx, lo, hi)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if c.whole = err == nil; !c.whole {
+		c.say(false, "git lacks what the head %s needs: %v", c.head.Commit, err)
+	}
+	return nil
+}
+
+func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
+	reader := c.mirror.objects.Reader()
+	defer reader.Close()
+	reader.MaxBlob(largestFile)
+	c.Objects = 0
+	r := &reach{objects: reader, seen: map[revwalk.ID]bool{}, progress: c.progress.of("checking git", "commits"), tell: func(o pack.Object) error {
+		c.Objects++
+		if name, _, _, ok := c.mirror.packs.place(o.ID); ok {
+			c.needed[name] = true
+		}
+		return nil
+	}}
+	err := r.between(ctx, c.head.Commit, lo, hi)
+	if err == nil && c.expected == nil {
+		c.expected, err = c.expect(ctx)
+		c.Commits = len(c.expected)
+	}
+	return err
+}
+
+// sortOut says what is wrong with packs, now that it is known which are needed.
+func (c *checker) sortOut() {
+	for _, name := range c.known {
+		if err := c.mirror.broken[name]; err != nil {
+			c.say(c.whole, "%v", err)
+		}
+	}
+	inLedger := map[string]bool{}
+	for _, name := range c.known {
+		inLedger[name] = true
+	}
+	for name := range c.needed {
+		if !inLedger[name] {
+			c.say(true, "the table does not name the pack %s, which the history needs", name)
+		}
+	}
+	for _, name := range c.stored {
+		if !inLedger[name] && !c.needed[name] {
+			c.Orphans++
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
+)
+
+// Creation is a workspace to be made.
+type Creation struct {
+	Name   string
+	Source *source.Source // nil: an empty workspace
+	// Author is whose the first commit of files is.
+	Author repository.Signature
+	// Progress hears of a long history; it may be nil.
+	Progress Progress
+}
+
+// Progress hears how far something has come: doing what, so many of so many of
+// what.
+type Progress func(doing, unit string) func(done, total int)
+
+// of is never nil.
+func (p Progress) of(doing, unit string) func(done, total int) {
+	if p != nil {
+		if told := p(doing, unit); told != nil {
+			return told
+		}
+	}
+	return func(int, int) {}
+}
+
+// Create makes a workspace. Its objects are stored first; while its history is
+// put into the table it is being provisioned, and lets nobody in.
+func (s *Stores) Create(ctx context.Context, c Creation) (*Workspace, error) {
+	record, err := newWorkspace(c.Name)
+	if err != nil {
+		return nil, err
+	}
+	w := s.workspace(record)
+	if err := w.objects.Init(ctx); err != nil {
+		return nil, err
+	}
+	var history *packed
+	if c.Source != nil && c.Source.Git != nil {
+		if history, err = w.upload(ctx, c.Source.Git, c.Progress); err != nil {
+			return nil, err
+		}
+		defer history.close()
+	}
+	if err := s.table.CreateWorkspace(ctx, record); err != nil && !errors.Is(err, dynamo.ErrExists) {
+		return nil, err // an id is random: one that exists is our own
+	}
+	if err := w.fill(ctx, c, history); err != nil {
+		return nil, fmt.Errorf("the workspace %s (%s) was begun and is not complete; it lets nobody in, and another can be made: %w", w.Name, w.ID, err)
+	}
+	return w, nil
+}
+
+func newWorkspace(name string) (control.Workspace, error) {
+	id, err := access.NewID(rand.Reader)
+	w := control.Workspace{ID: string(id), Name: minting.PlainName(name), Provisioning: true, Secret: make([]byte, 32)}
+	rand.Read(w.Secret)
+	if err == nil && w.Name == "" {
+		err = errors.New("a workspace needs a name")
+	}
+	return w, err
+}
+
+func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error {
+	switch {
+	case history != nil:
+		if err := w.importHistory(ctx, history, c.Progress); err != nil {
+			return err
+		}
+	case c.Source != nil:
+		if err := w.firstCommit(ctx, c); err != nil {
+			return err
+		}
+	}
+	err := w.Registry().By(c.Author.Name+" <"+c.Author.Email+">").SetWorkspace(ctx, func(r *control.Workspace) { r.Provisioning = false })
+	w.Provisioning = err != nil
+	return err
+}
+
+func (w *Workspace) firstCommit(ctx context.Context, c Creation) error {
+	draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: committer(c.Author.When)}
+	for path, content := range c.Source.Files {
+		if repository.IsFile(path) {
+			draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
+		}
+	}
+	empty, err := w.snapshot(ctx)
+	if err == nil {
+		_, err = w.repo.Commit(ctx, empty, draft)
+	}
+	return err
+}
+
+// committer is who commits what this package writes.
+func committer(when time.Time) repository.Signature {
+	return repository.Signature{Name: "svc", Email: "noreply@svc", When: when}
+}
+
+// Mint makes a key of the workspace.
+func (w *Workspace) Mint(ctx context.Context, r minting.Request) (access.Key, access.Principal, error) {
+	if err := r.Check(); err != nil {
+		return access.Key{}, access.Principal{}, err
+	}
+	if r.Environment != "" {
+		ws, err := w.read(ctx)
+		if err == nil {
+			err = minting.KnownEnvironment(ws, r.Environment)
+		}
+		if err != nil {
+			return access.Key{}, access.Principal{}, err
+		}
+	}
+	return minting.Mint(ctx, w.Registry().By(r.By), r)
+}

@@ -1,0 +1,187 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
+)
+
+var ctx = context.Background()
+
+// service is a table and a bucket of a test's own.
+type service struct {
+	*Stores
+	db         *dynamodb.Client
+	table      string
+	bucketName string
+}
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	db, s3 := standin.DynamoDBClient(t), standin.S3Client(t)
+	s := &service{db: db, table: standin.Table(t, db), bucketName: standin.Bucket(t, s3)}
+	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Stores = Open(cfg, s.table, s.bucketName)
+	if err := s.CreateTable(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ada() repository.Signature {
+	return repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}
+}
+
+// git runs git in a directory and returns what it prints.
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	testenv.Program(t, "apt-get install git", "git")
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=Git User", "GIT_AUTHOR_EMAIL=git@acme.example", "GIT_COMMITTER_NAME=Git User", "GIT_COMMITTER_EMAIL=git@acme.example")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func write(t testing.TB, dir, path, text string) {
+	t.Helper()
+	path = filepath.Join(dir, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flag is a document that verifies.
+func flag(key string, on bool) string {
+	return fmt.Sprintf(`{
+  "key": %q,
+  "type": "feature_flag",
+  "valueType": "bool",
+  "tags": [],
+  "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": %v}}]},
+  "environments": [],
+  "variants": [{"value": {"type": "bool", "value": false}}, {"value": {"type": "bool", "value": true}}]
+}
+`, key, on)
+}
+
+const declared = `{"environments": ["development", {"name": "production", "protected": true}]}`
+
+// directory is a config directory with some flags.
+func directory(t testing.TB, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "svc.json", declared)
+	for _, key := range flags {
+		write(t, dir, "feature-flags/"+key+".json", flag(key, false))
+	}
+	return dir
+}
+
+// create makes a workspace from a directory or a repository.
+func (s *service) create(t testing.TB, name, from string) *Workspace {
+	t.Helper()
+	source, err := source.Read(ctx, from, plainPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Create(ctx, Creation{Name: name, Source: &source, Author: ada()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// edit commits some edits, one by one.
+func (s *service) edit(t testing.TB, w *Workspace, n int) {
+	t.Helper()
+	for i := range n {
+		base, err := w.snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Replace(flag("a", i%2 == 0), `"tags": []`, fmt.Sprintf(`"tags": ["t%d"]`, i), 1)
+		_, err = w.repo.Commit(ctx, base, repository.Draft{
+			Changes: []repository.Change{{Path: "feature-flags/a.json", Content: []byte(text)}},
+			Author:  ada(), Committer: ada(), Message: fmt.Sprintf("Edit %d\n", i),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// rows returns the rows whose partition begins so.
+func (s *service) rows(t testing.TB, prefix string) []map[string]types.AttributeValue {
+	t.Helper()
+	var found []map[string]types.AttributeValue
+	pages := dynamodb.NewScanPaginator(s.db, &dynamodb.ScanInput{TableName: &s.table})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range page.Items {
+			if strings.HasPrefix(row["pk"].(*types.AttributeValueMemberS).Value, prefix) {
+				found = append(found, row)
+			}
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("there are no rows of %s", prefix)
+	}
+	return found
+}
+
+func (s *service) deleteRow(t testing.TB, row map[string]types.AttributeValue) {
+	t.Helper()
+	_, err := s.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table, Key: map[string]types.AttributeValue{"pk": row["pk"], "sk": row["sk"]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *service) putRow(t testing.TB, row map[string]types.AttributeValue) {
+	t.Helper()
+	if _, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table, Item: row}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// clean fails the test when fsck finds anything.
+func clean(t testing.TB, w *Workspace) Checked {
+	t.Helper()
+	found, err := w.Check(ctx, Checking{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range found.Problems {
+		t.Errorf("fsck: %s", p.What)
+	}
+	return found
+}
+
+func plainPath(path string) string { return path }

@@ -1,0 +1,168 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/ledger/revwalk"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/s3"
+)
+
+// Repair checks a workspace and, when git has all that is needed, makes its rows
+// and its snapshot anew. It returns what was found, and what is left.
+func (w *Workspace) Repair(ctx context.Context, o Checking) (found, left Checked, err error) {
+	c, err := w.examine(ctx, o)
+	if c != nil {
+		defer c.close()
+	}
+	if err != nil {
+		return Checked{}, Checked{}, err
+	}
+	if !slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Mends }) || !c.whole {
+		return c.Checked, c.Checked, nil
+	}
+	if err := c.rebuild(ctx); err != nil {
+		return c.Checked, c.Checked, err
+	}
+	left, err = w.Check(ctx, o)
+	return c.Checked, left, err
+}
+
+// Reindex makes all rows and the snapshot anew from git alone, whatever the rows
+// say. With a commit, that one becomes the head: the way back when git has lost
+// what the head needs.
+func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (repository.Head, error) {
+	if commit != "" && !object.IsID(commit) {
+		return repository.Head{}, fmt.Errorf("%q is no commit: 40 hexadecimal digits are", commit)
+	}
+	c, err := w.collect(ctx, commit, o)
+	if c != nil {
+		defer c.close()
+	}
+	if err != nil {
+		return repository.Head{}, err
+	}
+	if c.head.Commit == "" {
+		return c.head, nil
+	}
+	if !c.whole {
+		return repository.Head{}, fmt.Errorf("%s", c.Problems[len(c.Problems)-1].What)
+	}
+	if commit == "" {
+		return c.head, c.rebuild(ctx)
+	}
+	if err := c.keepTheWayBack(ctx); err != nil {
+		return repository.Head{}, err
+	}
+	return w.ledger.Import(ctx, c.reader(ctx), commit, c.options())
+}
+
+// keepTheWayBack lets the packs that another head does not need stay for a
+// day, as those that were merged: it may turn out to be the wrong head.
+func (c *checker) keepTheWayBack(ctx context.Context) error {
+	return c.retire(ctx, slices.DeleteFunc(slices.Clone(c.stored), func(name string) bool { return c.needed[name] }))
+}
+
+// collect gets the packs and goes through git; with a commit as if that were the
+// head.
+func (w *Workspace) collect(ctx context.Context, commit string, o Checking) (*checker, error) {
+	c, err := w.newChecker(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.copy(ctx); err != nil {
+		return c, err
+	}
+	if commit != "" {
+		c.head.Commit = commit
+	}
+	return c, c.checkGit(ctx, 0, math.MaxInt)
+}
+
+// rebuild makes the rows anew from the copy of the packs, and strikes those
+// packs off the list that are gone and that nothing needs.
+func (c *checker) rebuild(ctx context.Context) error {
+	if _, err := c.ledger.Reindex(ctx, c.reader(ctx), c.options()); err != nil {
+		return err
+	}
+	useless := slices.DeleteFunc(slices.Clone(c.known), func(name string) bool { return c.mirror.broken[name] == nil })
+	if len(useless) == 0 || len(c.needed) == 0 {
+		return nil
+	}
+	return c.ledger.Compacted(ctx, dynamo.Compaction{
+		Retired: useless, Pack: slices.Min(slices.Collect(maps.Keys(c.needed))), Fence: c.head.Fence,
+	})
+}
+
+func (c *checker) options() dynamo.ImportOptions {
+	return dynamo.ImportOptions{
+		Objects: rebuilt{c.objects, c.mirror.objects}, Packs: slices.Sorted(maps.Keys(c.needed)), Fence: c.head.Fence,
+		Place:    func(id string) (string, int64, int64, bool) { return c.mirror.packs.place(id) },
+		Progress: c.progress.of("telling the history", "commits"),
+	}
+}
+
+// reader reads from the copy. What writers have stored since is copied when it
+// is asked for.
+func (c *checker) reader(ctx context.Context) revwalk.Reader {
+	return &late{ctx, c, c.mirror.objects.Reader()}
+}
+
+type late struct {
+	ctx   context.Context
+	check *checker
+	copy  *disk.Reader
+}
+
+// Read implements revwalk.Reader.
+func (l *late) Read(id string) (object.Kind, []byte, error) {
+	kind, content, err := l.copy.Read(id)
+	if !errors.Is(err, disk.ErrNoObject) {
+		return kind, content, err
+	}
+	if more, failed := l.check.catchUp(l.ctx); failed != nil || !more {
+		return kind, content, errors.Join(err, failed)
+	}
+	return l.copy.Read(id)
+}
+
+// catchUp copies the packs that were stored since the copy was made.
+func (c *checker) catchUp(ctx context.Context) (more bool, err error) {
+	stored, err := c.objects.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	have := c.mirror.packs.names()
+	stored = slices.DeleteFunc(stored, func(name string) bool { return slices.Contains(have, name) || c.mirror.broken[name] != nil })
+	if len(stored) == 0 {
+		return false, nil
+	}
+	m, err := c.copyPacks(ctx, c.mirror.git, stored, func(int, int) {})
+	if err != nil {
+		return false, err
+	}
+	maps.Copy(c.mirror.broken, m.broken)
+	c.mirror.packs = m.packs
+	c.mirror.packs.prefer(c.known)
+	return true, nil
+}
+
+// rebuilt stores what is made anew in the bucket, and reads from the copy: the
+// table may name the wrong packs.
+type rebuilt struct {
+	*s3.Objects
+	copy *disk.Objects
+}
+
+// Tree implements repository.Objects.
+func (r rebuilt) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
+	return r.copy.Tree(ctx, head)
+}

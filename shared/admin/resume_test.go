@@ -1,0 +1,158 @@
+package admin
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/testing/standin"
+)
+
+// budget is a context whose deadline comes with a request: after so many.
+type budget struct {
+	context.Context
+	mu    sync.Mutex
+	left  int
+	ended chan struct{}
+}
+
+func newBudget(requests int) *budget {
+	return &budget{Context: ctx, left: requests, ended: make(chan struct{})}
+}
+
+func (b *budget) Done() <-chan struct{} { return b.ended }
+
+func (b *budget) Err() error {
+	select {
+	case <-b.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+func (b *budget) spend() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left--; b.left == 0 {
+		close(b.ended)
+	}
+}
+
+// counted opens the stores once more, with a client that spends a budget.
+func (s *service) counted(t *testing.T, spend func()) *Stores {
+	t.Helper()
+	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Budget", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			spend()
+			return next.HandleInitialize(ctx, in)
+		}), middleware.Before)
+	})
+	return Open(cfg, s.table, s.bucketName)
+}
+
+// TestMaintenanceGoesOnWhereItStopped: a deadline at any request is no error,
+// and the parts together do what one run would have done.
+func TestMaintenanceGoesOnWhereItStopped(t *testing.T) {
+	for _, first := range []int{1, 3, 10, 25, 60, 150} {
+		s := newService(t)
+		w := s.create(t, "one", directory(t, "a"))
+		s.edit(t, w, 70)
+		var now *budget
+		stores := s.counted(t, func() { now.spend() })
+		requests, parts, merged, checked := first, 0, 0, 0
+		for next := (&Resume{Workspace: access.ID(w.ID)}); next != nil; parts++ {
+			now = newBudget(requests)
+			before := next.Checked
+			done, after, err := stores.MaintainPart(now, *next, Maintenance{commits: 10})
+			if err != nil || len(done.Problems) > 0 {
+				t.Fatalf("part %d of %d requests: %+v, %v", parts, requests, done, err)
+			}
+			merged, checked = merged+done.Merged, max(checked, done.Checked)
+			if after != nil && after.Checked < before {
+				t.Errorf("it goes back from %d to %d", before, after.Checked)
+			}
+			if after != nil && after.Stalled > 0 {
+				requests += 400
+			}
+			next = after
+		}
+		if parts < 2 && first < 100 {
+			t.Errorf("with %d requests it took one part", first)
+		}
+		if merged < 70 || checked != 71 {
+			t.Errorf("after %d parts %d packs are merged, %d commits checked", parts, merged, checked)
+		}
+		again, next, err := s.MaintainPart(ctx, Resume{Workspace: access.ID(w.ID)}, Maintenance{})
+		if err != nil || next != nil || again.Checked != 0 || again.Merged != 0 {
+			t.Errorf("once more: %+v, %v, %v", again, next, err)
+		}
+		clean(t, w)
+	}
+}
+
+// TestMaintenanceThatComesNoFurtherEnds with an error, and not with one part
+// after another for ever.
+func TestMaintenanceThatComesNoFurtherEnds(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "one", directory(t, "a"))
+	var now *budget
+	stores := s.counted(t, func() { now.spend() })
+	next := &Resume{Workspace: access.ID(w.ID)}
+	for range mostStalled {
+		now = newBudget(1)
+		var err error
+		if _, next, err = stores.MaintainPart(now, *next, Maintenance{}); err != nil {
+			if next != nil || !strings.Contains(err.Error(), "svcadmin fsck") {
+				t.Errorf("%+v, %v", next, err)
+			}
+			return
+		}
+	}
+	t.Errorf("it goes on with %+v", next)
+}
+
+// TestACheckInPartsFindsWhatOneFinds, wherever the damage lies and however large
+// the parts are.
+func TestACheckInPartsFindsWhatOneFinds(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "one", directory(t, "a"))
+	s.edit(t, w, 12)
+	for _, partition := range []string{"log/", "ids/", "item/"} {
+		rows := s.rows(t, partition+w.ID)
+		for _, n := range []int{0, len(rows) / 2, len(rows) - 1} {
+			if sk := rows[n]["sk"].(*types.AttributeValueMemberS).Value; partition == "ids/" && strings.Contains(sk, headOf(t, w)) {
+				continue // the head is not looked up by its id
+			}
+			s.deleteRow(t, rows[n])
+			for _, commits := range []int{1, 5, 13, 100} {
+				done, next, err := s.MaintainPart(ctx, Resume{Workspace: access.ID(w.ID)}, Maintenance{commits: commits})
+				if err != nil || next != nil || len(done.Problems) == 0 {
+					t.Errorf("%s row %d is gone, %d at once: %+v, %v, %v", partition, n, commits, done, next, err)
+				}
+			}
+			s.putRow(t, rows[n])
+		}
+	}
+	clean(t, w)
+}
+
+func headOf(t *testing.T, w *Workspace) string {
+	t.Helper()
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Commit
+}

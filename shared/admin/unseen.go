@@ -1,0 +1,222 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/clone"
+	"svc.example/svc/shared/ledger/revwalk"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/together"
+)
+
+const (
+	// mostSeen is how many commits of a directory's history are looked at.
+	mostSeen = 1000
+	// mostRevived is how many added files are looked for in the workspace's
+	// history. So many at once are new, and no deletion that is undone.
+	mostRevived = 500
+)
+
+// Unseen lists the files of the plan that somebody else has changed: the
+// workspace has them in a state that the git history of the directory, if it
+// is a repository, never held, nor did an Apply of it lead there. To bring them
+// to the directory's state would undo that change without a look. Where the
+// history cannot be read, a note says so.
+func (p *Plan) Unseen(ctx context.Context) ([]string, error) {
+	left := map[string][]byte{}
+	for _, c := range p.Changes {
+		f, _ := p.base.File(c.Path)
+		left[c.Path] = f.Text // nil: not there
+	}
+	repository, err := dropSeen(ctx, p.dir, left)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		p.Notes = append(p.Notes, fmt.Sprintf("what others have changed since is not told apart, as git's history cannot be read here: %v", err))
+		return nil, nil
+	case !repository:
+		return nil, nil
+	}
+	if err := p.dropApplied(ctx, left); err != nil {
+		return nil, err
+	}
+	if err := p.dropNew(ctx, left); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(left)), nil
+}
+
+// dropSeen drops the states that the repository held once, if the directory is
+// the root of one.
+func dropSeen(ctx context.Context, dir string, left map[string][]byte) (isRepository bool, err error) {
+	source, _, err := clone.Find(dir)
+	if err != nil || source == nil || source.Empty() {
+		return false, err
+	}
+	objects, err := source.Objects()
+	if err != nil {
+		return false, err
+	}
+	reader := objects.Reader()
+	defer reader.Close()
+	s := seen{trees: revwalk.NewTrees(reader), read: reader.Read, left: left, visited: map[string]bool{}}
+	return true, s.walk(ctx, source.Commit())
+}
+
+// seen goes back through a history, from each commit to its parents, and looks
+// at what differs between the two.
+type seen struct {
+	trees   *revwalk.Trees
+	read    object.Read
+	left    map[string][]byte
+	visited map[string]bool
+}
+
+// step is a commit to be looked at, and the tree of the child that led there.
+type step struct {
+	commit string
+	child  revwalk.ID
+}
+
+func (s *seen) walk(ctx context.Context, head string) error {
+	for next := []step{{commit: head}}; len(next) > 0 && len(s.left) > 0 && len(s.visited) < mostSeen; next = next[1:] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := next[0]
+		if s.visited[at.commit] {
+			continue
+		}
+		s.visited[at.commit] = true
+		commit, err := s.trees.Commit(revwalk.ParseID(at.commit))
+		if err != nil {
+			return err
+		}
+		root := revwalk.ParseID(commit.Tree)
+		if err := s.compare(at.child, root); err != nil {
+			return err
+		}
+		for _, parent := range commit.Parents {
+			next = append(next, step{parent, root})
+		}
+	}
+	return nil
+}
+
+// compare drops what has its state in a tree. Where the tree is that of its
+// child, this has been looked at.
+func (s *seen) compare(child, root revwalk.ID) error {
+	touches, err := s.trees.Touches(root, []revwalk.ID{child})
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, touch := range touches {
+		there[touch.Path] = true
+		state, asked := s.left[touch.Path]
+		if !asked {
+			continue
+		}
+		var text []byte
+		if touch.Blob != "" {
+			text, err = object.ReadAs(s.read, touch.Blob, object.Blob)
+			if errors.As(err, new(*object.TooLarge)) {
+				text, err = []byte{}, nil // which no state is
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if sameState(text, state) {
+			delete(s.left, touch.Path)
+		}
+	}
+	if child == (revwalk.ID{}) { // the head: what it lacks is a state too
+		maps.DeleteFunc(s.left, func(path string, state []byte) bool { return state == nil && !there[path] })
+	}
+	return nil
+}
+
+func sameState(a, b []byte) bool {
+	return (a == nil) == (b == nil) && same(a, b)
+}
+
+// appliedFile names, in a repository's .git, the commit that an Apply of the
+// directory has made.
+const appliedFile = "svc-applied"
+
+// dropApplied drops the states that the last Apply of the directory led to.
+func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
+	applied, err := os.ReadFile(filepath.Join(p.dir, ".git", appliedFile))
+	if err != nil {
+		return nil // there was none
+	}
+	paths := slices.Collect(maps.Keys(left))
+	known := make([]bool, len(paths))
+	err = together.Each(ctx, len(paths), func(ctx context.Context, i int) error {
+		_, text, err := p.workspace.repo.At(ctx, p.base.Head, paths[i], strings.TrimSpace(string(applied)))
+		switch {
+		case errors.Is(err, repository.ErrUnknownCommit):
+			return nil
+		case errors.Is(err, repository.ErrAbsent):
+			text = nil
+		case err != nil:
+			return err
+		}
+		known[i] = sameState(text, left[paths[i]])
+		return nil
+	})
+	for i, path := range paths {
+		if known[i] {
+			delete(left, path)
+		}
+	}
+	return err
+}
+
+// dropNew drops files that the workspace lacks because it never had them:
+// nobody has deleted those.
+func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
+	var absent []string
+	for path, state := range left {
+		if state == nil {
+			absent = append(absent, path)
+		}
+	}
+	had := make([]bool, len(absent))
+	if len(absent) > mostRevived {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d files are new; whether somebody deleted one of them is not looked up for so many", len(absent)))
+	} else {
+		err := together.Each(ctx, len(absent), func(ctx context.Context, i int) error {
+			touches, err := p.workspace.ledger.History(ctx, p.base.Head, repository.Page{Path: absent[i], Limit: 1})
+			had[i] = len(touches) > 0
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i, path := range absent {
+		if !had[i] {
+			delete(left, path)
+		}
+	}
+	return nil
+}
+
+// noteApplied makes a later Apply know this one's states. Without it that one
+// asks once more than it need.
+func (p *Plan) noteApplied(commit string) {
+	if info, err := os.Stat(filepath.Join(p.dir, ".git")); err == nil && info.IsDir() {
+		_ = os.WriteFile(filepath.Join(p.dir, ".git", appliedFile), []byte(commit+"\n"), 0o666)
+	}
+}

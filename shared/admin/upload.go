@@ -1,0 +1,129 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"svc.example/svc/shared/clone"
+	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/ledger/revwalk"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// packed is a history in few packs, in a bare repository on disk.
+type packed struct {
+	dir     string
+	commit  string
+	objects *disk.Objects
+	packs   *atlas
+}
+
+func (p *packed) close() { os.RemoveAll(p.dir) }
+
+// mostInPack bounds what is collected for a pack, uncompressed.
+const mostInPack = 32 << 20
+
+// repack writes everything that a commit reaches, and nothing else, into a
+// temporary repository: the objects as they are, loose ones too.
+func repack(ctx context.Context, from revwalk.Reader, commit string, progress Progress) (*packed, error) {
+	dir, err := os.MkdirTemp("", "svcadmin-")
+	if err != nil {
+		return nil, err
+	}
+	p := &packed{dir: dir, commit: commit}
+	if p.objects, err = disk.Init(dir); err == nil {
+		err = p.fill(ctx, from, progress)
+	}
+	if err == nil {
+		_, err = p.objects.Compact(ctx)
+	}
+	if err == nil {
+		p.packs, err = readAtlas(dir)
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progress) error {
+	var open []pack.Object
+	size := 0
+	flush := func() error {
+		if len(open) == 0 {
+			return nil
+		}
+		made, err := pack.Encode(open)
+		open, size = nil, 0
+		if err != nil {
+			return err
+		}
+		defer p.objects.Release(made.Name)
+		return p.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
+	}
+	r := &reach{objects: from, seen: map[revwalk.ID]bool{}, progress: progress.of("reading the history", "commits"), tell: func(o pack.Object) error {
+		open = append(open, o)
+		if size += len(o.Content); size < mostInPack {
+			return nil
+		}
+		return flush()
+	}}
+	if err := r.from(ctx, p.commit); err != nil {
+		return err
+	}
+	return flush()
+}
+
+// upload stores a git repository's history in the bucket. No head names it yet.
+func (w *Workspace) upload(ctx context.Context, git *clone.Source, progress Progress) (*packed, error) {
+	objects, err := git.Objects()
+	if err != nil {
+		return nil, err
+	}
+	reader := objects.Reader()
+	defer reader.Close()
+	reader.MaxBlob(largestFile)
+	p, err := repack(ctx, reader, git.Commit(), progress)
+	if err != nil {
+		return nil, err
+	}
+	told := progress.of("storing", "packs")
+	for i, name := range p.packs.names() {
+		told(i, len(p.packs.names()))
+		if err := w.put(ctx, p.dir, name); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	told(len(p.packs.names()), len(p.packs.names()))
+	return p, nil
+}
+
+func (w *Workspace) put(ctx context.Context, dir, name string) error {
+	content, err := os.ReadFile(packPath(dir, name, ".pack"))
+	index, indexErr := os.ReadFile(packPath(dir, name, ".idx"))
+	if err := errors.Join(err, indexErr); err != nil {
+		return err
+	}
+	return w.objects.PutPack(ctx, name, content, index)
+}
+
+func packPath(dir, name, extension string) string {
+	return filepath.Join(dir, "objects", "pack", "pack-"+name+extension)
+}
+
+// importHistory puts the rows of a history into the table and makes its last
+// commit the head.
+func (w *Workspace) importHistory(ctx context.Context, p *packed, progress Progress) error {
+	reader := p.objects.Reader()
+	defer reader.Close()
+	_, err := w.ledger.Import(ctx, reader, p.commit, dynamo.ImportOptions{
+		Objects: w.objects, Packs: p.packs.names(), Place: p.packs.place,
+		Progress: progress.of("telling the history", "commits"),
+	})
+	return err
+}

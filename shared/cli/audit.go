@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/minting"
+)
+
+// NewAudit makes the command audit. Read returns the events, oldest first.
+func NewAudit(s Settings, read func(cmd *cobra.Command) ([]audit.Event, error)) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show who made, revoked and changed which key, role and environment",
+		Long: "Show who made, revoked and changed which key, role and environment of\n" + s.Where + `, and when, oldest first. What was done to keys and roles is appended
+with each change and never edited; it begins with the first version that tells
+it. Environments are declared in svc.json: what was done to them is read from its
+history in git, with the authors of the commits.
+
+Who a change is by is who ran the command, as the system or ` + AuthorVariable + `
+names them. That is a record for honest people and no proof.`,
+		Args: Arguments(""),
+		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+			events, err := read(cmd)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if events == nil {
+					events = []audit.Event{}
+				}
+				enc := json.NewEncoder(s.Stdout)
+				enc.SetIndent("", "  ")
+				enc.SetEscapeHTML(false)
+				return enc.Encode(map[string][]audit.Event{"events": events})
+			}
+			rows := [][]string{{"WHEN", "BY", "WHAT"}}
+			for _, e := range events {
+				rows = append(rows, []string{e.At.UTC().Format(time.RFC3339), e.By, e.Words()})
+			}
+			return Table(s.Stdout, rows)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	s.Flags(cmd)
+	return cmd
+}
+
+// AuthorVariable is the environment variable that says who runs a command.
+const AuthorVariable = "SVC_AUTHOR"
+
+const maxActor = 200
+
+// Actor is who runs a command, for the audit trail: as the variable says, else
+// the user that the system knows, and the machine.
+func Actor(getenv func(string) string) string {
+	who := minting.PlainName(getenv(AuthorVariable))
+	if who == "" {
+		who = "unknown"
+		if u, err := user.Current(); err == nil && u.Username != "" {
+			who = u.Username
+		}
+		if host, err := os.Hostname(); err == nil {
+			who += "@" + host
+		}
+	}
+	if len(who) > maxActor {
+		who = strings.ToValidUTF8(who[:maxActor], "")
+	}
+	return who
+}

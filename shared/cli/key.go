@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/minting"
+	"svc.example/svc/shared/terminal"
+)
+
+// kinds are the words for the kinds of key.
+var kinds = map[string]access.Kind{
+	"user":            access.KindUser,
+	"service-account": access.KindServiceAccount,
+	"public":          access.KindPublicSDK,
+	"secret":          access.KindSecretSDK,
+}
+
+func kindWord(kind access.Kind) string {
+	for word, k := range kinds {
+		if k == kind {
+			return word
+		}
+	}
+	return string(kind)
+}
+
+// NewKey makes the command key: create, list, revoke.
+func NewKey(s Settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Make, list and revoke keys",
+		Long:  "Make, list and revoke keys of " + s.Where + ".\n" + s.Note,
+	}
+	s.Flags(cmd)
+	cmd.AddCommand(newKeyCreate(s), newKeyList(s), newKeyRevoke(s))
+	return cmd
+}
+
+func newKeyCreate(s Settings) *cobra.Command {
+	var m minting.Request
+	var kind string
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make a key and print it, once",
+		Long: `Make a key. Standard output is exactly the key; it is stored nowhere and cannot
+be printed again. Keys of the kinds user and service-account use the API, with
+the roles of the person or account; public and secret are SDK keys, which read
+one environment.
+
+` + rolesInWords(),
+		Example: "  " + s.Program + ` key create --kind service-account --name ci --role engineer
+  ` + s.Program + ` key create --kind user --name "Ada Lovelace" --email ada@acme.example --role protected_engineer
+  ` + s.Program + ` key create --kind public --name web --environment production`,
+		Args: Arguments(""),
+		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+			var known bool
+			if m.Kind, known = kinds[kind]; !known {
+				return Usagef("--kind is one of user, service-account, public, secret")
+			}
+			m.Program = s.Program
+			key, principal, err := s.Mint(cmd, m)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(s.Stdout, key.Reveal())
+			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), minting.PlainName(m.Name))
+			s.warn(m.Kind, principal)
+			return nil
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
+	flags.StringVar(&m.Name, "name", "", "whose key it is, or what it is for")
+	flags.StringVar(&m.Email, "email", "", "e-mail address of a user")
+	flags.StringArrayVar(&m.Roles, "role", nil, "role of a user or service account that is new; may be repeated")
+	flags.StringVar(&m.Environment, "environment", "", "environment that an SDK key reads")
+	flags.Var((*lifetime)(&m.Expires), "expires", "how long the key is good for, such as 90d or 12h (default for ever)")
+	return cmd
+}
+
+// warn says why a key can do less than whoever makes it may think.
+func (s Settings) warn(kind access.Kind, of access.Principal) {
+	if kind != access.KindUser && kind != access.KindServiceAccount {
+		return
+	}
+	if len(access.Permissions(of.Roles)) == 0 {
+		fmt.Fprintf(s.Stderr, "%s may read everything and edit nothing yet: %s principal roles %s engineer\n", terminal.Escape(of.Name), s.Program, of.ID)
+	}
+	if of.Disabled {
+		fmt.Fprintf(s.Stderr, "%s is disabled, so the key is refused: %s principal enable %s\n", terminal.Escape(of.Name), s.Program, of.ID)
+	}
+}
+
+// keyRow is a key as key list --json shows it.
+type keyRow struct {
+	ID          access.ID `json:"id"`
+	Kind        string    `json:"kind"`
+	Name        string    `json:"name"`
+	Environment string    `json:"environment,omitempty"` // of an SDK key
+	Roles       []string  `json:"roles"`
+	CreatedAt   time.Time `json:"createdAt"`
+	ExpiresAt   time.Time `json:"expiresAt,omitzero"`
+	RevokedAt   time.Time `json:"revokedAt,omitzero"`
+	LastUsedOn  string    `json:"lastUsedOn,omitempty"` // a day in UTC
+}
+
+func newKeyList(s Settings) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the keys, revoked ones too, and when each was used last",
+		Long: `List the keys, revoked ones too, and on which day (in UTC) each was used last.
+That is noted beside the requests and costs them nothing, so it can be a little
+behind; "-" is a key that was not used since its uses are noted.`,
+		Args: Arguments(""),
+		RunE: Run(func(cmd *cobra.Command, _ []string) error {
+			return s.Keys(cmd, func(r Keys) error {
+				rows, err := keyRows(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					enc := json.NewEncoder(s.Stdout)
+					enc.SetIndent("", "  ")
+					return enc.Encode(map[string][]keyRow{"keys": rows})
+				}
+				return s.printKeys(rows)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func keyRows(ctx context.Context, r Keys) ([]keyRow, error) {
+	keys, err := r.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	principals, err := r.Principals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used, err := r.LastUses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := []keyRow{}
+	for _, key := range keys {
+		row := keyRow{key.ID, kindWord(key.Kind), key.Name, key.Environment, []string{}, key.CreatedAt, key.ExpiresAt, key.RevokedAt, used[key.ID]}
+		if i := slices.IndexFunc(principals, func(p access.Principal) bool { return p.ID == key.PrincipalID }); i >= 0 && principals[i].Roles != nil {
+			row.Roles = principals[i].Roles
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (s Settings) printKeys(rows []keyRow) error {
+	table := [][]string{{"ID", "KIND", "NAME", "ENVIRONMENT", "ROLES", "CREATED", "STATE", "LAST USED"}}
+	for _, k := range rows {
+		state := "live"
+		switch {
+		case !k.RevokedAt.IsZero():
+			state = "revoked " + k.RevokedAt.Format(time.DateOnly)
+		case !k.ExpiresAt.IsZero():
+			state = "until " + k.ExpiresAt.Format(time.DateTime)
+		}
+		table = append(table, []string{string(k.ID), k.Kind, k.Name, k.Environment, strings.Join(k.Roles, ","), k.CreatedAt.Format(time.DateOnly), state, cmp.Or(k.LastUsedOn, "-")})
+	}
+	return Table(s.Stdout, table)
+}
+
+func newKeyRevoke(s Settings) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke <id>",
+		Short: "Revoke a key, for good",
+		Args:  Arguments("key list shows the ids"),
+		RunE: Run(func(cmd *cobra.Command, args []string) error {
+			id, err := s.keyID(args[0])
+			if err != nil {
+				return err
+			}
+			return s.Keys(cmd, func(r Keys) error {
+				record, err := r.RevokeKey(cmd.Context(), id, time.Now().UTC().Truncate(time.Second))
+				if err == nil {
+					fmt.Fprintf(s.Stderr, "revoked %s (%s)\n", record.ID, terminal.Escape(record.Name))
+				}
+				return err
+			})
+		}),
+	}
+}
+
+// keyID takes the id of a key, or the key itself: whoever has to revoke a
+// leaked key may have nothing else.
+func (s Settings) keyID(text string) (access.ID, error) {
+	if key, err := access.ParseKey(text); err == nil {
+		return key.ID(), nil
+	}
+	id, err := access.ParseID(text)
+	if err != nil {
+		return "", Usagef("that is no id of a key: %s key list shows them", s.Program)
+	}
+	return id, nil
+}

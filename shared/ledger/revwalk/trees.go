@@ -1,0 +1,301 @@
+package revwalk
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/workspace"
+)
+
+// Reader reads git objects by their ids.
+type Reader interface {
+	Read(id string) (object.Kind, []byte, error)
+}
+
+// Trees finds the layout's files in git's trees. It is used by one goroutine.
+type Trees struct {
+	objects Reader
+	// kept are the trees read last, by id: a commit's trees are needed again
+	// for its children, and most stay the same from commit to commit.
+	kept *lru.Cache[ID, []byte]
+}
+
+// mostKept bounds the bytes of kept trees. Two trees of 10,000 documents have
+// about 1 MB.
+const mostKept = 16 << 20
+
+// NewTrees looks into trees that a reader reads.
+func NewTrees(objects Reader) *Trees {
+	return &Trees{objects: objects, kept: lru.New[ID, []byte](mostKept)}
+}
+
+// Commit reads a commit object.
+func (t *Trees) Commit(id ID) (object.Commit, error) {
+	return object.ReadCommit(t.objects.Read, id.String())
+}
+
+// tree returns the content of a tree; that of the zero id is empty.
+func (t *Trees) tree(id ID) ([]byte, error) {
+	if id == (ID{}) {
+		return nil, nil
+	}
+	if content, ok := t.kept.Get(id); ok {
+		return content, nil
+	}
+	content, err := object.ReadAs(t.objects.Read, id.String(), object.TreeKind)
+	if err != nil {
+		return nil, err
+	}
+	t.kept.Put(id, content, int64(len(content)))
+	return content, nil
+}
+
+// entry is an entry of a tree as it lies there.
+type entry struct {
+	mode, name []byte
+	id         ID
+}
+
+var errTree = fmt.Errorf("%w: a tree is damaged, git fsck tells more", object.ErrMalformed)
+
+// nextEntry takes the first entry off a tree.
+func nextEntry(tree []byte) (e entry, rest []byte, err error) {
+	mode, after, spaced := bytes.Cut(tree, []byte(" "))
+	name, after, ended := bytes.Cut(after, []byte{0})
+	if !spaced || !ended || len(mode) == 0 || len(mode) > 7 || len(bytes.Trim(mode, "01234567")) > 0 || len(name) == 0 || len(after) < idBytes {
+		return entry{}, nil, errTree
+	}
+	return entry{mode: mode, name: name, id: ID(after[:idBytes])}, after[idBytes:], nil
+}
+
+func (e entry) decoded() object.TreeEntry {
+	return object.TreeEntry{Mode: string(e.mode), Name: string(e.name)}
+}
+
+// skipCommon drops the entries that two trees begin with alike.
+func skipCommon(a, b []byte) ([]byte, []byte, error) {
+	for len(a) > 0 && len(b) > 0 {
+		_, rest, err := nextEntry(a)
+		if err != nil {
+			return nil, nil, err
+		}
+		n := len(a) - len(rest)
+		if len(b) < n || !bytes.Equal(a[:n], b[:n]) {
+			break
+		}
+		a, b = rest, b[n:]
+	}
+	return a, b, nil
+}
+
+// compare walks through two trees side by side and calls for every entry that
+// is not in both of them alike. Git's order makes that quick; in a tree that is
+// out of order, entries that are the same may be called for on both sides.
+func compare(a, b []byte, inA, inB func(entry)) error {
+	for {
+		var err error
+		if a, b, err = skipCommon(a, b); err != nil || len(a)+len(b) == 0 {
+			return err
+		}
+		first, restA, errA := nextOrLast(a)
+		second, restB, errB := nextOrLast(b)
+		if errA != nil || errB != nil {
+			return errors.Join(errA, errB)
+		}
+		switch order := first.order(second); {
+		case len(b) == 0 || len(a) > 0 && order < 0:
+			inA(first)
+			a = restA
+		case len(a) == 0 || order > 0:
+			inB(second)
+			b = restB
+		default:
+			inA(first)
+			inB(second)
+			a, b = restA, restB
+		}
+	}
+}
+
+func nextOrLast(tree []byte) (entry, []byte, error) {
+	if len(tree) == 0 {
+		return entry{}, nil, nil
+	}
+	return nextEntry(tree)
+}
+
+// order is git's: a folder's name counts as if it ended in a slash.
+func (e entry) order(other entry) int {
+	n := min(len(e.name), len(other.name))
+	if by := bytes.Compare(e.name[:n], other.name[:n]); by != 0 {
+		return by
+	}
+	return cmp.Compare(e.charAt(n), other.charAt(n))
+}
+
+func (e entry) charAt(n int) byte {
+	if n < len(e.name) {
+		return e.name[n]
+	}
+	if e.decoded().IsFolder() {
+		return '/'
+	}
+	return 0
+}
+
+// side is what one of two trees holds where they differ.
+type side struct {
+	files   map[string]ID // of the layout, path to blob
+	folders map[string]ID // the layout's
+}
+
+func newSide() side { return side{files: map[string]ID{}, folders: map[string]ID{}} }
+
+func (s side) add(prefix string, e entry) {
+	switch kind := e.decoded(); {
+	case kind.IsNested():
+	case kind.IsFile() && repository.IsFile(prefix+kind.Name):
+		s.files[prefix+kind.Name] = e.id
+	case kind.IsFolder() && prefix == "" && workspace.KnownFolder(kind.Name):
+		s.folders[kind.Name] = e.id
+	}
+}
+
+// differences compares the layout's files in two root trees. A file that is
+// alike in both may be in both sides or in none.
+func (t *Trees) differences(before, after ID) (then, now side, err error) {
+	then, now = newSide(), newSide()
+	if err = t.compare("", before, after, then, now); err != nil {
+		return then, now, err
+	}
+	for _, folder := range workspace.Folders {
+		name := string(folder)
+		if err = t.compare(name+"/", then.folders[name], now.folders[name], then, now); err != nil {
+			break
+		}
+	}
+	return then, now, err
+}
+
+func (t *Trees) compare(prefix string, before, after ID, then, now side) error {
+	if before == after {
+		return nil
+	}
+	old, err := t.tree(before)
+	if err != nil {
+		return err
+	}
+	changed, err := t.tree(after)
+	if err != nil {
+		return err
+	}
+	err = compare(old, changed,
+		func(e entry) { then.add(prefix, e) },
+		func(e entry) { now.add(prefix, e) })
+	if err != nil {
+		return fmt.Errorf("comparing trees %s and %s: %w", before, after, err)
+	}
+	return nil
+}
+
+// Touches returns what a commit with a root tree did, by path, given the root
+// trees of its parents: for each file that differs from all of them.
+func (t *Trees) Touches(root ID, parents []ID) ([]repository.Touch, error) {
+	if len(parents) == 0 {
+		parents = []ID{{}}
+	}
+	var found map[string]repository.Touch
+	for _, parent := range parents {
+		then, now, err := t.differences(parent, root)
+		if err != nil {
+			return nil, err
+		}
+		found = both(found, changes(then.files, now.files))
+	}
+	touches := make([]repository.Touch, 0, len(found))
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		touches = append(touches, found[path])
+	}
+	return touches, nil
+}
+
+func changes(then, now map[string]ID) map[string]repository.Touch {
+	changed := map[string]repository.Touch{}
+	for path, blob := range now {
+		old, was := then[path]
+		if old != blob {
+			changed[path] = repository.Touch{Path: path, Blob: blob.String(), Created: !was}
+		}
+	}
+	for path := range then {
+		if _, is := now[path]; !is {
+			changed[path] = repository.Touch{Path: path}
+		}
+	}
+	return changed
+}
+
+// both keeps what a commit changed against every parent. A file was created
+// when none of them had it.
+func both(found, more map[string]repository.Touch) map[string]repository.Touch {
+	if found == nil {
+		return more
+	}
+	kept := map[string]repository.Touch{}
+	for path, touch := range found {
+		if other, ok := more[path]; ok {
+			touch.Created = touch.Created && other.Created
+			kept[path] = touch
+		}
+	}
+	return kept
+}
+
+// Find returns the blob of a file of the layout in a root tree.
+func (t *Trees) Find(root ID, path string) (ID, bool, error) {
+	if !repository.IsFile(path) {
+		return ID{}, false, nil
+	}
+	name := path
+	if folder, file, below := strings.Cut(path, "/"); below {
+		e, err := t.entry(root, folder)
+		if err != nil || !e.decoded().IsFolder() {
+			return ID{}, false, err
+		}
+		root, name = e.id, file
+	}
+	e, err := t.entry(root, name)
+	return e.id, err == nil && e.decoded().IsFile(), err
+}
+
+// entry returns a tree's entry of a name, the zero entry when there is none.
+func (t *Trees) entry(id ID, name string) (entry, error) {
+	tree, err := t.tree(id)
+	if err != nil {
+		return entry{}, err
+	}
+	for len(tree) > 0 {
+		var e entry
+		if e, tree, err = nextEntry(tree); err != nil {
+			return entry{}, fmt.Errorf("tree %s: %w", id, err)
+		}
+		if string(e.name) == name {
+			return e, nil
+		}
+	}
+	return entry{}, nil
+}
+
+// All returns the blobs of all the layout's files in a root tree.
+func (t *Trees) All(root ID) (map[string]ID, error) {
+	_, now, err := t.differences(ID{}, root)
+	return now.files, err
+}

@@ -1,0 +1,256 @@
+package sdkapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"strings"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/workspace"
+)
+
+// documents is the answer to GET /api/v2/configs. It is kept as gzip alone, a
+// tenth of the text: hardly a client takes it otherwise.
+type documents struct {
+	packed []byte
+	plain  int // bytes
+}
+
+// Size is how many bytes the documents take; none before they are made.
+func (d *documents) Size() int64 {
+	if d == nil {
+		return 0
+	}
+	return int64(len(d.packed))
+}
+
+// configs answers GET /api/v2/configs.
+func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions: // without a CORS header a browser goes no further
+		w.Header().Set("Allow", "GET")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		w.Header().Set("Allow", "GET")
+		delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes GET, not %s", r.Method))
+		return
+	}
+	d, err := t.gate.enter(r.Context(), secretKey, delivery.BasicKey(r))
+	if err != nil {
+		t.options.refuse(w, r, err)
+		return
+	}
+	if tag := entityTag(d); notModified(w, r, tag, false) || notModified(w, r, tag, true) {
+		return
+	}
+	e := t.environment(d)
+	docs, err := e.documents.at(r.Context(), d, t, e, func(ws *workspace.Workspace) *documents { return newDocuments(ws, d) })
+	if err == nil {
+		err = t.sendDocuments(w, r, docs, entityTag(d))
+	}
+	if err != nil {
+		t.options.refuse(w, r, err)
+	}
+}
+
+// entityTag stands for a head and an environment: what is served follows from
+// them, so that an unchanged poll needs no documents.
+func entityTag(d *control.Delivery) string {
+	text := strings.Join([]string{"configs 2", d.WorkspaceID(), d.Environment(), d.Head().Commit}, "\x00")
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+func tagged(tag string, packed bool) string {
+	if packed {
+		tag += "-gzip"
+	}
+	return `"` + tag + `"`
+}
+
+func setHeaders(w http.ResponseWriter, tag string, packed bool) {
+	header := w.Header()
+	header.Set("ETag", tagged(tag, packed))
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Vary", "Accept-Encoding")
+}
+
+func notModified(w http.ResponseWriter, r *http.Request, tag string, packed bool) bool {
+	if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.Neither {
+		return false
+	}
+	setHeaders(w, tag, packed)
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *documents, tag string) (err error) {
+	packed, size := negotiation.Gzip(r, docs.plain), docs.plain
+	if packed {
+		size = len(docs.packed)
+	}
+	if most := t.options.MaxAnswer; most > 0 && size > most {
+		return fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; accept gzip in Accept-Encoding", size)
+	}
+	body := docs.packed
+	if !packed {
+		if body, err = negotiation.Decompress(docs.packed); err != nil {
+			return err
+		}
+	}
+	setHeaders(w, tag, packed)
+	if packed {
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	delivery.WriteJSON(w, http.StatusOK, body)
+	return nil
+}
+
+// newDocuments compresses while it decodes, one document at a time.
+func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
+	out := &documents{}
+	out.packed = negotiation.CompressFrom(func(w io.Writer) {
+		write := func(b []byte) {
+			out.plain += len(b)
+			_, _ = w.Write(b) // it goes to memory
+		}
+		write([]byte(`{"configs":[`))
+		var row []byte
+		for item := range byKey(ws) {
+			node := newRow(item, d.Environment())
+			if node == nil {
+				continue
+			}
+			begin := row[:0]
+			if row != nil {
+				begin = append(begin, ',')
+			}
+			row = node.AppendCompact(begin)
+			write(row)
+		}
+		meta := append([]byte(`],"meta":`), jsontree.NewObject(
+			jsontree.Field("version", jsontree.NewString(d.Head().Commit)),
+			jsontree.Field("environment", jsontree.NewString(d.Environment())),
+			jsontree.Field("workspaceId", jsontree.NewString(d.WorkspaceID())),
+		).Compact()...)
+		write(append(meta, '}'))
+	})
+	return out
+}
+
+// newRow is a document for one environment, or nil when it cannot be served.
+func newRow(item *workspace.Item, environment string) *jsontree.Node {
+	view := item.View
+	id := view.ID
+	if id == "" {
+		id = item.Key
+	}
+	row := jsontree.NewObject(
+		jsontree.Field("id", jsontree.NewString(id)),
+		jsontree.Field("key", jsontree.NewString(item.Key)),
+		jsontree.Field("type", jsontree.NewString(string(view.Type))),
+		jsontree.Field("valueType", jsontree.NewString(string(view.ValueType))),
+		jsontree.Field("sendToClientSdk", jsontree.NewBool(view.SendToClientSDK)),
+		jsontree.Field("default", defaultRules(item.Tree)),
+		jsontree.Field("environment", ownRules(item.Tree, environment)),
+	)
+	if len(view.Variants) > 0 && !view.Confidential {
+		row.Set("variants", item.Tree.Get("variants"))
+	}
+	return withoutConfidential(row)
+}
+
+func defaultRules(tree *jsontree.Node) *jsontree.Node {
+	rules := tree.Get("default").Get("rules")
+	if rules == nil {
+		rules = jsontree.NewArray()
+	}
+	return jsontree.NewObject(jsontree.Field("rules", rules))
+}
+
+// ownRules is the environment's entry, null when it has none.
+func ownRules(tree *jsontree.Node, environment string) *jsontree.Node {
+	for _, entry := range items(tree.Get("environments")) {
+		if id, ok := entry.Get("id").Text(); ok && id == environment {
+			return entry
+		}
+	}
+	return null
+}
+
+// null is shared: nothing changes a scalar.
+var null, _ = jsontree.Parse([]byte("null"))
+
+// withoutConfidential leaves out what never goes to an SDK. What it changes it
+// has copied: the trees are the workspace's.
+func withoutConfidential(row *jsontree.Node) *jsontree.Node {
+	found, inCriterion := false, false
+	eachValue(row, func(value *jsontree.Node, criterion bool) {
+		if confidential(value) {
+			found, inCriterion = true, inCriterion || criterion
+		}
+	})
+	if inCriterion {
+		return nil
+	}
+	if !found {
+		return row
+	}
+	row = row.Clone()
+	eachValue(row, func(value *jsontree.Node, _ bool) {
+		if confidential(value) {
+			value.Delete("value")
+		}
+	})
+	return row
+}
+
+// eachValue visits the values of a row's rules and variants. It does not look
+// into them: a JSON value may hold anything.
+func eachValue(row *jsontree.Node, visit func(value *jsontree.Node, criterion bool)) {
+	for _, scope := range []string{"default", "environment"} {
+		for _, rule := range items(row.Get(scope).Get("rules")) {
+			for _, criterion := range items(rule.Get("criteria")) {
+				visit(criterion.Get("valueToMatch"), true)
+			}
+			visit(rule.Get("value"), false)
+			for _, arm := range arms(rule.Get("value")) {
+				visit(arm.Get("value"), false)
+			}
+		}
+	}
+	for _, variant := range items(row.Get("variants")) {
+		visit(variant.Get("value"), false)
+	}
+}
+
+func arms(value *jsontree.Node) []*jsontree.Node {
+	if kind, _ := value.Get("type").Text(); kind != string(document.WeightedValue) {
+		return nil
+	}
+	return items(value.Get("value").Get("weightedValues"))
+}
+
+func items(n *jsontree.Node) []*jsontree.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// confidential says whether a value has content that must not be sent.
+func confidential(value *jsontree.Node) bool {
+	secret, _ := value.Get("confidential").Truth()
+	kind, _ := value.Get("type").Text()
+	key, _ := value.Get("decryptWith").Text()
+	return secret && value.Get("value") != nil && key == "" && kind != string(document.ProvidedValue)
+}

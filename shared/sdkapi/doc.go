@@ -1,0 +1,49 @@
+// Package sdkapi serves applications whose workspace is behind the control
+// plane's gate: what package delivery serves from a directory, here for SDK
+// keys, and what only a hosted workspace has.
+//
+//	GET  /api/v2/configs/eval-with-context/{token}   public keys, see package delivery
+//	POST /ofrep/v1/evaluate/flags[/{key}]            public keys, see package delivery
+//	GET  /api/v2/configs                             secret keys: the environment's documents
+//	POST /api/v1/telemetry/                          both: what contexts were evaluated for
+//	GET  /healthz                                    200
+//
+// The environment is the key's. svc api serves all of it at its address; the
+// delivery and telemetry functions serve a part each.
+//
+// # GET /api/v2/configs
+//
+// It is for SDKs that evaluate in their own process:
+//
+//	{"configs": [{"id", "key", "type", "valueType", "sendToClientSdk",
+//	              "default": {"rules"}, "environment": {"id", "rules"} or null, "variants"?}],
+//	 "meta": {"version", "environment", "workspaceId"}}
+//
+// with every flag, config, log level and segment, by key, the rules as stored:
+// ciphertext stays ciphertext, provided values keep source and lookup. Schemas
+// are not there. A confidential value that is neither encrypted nor provided
+// never leaves the control plane: its value member is left out, and a document
+// that has one in a criterion is left out whole, as its rules would match
+// otherwise without it.
+//
+// # POST /api/v1/telemetry/
+//
+// The body is described in package telemetry. The answer is 202 with
+// {"accepted": true, "contexts", "keyless", "tooOld", "shapes",
+// "unknownEvents"}, numbers of what the batch held; 400 lists all that is wrong with it, 413 names the
+// bound, and 503 with Retry-After says that too much arrives at once. A batch
+// of an environment that has been archived, or is gone, is taken like any
+// other: only the documents could tell, and no batch reads them.
+//
+// What must stay true:
+//
+//   - A request costs one read of the gate, and no more while the workspace
+//     stays as it is. A key of the wrong kind costs none.
+//   - Each key has a rate for polls and one for telemetry, a public key from each
+//     address; what is not known to be good counts against its address. A request
+//     beyond them is 429 with Retry-After, and costs no read of the gate.
+//   - A key that may not is refused with 401 and the kind that is needed.
+//   - An answer to a secret key carries no CORS headers: such a key in a page
+//     is a mistake that must not work.
+//   - Telemetry never holds up evaluation: the two share nothing but the gate.
+package sdkapi

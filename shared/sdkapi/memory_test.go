@@ -1,0 +1,76 @@
+package sdkapi_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/testing/apiload"
+)
+
+// storedRepository has a snapshot as an instance reads it from the store.
+type storedRepository struct {
+	control.Repository
+	snapshot *repository.Snapshot
+}
+
+func (r *storedRepository) Snapshot(_ context.Context, head repository.Head) (*repository.Snapshot, error) {
+	r.snapshot.Head = head
+	return r.snapshot, nil
+}
+
+// heap is how many bytes are in use after a collection.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestHeapOfALargeWorkspace counts what an instance holds of 10,000 flags, some
+// 10 MB of text, once it has listed, polled and sent all of them: the texts once,
+// about 1 kB for each flag beside them, and what the environment serves.
+func TestHeapOfALargeWorkspace(t *testing.T) {
+	const most = 32 << 20
+	files := apiload.ManyFlags(10_000)
+	w := newWorld(t, files)
+	head, err := w.ledger.Head(ctx)
+	must(t, err)
+	snapshot, err := w.repo.Snapshot(ctx, head)
+	must(t, err)
+	name, content, err := repository.EncodeSnapshot(snapshot)
+	must(t, err)
+	public, secret, editor := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindServiceAccount, "")
+	files, snapshot = nil, nil
+	before := heap() - int64(len(content)) // which the stored repository keeps parts of
+	stored := &storedRepository{}
+	stored.snapshot, err = repository.DecodeSnapshot(name, content)
+	must(t, err)
+	content = nil
+	plane := control.New(control.Settings{Gate: countedGate{w}, Now: time.Now,
+		Repository: func(context.Context, string) (control.Repository, error) { return stored, nil }})
+	w.handler = sdkapi.Handler(sdkapi.Options{Plane: plane})
+	session, err := plane.Enter(ctx, editor)
+	must(t, err)
+	if list, err := session.Flags(ctx, control.FlagQuery{}); err != nil || list.Total != 10_000 {
+		t.Fatal(list, err)
+	}
+	session = nil
+	for key, path := range map[string]string{public: "/api/v2/configs/eval-with-context/e30=", secret: "/api/v2/configs"} {
+		if answer := w.send("GET", path, key, ""); answer.Code != 200 {
+			t.Fatal(path, answer.Code)
+		}
+	}
+	grown := heap() - before
+	t.Logf("%.1f MB are held", float64(grown)/(1<<20))
+	if grown > most {
+		t.Errorf("%d MB are held, more than %d", grown>>20, most>>20)
+	}
+	runtime.KeepAlive(w.handler)
+}

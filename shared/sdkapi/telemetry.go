@@ -1,0 +1,102 @@
+package sdkapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/bodies"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/telemetry"
+)
+
+const (
+	// atOnce is how many batches are taken at a time. What comes on top of
+	// that waits, and is sent away when it waits for longer than patience.
+	atOnce   = 8
+	patience = time.Second
+)
+
+// intake answers POST /api/v1/telemetry/.
+type intake struct {
+	options Options
+	gate    gate
+	slots   chan struct{}
+	bodies  *bodies.Budget
+}
+
+func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	receipt, err := i.take(w, r)
+	if err != nil {
+		if fault.Of(err).Kind == fault.MethodNotAllowed {
+			w.Header().Set("Allow", "POST, OPTIONS")
+		}
+		i.options.refuse(w, r, err)
+		return
+	}
+	body, err := json.Marshal(receipt)
+	if err != nil {
+		i.options.refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	delivery.WriteJSON(w, http.StatusAccepted, body)
+}
+
+func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt, error) {
+	if r.Method != http.MethodPost {
+		return telemetry.Receipt{}, fault.New(fault.MethodNotAllowed, "this path takes POST, not %s", r.Method)
+	}
+	d, err := i.gate.enter(r.Context(), sdkKey, delivery.BasicKey(r))
+	if err != nil {
+		return telemetry.Receipt{}, err
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return telemetry.Receipt{}, err
+	}
+	done, err := i.bodies.Take(r.Context(), len(body))
+	if err != nil {
+		return telemetry.Receipt{}, err
+	}
+	defer done()
+	leave, err := i.slot(r.Context())
+	if err != nil {
+		return telemetry.Receipt{}, err
+	}
+	defer leave()
+	return i.options.Intake.Take(r.Context(), telemetry.Source{Workspace: d.WorkspaceID(), Environment: d.Environment()}, body)
+}
+
+// slot waits for its turn.
+func (i *intake) slot(ctx context.Context) (leave func(), err error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case i.slots <- struct{}{}:
+		return func() { <-i.slots }, nil
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return nil, fault.New(fault.Unavailable, "too much telemetry arrives at once; the batch can be sent again")
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, fault.New(fault.BadRequest, "the body is sent with a Content-Encoding; send it plain")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, telemetry.MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, fault.New(fault.PayloadTooLarge, "the body is larger than %d bytes; send it in several batches", telemetry.MaxBody)
+	case err != nil:
+		return nil, fault.New(fault.BadRequest, "the body broke off").Because(err)
+	}
+	return body, nil
+}

@@ -1,0 +1,144 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/clone"
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// Source is what a workspace is made from: a directory's files, or a git
+// repository with its history.
+type Source struct {
+	Name  string // for the commit's message
+	Files map[string][]byte
+	Git   *clone.Source // nil: Files alone, as one commit
+	Notes []string      // what a person should know
+}
+
+// Refusal is why a directory is not taken: all problems of its files.
+type Refusal struct {
+	Path     string
+	Problems []workspace.Problem
+}
+
+func (r *Refusal) Error() string {
+	lines := []string{r.Path + " cannot be taken as it is:"}
+	for _, p := range r.Problems {
+		lines = append(lines, p.In(r.Path))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Read reads what a directory holds. The root of a git repository comes with
+// its history. Paths are told as display has them.
+func Read(ctx context.Context, path string, display func(string) string) (Source, error) {
+	if err := Exists(path, display); err != nil {
+		return Source{}, err
+	}
+	git, nestedIn, err := clone.Find(path)
+	if err != nil {
+		return Source{}, err
+	}
+	s := Source{Name: filepath.Base(path)}
+	if git != nil && !git.Empty() {
+		s.Git = git
+		return s, s.readGit(ctx, path, display)
+	}
+	if nestedIn != "" {
+		s.note("%s lies inside the repository %s: its files are imported as one commit, without their history", display(path), nestedIn)
+	}
+	state := datadir.Look(path)
+	s.Files = Stored(state.Files)
+	err = s.check(path, WithOutside(state), display)
+	return s, err
+}
+
+// WithOutside are the problems of a directory that is to become the whole of a
+// workspace: what a link leads out of it to would be missing from that, so it is
+// in the way.
+func WithOutside(state datadir.State) []workspace.Problem {
+	problems := slices.Clone(state.Problems)
+	for i := range problems {
+		if slices.Contains(state.Outside, problems[i]) {
+			problems[i].Severity = workspace.Fatal
+		}
+	}
+	return problems
+}
+
+func (s *Source) note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+func (s *Source) readGit(ctx context.Context, path string, display func(string) string) (err error) {
+	s.note("importing %s with its history", display(path))
+	if s.Files, err = s.Git.Files(ctx); err != nil {
+		return err
+	}
+	if files, _ := datadir.Load(path); len(files) > 0 && datadir.Version(files) != datadir.Version(s.Files) {
+		s.note("%s has changes that are not committed; they are not imported", display(path))
+	}
+	return s.check(path, nil, display)
+}
+
+// check refuses what is no config directory, and files that cannot be read.
+func (s *Source) check(path string, problems []workspace.Problem, display func(string) string) error {
+	ws, found := workspace.Read(s.Files)
+	if fatal := workspace.FatalOnly(append(problems, found...)); len(fatal) > 0 {
+		workspace.SortProblems(fatal)
+		return &Refusal{display(path), fatal}
+	}
+	if len(s.Files) == 0 {
+		return NoDirectory(path, display)
+	}
+	if ws.Declared && !ws.GuardedReferences() {
+		s.note("whoever edits a document may have it read any environment variable of the applications; \"secretReferences\": \"protected\" in %s guards that", workspace.File)
+	}
+	return nil
+}
+
+// Exists says when there is no directory at all.
+func Exists(path string, display func(string) string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no directory %s", display(path))
+	}
+	return nil // what else is wrong comes out when it is read
+}
+
+// NoDirectory says that a directory is no config directory; often it is the one
+// above.
+func NoDirectory(path string, display func(string) string) error {
+	hint := ""
+	inside, _ := filepath.Glob(filepath.Join(path, "*", workspace.File))
+	if flags, _ := filepath.Glob(filepath.Join(path, "*", string(workspace.Flags))); len(inside) == 0 {
+		inside = flags
+	}
+	if len(inside) > 0 {
+		hint = "; did you mean " + display(filepath.Dir(inside[0])) + "?"
+	}
+	return fmt.Errorf("%s holds no config directory: neither a %s nor folders such as %s%s", display(path), workspace.File, workspace.Flags, hint)
+}
+
+// Stored puts files into the form in which the API writes them, so that the
+// first edit of one shows in a git diff as that edit alone.
+func Stored(files map[string][]byte) map[string][]byte {
+	out := map[string][]byte{}
+	for path, text := range files {
+		out[path] = text
+		if tree, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil {
+			out[path] = tree.Encode()
+		}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package source_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/source"
+)
+
+func write(t *testing.T, dir, path, text string) {
+	t.Helper()
+	path = filepath.Join(dir, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func short(string) string { return "it" }
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "svc.json", "\xef\xbb\xbf{\"environments\":[\"production\"]}")
+	write(t, dir, "notes.txt", "not of the layout")
+	s, err := source.Read(t.Context(), dir, short)
+	if err != nil || s.Git != nil || s.Name != filepath.Base(dir) || len(s.Files) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if want := "{\n  \"environments\": [\n    \"production\"\n  ]\n}\n"; string(s.Files["svc.json"]) != want {
+		t.Errorf("it is not in the form of the API: %q", s.Files["svc.json"])
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	broken := t.TempDir()
+	write(t, broken, "feature-flags/one.json", "{")
+	write(t, broken, "configs/two.json", "[1,]")
+	var refusal *source.Refusal
+	_, err := source.Read(t.Context(), broken, short)
+	if !errors.As(err, &refusal) || len(refusal.Problems) != 2 || !strings.Contains(err.Error(), filepath.FromSlash("it/configs/two.json:1")) {
+		t.Errorf("%v", err)
+	}
+	above := t.TempDir()
+	write(t, above, "our-config/svc.json", `{"environments": []}`)
+	if _, err := source.Read(t.Context(), above, short); err == nil || !strings.Contains(err.Error(), "did you mean it?") {
+		t.Errorf("the one above: %v", err)
+	}
+	if _, err := source.Read(t.Context(), filepath.Join(above, "nowhere"), short); err == nil {
+		t.Error("what is not there was read")
+	}
+}
+
+func TestAnUnguardedWorkspaceFileIsNoted(t *testing.T) {
+	for text, noted := range map[string]bool{
+		`{"environments": ["production"]}`:                                  true,
+		`{"environments": ["production"], "secretReferences": "protected"}`: false,
+	} {
+		dir := t.TempDir()
+		write(t, dir, "svc.json", text)
+		s, err := source.Read(t.Context(), dir, filepath.ToSlash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(s.Notes, "\n"), "secretReferences"); got != noted {
+			t.Errorf("%s: %q", text, s.Notes)
+		}
+	}
+}

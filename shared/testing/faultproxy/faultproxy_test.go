@@ -1,0 +1,331 @@
+package faultproxy_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+
+	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/standin"
+)
+
+var ctx = context.Background()
+
+func start(t *testing.T, target string, plan faultproxy.Plan) (*faultproxy.Proxy, aws.Config) {
+	t.Helper()
+	proxy, err := faultproxy.Start(target, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := proxy.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	config, err := standin.Config(ctx, proxy.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proxy, config
+}
+
+func openS3(t *testing.T, plan faultproxy.Plan) (*faultproxy.Proxy, *s3.Client, string) {
+	t.Helper()
+	name := standin.Bucket(t, standin.S3Client(t))
+	proxy, config := start(t, standin.S3(t), plan)
+	once := func(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
+	return proxy, s3.NewFromConfig(config, standin.PathStyle, once), name
+}
+
+func codeOf(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// TestS3Words: each fault as a client sees it, and whether the request was
+// carried out.
+func TestS3Words(t *testing.T) {
+	proxy, client, name := openS3(t, faultproxy.Plan{Seed: 1})
+	for _, test := range []struct {
+		kind faultproxy.Kind
+		code string
+		done bool
+		fine bool
+	}{
+		{faultproxy.Drop, "", false, false},
+		{faultproxy.Reset, "", false, false},
+		{faultproxy.Error, "InternalError", false, false},
+		{faultproxy.Unavailable, "ServiceUnavailable", false, false},
+		{faultproxy.Throttle, "SlowDown", false, false},
+		{faultproxy.Conflict, "ConditionalRequestConflict", false, false},
+		{faultproxy.LostAnswer, "", true, false},
+		{faultproxy.LateError, "InternalError", true, false},
+		{faultproxy.Delay, "", true, true},
+	} {
+		key := "key of " + string(test.kind)
+		proxy.Once(test.kind, nil)
+		_, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &name, Key: &key, Body: strings.NewReader("text"), IfNoneMatch: aws.String("*")})
+		if (err == nil) != test.fine || codeOf(err) != test.code {
+			t.Errorf("%s: %v", test.kind, err)
+		}
+		_, err = client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &name, Key: &key})
+		if (err == nil) != test.done {
+			t.Errorf("%s: the object is there: %v", test.kind, err == nil)
+		}
+	}
+	counts := proxy.Counts()
+	if counts.Requests != 18 || counts.Total() != 9 || counts.Injected[faultproxy.Throttle] != 1 {
+		t.Errorf("counted %v", counts)
+	}
+}
+
+func TestCutOff(t *testing.T) {
+	proxy, client, name := openS3(t, faultproxy.Plan{})
+	b := bucket.New(client, name)
+	content := bytes.Repeat([]byte("0123456789"), 1000)
+	if _, err := b.Put(ctx, "key", bucket.Bytes(content)); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Once(faultproxy.CutOff, nil)
+	out, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &name, Key: aws.String("key")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if _, err := got.ReadFrom(out.Body); err == nil || got.Len() >= len(content) {
+		t.Errorf("%d bytes came, and %v", got.Len(), err)
+	}
+	proxy.Once(faultproxy.CutOff, nil)
+	if got, _, err := b.Get(ctx, "key"); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("a reader that tries again has %d bytes, %v", len(got), err)
+	}
+}
+
+// TestOnlyWhatTheServiceShows: a read meets no conflict.
+func TestOnlyWhatTheServiceShows(t *testing.T) {
+	proxy, client, name := openS3(t, faultproxy.Plan{Rates: faultproxy.Rates{faultproxy.Conflict: 1}})
+	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &name, Key: aws.String("a +%?/ö"), Body: strings.NewReader("text")}); err != nil {
+		t.Errorf("an unconditional write: %v", err)
+	}
+	if _, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &name, Key: aws.String("a +%?/ö")}); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+	if counts := proxy.Counts(); counts.Total() != 0 || counts.Requests != 2 {
+		t.Errorf("counted %v", counts)
+	}
+}
+
+// TestABucketKeepsItsWord under all faults at once: of several writers of a
+// key exactly one is told that it won, unless it was told nothing.
+func TestABucketKeepsItsWord(t *testing.T) {
+	proxy, client, name := openS3(t, faultproxy.Plan{Seed: 7, Slow: 5 * time.Millisecond, Rates: faultproxy.Everything(0.03)})
+	b := bucket.New(client, name)
+	var won, lost, unknown atomic.Int64
+	var all sync.WaitGroup
+	keys := make([]atomic.Int64, 40)
+	for w := range 4 {
+		all.Go(func() {
+			for i := range keys {
+				_, err := b.Create(ctx, fmt.Sprint("key ", i), bucket.Bytes([]byte(fmt.Sprint("writer ", w))))
+				switch {
+				case err == nil:
+					won.Add(1)
+					keys[i].Add(1)
+				case errors.Is(err, fs.ErrExist):
+					lost.Add(1)
+				case errors.Is(err, bucket.ErrBusy):
+					unknown.Add(1)
+				default:
+					t.Errorf("writer %d of key %d: %v", w, i, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%v; %d won, %d lost, %d unknown", proxy.Counts(), won.Load(), lost.Load(), unknown.Load())
+	for i := range keys {
+		if n := keys[i].Load(); n > 1 || n == 0 && unknown.Load() == 0 {
+			t.Errorf("%d writers have won key %d", n, i)
+		}
+	}
+	if proxy.Counts().Total() < 20 {
+		t.Error("hardly anything went wrong")
+	}
+}
+
+func openDynamoDB(t *testing.T, plan faultproxy.Plan) (*faultproxy.Proxy, *dynamodb.Client, string) {
+	t.Helper()
+	plain := standin.DynamoDBClient(t)
+	table := standin.Table(t, plain)
+	_, err := plain.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &table, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, config := start(t, standin.DynamoDB(t), plan)
+	return proxy, dynamodb.NewFromConfig(config, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }), table
+}
+
+func row(key string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: key}}
+}
+
+func transaction(table string, keys ...string) *dynamodb.TransactWriteItemsInput {
+	in := &dynamodb.TransactWriteItemsInput{}
+	for _, key := range keys {
+		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{TableName: &table, Item: row(key)}})
+	}
+	return in
+}
+
+func TestDynamoDBWords(t *testing.T) {
+	proxy, client, table := openDynamoDB(t, faultproxy.Plan{Seed: 3})
+	there := func(key string) bool {
+		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: row(key), ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Item != nil
+	}
+	codes := map[string]bool{}
+	for i := range 20 {
+		key := fmt.Sprint("throttled ", i)
+		proxy.Once(faultproxy.Throttle, nil)
+		_, err := client.TransactWriteItems(ctx, transaction(table, key, key+"b"))
+		if codes[codeOf(err)] = true; err == nil || there(key) {
+			t.Errorf("throttled: %v", err)
+		}
+	}
+	want := map[string]bool{"ThrottlingException": true, "ProvisionedThroughputExceededException": true, "TransactionCanceledException": true}
+	if !maps.Equal(codes, want) {
+		t.Errorf("throttling says %v", codes)
+	}
+
+	proxy.Once(faultproxy.Conflict, func(r *http.Request) bool { return faultproxy.Operation(r) == "TransactWriteItems" })
+	_, err := client.TransactWriteItems(ctx, transaction(table, "a", "b", "c"))
+	var cancelled *types.TransactionCanceledException
+	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != 3 {
+		t.Fatalf("a conflict: %v", err)
+	}
+	guilty := 0
+	for _, reason := range cancelled.CancellationReasons {
+		if aws.ToString(reason.Code) == "TransactionConflict" {
+			guilty++
+		}
+	}
+	if guilty != 1 || there("a") {
+		t.Errorf("%d items are in conflict", guilty)
+	}
+	proxy.Once(faultproxy.Conflict, nil)
+	_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: row("d")})
+	var conflict *types.TransactionConflictException
+	if !errors.As(err, &conflict) {
+		t.Errorf("a conflict of one item: %v", err)
+	}
+	for kind, done := range map[faultproxy.Kind]bool{faultproxy.LostAnswer: true, faultproxy.LateError: true, faultproxy.Error: false, faultproxy.Unavailable: false, faultproxy.Drop: false, faultproxy.Reset: false, faultproxy.CutOff: true} {
+		proxy.Once(kind, nil)
+		if _, err := client.TransactWriteItems(ctx, transaction(table, string(kind))); err == nil || there(string(kind)) != done {
+			t.Errorf("%s: %v; carried out: %v", kind, err, there(string(kind)))
+		}
+	}
+}
+
+func TestPartial(t *testing.T) {
+	proxy, client, table := openDynamoDB(t, faultproxy.Plan{})
+	proxy.Once(faultproxy.Partial, nil)
+	var writes []types.WriteRequest
+	var keys []map[string]types.AttributeValue
+	for i := range 5 {
+		keys = append(keys, row(fmt.Sprint(i)))
+		writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: keys[i]}})
+	}
+	wrote, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: writes}})
+	if err != nil || len(wrote.UnprocessedItems[table]) != 1 {
+		t.Fatalf("%+v, %v", wrote, err)
+	}
+	get := map[string]types.KeysAndAttributes{table: {Keys: keys, ConsistentRead: aws.Bool(true)}}
+	read, err := client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: get})
+	if err != nil || len(read.Responses[table]) != 4 || len(read.UnprocessedKeys) != 0 {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	if _, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: wrote.UnprocessedItems}); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Once(faultproxy.Partial, nil)
+	read, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: get})
+	if err != nil || len(read.Responses[table]) != 4 || len(read.UnprocessedKeys[table].Keys) != 1 || !*read.UnprocessedKeys[table].ConsistentRead {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	rest, err := client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: read.UnprocessedKeys})
+	if err != nil || len(rest.Responses[table]) != 1 {
+		t.Fatalf("%+v, %v", rest, err)
+	}
+}
+
+// TestChance: one seed makes the same faults.
+func TestChance(t *testing.T) {
+	run := func(seed uint64) string {
+		proxy, client, name := openS3(t, faultproxy.Plan{Seed: seed, Slow: time.Millisecond, Rates: faultproxy.Everything(0.05)})
+		for range 100 {
+			_, _ = client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &name, Key: aws.String("key")})
+		}
+		return proxy.Counts().String()
+	}
+	if a, b := run(1), run(1); a != b {
+		t.Errorf("one seed: %s, and %s", a, b)
+	}
+	if a, b := run(1), run(2); a == b {
+		t.Errorf("two seeds: %s", a)
+	}
+}
+
+func TestHooksAndFilter(t *testing.T) {
+	var before, after atomic.Int64
+	_, client, name := openS3(t, faultproxy.Plan{
+		Rates:  faultproxy.Rates{faultproxy.Error: 1},
+		Only:   func(r *http.Request) bool { return r.Method == http.MethodHead },
+		Before: func(*http.Request) { before.Add(1) }, After: func(*http.Request) { after.Add(1) },
+	})
+	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: &name, Key: aws.String("key"), Body: strings.NewReader("text")}); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &name, Key: aws.String("key")}); err == nil {
+		t.Error("nothing went wrong")
+	}
+	if before.Load() != 2 || after.Load() != 1 {
+		t.Errorf("%d before, %d after", before.Load(), after.Load())
+	}
+}
+
+func TestBadPlans(t *testing.T) {
+	for _, rates := range []faultproxy.Rates{{"fire": 0.1}, {faultproxy.Drop: -1}, {faultproxy.Drop: 0.6, faultproxy.Reset: 0.6}} {
+		if _, err := faultproxy.Start("http://127.0.0.1:1", faultproxy.Plan{Rates: rates}); err == nil {
+			t.Errorf("%v is a plan", rates)
+		}
+	}
+	if _, err := faultproxy.Start("nowhere", faultproxy.Plan{}); err == nil {
+		t.Error("a proxy to nowhere")
+	}
+}

@@ -1,0 +1,201 @@
+package ledgertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/control"
+)
+
+// Registry is the keys, principals and the record of a workspace, whose edits
+// are told to be by Ada.
+type Registry interface {
+	Workspace(ctx context.Context) (control.Workspace, error)
+	CreatePrincipal(ctx context.Context, p access.Principal) error
+	EnsurePrincipal(ctx context.Context, p access.Principal) (access.Principal, bool, error)
+	SetRoles(ctx context.Context, id access.ID, roles []string) error
+	SetDisabled(ctx context.Context, id access.ID, disabled bool) error
+	CreateKey(ctx context.Context, record access.KeyRecord) error
+	RevokeKey(ctx context.Context, id access.ID, at time.Time) (access.KeyRecord, error)
+	SetWorkspace(ctx context.Context, change func(*control.Workspace)) error
+	Audit(ctx context.Context) ([]audit.Entry, error)
+}
+
+// RunAudit runs the part of the suite that is about the audit trail. Open
+// returns the registry of a new workspace.
+func RunAudit(t *testing.T, open func(t *testing.T) Registry) {
+	for name, test := range map[string]func(*auditBench){
+		"every edit is told":                      toldEdits,
+		"what changes nothing is not told":        untoldEdits,
+		"of edits at the same time each is told":  concurrentEdits,
+		"what was told is never told differently": steadyTrail,
+	} {
+		t.Run(name, func(t *testing.T) { test(newAuditBench(t, open(t))) })
+	}
+}
+
+type auditBench struct {
+	*testing.T
+	Registry
+	workspace access.ID
+	ada       access.Principal
+	key       access.KeyRecord
+}
+
+func newAuditBench(t *testing.T, r Registry) *auditBench {
+	b := &auditBench{T: t, Registry: r}
+	w, err := r.Workspace(background)
+	b.must(err)
+	b.workspace = access.ID(w.ID)
+	b.ada = access.Principal{Type: access.PrincipalUser, ID: b.id(1), Name: "Ada", Email: "ada@acme.example", Roles: []string{"engineer"}}
+	b.key = b.record(b.ada.ID, "laptop")
+	return b
+}
+
+func (b *auditBench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *auditBench) id(n int) access.ID { return access.ID(fmt.Sprintf("%016d", n)) }
+
+func (b *auditBench) record(owner access.ID, name string) access.KeyRecord {
+	b.Helper()
+	key, err := access.NewKey(strings.NewReader(strings.Repeat(name, 100)), access.KindUser, b.workspace, owner)
+	b.must(err)
+	return access.RecordOf(key, name, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+}
+
+// words are the trail as a person reads it.
+func (b *auditBench) words() []string {
+	b.Helper()
+	entries, err := b.Audit(background)
+	b.must(err)
+	var words []string
+	for _, event := range audit.Events(entries, nil) {
+		words = append(words, event.Words())
+		if event.By != "Ada" || time.Since(event.At).Abs() > time.Hour {
+			b.Errorf("told to be by %q at %v", event.By, event.At)
+		}
+	}
+	return words
+}
+
+func (b *auditBench) editAll() {
+	b.Helper()
+	b.must(b.CreatePrincipal(background, b.ada))
+	b.must(b.CreateKey(background, b.key))
+	b.must(b.SetRoles(background, b.ada.ID, []string{"support", "admin"}))
+	b.must(b.SetRoles(background, b.ada.ID, nil))
+	b.must(b.SetDisabled(background, b.ada.ID, true))
+	b.must(b.SetDisabled(background, b.ada.ID, false))
+	_, err := b.RevokeKey(background, b.key.ID, b.key.CreatedAt.Add(time.Hour))
+	b.must(err)
+	ci := access.Principal{Type: access.PrincipalServiceAccount, ID: b.id(2), Name: "ci", Roles: []string{}}
+	_, _, err = b.EnsurePrincipal(background, ci)
+	b.must(err)
+	sdk := b.record(ci.ID, "web")
+	sdk.Kind, sdk.Environment, sdk.ExpiresAt = access.KindPublicSDK, "production", sdk.CreatedAt.Add(24*time.Hour)
+	b.must(b.CreateKey(background, sdk))
+	b.must(b.SetWorkspace(background, func(w *control.Workspace) { w.BillingInactive = true }))
+}
+
+func toldEdits(b *auditBench) {
+	w, err := b.Workspace(background)
+	b.must(err)
+	b.editAll()
+	web := b.record(b.id(2), "web").ID
+	want := []string{
+		"user added: Ada (0000000000000001), engineer",
+		fmt.Sprintf("user key made: laptop (%s)", b.key.ID),
+		"roles of Ada (0000000000000001): support, admin, before engineer",
+		"roles of Ada (0000000000000001): none, before support, admin",
+		"disabled: Ada (0000000000000001)",
+		"enabled: Ada (0000000000000001)",
+		fmt.Sprintf("user key revoked: laptop (%s)", b.key.ID),
+		"service-account added: ci (0000000000000002), none",
+		fmt.Sprintf("public-sdk key made: web (%s), environment production, until 2026-01-03T03:04:05Z", web),
+		fmt.Sprintf("workspace: name %[1]s, billing inactive, before name %[1]s", w.Name),
+	}
+	if got := b.words(); !slices.Equal(got, want) {
+		b.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	entries, err := b.Audit(background)
+	b.must(err)
+	text, err := json.Marshal(entries)
+	b.must(err)
+	digest, err := b.key.Digest.MarshalText()
+	b.must(err)
+	if strings.Contains(string(text), string(digest)) || strings.Contains(string(text), "igest") {
+		b.Errorf("the trail holds a digest: %s", text)
+	}
+}
+
+func untoldEdits(b *auditBench) {
+	b.must(b.CreatePrincipal(background, b.ada))
+	b.must(b.CreateKey(background, b.key))
+	before := b.words()
+	b.must(b.SetRoles(background, b.ada.ID, b.ada.Roles))
+	b.must(b.SetDisabled(background, b.ada.ID, false))
+	b.must(b.SetWorkspace(background, func(*control.Workspace) {}))
+	_, _, err := b.EnsurePrincipal(background, b.ada)
+	b.must(err)
+	if b.SetRoles(background, b.ada.ID, []string{"emperor"}) == nil || b.SetRoles(background, b.id(9), nil) == nil || b.CreatePrincipal(background, b.ada) == nil {
+		b.Error("an edit that is wrong was taken")
+	}
+	if after := b.words(); !slices.Equal(before, after) || len(after) != 2 {
+		b.Errorf("%v", after)
+	}
+}
+
+func concurrentEdits(b *auditBench) {
+	const most = 8
+	var all sync.WaitGroup
+	for n := range most {
+		all.Go(func() {
+			p := access.Principal{Type: access.PrincipalServiceAccount, ID: b.id(n), Name: fmt.Sprintf("bot %d", n), Roles: []string{}}
+			if err := b.CreatePrincipal(background, p); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	words := b.words()
+	slices.Sort(words)
+	if len(slices.Compact(words)) != most {
+		b.Errorf("%v", words)
+	}
+	entries, err := b.Audit(background)
+	b.must(err)
+	for i := 1; i < len(entries); i++ {
+		if entries[i].Version <= entries[i-1].Version {
+			b.Errorf("version %d comes after %d", entries[i].Version, entries[i-1].Version)
+		}
+	}
+}
+
+func steadyTrail(b *auditBench) {
+	b.editAll()
+	before, err := b.Audit(background)
+	b.must(err)
+	b.must(b.SetDisabled(background, b.ada.ID, true))
+	after, err := b.Audit(background)
+	b.must(err)
+	was, err := json.Marshal(before)
+	b.must(err)
+	is, err := json.Marshal(after[:len(before)])
+	b.must(err)
+	if len(after) != len(before)+1 || string(was) != string(is) {
+		b.Errorf("before %s\nafter %s", was, is)
+	}
+}

@@ -1,0 +1,65 @@
+package ledgertest
+
+import (
+	"errors"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+)
+
+func gate(b *bench) {
+	entry, err := b.Gate.Enter(background, b.key)
+	b.must(err)
+	if entry.Workspace.ID != string(b.Workspace) {
+		b.Errorf("workspace %q, want %q", entry.Workspace.ID, b.Workspace)
+	}
+	if entry.Key.ID != b.key.ID() || entry.Principal.ID != b.key.Principal() || entry.Principal.Name != "Ada" {
+		b.Errorf("entered as %+v with %+v", entry.Principal, entry.Key)
+	}
+	if err := entry.Key.Admits(b.key, b.now); err != nil {
+		b.Error(err)
+	}
+	for name, key := range b.strangers() {
+		if _, err := b.Gate.Enter(background, key); !errors.Is(err, control.ErrNoEntry) {
+			b.Errorf("%s: %v, want ErrNoEntry", name, err)
+		}
+	}
+}
+
+// strangers are keys of which one row is missing.
+func (b *bench) strangers() map[string]access.Key {
+	other, err := access.NewID(b.random)
+	b.must(err)
+	make := func(workspace, principal access.ID) access.Key {
+		key, err := access.NewKey(b.random, access.KindUser, workspace, principal)
+		b.must(err)
+		return key
+	}
+	elsewhere := make(other, b.key.Principal())
+	b.Admit(b, access.Principal{Type: access.PrincipalServiceAccount, ID: other, Name: "ci", Roles: []string{}},
+		access.RecordOf(make(b.Workspace, other), "ci", b.now))
+	return map[string]access.Key{
+		"another workspace":    elsewhere,
+		"a key never made":     make(b.Workspace, b.key.Principal()),
+		"a principal not made": make(b.Workspace, access.ID("zzzzzzzzzzzzzzzz")),
+	}
+}
+
+func revocation(b *bench) {
+	key := b.admit("Grace")
+	entry, err := b.Gate.Enter(background, key)
+	b.must(err)
+	b.must(entry.Key.LiveAt(b.now))
+	b.Revoke(b, key.ID())
+	after, err := b.Gate.Enter(background, key)
+	b.must(err)
+	if err := after.Key.LiveAt(b.now); !errors.Is(err, access.ErrKeyRevoked) {
+		b.Errorf("the revoked key is %v", err)
+	}
+	if after.Head.Access == entry.Head.Access {
+		b.Error("a revocation leaves the access version as it was")
+	}
+	other, err := b.Gate.Enter(background, b.key)
+	b.must(err)
+	b.must(other.Key.LiveAt(b.now))
+}

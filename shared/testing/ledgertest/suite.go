@@ -1,0 +1,121 @@
+package ledgertest
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+)
+
+// Subject is a ledger over a workspace without commits, principals and keys.
+type Subject struct {
+	Ledger    repository.Ledger
+	Gate      control.Gate
+	Workspace access.ID
+	// Put stores an object where the ledger looks for objects, if it does.
+	Put func(t testing.TB, kind object.Kind, content []byte)
+	// Admit adds a principal and a key of theirs, Revoke revokes a key.
+	Admit  func(t testing.TB, principal access.Principal, key access.KeyRecord)
+	Revoke func(t testing.TB, key access.ID)
+	// Reopen returns the same workspace as another process finds it.
+	Reopen func(t testing.TB) Subject
+}
+
+// Run runs the suite. Each test opens a subject of its own.
+func Run(t *testing.T, open func(t *testing.T) Subject) {
+	tests := map[string]func(*bench){
+		"an empty workspace":                  empty,
+		"commits follow each other":           chain,
+		"a stale commit is refused":           staleCommit,
+		"a stale access version is refused":   staleAccess,
+		"of two writers one wins":             oneWins,
+		"no write is lost":                    noneLost,
+		"the same commit again is a success":  again,
+		"a cancelled write":                   cancelled,
+		"since":                               since,
+		"rows beyond the head are invisible":  invisible,
+		"the history of the workspace":        wholeHistory,
+		"the history of a path":               pathHistory,
+		"pages of history":                    pages,
+		"a file in a past commit":             at,
+		"abbreviations":                       abbreviations,
+		"commits that are not in the history": notInHistory,
+		"the last touches":                    lastTouches,
+		"another process finds the same":      reopened,
+		"who is let in":                       gate,
+		"a revocation bites at once":          revocation,
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open(t))) })
+	}
+}
+
+// bench is a subject with what every test does with it.
+type bench struct {
+	*testing.T
+	Subject
+	key    access.Key
+	random *rand.ChaCha8
+	now    time.Time
+	files  map[string]map[string]string // by commit
+}
+
+func newBench(t *testing.T, s Subject) *bench {
+	b := &bench{
+		T: t, Subject: s, random: rand.NewChaCha8([32]byte{1}),
+		now:   time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 2*60*60)),
+		files: map[string]map[string]string{"": {}},
+	}
+	b.key = b.admit("Ada")
+	return b
+}
+
+// admit adds a user with a key.
+func (b *bench) admit(name string) access.Key {
+	b.Helper()
+	id, err := access.NewID(b.random)
+	b.must(err)
+	key, err := access.NewKey(b.random, access.KindUser, b.Workspace, id)
+	b.must(err)
+	b.Admit(b, access.Principal{
+		Type: access.PrincipalUser, ID: id, Name: name, Email: name + "@example.com", Roles: []string{"engineer"},
+	}, access.RecordOf(key, name+"'s key", b.now.UTC()))
+	return key
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// head enters the workspace.
+func (b *bench) head() repository.Head {
+	b.Helper()
+	entry, err := b.Gate.Enter(context.Background(), b.key)
+	b.must(err)
+	return entry.Head
+}
+
+// advance makes a commit with these changes the head, which must work.
+func (b *bench) advance(changes map[string]string) repository.Commit {
+	b.Helper()
+	from := b.head()
+	c := b.commit(from.Commit, changes)
+	head, err := b.Ledger.Advance(context.Background(), from, c)
+	b.must(err)
+	if head.Commit != c.SHA || head.Sequence != from.Sequence+1 || head.Access != from.Access {
+		b.Fatalf("advanced from %+v to %+v, and the commit is %s", from, head, c.SHA)
+	}
+	if entered := b.head(); entered != head {
+		b.Fatalf("advanced to %+v, and whoever enters finds %+v", head, entered)
+	}
+	c.Sequence = head.Sequence
+	return c
+}

@@ -1,0 +1,39 @@
+package repositorytest_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/testing/testenv"
+)
+
+// TestLocal holds what svc api stores in to the contract: the ledger and the
+// objects in one directory.
+func TestLocal(t *testing.T) {
+	git := testenv.Program(t, "apt-get install git", "git")
+	repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := local.Create(dir, control.Workspace{ID: "0123456789abcdef", Name: "workspace", Secret: []byte("secret")}); err != nil {
+			t.Fatal(err)
+		}
+		ledger, err := local.Open(context.Background(), dir, local.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := ledger.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		bump := func() {
+			if err := ledger.Registry().SetWorkspace(context.Background(), func(w *control.Workspace) { w.Name += "." }); err != nil {
+				t.Error(err)
+			}
+		}
+		return repositorytest.Store{Ledger: ledger, Objects: ledger.Objects(), Head: ledger.Head, Bump: bump, GitDir: ledger.Repository(), Git: git}
+	})
+}

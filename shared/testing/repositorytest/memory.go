@@ -1,0 +1,178 @@
+package repositorytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc.example/svc/shared/repository"
+)
+
+// Memory is a ledger in memory. It forgets no row, but shows only those that
+// the head it is asked through names.
+type Memory struct {
+	lock sync.Mutex
+	head repository.Head
+	rows map[string]repository.Commit
+}
+
+// NewMemory makes an empty ledger.
+func NewMemory() *Memory { return &Memory{rows: map[string]repository.Commit{}} }
+
+// Head returns the head.
+func (m *Memory) Head(ctx context.Context) (repository.Head, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return m.head, ctx.Err()
+}
+
+// Bump raises the access version, as a revocation does.
+func (m *Memory) Bump() {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.head.Access++
+}
+
+// Force makes a commit the head whatever the head was, as git push -f does.
+// Rows that are new come with it.
+func (m *Memory) Force(sha string, rows ...repository.Commit) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for _, c := range rows {
+		m.rows[c.SHA] = c
+	}
+	m.head.Commit, m.head.Sequence = sha, m.rows[sha].Sequence
+}
+
+// line returns the history of a commit, oldest first.
+func (m *Memory) line(commit string) ([]repository.Commit, error) {
+	var line []repository.Commit
+	for at := commit; at != ""; {
+		c, ok := m.rows[at]
+		if !ok {
+			return nil, fmt.Errorf("%s: %w", at, repository.ErrUnknownCommit)
+		}
+		line, at = append(line, c), c.Parent
+	}
+	slices.Reverse(line)
+	return line, nil
+}
+
+func (m *Memory) read(ctx context.Context, head repository.Head) ([]repository.Commit, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return m.line(head.Commit)
+}
+
+// Since implements repository.Ledger.
+func (m *Memory) Since(ctx context.Context, head repository.Head, after int64) ([]repository.Commit, error) {
+	line, err := m.read(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	return line[min(int(after), len(line)):], nil
+}
+
+// LastTouches implements repository.Index.
+func (m *Memory) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
+	line, err := m.read(ctx, head)
+	last := map[string]repository.Commit{}
+	for _, c := range line {
+		for _, t := range c.Touched {
+			if last[t.Path] = c; t.Blob == "" {
+				delete(last, t.Path)
+			}
+		}
+	}
+	return last, err
+}
+
+// History implements repository.Ledger.
+func (m *Memory) History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error) {
+	line, err := m.read(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	var commits []repository.Commit
+	for _, c := range slices.Backward(line) {
+		if page.Before > 0 && c.Sequence >= page.Before {
+			continue
+		}
+		if page.Path != "" {
+			c.Touched = slices.DeleteFunc(slices.Clone(c.Touched), func(t repository.Touch) bool { return t.Path != page.Path })
+			if len(c.Touched) == 0 {
+				continue
+			}
+		}
+		if commits = append(commits, c); len(commits) == page.Limit {
+			break
+		}
+	}
+	return commits, nil
+}
+
+// At implements repository.Ledger.
+func (m *Memory) At(ctx context.Context, head repository.Head, path, revision string) (string, repository.Touch, error) {
+	line, err := m.read(ctx, head)
+	if err != nil {
+		return "", repository.Touch{}, err
+	}
+	named := slices.DeleteFunc(slices.Clone(line), func(c repository.Commit) bool { return !strings.HasPrefix(c.SHA, revision) })
+	switch len(named) {
+	case 0:
+		return "", repository.Touch{}, repository.ErrUnknownCommit
+	case 1:
+	default:
+		return "", repository.Touch{}, repository.ErrAmbiguous
+	}
+	for _, c := range slices.Backward(line[:named[0].Sequence]) {
+		for _, t := range c.Touched {
+			if t.Path == path && t.Blob != "" {
+				return named[0].SHA, t, nil
+			}
+			if t.Path == path {
+				return named[0].SHA, repository.Touch{}, repository.ErrAbsent
+			}
+		}
+	}
+	return named[0].SHA, repository.Touch{}, repository.ErrAbsent
+}
+
+// Advance implements repository.Ledger.
+func (m *Memory) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	return m.AdvanceLine(ctx, from, []repository.Commit{c})
+}
+
+// AdvanceLine implements repository.Lined.
+func (m *Memory) AdvanceLine(ctx context.Context, from repository.Head, line []repository.Commit) (repository.Head, error) {
+	if err := ctx.Err(); err != nil {
+		return repository.Head{}, err
+	}
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	past, err := m.line(m.head.Commit)
+	if err != nil {
+		return repository.Head{}, err
+	}
+	last := line[len(line)-1]
+	if slices.ContainsFunc(past, func(row repository.Commit) bool { return row.SHA == last.SHA }) {
+		return repository.Head{Commit: last.SHA, Sequence: last.Sequence, Access: m.head.Access}, nil
+	}
+	if m.head != from {
+		return repository.Head{}, repository.ErrMoved
+	}
+	for _, c := range line {
+		c.Touched = slices.Clone(c.Touched)
+		for i := range c.Touched {
+			c.Touched[i].Text = nil // whoever follows has to fetch it
+		}
+		m.rows[c.SHA] = c
+	}
+	m.head.Commit, m.head.Sequence = last.SHA, last.Sequence
+	return m.head, nil
+}

@@ -1,0 +1,113 @@
+package telemetrytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"svc.example/svc/shared/telemetry"
+)
+
+// ofTypes is a batch that is received some hours on, with a context of each
+// type. Its contexts claim to have been seen in the reverse order: the clocks
+// of clients decide nothing.
+func ofTypes(environment string, hours int, types ...string) telemetry.Batch {
+	b := telemetry.Batch{Received: Now.Add(time.Duration(hours) * time.Hour)}
+	for _, contextType := range types {
+		c := person("k", hours)
+		c.Environment, c.Type = environment, contextType
+		b.Contexts = append(b.Contexts, c)
+		b.Pairs = append(b.Pairs, telemetry.Pair{Month: Month, Type: contextType, Key: "k"})
+		b.Shapes = append(b.Shapes, telemetry.KnownShape{Type: contextType, Fields: map[string][]telemetry.Kind{"key": {telemetry.String}}})
+	}
+	return b
+}
+
+func made(from, to int) []string {
+	var types []string
+	for i := from; i < to; i++ {
+		types = append(types, fmt.Sprintf("made-%03d", i))
+	}
+	return types
+}
+
+// testTypes: made-up types do not shut real ones out, and do not drive out
+// those that are in use.
+func testTypes(w *world) {
+	w.record(ofTypes("production", 0, "old"))
+	w.record(ofTypes("staging", 0, "elsewhere"))
+	w.record(ofTypes("production", 1, "used"))
+	for begin := 0; begin < telemetry.MaxGroups; begin += 50 {
+		w.record(ofTypes("production", 2+begin/50, made(begin, min(begin+50, telemetry.MaxGroups-2))...))
+	}
+	types := func() map[string]bool {
+		found := map[string]bool{}
+		for _, c := range w.find(telemetry.Query{Limit: 1000}) {
+			found[c.Type] = true
+		}
+		return found
+	}
+	if all := types(); len(all) != telemetry.MaxGroups+1 || !all["old"] {
+		w.Errorf("%d types of %d are saved", len(all), telemetry.MaxGroups+1)
+	}
+	w.record(ofTypes("production", 8, "used"))
+	w.record(ofTypes("production", 9, "real"))
+	if all := types(); !all["real"] || !all["used"] || !all["elsewhere"] || all["old"] || len(all) != telemetry.MaxGroups+1 {
+		w.Errorf("one more type: real %v, used %v, elsewhere %v, old %v, %d in all", all["real"], all["used"], all["elsewhere"], all["old"], len(all))
+	}
+	w.record(ofTypes("production", 10, made(200, 230)...))
+	all := types()
+	if !all["real"] || !all["used"] || !all["elsewhere"] || !all["made-229"] || all["made-000"] || len(all) != telemetry.MaxGroups+1 {
+		w.Errorf("30 more types: real %v, used %v, elsewhere %v, %d in all", all["real"], all["used"], all["elsewhere"], len(all))
+	}
+	shapes, err := w.another().Shapes(context.Background(), here)
+	known := func(contextType string) bool {
+		return slices.ContainsFunc(shapes, func(s telemetry.KnownShape) bool { return s.Type == contextType })
+	}
+	if err != nil || len(shapes) != telemetry.MaxShapeTypes || !known("real") || !known("used") || !known("made-229") || known("old") {
+		w.Errorf("%d shapes, real %v, used %v, old %v, %v", len(shapes), known("real"), known("used"), known("old"), err)
+	}
+	if u := w.usage(Month); u.Keys != 4+(telemetry.MaxGroups-2)+30 {
+		w.Errorf("%d are counted", u.Keys)
+	}
+	w.record(ofTypes("production", 11, "old"))
+	if !types()["old"] {
+		w.Error("a type that made room does not come back")
+	}
+}
+
+// testNewKeys: what comes on top in an hour is counted and not saved; what is
+// saved already is kept up.
+func testNewKeys(w *world) {
+	const each = 2600
+	unsaved := 0
+	for batch := range 4 {
+		b := telemetry.Batch{Received: Now}
+		for i := range each {
+			key := fmt.Sprint(batch*each + i)
+			b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: fmt.Sprint("type-", batch), Key: key, LastSeen: Now})
+			if batch == 3 && i >= each-10 {
+				b.Pairs = append(b.Pairs, pair(key))
+			}
+		}
+		done := w.recorded(b)
+		if unsaved += done.Unsaved; done.Counted != len(b.Pairs) {
+			w.Errorf("%d of %d are counted", done.Counted, len(b.Pairs))
+		}
+	}
+	if want := 4*each - telemetry.MaxNewKeys; unsaved != want {
+		w.Errorf("%d contexts were not saved, want %d", unsaved, want)
+	}
+	again := telemetry.Saved{Environment: "production", Type: "type-0", Key: "0", LastSeen: Now.Add(time.Second)}
+	beyond := telemetry.Saved{Environment: "production", Type: "another", Key: "new", LastSeen: Now}
+	if done := w.recorded(telemetry.Batch{Received: Now.Add(time.Minute), Contexts: []telemetry.Saved{again, beyond}}); done.Unsaved != 1 {
+		w.Errorf("%+v", done)
+	}
+	w.same("one that is saved already", w.find(telemetry.Query{Type: "type-0", Limit: 1}), []telemetry.Saved{again})
+	w.same("one more", keys(w.find(telemetry.Query{Type: "another"})), []string{})
+	if done := w.recorded(telemetry.Batch{Received: Now.Add(time.Hour), Contexts: []telemetry.Saved{beyond}}); done.Unsaved != 0 {
+		w.Errorf("an hour later: %+v", done)
+	}
+	w.same("an hour later", keys(w.find(telemetry.Query{Type: "another"})), []string{"new"})
+}

@@ -1,0 +1,184 @@
+package telemetrytest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc.example/svc/shared/telemetry"
+)
+
+// Memory is a store in memory.
+type Memory struct {
+	mu      sync.Mutex
+	records int
+	rooms   map[string]*room
+}
+
+type room struct {
+	batches  map[[32]byte]bool
+	groups   map[[2]string]int // when each was last in a batch
+	types    map[string]int    // the same of types that have a shape
+	hour     int64
+	news     int // keys that were new in the hour
+	pairs    map[telemetry.Pair]bool
+	contexts map[[3]string]telemetry.Saved
+	shapes   map[string]*telemetry.KnownShape
+}
+
+// NewMemory makes one.
+func NewMemory() *Memory { return &Memory{rooms: map[string]*room{}} }
+
+// Records is how often Record was called.
+func (m *Memory) Records() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records
+}
+
+func (m *Memory) enter(ctx context.Context, workspace string) (*room, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := m.rooms[workspace]
+	if r == nil {
+		r = &room{batches: map[[32]byte]bool{}, groups: map[[2]string]int{}, types: map[string]int{}, pairs: map[telemetry.Pair]bool{},
+			contexts: map[[3]string]telemetry.Saved{}, shapes: map[string]*telemetry.KnownShape{}}
+		m.rooms[workspace] = r
+	}
+	return r, nil
+}
+
+// Record implements telemetry.Store.
+func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records++
+	r, err := m.enter(ctx, workspace)
+	if err != nil || r.batches[b.ID] {
+		return done, err
+	}
+	r.batches[b.ID] = true
+	for _, p := range b.Pairs {
+		if !r.pairs[p] {
+			r.pairs[p] = true
+			done.Counted++
+		}
+	}
+	if r.hour != b.Hour() {
+		r.hour, r.news = b.Hour(), 0
+	}
+	for _, c := range b.Contexts {
+		done.Unsaved += r.save(c, len(r.batches))
+	}
+	for _, s := range b.Shapes {
+		r.join(s, len(r.batches))
+	}
+	return done, nil
+}
+
+// save returns how many contexts were not saved.
+func (r *room) save(c telemetry.Saved, now int) (unsaved int) {
+	id, group := [3]string{c.Environment, c.Type, c.Key}, [2]string{c.Environment, c.Type}
+	old, there := r.contexts[id]
+	if !there {
+		if r.news >= telemetry.MaxNewKeys {
+			return 1
+		}
+		r.news++
+	}
+	r.groups[group] = now
+	ofEnvironment := map[string]int{}
+	for g, seen := range r.groups {
+		if g[0] == c.Environment {
+			ofEnvironment[g[1]] = seen
+		}
+	}
+	if len(ofEnvironment) > telemetry.MaxGroups {
+		gone := oldest(ofEnvironment)
+		delete(r.groups, [2]string{c.Environment, gone})
+		maps.DeleteFunc(r.contexts, func(id [3]string, _ telemetry.Saved) bool { return id[0] == c.Environment && id[1] == gone })
+	}
+	if !there || c.Supersedes(old.Sighting()) {
+		r.contexts[id] = c
+	}
+	return 0
+}
+
+func (r *room) join(s telemetry.KnownShape, now int) {
+	r.types[s.Type] = now
+	if len(r.types) > telemetry.MaxShapeTypes {
+		gone := oldest(r.types)
+		delete(r.types, gone)
+		delete(r.shapes, gone)
+	}
+	if r.shapes[s.Type] == nil {
+		r.shapes[s.Type] = &telemetry.KnownShape{Type: s.Type, Fields: map[string][]telemetry.Kind{}}
+	}
+	r.shapes[s.Type].Join(s)
+}
+
+// oldest is the type that was longest in no batch; of several, the first by
+// name, as in every store.
+func oldest(seen map[string]int) string {
+	return slices.MinFunc(slices.Collect(maps.Keys(seen)), func(a, b string) int {
+		return cmp.Or(cmp.Compare(seen[a], seen[b]), strings.Compare(a, b))
+	})
+}
+
+// Contexts implements telemetry.Store.
+func (m *Memory) Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.enter(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	var found []telemetry.Saved
+	matcher := q.Matcher()
+	for _, c := range r.contexts {
+		if matcher.Match(c) {
+			found = append(found, c)
+		}
+	}
+	return telemetry.Newest(found, q.Limit), nil
+}
+
+// Shapes implements telemetry.Store.
+func (m *Memory) Shapes(ctx context.Context, workspace string) ([]telemetry.KnownShape, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.enter(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	list := []telemetry.KnownShape{}
+	for _, s := range r.shapes {
+		fields := map[string][]telemetry.Kind{}
+		for name, kinds := range s.Fields {
+			fields[name] = slices.Clone(kinds)
+		}
+		list = append(list, telemetry.KnownShape{Type: s.Type, Fields: fields})
+	}
+	return telemetry.SortShapes(list), nil
+}
+
+// Usage implements telemetry.Store.
+func (m *Memory) Usage(ctx context.Context, workspace string, month telemetry.Month) (telemetry.Usage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.enter(ctx, workspace)
+	if err != nil {
+		return telemetry.Usage{}, err
+	}
+	counts := map[string]int{}
+	for p := range r.pairs {
+		if p.Month == month {
+			counts[p.Type]++
+		}
+	}
+	return telemetry.NewUsage(month, counts), nil
+}
