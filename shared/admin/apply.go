@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
@@ -179,7 +180,7 @@ func differences(path string, before, after []byte) []string {
 		return nil // a schema or the workspace file: there are no words for them
 	}
 	var words []string
-	for _, m := range document.Diff(parsed(before), parsed(after)) {
+	for _, m := range activity.Diff(parsed(before), parsed(after)) {
 		words = append(words, m.Message)
 	}
 	return words
@@ -200,7 +201,7 @@ func parsed(text []byte) *jsontree.Node {
 // Subject is the first line of the commit's message, unless another is given.
 func (p *Plan) Subject() string {
 	if len(p.Changes) == 1 && len(p.Changes[0].Messages) > 0 {
-		return document.Subject([]document.Message{{Message: p.Changes[0].Messages[0]}})
+		return activity.Subject([]activity.Message{{Message: p.Changes[0].Messages[0]}})
 	}
 	counts := map[string]int{}
 	for _, c := range p.Changes {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
@@ -38,7 +39,7 @@ type Activity struct {
 	Action           string             `json:"action"`
 	Type             *string            `json:"type"`
 	Key              *string            `json:"key"`
-	Messages         []document.Message `json:"messages"`
+	Messages         []activity.Message `json:"messages"`
 }
 
 // The actions.
@@ -253,7 +254,7 @@ func actionOf(touch repository.Touch) string {
 }
 
 // wholeCommit counts what a commit of many items did.
-func wholeCommit(c repository.Commit) (action string, messages []document.Message) {
+func wholeCommit(c repository.Commit) (action string, messages []activity.Message) {
 	counts := map[string]int{}
 	total := 0
 	for _, touch := range c.Touched {
@@ -272,5 +273,5 @@ func wholeCommit(c repository.Commit) (action string, messages []document.Messag
 			parts = append(parts, fmt.Sprintf("%d %s", counts[done], done))
 		}
 	}
-	return action, []document.Message{{Message: fmt.Sprintf("%d items in one commit: %s", total, strings.Join(parts, ", "))}}
+	return action, []activity.Message{{Message: fmt.Sprintf("%d items in one commit: %s", total, strings.Join(parts, ", "))}}
 }

@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -56,7 +57,7 @@ func touchesAll(a *attempt) access.Write {
 // both tiers when the document moves.
 func touchesDifference(replacement *jsontree.Node) func(a *attempt) access.Write {
 	return func(a *attempt) access.Write {
-		names, _, _ := document.TouchedScopes(a.base, replacement)
+		names, _, _ := activity.TouchedScopes(a.base, replacement)
 		var scopes []access.Scope
 		for _, name := range names {
 			scopes = append(scopes, a.view.scopes.Scope(name))

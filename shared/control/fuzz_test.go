@@ -6,6 +6,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -72,7 +73,7 @@ func FuzzPut(f *testing.F) {
 		r, err := w.boss().PutDocument(ctx, document.Flag, "f", control.DocumentPut{Document: n, ExpectedCommitSHA: ptr(w.last().SHA)})
 		wantValidOrRefused(t, w, path("f"), err)
 		if err == nil && r.Changed {
-			must[*document.FlagDetail](t)(w.boss().Flag(ctx, "f"))
+			must[*project.FlagDetail](t)(w.boss().Flag(ctx, "f"))
 			must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{}))
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -37,34 +38,34 @@ type found struct {
 }
 
 // Flag is a flag's detail.
-func (s *Session) Flag(ctx context.Context, key string) (*document.FlagDetail, error) {
+func (s *Session) Flag(ctx context.Context, key string) (*project.FlagDetail, error) {
 	v, p, err := s.item(ctx, document.Flag, key)
 	if err != nil {
 		return nil, err
 	}
-	detail := document.DetailFlag(p.Tree, v.active(), lastCommit(p.file))
+	detail := project.DetailFlag(p.Tree, v.active(), lastCommit(p.file))
 	detail.Key = p.Key
 	return &detail, nil
 }
 
 // Config is a config's detail.
-func (s *Session) Config(ctx context.Context, key string) (*document.ConfigDetail, error) {
+func (s *Session) Config(ctx context.Context, key string) (*project.ConfigDetail, error) {
 	_, p, err := s.item(ctx, document.Config, key)
 	if err != nil {
 		return nil, err
 	}
-	detail := document.DetailConfig(p.Tree, lastCommit(p.file))
+	detail := project.DetailConfig(p.Tree, lastCommit(p.file))
 	detail.Key = p.Key
 	return &detail, nil
 }
 
 // Segment is a segment's detail.
-func (s *Session) Segment(ctx context.Context, key string) (*document.SegmentDetail, error) {
+func (s *Session) Segment(ctx context.Context, key string) (*project.SegmentDetail, error) {
 	_, p, err := s.item(ctx, document.Segment, key)
 	if err != nil {
 		return nil, err
 	}
-	detail := document.DetailSegment(p.Tree, p.file.Last.SHA)
+	detail := project.DetailSegment(p.Tree, p.file.Last.SHA)
 	detail.Key = p.Key
 	return &detail, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 )
 
 // FlagQuery narrows the list of flags. Empty fields narrow nothing.
@@ -18,9 +19,9 @@ type FlagQuery struct {
 // FlagList is one page of flags, or all of them. Total counts what the filters
 // leave, on all pages.
 type FlagList struct {
-	Flags      []document.FlagSummary `json:"flags"`
-	Total      int                    `json:"total"`
-	NextCursor string                 `json:"nextCursor,omitempty"`
+	Flags      []project.FlagSummary `json:"flags"`
+	Total      int                   `json:"total"`
+	NextCursor string                `json:"nextCursor,omitempty"`
 }
 
 // Flags lists flags by key.
@@ -39,11 +40,11 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	}
 	rows := o.view.rows.flags()
 	if q.Tag != "" || q.Status != "" {
-		rows = only(rows, func(row document.FlagSummary) bool {
+		rows = only(rows, func(row project.FlagSummary) bool {
 			return tagged(row.Tags, q.Tag) && inStatus(row, document.Lifecycle(q.Status))
 		})
 	}
-	page, next := page(s, rows, b, func(row document.FlagSummary) string { return row.Key })
+	page, next := page(s, rows, b, func(row project.FlagSummary) string { return row.Key })
 	return &FlagList{page, len(rows), next}, nil
 }
 
@@ -59,7 +60,7 @@ func tagged(tags []string, tag string) bool {
 	return tag == "" || slices.Contains(tags, tag)
 }
 
-func inStatus(row document.FlagSummary, status document.Lifecycle) bool {
+func inStatus(row project.FlagSummary, status document.Lifecycle) bool {
 	if status == "" {
 		return true
 	}
@@ -108,9 +109,9 @@ type ConfigQuery struct {
 
 // ConfigList is one page of configs, or all of them.
 type ConfigList struct {
-	Configs    []document.ConfigSummary `json:"configs"`
-	Total      int                      `json:"total"`
-	NextCursor string                   `json:"nextCursor,omitempty"`
+	Configs    []project.ConfigSummary `json:"configs"`
+	Total      int                     `json:"total"`
+	NextCursor string                  `json:"nextCursor,omitempty"`
 }
 
 // Configs lists configs by key.
@@ -125,15 +126,15 @@ func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, erro
 	}
 	rows := o.view.rows.configs()
 	if q.Tag != "" {
-		rows = only(rows, func(row document.ConfigSummary) bool { return tagged(row.Tags, q.Tag) })
+		rows = only(rows, func(row project.ConfigSummary) bool { return tagged(row.Tags, q.Tag) })
 	}
-	page, next := page(s, rows, b, func(row document.ConfigSummary) string { return row.Key })
+	page, next := page(s, rows, b, func(row project.ConfigSummary) string { return row.Key })
 	return &ConfigList{page, len(rows), next}, nil
 }
 
 // LogLevelList is every log-level document, projected per scope.
 type LogLevelList struct {
-	LogLevels []document.LogLevelRow `json:"logLevels"`
+	LogLevels []project.LogLevelRow `json:"logLevels"`
 }
 
 // LogLevels lists the log-level documents by key.
@@ -147,8 +148,8 @@ func (s *Session) LogLevels(ctx context.Context) (*LogLevelList, error) {
 
 // SegmentList is every segment.
 type SegmentList struct {
-	Segments []document.SegmentSummary `json:"segments"`
-	Total    int                       `json:"total"`
+	Segments []project.SegmentSummary `json:"segments"`
+	Total    int                      `json:"total"`
 }
 
 // Segments lists segments by key.

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 )
 
 func flagKeys(list *control.FlagList) string {
@@ -160,7 +160,7 @@ func TestFlagRowAndDetail(t *testing.T) {
 	if got := wire(t, row); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
-	detail := must[*document.FlagDetail](t)(w.enter().Flag(ctx, "f"))
+	detail := must[*project.FlagDetail](t)(w.enter().Flag(ctx, "f"))
 	want = `{"key":"f","name":"N","valueType":"bool","tags":[],"readyForCleanup":false,` +
 		`"default":{"rules":[` + serves("bool", "false") + `]},"environments":[],"variants":[],` +
 		`"environmentStatuses":{"development":"pre_rollout","production":"pre_rollout","staging":"pre_rollout"},` +
@@ -175,7 +175,7 @@ func TestLastModifiedIsAbsentWhenTheCommitCanNotBeAttributed(t *testing.T) {
 	nobody := ada
 	nobody.Name = ""
 	w.repo.push(nobody, "", map[string]string{path("f"): boolFlag("f", ""), "log-levels/log-level.a.json": `{"key":"log-level.a","default":{"rules":[]}}`})
-	detail := must[*document.FlagDetail](t)(w.enter().Flag(ctx, "f"))
+	detail := must[*project.FlagDetail](t)(w.enter().Flag(ctx, "f"))
 	if detail.LastModified != nil || detail.SHA != w.last().SHA {
 		t.Errorf("%+v", detail.Commit)
 	}
@@ -214,9 +214,9 @@ func TestOtherLists(t *testing.T) {
 				`{"scope":"production","targets":[],"otherRuleCount":0}],"commitSha":"` + sha + `","lastModified":"2026-03-01T11:00:00Z"}]}`},
 		{"segments", must[*control.SegmentList](t)(s.Segments(ctx)),
 			`{"segments":[{"key":"s","name":"S","description":"D","ruleCount":1,"commitSha":"` + sha + `"}],"total":1}`},
-		{"segment", must[*document.SegmentDetail](t)(s.Segment(ctx, "s")),
+		{"segment", must[*project.SegmentDetail](t)(s.Segment(ctx, "s")),
 			`{"key":"s","name":"S","default":{"rules":[` + serves("bool", "true") + `]},"commitSha":"` + sha + `"}`},
-		{"config", must[*document.ConfigDetail](t)(s.Config(ctx, "b")),
+		{"config", must[*project.ConfigDetail](t)(s.Config(ctx, "b")),
 			`{"key":"b","valueType":"string","tags":[],"readyForCleanup":false,"default":{"rules":[` + serves("string", `"x"`) + `]},` +
 				`"environments":[],"variants":[],"environmentStatuses":{},"commitSha":"` + sha + `",` + modified + `,"sendToClientSdk":false}`},
 	} {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/requestid"
 )
@@ -27,8 +27,8 @@ const (
 
 // commitMessage is the message of a commit that changes one item. It is as
 // short as it can be for readMessages to find the same messages in it again.
-func commitMessage(messages []document.Message, by access.Principal) string {
-	subject := document.Subject(messages)
+func commitMessage(messages []activity.Message, by access.Principal) string {
+	subject := activity.Subject(messages)
 	trailer := principalTrailer + string(by.Type) + "/" + string(by.ID)
 	var lines []string
 	for _, m := range messages {
@@ -54,13 +54,13 @@ func commitMessage(messages []document.Message, by access.Principal) string {
 }
 
 // readMessages finds the activity messages in the message of a commit of ours.
-func readMessages(text string) ([]document.Message, bool) {
+func readMessages(text string) ([]activity.Message, bool) {
 	rest, trailers := splitTrailers(text)
 	if trailers[principalTrailer] == "" {
 		return nil, false
 	}
 	if exact, ok := trailers[changesTrailer]; ok {
-		var messages []document.Message
+		var messages []activity.Message
 		err := json.Unmarshal([]byte(exact), &messages)
 		return messages, err == nil && len(messages) > 0
 	}
@@ -69,14 +69,14 @@ func readMessages(text string) ([]document.Message, bool) {
 	switch {
 	case lines[0] == "":
 		lines = []string{subject}
-	case document.Subject([]document.Message{{Message: lines[0]}}) != subject:
+	case activity.Subject([]activity.Message{{Message: lines[0]}}) != subject:
 		// The body begins with the second message, unless the subject is a
 		// shortened first one. (Commits of before have it in both places.)
 		lines = append([]string{subject}, lines...)
 	}
-	var messages []document.Message
+	var messages []activity.Message
 	for _, line := range lines {
-		messages = append(messages, document.Message{Scope: scopeOf(line), Message: line})
+		messages = append(messages, activity.Message{Scope: scopeOf(line), Message: line})
 	}
 	return messages, true
 }

@@ -9,30 +9,30 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/repository"
 )
 
 var bot = access.Principal{Type: access.PrincipalServiceAccount, ID: "ghjkmnpqrstvwxyz", Name: "Bot"}
 
 func TestCommitMessage(t *testing.T) {
-	toggle := document.Message{Scope: "production", Message: "production: enabled set to true"}
-	tags := document.Message{Message: "tags: added web"}
-	created := document.Message{Message: `flag "checkout" created`}
-	odd := document.Message{Scope: "tags", Message: "tags: enabled set to true"}
+	toggle := activity.Message{Scope: "production", Message: "production: enabled set to true"}
+	tags := activity.Message{Message: "tags: added web"}
+	created := activity.Message{Message: `flag "checkout" created`}
+	odd := activity.Message{Scope: "tags", Message: "tags: enabled set to true"}
 	trailer := "\n\nSvc-Principal: service_account/ghjkmnpqrstvwxyz\n"
 	for _, test := range []struct {
 		name     string
-		messages []document.Message
+		messages []activity.Message
 		want     string
 	}{
-		{"one thing", []document.Message{toggle}, "production: enabled set to true" + trailer},
-		{"what names the key", []document.Message{created}, `flag "checkout" created` + trailer},
-		{"two things", []document.Message{toggle, tags},
+		{"one thing", []activity.Message{toggle}, "production: enabled set to true" + trailer},
+		{"what names the key", []activity.Message{created}, `flag "checkout" created` + trailer},
+		{"two things", []activity.Message{toggle, tags},
 			"production: enabled set to true\n\ntags: added web" + trailer},
-		{"a long one", []document.Message{{Message: strings.Repeat("long ", 20) + "end"}, tags},
+		{"a long one", []activity.Message{{Message: strings.Repeat("long ", 20) + "end"}, tags},
 			strings.Repeat("long ", 14) + "l…\n\n" + strings.Repeat("long ", 20) + "end\ntags: added web" + trailer},
-		{"an environment named like metadata", []document.Message{odd},
+		{"an environment named like metadata", []activity.Message{odd},
 			"tags: enabled set to true\n\n" +
 				`Svc-Changes: [{"scope":"tags","message":"tags: enabled set to true"}]` + strings.Replace(trailer, "\n\n", "\n", 1)},
 	} {
@@ -52,7 +52,7 @@ func TestCommitMessage(t *testing.T) {
 		t.Errorf("what is not ours is left out: %q", got)
 	}
 	// As it was written once: the subject's message in the body again.
-	if got, ok := control.ReadMessages("production: enabled set to true\n\nproduction: enabled set to true\ntags: added web" + trailer); !ok || !slices.Equal(got, []document.Message{toggle, tags}) {
+	if got, ok := control.ReadMessages("production: enabled set to true\n\nproduction: enabled set to true\ntags: added web" + trailer); !ok || !slices.Equal(got, []activity.Message{toggle, tags}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -61,9 +61,9 @@ func TestMessagesSurviveTheCommit(t *testing.T) {
 	words := rapid.StringMatching(`[a-zA-Z":,. é…-]{1,90}`)
 	rapid.Check(t, func(rt *rapid.T) {
 		key := rapid.StringMatching(`[A-Za-z0-9_-][A-Za-z0-9._-]{0,80}`).Draw(rt, "key")
-		var messages []document.Message
+		var messages []activity.Message
 		for range rapid.IntRange(1, 4).Draw(rt, "count") {
-			m := document.Message{Scope: rapid.SampledFrom([]string{"", "default", "production", "tags", "Svc-Principal", "a b", key}).Draw(rt, "scope")}
+			m := activity.Message{Scope: rapid.SampledFrom([]string{"", "default", "production", "tags", "Svc-Principal", "a b", key}).Draw(rt, "scope")}
 			m.Message = strings.TrimSpace(words.Draw(rt, "words"))
 			if rapid.Bool().Draw(rt, "quotes the key") {
 				m.Message += ` "` + key + `"`

@@ -5,6 +5,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 )
 
 // defects are what can be wrong with a write, in the order in which it is to
@@ -127,7 +128,7 @@ func TestReadingNeedsNoSubscription(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.gate.workspace.BillingInactive = true
 	s := w.enter()
-	must[*document.FlagDetail](t)(s.Flag(ctx, "f"))
+	must[*project.FlagDetail](t)(s.Flag(ctx, "f"))
 	must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{}))
 	wantRefusal(t, s.MayWrite(), "402 BILLING_INACTIVE")
 }

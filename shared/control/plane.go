@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
 )
@@ -55,7 +55,7 @@ type Plane struct {
 	// rooms are what is remembered, by workspace; words the messages of
 	// commits that were compared with their parents, by workspace and trace.
 	rooms *lru.Cache[string, *room]
-	words *lru.Cache[string, []document.Message]
+	words *lru.Cache[string, []activity.Message]
 }
 
 const (
@@ -69,7 +69,7 @@ const (
 func New(settings Settings) *Plane {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
 	return &Plane{settings: settings, pause: jitter,
-		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []document.Message](most / wordsShare)}
+		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare)}
 }
 
 func (p *Plane) room(workspace string) *room {

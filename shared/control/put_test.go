@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -263,7 +264,7 @@ func TestUndoRestoresTheDocument(t *testing.T) {
 			rt.Fatalf("%v %v", r, err)
 		}
 		restored := node(t, w.stored(path("f")))
-		wanted := document.StampSchema(undo.Document, "https://svc.test/schemas/v1/stored-config.json")
+		wanted := edit.StampSchema(undo.Document, "https://svc.test/schemas/v1/stored-config.json")
 		if string(restored.Encode()) != string(wanted.Encode()) {
 			rt.Fatalf("restored\n%s\nof\n%s", restored.Encode(), wanted.Encode())
 		}

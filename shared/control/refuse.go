@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
@@ -50,8 +51,8 @@ func located(issues []document.Issue) string {
 
 // editFault turns an edit's refusal into an answer.
 func editFault(err error) error {
-	var request *document.RequestError
-	var stored *document.StoredError
+	var request *edit.RequestError
+	var stored *edit.StoredError
 	switch {
 	case errors.As(err, &request):
 		return malformed(request.Issues...)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -81,7 +83,7 @@ type DocumentPut struct {
 type Preview struct {
 	DryRun   bool               `json:"dryRun,omitempty"`
 	Document *jsontree.Node     `json:"document,omitempty"`
-	Messages []document.Message `json:"messages,omitzero"`
+	Messages []activity.Message `json:"messages,omitzero"`
 }
 
 // CreationResult is the answer to a creation.
@@ -91,7 +93,7 @@ type CreationResult struct {
 	CommitSHA string             `json:"commitSha"`
 	Document  *jsontree.Node     `json:"document"`
 	DryRun    bool               `json:"dryRun,omitempty"`
-	Messages  []document.Message `json:"messages,omitzero"` // of a dry run
+	Messages  []activity.Message `json:"messages,omitzero"` // of a dry run
 }
 
 // PatchResult is the answer to a PATCH of a flag or a config. The warnings are
@@ -177,7 +179,7 @@ func rolloutIssues(rollout *jsontree.Node) []document.Issue {
 		}
 	}
 	anything := jsontree.NewObject(jsontree.Field("valueType", jsontree.NewString(string(document.IntValue))))
-	_, err := document.SetRollout(anything, document.Place{Scope: document.DefaultScope}, shape)
+	_, err := edit.SetRollout(anything, edit.Place{Scope: document.DefaultScope}, shape)
 	return requestIssues(err)
 }
 
@@ -189,7 +191,7 @@ func (p LogLevelPatch) issues() []document.Issue {
 		level = *p.Level
 	}
 	if p.Level != nil || !said(p.Malformed, "/level") {
-		_, err := document.SetLevel(jsontree.NewObject(), document.DefaultScope, "", level)
+		_, err := edit.SetLevel(jsontree.NewObject(), document.DefaultScope, "", level)
 		issues = append(issues, requestIssues(err)...)
 	}
 	for _, optional := range []struct {
@@ -223,7 +225,7 @@ func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	default:
 		issues = append(issues, sameMember(p.Document, "key", key)...)
 		issues = append(issues, sameMember(p.Document, "type", string(t))...)
-		if problem := document.StorageProblem(p.Document); problem != "" {
+		if problem := edit.StorageProblem(p.Document); problem != "" {
 			issues = append(issues, document.Issue{Pointer: "/document", Message: problem})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"unique"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
 )
@@ -13,35 +14,35 @@ import (
 // rows are the rows of all lists at a snapshot, by key. Each list is made when
 // it is asked for first, and then shared by all answers: nobody changes it.
 type rows struct {
-	flags     func() []document.FlagSummary
-	configs   func() []document.ConfigSummary
-	logLevels func() []document.LogLevelRow
-	segments  func() []document.SegmentSummary
+	flags     func() []project.FlagSummary
+	configs   func() []project.ConfigSummary
+	logLevels func() []project.LogLevelRow
+	segments  func() []project.SegmentSummary
 }
 
 func (v *view) newRows() rows {
 	return rows{
-		flags: sync.OnceValue(func() []document.FlagSummary {
+		flags: sync.OnceValue(func() []project.FlagSummary {
 			statuses, commits := statusCache{active: v.active()}, commitCache{}
-			return project(v.of(document.Flag), func(p placed) document.FlagSummary {
-				outline := p.outline.(*document.FlagOutline)
+			return projected(v.of(document.Flag), func(p placed) project.FlagSummary {
+				outline := p.outline.(*project.FlagOutline)
 				row := outline.FlagSummary
 				row.Statuses, row.EnvironmentStatuses = statuses.of(outline.Lifecycles)
 				row.Commit = commits.last(p.file)
 				return row
 			})
 		}),
-		configs: sync.OnceValue(func() []document.ConfigSummary {
+		configs: sync.OnceValue(func() []project.ConfigSummary {
 			commits := commitCache{}
-			return project(v.of(document.Config), func(p placed) document.ConfigSummary {
-				row := *p.outline.(*document.ConfigSummary)
+			return projected(v.of(document.Config), func(p placed) project.ConfigSummary {
+				row := *p.outline.(*project.ConfigSummary)
 				row.Commit = commits.last(p.file)
 				return row
 			})
 		}),
-		logLevels: sync.OnceValue(func() []document.LogLevelRow {
-			return project(v.of(document.LogLevel), func(p placed) document.LogLevelRow {
-				row, commit := *p.outline.(*document.LogLevelRow), lastCommit(p.file)
+		logLevels: sync.OnceValue(func() []project.LogLevelRow {
+			return projected(v.of(document.LogLevel), func(p placed) project.LogLevelRow {
+				row, commit := *p.outline.(*project.LogLevelRow), lastCommit(p.file)
 				row.CommitSHA = commit.SHA
 				if commit.LastModified != nil {
 					row.LastModified = commit.LastModified.Date
@@ -49,9 +50,9 @@ func (v *view) newRows() rows {
 				return row
 			})
 		}),
-		segments: sync.OnceValue(func() []document.SegmentSummary {
-			return project(v.of(document.Segment), func(p placed) document.SegmentSummary {
-				row := *p.outline.(*document.SegmentSummary)
+		segments: sync.OnceValue(func() []project.SegmentSummary {
+			return projected(v.of(document.Segment), func(p placed) project.SegmentSummary {
+				row := *p.outline.(*project.SegmentSummary)
 				row.CommitSHA = p.file.Last.SHA
 				return row
 			})
@@ -59,7 +60,7 @@ func (v *view) newRows() rows {
 	}
 }
 
-func project[R any](all []placed, row func(placed) R) []R {
+func projected[R any](all []placed, row func(placed) R) []R {
 	rows := make([]R, len(all))
 	for i, p := range all {
 		rows[i] = row(p)
@@ -74,21 +75,21 @@ func outlineOf(item *workspace.Item) any {
 	folder, _, _ := workspace.SplitPath(item.Path)
 	switch t, _ := folder.Type(); t {
 	case document.Flag:
-		row := document.OutlineFlag(item.View)
+		row := project.OutlineFlag(item.View)
 		row.Key = item.Key
 		share(row.Tags)
 		return &row
 	case document.Config:
-		row := document.SummarizeConfig(item.View, document.Commit{})
+		row := project.SummarizeConfig(item.View, project.Commit{})
 		row.Key = item.Key
 		share(row.Tags)
 		return &row
 	case document.LogLevel:
-		row := document.SummarizeLogLevel(item.Tree, "", "")
+		row := project.SummarizeLogLevel(item.Tree, "", "")
 		row.Key = item.Key
 		return &row
 	}
-	row := document.SummarizeSegment(item.View, "")
+	row := project.SummarizeSegment(item.View, "")
 	row.Key = item.Key
 	return &row
 }
@@ -125,9 +126,9 @@ func (s *statusCache) of(l document.Lifecycles) (production, all map[string]docu
 
 // commitCache makes what answers say of commits, of which many files have the
 // same.
-type commitCache map[string]document.Commit
+type commitCache map[string]project.Commit
 
-func (c commitCache) last(f *repository.File) document.Commit {
+func (c commitCache) last(f *repository.File) project.Commit {
 	made, known := c[f.Last.SHA]
 	if !known {
 		made = lastCommit(f)
@@ -137,10 +138,10 @@ func (c commitCache) last(f *repository.File) document.Commit {
 }
 
 // lastCommit is what an answer says of the last commit that touched a file.
-func lastCommit(f *repository.File) document.Commit {
-	c := document.Commit{SHA: f.Last.SHA}
+func lastCommit(f *repository.File) project.Commit {
+	c := project.Commit{SHA: f.Last.SHA}
 	if by := f.Last.Author; by.Name != "" && !by.When.IsZero() {
-		c.LastModified = &document.Modified{Date: date(by.When), Author: by.Name}
+		c.LastModified = &project.Modified{Date: date(by.When), Author: by.Name}
 	}
 	return c
 }

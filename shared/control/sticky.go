@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 )
@@ -61,7 +63,7 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 // of ours says what it changed.
 func mayHaveChanged(c repository.Commit, scope string) bool {
 	messages, ok := readMessages(c.Message)
-	if !ok || !ours(c) || len(messages) >= document.MaxMessages {
+	if !ok || !ours(c) || len(messages) >= activity.MaxMessages {
 		return true
 	}
 	for _, m := range messages {
@@ -85,5 +87,5 @@ func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, 
 	if err != nil {
 		return "", nil // what cannot be read served nothing
 	}
-	return document.SplitProperty(tree, a.scope), nil
+	return edit.SplitProperty(tree, a.scope), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/edit"
 )
 
 // TestOffAndOnAgainKeepsWhereUsersAre: a rollout goes on with the property of
@@ -84,7 +85,7 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 			rollout.DryRun = false
 			did := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", c.scope, rollout))
 			stored := node(t, w.stored(path("f")))
-			if got := document.SplitProperty(stored, c.scope); got != c.want || wire(t, did.Rules) != wire(t, would.Rules) || !strings.Contains(wire(t, did.Rules), `"`+c.want+`"`) {
+			if got := edit.SplitProperty(stored, c.scope); got != c.want || wire(t, did.Rules) != wire(t, would.Rules) || !strings.Contains(wire(t, did.Rules), `"`+c.want+`"`) {
 				t.Errorf("sticky by %s, want %s: %s, a dry run %s", got, c.want, wire(t, did.Rules), wire(t, would.Rules))
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"sync"
 
-	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
@@ -44,7 +44,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 }
 
 // knownMessages are the messages of a trace that need no reading.
-func (s *Session) knownMessages(t trace) ([]document.Message, bool) {
+func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
 	folder, _, _ := workspace.SplitPath(t.touch.Path)
 	if _, ok := folder.Type(); !ok {
 		return fileMessage(t), true
@@ -58,12 +58,12 @@ func (s *Session) knownMessages(t trace) ([]document.Message, bool) {
 }
 
 // fileMessage is all that is said of a file that is no document.
-func fileMessage(t trace) []document.Message {
+func fileMessage(t trace) []activity.Message {
 	what := "the workspace file " + workspace.File
 	if folder, key, ok := workspace.SplitPath(t.touch.Path); ok && folder == workspace.Schemas {
 		what = "schema " + quoted(key)
 	}
-	return []document.Message{{Message: what + " " + actionOf(*t.touch)}}
+	return []activity.Message{{Message: what + " " + actionOf(*t.touch)}}
 }
 
 // wordsOf names the messages of a trace, which never change: a commit is what
@@ -73,7 +73,7 @@ func (s *Session) wordsOf(t trace) string {
 }
 
 // compared works out a trace's messages from the document before and after.
-func (s *Session) compared(ctx context.Context, t trace) ([]document.Message, error) {
+func (s *Session) compared(ctx context.Context, t trace) ([]activity.Message, error) {
 	repo, err := s.repository(ctx)
 	if err != nil {
 		return nil, err
@@ -97,22 +97,22 @@ func (s *Session) compared(ctx context.Context, t trace) ([]document.Message, er
 }
 
 // difference is document.Diff for whatever may stand in a file.
-func difference(path string, before, after *jsontree.Node) []document.Message {
+func difference(path string, before, after *jsontree.Node) []activity.Message {
 	folder, key, _ := workspace.SplitPath(path)
 	t, _ := folder.Type()
 	item := t.Noun() + " " + quoted(key)
 	switch {
 	case after != nil && after.Kind != jsontree.Object:
-		return []document.Message{{Message: item + " is not a JSON object"}}
+		return []activity.Message{{Message: item + " is not a JSON object"}}
 	case before == nil || before.Kind == jsontree.Object:
-		if messages := document.Diff(before, after); len(messages) > 0 {
+		if messages := activity.Diff(before, after); len(messages) > 0 {
 			return messages
 		}
-		return []document.Message{{Message: "written anew; it says the same"}}
+		return []activity.Message{{Message: "written anew; it says the same"}}
 	case after == nil:
-		return []document.Message{{Message: item + " deleted"}}
+		return []activity.Message{{Message: item + " deleted"}}
 	}
-	return []document.Message{{Message: item + " is a JSON object again"}}
+	return []activity.Message{{Message: item + " is a JSON object again"}}
 }
 
 // treeAt is a document in a commit; nil when the commit does not hold it, or

@@ -6,6 +6,8 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -33,7 +35,7 @@ type write struct {
 	// touches is what has to be authorized.
 	touches func(a *attempt) access.Write
 	// edit makes the new document of the stored, or first, one.
-	edit func(tree *jsontree.Node) (*document.Edited, error)
+	edit func(tree *jsontree.Node) (*edit.Edited, error)
 	// mends is a write that takes what is no JSON object too.
 	mends bool
 	// checkAll refuses the document for all that is wrong with it, and not
@@ -46,7 +48,7 @@ type outcome struct {
 	*attempt
 	commit   string
 	previous string // "" when nothing was written
-	messages []document.Message
+	messages []activity.Message
 }
 
 // maxTries bounds how often a write starts over. Each time somebody else's
@@ -112,7 +114,7 @@ type attempt struct {
 	stored *decoded
 
 	base   *jsontree.Node // what the edit begins with
-	edited *document.Edited
+	edited *edit.Edited
 	// problem is why the edit cannot be done.
 	problem error
 	// lookups are warnings of what reads the environment of applications.
@@ -284,7 +286,7 @@ func (a *attempt) before() *jsontree.Node {
 
 // unchanged is the outcome of a write that finds everything as it wants it.
 func (a *attempt) unchanged() *outcome {
-	return &outcome{attempt: a, commit: a.file.Last.SHA, messages: []document.Message{}}
+	return &outcome{attempt: a, commit: a.file.Last.SHA, messages: []activity.Message{}}
 }
 
 // text is the new document as it is stored.
@@ -296,7 +298,7 @@ func (a *attempt) text() []byte {
 }
 
 // draft is the commit that the write makes.
-func (a *attempt) draft(messages []document.Message) *repository.Draft {
+func (a *attempt) draft(messages []activity.Message) *repository.Draft {
 	now := a.plane.settings.Now()
 	by := author(a.entry.Principal)
 	by.When = now

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
@@ -14,20 +16,20 @@ import (
 
 // CreateFlag creates a flag.
 func (s *Session) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResult, error) {
-	creation := document.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.plane.schemaAddress()}
+	creation := edit.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.plane.schemaAddress()}
 	if c.Type != nil {
 		creation.ValueType = *c.Type
 		if *c.Type == "" {
 			creation.ValueType = " " // only a type left out is bool
 		}
 	}
-	tree, err := document.NewFlag(creation)
+	tree, err := edit.NewFlag(creation)
 	return s.create(ctx, document.Flag, c.Request, c.Key, tree, err)
 }
 
 // CreateConfig creates a config.
 func (s *Session) CreateConfig(ctx context.Context, c ConfigCreation) (*CreationResult, error) {
-	tree, err := document.NewConfig(document.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
+	tree, err := edit.NewConfig(edit.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
 		Description: c.Description, Tags: c.Tags, Schema: s.plane.schemaAddress()})
 	return s.create(ctx, document.Config, c.Request, c.Key, tree, err)
 }
@@ -56,28 +58,28 @@ func (s *Session) create(ctx context.Context, t document.Type, r Request, key st
 	return result, nil
 }
 
-func asItIs(tree *jsontree.Node) (*document.Edited, error) {
-	return &document.Edited{Tree: tree}, nil
+func asItIs(tree *jsontree.Node) (*edit.Edited, error) {
+	return &edit.Edited{Tree: tree}, nil
 }
 
 // PatchFlag sets the fallback of a flag in an environment, or in the default
 // rules.
 func (s *Session) PatchFlag(ctx context.Context, key, environment string, p FlagPatch) (*PatchResult, error) {
-	place := document.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
+	place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
 	return s.patch(ctx, environment, write{
 		Request: p.Request, t: document.Flag, key: key,
 		issues: notSaid(p.Malformed, p.issues()),
 		token:  p.ExpectedCommitSHA,
-		edit: func(tree *jsontree.Node) (*document.Edited, error) {
+		edit: func(tree *jsontree.Node) (*edit.Edited, error) {
 			switch {
 			case p.Enabled != nil:
-				return document.SetEnabled(tree, place, *p.Enabled)
+				return edit.SetEnabled(tree, place, *p.Enabled)
 			case p.Rollout != nil:
-				return document.SetRollout(tree, place, p.Rollout)
+				return edit.SetRollout(tree, place, p.Rollout)
 			case p.Value != nil:
-				return document.SetValue(tree, place, p.Value)
+				return edit.SetValue(tree, place, p.Value)
 			}
-			return &document.Edited{Tree: tree}, nil // only foreseen asks
+			return &edit.Edited{Tree: tree}, nil // only foreseen asks
 		},
 	})
 }
@@ -89,13 +91,13 @@ func (s *Session) PatchConfig(ctx context.Context, key, environment string, p Co
 	if p.Value == nil {
 		issues = append(issues, document.Issue{Pointer: "/value", Message: "value is missing; any JSON value of the config's type"})
 	}
-	place := document.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
+	place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
 	return s.patch(ctx, environment, write{
 		Request: p.Request, t: document.Config, key: key,
 		issues: notSaid(p.Malformed, issues),
 		token:  p.ExpectedCommitSHA,
-		edit: func(tree *jsontree.Node) (*document.Edited, error) {
-			return document.SetValue(tree, place, p.Value)
+		edit: func(tree *jsontree.Node) (*edit.Edited, error) {
+			return edit.SetValue(tree, place, p.Value)
 		},
 	})
 }
@@ -154,14 +156,14 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 	}
 	var first *jsontree.Node
 	w.first = func() (tree *jsontree.Node, err error) {
-		first, err = document.NewLogLevel(service, *p.Level, s.plane.schemaAddress())
+		first, err = edit.NewLogLevel(service, *p.Level, s.plane.schemaAddress())
 		return first, err
 	}
-	w.edit = func(tree *jsontree.Node) (*document.Edited, error) {
+	w.edit = func(tree *jsontree.Node) (*edit.Edited, error) {
 		if tree == first { // its one rule serves the level to every logger everywhere
-			return document.SetLevel(tree, document.DefaultScope, "", *p.Level)
+			return edit.SetLevel(tree, document.DefaultScope, "", *p.Level)
 		}
-		return document.SetLevel(tree, w.scope, textOr(p.Target, ""), *p.Level)
+		return edit.SetLevel(tree, w.scope, textOr(p.Target, ""), *p.Level)
 	}
 	out, err := s.write(ctx, w)
 	if err != nil {
@@ -187,7 +189,7 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 
 // notYetWritten says what was asked for and does not stand in a service's first
 // document, which is a single default rule.
-func notYetWritten(scope string, p LogLevelPatch) []document.Message {
+func notYetWritten(scope string, p LogLevelPatch) []activity.Message {
 	what := scope
 	switch {
 	case p.Target != nil:
@@ -195,7 +197,7 @@ func notYetWritten(scope string, p LogLevelPatch) []document.Message {
 	case scope == document.DefaultScope:
 		return nil
 	}
-	return []document.Message{{Scope: scope, Message: fmt.Sprintf(
+	return []activity.Message{{Scope: scope, Message: fmt.Sprintf(
 		"%s is not written yet: the service's first document serves %s to all of its loggers everywhere; send the same request again to write it", what, *p.Level)}}
 }
 
@@ -206,7 +208,7 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 	}
 	var stamped *jsontree.Node
 	if p.Document != nil && p.Document.Kind == jsontree.Object {
-		stamped = document.StampSchema(p.Document, s.plane.schemaAddress())
+		stamped = edit.StampSchema(p.Document, s.plane.schemaAddress())
 		p.Document = stamped
 	}
 	out, err := s.write(ctx, write{
@@ -214,11 +216,11 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 		issues:  notSaid(p.Malformed, p.issues(t, key)),
 		token:   p.ExpectedCommitSHA,
 		touches: touchesDifference(stamped),
-		edit: func(stored *jsontree.Node) (*document.Edited, error) {
+		edit: func(stored *jsontree.Node) (*edit.Edited, error) {
 			if document.SameDocument(stored, stamped) {
-				return &document.Edited{Tree: stored}, nil
+				return &edit.Edited{Tree: stored}, nil
 			}
-			return &document.Edited{Tree: stamped, Changed: true}, nil
+			return &edit.Edited{Tree: stamped, Changed: true}, nil
 		},
 		mends:    true,
 		checkAll: true,
@@ -239,7 +241,7 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 
 // requestIssues are the issues of an edit's refusal.
 func requestIssues(err error) []document.Issue {
-	var refused *document.RequestError
+	var refused *edit.RequestError
 	if errors.As(err, &refused) {
 		return refused.Issues
 	}

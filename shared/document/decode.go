@@ -139,7 +139,7 @@ func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
 // content reports a list's wrong elements each at its own place, and anything
 // else at the content's.
 func (d *decoder) content(v Value, pointer string) {
-	problem := v.contentProblem()
+	problem := v.ContentProblem()
 	if problem == "" {
 		return
 	}
@@ -201,7 +201,7 @@ func (d *decoder) arm(n *jsontree.Node, pointer string) Arm {
 // were to hide must not be served for a slip.
 func (d *decoder) misplaced(n *jsontree.Node, pointer, instead string) {
 	for _, name := range []string{"confidential", "decryptWith"} {
-		if !absent(n.Get(name)) {
+		if !n.Get(name).Absent() {
 			d.issue(pointer+"/"+name, name+" "+instead)
 		}
 	}
@@ -220,14 +220,9 @@ func (d *decoder) object(n *jsontree.Node, pointer, what string) bool {
 	return true
 }
 
-// absent treats an explicit null as a member left out: old files have both.
-func absent(n *jsontree.Node) bool {
-	return n == nil || n.Kind == jsontree.Null
-}
-
 func (d *decoder) text(parent *jsontree.Node, pointer, name string, required bool) string {
 	n := parent.Get(name)
-	if absent(n) {
+	if n.Absent() {
 		if required {
 			d.issue(pointer+"/"+name, name+" is missing: expected a string")
 		}
@@ -242,7 +237,7 @@ func (d *decoder) text(parent *jsontree.Node, pointer, name string, required boo
 
 func (d *decoder) truth(parent *jsontree.Node, pointer, name string) bool {
 	n := parent.Get(name)
-	if absent(n) {
+	if n.Absent() {
 		return false
 	}
 	truth, ok := n.Truth()
@@ -254,7 +249,7 @@ func (d *decoder) truth(parent *jsontree.Node, pointer, name string) bool {
 
 func (d *decoder) list(parent *jsontree.Node, pointer, name string, required bool) []*jsontree.Node {
 	n := parent.Get(name)
-	if absent(n) {
+	if n.Absent() {
 		if required {
 			d.issue(pointer+"/"+name, name+" is missing: expected an array")
 		}

@@ -6,6 +6,9 @@
 // evaluation and the API's answers read. The view is never written back, so a
 // field this code does not know is never lost.
 //
+// Package edit changes documents, activity says in words what a change was, and
+// project is what readers of the API see of one.
+//
 // What must stay true:
 //
 //   - Decode accepts every document that was ever valid. It refuses only what

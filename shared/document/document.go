@@ -1,6 +1,7 @@
 package document
 
 import (
+	"regexp"
 	"strings"
 
 	"svc.example/svc/shared/jsontree"
@@ -140,4 +141,24 @@ type Issue = jsontree.Issue
 func View(tree *jsontree.Node) *Document {
 	d, _ := Decode(tree)
 	return d
+}
+
+var newKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
+
+// KeyProblem says why no document may be created with a key, or "".
+func KeyProblem(key string) string {
+	if newKey.MatchString(key) {
+		return ""
+	}
+	return "a key has 1 to 200 letters, digits, dots, dashes and underscores, and no dot in front"
+}
+
+// LogLevelKey is the key of a service's log-level document: the service's name
+// behind the prefix, which the name may already have, in capitals too: keys that
+// differ in case alone are one.
+func LogLevelKey(service string) string {
+	if n := len(LogLevelPrefix); len(service) >= n && strings.EqualFold(service[:n], LogLevelPrefix) {
+		service = service[n:]
+	}
+	return LogLevelPrefix + service
 }

@@ -37,7 +37,7 @@ type ownLifecycle struct {
 
 // LifecyclesOf derives a flag's statuses.
 func LifecyclesOf(d *Document) Lifecycles {
-	if canonicalType(d.ValueType) != BoolValue {
+	if d.ValueType.Canonical() != BoolValue {
 		return Lifecycles{}
 	}
 	if d.ReadyForCleanup {

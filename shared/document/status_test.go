@@ -3,6 +3,8 @@ package document
 import (
 	"reflect"
 	"testing"
+
+	"svc.example/svc/shared/testing/documents"
 )
 
 func TestStatus(t *testing.T) {
@@ -19,16 +21,16 @@ func TestStatus(t *testing.T) {
 		want        Lifecycle
 	}{
 		{"no rules", "", StatusPreRollout},
-		{"off", servesFalse, StatusPreRollout},
-		{"off for all, targeted or not", targetsOff + "," + servesFalse, StatusPreRollout},
-		{"on", servesTrue, StatusLive},
-		{"on for all, targeted or not", targetsPro + "," + servesTrue, StatusLive},
-		{"mixed", targetsPro + "," + servesFalse, StatusRollout},
-		{"mixed the other way", targetsOff + "," + servesTrue, StatusRollout},
+		{"off", documents.ServesFalse, StatusPreRollout},
+		{"off for all, targeted or not", targetsOff + "," + documents.ServesFalse, StatusPreRollout},
+		{"on", documents.ServesTrue, StatusLive},
+		{"on for all, targeted or not", documents.TargetsPro + "," + documents.ServesTrue, StatusLive},
+		{"mixed", documents.TargetsPro + "," + documents.ServesFalse, StatusRollout},
+		{"mixed the other way", targetsOff + "," + documents.ServesTrue, StatusRollout},
 		{"no catch-all, off", targetsOff, StatusPreRollout},
-		{"no catch-all, on", targetsPro, StatusRollout},
-		{"a split", quarter, StatusRollout},
-		{"a split above", quarter + "," + servesFalse, StatusRollout},
+		{"no catch-all, on", documents.TargetsPro, StatusRollout},
+		{"a split", documents.Quarter, StatusRollout},
+		{"a split above", documents.Quarter + "," + documents.ServesFalse, StatusRollout},
 		{"one truth has all the weight", always(split(arm("true", "100000") + "," + arm("false", "0"))), StatusLive},
 		{"one truth has all the weight, in two arms", always(split(arm("false", "40000") + "," + arm("false", "60000") + "," + arm("true", "0"))), StatusPreRollout},
 		{"no weight at all", always(split(arm("true", "0"))), StatusRollout},
@@ -39,8 +41,8 @@ func TestStatus(t *testing.T) {
 		{"no criteria is no catch-all", `{"criteria":[],"value":{"type":"bool","value":true}}`, StatusRollout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inherited := View(docTree(t, flagWith("bool", tt.rules, "")))
-			own := View(docTree(t, flagWith("bool", quarter, `,"environments":[{"id":"production","rules":[`+tt.rules+`]}]`)))
+			inherited := View(documents.Tree(t, documents.Flag("bool", tt.rules, "")))
+			own := View(documents.Tree(t, documents.Flag("bool", documents.Quarter, `,"environments":[{"id":"production","rules":[`+tt.rules+`]}]`)))
 			if got := Status(inherited, "production"); got != tt.want {
 				t.Errorf("inherited: %s, want %s", got, tt.want)
 			}
@@ -57,7 +59,7 @@ func TestStatus(t *testing.T) {
 
 func TestStatuses(t *testing.T) {
 	environments := []Active{{"development", false}, {"production", true}, {"eu", true}}
-	d := View(docTree(t, flagWith("bool", servesFalse, `,"environments":[{"id":"production","rules":[`+servesTrue+`]},{"id":"archived","rules":[]}]`)))
+	d := View(documents.Tree(t, documents.Flag("bool", documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.ServesTrue+`]},{"id":"archived","rules":[]}]`)))
 	production, all := Statuses(d, environments)
 	if want := (map[string]Lifecycle{"production": StatusLive, "eu": StatusPreRollout}); !reflect.DeepEqual(production, want) {
 		t.Errorf("production: %v", production)
@@ -65,7 +67,7 @@ func TestStatuses(t *testing.T) {
 	if want := (map[string]Lifecycle{"development": StatusPreRollout, "production": StatusLive, "eu": StatusPreRollout}); !reflect.DeepEqual(all, want) {
 		t.Errorf("all: %v", all)
 	}
-	d = View(docTree(t, flagWith("string", servesFalse, `,"readyForCleanup":true`)))
+	d = View(documents.Tree(t, documents.Flag("string", documents.ServesFalse, `,"readyForCleanup":true`)))
 	production, all = Statuses(d, environments)
 	if production == nil || all == nil || len(production)+len(all) != 0 {
 		t.Errorf("not bool: %v, %v", production, all)

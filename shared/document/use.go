@@ -48,10 +48,10 @@ func (d *Document) eachUse(visit func(Use, usage)) {
 			use.Scope = d.Environments[spot.Environment].ID
 		}
 		if v.Type == ProvidedValue {
-			visit(use, usage{"", canonical(v.Content)})
+			visit(use, usage{"", v.Content.Canonical()})
 		}
 		if use.Key = v.DecryptWith; use.Key != "" {
-			visit(use, usage{use.Key, canonical(v.Content)})
+			visit(use, usage{use.Key, v.Content.Canonical()})
 		}
 	}
 	for spot, v := range d.Values() {

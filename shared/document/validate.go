@@ -66,7 +66,7 @@ func (d *Document) ruleIssues() []Issue {
 		if value.Type != expected && value.mustBe(expected) {
 			issues = append(issues, Issue{Pointer: spot.Pointer() + "/type", Message: typeProblem(value.Type, expected)})
 		}
-		if problem := value.newContentProblem(); problem != "" {
+		if problem := value.NewContentProblem(); problem != "" {
 			issues = append(issues, Issue{Pointer: spot.Pointer() + "/value", Message: problem})
 		}
 	}
@@ -74,9 +74,9 @@ func (d *Document) ruleIssues() []Issue {
 		if criterion.ValueToMatch == nil {
 			continue
 		}
-		problem := criterion.ValueToMatch.contentProblem()
+		problem := criterion.ValueToMatch.ContentProblem()
 		if problem == "" {
-			problem = criterion.ValueToMatch.newContentProblem()
+			problem = criterion.ValueToMatch.NewContentProblem()
 		}
 		if problem != "" {
 			issues = append(issues, Issue{Pointer: spot.Pointer() + "/valueToMatch/value", Message: problem})
@@ -112,8 +112,8 @@ func typeProblem(got, expected ValueType) string {
 	return fmt.Sprintf("the type of this value is %s, but the valueType of the document is %s", brief(string(got)), expected)
 }
 
-// newContentProblem says what is wrong with content that Decode still reads.
-func (v Value) newContentProblem() string {
+// NewContentProblem says what is wrong with content that Decode still reads.
+func (v Value) NewContentProblem() string {
 	if v.DecryptWith != "" {
 		return ""
 	}

@@ -95,15 +95,15 @@ func (v Value) Truth() (truth, ok bool) {
 
 // contentProblem says what is wrong with a value's content for its type, or
 // "". Ciphertext is not looked into.
-func (v Value) contentProblem() string {
+func (v Value) ContentProblem() string {
 	if v.DecryptWith != "" {
-		return want(v.Content, jsontree.String, "ciphertext")
+		return Want(v.Content, jsontree.String, "ciphertext")
 	}
 	switch v.Type {
 	case BoolValue:
-		return want(v.Content, jsontree.Bool, "a bool value")
+		return Want(v.Content, jsontree.Bool, "a bool value")
 	case StringValue, LogLevelValue:
-		return want(v.Content, jsontree.String, "a "+string(v.Type)+" value")
+		return Want(v.Content, jsontree.String, "a "+string(v.Type)+" value")
 	case IntValue, DoubleValue:
 		return v.numberProblem()
 	case StringListValue:
@@ -115,12 +115,13 @@ func (v Value) contentProblem() string {
 			return "a json value is needed here"
 		}
 	case ProvidedValue:
-		return want(v.Content, jsontree.Object, "a provided value (with source and lookup)")
+		return Want(v.Content, jsontree.Object, "a provided value (with source and lookup)")
 	}
 	return ""
 }
 
-func want(n *jsontree.Node, kind jsontree.Kind, what string) string {
+// Want says what is wrong with a node that should be of a kind, or "".
+func Want(n *jsontree.Node, kind jsontree.Kind, what string) string {
 	if n == nil {
 		return what + " is missing: expected " + kind.String()
 	}
@@ -139,7 +140,7 @@ func (v Value) numberProblem() string {
 	if n != nil && n.Kind == jsontree.String {
 		return what + " stored as a string must read as a number"
 	}
-	if problem := want(n, jsontree.Number, what); problem != "" {
+	if problem := Want(n, jsontree.Number, what); problem != "" {
 		return problem
 	}
 	if v.Type == DoubleValue {
@@ -155,7 +156,7 @@ func (v Value) numberProblem() string {
 }
 
 func stringListProblem(n *jsontree.Node) string {
-	if problem := want(n, jsontree.Array, "a string_list value"); problem != "" {
+	if problem := Want(n, jsontree.Array, "a string_list value"); problem != "" {
 		return problem
 	}
 	for _, item := range n.Items {
@@ -167,7 +168,7 @@ func stringListProblem(n *jsontree.Node) string {
 }
 
 func durationProblem(n *jsontree.Node) string {
-	if problem := want(n, jsontree.String, "a duration value"); problem != "" {
+	if problem := Want(n, jsontree.String, "a duration value"); problem != "" {
 		return problem
 	}
 	text, _ := n.Text()
@@ -175,4 +176,15 @@ func durationProblem(n *jsontree.Node) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// Canonical resolves the two other spellings that a type may be asked for.
+func (t ValueType) Canonical() ValueType {
+	switch t {
+	case "boolean":
+		return BoolValue
+	case "string-list":
+		return StringListValue
+	}
+	return t
 }

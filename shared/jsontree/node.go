@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,6 +110,33 @@ func (n *Node) Get(name string) *Node {
 		}
 	}
 	return nil
+}
+
+// Absent treats an explicit null as a member left out: old files have both.
+func (n *Node) Absent() bool { return n == nil || n.Kind == Null }
+
+// Elements are the elements of an array. It may be called on a nil node and on
+// one that is no array, which have none.
+func (n *Node) Elements() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// Without is an object less some members. The rest is shared with the object.
+// What is no object is returned as it is.
+func (n *Node) Without(names ...string) *Node {
+	if n == nil || n.Kind != Object {
+		return n
+	}
+	rest := NewObject()
+	for _, m := range n.Members {
+		if !slices.Contains(names, m.Name) {
+			rest.Members = append(rest.Members, m)
+		}
+	}
+	return rest
 }
 
 // Set replaces the member of that name in place, or appends it.

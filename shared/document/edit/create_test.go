@@ -1,4 +1,4 @@
-package document
+package edit
 
 import (
 	"errors"
@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/documents"
 )
 
 const stampAddress = "https://svc.example/schemas/v1/stored-config.json"
@@ -46,7 +48,7 @@ func TestNewFlagAndConfig(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.value != "" {
-				tt.c.Value = docTree(t, tt.value)
+				tt.c.Value = documents.Tree(t, tt.value)
 			}
 			tree, err := tt.create(tt.c)
 			if err != nil {
@@ -55,7 +57,7 @@ func TestNewFlagAndConfig(t *testing.T) {
 			if got := string(tree.Compact()); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
-			if issues := Validate(tree); len(issues) > 0 {
+			if issues := document.Validate(tree); len(issues) > 0 {
 				t.Errorf("not valid: %v", issues)
 			}
 			if !slices.IsSortedFunc(tree.Members, func(a, b jsontree.Member) int {
@@ -88,7 +90,7 @@ func TestRefusedCreations(t *testing.T) {
 		{NewConfig, Creation{Key: "c", ValueType: "duration"}, `"PT1.5M"`, []string{"/value"}},
 	} {
 		if tt.value != "" {
-			tt.c.Value = docTree(t, tt.value)
+			tt.c.Value = documents.Tree(t, tt.value)
 		}
 		_, err := tt.create(tt.c)
 		var refused *RequestError
@@ -117,7 +119,7 @@ func TestNewLogLevel(t *testing.T) {
 		if got := string(tree.Compact()); got != want {
 			t.Errorf("got %s", got)
 		}
-		if issues := Validate(tree); len(issues) > 0 {
+		if issues := document.Validate(tree); len(issues) > 0 {
 			t.Errorf("not valid: %v", issues)
 		}
 	}
@@ -134,7 +136,7 @@ func TestStampSchema(t *testing.T) {
 		{`{"key":"a","$schema":"old"}`, "S", `{"key":"a","$schema":"S"}`},
 		{`{"$schema":7,"key":"a"}`, "", `{"key":"a"}`},
 	} {
-		tree := docTree(t, tt.document)
+		tree := documents.Tree(t, tt.document)
 		if got := string(StampSchema(tree, tt.address).Compact()); got != tt.want {
 			t.Errorf("StampSchema(%s) = %s, want %s", tt.document, got, tt.want)
 		}
@@ -155,11 +157,11 @@ func TestSameDocument(t *testing.T) {
 		{`{"a":null}`, `{}`, false},
 		{`[]`, `{}`, false},
 	} {
-		if SameDocument(docTree(t, tt.a), docTree(t, tt.b)) != tt.want {
-			t.Errorf("SameDocument(%s, %s) != %v", tt.a, tt.b, tt.want)
+		if document.SameDocument(documents.Tree(t, tt.a), documents.Tree(t, tt.b)) != tt.want {
+			t.Errorf("document.SameDocument(%s, %s) != %v", tt.a, tt.b, tt.want)
 		}
 	}
-	if SameDocument(nil, docTree(t, `{}`)) || !SameDocument(nil, nil) {
+	if document.SameDocument(nil, documents.Tree(t, `{}`)) || !document.SameDocument(nil, nil) {
 		t.Error("nothing is the same as nothing only")
 	}
 }

@@ -1,10 +1,7 @@
-package document
+package edit
 
 import (
-	"regexp"
-	"slices"
-	"strings"
-
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -27,32 +24,32 @@ type Creation struct {
 // other serves the value, its one variant.
 func NewFlag(c Creation) (*jsontree.Node, error) {
 	if c.ValueType == "" {
-		c.ValueType = string(BoolValue)
+		c.ValueType = string(document.BoolValue)
 	}
-	return c.document(Flag, "/type")
+	return c.document(document.Flag, "/type")
 }
 
 // NewConfig makes the document of a new config, in the same way; its value is
 // always needed, and browsers are not sent it.
 func NewConfig(c Creation) (*jsontree.Node, error) {
-	return c.document(Config, "/valueType")
+	return c.document(document.Config, "/valueType")
 }
 
-func (c Creation) document(kind Type, typePointer string) (*jsontree.Node, error) {
+func (c Creation) document(kind document.Type, typePointer string) (*jsontree.Node, error) {
 	issues := keyIssues(c.Key)
-	valueType := canonicalType(ValueType(c.ValueType))
+	valueType := document.ValueType(c.ValueType).Canonical()
 	var value *jsontree.Node
 	switch {
 	case !creatable[valueType]:
-		issues = append(issues, Issue{Pointer: typePointer, Message: "the type is one of bool, string, int, double, string_list, json, duration"})
-	case kind == Flag && valueType == BoolValue && c.Value != nil:
-		issues = append(issues, Issue{Pointer: "/value", Message: "a bool flag is created switched off; leave value out and enable it afterwards"})
-	case kind == Flag && valueType == BoolValue:
-		value = valueObject(BoolValue, jsontree.NewBool(false))
+		issues = append(issues, document.Issue{Pointer: typePointer, Message: "the type is one of bool, string, int, double, string_list, json, duration"})
+	case kind == document.Flag && valueType == document.BoolValue && c.Value != nil:
+		issues = append(issues, document.Issue{Pointer: "/value", Message: "a bool flag is created switched off; leave value out and enable it afterwards"})
+	case kind == document.Flag && valueType == document.BoolValue:
+		value = valueObject(document.BoolValue, jsontree.NewBool(false))
 	default:
 		var problem string
 		if value, problem = TypedValue(valueType, c.Value); problem != "" {
-			issues = append(issues, Issue{Pointer: "/value", Message: problem})
+			issues = append(issues, document.Issue{Pointer: "/value", Message: problem})
 		}
 	}
 	if err := refuse(issues...); err != nil {
@@ -61,13 +58,13 @@ func (c Creation) document(kind Type, typePointer string) (*jsontree.Node, error
 	return c.stored(kind, valueType, value)
 }
 
-var creatable = map[ValueType]bool{
-	BoolValue: true, StringValue: true, IntValue: true, DoubleValue: true,
-	StringListValue: true, JSONValue: true, DurationValue: true,
+var creatable = map[document.ValueType]bool{
+	document.BoolValue: true, document.StringValue: true, document.IntValue: true, document.DoubleValue: true,
+	document.StringListValue: true, document.JSONValue: true, document.DurationValue: true,
 }
 
 // stored writes the members in memberOrder.
-func (c Creation) stored(kind Type, valueType ValueType, value *jsontree.Node) (*jsontree.Node, error) {
+func (c Creation) stored(kind document.Type, valueType document.ValueType, value *jsontree.Node) (*jsontree.Node, error) {
 	tree := jsontree.NewObject()
 	set := func(name string, n *jsontree.Node) { setInOrder(tree, name, n) }
 	if c.Schema != "" {
@@ -81,28 +78,28 @@ func (c Creation) stored(kind Type, valueType ValueType, value *jsontree.Node) (
 	}
 	set("access", jsontree.NewString("standard"))
 	set("tags", textList(c.Tags))
-	if kind == Config {
+	if kind == document.Config {
 		set("sendToClientSdk", jsontree.NewBool(false))
 	}
 	set("default", jsontree.NewObject(jsontree.Field("rules", jsontree.NewArray(unconditional(value)))))
 	set("environments", jsontree.NewArray())
-	if kind != LogLevel {
+	if kind != document.LogLevel {
 		set("variants", variantList(kind, valueType, value))
 	}
 	if problem := StorageProblem(tree); problem != "" {
-		return nil, refuse(Issue{Message: problem})
+		return nil, refuse(document.Issue{Message: problem})
 	}
 	return tree, nil
 }
 
-func variantList(kind Type, valueType ValueType, value *jsontree.Node) *jsontree.Node {
+func variantList(kind document.Type, valueType document.ValueType, value *jsontree.Node) *jsontree.Node {
 	variant := func(value *jsontree.Node) *jsontree.Node {
 		return jsontree.NewObject(jsontree.Field("value", value))
 	}
-	if kind == Flag && valueType == BoolValue {
+	if kind == document.Flag && valueType == document.BoolValue {
 		return jsontree.NewArray(
-			variant(valueObject(BoolValue, jsontree.NewBool(false))),
-			variant(valueObject(BoolValue, jsontree.NewBool(true))))
+			variant(valueObject(document.BoolValue, jsontree.NewBool(false))),
+			variant(valueObject(document.BoolValue, jsontree.NewBool(true))))
 	}
 	return jsontree.NewArray(variant(value.Clone()))
 }
@@ -120,36 +117,24 @@ func textList(texts []string) *jsontree.Node {
 // environment is applied to this document before it is written, so that the
 // same request again finds everything as it wants it.
 func NewLogLevel(service, level, schema string) (*jsontree.Node, error) {
-	c := Creation{Key: LogLevelKey(service), Schema: schema}
+	c := Creation{Key: document.LogLevelKey(service), Schema: schema}
 	issues := keyIssues(c.Key)
-	if c.Key == LogLevelPrefix {
-		issues = []Issue{{Pointer: "/key", Message: "the key names no service"}}
+	if c.Key == document.LogLevelPrefix {
+		issues = []document.Issue{{Pointer: "/key", Message: "the key names no service"}}
 	}
-	value, problem := TypedValue(LogLevelValue, jsontree.NewString(level))
+	value, problem := TypedValue(document.LogLevelValue, jsontree.NewString(level))
 	if problem != "" {
-		issues = append(issues, Issue{Pointer: "/level", Message: problem})
+		issues = append(issues, document.Issue{Pointer: "/level", Message: problem})
 	}
 	if err := refuse(issues...); err != nil {
 		return nil, err
 	}
-	return c.stored(LogLevel, LogLevelValue, value)
+	return c.stored(document.LogLevel, document.LogLevelValue, value)
 }
 
-// LogLevelKey is the key of a service's log-level document: the service's name
-// behind the prefix, which the name may already have, in capitals too: keys that
-// differ in case alone are one.
-func LogLevelKey(service string) string {
-	if n := len(LogLevelPrefix); len(service) >= n && strings.EqualFold(service[:n], LogLevelPrefix) {
-		service = service[n:]
-	}
-	return LogLevelPrefix + service
-}
-
-var newKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
-
-func keyIssues(key string) []Issue {
-	if problem := KeyProblem(key); problem != "" {
-		return []Issue{{Pointer: "/key", Message: problem}}
+func keyIssues(key string) []document.Issue {
+	if problem := document.KeyProblem(key); problem != "" {
+		return []document.Issue{{Pointer: "/key", Message: problem}}
 	}
 	return nil
 }
@@ -164,32 +149,4 @@ func StampSchema(tree *jsontree.Node, address string) *jsontree.Node {
 		stamped.SetFirst("$schema", jsontree.NewString(address))
 	}
 	return stamped
-}
-
-// SameDocument says whether two documents say the same: the order of members,
-// the spelling of numbers and $schema do not count.
-func SameDocument(a, b *jsontree.Node) bool {
-	return jsontree.Equal(without(a, "$schema"), without(b, "$schema"))
-}
-
-// without is an object less some members. The rest is shared with the object.
-func without(n *jsontree.Node, names ...string) *jsontree.Node {
-	if n == nil || n.Kind != jsontree.Object {
-		return n
-	}
-	rest := jsontree.NewObject()
-	for _, m := range n.Members {
-		if !slices.Contains(names, m.Name) {
-			rest.Members = append(rest.Members, m)
-		}
-	}
-	return rest
-}
-
-// KeyProblem says why no document may be created with a key, or "".
-func KeyProblem(key string) string {
-	if newKey.MatchString(key) {
-		return ""
-	}
-	return "a key has 1 to 200 letters, digits, dots, dashes and underscores, and no dot in front"
 }

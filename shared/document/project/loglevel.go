@@ -1,6 +1,9 @@
-package document
+package project
 
-import "svc.example/svc/shared/jsontree"
+import (
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
 
 // LogLevelRow is a log-level document in the list: what is stored, not what
 // level a given logger has.
@@ -32,9 +35,9 @@ type LoggerLevel struct {
 // SummarizeLogLevel projects a log-level document onto its row of the list:
 // the default scope, then each environment that has an entry.
 func SummarizeLogLevel(tree *jsontree.Node, commitSHA, lastModified string) LogLevelRow {
-	d := View(tree)
+	d := document.View(tree)
 	row := LogLevelRow{Key: d.Key, Tags: some(d.Tags), CommitSHA: commitSHA, LastModified: lastModified}
-	row.Scopes = append(row.Scopes, levelsOf(DefaultScope, storedRules(tree.Get("default"))))
+	row.Scopes = append(row.Scopes, levelsOf(document.DefaultScope, document.StoredRules(tree.Get("default"))))
 	for _, e := range storedEnvironments(tree) {
 		row.Scopes = append(row.Scopes, levelsOf(e.ID, e.Rules))
 	}
@@ -44,10 +47,10 @@ func SummarizeLogLevel(tree *jsontree.Node, commitSHA, lastModified string) LogL
 func levelsOf(scope string, rules []*jsontree.Node) ScopeEntry {
 	entry := ScopeEntry{Scope: scope, Targets: []LoggerLevel{}}
 	for i, rule := range rules {
-		level := plainLevel(rule.Get("value"))
-		prefixes := prefixesOf(rule)
+		level := document.PlainLevel(rule.Get("value"))
+		prefixes := document.LoggerTargets(rule)
 		switch {
-		case level != "" && catchAll(rule) && i == len(rules)-1:
+		case level != "" && document.StoredCatchAll(rule) && i == len(rules)-1:
 			entry.FallbackLevel = level
 		case level != "" && prefixes != nil:
 			for _, prefix := range prefixes {
@@ -58,14 +61,4 @@ func levelsOf(scope string, rules []*jsontree.Node) ScopeEntry {
 		}
 	}
 	return entry
-}
-
-// plainLevel returns the one level a value serves, and "" for a split and for
-// ciphertext.
-func plainLevel(value *jsontree.Node) string {
-	if name, _ := value.Get("type").Text(); name != string(LogLevelValue) || ownSecrecy(value).decryptWith != "" {
-		return ""
-	}
-	level, _ := value.Get("value").Text()
-	return level
 }

@@ -1,20 +1,24 @@
-package document
+package edit
 
 import (
 	"encoding/json"
 	"testing"
 	"unicode/utf8"
 
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/documents"
 )
 
 func fuzzSeeds(f *testing.F) {
 	bare := []string{`true`, `"abc"`, `5.0`, `[{"value":true,"percent":33.333},{"value":false,"percent":66.667}]`, `["a"]`, `null`}
 	documents := []string{
-		flagWith("bool", targetsPro+","+servesFalse, `,"environments":[{"id":"production","rules":[`+quarter+`]}]`),
-		flagWith("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"abc","confidential":true,"decryptWith":"k"}}`, `,"variants":[{"value":{"type":"string","value":"abc"}}]`),
-		flagWith("int", `{"criteria":[],"value":{"type":"provided","value":{}}}`, `,"environments":null`),
-		levelDocument("com.acme.cart,web=DEBUG ? com=INFO com=WARN *=WARN", `{"id":"production","rules":[]}`),
+		documents.Flag("bool", documents.TargetsPro+","+documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.Quarter+`]}]`),
+		documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"abc","confidential":true,"decryptWith":"k"}}`, `,"variants":[{"value":{"type":"string","value":"abc"}}]`),
+		documents.Flag("int", `{"criteria":[],"value":{"type":"provided","value":{}}}`, `,"environments":null`),
+		documents.LevelDocument("com.acme.cart,web=DEBUG ? com=INFO com=WARN *=WARN", `{"id":"production","rules":[]}`),
 	}
 	for i, document := range documents {
 		for j, value := range bare {
@@ -30,7 +34,7 @@ func FuzzEdits(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, issues := Decode(tree); len(issues) > 0 || !utf8.ValidString(scope) {
+		if _, issues := document.Decode(tree); len(issues) > 0 || !utf8.ValidString(scope) {
 			return // an environment's name comes out of the workspace file
 		}
 		bare, err := jsontree.Parse(value)
@@ -64,14 +68,14 @@ func checkEdit(t *testing.T, name string, tree *jsontree.Node, edit edits) {
 	if err != nil {
 		t.Fatalf("%s made what cannot be read: %v", name, err)
 	}
-	if _, issues := Decode(stored); len(issues) > 0 {
+	if _, issues := document.Decode(stored); len(issues) > 0 {
 		t.Fatalf("%s made what cannot be decoded: %v\n%s", name, issues, stored.Compact())
 	}
 	if again, err := edit(stored); err != nil || again.Changed {
 		t.Fatalf("%s changes %s again: %v", name, stored.Compact(), err)
 	}
-	if e.Changed != (len(Diff(tree, e.Tree)) > 0) {
-		t.Fatalf("%s: changed %v, said %q", name, e.Changed, Diff(tree, e.Tree))
+	if e.Changed != (len(activity.Diff(tree, e.Tree)) > 0) {
+		t.Fatalf("%s: changed %v, said %q", name, e.Changed, activity.Diff(tree, e.Tree))
 	}
 }
 
@@ -90,23 +94,23 @@ func FuzzReads(f *testing.F) {
 			return
 		}
 		for _, tree := range []*jsontree.Node{before, after} {
-			d := View(tree)
-			active := []Active{{scope, true}}
+			d := document.View(tree)
+			active := []document.Active{{Name: scope, Production: true}}
 			for _, v := range []any{
-				SummarizeFlag(d, active, Commit{}), DetailFlag(tree, active, Commit{}), SummarizeConfig(d, Commit{}), DetailConfig(tree, Commit{}),
-				SummarizeSegment(d, ""), DetailSegment(tree, ""), SummarizeLogLevel(tree, "", ""),
+				project.SummarizeFlag(d, active, project.Commit{}), project.DetailFlag(tree, active, project.Commit{}), project.SummarizeConfig(d, project.Commit{}), project.DetailConfig(tree, project.Commit{}),
+				project.SummarizeSegment(d, ""), project.DetailSegment(tree, ""), project.SummarizeLogLevel(tree, "", ""),
 			} {
 				if _, err := json.Marshal(v); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		same := SameDocument(before, after)
-		scopes, metadata, _ := TouchedScopes(before, after)
-		if same != (len(Diff(before, after)) == 0) || same != (len(scopes) == 0) || same && metadata {
-			t.Fatalf("same %v, said %q, touched %v", same, Diff(before, after), scopes)
+		same := document.SameDocument(before, after)
+		scopes, metadata, _ := activity.TouchedScopes(before, after)
+		if same != (len(activity.Diff(before, after)) == 0) || same != (len(scopes) == 0) || same && metadata {
+			t.Fatalf("same %v, said %q, touched %v", same, activity.Diff(before, after), scopes)
 		}
-		Diff(nil, after)
-		Diff(before, nil)
+		activity.Diff(nil, after)
+		activity.Diff(before, nil)
 	})
 }

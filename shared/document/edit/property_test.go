@@ -1,4 +1,4 @@
-package document
+package edit
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -21,12 +23,12 @@ func oddly(t *rapid.T) string {
 }
 
 // oddValue is a Value object of a type, its members in either order.
-func oddValue(t *rapid.T, valueType ValueType) string {
-	content := rapid.SampledFrom(map[ValueType][]string{
-		BoolValue:   {"true", "false"},
-		IntValue:    {"1", "1.0", `"1"`, "9007199254740993", "1e2", "-0"},
-		StringValue: {`"a"`, `"\u0061"`, `"b\nc"`, `"` + secretWord + `"`},
-		JSONValue:   {`{"b":1.0,"a":[]}`, "null", `"a"`, "1e5"},
+func oddValue(t *rapid.T, valueType document.ValueType) string {
+	content := rapid.SampledFrom(map[document.ValueType][]string{
+		document.BoolValue:   {"true", "false"},
+		document.IntValue:    {"1", "1.0", `"1"`, "9007199254740993", "1e2", "-0"},
+		document.StringValue: {`"a"`, `"\u0061"`, `"b\nc"`, `"` + secretWord + `"`},
+		document.JSONValue:   {`{"b":1.0,"a":[]}`, "null", `"a"`, "1e5"},
 	}[valueType]).Draw(t, "content")
 	marker := rapid.SampledFrom([]string{"", "", `,"confidential":false`, `,"confidential":true`}).Draw(t, "marker")
 	if strings.Contains(content, secretWord) {
@@ -36,7 +38,7 @@ func oddValue(t *rapid.T, valueType ValueType) string {
 	return "{" + strings.Join(parts, ",") + marker + oddly(t) + "}"
 }
 
-func oddRule(t *rapid.T, valueType ValueType, criterion string) string {
+func oddRule(t *rapid.T, valueType document.ValueType, criterion string) string {
 	value := oddValue(t, valueType)
 	if rapid.IntRange(0, 3).Draw(t, "weighted") == 0 {
 		arms := fmt.Sprintf(`[{"value":%s,"weight":1e3},{"weight":99000.0,"value":%s%s}]`, value, oddValue(t, valueType), oddly(t))
@@ -45,7 +47,7 @@ func oddRule(t *rapid.T, valueType ValueType, criterion string) string {
 	return `{"criteria":[` + criterion + `],"value":` + value + oddly(t) + `}`
 }
 
-func oddRules(t *rapid.T, valueType ValueType) string {
+func oddRules(t *rapid.T, valueType document.ValueType) string {
 	var rules []string
 	for i := range rapid.IntRange(0, 3).Draw(t, "targeting") {
 		rules = append(rules, oddRule(t, valueType, fmt.Sprintf(`{"operator":"PROP_IS_ONE_OF","propertyName":"user.n%d","valueToMatch":{"type":"string_list","value":["x"]}%s}`, i, oddly(t))))
@@ -59,7 +61,7 @@ func oddRules(t *rapid.T, valueType ValueType) string {
 // oddDocument is a valid document with fields and spellings that an edit has
 // no business with.
 func oddDocument(t *rapid.T) *jsontree.Node {
-	valueType := rapid.SampledFrom([]ValueType{BoolValue, BoolValue, IntValue, StringValue, JSONValue}).Draw(t, "valueType")
+	valueType := rapid.SampledFrom([]document.ValueType{document.BoolValue, document.BoolValue, document.IntValue, document.StringValue, document.JSONValue}).Draw(t, "valueType")
 	members := []string{
 		`"key":"f"`, `"type":"feature_flag"`, `"valueType":"` + string(valueType) + `"`,
 		`"default":` + oddRules(t, valueType) + `}`,
@@ -79,7 +81,7 @@ func oddDocument(t *rapid.T) *jsontree.Node {
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
-	if issues := Validate(tree); len(issues) > 0 {
+	if issues := document.Validate(tree); len(issues) > 0 {
 		t.Fatalf("%v in %s", issues, text)
 	}
 	return tree
@@ -90,13 +92,13 @@ func oddEdit(t *rapid.T, tree *jsontree.Node) (place Place, name string, edit ed
 	place.Scope = rapid.SampledFrom([]string{"default", "staging", "production"}).Draw(t, "scope")
 	place.ReplaceTargeting = rapid.IntRange(0, 3).Draw(t, "replace") == 0
 	names := []string{"value", "rollout"}
-	if valueTypeOf(tree) == BoolValue {
+	if valueTypeOf(tree) == document.BoolValue {
 		names = append(names, "enabled")
 	}
 	name = rapid.SampledFrom(names).Draw(t, "edit")
 	on := rapid.Bool().Draw(t, "on")
-	bare := map[ValueType][]string{
-		BoolValue: {"true", "false"}, IntValue: {"1", "100.0", "-5"}, StringValue: {`"a"`, `"z"`}, JSONValue: {`{"a":[],"b":1}`, "null"},
+	bare := map[document.ValueType][]string{
+		document.BoolValue: {"true", "false"}, document.IntValue: {"1", "100.0", "-5"}, document.StringValue: {`"a"`, `"z"`}, document.JSONValue: {`{"a":[],"b":1}`, "null"},
 	}[valueTypeOf(tree)]
 	first := rapid.SampledFrom(bare).Draw(t, "first")
 	second := rapid.SampledFrom(bare).Filter(func(value string) bool { return value != first }).Draw(t, "second")
@@ -136,7 +138,7 @@ func applied(t *rapid.T) (tree *jsontree.Node, place Place, edit edits, e *Edite
 // elsewhere is the text of a document without the rules of one scope.
 func elsewhere(tree *jsontree.Node, scope string) string {
 	tree = tree.Clone()
-	if scope == DefaultScope {
+	if scope == document.DefaultScope {
 		tree.Get("default").Set("rules", jsontree.NewArray())
 		return string(tree.Encode())
 	}
@@ -158,15 +160,15 @@ func TestEditsTouchNothingElse(t *testing.T) {
 		if was, is := elsewhere(tree, place.Scope), elsewhere(e.Tree, place.Scope); was != is {
 			t.Fatalf("outside %s\n%s\nbecame\n%s", place.Scope, was, is)
 		}
-		was := e.Previously[:targetingCount(e.Previously)]
-		is := e.Rules[:targetingCount(e.Rules)]
+		was := e.Previously[:document.TargetingCount(e.Previously)]
+		is := e.Rules[:document.TargetingCount(e.Rules)]
 		if place.ReplaceTargeting {
 			was = nil
 		}
 		if rulesText(was) != rulesText(is) || len(is) != len(e.Rules)-1 || e.PreservedTargetingRuleCount != len(is) {
 			t.Fatalf("the rules before the fallback\n%s\nbecame\n%s", rulesText(was), rulesText(is))
 		}
-		if issues := Validate(e.Tree); len(issues) > 0 {
+		if issues := document.Validate(e.Tree); len(issues) > 0 {
 			t.Fatalf("the edit made problems: %v", issues)
 		}
 	})
@@ -192,17 +194,17 @@ func TestUndoRestoresTheDocument(t *testing.T) {
 		tree, place, _, e := applied(t)
 		text := string(tree.Encode())
 		undone := StampSchema(tree, "https://svc.example/s")
-		if !SameDocument(undone, tree) || string(without(undone, "$schema").Encode()) != string(without(tree, "$schema").Encode()) {
+		if !document.SameDocument(undone, tree) || string(undone.Without("$schema").Encode()) != string(tree.Without("$schema").Encode()) {
 			t.Fatal("what is put back is another document")
 		}
-		if e.Changed == SameDocument(e.Tree, undone) {
+		if e.Changed == document.SameDocument(e.Tree, undone) {
 			t.Fatal("changed is wrong")
 		}
-		scopes, metadata, moved := TouchedScopes(e.Tree, undone)
+		scopes, metadata, moved := activity.TouchedScopes(e.Tree, undone)
 		if e.Changed && !slices.Equal(scopes, []string{place.Scope}) || metadata || moved {
 			t.Fatalf("touched %v, metadata %v, tier %v", scopes, metadata, moved)
 		}
-		if e.Changed != (len(Diff(tree, e.Tree)) > 0) || string(tree.Encode()) != text {
+		if e.Changed != (len(activity.Diff(tree, e.Tree)) > 0) || string(tree.Encode()) != text {
 			t.Fatal("the messages are wrong, or the tree changed")
 		}
 	})
@@ -238,14 +240,14 @@ func TestSpellingDoesNotCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree, _, edit, e := applied(t)
 		other := shuffled(t, tree)
-		if !SameDocument(tree, other) || canonical(tree) != canonical(other) || len(Diff(tree, other)) > 0 {
+		if !document.SameDocument(tree, other) || tree.Canonical() != other.Canonical() || len(activity.Diff(tree, other)) > 0 {
 			t.Fatalf("%s is not %s", tree.Compact(), other.Compact())
 		}
-		if scopes, metadata, tier := TouchedScopes(tree, other); len(scopes) > 0 || metadata || tier {
+		if scopes, metadata, tier := activity.TouchedScopes(tree, other); len(scopes) > 0 || metadata || tier {
 			t.Fatalf("touched %v", scopes)
 		}
 		same, err := edit(other)
-		if err != nil || same.Changed != e.Changed || !SameDocument(same.Tree, e.Tree) {
+		if err != nil || same.Changed != e.Changed || !document.SameDocument(same.Tree, e.Tree) {
 			t.Fatalf("edited, %s is not %s", same.Tree.Compact(), e.Tree.Compact())
 		}
 	})
@@ -262,8 +264,8 @@ func TestATogglesLinesAreTheFallbacks(t *testing.T) {
 		tree, _ := jsontree.Parse([]byte(before))
 		scope := rapid.SampledFrom([]string{"default", "staging", "production"}).Draw(t, "scope")
 		holder, _, _ := findScope(tree, scope)
-		fallback := lastOf(storedRules(holder))
-		if valueTypeOf(tree) != BoolValue || !catchAll(fallback) {
+		fallback := document.StoredFallback(document.StoredRules(holder))
+		if valueTypeOf(tree) != document.BoolValue || fallback == nil {
 			t.Skip("nothing to toggle")
 		}
 		e, err := SetEnabled(tree, Place{Scope: scope}, rapid.Bool().Draw(t, "on"))
@@ -277,7 +279,7 @@ func TestATogglesLinesAreTheFallbacks(t *testing.T) {
 		if e.Changed && (head < first || len(was)-tail-1 > last) {
 			t.Fatalf("lines %d to %d changed, the fallback has %d to %d", head, len(was)-tail-1, first, last)
 		}
-		if truth, plain := View(tree).scopeFallback(scope).Value.Truth(); e.Changed && plain && len(was)-tail-head != 1 {
+		if truth, plain := scopeFallback(document.View(tree), scope).Value.Truth(); e.Changed && plain && len(was)-tail-head != 1 {
 			t.Fatalf("%v was toggled on %d lines", truth, len(was)-tail-head)
 		}
 	})
@@ -285,12 +287,12 @@ func TestATogglesLinesAreTheFallbacks(t *testing.T) {
 
 func indented(n *jsontree.Node) string { return strings.TrimSpace(string(n.Encode())) }
 
-func (d *Document) scopeFallback(scope string) Rule {
+func scopeFallback(d *document.Document, scope string) document.Rule {
 	rules, own := d.Own(scope)
 	if !own {
 		rules = d.Default
 	}
-	rule, _ := Fallback(rules)
+	rule, _ := document.Fallback(rules)
 	return rule
 }
 
@@ -308,14 +310,14 @@ func sameEnds(a, b []string) (head, tail int) {
 func TestNoSecretInWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := oddDocument(t), oddDocument(t)
-		messages := slices.Concat(Diff(before, after), Diff(nil, after), Diff(after, nil))
+		messages := slices.Concat(activity.Diff(before, after), activity.Diff(nil, after), activity.Diff(after, nil))
 		if _, _, _, e := applied(t); e.Changed {
-			messages = append(messages, Diff(before, e.Tree)...)
+			messages = append(messages, activity.Diff(before, e.Tree)...)
 		}
-		if strings.Contains(said(messages)+Subject(messages), secretWord) {
-			t.Fatalf("a secret got out: %s", said(messages))
+		if strings.Contains(fmt.Sprint(messages)+activity.Subject(messages), secretWord) {
+			t.Fatalf("a secret got out: %v", messages)
 		}
-		if SameDocument(before, after) != (len(Diff(before, after)) == 0) {
+		if document.SameDocument(before, after) != (len(activity.Diff(before, after)) == 0) {
 			t.Fatal("a change without a word, or a word without a change")
 		}
 	})

@@ -1,9 +1,12 @@
-package document
+package project
 
 import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/documents"
 )
 
 // wire is a projection as the API writes it.
@@ -20,39 +23,39 @@ func wire(t *testing.T, v any) string {
 
 func TestProjections(t *testing.T) {
 	commit := Commit{"abc", &Modified{"2026-01-02T03:04:05Z", "Ada"}}
-	environments := []Active{{"staging", false}, {"production", true}}
-	rich := docTree(t, `{"$schema":"s","key":"f","type":"feature_flag","valueType":"bool","name":"N","description":"D <b>","access":"support","tags":["a"],"readyForCleanup":false,`+
-		`"default":{"rules":[`+servesFalse+`],"x":1},"environments":[{"id":"production","rules":[`+targetsPro+`,`+servesTrue+`],"x":1}],`+
+	environments := []document.Active{{Name: "staging"}, {Name: "production", Production: true}}
+	rich := documents.Tree(t, `{"$schema":"s","key":"f","type":"feature_flag","valueType":"bool","name":"N","description":"D <b>","access":"support","tags":["a"],"readyForCleanup":false,`+
+		`"default":{"rules":[`+documents.ServesFalse+`],"x":1},"environments":[{"id":"production","rules":[`+documents.TargetsPro+`,`+documents.ServesTrue+`],"x":1}],`+
 		`"variants":[{"name":"on","value":{"type":"bool","value":true,"x":1.0}},{"description":"d","value":{"type":"bool","value":false}}],"sendToClientSdk":true,"schemaKey":"k"}`)
-	bare := docTree(t, `{"key":"c","type":"config","valueType":"int","default":null}`)
+	bare := documents.Tree(t, `{"key":"c","type":"config","valueType":"int","default":null}`)
 	for name, tt := range map[string]struct {
 		got  any
 		want string
 	}{
-		"flag row": {SummarizeFlag(View(rich), environments, commit),
+		"flag row": {SummarizeFlag(document.View(rich), environments, commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
 				`"statuses":{"production":"live"},"environmentStatuses":{"production":"live","staging":"pre_rollout"},` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
-		"bare flag row": {SummarizeFlag(View(bare), environments, Commit{SHA: "abc"}),
+		"bare flag row": {SummarizeFlag(document.View(bare), environments, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"statuses":{},"environmentStatuses":{},"commitSha":"abc"}`},
 		"flag": {DetailFlag(rich, environments, commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
-				`"default":{"rules":[` + servesFalse + `]},"environments":[{"id":"production","rules":[` + targetsPro + `,` + servesTrue + `]}],` +
+				`"default":{"rules":[` + documents.ServesFalse + `]},"environments":[{"id":"production","rules":[` + documents.TargetsPro + `,` + documents.ServesTrue + `]}],` +
 				`"variants":[{"name":"on","value":{"type":"bool","value":true,"x":1.0}},{"description":"d","value":{"type":"bool","value":false}}],` +
 				`"environmentStatuses":{"production":"live","staging":"pre_rollout"},` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
-		"config row": {SummarizeConfig(View(rich), commit),
+		"config row": {SummarizeConfig(document.View(rich), commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"sendToClientSdk":true,"schemaKey":"k",` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
-		"bare config row": {SummarizeConfig(View(bare), Commit{SHA: "abc"}),
+		"bare config row": {SummarizeConfig(document.View(bare), Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"sendToClientSdk":false,"commitSha":"abc"}`},
 		"bare config": {DetailConfig(bare, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"default":{"rules":[]},"environments":[],"variants":[],` +
 				`"environmentStatuses":{},"commitSha":"abc","sendToClientSdk":false}`},
-		"segment row":      {SummarizeSegment(View(rich), "abc"), `{"key":"f","name":"N","description":"D <b>","ruleCount":1,"commitSha":"abc"}`},
-		"bare segment row": {SummarizeSegment(View(bare), "abc"), `{"key":"c","name":"","description":"","ruleCount":0,"commitSha":"abc"}`},
-		"segment":          {DetailSegment(rich, "abc"), `{"key":"f","name":"N","default":{"rules":[` + servesFalse + `]},"commitSha":"abc"}`},
-		"aliases are spelled out": {SummarizeConfig(View(docTree(t, `{"key":"c","valueType":"string-list"}`)), Commit{SHA: "abc"}),
+		"segment row":      {SummarizeSegment(document.View(rich), "abc"), `{"key":"f","name":"N","description":"D <b>","ruleCount":1,"commitSha":"abc"}`},
+		"bare segment row": {SummarizeSegment(document.View(bare), "abc"), `{"key":"c","name":"","description":"","ruleCount":0,"commitSha":"abc"}`},
+		"segment":          {DetailSegment(rich, "abc"), `{"key":"f","name":"N","default":{"rules":[` + documents.ServesFalse + `]},"commitSha":"abc"}`},
+		"aliases are spelled out": {SummarizeConfig(document.View(documents.Tree(t, `{"key":"c","valueType":"string-list"}`)), Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"string_list","tags":[],"sendToClientSdk":false,"commitSha":"abc"}`},
 	} {
 		if got := wire(t, tt.got); got != tt.want {
@@ -63,8 +66,8 @@ func TestProjections(t *testing.T) {
 
 func TestLogLevelRow(t *testing.T) {
 	const split = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"log_level","value":"INFO"},"weight":1}]}}}`
-	tree := docTree(t, levelDocument("com.acme.cart,web=DEBUG ? com=INFO *=WARN",
-		`{"id":"production","rules":[`+levelRules("com=ERROR ?")+`]},{"id":"empty","rules":[]},{"id":"split","rules":[`+split+`]},{"id":"early","rules":[`+levelRules("*=INFO com=ERROR")+`]}`))
+	tree := documents.Tree(t, documents.LevelDocument("com.acme.cart,web=DEBUG ? com=INFO *=WARN",
+		`{"id":"production","rules":[`+documents.LevelRules("com=ERROR ?")+`]},{"id":"empty","rules":[]},{"id":"split","rules":[`+split+`]},{"id":"early","rules":[`+documents.LevelRules("*=INFO com=ERROR")+`]}`))
 	const want = `{"key":"log-level.shop","tags":[],"scopes":[` +
 		`{"scope":"default","fallbackLevel":"WARN","targets":[{"target":"com.acme.cart","level":"DEBUG"},{"target":"web","level":"DEBUG"},{"target":"com","level":"INFO"}],"otherRuleCount":1},` +
 		`{"scope":"production","targets":[{"target":"com","level":"ERROR"}],"otherRuleCount":1},` +

@@ -1,14 +1,12 @@
-package document
+package edit
 
 import (
 	"slices"
 	"strings"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
-
-// loggerOperator is the operator of the rules that set single loggers.
-const loggerOperator = "PROP_STARTS_WITH_ONE_OF"
 
 // SetLevel sets the level of a scope: of the loggers whose path begins with
 // the target, or, with the target "", of those that no other rule matches.
@@ -23,9 +21,9 @@ const loggerOperator = "PROP_STARTS_WITH_ONE_OF"
 // As in every edit, a scope without rules of its own is given a copy of the
 // default rules first.
 func SetLevel(tree *jsontree.Node, scope, target, level string) (*Edited, error) {
-	typed, problem := TypedValue(LogLevelValue, jsontree.NewString(level))
+	typed, problem := TypedValue(document.LogLevelValue, jsontree.NewString(level))
 	if problem != "" {
-		return nil, refuse(Issue{Pointer: "/level", Message: problem})
+		return nil, refuse(document.Issue{Pointer: "/level", Message: problem})
 	}
 	if target == "" {
 		return editFallback(tree, Place{Scope: scope}, func(stored *jsontree.Node) (*jsontree.Node, error) {
@@ -39,31 +37,6 @@ func SetLevel(tree *jsontree.Node, scope, target, level string) (*Edited, error)
 	return s.close(setTarget(s.rules, target, typed), false)
 }
 
-// loggerList returns the prefixes of a rule for loggers, or nil for any other
-// rule.
-func loggerList(rule *jsontree.Node) *jsontree.Node {
-	criteria := itemsOf(rule.Get("criteria"))
-	if len(criteria) != 1 {
-		return nil
-	}
-	operator, _ := criteria[0].Get("operator").Text()
-	property, _ := criteria[0].Get("propertyName").Text()
-	list := criteria[0].Get("valueToMatch").Get("value")
-	if operator != loggerOperator || property != LoggerProperty || stringListProblem(list) != "" || len(list.Items) == 0 {
-		return nil
-	}
-	return list
-}
-
-func prefixesOf(rule *jsontree.Node) []string {
-	var prefixes []string
-	for _, item := range itemsOf(loggerList(rule)) {
-		prefix, _ := item.Text()
-		prefixes = append(prefixes, prefix)
-	}
-	return prefixes
-}
-
 // extends says whether path lies below prefix.
 func extends(path, prefix string) bool {
 	return path != prefix && strings.HasPrefix(path, prefix)
@@ -71,10 +44,10 @@ func extends(path, prefix string) bool {
 
 func setTarget(rules []*jsontree.Node, target string, level *jsontree.Node) []*jsontree.Node {
 	first := slices.IndexFunc(rules, func(rule *jsontree.Node) bool {
-		return slices.Contains(prefixesOf(rule), target)
+		return slices.Contains(document.LoggerTargets(rule), target)
 	})
 	shadow := slices.IndexFunc(rules, func(rule *jsontree.Node) bool {
-		return slices.ContainsFunc(prefixesOf(rule), func(prefix string) bool { return extends(target, prefix) })
+		return slices.ContainsFunc(document.LoggerTargets(rule), func(prefix string) bool { return extends(target, prefix) })
 	})
 	switch {
 	case first < 0:
@@ -95,18 +68,18 @@ func newTargetPlace(rules []*jsontree.Node, shadow int) int {
 		return shadow
 	}
 	for i := len(rules) - 1; i >= 0; i-- {
-		if loggerList(rules[i]) != nil {
+		if document.LoggerPrefixes(rules[i]) != nil {
 			return i + 1
 		}
 	}
-	return targetingCount(rules)
+	return document.TargetingCount(rules)
 }
 
 func targetRule(target string, level *jsontree.Node) *jsontree.Node {
-	match := valueObject(StringListValue, jsontree.NewArray(jsontree.NewString(target)))
+	match := valueObject(document.StringListValue, jsontree.NewArray(jsontree.NewString(target)))
 	criterion := jsontree.NewObject(
-		jsontree.Field("operator", jsontree.NewString(loggerOperator)),
-		jsontree.Field("propertyName", jsontree.NewString(LoggerProperty)),
+		jsontree.Field("operator", jsontree.NewString(document.LoggerOperator)),
+		jsontree.Field("propertyName", jsontree.NewString(document.LoggerProperty)),
 		jsontree.Field("valueToMatch", match))
 	return jsontree.NewObject(
 		jsontree.Field("criteria", jsontree.NewArray(criterion)),
@@ -138,7 +111,7 @@ func split(rule *jsontree.Node, target string, level *jsontree.Node) []*jsontree
 // when none is.
 func narrowed(rule *jsontree.Node, keep func(prefix string) bool) *jsontree.Node {
 	rule = rule.Clone()
-	list := loggerList(rule)
+	list := document.LoggerPrefixes(rule)
 	list.Items = slices.DeleteFunc(list.Items, func(item *jsontree.Node) bool {
 		prefix, _ := item.Text()
 		return !keep(prefix)
@@ -153,7 +126,7 @@ func narrowed(rule *jsontree.Node, keep func(prefix string) bool) *jsontree.Node
 func withoutTarget(rules []*jsontree.Node, target string) []*jsontree.Node {
 	var rest []*jsontree.Node
 	for _, rule := range rules {
-		if slices.Contains(prefixesOf(rule), target) {
+		if slices.Contains(document.LoggerTargets(rule), target) {
 			rule = narrowed(rule, func(prefix string) bool { return prefix != target })
 		}
 		if rule != nil {

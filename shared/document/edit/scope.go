@@ -1,9 +1,11 @@
-package document
+package edit
 
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -31,7 +33,7 @@ func openScope(given *jsontree.Node, scope string) (*openedScope, error) {
 		s.own, err = rulesIn(holder, pointer)
 	}
 	s.previously = s.own
-	if err == nil && len(s.own) == 0 && scope != DefaultScope {
+	if err == nil && len(s.own) == 0 && scope != document.DefaultScope {
 		s.previously, err = rulesIn(given.Get("default"), "/default")
 	}
 	if err != nil {
@@ -45,8 +47,8 @@ func openScope(given *jsontree.Node, scope string) (*openedScope, error) {
 // environment the default rules' fallback has held until now; it is copied, so
 // that a secret that was served here stays one.
 func (s *openedScope) newFallback() *jsontree.Node {
-	held := lastOf(storedRules(s.given.Get("default")))
-	if s.scope != DefaultScope && catchAll(held) {
+	held := document.StoredFallback(document.StoredRules(s.given.Get("default")))
+	if s.scope != document.DefaultScope && held != nil {
 		return held.Clone()
 	}
 	return unconditional(nil)
@@ -63,11 +65,11 @@ func cloneAll(nodes []*jsontree.Node) []*jsontree.Node {
 // findScope returns the object that holds a scope's rules, or nil when the
 // document has none, and where it is.
 func findScope(tree *jsontree.Node, scope string) (holder *jsontree.Node, pointer string, err error) {
-	if scope == DefaultScope {
+	if scope == document.DefaultScope {
 		return tree.Get("default"), "/default", nil
 	}
 	list := tree.Get("environments")
-	if absent(list) {
+	if list.Absent() {
 		return nil, "", nil
 	}
 	if list.Kind != jsontree.Array {
@@ -75,21 +77,21 @@ func findScope(tree *jsontree.Node, scope string) (holder *jsontree.Node, pointe
 	}
 	for i, entry := range list.Items {
 		if id, ok := entry.Get("id").Text(); ok && id == scope {
-			return entry, at("/environments", i), nil
+			return entry, "/environments/" + strconv.Itoa(i), nil
 		}
 	}
 	return nil, "", nil
 }
 
 func rulesIn(holder *jsontree.Node, pointer string) ([]*jsontree.Node, error) {
-	if absent(holder) {
+	if holder.Absent() {
 		return nil, nil
 	}
 	if holder.Kind != jsontree.Object {
 		return nil, unsound(pointer, "a scope is an object with rules, not "+holder.Kind.String())
 	}
 	rules := holder.Get("rules")
-	if absent(rules) {
+	if rules.Absent() {
 		return nil, nil
 	}
 	if rules.Kind != jsontree.Array {
@@ -104,9 +106,9 @@ func (s *openedScope) store(rules []*jsontree.Node) {
 	holder, _, _ := findScope(s.tree, s.scope)
 	list := jsontree.NewArray(rules...)
 	switch {
-	case !absent(holder):
+	case !holder.Absent():
 		holder.Set("rules", list)
-	case s.scope == DefaultScope:
+	case s.scope == document.DefaultScope:
 		setInOrder(s.tree, "default", jsontree.NewObject(jsontree.Field("rules", list)))
 	default:
 		s.addEntry(list)
@@ -115,7 +117,7 @@ func (s *openedScope) store(rules []*jsontree.Node) {
 
 func (s *openedScope) addEntry(rules *jsontree.Node) {
 	environments := s.tree.Get("environments")
-	if absent(environments) {
+	if environments.Absent() {
 		environments = jsontree.NewArray()
 		setInOrder(s.tree, "environments", environments)
 	}
@@ -154,8 +156,8 @@ func StorageProblem(tree *jsontree.Node) string {
 	if depthOf(tree) > jsontree.MaxDepth {
 		return fmt.Sprintf("the document would nest deeper than %d levels; send a flatter value", jsontree.MaxDepth)
 	}
-	if size := len(tree.Encode()); size > MaxSize {
-		return fmt.Sprintf("the document would have %d bytes; at most %d can be stored", size, MaxSize)
+	if size := len(tree.Encode()); size > document.MaxSize {
+		return fmt.Sprintf("the document would have %d bytes; at most %d can be stored", size, document.MaxSize)
 	}
 	return ""
 }

@@ -1,11 +1,13 @@
-package document
+package edit
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/documents"
 )
 
 func TestPercents(t *testing.T) {
@@ -41,19 +43,14 @@ func FuzzPercent(f *testing.F) {
 		if problem != "" {
 			return
 		}
-		if weight < 0 || weight > FullWeight {
+		if weight < 0 || weight > document.FullWeight {
 			t.Fatalf("%s: weight %d", literal, weight)
 		}
 		// What is said of the weight is the number that was sent.
-		if said := docTree(t, percentText(weight)); !jsontree.Equal(said, n) {
-			t.Fatalf("%s became %s", literal, percentText(weight))
+		if said := documents.Tree(t, document.PercentText(weight)); !jsontree.Equal(said, n) {
+			t.Fatalf("%s became %s", literal, document.PercentText(weight))
 		}
 	})
-}
-
-// split writes a fallback that splits by user.key unless by says otherwise.
-func splitting(arms, by string) string {
-	return `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[` + arms + `],"hashByPropertyName":"` + by + `"}}}`
 }
 
 func TestRollouts(t *testing.T) {
@@ -65,17 +62,17 @@ func TestRollouts(t *testing.T) {
 	for _, tt := range []struct {
 		name, valueType, before, rollout, want, rest string
 	}{
-		{"a first rollout", "bool", servesFalse, `[{"value":true,"percent":0.125},{"value":false,"percent":99.875}]`,
-			splitting(arm(yes, "125")+","+arm(no, "99875"), "user.key"), ""},
-		{"ramped up: the property and the order stay", "bool", quarter, `[{"value":false,"percent":50},{"percent":50,"value":true}]`,
-			splitting(arm(yes, "50000")+","+arm(no, "50000"), "team.key"), ""},
-		{"other values: the order sent", "string", splitting(arm(a, "50000")+","+arm(b, "50000"), "x"), `[{"value":"c","percent":10},{"value":"b","percent":40},{"value":"a","percent":50}]`,
-			splitting(arm(c, "10000")+","+arm(b, "40000")+","+arm(a, "50000"), "x"), variants},
-		{"an arm's other fields stay", "string", splitting(`{"note":1e0,"value":{"type":"string","value":"\u0061"},"weight":100000.0},`+arm(b, "0"), "x"), `[{"value":"b","percent":0},{"value":"a","percent":100}]`, "", ""},
-		{"no property: it becomes sticky", "bool", splitting(arm(yes, "1000")+","+arm(no, "99000"), ""), `[{"value":true,"percent":1},{"value":false,"percent":99}]`,
-			splitting(arm(yes, "1000")+","+arm(no, "99000"), "user.key"), ""},
-		{"a value that is stored twice", "bool", splitting(arm(yes, "1000")+","+arm(yes, "2000")+","+arm(no, "97000"), "x"), `[{"value":false,"percent":70},{"value":true,"percent":30}]`,
-			splitting(arm(yes, "30000")+","+arm(no, "70000"), "x"), ""},
+		{"a first rollout", "bool", documents.ServesFalse, `[{"value":true,"percent":0.125},{"value":false,"percent":99.875}]`,
+			documents.Rollout(arm(yes, "125")+","+arm(no, "99875"), "user.key"), ""},
+		{"ramped up: the property and the order stay", "bool", documents.Quarter, `[{"value":false,"percent":50},{"percent":50,"value":true}]`,
+			documents.Rollout(arm(yes, "50000")+","+arm(no, "50000"), "team.key"), ""},
+		{"other values: the order sent", "string", documents.Rollout(arm(a, "50000")+","+arm(b, "50000"), "x"), `[{"value":"c","percent":10},{"value":"b","percent":40},{"value":"a","percent":50}]`,
+			documents.Rollout(arm(c, "10000")+","+arm(b, "40000")+","+arm(a, "50000"), "x"), variants},
+		{"an arm's other fields stay", "string", documents.Rollout(`{"note":1e0,"value":{"type":"string","value":"\u0061"},"weight":100000.0},`+arm(b, "0"), "x"), `[{"value":"b","percent":0},{"value":"a","percent":100}]`, "", ""},
+		{"no property: it becomes sticky", "bool", documents.Rollout(arm(yes, "1000")+","+arm(no, "99000"), ""), `[{"value":true,"percent":1},{"value":false,"percent":99}]`,
+			documents.Rollout(arm(yes, "1000")+","+arm(no, "99000"), "user.key"), ""},
+		{"a value that is stored twice", "bool", documents.Rollout(arm(yes, "1000")+","+arm(yes, "2000")+","+arm(no, "97000"), "x"), `[{"value":false,"percent":70},{"value":true,"percent":30}]`,
+			documents.Rollout(arm(yes, "30000")+","+arm(no, "70000"), "x"), ""},
 		{"a secret that is split", "string", secret, `[{"value":"abc","percent":50},{"value":"def","percent":50}]`,
 			`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[` +
 				arm(`{"type":"string","value":"abc","confidential":true,"decryptWith":"k"}`, "50000") + "," +
@@ -85,15 +82,15 @@ func TestRollouts(t *testing.T) {
 			`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"value":{"splitEvenly":false,"hashByPropertyName":"x","weightedValues":[` + arm(yes, "60000") + "," + arm(no, "40000") + `]},"type":"weighted_values"}}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tree := docTree(t, flagWith(tt.valueType, targetsPro+","+tt.before, tt.rest))
+			tree := documents.Tree(t, documents.Flag(tt.valueType, documents.TargetsPro+","+tt.before, tt.rest))
 			edit := ramping(t, "default", tt.rollout)
 			e, err := edit(tree)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := targetsPro + "," + tt.want
+			want := documents.TargetsPro + "," + tt.want
 			if tt.want == "" {
-				want = targetsPro + "," + tt.before
+				want = documents.TargetsPro + "," + tt.before
 			}
 			if got := rulesText(e.Rules); got != want || e.Changed != (tt.want != "") || e.PreservedTargetingRuleCount != 1 {
 				t.Errorf("got  %+v %s\nwant %s", e, got, want)
@@ -107,7 +104,7 @@ func TestRollouts(t *testing.T) {
 
 func TestServingOneArmOfAHalfSecretRollout(t *testing.T) {
 	const arms = `{"value":{"type":"string","value":"x","confidential":true},"weight":50000},{"value":{"type":"string","value":"y"},"weight":50000}`
-	tree := docTree(t, flagWith("string", splitting(arms, "user.key"), ""))
+	tree := documents.Tree(t, documents.Flag("string", documents.Rollout(arms, "user.key"), ""))
 	for value, want := range map[string]string{
 		"x": `{"type":"string","value":"x","confidential":true}`,
 		"y": `{"type":"string","value":"y"}`,
@@ -122,7 +119,7 @@ func TestServingOneArmOfAHalfSecretRollout(t *testing.T) {
 
 func TestServingOneArmOfASecretRollout(t *testing.T) {
 	const arm = `{"value":{"type":"string","value":"x","confidential":true,"decryptWith":"k"},"weight":50000}`
-	tree := docTree(t, flagWith("string", splitting(arm+","+arm, "user.key"), ""))
+	tree := documents.Tree(t, documents.Flag("string", documents.Rollout(arm+","+arm, "user.key"), ""))
 	e, err := SetValue(tree, Place{Scope: "default"}, jsontree.NewString("y"))
 	if err != nil {
 		t.Fatal(err)
@@ -149,8 +146,8 @@ func TestRefusedRollouts(t *testing.T) {
 		{`[{"value":"a","percent":50},{"value":"b","percent":20},{"value":"\u0061","percent":30}]`, []string{"/rollout/2/value /rollout/0"}},
 		{`[{"value":1,"percent":50},{"value":null,"percent":50}]`, []string{"/rollout/0/value a string, not a number", "/rollout/1/value a string, not null"}},
 	} {
-		tree := docTree(t, flagWith("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"a"}}`, variants))
-		_, err := SetRollout(tree, Place{Scope: "default"}, docTree(t, tt.rollout))
+		tree := documents.Tree(t, documents.Flag("string", `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"a"}}`, variants))
+		_, err := SetRollout(tree, Place{Scope: "default"}, documents.Tree(t, tt.rollout))
 		var refused *RequestError
 		if !errors.As(err, &refused) {
 			t.Errorf("%s: %v", tt.rollout, err)
@@ -169,14 +166,14 @@ func TestRefusedRollouts(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.rollout, err, tt.want)
 		}
 	}
-	if _, err := SetRollout(docTree(t, flagWith("bool", servesTrue, "")), Place{Scope: "default"}, nil); err == nil {
+	if _, err := SetRollout(documents.Tree(t, documents.Flag("bool", documents.ServesTrue, "")), Place{Scope: "default"}, nil); err == nil {
 		t.Error("no rollout at all was let in")
 	}
 }
 
 func TestRefusalsAreBounded(t *testing.T) {
-	rollout := docTree(t, "["+strings.Repeat("0,", 5000)+"0]")
-	_, err := SetRollout(docTree(t, flagWith("bool", servesTrue, "")), Place{Scope: "default"}, rollout)
+	rollout := documents.Tree(t, "["+strings.Repeat("0,", 5000)+"0]")
+	_, err := SetRollout(documents.Tree(t, documents.Flag("bool", documents.ServesTrue, "")), Place{Scope: "default"}, rollout)
 	var refused *RequestError
 	if !errors.As(err, &refused) || len(refused.Issues) > jsontree.MostIssues+1 {
 		t.Errorf("%d issues", len(refused.Issues))
@@ -187,18 +184,18 @@ func TestSplitProperty(t *testing.T) {
 	const arms = `{"value":{"type":"bool","value":true},"weight":1}`
 	entry := func(rules string) string { return `,"environments":[{"id":"staging","rules":[` + rules + `]}]` }
 	for _, tt := range []struct{ name, defaults, rest, staging, byDefault string }{
-		{"none", servesTrue, "", "", ""},
-		{"inherited", splitting(arms, "team.key"), "", "team.key", "team.key"},
-		{"its own", servesTrue, entry(splitting(arms, "org.id")), "org.id", ""},
-		{"hidden by its own", splitting(arms, "team.key"), entry(servesTrue), "", "team.key"},
-		{"its own has no fallback", splitting(arms, "team.key"), entry(targetsPro), "team.key", "team.key"},
-		{"not the fallback", strings.Replace(splitting(arms, "x"), "ALWAYS_TRUE", "IS_PRESENT", 1), "", "", ""},
+		{"none", documents.ServesTrue, "", "", ""},
+		{"inherited", documents.Rollout(arms, "team.key"), "", "team.key", "team.key"},
+		{"its own", documents.ServesTrue, entry(documents.Rollout(arms, "org.id")), "org.id", ""},
+		{"hidden by its own", documents.Rollout(arms, "team.key"), entry(documents.ServesTrue), "", "team.key"},
+		{"its own has no fallback", documents.Rollout(arms, "team.key"), entry(documents.TargetsPro), "team.key", "team.key"},
+		{"not the fallback", strings.Replace(documents.Rollout(arms, "x"), "ALWAYS_TRUE", "IS_PRESENT", 1), "", "", ""},
 	} {
-		tree := docTree(t, flagWith("bool", tt.defaults, tt.rest))
+		tree := documents.Tree(t, documents.Flag("bool", tt.defaults, tt.rest))
 		if got := SplitProperty(tree, "staging"); got != tt.staging {
 			t.Errorf("%s: staging's is %q, want %q", tt.name, got, tt.staging)
 		}
-		if got := SplitProperty(tree, DefaultScope); got != tt.byDefault {
+		if got := SplitProperty(tree, document.DefaultScope); got != tt.byDefault {
 			t.Errorf("%s: the default rules' is %q, want %q", tt.name, got, tt.byDefault)
 		}
 	}
@@ -206,7 +203,7 @@ func TestSplitProperty(t *testing.T) {
 
 func TestANewRolloutIsStickyAsTheDefaultRulesAre(t *testing.T) {
 	const arms = `{"value":{"type":"bool","value":true},"weight":1}`
-	tree := docTree(t, flagWith("bool", splitting(arms, "team.key"), `,"environments":[{"id":"staging","rules":[`+servesTrue+`]}]`))
+	tree := documents.Tree(t, documents.Flag("bool", documents.Rollout(arms, "team.key"), `,"environments":[{"id":"staging","rules":[`+documents.ServesTrue+`]}]`))
 	e, err := ramping(t, "staging", `[{"value":true,"percent":1},{"value":false,"percent":99}]`)(tree)
 	if err != nil || !e.NewSplit || SplitProperty(e.Tree, "staging") != "team.key" {
 		t.Fatalf("%+v, %v", e, err)

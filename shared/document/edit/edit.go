@@ -1,8 +1,19 @@
-package document
+// Package edit makes new documents, and new versions of stored ones: a flag is
+// switched, a value set, a rollout moved, a logger's level changed.
+//
+// What must stay true:
+//
+//   - An edit changes what it names and nothing else: the rest keeps its order
+//     and its spelling.
+//   - The tree that is given is never written to.
+//   - An edit is possible whatever else is wrong with a document, as long as the
+//     way to the rules that it changes is sound.
+package edit
 
 import (
 	"slices"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -35,7 +46,7 @@ type Edited struct {
 	// Rules are the scope's rules as they now stand in Tree; View is the same
 	// decoded.
 	Rules []*jsontree.Node
-	View  []Rule
+	View  []document.Rule
 	// PreservedTargetingRuleCount counts the rules that stand before the
 	// fallback. It is 0 when the edit replaces targeting.
 	PreservedTargetingRuleCount int
@@ -55,18 +66,18 @@ type Edited struct {
 
 // StickBy makes a new split sticky by a property.
 func (e *Edited) StickBy(property string) {
-	split := lastOf(e.Rules).Get("value").Get("value")
+	split := e.Rules[len(e.Rules)-1].Get("value").Get("value")
 	split.Set("hashByPropertyName", jsontree.NewString(property))
-	e.View = decodeRules(e.Rules)
+	e.View = document.ReadRules(e.Rules)
 }
 
 // SetEnabled switches the fallback of a bool flag.
 func SetEnabled(tree *jsontree.Node, place Place, enabled bool) (*Edited, error) {
 	return editFallback(tree, place, func(stored *jsontree.Node) (*jsontree.Node, error) {
-		if t := valueTypeOf(tree); t != BoolValue {
-			return nil, refuse(Issue{Pointer: "/enabled", Message: "only a bool flag can be enabled or disabled; this one is of type " + plainWords(string(t)) + ", so send value"})
+		if t := valueTypeOf(tree); t != document.BoolValue {
+			return nil, refuse(document.Issue{Pointer: "/enabled", Message: "only a bool flag can be enabled or disabled; this one is of type " + document.Words(string(t)) + ", so send value"})
 		}
-		return plaintext(stored, valueObject(BoolValue, jsontree.NewBool(enabled))), nil
+		return plaintext(stored, valueObject(document.BoolValue, jsontree.NewBool(enabled))), nil
 	})
 }
 
@@ -76,12 +87,12 @@ func SetEnabled(tree *jsontree.Node, place Place, enabled bool) (*Edited, error)
 func SetValue(tree *jsontree.Node, place Place, bare *jsontree.Node) (*Edited, error) {
 	valueType := valueTypeOf(tree)
 	return editFallback(tree, place, func(stored *jsontree.Node) (*jsontree.Node, error) {
-		secret := secrecyOf(stored)
-		typed, problem := secret.typed(valueType, bare)
+		secret := document.SecrecyOf(stored)
+		typed, problem := typedSecret(secret, valueType, bare)
 		if problem != "" {
-			return nil, refuse(Issue{Pointer: "/value", Message: problem})
+			return nil, refuse(document.Issue{Pointer: "/value", Message: problem})
 		}
-		secret = secret.or(armSecrecy(stored, typed)).or(variantsOf(tree)[meaning(typed)])
+		secret = secret.Or(armSecrecy(stored, typed)).Or(variantsOf(tree)[meaning(typed)])
 		return servedPlain(stored, typed, secret), nil
 	})
 }
@@ -94,10 +105,11 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 		return nil, err
 	}
 	rules := s.rules
-	if !catchAll(lastOf(rules)) {
-		rules = append(rules[:len(rules):len(rules)], s.newFallback())
+	fallback := document.StoredFallback(rules)
+	if fallback == nil {
+		fallback = s.newFallback()
+		rules = append(rules[:len(rules):len(rules)], fallback)
 	}
-	fallback := lastOf(rules)
 	stored := fallback.Get("value")
 	value, err := makes(stored)
 	if err != nil {
@@ -111,7 +123,7 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 	e, err := s.close(rules, place.ReplaceTargeting)
 	if err == nil {
 		e.NowPlain = nowPlain
-		e.NewSplit = isWeighted(value) && !isWeighted(stored)
+		e.NewSplit = document.IsRollout(value) && !document.IsRollout(stored)
 	}
 	return e, err
 }
@@ -120,8 +132,8 @@ func editFallback(tree *jsontree.Node, place Place, makes func(stored *jsontree.
 // stand in the document.
 func keptElsewhere(value *jsontree.Node) bool {
 	name, _ := value.Get("type").Text()
-	return name == string(ProvidedValue) || ownSecrecy(value).decryptWith != "" ||
-		slices.ContainsFunc(armsOf(value), func(arm *jsontree.Node) bool { return keptElsewhere(arm.Get("value")) })
+	return name == string(document.ProvidedValue) || document.OwnSecrecy(value).DecryptWith != "" ||
+		slices.ContainsFunc(document.StoredArms(value), func(arm *jsontree.Node) bool { return keptElsewhere(arm.Get("value")) })
 }
 
 // close puts the rules into the tree and says what came of it.
@@ -129,57 +141,23 @@ func (s *openedScope) close(rules []*jsontree.Node, replaced bool) (*Edited, err
 	e := &Edited{Tree: s.tree, Changed: true, Rules: rules, Previously: s.previously}
 	s.store(rules)
 	if replaced {
-		e.ReplacedTargetingRuleCount = targetingCount(s.own)
+		e.ReplacedTargetingRuleCount = document.TargetingCount(s.own)
 	} else {
-		e.PreservedTargetingRuleCount = targetingCount(rules)
+		e.PreservedTargetingRuleCount = document.TargetingCount(rules)
 	}
 	if jsontree.Equal(s.given, s.tree) {
 		e.Tree, e.Rules, e.Changed = s.given, s.own, false
 	} else if problem := StorageProblem(s.tree); problem != "" {
-		return nil, refuse(Issue{Message: problem})
+		return nil, refuse(document.Issue{Message: problem})
 	}
-	e.View = decodeRules(e.Rules)
+	e.View = document.ReadRules(e.Rules)
 	return e, nil
-}
-
-// targetingCount counts the rules before the fallback.
-func targetingCount(rules []*jsontree.Node) int {
-	if catchAll(lastOf(rules)) {
-		return len(rules) - 1
-	}
-	return len(rules)
-}
-
-func decodeRules(rules []*jsontree.Node) []Rule {
-	var d decoder
-	view := make([]Rule, 0, len(rules))
-	for _, rule := range rules {
-		view = append(view, d.rule(rule, ""))
-	}
-	return view
-}
-
-// catchAll says whether a stored rule's only criterion is ALWAYS_TRUE.
-func catchAll(rule *jsontree.Node) bool {
-	criteria := rule.Get("criteria")
-	if criteria == nil || len(criteria.Items) != 1 {
-		return false
-	}
-	operator, _ := criteria.Items[0].Get("operator").Text()
-	return operator == AlwaysTrue
 }
 
 // unconditional makes a rule that serves a value to everyone.
 func unconditional(value *jsontree.Node) *jsontree.Node {
-	always := jsontree.NewObject(jsontree.Field("operator", jsontree.NewString(AlwaysTrue)))
+	always := jsontree.NewObject(jsontree.Field("operator", jsontree.NewString(document.AlwaysTrue)))
 	return jsontree.NewObject(
 		jsontree.Field("criteria", jsontree.NewArray(always)),
 		jsontree.Field("value", value))
-}
-
-func lastOf(nodes []*jsontree.Node) *jsontree.Node {
-	if len(nodes) == 0 {
-		return nil
-	}
-	return nodes[len(nodes)-1]
 }

@@ -1,9 +1,10 @@
-package document
+package activity
 
 import (
 	"maps"
 	"slices"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -16,14 +17,14 @@ type entry struct {
 
 func entriesOf(tree *jsontree.Node) map[string]entry {
 	entries := map[string]entry{}
-	for i, n := range itemsOf(tree.Get("environments")) {
+	for i, n := range tree.Get("environments").Elements() {
 		id, ok := n.Get("id").Text()
 		if !ok {
 			continue
 		}
 		e, known := entries[id]
 		if !known {
-			e.rules, e.place = storedRules(n), i
+			e.rules, e.place = document.StoredRules(n), i
 		}
 		e.nodes = append(e.nodes, n)
 		entries[id] = e
@@ -54,18 +55,18 @@ func mergedIDs(a, b map[string]entry) []string {
 // Documents that say the same touch nothing. The order of the entries of
 // environments touches nothing either, unless nothing else differs.
 func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tierMoved bool) {
-	if SameDocument(before, after) {
+	if document.SameDocument(before, after) {
 		return nil, false, false
 	}
 	touched := touchedEntries(before, after)
-	scopes = slices.DeleteFunc(slices.Clone(touched), func(id string) bool { return id == DefaultScope })
-	defaults := !equalRules(storedRules(before.Get("default")), storedRules(after.Get("default")))
+	scopes = slices.DeleteFunc(slices.Clone(touched), func(id string) bool { return id == document.DefaultScope })
+	defaults := !equalRules(document.StoredRules(before.Get("default")), document.StoredRules(after.Get("default")))
 	metadata = !jsontree.Equal(metadataOf(before), metadataOf(after)) ||
 		len(scopes) < len(touched) || // an entry with the reserved name
 		!defaults && len(scopes) == 0 // they differ somewhere
 	slices.Sort(scopes)
 	if defaults || metadata {
-		scopes = slices.Insert(scopes, 0, DefaultScope)
+		scopes = slices.Insert(scopes, 0, document.DefaultScope)
 	}
 	return scopes, metadata, tierOf(before) != tierOf(after)
 }
@@ -81,21 +82,21 @@ func touchedEntries(before, after *jsontree.Node) []string {
 // metadataOf is a document without its scopes' rules. Of environments, what is
 // no environment's entry is left.
 func metadataOf(tree *jsontree.Node) *jsontree.Node {
-	rest := without(tree, "$schema", "default", "environments")
+	rest := tree.Without("$schema", "default", "environments")
 	if !isObject(rest) {
 		return rest
 	}
 	def := tree.Get("default")
-	if absent(def) {
+	if def.Absent() {
 		def = jsontree.NewObject()
 	}
-	rest.Set("default", without(def, "rules"))
+	rest.Set("default", def.Without("rules"))
 	odd := jsontree.NewArray()
 	environments := tree.Get("environments")
-	if !absent(environments) && environments.Kind != jsontree.Array {
+	if !environments.Absent() && environments.Kind != jsontree.Array {
 		odd.Items = append(odd.Items, environments)
 	}
-	for _, n := range itemsOf(environments) {
+	for _, n := range environments.Elements() {
 		if _, ok := n.Get("id").Text(); !ok {
 			odd.Items = append(odd.Items, n)
 		}
@@ -121,10 +122,10 @@ func tierOf(tree *jsontree.Node) string {
 	access := tree.Get("access")
 	text, ok := access.Text()
 	switch {
-	case absent(access), ok && text == "":
+	case access.Absent(), ok && text == "":
 		return "standard"
 	case ok:
 		return text
 	}
-	return canonical(access)
+	return access.Canonical()
 }

@@ -1,18 +1,17 @@
-package document
+package activity
 
 import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
 // What a message may grow to. A document can hold a megabyte; a line of a feed
 // or of `git log` cannot.
 const (
-	maxWord    = 60 // characters of one value, key or tag
 	maxMessage = 240
 	maxArms    = 8
 	maxSubject = 72
@@ -25,43 +24,15 @@ const MaxMessages = 20
 // redacted stands where a secret would.
 const redacted = "[redacted]"
 
-// plainWords is user text on one line: what could break a line, move a cursor
-// or turn the direction of writing becomes a space.
-func plainWords(text string) string {
-	return bounded(text, maxWord)
-}
-
-func quotedWords(text string) string {
-	return `"` + strings.ReplaceAll(plainWords(text), `"`, "'") + `"`
-}
-
-func bounded(text string, limit int) string {
-	runes := []rune(strings.ToValidUTF8(firstBytes(text, 8*limit), "\uFFFD"))
-	for i, r := range runes {
-		if !unicode.IsGraphic(r) {
-			runes[i] = ' '
-		}
-	}
-	if len(runes) > limit {
-		return strings.TrimRight(string(runes[:limit-1]), " …") + "…"
-	}
-	return string(runes)
-}
-
-// firstBytes spares the rest of a text that is cut anyway.
-func firstBytes(text string, n int) string {
-	return text[:min(n, len(text))]
-}
-
 // hidden says whether a Value object's content must stay out of words. A
 // marker that is misspelt hides too.
 func hidden(value *jsontree.Node) bool {
-	own := ownSecrecy(value)
+	own := document.OwnSecrecy(value)
 	key := value.Get("decryptWith")
 	name, _ := value.Get("type").Text()
-	return own.confidential || own.decryptWith != "" ||
-		!absent(key) && key.Kind != jsontree.String ||
-		name == string(ProvidedValue)
+	return own.Confidential || own.DecryptWith != "" ||
+		!key.Absent() && key.Kind != jsontree.String ||
+		name == string(document.ProvidedValue)
 }
 
 // valueWords is what a Value object serves, in words.
@@ -74,15 +45,15 @@ func valueWords(value *jsontree.Node) string {
 		return "nothing"
 	}
 	if text, ok := content.Text(); ok {
-		return quotedWords(text)
+		return document.QuotedWords(text)
 	}
-	return plainWords(string(content.Compact()))
+	return document.Words(string(content.Compact()))
 }
 
 // armWords is a rollout's arms in words: 25% true, 75% false. Arms without
 // weight reach nobody and are left out, unless there is nothing else.
 func armWords(value *jsontree.Node) string {
-	arms := armsOf(value)
+	arms := document.StoredArms(value)
 	if weighing := slices.DeleteFunc(slices.Clone(arms), weightless); len(weighing) > 0 {
 		arms = weighing
 	}
@@ -98,7 +69,7 @@ func armWords(value *jsontree.Node) string {
 		if hidden(value) {
 			word = redacted
 		}
-		words = append(words, percentText(shareOf(weight, total))+"% "+word)
+		words = append(words, document.PercentText(shareOf(weight, total))+"% "+word)
 	}
 	return strings.Join(words, ", ")
 }
@@ -114,10 +85,10 @@ func totalWeight(arms []*jsontree.Node) float64 {
 
 // shareOf is a weight as it works: weights written by hand need not make 100 %.
 func shareOf(weight int64, total float64) int64 {
-	if total == 0 || total == FullWeight {
+	if total == 0 || total == document.FullWeight {
 		return weight
 	}
-	return int64(math.Round(float64(weight) / total * FullWeight))
+	return int64(math.Round(float64(weight) / total * document.FullWeight))
 }
 
 func weightless(arm *jsontree.Node) bool {
@@ -126,16 +97,16 @@ func weightless(arm *jsontree.Node) bool {
 }
 
 // servedWords says what a fallback serves and to whom.
-func servedWords(kind Type, value *jsontree.Node, targeting int) string {
+func servedWords(kind document.Type, value *jsontree.Node, targeting int) string {
 	name, _ := value.Get("type").Text()
 	switch {
-	case isWeighted(value):
+	case document.IsRollout(value):
 		return "rollout " + armWords(value)
 	case hidden(value):
 		// Not even which bool or level it is.
-	case kind == Flag && name == string(BoolValue):
+	case kind == document.Flag && name == string(document.BoolValue):
 		return "enabled set to " + valueWords(value)
-	case kind == LogLevel:
+	case kind == document.LogLevel:
 		return "level set to " + strings.Trim(valueWords(value), `"`)
 	}
 	if targeting > 0 {

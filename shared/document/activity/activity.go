@@ -1,9 +1,15 @@
-package document
+// Package activity tells in words what one version of a document did to the one
+// before: the messages of the activity feed and of commits.
+//
+// What must stay true: no message holds a secret, or anything that a terminal
+// would obey, and each is one line of bounded length.
+package activity
 
 import (
 	"fmt"
 	"strconv"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -19,7 +25,7 @@ type Message struct {
 // at least one when they do not. A message is one line of bounded length, and
 // shows no secret.
 func Diff(before, after *jsontree.Node) []Message {
-	if before == nil && after == nil || SameDocument(before, after) {
+	if before == nil && after == nil || document.SameDocument(before, after) {
 		return nil
 	}
 	var d differ
@@ -49,12 +55,12 @@ func isObject(n *jsontree.Node) bool { return n != nil && n.Kind == jsontree.Obj
 func itemWords(tree *jsontree.Node) string {
 	kind, _ := tree.Get("type").Text()
 	noun := "document"
-	switch t := Type(kind); t {
-	case Flag, Config, LogLevel, Segment:
+	switch t := document.Type(kind); t {
+	case document.Flag, document.Config, document.LogLevel, document.Segment:
 		noun = t.Noun()
 	}
 	key, _ := tree.Get("key").Text()
-	return noun + " " + quotedWords(key)
+	return noun + " " + document.QuotedWords(key)
 }
 
 // differ collects messages.
@@ -63,13 +69,13 @@ type differ struct {
 }
 
 // say adds a message. Arguments that are user text have been through
-// plainWords; the whole is bounded once more.
+// document.Words; the whole is bounded once more.
 func (d *differ) say(scope, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if scope != "" {
-		text = plainWords(scope) + ": " + text
+		text = document.Words(scope) + ": " + text
 	}
-	d.messages = append(d.messages, Message{scope, bounded(text, maxMessage)})
+	d.messages = append(d.messages, Message{scope, document.WordsWithin(text, maxMessage)})
 }
 
 // bounded keeps the first messages and counts the rest.
@@ -87,7 +93,7 @@ func Subject(messages []Message) string {
 	if len(messages) == 0 {
 		return "no change"
 	}
-	return bounded(messages[0].Message, maxSubject)
+	return document.WordsWithin(messages[0].Message, maxSubject)
 }
 
 func plural(n int, one, many string) string {

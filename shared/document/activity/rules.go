@@ -1,17 +1,19 @@
-package document
+package activity
 
 import (
 	"slices"
 
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/jsontree"
 )
 
 // rules says what became of every rule list.
 func (d *differ) rules(before, after *jsontree.Node) {
 	kind, _ := after.Get("type").Text()
-	inherited := storedRules(before.Get("default"))
-	s := scopeDiff{differ: d, kind: Type(kind), scope: DefaultScope}
-	s.diff(inherited, storedRules(after.Get("default")))
+	inherited := document.StoredRules(before.Get("default"))
+	s := scopeDiff{differ: d, kind: document.Type(kind), scope: document.DefaultScope}
+	s.diff(inherited, document.StoredRules(after.Get("default")))
 
 	was, is := entriesOf(before), entriesOf(after)
 	for _, id := range mergedIDs(is, was) {
@@ -33,7 +35,7 @@ func (d *differ) rules(before, after *jsontree.Node) {
 // scopeDiff compares the rules of one scope.
 type scopeDiff struct {
 	*differ
-	kind  Type
+	kind  document.Type
 	scope string
 	added bool // the scope had no entry, and inherited what it is compared with
 }
@@ -44,8 +46,8 @@ func (s scopeDiff) diff(before, after []*jsontree.Node) {
 	}
 	count := len(s.messages)
 	s.fallback(before, after)
-	was, is := before[:targetingCount(before)], after[:targetingCount(after)]
-	if s.kind == LogLevel {
+	was, is := before[:document.TargetingCount(before)], after[:document.TargetingCount(after)]
+	if s.kind == document.LogLevel {
 		was, is = s.loggers(was, is)
 	}
 	s.targeting(was, is)
@@ -63,18 +65,18 @@ func equalRules(a, b []*jsontree.Node) bool {
 }
 
 func (s scopeDiff) fallback(before, after []*jsontree.Node) {
-	was, is := lastOf(before), lastOf(after)
-	had, has := catchAll(was), catchAll(is)
+	was, is := document.StoredFallback(before), document.StoredFallback(after)
+	had, has := was != nil, is != nil
 	switch {
 	case !has && had && !s.added:
 		s.say(s.scope, "fallback removed")
 	case !has || had && !s.added && jsontree.Equal(was, is):
 		// As it was.
 	default:
-		words := servedWords(s.kind, is.Get("value"), targetingCount(after))
-		value, secret := is.Get("value"), secrecyOf(is.Get("value"))
-		same := had && !s.added && words == servedWords(s.kind, was.Get("value"), targetingCount(after))
-		if same && !hidden(value) && !secret.confidential && secret.decryptWith == "" {
+		words := servedWords(s.kind, is.Get("value"), document.TargetingCount(after))
+		value, secret := is.Get("value"), document.SecrecyOf(is.Get("value"))
+		same := had && !s.added && words == servedWords(s.kind, was.Get("value"), document.TargetingCount(after))
+		if same && !hidden(value) && !secret.Confidential && secret.DecryptWith == "" {
 			words += " (details changed)"
 		}
 		s.say(s.scope, "%s", words)
@@ -103,11 +105,11 @@ func (s scopeDiff) targeting(before, after []*jsontree.Node) {
 func missing(rules, others []*jsontree.Node) []*jsontree.Node {
 	left := map[string]int{}
 	for _, rule := range others {
-		left[canonical(rule)]++
+		left[rule.Canonical()]++
 	}
 	var out []*jsontree.Node
 	for _, rule := range rules {
-		key := canonical(rule)
+		key := rule.Canonical()
 		if left[key] == 0 {
 			out = append(out, rule)
 		}
@@ -129,12 +131,12 @@ func (s scopeDiff) loggers(before, after []*jsontree.Node) (was, is []*jsontree.
 	for _, l := range newLevels {
 		holds[l.Target] = true
 		if held[l.Target] != l.Level {
-			s.say(s.scope, "%s set to %s", plainWords(l.Target), plainWords(l.Level))
+			s.say(s.scope, "%s set to %s", document.Words(l.Target), document.Words(l.Level))
 		}
 	}
 	for _, l := range oldLevels {
 		if !holds[l.Target] {
-			s.say(s.scope, "%s removed", plainWords(l.Target))
+			s.say(s.scope, "%s removed", document.Words(l.Target))
 		}
 	}
 	return was, is
@@ -143,17 +145,17 @@ func (s scopeDiff) loggers(before, after []*jsontree.Node) (was, is []*jsontree.
 // loggerLevels takes the rules for single loggers out of a list, each target
 // once, as the first rule for it is the one that counts. A rule with a secret
 // in it is left with the others.
-func loggerLevels(rules []*jsontree.Node) (levels []LoggerLevel, others []*jsontree.Node) {
+func loggerLevels(rules []*jsontree.Node) (levels []project.LoggerLevel, others []*jsontree.Node) {
 	seen := map[string]bool{}
 	for _, rule := range rules {
-		level, prefixes := plainLevel(rule.Get("value")), prefixesOf(rule)
+		level, prefixes := document.PlainLevel(rule.Get("value")), document.LoggerTargets(rule)
 		if level == "" || prefixes == nil || hidden(rule.Get("value")) || hidden(loggerMatch(rule)) {
 			others = append(others, rule)
 			continue
 		}
 		for _, prefix := range prefixes {
 			if !seen[prefix] {
-				levels = append(levels, LoggerLevel{prefix, level})
+				levels = append(levels, project.LoggerLevel{Target: prefix, Level: level})
 			}
 			seen[prefix] = true
 		}
@@ -162,5 +164,5 @@ func loggerLevels(rules []*jsontree.Node) (levels []LoggerLevel, others []*jsont
 }
 
 func loggerMatch(rule *jsontree.Node) *jsontree.Node {
-	return itemsOf(rule.Get("criteria"))[0].Get("valueToMatch")
+	return rule.Get("criteria").Elements()[0].Get("valueToMatch")
 }

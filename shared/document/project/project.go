@@ -1,6 +1,11 @@
-package document
+// Package project is what readers of the API see of documents: the rows of
+// lists, and the details of one item.
+package project
 
-import "svc.example/svc/shared/jsontree"
+import (
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
 
 // Modified says who wrote the commit that a projection names, and when.
 type Modified struct {
@@ -17,21 +22,21 @@ type Commit struct {
 
 // FlagSummary is a row of the list of flags.
 type FlagSummary struct {
-	Key                 string               `json:"key"`
-	Name                string               `json:"name,omitempty"`
-	Description         string               `json:"description,omitempty"`
-	ValueType           ValueType            `json:"valueType"`
-	Tags                []string             `json:"tags"`
-	ReadyForCleanup     bool                 `json:"readyForCleanup"`
-	Statuses            map[string]Lifecycle `json:"statuses"`
-	EnvironmentStatuses map[string]Lifecycle `json:"environmentStatuses"`
+	Key                 string                        `json:"key"`
+	Name                string                        `json:"name,omitempty"`
+	Description         string                        `json:"description,omitempty"`
+	ValueType           document.ValueType            `json:"valueType"`
+	Tags                []string                      `json:"tags"`
+	ReadyForCleanup     bool                          `json:"readyForCleanup"`
+	Statuses            map[string]document.Lifecycle `json:"statuses"`
+	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
 	Commit
 }
 
 // SummarizeFlag projects a flag onto a row of the list.
-func SummarizeFlag(d *Document, environments []Active, commit Commit) FlagSummary {
+func SummarizeFlag(d *document.Document, environments []document.Active, commit Commit) FlagSummary {
 	row := OutlineFlag(d).FlagSummary
-	row.Statuses, row.EnvironmentStatuses = Statuses(d, environments)
+	row.Statuses, row.EnvironmentStatuses = document.Statuses(d, environments)
 	row.Commit = commit
 	return row
 }
@@ -40,43 +45,43 @@ func SummarizeFlag(d *Document, environments []Active, commit Commit) FlagSummar
 // flag itself: a row without statuses and commit, and what tells the statuses.
 type FlagOutline struct {
 	FlagSummary
-	Lifecycles
+	document.Lifecycles
 }
 
 // OutlineFlag makes a flag's outline.
-func OutlineFlag(d *Document) FlagOutline {
+func OutlineFlag(d *document.Document) FlagOutline {
 	return FlagOutline{
 		FlagSummary{
 			Key:             d.Key,
 			Name:            d.Name,
 			Description:     d.Description,
-			ValueType:       canonicalType(d.ValueType),
+			ValueType:       d.ValueType.Canonical(),
 			Tags:            some(d.Tags),
 			ReadyForCleanup: d.ReadyForCleanup,
 		},
-		LifecyclesOf(d),
+		document.LifecyclesOf(d),
 	}
 }
 
 // ConfigSummary is a row of the list of configs.
 type ConfigSummary struct {
-	Key             string    `json:"key"`
-	Name            string    `json:"name,omitempty"`
-	Description     string    `json:"description,omitempty"`
-	ValueType       ValueType `json:"valueType"`
-	Tags            []string  `json:"tags"`
-	SendToClientSDK bool      `json:"sendToClientSdk"`
-	SchemaKey       string    `json:"schemaKey,omitempty"`
+	Key             string             `json:"key"`
+	Name            string             `json:"name,omitempty"`
+	Description     string             `json:"description,omitempty"`
+	ValueType       document.ValueType `json:"valueType"`
+	Tags            []string           `json:"tags"`
+	SendToClientSDK bool               `json:"sendToClientSdk"`
+	SchemaKey       string             `json:"schemaKey,omitempty"`
 	Commit
 }
 
 // SummarizeConfig projects a config onto a row of the list.
-func SummarizeConfig(d *Document, commit Commit) ConfigSummary {
+func SummarizeConfig(d *document.Document, commit Commit) ConfigSummary {
 	return ConfigSummary{
 		Key:             d.Key,
 		Name:            d.Name,
 		Description:     d.Description,
-		ValueType:       canonicalType(d.ValueType),
+		ValueType:       d.ValueType.Canonical(),
 		Tags:            some(d.Tags),
 		SendToClientSDK: d.SendToClientSDK,
 		SchemaKey:       d.SchemaKey,
@@ -105,23 +110,23 @@ type VariantDetail struct {
 // FlagDetail is everything of a flag that its readers work with. It leaves out
 // what a writer needs too, so it cannot be written back.
 type FlagDetail struct {
-	Key                 string               `json:"key"`
-	Name                string               `json:"name,omitempty"`
-	Description         string               `json:"description,omitempty"`
-	ValueType           ValueType            `json:"valueType"`
-	Tags                []string             `json:"tags"`
-	ReadyForCleanup     bool                 `json:"readyForCleanup"`
-	Default             RuleList             `json:"default"`
-	Environments        []EnvironmentRules   `json:"environments"`
-	Variants            []VariantDetail      `json:"variants"`
-	EnvironmentStatuses map[string]Lifecycle `json:"environmentStatuses"`
+	Key                 string                        `json:"key"`
+	Name                string                        `json:"name,omitempty"`
+	Description         string                        `json:"description,omitempty"`
+	ValueType           document.ValueType            `json:"valueType"`
+	Tags                []string                      `json:"tags"`
+	ReadyForCleanup     bool                          `json:"readyForCleanup"`
+	Default             RuleList                      `json:"default"`
+	Environments        []EnvironmentRules            `json:"environments"`
+	Variants            []VariantDetail               `json:"variants"`
+	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
 	Commit
 }
 
 // DetailFlag projects a flag onto its detail.
-func DetailFlag(tree *jsontree.Node, environments []Active, commit Commit) FlagDetail {
-	detail := detailOf(tree, View(tree), commit)
-	_, detail.EnvironmentStatuses = Statuses(View(tree), environments)
+func DetailFlag(tree *jsontree.Node, environments []document.Active, commit Commit) FlagDetail {
+	detail := detailOf(tree, document.View(tree), commit)
+	_, detail.EnvironmentStatuses = document.Statuses(document.View(tree), environments)
 	return detail
 }
 
@@ -134,36 +139,32 @@ type ConfigDetail struct {
 
 // DetailConfig projects a config onto its detail.
 func DetailConfig(tree *jsontree.Node, commit Commit) ConfigDetail {
-	d := View(tree)
+	d := document.View(tree)
 	detail := detailOf(tree, d, commit)
-	detail.EnvironmentStatuses = map[string]Lifecycle{}
+	detail.EnvironmentStatuses = map[string]document.Lifecycle{}
 	return ConfigDetail{detail, d.SendToClientSDK, d.SchemaKey}
 }
 
-func detailOf(tree *jsontree.Node, d *Document, commit Commit) FlagDetail {
+func detailOf(tree *jsontree.Node, d *document.Document, commit Commit) FlagDetail {
 	return FlagDetail{
 		Key:             d.Key,
 		Name:            d.Name,
 		Description:     d.Description,
-		ValueType:       canonicalType(d.ValueType),
+		ValueType:       d.ValueType.Canonical(),
 		Tags:            some(d.Tags),
 		ReadyForCleanup: d.ReadyForCleanup,
-		Default:         RuleList{storedRules(tree.Get("default"))},
+		Default:         RuleList{some(document.StoredRules(tree.Get("default")))},
 		Environments:    storedEnvironments(tree),
 		Variants:        storedVariants(tree),
 		Commit:          commit,
 	}
 }
 
-func storedRules(holder *jsontree.Node) []*jsontree.Node {
-	return some(itemsOf(holder.Get("rules")))
-}
-
 func storedEnvironments(tree *jsontree.Node) []EnvironmentRules {
 	environments := []EnvironmentRules{}
-	for _, entry := range itemsOf(tree.Get("environments")) {
+	for _, entry := range tree.Get("environments").Elements() {
 		if id, ok := entry.Get("id").Text(); ok {
-			environments = append(environments, EnvironmentRules{id, storedRules(entry)})
+			environments = append(environments, EnvironmentRules{id, some(document.StoredRules(entry))})
 		}
 	}
 	return environments
@@ -171,7 +172,7 @@ func storedEnvironments(tree *jsontree.Node) []EnvironmentRules {
 
 func storedVariants(tree *jsontree.Node) []VariantDetail {
 	variants := []VariantDetail{}
-	for _, variant := range itemsOf(tree.Get("variants")) {
+	for _, variant := range tree.Get("variants").Elements() {
 		name, _ := variant.Get("name").Text()
 		description, _ := variant.Get("description").Text()
 		variants = append(variants, VariantDetail{name, description, variant.Get("value")})
@@ -189,7 +190,7 @@ type SegmentSummary struct {
 }
 
 // SummarizeSegment projects a segment onto a row of the list.
-func SummarizeSegment(d *Document, commitSHA string) SegmentSummary {
+func SummarizeSegment(d *document.Document, commitSHA string) SegmentSummary {
 	return SegmentSummary{d.Key, d.Name, d.Description, len(d.Default), commitSHA}
 }
 
@@ -203,8 +204,8 @@ type SegmentDetail struct {
 
 // DetailSegment projects a segment onto its detail.
 func DetailSegment(tree *jsontree.Node, commitSHA string) SegmentDetail {
-	d := View(tree)
-	return SegmentDetail{d.Key, d.Name, RuleList{storedRules(tree.Get("default"))}, commitSHA}
+	d := document.View(tree)
+	return SegmentDetail{d.Key, d.Name, RuleList{some(document.StoredRules(tree.Get("default")))}, commitSHA}
 }
 
 // some is a list that JSON shows as [] when it is empty, not as null.

@@ -1,9 +1,10 @@
-package document
+package activity
 
 import (
 	"slices"
 	"strings"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -16,7 +17,7 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 		d.say("", "description changed")
 	}
 	if was, is := tierOf(before), tierOf(after); was != is {
-		d.say("", "access: moved from %s to %s", plainWords(was), plainWords(is))
+		d.say("", "access: moved from %s to %s", document.Words(was), document.Words(is))
 	}
 	d.tags(before.Get("tags"), after.Get("tags"))
 	d.variants(before.Get("variants"), after.Get("variants"))
@@ -29,20 +30,20 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 func (d *differ) member(name string, before, after *jsontree.Node) {
 	text, isText := after.Text()
 	switch {
-	case jsontree.Equal(before, after), absent(before) && absent(after):
-	case absent(after):
+	case jsontree.Equal(before, after), before.Absent() && after.Absent():
+	case after.Absent():
 		d.say("", "%s removed", name)
 	case isText && name != "name":
-		d.say("", "%s: set to %s", name, plainWords(text))
+		d.say("", "%s: set to %s", name, document.Words(text))
 	case isText:
-		d.say("", "%s: set to %s", name, quotedWords(text))
+		d.say("", "%s: set to %s", name, document.QuotedWords(text))
 	default:
-		d.say("", "%s: set to %s", name, plainWords(string(after.Compact())))
+		d.say("", "%s: set to %s", name, document.Words(string(after.Compact())))
 	}
 }
 
 func (d *differ) tags(before, after *jsontree.Node) {
-	if jsontree.Equal(before, after) || len(itemsOf(before))+len(itemsOf(after)) == 0 {
+	if jsontree.Equal(before, after) || len(before.Elements())+len(after.Elements()) == 0 {
 		return
 	}
 	var parts []string
@@ -50,8 +51,8 @@ func (d *differ) tags(before, after *jsontree.Node) {
 		word string
 		tags []*jsontree.Node
 	}{
-		{"added ", missing(itemsOf(after), itemsOf(before))},
-		{"removed ", missing(itemsOf(before), itemsOf(after))},
+		{"added ", missing(after.Elements(), before.Elements())},
+		{"removed ", missing(before.Elements(), after.Elements())},
 	} {
 		if len(change.tags) > 0 {
 			parts = append(parts, change.word+tagWords(change.tags))
@@ -72,14 +73,14 @@ func tagWords(tags []*jsontree.Node) string {
 			break
 		}
 		text, _ := tag.Text()
-		words = append(words, plainWords(text))
+		words = append(words, document.Words(text))
 	}
 	return strings.Join(words, ", ")
 }
 
 // variants counts them only: what they hold may be secret, and is long.
 func (d *differ) variants(before, after *jsontree.Node) {
-	was, is := itemsOf(before), itemsOf(after)
+	was, is := before.Elements(), after.Elements()
 	if jsontree.Equal(before, after) || len(was)+len(is) == 0 {
 		return
 	}
@@ -119,11 +120,11 @@ func otherFieldsDiffer(before, after *jsontree.Node) bool {
 }
 
 func sameButRules(a, b *jsontree.Node) bool {
-	return jsontree.Equal(without(a, "rules"), without(b, "rules"))
+	return jsontree.Equal(a.Without("rules"), b.Without("rules"))
 }
 
 // unsaid is what of a document's metadata has no message of its own.
 func unsaid(tree *jsontree.Node) *jsontree.Node {
-	return without(metadataOf(tree), "key", "type", "valueType", "name", "description",
+	return metadataOf(tree).Without("key", "type", "valueType", "name", "description",
 		"schemaKey", "readyForCleanup", "sendToClientSdk", "access", "tags", "variants")
 }

@@ -1,4 +1,4 @@
-package document
+package edit
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -25,12 +26,12 @@ func SetRollout(tree *jsontree.Node, place Place, rollout *jsontree.Node) (*Edit
 	shares, issues := readShares(rollout)
 	valueType := valueTypeOf(tree)
 	return editFallback(tree, place, func(stored *jsontree.Node) (*jsontree.Node, error) {
-		s := splitter{valueType, secrecyOf(stored), variantsOf(tree)}
+		s := splitter{valueType, document.SecrecyOf(stored), variantsOf(tree)}
 		arms, wrong := s.arms(shares)
 		if err := refuse(append(issues, wrong...)...); err != nil {
 			return nil, err
 		}
-		return weightedOver(stored, arms, SplitProperty(tree, DefaultScope)), nil
+		return weightedOver(stored, arms, SplitProperty(tree, document.DefaultScope)), nil
 	})
 }
 
@@ -38,11 +39,11 @@ func SetRollout(tree *jsontree.Node, place Place, rollout *jsontree.Node) (*Edit
 // by; "" when there is no rollout, or it has none.
 func SplitProperty(tree *jsontree.Node, scope string) string {
 	holder, _, _ := findScope(tree, scope)
-	held := lastOf(storedRules(holder))
-	if !catchAll(held) {
-		held = lastOf(storedRules(tree.Get("default")))
+	held := document.StoredFallback(document.StoredRules(holder))
+	if held == nil {
+		held = document.StoredFallback(document.StoredRules(tree.Get("default")))
 	}
-	if value := held.Get("value"); catchAll(held) && isWeighted(value) {
+	if value := held.Get("value"); document.IsRollout(value) {
 		by, _ := value.Get("value").Get("hashByPropertyName").Text()
 		return by
 	}
@@ -56,47 +57,47 @@ type share struct {
 	weight  int64
 }
 
-func readShares(rollout *jsontree.Node) (shares []share, issues []Issue) {
+func readShares(rollout *jsontree.Node) (shares []share, issues []document.Issue) {
 	if rollout == nil || rollout.Kind != jsontree.Array {
-		return nil, []Issue{{Pointer: "/rollout", Message: "a rollout is an array of at least two objects with value and percent"}}
+		return nil, []document.Issue{{Pointer: "/rollout", Message: "a rollout is an array of at least two objects with value and percent"}}
 	}
 	if len(rollout.Items) < 2 {
-		issues = append(issues, Issue{Pointer: "/rollout", Message: "a rollout has at least two entries; to serve one value, send value"})
+		issues = append(issues, document.Issue{Pointer: "/rollout", Message: "a rollout has at least two entries; to serve one value, send value"})
 	}
 	var sum int64
 	readable := len(issues) == 0
 	for i, entry := range rollout.Items {
-		s, wrong := readShare(entry, at("/rollout", i))
+		s, wrong := readShare(entry, "/rollout/"+strconv.Itoa(i))
 		sum += s.weight
 		readable = readable && len(wrong) == 0
 		shares, issues = append(shares, s), append(issues, wrong...)
 	}
-	if readable && sum != FullWeight {
-		issues = append(issues, Issue{Pointer: "/rollout", Message: fmt.Sprintf("the percents sum to %s; they must sum to exactly 100", percentText(sum))})
+	if readable && sum != document.FullWeight {
+		issues = append(issues, document.Issue{Pointer: "/rollout", Message: fmt.Sprintf("the percents sum to %s; they must sum to exactly 100", document.PercentText(sum))})
 	}
 	return shares, issues
 }
 
-func readShare(entry *jsontree.Node, pointer string) (s share, issues []Issue) {
+func readShare(entry *jsontree.Node, pointer string) (s share, issues []document.Issue) {
 	s.pointer = pointer
 	if entry.Kind != jsontree.Object {
-		return s, []Issue{{Pointer: pointer, Message: "an entry of a rollout is an object with value and percent, not " + entry.Kind.String()}}
+		return s, []document.Issue{{Pointer: pointer, Message: "an entry of a rollout is an object with value and percent, not " + entry.Kind.String()}}
 	}
 	for _, m := range entry.Members {
 		if m.Name != "value" && m.Name != "percent" {
-			issues = append(issues, Issue{Pointer: pointer + jsontree.Pointer(m.Name), Message: "unknown field " + quotedWords(m.Name) + "; an entry has value and percent"})
+			issues = append(issues, document.Issue{Pointer: pointer + jsontree.Pointer(m.Name), Message: "unknown field " + document.QuotedWords(m.Name) + "; an entry has value and percent"})
 		}
 	}
 	if s.content = entry.Get("value"); s.content == nil {
-		issues = append(issues, Issue{Pointer: pointer + "/value", Message: "value is missing"})
+		issues = append(issues, document.Issue{Pointer: pointer + "/value", Message: "value is missing"})
 	}
 	percent := entry.Get("percent")
 	if percent == nil || percent.Kind != jsontree.Number {
-		return s, append(issues, Issue{Pointer: pointer + "/percent", Message: "percent is a number from 0 to 100"})
+		return s, append(issues, document.Issue{Pointer: pointer + "/percent", Message: "percent is a number from 0 to 100"})
 	}
 	weight, problem := parsePercent(percent.Literal())
 	if problem != "" {
-		issues = append(issues, Issue{Pointer: pointer + "/percent", Message: problem})
+		issues = append(issues, document.Issue{Pointer: pointer + "/percent", Message: problem})
 	}
 	s.weight = weight
 	return s, issues
@@ -117,20 +118,14 @@ func parsePercent(literal string) (weight int64, problem string) {
 	return n*1000 + thousandths, ""
 }
 
-// percentText is parsePercent the other way round.
-func percentText(weight int64) string {
-	text := fmt.Sprintf("%d.%03d", weight/1000, weight%1000)
-	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-}
-
 // splitter makes the arms of a document's rollout.
 type splitter struct {
-	valueType ValueType
-	secret    secrecy // of what is replaced
-	variants  map[string]secrecy
+	valueType document.ValueType
+	secret    document.Secrecy // of what is replaced
+	variants  map[string]document.Secrecy
 }
 
-func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []Issue) {
+func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []document.Issue) {
 	first := map[string]string{} // by meaning, where a value was sent first
 	for _, sent := range shares {
 		if sent.content == nil {
@@ -138,11 +133,11 @@ func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []Issue) {
 		}
 		value, problem := s.value(sent.content)
 		if problem != "" {
-			issues = append(issues, Issue{Pointer: sent.pointer + "/value", Message: problem})
+			issues = append(issues, document.Issue{Pointer: sent.pointer + "/value", Message: problem})
 			continue
 		}
 		if other, taken := first[meaning(value)]; taken {
-			issues = append(issues, Issue{Pointer: sent.pointer + "/value", Message: "the value is that of " + other + "; send it once, with the sum of the percents"})
+			issues = append(issues, document.Issue{Pointer: sent.pointer + "/value", Message: "the value is that of " + other + "; send it once, with the sum of the percents"})
 			continue
 		}
 		first[meaning(value)] = sent.pointer
@@ -154,7 +149,7 @@ func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []Issue) {
 }
 
 func (s splitter) value(content *jsontree.Node) (value *jsontree.Node, problem string) {
-	value, problem = s.secret.typed(s.valueType, content)
+	value, problem = typedSecret(s.secret, s.valueType, content)
 	if problem != "" {
 		return nil, problem
 	}
@@ -162,17 +157,17 @@ func (s splitter) value(content *jsontree.Node) (value *jsontree.Node, problem s
 	if len(s.variants) > 0 && !known {
 		return nil, "the value is none of the flag's variants; add it to the document's variants first"
 	}
-	s.secret.or(variant).mark(value)
+	mark(value, s.secret.Or(variant))
 	return value, ""
 }
 
 // weightedOver makes of a stored value one that splits over the arms. Where it
 // is sticky by nothing it becomes so: by a property, or else by user.key.
 func weightedOver(stored *jsontree.Node, arms []*jsontree.Node, by string) *jsontree.Node {
-	value := valueObject(WeightedValue, jsontree.NewObject())
+	value := valueObject(document.WeightedValue, jsontree.NewObject())
 	if stored != nil && stored.Kind == jsontree.Object {
 		value = overStored(stored)
-		arms = inStoredOrder(armsOf(stored), arms)
+		arms = inStoredOrder(document.StoredArms(stored), arms)
 	}
 	split := value.Get("value")
 	split.Set("weightedValues", jsontree.NewArray(arms...))
@@ -190,27 +185,14 @@ func weightedOver(stored *jsontree.Node, arms []*jsontree.Node, by string) *json
 func overStored(stored *jsontree.Node) *jsontree.Node {
 	value := stored.Clone()
 	content := value.Get("value")
-	if isWeighted(stored) && content != nil && content.Kind == jsontree.Object {
+	if document.IsRollout(stored) && content != nil && content.Kind == jsontree.Object {
 		return value
 	}
 	value.Delete("confidential")
 	value.Delete("decryptWith")
-	setType(value, valueObject(WeightedValue, nil))
+	setType(value, valueObject(document.WeightedValue, nil))
 	value.Set("value", jsontree.NewObject())
 	return value
-}
-
-func isWeighted(value *jsontree.Node) bool {
-	name, _ := value.Get("type").Text()
-	return name == string(WeightedValue)
-}
-
-// armsOf returns the arms of a stored rollout, and none of any other value.
-func armsOf(value *jsontree.Node) []*jsontree.Node {
-	if !isWeighted(value) {
-		return nil
-	}
-	return itemsOf(value.Get("value").Get("weightedValues"))
 }
 
 // inStoredOrder takes for each arm the stored one of the same value, with the
@@ -243,7 +225,7 @@ func inStoredOrder(stored, sent []*jsontree.Node) []*jsontree.Node {
 
 func reweighted(stored, sent *jsontree.Node) *jsontree.Node {
 	arm := stored.Clone()
-	secrecyOf(sent.Get("value")).mark(arm.Get("value"))
+	mark(arm.Get("value"), document.SecrecyOf(sent.Get("value")))
 	if !jsontree.Equal(arm.Get("weight"), sent.Get("weight")) {
 		arm.Set("weight", sent.Get("weight"))
 	}

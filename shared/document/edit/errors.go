@@ -1,12 +1,15 @@
-package document
+package edit
 
-import "svc.example/svc/shared/jsontree"
+import (
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
 
 // RequestError is a request that cannot be carried out as it is written:
 // what its author has to change, all of it at once. The issues' pointers lead
 // into the body of the request.
 type RequestError struct {
-	Issues []Issue
+	Issues []document.Issue
 }
 
 func (e *RequestError) Error() string { return jsontree.InWords(e.Issues) }
@@ -14,7 +17,7 @@ func (e *RequestError) Error() string { return jsontree.InWords(e.Issues) }
 // StoredError is a stored document whose shape leaves no place for the edit:
 // a rule list that is no list. The issues' pointers lead into the document.
 type StoredError struct {
-	Issues []Issue
+	Issues []document.Issue
 }
 
 func (e *StoredError) Error() string {
@@ -22,7 +25,7 @@ func (e *StoredError) Error() string {
 }
 
 // refuse makes a RequestError of issues, and no error of none.
-func refuse(issues ...Issue) error {
+func refuse(issues ...document.Issue) error {
 	if len(issues) == 0 {
 		return nil
 	}
@@ -30,5 +33,5 @@ func refuse(issues ...Issue) error {
 }
 
 func unsound(pointer, message string) error {
-	return &StoredError{[]Issue{{Pointer: pointer, Message: message}}}
+	return &StoredError{[]document.Issue{{Pointer: pointer, Message: message}}}
 }

@@ -1,10 +1,11 @@
-package document
+package edit
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -13,10 +14,10 @@ var levelNames = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
 
 // TypedValue makes a Value object of a bare JSON value, or says why the value
 // is not one of that type. Numbers stay as they were written.
-func TypedValue(valueType ValueType, bare *jsontree.Node) (typed *jsontree.Node, problem string) {
-	valueType = canonicalType(valueType)
+func TypedValue(valueType document.ValueType, bare *jsontree.Node) (typed *jsontree.Node, problem string) {
+	valueType = valueType.Canonical()
 	if bare == nil {
-		return nil, "the value is missing: expected one of type " + plainWords(string(valueType))
+		return nil, "the value is missing: expected one of type " + document.Words(string(valueType))
 	}
 	if problem := bareProblem(valueType, bare); problem != "" {
 		return nil, problem
@@ -24,49 +25,38 @@ func TypedValue(valueType ValueType, bare *jsontree.Node) (typed *jsontree.Node,
 	return valueObject(valueType, bare.Clone()), ""
 }
 
-func bareProblem(valueType ValueType, bare *jsontree.Node) string {
+func bareProblem(valueType document.ValueType, bare *jsontree.Node) string {
 	switch valueType {
-	case BoolValue, StringValue, StringListValue, JSONValue, DurationValue:
+	case document.BoolValue, document.StringValue, document.StringListValue, document.JSONValue, document.DurationValue:
 		// What new stored content must be is what a sent value must be.
-	case IntValue, DoubleValue:
+	case document.IntValue, document.DoubleValue:
 		// Stored numbers may be strings, as old files have them; sent ones not.
 		if bare.Kind != jsontree.Number {
 			return fmt.Sprintf("a value of type %s is a number, not %s", valueType, bare.Kind)
 		}
-	case LogLevelValue:
+	case document.LogLevelValue:
 		if text, ok := bare.Text(); !ok || !slices.Contains(levelNames, text) {
 			return levelProblem
 		}
 	default:
-		return fmt.Sprintf("a value of type %s cannot be sent by itself; write the whole document", plainWords(string(valueType)))
+		return fmt.Sprintf("a value of type %s cannot be sent by itself; write the whole document", document.Words(string(valueType)))
 	}
-	value := Value{Type: valueType, Content: bare}
-	if problem := value.contentProblem(); problem != "" {
+	value := document.Value{Type: valueType, Content: bare}
+	if problem := value.ContentProblem(); problem != "" {
 		return problem
 	}
-	return value.newContentProblem()
+	return value.NewContentProblem()
 }
 
 var levelProblem = "a level is one of " + strings.Join(levelNames, ", ")
 
-func valueObject(valueType ValueType, content *jsontree.Node) *jsontree.Node {
+func valueObject(valueType document.ValueType, content *jsontree.Node) *jsontree.Node {
 	return jsontree.NewObject(
 		jsontree.Field("type", jsontree.NewString(string(valueType))),
 		jsontree.Field("value", content))
 }
 
-// canonicalType resolves the two other spellings that a type may be asked for.
-func canonicalType(t ValueType) ValueType {
-	switch t {
-	case "boolean":
-		return BoolValue
-	case "string-list":
-		return StringListValue
-	}
-	return t
-}
-
-func valueTypeOf(tree *jsontree.Node) ValueType {
+func valueTypeOf(tree *jsontree.Node) document.ValueType {
 	text, _ := tree.Get("valueType").Text()
-	return canonicalType(ValueType(text))
+	return document.ValueType(text).Canonical()
 }

@@ -1,33 +1,12 @@
-package document
+package edit
 
 import (
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/testing/documents"
 )
-
-// levelRules writes rules in short: "a,b=INFO" is a rule for two prefixes,
-// "*=WARN" the catch-all, "?" a rule that is neither.
-func levelRules(short string) string {
-	var rules []string
-	for _, part := range strings.Fields(short) {
-		name, level, _ := strings.Cut(part, "=")
-		value := `"value":{"type":"log_level","value":"` + level + `"}`
-		switch name {
-		case "*":
-			rules = append(rules, `{"criteria":[{"operator":"ALWAYS_TRUE"}],`+value+`}`)
-		case "?":
-			rules = append(rules, `{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"x"}}],"value":{"type":"log_level","value":"DEBUG"}}`)
-		default:
-			list := `["` + strings.ReplaceAll(name, ",", `","`) + `"]`
-			rules = append(rules, `{"criteria":[{"operator":"PROP_STARTS_WITH_ONE_OF","propertyName":"svc-sdk-logging.key","valueToMatch":{"type":"string_list","value":`+list+`}}],`+value+`}`)
-		}
-	}
-	return strings.Join(rules, ",")
-}
-
-func levelDocument(rules, environments string) string {
-	return `{"key":"log-level.shop","type":"log_level","valueType":"log_level","default":{"rules":[` + levelRules(rules) + `]},"environments":[` + environments + `]}`
-}
 
 func TestSetLevel(t *testing.T) {
 	for _, tt := range []struct {
@@ -53,12 +32,12 @@ func TestSetLevel(t *testing.T) {
 		{"moved before what shadows it", "com=INFO x=INFO com.a,y=DEBUG *=WARN", "com.a", "ERROR", "com.a=ERROR com=INFO x=INFO y=DEBUG *=WARN"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before := levelDocument(tt.before, "")
-			want := levelDocument(tt.want, "")
+			before := documents.LevelDocument(tt.before, "")
+			want := documents.LevelDocument(tt.want, "")
 			if tt.want == "" {
 				want = before
 			}
-			e, err := SetLevel(docTree(t, before), "default", tt.target, tt.level)
+			e, err := SetLevel(documents.Tree(t, before), "default", tt.target, tt.level)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +53,7 @@ func TestSetLevel(t *testing.T) {
 }
 
 func TestSetLevelInAnEnvironment(t *testing.T) {
-	tree := docTree(t, levelDocument("a=INFO *=WARN", `{"id":"staging","rules":[`+levelRules("b=INFO")+`]}`))
+	tree := documents.Tree(t, documents.LevelDocument("a=INFO *=WARN", `{"id":"staging","rules":[`+documents.LevelRules("b=INFO")+`]}`))
 	for _, tt := range []struct{ scope, target, want string }{
 		{"production", "b", "a=INFO b=DEBUG *=WARN"}, // seeded
 		{"production", "", "a=INFO *=DEBUG"},
@@ -82,7 +61,7 @@ func TestSetLevelInAnEnvironment(t *testing.T) {
 		{"staging", "b", "b=DEBUG"},
 	} {
 		e, err := SetLevel(tree, tt.scope, tt.target, "DEBUG")
-		if err != nil || rulesText(e.Rules) != levelRules(tt.want) {
+		if err != nil || rulesText(e.Rules) != documents.LevelRules(tt.want) {
 			t.Errorf("%+v: %s, %v", tt, rulesText(e.Rules), err)
 		}
 	}
@@ -90,11 +69,11 @@ func TestSetLevelInAnEnvironment(t *testing.T) {
 
 func TestRefusedLevels(t *testing.T) {
 	for _, level := range []string{"", "info", "VERBOSE"} {
-		if _, err := SetLevel(docTree(t, levelDocument("*=WARN", "")), "default", "a", level); err == nil || !strings.Contains(err.Error(), "TRACE, DEBUG") {
+		if _, err := SetLevel(documents.Tree(t, documents.LevelDocument("*=WARN", "")), "default", "a", level); err == nil || !strings.Contains(err.Error(), "TRACE, DEBUG") {
 			t.Errorf("%q: %v", level, err)
 		}
 	}
-	if _, err := SetLevel(docTree(t, `{"default":[]}`), "default", "a", "INFO"); err == nil {
+	if _, err := SetLevel(documents.Tree(t, `{"default":[]}`), "default", "a", "INFO"); err == nil {
 		t.Error("a document without a place for rules was edited")
 	}
 }
@@ -113,7 +92,7 @@ func TestCreatedThenTargeted(t *testing.T) {
 		}
 		tree = e.Tree
 	}
-	if issues := Validate(tree); len(issues) > 0 {
+	if issues := document.Validate(tree); len(issues) > 0 {
 		t.Error(issues)
 	}
 }
@@ -123,7 +102,7 @@ func TestLogLevelKey(t *testing.T) {
 		"cart": "log-level.cart", "log-level.cart": "log-level.cart", "LOG-Level.Cart": "log-level.Cart",
 		"log-level": "log-level.log-level", "log-level.": "log-level.", "log-level.log-level.x": "log-level.log-level.x", "": "log-level.",
 	} {
-		if got := LogLevelKey(service); got != want {
+		if got := document.LogLevelKey(service); got != want {
 			t.Errorf("%q: %q, want %q", service, got, want)
 		}
 	}
