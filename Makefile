@@ -16,7 +16,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 # base64 of {"user":{"key":"user-1","plan":"pro"}}
 TOKEN = eyJ1c2VyIjp7ImtleSI6InVzZXItMSIsInBsYW4iOiJwcm8ifX0
 
-.PHONY: help run test check standins bench bench-cost fuzz dist build svcadmin clean functions sam-local deploy
+.PHONY: help run test quick check tools standins bench bench-cost fuzz dist build svcadmin clean functions sam-local deploy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,8 +48,16 @@ svcadmin: ## build bin/svcadmin, for who hosts svc on AWS
 	@mkdir -p bin
 	$(STATIC) -o bin/svcadmin ./infra/svcadmin
 
-test: check $(TOOLS) ## run every test, with the race detector
+test: check tools ## run every test, with the race detector
 	go test -race -timeout 30m ./...
+
+# What needs no browser, no stand-in for AWS, no engine and no second process.
+SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/
+
+quick: check ## vet and the unit tests, without the race detector: about a minute
+	go test -short $$(go list ./... | grep -vE '$(SLOW)')
+
+tools: $(TOOLS) ## install what tests drive: npm packages, Schemathesis, SAM
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
