@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
 )
@@ -27,6 +28,8 @@ type Handler struct {
 	Random func() float64
 	// Admit refuses a request before its key is looked at; nil admits all.
 	Admit func(*http.Request) error
+
+	bodies bodies.Budget
 }
 
 // table finds what to serve to a request with a key.

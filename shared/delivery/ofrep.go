@@ -3,8 +3,6 @@ package delivery
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -14,9 +12,6 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
 )
-
-// maxBody bounds the body of an OFREP request.
-const maxBody = 1 << 20
 
 // The error codes of OFREP that are answered here.
 const (
@@ -61,6 +56,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	defer q.leave()
 	defer q.frame.Release()
 	tag := q.table.etag('o', q.now, string(q.body))
 	if negotiation.NoneMatch(r, tag) != negotiation.Neither {
@@ -74,6 +70,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 		WriteFault(w, abandoned())
 		return
 	}
+	q.leave()
 	setCaching(w, tag)
 	WriteJSON(w, http.StatusOK, *b)
 }
@@ -88,12 +85,14 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, escapedKey stri
 	if !ok {
 		return
 	}
+	defer q.leave()
 	defer q.frame.Release()
 	item, found := q.table.snapshot.Find(key)
 	var one []byte
 	if found {
 		one = q.table.one(item, q.frame)
 	}
+	q.leave()
 	if one == nil {
 		writeOFREPError(w, http.StatusNotFound, ofrepError{key, flagNotFound, "no flag of that key is served in the environment " + q.table.Environment})
 		return
@@ -108,6 +107,7 @@ type question struct {
 	frame *evaluation.Frame
 	body  []byte
 	now   int64
+	leave func() // lets the next large body in
 }
 
 // open authenticates an OFREP request and reads its context. When it is not
@@ -118,7 +118,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, key string) (ques
 		writeOFREPFault(w, fault.Of(err), key)
 		return question{}, false
 	}
-	body, err := readBody(w, r)
+	body, leave, err := h.bodies.Read(w, r)
 	if err != nil {
 		WriteFault(w, fault.Of(err))
 		return question{}, false
@@ -127,26 +127,11 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, key string) (ques
 	frame := table.snapshot.NewFrame(now, h.Random)
 	if code, err := readOFREP(body, frame); err != nil {
 		frame.Release()
+		leave()
 		writeOFREPError(w, http.StatusBadRequest, ofrepError{key, code, explain(err)})
 		return question{}, false
 	}
-	return question{table, frame, body, now}, true
-}
-
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	var body bytes.Buffer
-	if r.ContentLength > 0 && r.ContentLength <= maxBody {
-		body.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
-	_, err := io.Copy(&body, http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, fault.New(fault.PayloadTooLarge, "the body is larger than %d bytes", maxBody)
-	case err != nil:
-		return nil, fault.New(fault.BadRequest, "the body broke off").Because(err)
-	}
-	return body.Bytes(), nil
+	return question{table, frame, body, now, leave}, true
 }
 
 // readOFREP fills a frame from {"context": {...}}. Without a body, or without

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"svc.example/svc/shared/bodies"
 )
 
 func TestOFREPAnswers(t *testing.T) {
@@ -96,7 +99,7 @@ func TestBadOFREPBodies(t *testing.T) {
 		{"{\"context\":{\"a\":\"\xff\"}}", 400, parseError}, {`{"context":{"a":1,"a":2}}`, 400, parseError},
 		{`{"context":[]}`, 400, invalidContext}, {`{"context":"x"}`, 400, invalidContext}, {`{"context":7}`, 400, invalidContext},
 		{`{"context":{"targetingKey":{"a":1}}}`, 400, invalidContext}, {`{"context":{"targetingKey":5}}`, 400, invalidContext},
-		{`{"context":{"a":"` + strings.Repeat("x", maxBody) + `"}}`, 413, ""},
+		{`{"context":{"a":"` + strings.Repeat("x", bodies.Max) + `"}}`, 413, ""},
 	} {
 		for _, path := range []string{ofrepFlags, ofrepFlags + "/banner"} {
 			r := do(h, "POST", path, tt.body)
@@ -150,4 +153,48 @@ func TestVariantsBesideASecretAreNotServed(t *testing.T) {
 			t.Errorf("%q: want the variant %s in %s", mark, want, got)
 		}
 	}
+}
+
+// TestLargeContextsTakeTurns: one that is being evaluated holds the next up, and
+// no small one, until it is answered.
+func TestLargeContextsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		split := `{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"string","value":"a"},"weight":1}]}}`
+		table := NewTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":`+split+`}]}}]`), "development", "v1")
+		evaluating, goOn := make(chan bool, 1), make(chan bool)
+		evaluating <- true // for the first
+		h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 {
+			select {
+			case <-evaluating:
+				<-goOn
+			default:
+			}
+			return 0
+		}}
+		large := `{"context":{"x":"` + strings.Repeat("x", 1<<20-64) + `"}}`
+		for _, path := range []string{ofrepFlags, ofrepFlags + "/f"} {
+			first := make(chan int)
+			go func() { first <- do(h, "POST", path, large).StatusCode }()
+			synctest.Wait() // it is evaluated
+			if small := do(h, "POST", path, `{}`); small.StatusCode != 200 {
+				t.Errorf("%s: a small context beside it: %d", path, small.StatusCode)
+			}
+			if second := do(h, "POST", path, large); second.StatusCode != 503 || second.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: a second large one beside it: %d", path, second.StatusCode)
+			}
+			goOn <- true
+			if status := <-first; status != 200 {
+				t.Errorf("%s: the first: %d", path, status)
+			}
+			for range 2 { // also after one that is refused
+				if again := do(h, "POST", path, large+"}"); again.StatusCode != 400 {
+					t.Errorf("%s: a large context that is no JSON: %d", path, again.StatusCode)
+				}
+			}
+			if last := do(h, "POST", path, large); last.StatusCode != 200 {
+				t.Errorf("%s: afterwards: %d", path, last.StatusCode)
+			}
+			evaluating <- true
+		}
+	})
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"sync"
 
@@ -13,9 +11,6 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 )
-
-// maxBody is how large a request's body may be.
-const maxBody = 1 << 20
 
 // body is what an operation's body may hold.
 type body struct {
@@ -92,11 +87,7 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 // readBody reads a request's body as a JSON object, whatever its Content-Type
 // says: curl -d sends another.
 func (c *call) readBody() (*jsontree.Node, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(c.writer, c.request.Body, maxBody))
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	leave, err := c.server.bodies.Take(c.request.Context(), len(text))
+	text, leave, err := c.server.bodies.Read(c.writer, c.request)
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +103,6 @@ func (c *call) readBody() (*jsontree.Node, error) {
 		return nil, refused([]document.Issue{{Message: "the body is a JSON object, not " + tree.Kind.String()}})
 	}
 	return tree, nil
-}
-
-func unreadable(err error) error {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return fault.New(fault.PayloadTooLarge, "the body is larger than 1 MiB (%d bytes)", maxBody)
-	}
-	return fault.New(fault.BadRequest, "the body ended before it was complete").Because(err)
 }
 
 func notJSON(err error) error {

@@ -82,7 +82,7 @@ type server struct {
 	options     Options
 	beside      string // what the paths beside the API begin with
 	limiter     *ratelimit.Limiter
-	bodies      *bodies.Budget
+	bodies      bodies.Budget
 	handlers    map[string]handler
 	paths       []*pathItem
 }
@@ -106,7 +106,7 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: d, options: options, beside: beside,
-		limiter: ratelimit.New(options.Limit, options.Strangers, options.Now), bodies: bodies.New(), handlers: map[string]handler{}}
+		limiter: ratelimit.New(options.Limit, options.Strangers, options.Now), handlers: map[string]handler{}}
 	return s, s.bind(groups)
 }
 

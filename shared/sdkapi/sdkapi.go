@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
@@ -100,7 +99,7 @@ func Delivery(o Options) http.Handler {
 // Telemetry takes telemetry in and serves nothing else.
 func Telemetry(o Options) http.Handler {
 	o = o.complete()
-	i := &intake{options: o, gate: newGate(o, o.Telemetry), slots: make(chan struct{}, atOnce), bodies: bodies.New()}
+	i := &intake{options: o, gate: newGate(o, o.Telemetry), slots: make(chan struct{}, atOnce)}
 	return identified(o.Proxies, delivery.CORS(o.Origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !forTelemetry(r) {
 			delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", telemetryPath))

@@ -352,7 +352,7 @@ func TestTelemetry(t *testing.T) {
 		{"POST", "//api/v1/telemetry/", body, 202, "", nil},
 		{"GET", posting, "", 405, "METHOD_NOT_ALLOWED: this path takes POST", nil},
 		{"POST", posting, `{"events":7}`, 400, "BAD_REQUEST: nothing of the batch was taken: /events: events is an array", nil},
-		{"POST", posting, body + strings.Repeat(" ", telemetry.MaxBody), 413, "PAYLOAD_TOO_LARGE: the body is larger than 1048576 bytes", nil},
+		{"POST", posting, body + strings.Repeat(" ", telemetry.MaxBody), 413, "PAYLOAD_TOO_LARGE: the body is larger than 1 MiB (1048576 bytes); send it in several batches", nil},
 		{"POST", posting, body, 400, "Content-Encoding; send it plain", []string{"Content-Encoding", "gzip"}},
 	} {
 		answer := w.send(test.method, test.path, public, test.body, test.headers...)

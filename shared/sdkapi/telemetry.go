@@ -3,10 +3,7 @@ package sdkapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"svc.example/svc/shared/bodies"
@@ -27,7 +24,7 @@ type intake struct {
 	options Options
 	gate    gate
 	slots   chan struct{}
-	bodies  *bodies.Budget
+	bodies  bodies.Budget
 }
 
 func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -56,13 +53,13 @@ func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt
 	if err != nil {
 		return telemetry.Receipt{}, err
 	}
-	body, err := readBody(w, r)
+	body, done, err := i.bodies.Read(w, r)
 	if err != nil {
-		return telemetry.Receipt{}, err
-	}
-	done, err := i.bodies.Take(r.Context(), len(body))
-	if err != nil {
-		return telemetry.Receipt{}, err
+		f := fault.Of(err)
+		if f.Kind == fault.PayloadTooLarge {
+			f.Message += "; send it in several batches"
+		}
+		return telemetry.Receipt{}, f
 	}
 	defer done()
 	leave, err := i.slot(r.Context())
@@ -84,19 +81,4 @@ func (i *intake) slot(ctx context.Context) (leave func(), err error) {
 	case <-timer.C:
 	}
 	return nil, fault.New(fault.Unavailable, "too much telemetry arrives at once; the batch can be sent again")
-}
-
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, fault.New(fault.BadRequest, "the body is sent with a Content-Encoding; send it plain")
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, telemetry.MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, fault.New(fault.PayloadTooLarge, "the body is larger than %d bytes; send it in several batches", telemetry.MaxBody)
-	case err != nil:
-		return nil, fault.New(fault.BadRequest, "the body broke off").Because(err)
-	}
-	return body, nil
 }
