@@ -1,14 +1,16 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aws/aws-lambda-go/events"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"svc.example/svc/shared/fault"
 )
@@ -21,45 +23,92 @@ const (
 	// MaxAnswer is the largest body that can be answered, whatever is in it:
 	// as base64 it fits.
 	MaxAnswer = (mostPayload - mostHeader) / 4 * 3
-	// mostEscaped is how many bytes JSON may make of one byte of text.
-	mostEscaped = 6
 )
 
-// fit chooses the shorter form of a body, and says whether it can be sent.
-func fit(a events.APIGatewayV2HTTPResponse) (events.APIGatewayV2HTTPResponse, bool) {
-	length := len(a.Body)
-	if !a.IsBase64Encoded && length > mostPayload/mostEscaped {
-		length = escapedLength(a.Body)
-		if asBase64 := base64.StdEncoding.EncodedLen(len(a.Body)); asBase64 < length {
-			a.Body, a.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(a.Body)), true
-			length = asBase64
-		}
-	}
-	return a, length <= mostPayload-mostHeader
+// writer keeps an answer until it is whole.
+type writer struct {
+	header http.Header
+	status int // 0: not written yet
+	body   []byte
 }
 
-// escapedLength is how long a text is inside a JSON string, as aws-lambda-go
-// writes it.
-func escapedLength(text string) int {
-	length := 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if i += size; r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
-				size = mostEscaped
-			}
-			length += size
+// Header implements http.ResponseWriter.
+func (w *writer) Header() http.Header { return w.header }
+
+// WriteHeader keeps the first status, as net/http does.
+func (w *writer) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.body = append(w.body, b...)
+	return len(b), nil
+}
+
+// Payload is an answer as Lambda takes it: the JSON of
+// events.APIGatewayV2HTTPResponse. aws-lambda-go sends what it reads of it;
+// made by aws-lambda-go, it would be in memory a few times over.
+type Payload struct{ text bytes.Reader }
+
+// Read implements io.Reader.
+func (p *Payload) Read(b []byte) (int, error) { return p.text.Read(b) }
+
+// ContentType is what aws-lambda-go sends it as.
+func (p *Payload) ContentType() string { return "application/json" }
+
+// payload is the answer with its body in the shorter of two forms, text or
+// base64, or none when even that is too large.
+func (w *writer) payload() (p *Payload, size int) {
+	w.WriteHeader(http.StatusOK)
+	var head struct {
+		Status  int               `json:"statusCode"`
+		Headers map[string]string `json:"headers"`
+		Cookies []string          `json:"cookies,omitempty"`
+		Base64  bool              `json:"isBase64Encoded"`
+	}
+	head.Status, head.Headers = w.status, make(map[string]string, len(w.header))
+	for name, values := range w.header {
+		if name == "Set-Cookie" {
+			head.Cookies = values
 			continue
 		}
-		i++
+		head.Headers[name] = strings.Join(values, ",")
+	}
+	length, asBase64 := escapedLength(w.body), base64.StdEncoding.EncodedLen(len(w.body))
+	if head.Base64 = asBase64 < length || !utf8.Valid(w.body); head.Base64 {
+		length = asBase64
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	const name = `,"body":""}`
+	if size = len(text) - 1 + len(name) + length; size > mostPayload {
+		return nil, size
+	}
+	text = append(slices.Grow(text[:len(text)-1], len(name)+length), name[:len(name)-2]...)
+	if head.Base64 {
+		text = append(base64.StdEncoding.AppendEncode(text, w.body), '"')
+	} else {
+		text, _ = jsontext.AppendQuote(text[:len(text)-1], w.body) // it is UTF-8
+	}
+	p = &Payload{}
+	p.text.Reset(append(text, '}'))
+	return p, size
+}
+
+// escapedLength is how long a text is inside a JSON string.
+func escapedLength(text []byte) int {
+	length := len(text)
+	for _, c := range text {
 		switch {
 		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t' || c == '\b' || c == '\f':
-			length += 2
-		case c < ' ':
-			length += mostEscaped
-		default:
 			length++
+		case c < ' ':
+			length += len(`\u0001`) - 1
 		}
 	}
 	return length
@@ -67,7 +116,7 @@ func escapedLength(text string) int {
 
 // refusal is a fault as an answer. It keeps from the answer that it stands in
 // for what lets a page of another origin read it.
-func refusal(f *fault.Fault, requestID string, instead http.Header) events.APIGatewayV2HTTPResponse {
+func refusal(f *fault.Fault, requestID string, instead http.Header) *Payload {
 	if f.Kind == fault.Internal {
 		f = f.With(map[string]any{"requestId": requestID})
 	}
@@ -75,14 +124,15 @@ func refusal(f *fault.Fault, requestID string, instead http.Header) events.APIGa
 	if err != nil {
 		body = []byte(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
 	}
-	headers := map[string]string{
-		"Content-Type": "application/json", "Content-Length": strconv.Itoa(len(body)),
-		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": requestID,
-	}
+	w := writer{status: f.Kind.Status(), body: body, header: http.Header{
+		"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(body))},
+		"Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "X-Request-Id": {requestID},
+	}}
 	for name, values := range instead {
 		if name == "Vary" || strings.HasPrefix(name, "Access-Control-") {
-			headers[name] = strings.Join(values, ",")
+			w.header[name] = values
 		}
 	}
-	return events.APIGatewayV2HTTPResponse{StatusCode: f.Kind.Status(), Headers: headers, Body: string(body)}
+	p, _ := w.payload()
+	return p
 }

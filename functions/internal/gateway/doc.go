@@ -1,18 +1,19 @@
 // Package gateway lets an http.Handler answer the events of an API Gateway
 // HTTP API (payload format 2.0), as if it listened on a socket itself.
 //
-// Between a client and the handler stand the gateway and the adapter of
-// aws-lambda-go-api-proxy, and both change requests. What must stay true:
+// Between a client and the handler stands the gateway, which changes requests.
+// What must stay true:
 //
 //   - The path that the handler sees is escaped and taken apart at the right
 //     slashes. The gateway decodes paths; which slash was a separator is told
 //     by the route that it chose and that route's parameters.
-//   - Headers arrive whole. The adapter splits most of them at commas, inside
-//     quotes too; they are taken from the event instead.
+//   - Headers arrive whole, and not split at commas, of which some stand inside
+//     quotes.
 //   - The query arrives as it was sent: repeated, empty, in its order.
 //   - An answer is sent in the shorter of two forms, text or base64, and never
 //     one that Lambda would refuse: what is too large is an error in our own
-//     envelope.
+//     envelope. Beside the handler's own it is in memory once as body and once as
+//     it is sent.
 //   - The handler stops before Lambda stops the process.
 //   - Whatever an event holds, the answer is our envelope and the process
 //     lives on: no panic, and no error out of Invoke.

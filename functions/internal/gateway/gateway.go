@@ -11,60 +11,24 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
 
 	"svc.example/svc/shared/fault"
 )
 
 // Adapter answers events with a handler.
 type Adapter struct {
-	adapter *httpadapter.HandlerAdapterV2
+	handler http.Handler
 	logger  *slog.Logger
 }
 
 // New makes an Adapter. The logger is told of what went wrong on our side.
-func New(handler http.Handler, logger *slog.Logger) *Adapter {
-	return &Adapter{logger: logger, adapter: httpadapter.NewV2(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := r.Context().Value(exchangeKey{}).(*exchange)
-		x.header = w.Header()
-		restore(r, &x.event)
-		once := &onceWriter{ResponseWriter: w}
-		handler.ServeHTTP(once, r)
-		once.WriteHeader(http.StatusOK)
-	}))}
-}
-
-// exchange is one event on its way through the adapter.
-type exchange struct {
-	event  events.APIGatewayV2HTTPRequest
-	header http.Header // of the answer
-}
-
-type exchangeKey struct{}
-
-// onceWriter keeps the first status, as net/http does.
-type onceWriter struct {
-	http.ResponseWriter
-	wrote bool
-}
-
-func (w *onceWriter) WriteHeader(status int) {
-	if !w.wrote {
-		w.wrote = true
-		w.ResponseWriter.WriteHeader(status)
-	}
-}
-
-func (w *onceWriter) Write(b []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.ResponseWriter.Write(b)
-}
+func New(handler http.Handler, logger *slog.Logger) *Adapter { return &Adapter{handler, logger} }
 
 // Invoke answers one event. It is what aws-lambda-go is started with.
-func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPRequest) (answer events.APIGatewayV2HTTPResponse, _ error) {
-	x := &exchange{event: event}
-	refuse := func(f *fault.Fault) events.APIGatewayV2HTTPResponse {
-		return refusal(f, event.RequestContext.RequestID, x.header)
+func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPRequest) (answer *Payload, _ error) {
+	w := &writer{header: http.Header{}}
+	refuse := func(f *fault.Fault) *Payload {
+		return refusal(f, event.RequestContext.RequestID, w.header)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -77,15 +41,16 @@ func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPReque
 	}
 	ctx, cancel := withMargin(ctx)
 	defer cancel()
-	answer, err := a.adapter.ProxyWithContext(context.WithValue(ctx, exchangeKey{}, x), stripped(event))
+	r, err := request(ctx, &event)
 	if err != nil { // a body that is no base64, a method that is none
 		a.logger.WarnContext(ctx, "event refused", "cause", err.Error(), "route", event.RouteKey)
 		return refuse(fault.New(fault.BadRequest, "the request cannot be read")), nil
 	}
-	answer, fits := fit(answer)
-	if !fits {
-		a.logger.ErrorContext(ctx, "answer too large", "bytes", len(answer.Body), "route", event.RouteKey)
-		return refuse(fault.New(fault.Internal, "the answer is larger than can be sent at once")), nil
+	a.handler.ServeHTTP(w, r)
+	answer, size := w.payload()
+	if answer == nil {
+		a.logger.ErrorContext(ctx, "answer too large", "bytes", size, "route", event.RouteKey)
+		return refuse(fault.New(fault.Internal, "the answer is %d bytes long as it is sent, and %d are the most that can be sent at once", size, mostPayload)), nil
 	}
 	return answer, nil
 }
@@ -94,15 +59,6 @@ var errPanic = errors.New("panic")
 
 // margin is what is kept of an invocation's time for the answer.
 const margin = 500 * time.Millisecond
-
-// stripped is an event with only what the adapter reads right: method, body,
-// source. The rest is restored from the whole event.
-func stripped(event events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPRequest {
-	event.RawPath, event.RawQueryString, event.QueryStringParameters = "/", "", nil
-	event.Headers, event.Cookies = nil, nil
-	event.RequestContext.DomainName = "gateway.invalid"
-	return event
-}
 
 // withMargin ends a context before Lambda ends the process.
 func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {

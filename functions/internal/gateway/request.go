@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"bytes"
+	"context"
+	"encoding/base64"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -10,8 +13,19 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// restore puts into a request what its event says and the adapter lost.
-func restore(r *http.Request, event *events.APIGatewayV2HTTPRequest) {
+// request is the request that an event tells of.
+func request(ctx context.Context, event *events.APIGatewayV2HTTPRequest) (*http.Request, error) {
+	body := []byte(event.Body)
+	if event.IsBase64Encoded {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(event.Body); err != nil {
+			return nil, err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, strings.ToUpper(event.RequestContext.HTTP.Method), "/", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
 	r.Header = header(event)
 	r.Host = r.Header.Get("Host")
 	r.Header.Del("Host")
@@ -21,6 +35,7 @@ func restore(r *http.Request, event *events.APIGatewayV2HTTPRequest) {
 	r.URL = address(event)
 	r.RequestURI = r.URL.RequestURI()
 	r.RemoteAddr = net.JoinHostPort(event.RequestContext.HTTP.SourceIP, "0")
+	return r, nil
 }
 
 // header is the event's headers. The gateway has joined those that came
