@@ -3,9 +3,10 @@
 // grow.
 //
 // What a server here has in use are mostly texts, which cost the collector
-// nothing to look through. So it collects at a third more than what is in use,
-// and not at the double as Go does by itself: a little more work for a peak that
-// is a third lower, and the peak is what counts where memory is limited.
+// nothing to look through. So it collects at a third more than what is in use, a
+// function at a fifth, and not at the double as Go does by itself: a little more
+// work for a peak that is a third lower, and the peak is what counts where memory
+// is limited. A function answers one request at a time, and has less to collect.
 //
 // GOGC and GOMEMLIMIT are obeyed instead where they are set.
 package heap
@@ -17,13 +18,16 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// growth is by how much the heap may outgrow what is in use, in percent.
-const growth = 30
+// By how much the heap may outgrow what is in use, in percent.
+const (
+	growth         = 30
+	functionGrowth = 20
+)
 
-// Within keeps the heap below the memory, in bytes, above which the program is
-// killed.
+// Within keeps the heap of a function below the memory, in bytes, above which it
+// is killed.
 func Within(memory int64) {
-	limitGrowth()
+	limitGrowth(functionGrowth)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit(memory))
 	}
@@ -39,12 +43,12 @@ func softLimit(memory int64) int64 { return memory - memory/10 - programBytes }
 // WithinContainer keeps the heap below the limit of the container that the
 // program runs in, if it has one.
 func WithinContainer() {
-	limitGrowth()
+	limitGrowth(growth)
 	_, _ = memlimit.Set() // without a limit it leaves things as they are
 }
 
-func limitGrowth() {
+func limitGrowth(percent int) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(growth)
+		debug.SetGCPercent(percent)
 	}
 }
