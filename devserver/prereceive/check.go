@@ -175,7 +175,7 @@ func unplaced(p workspace.Problem) workspace.Problem {
 
 // problems are the errors in the tree of a commit.
 func problems(ctx context.Context, read object.Read, commit string) ([]workspace.Problem, error) {
-	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, nil)
+	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, nil, 0)
 	large := (*object.TooLarge)(nil)
 	switch {
 	case errors.As(err, &large):

@@ -82,6 +82,9 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		for _, note := range source.Notes {
 			fmt.Fprintln(s.Stderr, note)
 		}
+		if note := admin.SizeNote(source.Files); note != "" {
+			fmt.Fprintln(s.Stderr, note)
+		}
 		c.Source = &source
 	}
 	if err := s.refuseTwin(ctx, stores, name); err != nil {

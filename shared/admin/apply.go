@@ -71,6 +71,9 @@ func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) s
 	if err := p.verify(wanted, state, display(dir)); err != nil {
 		return nil, err
 	}
+	if note := SizeNote(wanted); note != "" {
+		p.Notes = append(p.Notes, note)
+	}
 	p.compare(wanted)
 	return p, nil
 }

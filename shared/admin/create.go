@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
@@ -37,6 +38,24 @@ func (p Progress) of(doing, unit string) func(done, total int) {
 		}
 	}
 	return func(int, int) {}
+}
+
+// defaultMemorySize is the template's, in MB.
+const defaultMemorySize = 256
+
+// SizeNote says which MemorySize the functions need to serve files and take
+// writes to them; "" when the template's default does.
+func SizeNote(files map[string][]byte) string {
+	sum := int64(0)
+	for _, text := range files {
+		sum += int64(len(text))
+	}
+	needed := heap.MemorySizeFor(sum)
+	if needed <= defaultMemorySize {
+		return ""
+	}
+	return fmt.Sprintf("warning: the documents have %d MB together: to serve them and take writes the functions need a MemorySize of %d or more (the template's default is %d)",
+		(sum+1<<20-1)>>20, needed, defaultMemorySize)
 }
 
 // Create makes a workspace. Its objects are stored first; while its history is

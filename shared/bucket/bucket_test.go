@@ -53,6 +53,14 @@ func TestConditions(t *testing.T) {
 	if got, info, err := b.Get(ctx, "a/b"); err != nil || string(got) != "three" || info.ETag != second || info.Size != 5 {
 		t.Errorf("%q, %+v, %v", got, info, err)
 	}
+	if got, _, err := b.GetAtMost(ctx, "a/b", 5); err != nil || string(got) != "three" {
+		t.Errorf("%q, %v", got, err)
+	}
+	got, info, err := b.GetAtMost(ctx, "a/b", 4)
+	want(t, "read more than is wanted", err, bucket.ErrTooLarge)
+	if got != nil || info.Size != 5 {
+		t.Errorf("%q, %+v", got, info)
+	}
 	_, _, err = b.GetRangeOf(ctx, "a/b", first, 0, 2)
 	want(t, "read an old version", err, bucket.ErrChanged)
 	if got, _, err := b.GetRangeOf(ctx, "a/b", second, 1, 2); err != nil || string(got) != "hr" {

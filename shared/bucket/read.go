@@ -3,8 +3,10 @@ package bucket
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -14,7 +16,16 @@ import (
 
 // Get returns a whole object; fs.ErrNotExist if there is none.
 func (b *Bucket) Get(ctx context.Context, key string) ([]byte, Info, error) {
-	return b.read(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key})
+	return b.GetAtMost(ctx, key, math.MaxInt64)
+}
+
+// ErrTooLarge: the object has more bytes than are wanted. None was read.
+var ErrTooLarge = errors.New("the object is too large")
+
+// GetAtMost is Get of an object of at most so many bytes. With ErrTooLarge it
+// returns what is known of the object too.
+func (b *Bucket) GetAtMost(ctx context.Context, key string, most int64) ([]byte, Info, error) {
+	return b.read(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key}, most)
 }
 
 // GetRange returns the bytes of an object from an offset on: as many as there
@@ -38,18 +49,18 @@ func (b *Bucket) getRange(ctx context.Context, key, etag string, offset, length 
 	if etag != "" {
 		in.IfMatch = &etag
 	}
-	return b.read(ctx, in)
+	return b.read(ctx, in, math.MaxInt64)
 }
 
 // read makes a request and reads its answer. The SDK tries the request again;
 // an answer that breaks off is tried again here.
-func (b *Bucket) read(ctx context.Context, in *s3.GetObjectInput) ([]byte, Info, error) {
+func (b *Bucket) read(ctx context.Context, in *s3.GetObjectInput, most int64) ([]byte, Info, error) {
 	key := *in.Key
 	for attempt := 1; ; attempt++ {
-		content, info, err := b.readOnce(ctx, in)
+		content, info, err := b.readOnce(ctx, in, most)
 		switch {
-		case err == nil:
-			return content, info, nil
+		case err == nil, errors.Is(err, ErrTooLarge):
+			return content, info, err
 		case statusOf(err) == 412, statusOf(err) == 404 && in.IfMatch != nil:
 			return nil, Info{}, fmt.Errorf("%s: %w", key, ErrChanged)
 		case statusOf(err) == 416: // at or behind the end; an empty object has nothing else
@@ -61,13 +72,16 @@ func (b *Bucket) read(ctx context.Context, in *s3.GetObjectInput) ([]byte, Info,
 	}
 }
 
-func (b *Bucket) readOnce(ctx context.Context, in *s3.GetObjectInput) ([]byte, Info, error) {
+func (b *Bucket) readOnce(ctx context.Context, in *s3.GetObjectInput, most int64) ([]byte, Info, error) {
 	out, err := b.client.GetObject(ctx, in)
 	if err != nil {
 		return nil, Info{}, err
 	}
 	defer out.Body.Close()
 	info := Info{Key: *in.Key, Size: aws.ToInt64(out.ContentLength), Modified: aws.ToTime(out.LastModified), ETag: aws.ToString(out.ETag)}
+	if info.Size > most {
+		return nil, info, fmt.Errorf("%s: %w", info.Key, ErrTooLarge)
+	}
 	content := bytes.NewBuffer(make([]byte, 0, info.Size+bytes.MinRead))
 	if n, err := content.ReadFrom(out.Body); err != nil {
 		return nil, Info{}, err

@@ -52,3 +52,16 @@ func limitGrowth(percent int) {
 		debug.SetGCPercent(percent)
 	}
 }
+
+// textsShare of a function's memory, one in so many, may be the documents of a
+// workspace: held as texts, compiled and on their way in an answer they take some
+// three quarters of it.
+const textsShare = 8
+
+// Texts is how many bytes the documents of a workspace may have together for a
+// function of so much memory, in bytes, to take writes to it.
+func Texts(memory int64) int64 { return memory / textsShare }
+
+// MemorySizeFor is the MemorySize of functions, in MB, that documents of so many
+// bytes together need.
+func MemorySizeFor(texts int64) int64 { return (texts*textsShare + 1<<20 - 1) >> 20 }

@@ -15,8 +15,10 @@ const AtATime = 2000
 
 // ReadTree is Tree for Objects that can read any object by its id. If announce
 // is not nil, it is told which blobs are read next, at most AtATime, so that
-// those that lie close together can be fetched together.
-func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []string)) (Tree, error) {
+// those that lie close together can be fetched together. Files of more than most
+// bytes together are TooLarge; 0 is no bound, and those after MaxTexts are left
+// out.
+func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []string), most int64) (Tree, error) {
 	tree := Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}
 	if head.Commit == "" {
 		return tree, ctx.Err()
@@ -30,7 +32,7 @@ func ReadTree(ctx context.Context, head Head, read object.Read, announce func(bl
 	}
 	files, err := tree.readFolders(read)
 	if err == nil {
-		err = tree.readFiles(ctx, files, read, announce)
+		err = tree.readFiles(ctx, files, read, announce, most)
 	}
 	if err != nil {
 		return tree, fmt.Errorf("the tree of %s: %w", head.Commit, err)
@@ -65,7 +67,7 @@ func (t *Tree) readFolders(read object.Read) ([]unread, error) {
 	return files, nil
 }
 
-func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, announce func(blobs []string)) error {
+func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, announce func(blobs []string), most int64) error {
 	// The workspace file, which comes last in git's order, is never the one
 	// that is too much.
 	if i := slices.IndexFunc(files, func(f unread) bool { return f.path == workspace.File }); i > 0 {
@@ -88,7 +90,11 @@ func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, 
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.path, err)
 			}
-			if left -= int64(len(text)); left < 0 {
+			left -= int64(len(text))
+			if read := MaxTexts - left; most > 0 && read > most {
+				return &TooLarge{read, most}
+			}
+			if left < 0 {
 				text = unreadTexts
 			}
 			t.Files[f.path] = text
@@ -110,6 +116,17 @@ func idsOf(files []unread) []string {
 const MaxTexts = 128 << 20
 
 var unreadTexts = workspace.UnreadBecause(fmt.Sprintf("the files of the workspace have more than %d bytes together, which is as much as is read; this one is left out", MaxTexts))
+
+// TooLarge says that the files of a workspace have more bytes together than
+// whoever reads them can hold. They were not read.
+type TooLarge struct {
+	Bytes int64 // together, at least
+	Max   int64
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("the files of the workspace have at least %d bytes together, and %d are the most that can be held", e.Bytes, e.Max)
+}
 
 // textOf puts a stand-in in the place of a text that is too large to be read.
 func textOf(text []byte, err error) ([]byte, error) {

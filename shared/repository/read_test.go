@@ -53,7 +53,7 @@ func TestFilesAreAnnounced(t *testing.T) {
 	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, func(blobs []string) {
 		expected = slices.Clone(blobs)
 		announced = append(announced, len(blobs))
-	})
+	}, 0)
 	if err != nil || len(tree.Files) != len(flags) || !slices.Equal(announced, []int{repository.AtATime, repository.AtATime, 1}) {
 		t.Errorf("%d files, announced %v, %v", len(tree.Files), announced, err)
 	}

@@ -223,7 +223,7 @@ type Checkpoints interface {
 	// PutSnapshot stores a snapshot, durably, unless it is there already. The
 	// name is the SHA-256 of the content in 64 hexadecimal digits.
 	PutSnapshot(ctx context.Context, name string, content []byte) error
-	// Snapshot returns what was stored under a name.
+	// Snapshot returns what was stored under a name, or TooLarge.
 	Snapshot(ctx context.Context, name string) ([]byte, error)
 }
 
@@ -241,7 +241,7 @@ type Objects interface {
 	// that still holds, else by its id.
 	Blob(ctx context.Context, touch Touch) ([]byte, error)
 	// Tree returns everything in the git tree of a commit, for a reader that
-	// has no earlier snapshot.
+	// has no earlier snapshot, or TooLarge.
 	Tree(ctx context.Context, head Head) (Tree, error)
 }
 

@@ -6,11 +6,14 @@
 //   - Opening makes no request, and what was opened is kept, with its snapshots,
 //     for the next request of this instance.
 //   - What is kept stays within Settings.SnapshotBytes: the workspace that was
-//     not used for longest goes first.
+//     not used for longest goes first. A workspace that alone has more is not
+//     read: whoever asks for it is told what it needs, and the others are served.
 package repositories
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -19,6 +22,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
@@ -29,6 +33,8 @@ import (
 type Repositories struct {
 	table  *dynamo.Table
 	bucket *bucket.Bucket
+	most   int64 // bytes of a workspace that is read
+	memory int64 // of the function
 	open   *lru.Cache[string, *opened]
 }
 
@@ -38,7 +44,7 @@ func Open(s settings.Settings, rows *dynamo.Table) *Repositories {
 	client := awss3.NewFromConfig(config, func(o *awss3.Options) {
 		o.UsePathStyle = config.BaseEndpoint != nil // a host of its own for each bucket has only AWS
 	})
-	return &Repositories{table: rows, bucket: bucket.New(client, s.Bucket), open: lru.New[string, *opened](s.SnapshotBytes())}
+	return &Repositories{table: rows, bucket: bucket.New(client, s.Bucket), most: s.SnapshotBytes(), memory: s.Memory, open: lru.New[string, *opened](s.SnapshotBytes())}
 }
 
 // Prefix is where a workspace's objects lie in the bucket, as shared/admin puts
@@ -65,13 +71,26 @@ func (o *opened) weigh() {
 // Snapshot implements control.Repository.
 func (o *opened) Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error) {
 	defer o.weigh()
-	return o.Repository.Snapshot(ctx, head)
+	s, err := o.Repository.Snapshot(ctx, head)
+	return s, o.all.explain(err)
 }
 
 // Write implements control.Repository.
 func (o *opened) Write(ctx context.Context, head repository.Head, decide func(base *repository.Snapshot) (*repository.Draft, error)) (*repository.Snapshot, error) {
 	defer o.weigh()
-	return o.Repository.Write(ctx, head, decide)
+	s, err := o.Repository.Write(ctx, head, decide)
+	return s, o.all.explain(err)
+}
+
+// explain says what a workspace needs that is too large for this function.
+func (r *Repositories) explain(err error) error {
+	var large *repository.TooLarge
+	if !errors.As(err, &large) {
+		return err
+	}
+	return &repository.Unavailable{Cause: err, Message: fmt.Sprintf(
+		"the workspace has %d MB of documents, and %d MB are the most that can be served with a MemorySize of %d MB; the service's operator has to deploy it with one of %d MB or more",
+		(large.Bytes+1<<20-1)>>20, large.Max>>20, r.memory>>20, heap.MemorySizeFor(large.Bytes))}
 }
 
 // At implements control.Repository.
@@ -84,7 +103,7 @@ func (o *opened) At(ctx context.Context, head repository.Head, path, revision st
 func (r *Repositories) Find(_ context.Context, workspace string) (control.Repository, error) {
 	return r.open.Share(workspace, emptyBytes, func() *opened {
 		ledger := r.table.Ledger(access.ID(workspace))
-		objects := s3.New(r.bucket, Prefix(workspace), ledger.Packs)
+		objects := s3.New(r.bucket, Prefix(workspace), ledger.Packs).Within(r.most)
 		return &opened{repository.New(ledger, objects), objects, r, workspace}
 	}), nil
 }

@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/baseurl"
+	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ratelimit"
 )
 
@@ -80,16 +81,15 @@ func Read(getenv func(string) string, needs Needs) (Settings, error) {
 // all of it together takes a third. The garbage collector lets the heap grow to
 // twice of what is in use, and the rest is for the requests at work.
 
-// SnapshotBytes is for the files of workspaces.
+// SnapshotBytes is for the files of workspaces. One that has more is not read.
 func (s Settings) SnapshotBytes() int64 { return s.Memory * 3 / 16 }
 
 // ViewBytes is for what lists and checks need of them.
 func (s Settings) ViewBytes() int64 { return s.Memory / 16 }
 
-// MaxTexts is how much the documents of a workspace may have together: held as
-// texts, compiled and on its way in an answer, that is some three quarters of
-// the memory.
-func (s Settings) MaxTexts() int64 { return s.Memory / 8 }
+// MaxTexts is how much the documents of a workspace may have together after a
+// write.
+func (s Settings) MaxTexts() int64 { return heap.Texts(s.Memory) }
 
 // TableBytes is for what environments serve.
 func (s Settings) TableBytes() int64 { return s.Memory * 3 / 32 }

@@ -28,8 +28,16 @@ type tenant struct {
 // tenant makes a workspace of so many flags.
 func (l *local) tenant(t *testing.T, name string, flags int) tenant {
 	t.Helper()
+	w := l.tenantOf(t, name, apiload.ManyFlags(flags))
+	w.flags = flags
+	return w
+}
+
+// tenantOf makes a workspace of files.
+func (l *local) tenantOf(t *testing.T, name string, files map[string]string) tenant {
+	t.Helper()
 	source := &source.Source{Name: name, Files: map[string][]byte{}}
-	for path, text := range apiload.ManyFlags(flags) {
+	for path, text := range files {
 		source.Files[path] = []byte(text)
 	}
 	author := repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now().UTC().Truncate(time.Second)}
@@ -44,7 +52,7 @@ func (l *local) tenant(t *testing.T, name string, flags int) tenant {
 		}
 		return key.Reveal()
 	}
-	return tenant{flags: flags,
+	return tenant{
 		editor: mint(access.KindUser, "", "protected_engineer"),
 		public: mint(access.KindPublicSDK, "production"),
 		secret: mint(access.KindSecretSDK, "production")}
@@ -146,6 +154,41 @@ func TestTheTemplatesMemoryServesLargeWorkspaces(t *testing.T) {
 		l.maintenance(t)
 		l.inMemory(t)
 	})
+}
+
+// TestAWorkspaceThatIsTooLargeIsRefused and not loaded until its function is
+// killed: the answer says what it needs, and other workspaces are served.
+func TestAWorkspaceThatIsTooLargeIsRefused(t *testing.T) {
+	l := start(t)
+	small := l.tenant(t, "small", 10)
+	l.use(t, small, 0)
+	files := apiload.ManyFlags(10)
+	for i := range 75 {
+		key := fmt.Sprintf("large-%d", i)
+		files["configs/"+key+".json"] = fmt.Sprintf(`{"key":%q,"type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":%q}}]}}`,
+			key, strings.Repeat("0123456789", 80_000))
+	}
+	large := l.tenantOf(t, "large", files)
+	editor := http.Header{"Authorization": {"Bearer " + large.editor}}
+	for round := range 2 {
+		for _, c := range []struct {
+			method, path, body string
+			header             http.Header
+		}{
+			{"GET", "/v1/flags", "", editor},
+			{"PATCH", "/v1/flags/" + apiload.FlagKey(0) + "/environments/production", `{"enabled":false}`, editor},
+			{"GET", "/api/v2/configs/eval-with-context/e30=", "", basic(large.public)},
+			{"POST", "/ofrep/v1/evaluate/flags", `{}`, basic(large.public)},
+			{"GET", "/api/v2/configs", "", basic(large.secret)},
+		} {
+			r, text := l.do(t, c.method, c.path, c.body, c.header)
+			if r.StatusCode != 503 || !strings.Contains(text, "SERVICE_UNAVAILABLE") || !strings.Contains(text, "a MemorySize of 256 MB") || !strings.Contains(text, "of 458 MB or more") {
+				t.Errorf("%s %s: %d %.300s", c.method, c.path, r.StatusCode, text)
+			}
+		}
+		l.use(t, small, round+1)
+	}
+	l.inMemory(t)
 }
 
 // inMemory fails when an instance was killed for its memory. It returns the

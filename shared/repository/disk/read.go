@@ -94,5 +94,5 @@ func (s *Reader) hinted(touch repository.Touch) (content, bool) {
 func (o *Objects) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
 	s := o.Reader()
 	defer s.Close()
-	return repository.ReadTree(ctx, head, s.Read, nil)
+	return repository.ReadTree(ctx, head, s.Read, nil, 0)
 }

@@ -19,6 +19,7 @@ type Objects struct {
 	bucket *bucket.Bucket
 	prefix string // ends with a slash
 	packs  Packs
+	most   int64 // see Within
 	known  known
 }
 
@@ -34,6 +35,14 @@ func New(b *bucket.Bucket, prefix string, packs Packs) *Objects {
 		o.packs = o.List
 	}
 	o.known.asking = make(chan struct{}, 1)
+	return o
+}
+
+// Within bounds, before the first use, the bytes of a workspace that is read at
+// once: as a snapshot, or from its tree. More is repository.TooLarge, and is not
+// read; 0 is no bound.
+func (o *Objects) Within(most int64) *Objects {
+	o.most = most
 	return o
 }
 

@@ -44,7 +44,7 @@ func (r *Reader) hinted(touch repository.Touch) (content, error) {
 // Tree implements repository.Objects.
 func (o *Objects) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
 	r := o.Reader(ctx)
-	return repository.ReadTree(ctx, head, r.Read, r.announced)
+	return repository.ReadTree(ctx, head, r.Read, r.announced, o.most)
 }
 
 // announced fetches blobs that are read next, those that lie close together

@@ -3,6 +3,8 @@ package s3_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -255,6 +257,37 @@ func TestSnapshots(t *testing.T) {
 		t.Error("a snapshot was stored under a name that is none")
 	}
 }
+
+// TestWhatIsTooLargeIsNotRead: neither a snapshot, packed or unpacked, nor a tree.
+func TestWhatIsTooLargeIsNotRead(t *testing.T) {
+	objects, _ := open(t)
+	packs, plain := strings.Repeat("0f", 32), strings.Repeat("f0", 32)
+	noise := make([]byte, 1000)
+	rand.Read(noise)
+	for name, content := range map[string][]byte{packs: bytes.Repeat([]byte("x"), 1000), plain: noise} {
+		if err := objects.PutSnapshot(ctx, name, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := begin(t, objects)
+	h.commit(change("configs/a.json", strings.Repeat("a", 500)), change("configs/b.json", strings.Repeat("b", 500)))
+	for _, c := range []struct {
+		most  int64
+		large bool
+	}{{0, false}, {1100, false}, {999, true}, {100, true}} {
+		objects.Within(c.most)
+		for what, err := range map[string]error{
+			"packs well": second(objects.Snapshot(ctx, packs)), "does not": second(objects.Snapshot(ctx, plain)), "tree": second(objects.Tree(ctx, h.at.Head)),
+		} {
+			var large *repository.TooLarge
+			if got := errors.As(err, &large); got != c.large || !got && err != nil || got && (large.Max != c.most || large.Bytes <= c.most) {
+				t.Errorf("%s, at most %d bytes: %v", what, c.most, err)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // TestDeltas reads packs that git made, with deltas of both kinds.
 func TestDeltas(t *testing.T) {

@@ -1,17 +1,20 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
 	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/repository"
 )
 
 // mostSnapshot bounds what a snapshot may hold uncompressed.
@@ -60,14 +63,23 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, _, err := o.bucket.Get(ctx, key)
+	most := cmp.Or(o.most, mostSnapshot)
+	packed, info, err := o.bucket.GetAtMost(ctx, key, most)
+	if errors.Is(err, bucket.ErrTooLarge) {
+		return nil, &repository.TooLarge{Bytes: info.Size, Max: most}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("snapshot %s: %w", name, err)
 	}
 	if err != nil {
 		return nil, busy(err)
 	}
-	if content, err = unzip().DecodeAll(content, nil); err != nil {
+	var header zstd.Header
+	if err := header.Decode(packed); err == nil && header.HasFCS && header.FrameContentSize > uint64(most) {
+		return nil, &repository.TooLarge{Bytes: int64(min(header.FrameContentSize, math.MaxInt64)), Max: most}
+	}
+	content, err := unzip().DecodeAll(packed, nil)
+	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", name, err)
 	}
 	return content, nil
