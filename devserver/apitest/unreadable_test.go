@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,6 +34,36 @@ func (s *site) withConfigs(id string) string {
 	return s.bare.Run(s.t, "commit-tree", s.rawTree(root), "-p", "refs/heads/main", "-m", "Harm")
 }
 
+// cut leaves the first half of an object's file, as a full disk does.
+func (s *site) cut(id string) string {
+	s.t.Helper()
+	file := s.loose(id)
+	info, err := os.Stat(file)
+	must(s.t, err)
+	must(s.t, os.Chmod(file, 0o666))
+	must(s.t, os.Truncate(file, info.Size()/2))
+	return id
+}
+
+// garble puts something else where an object was.
+func (s *site) garble(id string) string {
+	s.t.Helper()
+	must(s.t, os.Chmod(s.loose(id), 0o666))
+	must(s.t, os.WriteFile(s.loose(id), []byte("garbage"), 0o666))
+	return id
+}
+
+func (s *site) loose(id string) string {
+	return filepath.Join(s.repository(), "objects", id[:2], id[2:])
+}
+
+// newBlob stores a document that no test has.
+func (s *site) newBlob() string { return s.object("blob", strings.NewReader(`{"key": "x"}`)) }
+
+func (s *site) withBlob(id string) string {
+	return s.withConfigs(s.rawTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "x.json", ID: id}}))
+}
+
 // TestAHeadThatCannotBeRead: readers and applications go on from the last one
 // that could be read, also after a restart, writers hear why they cannot, and
 // the way back that they are told works.
@@ -40,13 +71,24 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 	const missing = "4444444444444444444444444444444444444444"
 	for name, harm := range map[string]func(s *site, main string) (commit string){
 		"a missing blob": func(s *site, _ string) string {
-			blob := object.TreeEntry{Mode: object.ModeFile, Name: "x.json", ID: missing}
-			return s.withConfigs(s.rawTree([]object.TreeEntry{blob}))
+			return s.withBlob(missing)
 		},
 		"a missing tree": func(s *site, _ string) string { return s.withConfigs(missing) },
 		"a blob in the place of a tree": func(s *site, _ string) string {
 			return s.withConfigs(s.object("blob", strings.NewReader("{}")))
 		},
+		"half a blob":    func(s *site, _ string) string { return s.withBlob(s.cut(s.newBlob())) },
+		"a garbled blob": func(s *site, _ string) string { return s.withBlob(s.garble(s.newBlob())) },
+		"an empty blob": func(s *site, _ string) string {
+			id := s.newBlob()
+			must(s.t, os.Remove(s.loose(id)))
+			must(s.t, os.WriteFile(s.loose(id), nil, 0o666))
+			return s.withBlob(id)
+		},
+		"half a tree": func(s *site, _ string) string {
+			return s.withConfigs(s.cut(s.rawTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "x.json", ID: s.newBlob()}})))
+		},
+		"a garbled commit": func(s *site, _ string) string { return s.garble(s.withBlob(s.newBlob())) },
 		"a missing commit": func(*site, string) string { return missing },
 		"a directory": func(s *site, main string) string {
 			must(s.t, os.Remove(main))
@@ -83,6 +125,34 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 				t.Errorf("mended, and the workspace tells %+v", r.UnreadableHead)
 			}
 			s.works(false)
+		})
+	}
+}
+
+// TestADocumentThatWasLost: a document whose object is lost after it was
+// committed is served as it last was good, and the rest can be written.
+func TestADocumentThatWasLost(t *testing.T) {
+	for name, harm := range map[string]func(s *site, id string){
+		"half of it": func(s *site, id string) { s.cut(id) },
+		"all of it":  func(s *site, id string) { must(s.t, os.Remove(s.loose(id))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.works(true)
+			text := s.expect(200, "", "GET", "/v1/flags/redesign/document", "")
+			var stored struct{ Document json.RawMessage }
+			must(t, json.Unmarshal([]byte(text), &stored))
+			s.put("Another", map[string]string{"feature-flags/redesign.json": string(stored.Document) + " \n"})
+			s.expect(200, `"redesign"`, "GET", poll, "")
+			s.p.stop(t)
+			harm(s, s.bare.Run(t, "rev-parse", "refs/heads/main:feature-flags/redesign.json"))
+			s.start()
+			s.expect(200, `"redesign"`, "GET", poll, "")
+			if r := s.report(); r.BrokenDocuments != 1 || r.UnreadableHead != nil {
+				t.Errorf("the workspace: %+v", r)
+			}
+			s.expect(422, "git fsck", "GET", "/v1/flags/redesign", "")
+			s.expect(200, "", "POST", "/v1/flags", `{"key": "another"}`)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // Enter lets a request with a management key in.
@@ -105,6 +106,7 @@ func (p *Plane) identify(ctx context.Context, key access.Key) (Entry, error) {
 func storageFault(err error) error {
 	var known *fault.Fault
 	var unavailable *repository.Unavailable
+	var lost *object.Lost
 	switch {
 	case err == nil, errors.As(err, &known):
 		return err
@@ -112,6 +114,8 @@ func storageFault(err error) error {
 		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)
 	case errors.As(err, &unavailable):
 		return fault.New(fault.Unavailable, "%s", unavailable.Message).Because(err)
+	case errors.As(err, &lost):
+		return fault.New(fault.Unavailable, "the workspace cannot be read, because %s; its operator has to put it back, and git fsck tells what else is wrong", lost.Why()).Because(err)
 	case errors.Is(err, repository.ErrNewer):
 		return fault.New(fault.Unavailable, "the workspace was stored by a newer version of svc than the one that answers; its operator has to update this one").Because(err)
 	case errors.Is(err, repository.ErrUnknownOutcome):

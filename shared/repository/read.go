@@ -128,10 +128,13 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the files of the workspace have at least %d bytes together, and %d are the most that can be held", e.Bytes, e.Max)
 }
 
-// textOf puts a stand-in in the place of a text that is too large to be read.
+// textOf puts a stand-in in the place of a text that cannot be had: it is too
+// large to be read, or was lost since it was committed.
 func textOf(text []byte, err error) ([]byte, error) {
-	large := (*object.TooLarge)(nil)
+	large, lost := (*object.TooLarge)(nil), (*object.Lost)(nil)
 	switch {
+	case errors.As(err, &lost):
+		return workspace.UnreadBecause(lost.Why() + "; git fsck tells more"), nil
 	case errors.Is(err, object.ErrMalformed):
 		return workspace.UnreadBecause("what git names there is no file"), nil
 	case !errors.As(err, &large):

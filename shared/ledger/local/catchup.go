@@ -2,12 +2,14 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 )
 
 // Rewrite is the loss of commits: the branch was moved to a commit that does
@@ -85,7 +87,7 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 		return known
 	}
 	if rows, err = w.rows(ctx, target); err == nil {
-		err = l.checkFiles(w.trees, h, target)
+		err = l.checkFiles(ctx, reader, w.trees, h, target)
 	}
 	if err != nil || met {
 		return rows, err == nil, err
@@ -102,9 +104,9 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 	return rows, false, err
 }
 
-// checkFiles looks whether the files of a commit are there that the history's
-// head does not have. Where one is of another kind, that file alone is broken.
-func (l *Ledger) checkFiles(trees *revwalk.Trees, h *history, target oid) error {
+// checkFiles reads the files of a commit that the history's head does not have.
+// Where one is too large or of another kind, that file alone is broken.
+func (l *Ledger) checkFiles(ctx context.Context, objects *disk.Reader, trees *revwalk.Trees, h *history, target oid) error {
 	c, err := trees.Commit(target)
 	if err != nil {
 		return err
@@ -113,17 +115,55 @@ func (l *Ledger) checkFiles(trees *revwalk.Trees, h *history, target oid) error 
 	if err != nil {
 		return err
 	}
-	var blobs []string
 	for _, touch := range touches {
-		if touch.Blob != "" {
-			blobs = append(blobs, touch.Blob)
+		if touch.Blob == "" {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, _, err := objects.Read(touch.Blob); err != nil && !errors.As(err, new(*object.TooLarge)) {
+			return fmt.Errorf("%s: %w", touch.Path, err)
 		}
 	}
-	missing, err := l.objects.Lacks(blobs)
-	if err == nil && missing != "" {
-		err = &disk.Missing{ID: missing}
+	return nil
+}
+
+// mostBack bounds the heads that are looked at for one that can be read.
+const mostBack = 1000
+
+// untilReadable drops the end of a history whose commit or folders have been
+// lost since they were committed, as far as there is a head before that can be
+// read. What main names is then refused as if it had just come. A file that was
+// lost alone is broken alone.
+func (l *Ledger) untilReadable(h *history) *history {
+	reader := l.objects.Reader()
+	defer reader.Close()
+	trees := revwalk.NewTrees(reader)
+	rows, looks := h.rows, 0
+	for n := len(rows); n > 0 && looks < mostBack; n-- {
+		if !rows[n-1].isHead() {
+			continue
+		}
+		looks++
+		root, err := rootOf(trees, rows[n-1])
+		if err == nil {
+			_, err = trees.Commit(rows[n-1].id())
+		}
+		if err == nil {
+			_, err = trees.All(root)
+		}
+		switch {
+		case err == nil && n == len(rows), err != nil && !errors.Is(err, object.ErrMalformed) && !errors.As(err, new(*object.Lost)):
+			return h
+		case err == nil:
+			kept := newHistory(h.base)
+			kept.append(rows[:n]...)
+			l.note(l.cache.reset(kept.base, rows[:n]))
+			return kept
+		}
 	}
-	return err
+	return h
 }
 
 // filesSince compares a root tree with that of the history's head. That one may

@@ -30,9 +30,9 @@
 //
 // A repository that has had a branch main and has none is an error that says
 // so, never an empty workspace. Where main names a commit that cannot be read
-// (something in it is too large, malformed, of another kind or missing), or no
+// (something in it is too large, malformed, of another kind, damaged or missing), or no
 // commit at all, the one before is read on and nothing is written; Enter tells
-// why. A failure of the disk is an error, and no such reason. A missing object
+// why. A failure of the disk is an error, and no such reason. A lost object
 // is looked for again, as it may be the rest of a copy that is being made.
 //
 // The repository's hooks are not run: they belong to pushes. Its reference log

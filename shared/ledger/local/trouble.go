@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 )
 
@@ -81,35 +81,34 @@ func (l *Ledger) noBranch() error {
 type unfit struct {
 	commit  string // "" when main names none
 	trouble *repository.Unavailable
-	// missing is an object that is not there. It may come back, as the rest of a
-	// copy that is being made, so that it is looked for again now and then.
-	missing string
-	looked  atomic.Int64 // when it was looked for last, in Unix nanoseconds
+	// lost is an object that is missing or damaged. It may come back, as the rest
+	// of a copy that is being made, so that it is looked for again now and then.
+	lost   string
+	looked atomic.Int64 // when it was looked for last, in Unix nanoseconds
 }
 
-// lookAgain is how long a reader takes a missing object for missing. A writer
+// lookAgain is how long a reader takes a lost object for lost. A writer
 // always looks.
 const lookAgain = time.Second
 
 // refuse makes an error of what keeps a commit from being used, where that is
-// the commit itself: something in it is malformed, too large, of another kind or
-// not there. What was there before goes on being read. That the disk fails is
+// the commit itself: something in it is malformed, too large, of another kind,
+// damaged or not there. What was there before goes on being read. That the disk fails is
 // no such reason.
 func (l *Ledger) refuse(commit string, err error) error {
-	why, absent, until := "git fsck says what is wrong with it", "", "main is moved to another"
-	large, missing := (*object.TooLarge)(nil), (*disk.Missing)(nil)
+	why, id, until := "git fsck says what is wrong with it", "", "main is moved to another"
+	large, lost := (*object.TooLarge)(nil), (*object.Lost)(nil)
 	switch {
 	case errors.As(err, &large):
 		why = large.Error()
-	case errors.As(err, &missing):
-		absent = missing.ID
-		why = fmt.Sprintf("object %s is not in the repository", absent)
+	case errors.As(err, &lost):
+		id, why = lost.ID, lost.Why()
 		until += " or that object is back"
 	case !errors.Is(err, object.ErrMalformed):
 		return fmt.Errorf("reading the history of %s: %w", commit, err)
 	}
 	message := fmt.Sprintf("main was moved to the commit %s, which cannot be read: %s; nothing can be written until %s%s", commit, why, until, l.wayBack(""))
-	u := &unfit{commit: commit, missing: absent}
+	u := &unfit{commit: commit, lost: id}
 	u.looked.Store(time.Now().UnixNano())
 	return l.keepFrom(u, message, errors.Join(repository.ErrFailed, err))
 }
@@ -151,20 +150,20 @@ func (l *Ledger) isUnfit(commit string) *unfit {
 	return nil
 }
 
-// isDue says whether a reader should look again for what is missing: one of
+// isDue says whether a reader should look again for what is lost: one of
 // those who ask at the same time.
 func (u *unfit) isDue() bool {
 	looked, now := u.looked.Load(), time.Now().UnixNano()
-	return u.missing != "" && now-looked > int64(lookAgain) && u.looked.CompareAndSwap(looked, now)
+	return u.lost != "" && now-looked > int64(lookAgain) && u.looked.CompareAndSwap(looked, now)
 }
 
-// isBack says whether what was missing is there now.
+// isBack says whether what was lost can be read now.
 func (l *Ledger) isBack(u *unfit) bool {
-	if u.missing == "" {
+	if u.lost == "" {
 		return false
 	}
-	lacking, err := l.objects.Lacks([]string{u.missing})
-	return err == nil && lacking == ""
+	_, _, err := l.objects.Object(context.Background(), u.lost)
+	return err == nil || errors.As(err, new(*object.TooLarge))
 }
 
 // held is why the branch's lock could not be had: a file, and how long it has

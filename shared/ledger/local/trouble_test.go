@@ -50,6 +50,20 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 				c.Tree = putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "svc.json", ID: missing}})
 			})
 		},
+		"a garbled commit": func(t *testing.T, l *Ledger, parent string) []byte {
+			content := commitOn(t, l, parent, func(*object.Commit) {})
+			garble(t, l, putLoose(t, l.Repository(), object.CommitKind, content))
+			return content
+		},
+		"a garbled folder": func(t *testing.T, l *Ledger, parent string) []byte {
+			configs := garble(t, l, putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: missing}}))
+			return commitWith(t, l, parent, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs})
+		},
+		"a garbled blob": func(t *testing.T, l *Ledger, parent string) []byte {
+			blob := garble(t, l, putLoose(t, l.Repository(), object.Blob, []byte("garbled")))
+			configs := putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: blob}})
+			return commitWith(t, l, parent, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs})
+		},
 		"a blob in the place of a folder": func(t *testing.T, l *Ledger, parent string) []byte {
 			blob := putLoose(t, l.Repository(), object.Blob, []byte("{}"))
 			return commitWith(t, l, parent, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: blob})
@@ -85,6 +99,67 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 }
 
 const missing = "2222222222222222222222222222222222222222"
+
+// garble puts something else where an object was.
+func garble(t *testing.T, l *Ledger, id string) string {
+	t.Helper()
+	file := filepath.Join(l.Repository(), "objects", id[:2], id[2:])
+	must(t, os.Chmod(file, 0o666))
+	must(t, os.WriteFile(file, []byte("garbage"), 0o666))
+	return id
+}
+
+// TestALossAfterTheFact: where a commit or folder at the head is lost while
+// nobody serves it, the last head that can be read is the head, and the lost one
+// again when it is back.
+func TestALossAfterTheFact(t *testing.T) {
+	for name, pick := range map[string]func(c object.Commit, commit string) string{
+		"the commit":    func(_ object.Commit, commit string) string { return commit },
+		"its root tree": func(c object.Commit, _ string) string { return c.Tree },
+	} {
+		for what, harm := range map[string]func(file string) error{
+			"gone": os.Remove,
+			"garbled": func(file string) error {
+				return errors.Join(os.Chmod(file, 0o666), os.WriteFile(file, []byte("garbage"), 0o666))
+			},
+		} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				dir := created(t)
+				l := opened(t, dir, Options{})
+				write(t, l, "a", "1")
+				good := head(t, l)
+				content := commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFile, Name: "zzz", ID: missing})
+				commit := putLoose(t, l.Repository(), object.CommitKind, content)
+				must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit+"\n"), 0o666))
+				last := head(t, l)
+				must(t, l.Close())
+				c, err := object.DecodeCommit(content)
+				must(t, err)
+				id := pick(c, commit)
+				file := filepath.Join(l.Repository(), "objects", id[:2], id[2:])
+				saved, err := os.ReadFile(file)
+				must(t, err)
+				must(t, harm(file))
+				for range 2 {
+					l = opened(t, dir, Options{})
+					if now := head(t, l); now != good {
+						t.Errorf("the head is %+v, want %+v", now, good)
+					}
+					trouble := (*repository.Unavailable)(nil)
+					if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.As(err, &trouble) || !strings.Contains(trouble.Message, id) {
+						t.Errorf("a write: %v", err)
+					}
+					must(t, l.Close())
+				}
+				must(t, errors.Join(os.RemoveAll(file), os.WriteFile(file, saved, 0o444)))
+				l = opened(t, dir, Options{})
+				if now := head(t, l); now != last {
+					t.Errorf("mended, and the head is %+v, want %+v", now, last)
+				}
+			})
+		}
+	}
+}
 
 // commitOn is a commit like its parent, but for what change does.
 func commitOn(t *testing.T, l *Ledger, parent string, change func(*object.Commit)) []byte {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-billy/v5/util"
 
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -27,6 +28,7 @@ type packFile struct {
 type listing struct {
 	packs  []*packFile // newest first
 	broken error       // of packs whose index cannot be read
+	failed bool        // the disk, for one of them
 }
 
 func (o *Objects) known() []*packFile { return o.seen.Load().packs }
@@ -55,7 +57,7 @@ func (o *Objects) include(p *packFile, replaced ...*packFile) {
 			packs = append(packs, other)
 		}
 	}
-	o.seen.Store(&listing{packs, old.broken})
+	o.seen.Store(&listing{packs, old.broken, old.failed})
 }
 
 // scan reads the directory again. The index of a pack that was known is not
@@ -82,6 +84,7 @@ func (o *Objects) scan() error {
 			found.packs = append(found.packs, p)
 		case !errors.Is(err, fs.ErrNotExist): // else it was just collected
 			found.broken = errors.Join(found.broken, fmt.Errorf("%s: %w", packPath(name, ".idx"), err))
+			found.failed = found.failed || !errors.Is(err, object.ErrMalformed)
 		}
 	}
 	slices.SortFunc(found.packs, func(a, b *packFile) int {
@@ -98,7 +101,7 @@ func (o *Objects) load(name string, info os.FileInfo) (*packFile, error) {
 	}
 	index, err := pack.ParseIndex(raw)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", object.ErrMalformed, err)
 	}
 	return &packFile{name: name, index: index, size: info.Size(), modified: info.ModTime()}, nil
 }

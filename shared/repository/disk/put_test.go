@@ -281,7 +281,7 @@ func TestDamage(t *testing.T) {
 			}
 			for _, text := range []string{"some text", "more text"} {
 				got, err := reopened.Blob(ctx, repository.Touch{Blob: blobID(text)})
-				if extension == ".pack" && errors.As(err, new(*disk.Missing)) {
+				if extension == ".pack" && isMissing(err) {
 					t.Fatalf("byte %d of the %s: %v", i, extension, err)
 				}
 				if err == nil && !bytes.Equal(got, []byte(text)) {
@@ -295,39 +295,44 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestLacks: an object is there loose or in a pack, and one that cannot be looked
-// for is not taken for missing.
-func TestLacks(t *testing.T) {
-	dir := t.TempDir()
-	o := must[*disk.Objects](t)(disk.Init(dir))
-	p := encode(t, "packed")
-	loose, missing := blobID("loose"), blobID("missing")
-	folder := filepath.Join(dir, "objects", loose[:2])
-	err := errors.Join(o.PutPack(ctx, p.Name, p.Bytes, p.Index), os.Mkdir(folder, 0o777), os.WriteFile(filepath.Join(folder, loose[2:]), nil, 0o666))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		ids  []string
-		want string
+func isMissing(err error) bool {
+	lost := (*object.Lost)(nil)
+	return errors.As(err, &lost) && !lost.Damaged
+}
+
+// TestLost: what is missing or damaged is told from what the disk fails to read.
+func TestLost(t *testing.T) {
+	id := blobID("some text")
+	for name, c := range map[string]struct {
+		harm          func(dir, loose, index string) error
+		lost, damaged bool
 	}{
-		{nil, ""},
-		{[]string{loose, blobID("packed")}, ""},
-		{[]string{loose, missing, blobID("packed")}, missing},
+		"nothing there": {func(string, string, string) error { return nil }, true, false},
+		"an empty file": {func(_, loose, _ string) error { return os.WriteFile(loose, nil, 0o666) }, true, true},
+		"garbage":       {func(_, loose, _ string) error { return os.WriteFile(loose, []byte("garbage"), 0o666) }, true, true},
+		"a directory":   {func(_, loose, _ string) error { return os.Mkdir(loose, 0o777) }, false, false},
+		"half an index": {func(_, _, index string) error {
+			return errors.Join(os.Chmod(index, 0o666), os.Truncate(index, 100))
+		}, true, true},
+		"an index that is a directory": {func(_, _, index string) error {
+			return errors.Join(os.Remove(index), os.Mkdir(index, 0o777))
+		}, false, false},
 	} {
-		if got, err := o.Lacks(c.ids); got != c.want || err != nil {
-			t.Errorf("of %v it lacks %q, %v, want %q", c.ids, got, err, c.want)
-		}
-	}
-	if _, _, err := o.Object(ctx, missing); !errors.As(err, new(*disk.Missing)) || !errors.Is(err, disk.ErrNoObject) {
-		t.Errorf("what is not there: %v", err)
-	}
-	index := filepath.Join(dir, "objects/pack/pack-"+p.Name+".idx")
-	if err := errors.Join(os.Chmod(index, 0o666), os.Truncate(index, 0)); err != nil {
-		t.Fatal(err)
-	}
-	broken := must[*disk.Objects](t)(disk.Open(dir))
-	if got, err := broken.Lacks([]string{missing}); err == nil {
-		t.Errorf("with a pack that cannot be read it lacks %q", got)
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			o := must[*disk.Objects](t)(disk.Init(dir))
+			p := encode(t, "packed")
+			loose := filepath.Join(dir, "objects", id[:2], id[2:])
+			err := errors.Join(o.PutPack(ctx, p.Name, p.Bytes, p.Index), os.MkdirAll(filepath.Dir(loose), 0o777),
+				c.harm(dir, loose, filepath.Join(dir, "objects/pack/pack-"+p.Name+".idx")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = must[*disk.Objects](t)(disk.Open(dir)).Object(ctx, id)
+			lost := (*object.Lost)(nil)
+			if is := errors.As(err, &lost); is != c.lost || is && lost.Damaged != c.damaged || !errors.Is(err, disk.ErrNoObject) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

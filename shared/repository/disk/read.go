@@ -2,18 +2,13 @@ package disk
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"slices"
-
-	"github.com/go-git/go-git/v5/plumbing"
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 )
 
-// Object returns one object of any kind by its id. One that is not there is
-// ErrNoObject. Whoever reads many takes a Reader.
+// Object returns one object of any kind by its id. See Reader.Read
+// for errors. Whoever reads many takes a Reader.
 func (o *Objects) Object(ctx context.Context, id string) (object.Kind, []byte, error) {
 	if err := ctx.Err(); err != nil {
 		return "", nil, err
@@ -21,46 +16,6 @@ func (o *Objects) Object(ctx context.Context, id string) (object.Kind, []byte, e
 	s := o.Reader()
 	defer s.Close()
 	return s.Read(id)
-}
-
-// Lacks returns one of the objects named that is not there, "" when all are. It
-// reads none of them. When it cannot tell, it fails.
-func (o *Objects) Lacks(ids []string) (string, error) {
-	ids = slices.Clone(ids)
-	if len(ids) == 0 {
-		return "", nil
-	}
-	for range 3 { // an object may move into a pack while it is looked for
-		if err := o.scan(); err != nil {
-			return "", err
-		}
-		var failed error
-		ids = slices.DeleteFunc(ids, func(id string) bool {
-			there, err := o.holds(id)
-			failed = errors.Join(failed, err)
-			return there
-		})
-		if failed != nil || len(ids) == 0 {
-			return "", failed
-		}
-	}
-	if broken := o.seen.Load().broken; broken != nil {
-		return "", broken
-	}
-	return ids[0], nil
-}
-
-func (o *Objects) holds(id string) (bool, error) {
-	for _, p := range o.known() {
-		if _, found := p.index.Find(plumbing.NewHash(id)); found {
-			return true, nil
-		}
-	}
-	_, err := o.fs.Stat(loosePath(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // Blob implements repository.Objects.

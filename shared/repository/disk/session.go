@@ -18,16 +18,8 @@ import (
 )
 
 // ErrNoObject: neither a pack nor a loose file holds an object of that id, as
-// far as they could be read. Missing is more: all could be read.
+// far as they could be read. An object.Lost is more: the disk did not fail.
 var ErrNoObject = errors.New("no such object")
-
-// Missing says that an object is not in the repository for certain: nothing
-// failed while it was looked for.
-type Missing struct{ ID string }
-
-func (m *Missing) Error() string { return "object " + m.ID + ": no such object" }
-
-func (m *Missing) Unwrap() error { return ErrNoObject }
 
 // Reader reads several objects, for a walk through history or a tree: it
 // keeps the packs open that it has read from, and the bases of deltas. It is
@@ -37,6 +29,7 @@ type Reader struct {
 	files   map[string]billy.File
 	recent  *packFile // where the last object was found
 	deltas  pack.Resolver
+	failed  bool // the disk, since the last object was asked for
 }
 
 type content struct {
@@ -73,8 +66,9 @@ func (s *Reader) Close() {
 }
 
 // Read returns the kind and content of the object of an id, wherever it lies.
-// One that is not there is a Missing, or else ErrNoObject with what failed; one
-// that is too large to be read is an object.TooLarge.
+// One that is not there or damaged is an object.Lost, unless the disk fails, which
+// is ErrNoObject with what failed; one that is too large to be read is an
+// object.TooLarge.
 func (s *Reader) Read(id string) (object.Kind, []byte, error) {
 	c, err := s.read(id)
 	return c.kind, c.text, err
@@ -85,6 +79,7 @@ func (s *Reader) read(id string) (content, error) {
 		return content{}, fmt.Errorf("%q is no object id", id)
 	}
 	var damaged error
+	s.failed = false
 	for range 3 { // a pack may be replaced while it is looked for
 		c, err := s.fromPacks(id)
 		if err == nil {
@@ -105,10 +100,15 @@ func (s *Reader) read(id string) (content, error) {
 			return content{}, err
 		}
 	}
-	if failed := errors.Join(damaged, s.objects.seen.Load().broken); failed != nil {
-		return content{}, fmt.Errorf("object %s: %w", id, errors.Join(ErrNoObject, failed))
+	seen := s.objects.seen.Load()
+	lost := &object.Lost{ID: id, Cause: ErrNoObject}
+	if damaged = errors.Join(damaged, seen.broken); damaged != nil {
+		lost.Cause, lost.Damaged = errors.Join(ErrNoObject, damaged), true
 	}
-	return content{}, &Missing{id}
+	if s.failed || seen.failed {
+		return content{}, fmt.Errorf("object %s: %w", id, lost.Cause)
+	}
+	return content{}, lost
 }
 
 // errNotPacked says that a pack holds no object of the id.
@@ -158,7 +158,7 @@ func (s *Reader) open(name string) (billy.File, error) {
 	if f, ok := s.files[name]; ok {
 		return f, nil
 	}
-	f, err := s.objects.fs.Open(packPath(name, ".pack"))
+	f, err := s.openFile(packPath(name, ".pack"))
 	if err == nil {
 		if len(s.files) == mostOpen {
 			s.Close()
@@ -168,12 +168,37 @@ func (s *Reader) open(name string) (billy.File, error) {
 	return f, err
 }
 
+// openFile opens a file of which a failure to read is remembered, so that what
+// was not read is not taken for damaged.
+func (s *Reader) openFile(path string) (billy.File, error) {
+	f, err := s.objects.fs.Open(path)
+	if err != nil {
+		s.failed = s.failed || !errors.Is(err, fs.ErrNotExist)
+		return nil, err
+	}
+	return watched{f, &s.failed}, nil
+}
+
+type watched struct {
+	billy.File
+	failed *bool
+}
+
+func (w watched) Read(p []byte) (int, error) { return w.note(w.File.Read(p)) }
+
+func (w watched) ReadAt(p []byte, at int64) (int, error) { return w.note(w.File.ReadAt(p, at)) }
+
+func (w watched) note(n int, err error) (int, error) {
+	*w.failed = *w.failed || err != nil && err != io.EOF
+	return n, err
+}
+
 func loosePath(id string) string { return "objects/" + id[:2] + "/" + id[2:] }
 
 // loose reads an object that git has not packed yet.
 func (s *Reader) loose(id string) (content, error) {
 	path := loosePath(id)
-	f, err := s.objects.fs.Open(path)
+	f, err := s.openFile(path)
 	if err != nil {
 		return content{}, err
 	}

@@ -29,6 +29,27 @@ type TooLarge struct {
 	Max  int64
 }
 
+// Lost says of an object that it is not to be had, for certain: nothing failed
+// while it was looked for and read.
+type Lost struct {
+	ID    string
+	Cause error // what wraps it; Damaged says which of the two it is
+	// Damaged: there is something in its place. Else it is not there.
+	Damaged bool
+}
+
+func (e *Lost) Error() string { return fmt.Sprintf("object %s: %s", e.ID, e.Cause) }
+
+func (e *Lost) Unwrap() error { return e.Cause }
+
+// Why says it for people.
+func (e *Lost) Why() string {
+	if e.Damaged {
+		return fmt.Sprintf("object %s is damaged in the repository", e.ID)
+	}
+	return fmt.Sprintf("object %s is not in the repository", e.ID)
+}
+
 func (e *TooLarge) Error() string {
 	if e.Size == 0 {
 		return fmt.Sprintf("object %s is stored as too long or too large a chain of deltas to be read (git repack -adf --depth=50 mends that)", e.ID)
