@@ -24,13 +24,24 @@ func (s *site) rawTree(entries []object.TreeEntry) string {
 
 // withConfigs is a commit on top of main whose folder configs is a given object.
 func (s *site) withConfigs(id string) string {
+	return s.displaced("configs", object.ModeFolder, id)
+}
+
+// displaced is a commit on top of main with something else at a place of its root.
+func (s *site) displaced(place, mode, id string) string {
 	s.t.Helper()
 	content, err := exec.Command(s.bare.Program, "-C", s.bare.Dir, "cat-file", "tree", "refs/heads/main^{tree}").Output()
 	must(s.t, err)
 	root, err := object.DecodeTree(content)
 	must(s.t, err)
-	root = slices.DeleteFunc(root, func(e object.TreeEntry) bool { return e.Name == "configs" })
-	root = slices.Insert(root, 0, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: id})
+	root = slices.DeleteFunc(root, func(e object.TreeEntry) bool { return e.Name == place })
+	root = append(root, object.TreeEntry{Mode: mode, Name: place, ID: id})
+	slices.SortFunc(root, func(a, b object.TreeEntry) int {
+		if a.Less(b) {
+			return -1
+		}
+		return 1
+	})
 	return s.bare.Run(s.t, "commit-tree", s.rawTree(root), "-p", "refs/heads/main", "-m", "Harm")
 }
 
@@ -89,6 +100,23 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 			return s.withConfigs(s.cut(s.rawTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "x.json", ID: s.newBlob()}})))
 		},
 		"a garbled commit": func(s *site, _ string) string { return s.garble(s.withBlob(s.newBlob())) },
+		"a symbolic link in the place of a folder": func(s *site, _ string) string {
+			return s.displaced("feature-flags", object.ModeSymlink, s.object("blob", strings.NewReader("x")))
+		},
+		"a submodule in the place of a folder": func(s *site, _ string) string {
+			return s.displaced("feature-flags", object.ModeSubmodule, missing)
+		},
+		"a submodule in the place of the workspace file": func(s *site, _ string) string {
+			return s.displaced("svc.json", object.ModeSubmodule, missing)
+		},
+		"more documents than are read": func(s *site, _ string) string {
+			large := s.object("blob", strings.NewReader(`{"key": "x"`+strings.Repeat(" ", 1<<20-20)+"}"))
+			var configs []object.TreeEntry
+			for i := range 130 {
+				configs = append(configs, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("x%03d.json", i), ID: large})
+			}
+			return s.withConfigs(s.rawTree(configs))
+		},
 		"a missing commit": func(*site, string) string { return missing },
 		"a directory": func(s *site, main string) string {
 			must(s.t, os.Remove(main))

@@ -182,12 +182,14 @@ func problems(ctx context.Context, read object.Read, commit string) ([]workspace
 		return nil, refuse(large.Error())
 	case errors.Is(err, object.ErrMalformed):
 		return nil, refuse("the commit " + commit + " cannot be read; git fsck says what is wrong with it")
+	case errors.Is(err, repository.ErrTooMuch):
+		return nil, refuse(fmt.Sprintf("the documents of the commit %s have more than %d bytes together, which is the most that is read", commit, repository.MaxTexts))
 	case err != nil:
 		return nil, err
 	}
 	_, all := workspace.ReadAndVerify(tree.Files)
 	var found []workspace.Problem
-	for _, p := range slices.Concat(nested(tree), displaced(tree), all) {
+	for _, p := range slices.Concat(nested(tree), tree.Displaced(), all) {
 		if p.Severity != workspace.Warning {
 			found = append(found, p)
 		}
@@ -219,48 +221,6 @@ func nested(tree repository.Tree) []workspace.Problem {
 	}
 	workspace.SortProblems(found)
 	return found
-}
-
-// displaced are the entries that stand where the layout has something else.
-// What should stand there is not read, so that nothing else tells of it.
-func displaced(tree repository.Tree) []workspace.Problem {
-	var found []workspace.Problem
-	add := func(path string, e repository.TreeEntry, must string) {
-		found = append(found, workspace.Problem{Severity: workspace.Fatal, File: path,
-			Message: "is " + kindOf(e) + "; it must be " + must})
-	}
-	for _, e := range tree.Root {
-		switch {
-		case workspace.KnownFolder(e.Name) && !e.IsFolder():
-			add(e.Name, e, "a folder, or not be there at all")
-		case e.Name == workspace.File && !e.IsRegular():
-			add(e.Name, e, "a file with the workspace's environments")
-		}
-	}
-	for folder, entries := range tree.Folders {
-		for _, e := range entries {
-			// A symbolic link is read as the text that it holds, which is no JSON.
-			if workspace.KnownName(e.Name) && !e.IsFile() {
-				add(folder+"/"+e.Name, e, "a file, since its name ends in .json")
-			}
-		}
-	}
-	workspace.SortProblems(found)
-	return found
-}
-
-func kindOf(e repository.TreeEntry) string {
-	switch {
-	case e.IsFolder():
-		return "a folder"
-	case e.IsRegular():
-		return "a file"
-	case e.Mode == object.ModeSymlink:
-		return "a symbolic link"
-	case e.Mode == object.ModeSubmodule:
-		return "a submodule"
-	}
-	return "an entry of the unknown mode " + e.Mode
 }
 
 // printable shows control characters as what they are: names are somebody

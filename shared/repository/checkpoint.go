@@ -180,7 +180,7 @@ func (h *snapshotHeader) trees(r *reader) (Tree, error) {
 // files puts the layout's files of the trees together with their contents and
 // the commits that touched them last.
 func (h *snapshotHeader) files(r *reader, tree Tree) ([]File, error) {
-	files := layoutFiles(tree)
+	files := LayoutFiles(tree)
 	if len(files) != len(h.Files) || h.Commits < 0 || h.Commits > len(h.Files) {
 		return nil, fmt.Errorf("%w: %d files are in its trees and %d in its header", errSnapshot, len(files), len(h.Files))
 	}
@@ -204,8 +204,8 @@ func (h *snapshotHeader) files(r *reader, tree Tree) ([]File, error) {
 	return files, nil
 }
 
-// layoutFiles lists the files of the layout in a tree, by path, without texts.
-func layoutFiles(tree Tree) []File {
+// LayoutFiles lists the files of the layout in a tree, by path, without texts.
+func LayoutFiles(tree Tree) []File {
 	var files []File
 	add := func(path string, e TreeEntry) {
 		if e.IsFile() && !e.IsNested() && IsFile(path) {

@@ -33,8 +33,9 @@
 //   - What is written passes git fsck --strict: paths, names, dates and
 //     messages are checked here, since git's formats take anything.
 //   - No object is inflated before its size is known, and none of more bytes
-//     than object.Max. A file that is too large, and one after MaxTexts bytes of
-//     others, is in the snapshot with a workspace.Unread for its text.
+//     than object.Max. A file that is too large is in the snapshot with a
+//     workspace.Unread for its text. Files of more than MaxTexts bytes together
+//     are no snapshot but ErrTooMuch.
 //   - Nobody is answered from a state that has not landed. Writers decide on
 //     top of one another's commits before these are stored (see Write), and
 //     wait for them: one whose ground is lost begins again.

@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,10 +29,9 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 		return nil, err
 	}
 	s := &Snapshot{Head: head, Files: merge(base.Files, updates)}
-	if tooMuch(s.Files) || tooMuch(base.Files) {
-		return nil, errTooMuch
+	if s.weigh(textsOf(updates)); s.texts > MaxTexts {
+		return nil, ErrTooMuch
 	}
-	s.weigh(textsOf(updates))
 	if len(commits) == 0 {
 		s.tree, s.treeKnown = base.knownTree()
 	} else if tree, known := base.knownTree(); known {
@@ -44,20 +42,6 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 		}
 	}
 	return s, nil
-}
-
-// errTooMuch: the texts together may be more than is read. Who reads all of them
-// decides which are left out.
-var errTooMuch = errors.New("the files have too many bytes together")
-
-func tooMuch(files []File) bool {
-	left := int64(MaxTexts)
-	for _, f := range files {
-		if left -= int64(len(f.Text)); left < 0 || len(f.Text) == len(unreadTexts) && string(f.Text) == string(unreadTexts) {
-			return true
-		}
-	}
-	return false
 }
 
 // leads says whether commits are an unbroken way from one head to another.

@@ -88,9 +88,6 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 		return afresh(ctx, head)
 	}
 	s, err := r.follow(ctx, base, head)
-	if errors.Is(err, errTooMuch) {
-		return r.rebuild(ctx, head)
-	}
 	if errors.Is(err, errReplaced) || errors.Is(err, ErrMoved) {
 		r.memory.clear()
 		return afresh(ctx, head)

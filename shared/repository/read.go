@@ -15,24 +15,16 @@ const AtATime = 2000
 
 // ReadTree is Tree for Objects that can read any object by its id. If announce
 // is not nil, it is told which blobs are read next, at most AtATime, so that
-// those that lie close together can be fetched together. Files of more than most
-// bytes together are TooLarge; 0 is no bound, and those after MaxTexts are left
-// out.
-func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []string), most int64) (Tree, error) {
-	tree := Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}
+// those that lie close together can be fetched together. Files of more than max
+// bytes together are TooLarge, if max is not 0, and those of more than MaxTexts
+// ErrTooMuch.
+func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []string), max int64) (Tree, error) {
 	if head.Commit == "" {
-		return tree, ctx.Err()
+		return Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}, ctx.Err()
 	}
-	commit, err := object.ReadCommit(read, head.Commit)
-	if err != nil {
-		return tree, err
-	}
-	if tree.Root, err = object.ReadTree(read, commit.Tree); err != nil {
-		return tree, err
-	}
-	files, err := tree.readFolders(read)
+	tree, err := ReadFolders(read, head.Commit)
 	if err == nil {
-		err = tree.readFiles(ctx, files, read, announce, most)
+		err = tree.readFiles(ctx, read, announce, max)
 	}
 	if err != nil {
 		return tree, fmt.Errorf("the tree of %s: %w", head.Commit, err)
@@ -40,41 +32,30 @@ func ReadTree(ctx context.Context, head Head, read object.Read, announce func(bl
 	return tree, nil
 }
 
-// unread is a file of the layout whose content is to be read.
-type unread struct{ path, blob string }
-
-// readFolders reads the layout's folders and returns the files in them.
-func (t *Tree) readFolders(read object.Read) ([]unread, error) {
-	var files []unread
-	for _, root := range t.Root {
-		if root.Name == workspace.File && root.IsFile() {
-			files = append(files, unread{root.Name, root.ID})
-		}
-		if !root.IsFolder() || !workspace.KnownFolder(root.Name) {
+// ReadFolders is ReadTree without the contents of the files.
+func ReadFolders(read object.Read, commit string) (Tree, error) {
+	tree := Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}
+	c, err := object.ReadCommit(read, commit)
+	if err != nil {
+		return tree, err
+	}
+	if tree.Root, err = object.ReadTree(read, c.Tree); err != nil {
+		return tree, err
+	}
+	for _, e := range tree.Root {
+		if !e.IsFolder() || !workspace.KnownFolder(e.Name) {
 			continue
 		}
-		entries, err := object.ReadTree(read, root.ID)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", root.Name, err)
-		}
-		t.Folders[root.Name] = entries
-		for _, e := range entries {
-			if path := root.Name + "/" + e.Name; e.IsFile() && IsFile(path) {
-				files = append(files, unread{path, e.ID})
-			}
+		if tree.Folders[e.Name], err = object.ReadTree(read, e.ID); err != nil {
+			return tree, fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
-	return files, nil
+	return tree, nil
 }
 
-func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, announce func(blobs []string), most int64) error {
-	// The workspace file, which comes last in git's order, is never the one
-	// that is too much.
-	if i := slices.IndexFunc(files, func(f unread) bool { return f.path == workspace.File }); i > 0 {
-		files = slices.Concat(files[i:i+1], files[:i], files[i+1:])
-	}
+func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(blobs []string), max int64) error {
 	left := int64(MaxTexts)
-	for some := range slices.Chunk(files, AtATime) {
+	for some := range slices.Chunk(LayoutFiles(*t), AtATime) {
 		if announce != nil {
 			announce(idsOf(some))
 		}
@@ -82,31 +63,27 @@ func (t *Tree) readFiles(ctx context.Context, files []unread, read object.Read, 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if left < 0 {
-				t.Files[f.path] = unreadTexts
-				continue
-			}
-			text, err := textOf(object.ReadAs(read, f.blob, object.Blob))
+			text, err := textOf(object.ReadAs(read, f.Blob, object.Blob))
 			if err != nil {
-				return fmt.Errorf("%s: %w", f.path, err)
+				return fmt.Errorf("%s: %w", f.Path, err)
 			}
 			left -= int64(len(text))
-			if read := MaxTexts - left; most > 0 && read > most {
-				return &TooLarge{read, most}
+			if bytes := MaxTexts - left; max > 0 && bytes > max {
+				return &TooLarge{bytes, max}
 			}
 			if left < 0 {
-				text = unreadTexts
+				return ErrTooMuch
 			}
-			t.Files[f.path] = text
+			t.Files[f.Path] = text
 		}
 	}
 	return nil
 }
 
-func idsOf(files []unread) []string {
+func idsOf(files []File) []string {
 	ids := make([]string, len(files))
 	for i, f := range files {
-		ids[i] = f.blob
+		ids[i] = f.Blob
 	}
 	return ids
 }
@@ -115,7 +92,11 @@ func idsOf(files []unread) []string {
 // have some 20 MB.
 const MaxTexts = 128 << 20
 
-var unreadTexts = workspace.UnreadBecause(fmt.Sprintf("the files of the workspace have more than %d bytes together, which is as much as is read; this one is left out", MaxTexts))
+// ErrTooMuch is the error for a workspace with more.
+var ErrTooMuch error = &Unavailable{
+	Message: fmt.Sprintf("the documents of the workspace have more than %d bytes together, which is the most that is read", MaxTexts),
+	Cause:   ErrFailed,
+}
 
 // TooLarge says that the files of a workspace have more bytes together than
 // whoever reads them can hold. They were not read.

@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/workspace"
 )
 
 // grown is a tree with updates, and the git trees that are new in it.
@@ -82,6 +83,48 @@ func (g *grown) growFolder(folder string, changed map[string]TreeEntry) (TreeEnt
 	g.tree.Folders[folder] = entries
 	entry.ID, err = g.add(entries)
 	return entry, err
+}
+
+// Displaced are the entries that stand where the layout has something else.
+// What should stand there is not read, so that nothing else tells of it.
+func (t Tree) Displaced() []workspace.Problem {
+	var found []workspace.Problem
+	add := func(path string, e TreeEntry, must string) {
+		found = append(found, workspace.Problem{Severity: workspace.Fatal, File: path,
+			Message: "is " + kindOf(e) + "; it must be " + must})
+	}
+	for _, e := range t.Root {
+		switch {
+		case workspace.KnownFolder(e.Name) && !e.IsFolder():
+			add(e.Name, e, "a folder, or not be there at all")
+		case e.Name == workspace.File && !e.IsRegular():
+			add(e.Name, e, "a file with the workspace's environments")
+		}
+	}
+	for folder, entries := range t.Folders {
+		for _, e := range entries {
+			// A symbolic link is read as the text that it holds, which is no JSON.
+			if workspace.KnownName(e.Name) && !e.IsFile() {
+				add(folder+"/"+e.Name, e, "a file, since its name ends in .json")
+			}
+		}
+	}
+	workspace.SortProblems(found)
+	return found
+}
+
+func kindOf(e TreeEntry) string {
+	switch {
+	case e.IsFolder():
+		return "a folder"
+	case e.IsRegular():
+		return "a file"
+	case e.Mode == object.ModeSymlink:
+		return "a symbolic link"
+	case e.Mode == object.ModeSubmodule:
+		return "a submodule"
+	}
+	return "an entry of the unknown mode " + e.Mode
 }
 
 // add encodes a git tree and returns its id.

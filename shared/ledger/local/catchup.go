@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
@@ -87,7 +88,7 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 		return known
 	}
 	if rows, err = w.rows(ctx, target); err == nil {
-		err = l.checkFiles(ctx, reader, w.trees, h, target)
+		err = l.checkFiles(ctx, reader, w.trees, h, rows, target)
 	}
 	if err != nil || met {
 		return rows, err == nil, err
@@ -104,14 +105,26 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 	return rows, false, err
 }
 
+// unservable is why a commit cannot be served although all of it can be read.
+type unservable struct{ why string }
+
+func (u *unservable) Error() string { return u.why }
+
 // checkFiles reads the files of a commit that the history's head does not have.
-// Where one is too large or of another kind, that file alone is broken.
-func (l *Ledger) checkFiles(ctx context.Context, objects *disk.Reader, trees *revwalk.Trees, h *history, target oid) error {
-	c, err := trees.Commit(target)
+// Where one is too large or of another kind, that file alone is broken. That
+// something else stands in the place of a folder or the workspace file that
+// rows removed is no wish to delete all that was there.
+func (l *Ledger) checkFiles(ctx context.Context, objects *disk.Reader, trees *revwalk.Trees, h *history, rows []row, target oid) error {
+	layout, err := repository.ReadFolders(objects.Read, target.String())
 	if err != nil {
 		return err
 	}
-	touches, err := l.filesSince(trees, h, parseID(c.Tree))
+	for _, p := range layout.Displaced() {
+		if !strings.Contains(p.File, "/") && removed(rows, p.File) {
+			return &unservable{p.File + " " + p.Message}
+		}
+	}
+	touches, err := l.filesSince(trees, h, target)
 	if err != nil {
 		return err
 	}
@@ -124,6 +137,39 @@ func (l *Ledger) checkFiles(ctx context.Context, objects *disk.Reader, trees *re
 		}
 		if _, _, err := objects.Read(touch.Blob); err != nil && !errors.As(err, new(*object.TooLarge)) {
 			return fmt.Errorf("%s: %w", touch.Path, err)
+		}
+	}
+	return checkSize(objects, layout)
+}
+
+// removed says whether rows remove a file at a place or in it.
+func removed(rows []row, place string) bool {
+	for _, r := range rows {
+		found := false
+		_ = r.touches(func(path []byte, at uint32) { // the row was decoded before
+			_, kept := r.blobAt(at)
+			found = found || !kept && (string(path) == place || strings.HasPrefix(string(path), place+"/"))
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSize looks how many bytes all files have together.
+func checkSize(objects *disk.Reader, layout repository.Tree) error {
+	left := int64(repository.MaxTexts)
+	for _, f := range repository.LayoutFiles(layout) {
+		size, err := objects.Size(f.Blob)
+		switch {
+		case errors.As(err, new(*object.Lost)), size > object.MaxBlob:
+			continue // it is not read
+		case err != nil:
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		if left -= size; left < 0 {
+			return &unservable{fmt.Sprintf("its documents have more than %d bytes together, which is the most that is read", repository.MaxTexts)}
 		}
 	}
 	return nil
@@ -139,22 +185,18 @@ const mostBack = 1000
 func (l *Ledger) untilReadable(h *history) *history {
 	reader := l.objects.Reader()
 	defer reader.Close()
-	trees := revwalk.NewTrees(reader)
 	rows, looks := h.rows, 0
 	for n := len(rows); n > 0 && looks < mostBack; n-- {
 		if !rows[n-1].isHead() {
 			continue
 		}
 		looks++
-		root, err := rootOf(trees, rows[n-1])
+		layout, err := repository.ReadFolders(reader.Read, rows[n-1].id().String())
 		if err == nil {
-			_, err = trees.Commit(rows[n-1].id())
-		}
-		if err == nil {
-			_, err = trees.All(root)
+			err = checkSize(reader, layout)
 		}
 		switch {
-		case err == nil && n == len(rows), err != nil && !errors.Is(err, object.ErrMalformed) && !errors.As(err, new(*object.Lost)):
+		case err == nil && n == len(rows), err != nil && !isForGood(err):
 			return h
 		case err == nil:
 			kept := newHistory(h.base)
@@ -168,7 +210,12 @@ func (l *Ledger) untilReadable(h *history) *history {
 
 // filesSince compares a root tree with that of the history's head. That one may
 // be gone, after a forced push and git gc.
-func (l *Ledger) filesSince(trees *revwalk.Trees, h *history, root oid) ([]repository.Touch, error) {
+func (l *Ledger) filesSince(trees *revwalk.Trees, h *history, target oid) ([]repository.Touch, error) {
+	c, err := trees.Commit(target)
+	if err != nil {
+		return nil, err
+	}
+	root := parseID(c.Tree)
 	if id, _ := h.head(); id != (oid{}) {
 		number, _ := h.find(id)
 		if before, err := rootOf(trees, h.row(number)); err == nil {

@@ -30,8 +30,9 @@
 //
 // A repository that has had a branch main and has none is an error that says
 // so, never an empty workspace. Where main names a commit that cannot be read
-// (something in it is too large, malformed, of another kind, damaged or missing), or no
-// commit at all, the one before is read on and nothing is written; Enter tells
+// (something in it is too large, malformed, of another kind, damaged or missing)
+// or served (its documents have too many bytes together, or something else stands
+// in the place of a folder that it removes), or no commit at all, the one before is read on and nothing is written; Enter tells
 // why. A failure of the disk is an error, and no such reason. A lost object
 // is looked for again, as it may be the rest of a copy that is being made.
 //

@@ -97,20 +97,27 @@ const lookAgain = time.Second
 // no such reason.
 func (l *Ledger) refuse(commit string, err error) error {
 	why, id, until := "git fsck says what is wrong with it", "", "main is moved to another"
-	large, lost := (*object.TooLarge)(nil), (*object.Lost)(nil)
+	large, lost, unserved := (*object.TooLarge)(nil), (*object.Lost)(nil), (*unservable)(nil)
 	switch {
+	case errors.As(err, &unserved):
+		why = unserved.why
 	case errors.As(err, &large):
 		why = large.Error()
 	case errors.As(err, &lost):
 		id, why = lost.ID, lost.Why()
 		until += " or that object is back"
-	case !errors.Is(err, object.ErrMalformed):
+	case !isForGood(err):
 		return fmt.Errorf("reading the history of %s: %w", commit, err)
 	}
-	message := fmt.Sprintf("main was moved to the commit %s, which cannot be read: %s; nothing can be written until %s%s", commit, why, until, l.wayBack(""))
+	message := fmt.Sprintf("main was moved to the commit %s, which cannot be served: %s; nothing can be written until %s%s", commit, why, until, l.wayBack(""))
 	u := &unfit{commit: commit, lost: id}
 	u.looked.Store(time.Now().UnixNano())
 	return l.keepFrom(u, message, errors.Join(repository.ErrFailed, err))
+}
+
+// isForGood says whether an error is the commit's own.
+func isForGood(err error) bool {
+	return errors.Is(err, object.ErrMalformed) || errors.As(err, new(*object.TooLarge)) || errors.As(err, new(*object.Lost)) || errors.As(err, new(*unservable))
 }
 
 // refuseBranch is refuse for a branch that names no commit at all. Any other

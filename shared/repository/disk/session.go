@@ -111,6 +111,37 @@ func (s *Reader) read(id string) (content, error) {
 	return content{}, lost
 }
 
+// Size returns how many bytes an object has, by what its header says. It is for
+// who has reason to think that the object is there: it is not looked for twice.
+func (s *Reader) Size(id string) (int64, error) {
+	s.failed = false
+	var problems error
+	for _, p := range s.objects.known() {
+		offset, found := p.index.Find(plumbing.NewHash(id))
+		if !found {
+			continue
+		}
+		f, err := s.open(p.name)
+		if err == nil {
+			if _, size, err := pack.Size(f, offset); err == nil {
+				return size, nil
+			}
+		}
+		problems = errors.Join(problems, err)
+	}
+	f, err := s.openFile(loosePath(id))
+	if err == nil {
+		defer f.Close()
+		if _, size, _, err := looseHeader(f); err == nil {
+			return size, nil
+		}
+	}
+	if s.failed {
+		return 0, fmt.Errorf("object %s: %w", id, errors.Join(ErrNoObject, problems, err))
+	}
+	return 0, &object.Lost{ID: id, Cause: ErrNoObject, Damaged: !errors.Is(err, fs.ErrNotExist)}
+}
+
 // errNotPacked says that a pack holds no object of the id.
 var errNotPacked = errors.New("not in the pack")
 
