@@ -114,7 +114,7 @@ func (a *attempt) validate(context.Context) error {
 }
 
 // verify answers 422 for a document that would break the workspace. What was
-// broken before is nobody's fault now, but for a schema that cannot be used:
+// broken before is nobody's fault now, but for a schema that is missing or cannot be used:
 // under it no value is written, since nobody can say whether it fits.
 func (a *attempt) verify(context.Context) error {
 	find := func(tree *jsontree.Node) []document.Issue { return workspace.VerifyItem(a.view.ws, a.item(tree)) }
@@ -123,7 +123,11 @@ func (a *attempt) verify(context.Context) error {
 		issues = document.NewIssues(find(before), issues)
 	}
 	if a.setsValues() {
-		issues = append(issues, workspace.UnusableSchema(a.view.ws, a.item(a.edited.Tree))...)
+		for _, issue := range workspace.UnusableSchema(a.view.ws, a.item(a.edited.Tree)) {
+			if !slices.Contains(issues, issue) {
+				issues = append(issues, issue)
+			}
+		}
 	}
 	return invalid(fault.Unprocessable, codeVerify, "the workspace would not be sound", issues)
 }

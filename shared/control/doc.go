@@ -26,7 +26,7 @@
 //     and on again, and 13 at the most.
 //   - What applications would use because of a write (a config to decrypt with,
 //     their environment) is authorized with it.
-//   - Under a schema that cannot be used no value of a config is written. A PUT
+//   - Under a schema that is missing or cannot be used no value of a config is written. A PUT
 //     that leaves the values and schemaKey as they are passes, so that metadata
 //     can still be edited.
 //   - A dry run goes down the same steps and stops where the commit would be.

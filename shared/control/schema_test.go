@@ -64,6 +64,37 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// TestNoValueIsWrittenUnderASchemaThatIsMissing: nobody could say whether it
+// fits. Naming another or none, and what sets no value, is written all the same.
+func TestNoValueIsWrittenUnderASchemaThatIsMissing(t *testing.T) {
+	const bound = `,"schemaKey":"s"`
+	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", bound), "schemas/s.json": `{"type":"integer"}`, "schemas/t.json": `{"type":"string"}`})
+	w.repo.push(ada, "Remove the schema", map[string]string{"schemas/s.json": ""})
+	patch := func() error {
+		_, err := w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Value: node(t, `"x"`)})
+		return err
+	}
+	put := func(value, more string) error {
+		token := w.last().SHA
+		_, err := w.boss().PutDocument(ctx, document.Config, "c", control.DocumentPut{
+			Request: control.Request{DryRun: true}, Document: node(t, configOf("c", "json", value, more)), ExpectedCommitSHA: &token})
+		return err
+	}
+	for what, err := range map[string]error{
+		"patch": patch(), "put": put(`"x"`, bound), "put that names another that is missing": put("1", `,"schemaKey":"u"`),
+	} {
+		f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
+		if got := pointers(f, "issues"); got != "/schemaKey" || !strings.Contains(err.Error(), "there is no schema") {
+			t.Errorf("%s: issues at %q: %v", what, got, err)
+		}
+	}
+	wantRefusal(t, put("1", bound+`,"description":"new"`), "ok")
+	wantRefusal(t, put(`"x"`, ""), "ok")
+	wantRefusal(t, put(`"x"`, `,"schemaKey":"t"`), "ok")
+	w.repo.push(ada, "Bring it back", map[string]string{"schemas/s.json": `{"type":"string"}`})
+	wantRefusal(t, patch(), "ok")
+}
+
 // TestSchemasThatCannotBeUsedAreCounted like other broken files, as svc verify
 // has them.
 func TestSchemasThatCannotBeUsedAreCounted(t *testing.T) {

@@ -32,8 +32,7 @@ func (x *index) referenceIssues(item *Item) []document.Issue {
 	issues := x.environmentIssues(item.View)
 	if key := item.View.SchemaKey; key != "" && item.View.Type == document.Config {
 		if _, ok := x.ws.Schema(key); !ok {
-			issues = append(issues, document.Issue{Pointer: "/schemaKey",
-				Message: fmt.Sprintf("there is no schema %q: it would be %s/%s.json", key, Schemas, key)})
+			issues = append(issues, noSchema(key))
 		}
 	}
 	for pointer, key := range encrypted(item.View) {

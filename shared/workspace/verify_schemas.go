@@ -31,9 +31,9 @@ func schemaIssues(ws *Workspace, item *Item) []document.Issue {
 }
 
 // UnusableSchema says why values of a config cannot be held against the schema
-// that it names, if there is one: it is no JSON, or it does not compile. Who
+// that it names: it is not there, it is no JSON, or it does not compile. Who
 // writes a value there must be refused, since nobody can say whether it fits.
-// Verify says it of the schema.
+// Verify says it of the schema, or of the config that names one that is not there.
 func UnusableSchema(ws *Workspace, item Item) []document.Issue {
 	doc := item.View
 	if doc.SchemaKey == "" || doc.Type != document.Config {
@@ -41,7 +41,7 @@ func UnusableSchema(ws *Workspace, item Item) []document.Issue {
 	}
 	s, ok := ws.Schema(doc.SchemaKey)
 	if !ok {
-		return nil
+		return []document.Issue{noSchema(doc.SchemaKey)}
 	}
 	schema, issues := s.Compiled()
 	if schema != nil || len(issues) == 0 {
@@ -49,6 +49,10 @@ func UnusableSchema(ws *Workspace, item Item) []document.Issue {
 	}
 	return []document.Issue{{Pointer: "/schemaKey", Message: fmt.Sprintf(
 		"the schema %q cannot be used, so no value can be checked against it (%s); repair %s", s.Key, jsontree.InWords(issues), s.Path)}}
+}
+
+func noSchema(key string) document.Issue {
+	return document.Issue{Pointer: "/schemaKey", Message: fmt.Sprintf("there is no schema %q: it would be %s/%s.json", key, Schemas, key)}
 }
 
 // Problems are what keeps a schema from being used, as Verify has it. That
