@@ -112,8 +112,11 @@ func isToken(name string) bool {
 // CheckOrigin says what is wrong with a value that should be an origin as a
 // browser sends it, or nil.
 func CheckOrigin(origin string) error {
-	if origin == AnyOrigin || origin == "null" {
+	if origin == AnyOrigin {
 		return nil
+	}
+	if origin == "null" {
+		return fault.New(fault.BadRequest, "null is what every page without an origin of its own sends (a file, a sandboxed frame of any site), so it would admit everybody's; serve the page from an address, or write * where that is meant")
 	}
 	if strings.Contains(origin, "*") {
 		return fault.New(fault.BadRequest, "%q: an origin is named in full; only * by itself stands for any", origin)

@@ -74,7 +74,7 @@ func TestCORS(t *testing.T) {
 
 func TestCheckOrigin(t *testing.T) {
 	for origin, ok := range map[string]bool{
-		"https://*.acme.com": false, "*": true, "null": true, "http://localhost:3000": true, "https://app.acme.com": true,
+		"https://*.acme.com": false, "*": true, "null": false, "http://localhost:3000": true, "https://app.acme.com": true,
 		"localhost:3000": false, "http://a.test/": false, "http://a.test/path": false, "": false, "http://": false, "http://u:p@a.test": false, "http://a.test?q": false,
 	} {
 		if err := CheckOrigin(origin); (err == nil) != ok {

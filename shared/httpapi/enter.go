@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
@@ -15,7 +16,8 @@ import (
 func (c *call) enter() (session *control.Session, err error) {
 	key, unreadable := bearer(c.request.Header)
 	id := ratelimit.KeyID(key, netip.Addr{})
-	err = c.server.limiter.Admit(c.request.Context(), id, c.address(), func(ctx context.Context) error {
+	_, malformed := access.ParseKey(key)
+	err = c.server.limiter.Admit(c.request.Context(), id, c.address(), malformed == nil, func(ctx context.Context) error {
 		if unreadable != nil {
 			return unreadable
 		}

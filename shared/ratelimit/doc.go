@@ -13,5 +13,6 @@
 //   - Forgetting a bucket never gives tokens back. When there are too many, the
 //     fullest is forgotten, and the newcomer starts with what was in it. So a
 //     flood of addresses buys nobody a request.
-//   - A refused request takes no token.
+//   - A refused request takes no token of what refuses it.
+//   - A good key gets in behind a flood from its own address: see Limiter.
 package ratelimit

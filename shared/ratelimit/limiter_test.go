@@ -3,10 +3,12 @@ package ratelimit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/fault"
 )
@@ -25,7 +27,7 @@ type door struct {
 var errWrong = errors.New("wrong key")
 
 func (d *door) enter(key string, from netip.Addr) error {
-	return d.limiter.Admit(context.Background(), KeyID(key, netip.Addr{}), from, func(ctx context.Context) error {
+	return d.limiter.Admit(context.Background(), KeyID(key, netip.Addr{}), from, strings.HasPrefix(key, "good"), func(ctx context.Context) error {
 		d.asked++
 		if key != "good" {
 			return errWrong
@@ -60,6 +62,34 @@ func TestWrongKeysAreLimitedByAddress(t *testing.T) {
 	}
 	if err := d.enter("wrong", there); !errors.Is(err, errWrong) {
 		t.Errorf("another address: %v", err)
+	}
+}
+
+// TestAGoodKeyGetsPastItsNeighbours: an address that floods with wrong keys
+// keeps nobody out whose key is good and was not seen before. What is looked at
+// for that is bounded, and a wrong key that is sent again and again takes nothing
+// of it.
+func TestAGoodKeyGetsPastItsNeighbours(t *testing.T) {
+	c := newClock()
+	d := &door{limiter: New(Rate{5, 25}, NewBuckets(Rate{1, 10}, c.now), c.now)}
+	flood := func(key func(i int) string) {
+		for i := range 1000 {
+			_ = d.enter(key(i), here)
+		}
+	}
+	flood(func(i int) string { return fmt.Sprintf("wrong%d", i) })
+	flood(func(int) string { return "good, once" })
+	if err := d.enter("good", here); err != nil {
+		t.Errorf("behind a flood of what cannot be a key and of one that was revoked: %v", err)
+	}
+	d.asked = 0
+	flood(func(i int) string { return fmt.Sprintf("good%d", i) })
+	if d.asked == 0 || d.asked > chances.Burst {
+		t.Errorf("of 1,000 keys that may be good %d were looked at", d.asked)
+	}
+	c.pass(time.Minute)
+	if err := d.enter("good", there); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -54,7 +54,7 @@ func (g gate) enter(ctx context.Context, need need, text string) (d *control.Del
 	if unreadable == nil && key.Kind() == access.KindSecretSDK {
 		share = netip.Addr{}
 	}
-	err = g.limiter.Admit(ctx, ratelimit.KeyID(text, share), address, func(ctx context.Context) error {
+	err = g.limiter.Admit(ctx, ratelimit.KeyID(text, share), address, unreadable == nil, func(ctx context.Context) error {
 		if unreadable != nil {
 			return unreadable
 		}
