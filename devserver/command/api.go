@@ -187,7 +187,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 		return c, nil
 	}
 	if strings.Contains(f.imported, "://") {
-		return c, cli.Usagef("--import takes a path; git clone %s first, and name the clone", f.imported)
+		return c, cli.Usagef("--import takes a path; git clone %s first, and name the clone", baseurl.Redacted(f.imported))
 	}
 	path, err := datadir.Discover(f.imported, in.Getenv, in.Workdir)
 	if err != nil {

@@ -46,7 +46,7 @@ type Client struct {
 func New(base, key string) (*Client, error) {
 	u, ok := baseurl.Parse(base)
 	if !ok {
-		return nil, fmt.Errorf("%q is not the address of an API; it looks like %s", base, DefaultURL)
+		return nil, fmt.Errorf("%q is not the address of an API; it looks like %s", baseurl.Redacted(base), DefaultURL)
 	}
 	if !strings.HasSuffix(u.Path, "/v1") {
 		return nil, fmt.Errorf("%q does not end in /v1, as the address of the API does; did you mean %s/v1?", base, strings.TrimRight(base, "/"))

@@ -16,3 +16,17 @@ func Parse(text string) (u *url.URL, ok bool) {
 	}
 	return u, true
 }
+
+// Redacted is an address, or what should be one, without the user name and the
+// password in it, either of which may be a secret.
+func Redacted(text string) string {
+	end := strings.LastIndexByte(text, '@')
+	if end < 0 {
+		return text
+	}
+	begin := 0
+	if i := strings.Index(text[:end], "://"); i >= 0 {
+		begin = i + len("://")
+	}
+	return text[:begin] + "xxxxx" + text[end:]
+}

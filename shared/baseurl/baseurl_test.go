@@ -26,3 +26,19 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestRedacted(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://flags.example.com/v1":         "https://flags.example.com/v1",
+		"https://ada:secret@flags.example.com": "https://xxxxx@flags.example.com",
+		"https://token@flags.example.com/v1":   "https://xxxxx@flags.example.com/v1",
+		"https://ada:s@cr@t@host":              "https://xxxxx@host",
+		"https://ada:%zz@host":                 "https://xxxxx@host",
+		"ada:secret@host":                      "xxxxx@host",
+		"":                                     "",
+	} {
+		if got := baseurl.Redacted(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/fault"
 )
 
@@ -123,7 +124,7 @@ func CheckOrigin(origin string) error {
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || strings.TrimSuffix(origin, "/") != u.Scheme+"://"+u.Host {
-		return fault.New(fault.BadRequest, "%q is not an origin: write scheme, host and port only, like http://localhost:3000", origin)
+		return fault.New(fault.BadRequest, "%q is not an origin: write scheme, host and port only, like http://localhost:3000", baseurl.Redacted(origin))
 	}
 	if strings.HasSuffix(origin, "/") {
 		return fault.New(fault.BadRequest, "%q ends in a slash, which a browser never sends: write %s", origin, strings.TrimSuffix(origin, "/"))
