@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,14 +47,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// newer makes every workspace of a script one that a newer version has stored.
+// newer makes every workspace of a script, or those of the names given, one that
+// a newer version has stored.
 func newer(db *dynamodb.Client) func(ts *testscript.TestScript, neg bool, args []string) {
-	return func(ts *testscript.TestScript, _ bool, _ []string) {
+	return func(ts *testscript.TestScript, _ bool, names []string) {
 		table := ts.Getenv("SVC_TABLE")
 		rows, err := db.Scan(context.Background(), &dynamodb.ScanInput{TableName: &table})
 		ts.Check(err)
 		for _, row := range rows.Items {
 			if sk, _ := row["sk"].(*types.AttributeValueMemberS); sk.Value != "head" {
+				continue
+			}
+			if name, _ := row["name"].(*types.AttributeValueMemberS); len(names) > 0 && !slices.Contains(names, name.Value) {
 				continue
 			}
 			row["format"] = &types.AttributeValueMemberN{Value: "2"}

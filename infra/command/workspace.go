@@ -140,9 +140,9 @@ func newWorkspaceList(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := stores.Workspaces(cmd.Context())
-			if err != nil {
-				return err
+			all, newer := stores.Workspaces(cmd.Context())
+			if newer != nil && (len(all) == 0 || !errors.Is(newer, repository.ErrNewer)) {
+				return newer
 			}
 			rows := []workspaceRow{}
 			table := [][]string{{"ID", "NAME", "BILLING", "STATE"}}
@@ -159,9 +159,9 @@ func newWorkspaceList(s *session) *cobra.Command {
 				table = append(table, []string{w.ID, w.Name, row.Billing, state})
 			}
 			if asJSON {
-				return s.printJSON(map[string][]workspaceRow{"workspaces": rows})
+				return errors.Join(s.printJSON(map[string][]workspaceRow{"workspaces": rows}), newer)
 			}
-			return cli.Table(s.Stdout, table)
+			return errors.Join(cli.Table(s.Stdout, table), newer)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

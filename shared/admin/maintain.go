@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
 )
 
 // Maintenance says how Maintain works.
@@ -73,9 +74,9 @@ func (s *Stores) Maintain(ctx context.Context, o Maintenance) (Maintained, error
 	ctx, cancel := o.limit(ctx)
 	defer cancel()
 	report := Maintained{Workspaces: []MaintainedWorkspace{}}
-	all, err := s.turn(ctx)
-	if err != nil {
-		return report, err
+	all, newer := s.turn(ctx)
+	if newer != nil && !errors.Is(newer, repository.ErrNewer) {
+		return report, newer
 	}
 	for _, w := range all {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= 0 {
@@ -93,8 +94,8 @@ func (s *Stores) Maintain(ctx context.Context, o Maintenance) (Maintained, error
 		report.Workspaces = append(report.Workspaces, done)
 		o.log(done)
 	}
-	report.Complete = true
-	return report, nil
+	report.Complete = newer == nil
+	return report, newer
 }
 
 func (o Maintenance) complete() Maintenance {
@@ -128,11 +129,12 @@ func (o Maintenance) log(w MaintainedWorkspace) {
 	}
 }
 
-// turn lists the workspaces, beginning with the one whose turn it is.
+// turn lists the workspaces, beginning with the one whose turn it is. Errors are
+// those of Workspaces.
 func (s *Stores) turn(ctx context.Context) ([]control.Workspace, error) {
-	all, err := s.table.Workspaces(ctx)
-	if err != nil {
-		return nil, err
+	all, newer := s.table.Workspaces(ctx)
+	if newer != nil && !errors.Is(newer, repository.ErrNewer) {
+		return nil, newer
 	}
 	slices.SortFunc(all, func(a, b control.Workspace) int { return strings.Compare(a.ID, b.ID) })
 	var last struct{ Last access.ID }
@@ -141,9 +143,9 @@ func (s *Stores) turn(ctx context.Context) ([]control.Workspace, error) {
 	}
 	i := slices.IndexFunc(all, func(w control.Workspace) bool { return w.ID > string(last.Last) })
 	if i < 0 {
-		return all, nil
+		return all, newer
 	}
-	return slices.Concat(all[i:], all[:i]), nil
+	return slices.Concat(all[i:], all[:i]), newer
 }
 
 func (s *Stores) mark(ctx context.Context, id string) error {

@@ -73,7 +73,8 @@ func (w *Workspace) id() access.ID { return access.ID(w.ID) }
 // Registry is the workspace's keys, principals and record.
 func (w *Workspace) Registry() *dynamo.Registry { return w.stores.table.Registry(w.id()) }
 
-// Workspaces lists the workspaces, by name.
+// Workspaces lists the workspaces, by name. Those that only a newer version can
+// read are left out, and come as an error beside the others.
 func (s *Stores) Workspaces(ctx context.Context) ([]control.Workspace, error) {
 	all, err := s.table.Workspaces(ctx)
 	slices.SortStableFunc(all, func(a, b control.Workspace) int { return strings.Compare(a.Name, b.Name) })
@@ -92,11 +93,13 @@ func (s *Stores) Find(ctx context.Context, name string) (*Workspace, error) {
 		}
 	}
 	all, err := s.Workspaces(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, repository.ErrNewer) {
 		return nil, err
 	}
 	found := slices.DeleteFunc(slices.Clone(all), func(w control.Workspace) bool { return name != "" && w.Name != name && w.ID != name })
 	switch {
+	case err != nil && (name == "" || len(found) == 0): // perhaps it is the one that cannot be read
+		return nil, err
 	case len(found) == 1:
 		return s.workspace(found[0]), nil
 	case len(all) == 0:

@@ -103,19 +103,28 @@ func (t *Table) transact(ctx context.Context, what string, writes []types.Transa
 	}
 }
 
-// Workspaces lists all workspaces, by id.
+// Workspaces lists all workspaces, by id. Those that a newer version has stored
+// are left out, and come as a repository.ErrNewer that names each.
 func (t *Table) Workspaces(ctx context.Context) ([]control.Workspace, error) {
 	var all []control.Workspace
+	var newer []error
 	q := question{partition: workspacesPartition, low: "0", high: "~"}
 	err := t.query(ctx, "listing the workspaces", q, func(i item) (bool, error) {
 		w, err := t.Registry(access.ID(textOf(i, rangeKey))).Workspace(ctx)
-		if errors.Is(err, control.ErrNoEntry) {
+		switch {
+		case errors.Is(err, control.ErrNoEntry):
+			return true, nil
+		case errors.Is(err, repository.ErrNewer):
+			newer = append(newer, err)
 			return true, nil
 		}
 		all = append(all, w)
 		return true, err
 	})
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return all, errors.Join(newer...)
 }
 
 // WorkspaceIDs lists the ids of all workspaces, in their order. It reads no
