@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -106,6 +107,9 @@ func (a *attempt) free() error {
 // validate answers 400 for a document that is wrong by itself, or whose values
 // break the schema that it is bound to.
 func (a *attempt) validate(context.Context) error {
+	if problem := edit.StorageProblem(a.edited.Tree); problem != "" {
+		return invalid(fault.BadRequest, codeValidation, "the document would not be valid", []document.Issue{{Message: problem}})
+	}
 	issues := a.fresh(document.Validate(a.edited.Tree), document.Validate)
 	if err := invalid(fault.BadRequest, codeValidation, "the document would not be valid", issues); err != nil {
 		return err

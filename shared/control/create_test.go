@@ -72,6 +72,17 @@ func TestCreationsThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestACreationThatCannotBeStored: the value fits into a request, and the
+// document that would hold it twice is too large.
+func TestACreationThatCannotBeStored(t *testing.T) {
+	w := newWorld(t, nil)
+	value := node(t, `"`+strings.Repeat("a", 700_000)+`"`)
+	_, err := w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "a", ValueType: "string", Value: value})
+	if got := refusal(err); !strings.HasPrefix(got, "400 BAD_REQUEST VALIDATION_FAILED") || !strings.Contains(err.Error(), "at most 1048576 can be stored") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestCreatableTypes(t *testing.T) {
 	w := newWorld(t, nil)
 	for name, test := range map[string]struct{ value, canonical string }{

@@ -86,9 +86,6 @@ func (c Creation) stored(kind document.Type, valueType document.ValueType, value
 	if kind != document.LogLevel {
 		set("variants", variantList(kind, valueType, value))
 	}
-	if problem := StorageProblem(tree); problem != "" {
-		return nil, refuse(document.Issue{Message: problem})
-	}
 	return tree, nil
 }
 
