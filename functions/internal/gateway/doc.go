@@ -12,7 +12,7 @@
 //   - The query arrives as it was sent: repeated, empty, in its order.
 //   - An answer is sent in the shorter of two forms, text or base64, and never
 //     one that Lambda would refuse: what is too large is an error in our own
-//     envelope. Beside the handler's own it is in memory once as body and once as
+//     envelope, which says how large and what to ask for instead. Beside the handler's own it is in memory once as body and once as
 //     it is sent.
 //   - The handler stops before Lambda stops the process.
 //   - Whatever an event holds, the answer is our envelope and the process

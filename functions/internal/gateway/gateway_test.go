@@ -203,7 +203,7 @@ func TestWhatIsTooLargeIsRefusedInOurEnvelope(t *testing.T) {
 		w.Header().Set("Etag", `"a"`)
 		io.WriteString(w, strings.Repeat("\xff", MaxAnswer+mostHeader))
 	})
-	if a.StatusCode != 500 || !strings.Contains(a.Body, `"error":"INTERNAL"`) || a.IsBase64Encoded {
+	if a.StatusCode != 400 || !strings.Contains(a.Body, `"error":"BAD_REQUEST"`) || !strings.Contains(a.Body, "and 6291556 are the most") || !strings.Contains(a.Body, "ask for less") || a.IsBase64Encoded {
 		t.Errorf("%d %.200s", a.StatusCode, a.Body)
 	}
 	if a.Headers["Access-Control-Allow-Origin"] != "*" || a.Headers["Etag"] != "" {

@@ -191,6 +191,38 @@ func TestAWorkspaceThatIsTooLargeIsRefused(t *testing.T) {
 	l.inMemory(t)
 }
 
+// TestAnAnswerThatIsTooLargeIsRefused: Lambda takes 6 MB, of text as it is
+// escaped. What can be had otherwise is served.
+func TestAnAnswerThatIsTooLargeIsRefused(t *testing.T) {
+	l := start(t)
+	files := apiload.ManyFlags(10)
+	for i := range 8 {
+		key := fmt.Sprintf("large-%d", i)
+		files["feature-flags/"+key+".json"] = fmt.Sprintf(`{"key":%q,"type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":%q}}]}}`,
+			key, strings.Repeat("0123456789", 80_000))
+	}
+	w := l.tenantOf(t, "large", files)
+	for _, c := range []struct {
+		method, path, body, encoding string
+		header                       http.Header
+		status                       int
+		says                         string
+	}{
+		{"GET", "/api/v2/configs/eval-with-context/e30=", "", "gzip", basic(w.public), 400, "6291556 are the most that can be sent at once; ask for less"},
+		{"POST", "/ofrep/v1/evaluate/flags", "{}", "gzip", basic(w.public), 400, "one flag with POST /ofrep/v1/evaluate/flags/{key}"},
+		{"POST", "/ofrep/v1/evaluate/flags/large-1", "{}", "gzip", basic(w.public), 200, "large-1"},
+		{"GET", "/api/v2/configs", "", "identity", basic(w.secret), 400, "accept gzip in Accept-Encoding"},
+		{"GET", "/api/v2/configs", "", "gzip", basic(w.secret), 200, ""},
+	} {
+		c.header.Set("Accept-Encoding", c.encoding)
+		r, text := l.do(t, c.method, c.path, c.body, c.header)
+		if r.StatusCode != c.status || !strings.Contains(text, c.says) {
+			t.Errorf("%s %s: %d %.300s", c.method, c.path, r.StatusCode, text)
+		}
+	}
+	l.inMemory(t)
+}
+
 // inMemory fails when an instance was killed for its memory. It returns the
 // most that each function had resident.
 func (l *local) inMemory(t *testing.T) map[string]int64 {
