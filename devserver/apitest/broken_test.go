@@ -36,19 +36,18 @@ type blind struct {
 }
 
 func (b blind) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	return b.AdvanceLine(ctx, from, []repository.Commit{c})
-}
-
-func (b blind) AdvanceLine(ctx context.Context, from repository.Head, line []repository.Commit) (repository.Head, error) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	head, err := b.Ledger.AdvanceLine(ctx, from, line)
+	head, err := b.Ledger.Advance(ctx, from, c)
 	if !errors.Is(err, repository.ErrMoved) {
 		return head, err
 	}
+	if _, err := b.Objects().Tree(ctx, repository.Head{Commit: c.SHA}); err != nil { // which stores them
+		return repository.Head{}, err
+	}
 	branch := filepath.Join(b.Repository(), "refs", "heads", "main")
 	next := filepath.Join(b.Repository(), "blind")
-	if err := os.WriteFile(next, []byte(line[len(line)-1].SHA+"\n"), 0o666); err != nil {
+	if err := os.WriteFile(next, []byte(c.SHA+"\n"), 0o666); err != nil {
 		return repository.Head{}, err
 	}
 	if err := os.Rename(next, branch); err != nil {

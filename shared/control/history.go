@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"svc.example/svc/shared/document"
@@ -94,22 +93,6 @@ type stale struct {
 }
 
 func (s *stale) Error() string { return "the item has changed since the token" }
-
-// explained makes the answer of a refusal by a token.
-func (s *Session) explained(ctx context.Context, err error) error {
-	var refusal *stale
-	if !errors.As(err, &refusal) {
-		return err
-	}
-	if !sameVersion(refusal.snapshot.Head, s.entry.Head) { // decided at a later head
-		fresh, err := s.again(ctx)
-		if err != nil {
-			return err
-		}
-		refusal.Session = fresh
-	}
-	return refusal.fault(ctx)
-}
 
 func (a *stale) fault(ctx context.Context) error {
 	details := map[string]any{"code": codeStale, "currentCommitSha": a.file.Last.SHA}

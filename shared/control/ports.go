@@ -17,6 +17,10 @@ type Entry struct {
 	Principal access.Principal
 	Workspace Workspace
 	Head      repository.Head
+	// Tip is what a write is decided on where commits are on their way that will
+	// be the head soon; nil: Head. What is decided on it and needs no commit
+	// counts only once Repository.Commit has confirmed it.
+	Tip *repository.Head
 	// Unreadable is what the workspace's branch names where that cannot be read.
 	// Head is the last one that could be, then, and writes are refused.
 	Unreadable *UnreadableHead
@@ -66,11 +70,10 @@ type Gate interface {
 type Repository interface {
 	// Snapshot returns everything at a head, from memory when it can.
 	Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error)
-	// Write commits what decide makes of the state at a head, or at a later one
-	// that this instance knows of, or fails with repository.ErrMoved. Decide may
-	// refuse with an error, or decide nothing; neither is answered before the
-	// state that it rests on is sure to stay.
-	Write(ctx context.Context, head repository.Head, decide func(base *repository.Snapshot) (*repository.Draft, error)) (*repository.Snapshot, error)
+	// Commit writes on top of a snapshot and returns the one that it leads to, or
+	// fails with repository.ErrMoved. With nothing to write it makes sure that the
+	// snapshot has landed.
+	Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error)
 	// History returns a page of history, newest first.
 	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)
 	// At returns a file as it was in a commit, and the commit's full SHA.

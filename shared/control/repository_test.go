@@ -161,19 +161,10 @@ func (r *fakeRepository) snapshot(head repository.Head) (*repository.Snapshot, e
 	return s, nil
 }
 
-func (r *fakeRepository) Write(ctx context.Context, head repository.Head, decide func(*repository.Snapshot) (*repository.Draft, error)) (*repository.Snapshot, error) {
-	base, err := r.Snapshot(ctx, head)
-	if err != nil {
-		return nil, err
+func (r *fakeRepository) Commit(_ context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
+	if len(draft.Changes) == 0 {
+		return base, nil
 	}
-	draft, err := decide(base)
-	if err != nil || draft == nil {
-		return base, err
-	}
-	return r.commit(base, *draft)
-}
-
-func (r *fakeRepository) commit(base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
 	if r.before != nil {
 		r.before()
 	}

@@ -70,7 +70,7 @@ func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
 		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
 			return out, writeFault(err)
 		}
-		if s, err = s.anew(ctx, try); err != nil {
+		if s, err = s.retry(ctx, try); err != nil {
 			return nil, err
 		}
 	}
@@ -88,10 +88,11 @@ func writeFault(err error) error {
 	return f
 }
 
-// anew lets the request in again. It waits a little first, except for the first
-// time: whoever was faster is done, and may be of this instance.
-func (s *Session) anew(ctx context.Context, try int) (*Session, error) {
-	if try > 0 {
+// retry lets the request in again. It waits a little first, except for the first
+// time, and while others of this process are writing: their commits are known
+// before they have landed.
+func (s *Session) retry(ctx context.Context, try int) (*Session, error) {
+	if try > 0 && s.entry.Tip == nil {
 		if err := s.plane.pause(ctx, try); err != nil {
 			return nil, storageFault(err)
 		}
@@ -128,30 +129,51 @@ type attempt struct {
 func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 	if w.DryRun {
 		out, err := s.rehearse(ctx, w)
-		return out, s.explained(ctx, err)
+		return out, answered(ctx, err)
 	}
 	repo, err := s.repository(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out *outcome
-	landed, err := repo.Write(ctx, s.entry.Head, func(base *repository.Snapshot) (*repository.Draft, error) {
-		a := &attempt{Session: s, opened: &opened{repo, base, s.plane.view(s.entry.Workspace.ID, s.room, base)}, write: w}
-		if out, err = a.decide(ctx); err != nil || !a.changed() {
-			return nil, err
-		}
-		return a.draft(out.messages), nil
-	})
+	from := s.entry.Head
+	if s.entry.Tip != nil {
+		from = *s.entry.Tip
+	}
+	base, err := repo.Snapshot(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{Session: s, opened: &opened{repo, base, s.plane.view(s.entry.Workspace.ID, s.room, base)}, write: w}
+	out, refusal := a.decide(ctx)
+	var draft repository.Draft // which confirms base, when there is nothing to write
+	if refusal == nil && a.changed() {
+		draft = a.draft(out.messages)
+	}
+	landed, err := repo.Commit(ctx, base, draft)
 	switch {
 	case errors.Is(err, repository.ErrOccupied):
 		return nil, invalid(fault.Unprocessable, codeVerify, "the repository has no place for it",
-			[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + out.path}})
+			[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + a.path}})
 	case err != nil:
-		return nil, s.explained(ctx, err)
-	case out.attempt.changed():
+		return nil, err
+	}
+	s.entry.Head, s.entry.Tip = base.Head, nil // it has landed
+	if refusal != nil {
+		return nil, answered(ctx, refusal)
+	}
+	if a.changed() {
 		out.commit = landed.Head.Commit
 	}
 	return out, nil
+}
+
+// answered makes the answer of a refusal, now that what it rests on has landed.
+func answered(ctx context.Context, refusal error) error {
+	var changed *stale
+	if errors.As(refusal, &changed) {
+		return changed.fault(ctx)
+	}
+	return refusal
 }
 
 // rehearse says what would come of a write. There is no commit to name then:
@@ -298,11 +320,11 @@ func (a *attempt) text() []byte {
 }
 
 // draft is the commit that the write makes.
-func (a *attempt) draft(messages []activity.Message) *repository.Draft {
+func (a *attempt) draft(messages []activity.Message) repository.Draft {
 	now := a.plane.settings.Now()
 	by := author(a.entry.Principal)
 	by.When = now
-	return &repository.Draft{
+	return repository.Draft{
 		Changes:   []repository.Change{{Path: a.path, Content: a.text()}},
 		Author:    by,
 		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},

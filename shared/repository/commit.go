@@ -14,20 +14,24 @@ import (
 )
 
 // Commit writes on top of a snapshot and returns the one that it leads to, or
-// ErrMoved. A draft that changes nothing returns the snapshot it was given.
+// ErrMoved when the head is another: decide again on a fresh snapshot. A draft
+// that changes nothing returns the snapshot it was given.
+//
+// The snapshot may be one whose own commit is still on its way (see
+// control.Entry). Then neither a commit on it nor one that changes nothing
+// succeeds before that has landed; when it does not, they are ErrMoved.
 //
 // The pack with all new objects is stored before the head moves. When the
 // ledger fails in a way that leaves the outcome open, it is asked again,
 // beyond the end of ctx: an error then means that nothing was written, except
 // for ErrUnknownOutcome.
 func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*Snapshot, error) {
+	if len(draft.Changes) == 0 {
+		return base, base.landed(ctx)
+	}
 	if err := draft.check(); err != nil {
 		return nil, err
 	}
-	if err := r.writing.take(ctx); err != nil {
-		return nil, err
-	}
-	defer r.writing.give()
 	if base.superseded.Load() {
 		return nil, ErrMoved // what would be stored could not win
 	}
@@ -36,14 +40,43 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		return nil, err
 	}
 	p, err := prepare(base, tree, draft)
-	if err != nil || p == nil {
-		return base, err
-	}
-	head, err := r.land(ctx, base, []*prepared{p})
 	if err != nil {
 		return nil, err
 	}
-	return r.landed(base, head, p.onto(base, head.Sequence)), nil
+	if p == nil {
+		return base, base.landed(ctx)
+	}
+	made, err := p.pack(base.Head.Fence)
+	if err != nil {
+		return nil, err
+	}
+	next := p.onto(base, p.commit.Sequence)
+	if p.commit.Base, err = r.store(ctx, base.Head, p.commit, made, next); err != nil {
+		return nil, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
+	}
+	next.landing = &landing{done: make(chan struct{})}
+	r.memory.put(next) // for those who learn of its head before it has landed
+	head, err := r.ledger.Advance(ctx, base.Head, p.commit)
+	if err != nil && !Refused(err) {
+		head, err = r.settle(ctx, base.Head, p.commit, err)
+	}
+	if !errors.Is(err, ErrUnknownOutcome) {
+		r.objects.Release(made.Name)
+	}
+	if err != nil {
+		r.memory.drop(next)
+		next.landing.end(ErrMoved)
+		return nil, err
+	}
+	s := next.copy(head)
+	if head.Sequence != next.Head.Sequence {
+		s = p.onto(base, head.Sequence).copy(head)
+	}
+	s.landing = nil
+	r.memory.supersede(base)
+	r.memory.put(s)
+	next.landing.end(nil)
+	return s, nil
 }
 
 // prepared is a commit with everything it needs.
@@ -128,82 +161,40 @@ func describe(parent Head, o pack.Object) (Commit, error) {
 	}, err
 }
 
-// packed puts the objects of commits into one pack and tells the commits where
-// they lie. Its name depends on the fence that the writer has read.
-func packed(line []*prepared, fence int64) (*pack.Pack, error) {
-	var objects []pack.Object
-	for _, p := range line {
-		objects = append(objects, p.objects...)
-	}
-	made, err := pack.Encode(objects)
+// pack puts the commit's objects into a pack and tells the commit where they
+// lie. The pack's name depends on the fence that the writer has read.
+func (p *prepared) pack(fence int64) (*pack.Pack, error) {
+	made, err := pack.Encode(p.objects)
 	if err != nil {
 		return nil, err
 	}
 	made.Name = pack.NameAt(made.Name, fence)
-	for _, p := range line {
-		p.commit.Pack = made.Name
-		for i, t := range p.commit.Touched {
-			if place, ok := made.Places[t.Blob]; ok {
-				t.Pack, t.Offset, t.Length = made.Name, place.Offset, place.Length
-				p.commit.Touched[i] = t
-			}
+	p.commit.Pack = made.Name
+	for i, t := range p.commit.Touched {
+		if place, ok := made.Places[t.Blob]; ok {
+			t.Pack, t.Offset, t.Length = made.Name, place.Offset, place.Length
+			p.commit.Touched[i] = t
 		}
 	}
 	return made, nil
 }
 
-// land stores the objects of a line of commits, each on top of the one before,
-// and moves the head to the last.
-func (r *Repository) land(ctx context.Context, base *Snapshot, line []*prepared) (Head, error) {
-	made, err := packed(line, base.Head.Fence)
-	if err != nil {
-		return Head{}, err
-	}
-	if err := r.store(ctx, base, line, made); err != nil {
-		return Head{}, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
-	}
-	commits := make([]Commit, len(line))
-	for i, p := range line {
-		commits[i] = p.commit
-	}
-	head, err := r.advance(ctx, base.Head, commits)
-	if err != nil && !isRefusal(err) {
-		head, err = r.settle(ctx, base.Head, commits, err)
-	}
-	if !errors.Is(err, ErrUnknownOutcome) {
-		r.objects.Release(made.Name)
-	}
-	return head, err
-}
-
-func (r *Repository) advance(ctx context.Context, from Head, line []Commit) (Head, error) {
-	if len(line) == 1 {
-		return r.ledger.Advance(ctx, from, line[0])
-	}
-	return r.ledger.(Lined).AdvanceLine(ctx, from, line)
-}
-
-// store stores the pack and beside it, when one is due, the snapshot that the
-// commit leads to. A snapshot that could not be stored is not named: a later
-// commit brings one.
-func (r *Repository) store(ctx context.Context, base *Snapshot, line []*prepared, made *pack.Pack) error {
+// store stores the pack of a commit and beside it, when one is due, the snapshot
+// that the commit leads to, whose name it returns. A snapshot that could not be
+// stored is not named: a later commit brings one.
+func (r *Repository) store(ctx context.Context, from Head, c Commit, made *pack.Pack, next *Snapshot) (base string, err error) {
 	var storing sync.WaitGroup
-	name, p := "", line[len(line)-1]
-	if keeper := r.keeperFor(base.Head, p.commit); keeper != nil && len(line) == 1 {
+	if keeper := r.keeperFor(from, c); keeper != nil {
 		storing.Go(func() {
-			named, content, err := EncodeSnapshot(p.onto(base, p.commit.Sequence))
-			if err == nil && keeper.PutSnapshot(ctx, named, content) == nil {
-				name = named
+			name, content, err := EncodeSnapshot(next)
+			if err == nil && keeper.PutSnapshot(ctx, name, content) == nil {
+				base = name
 			}
 		})
 	}
-	if ledger, can := r.ledger.(Preparing); can {
-		storing.Go(func() { ledger.Prepare(ctx, p.commit.SHA) })
-	}
-	err := r.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
+	err = r.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
 	storing.Wait()
-	p.commit.Base = name
-	return err
+	return base, err
 }
 
 // keeperFor returns what keeps the snapshot of a commit, nil when none is due.
@@ -216,8 +207,8 @@ func (r *Repository) keeperFor(from Head, c Commit) Checkpoints {
 	return keeper
 }
 
-// isRefusal says whether an error of the ledger means that nothing happened.
-func isRefusal(err error) bool {
+// Refused says whether an error of a ledger means that nothing was written.
+func Refused(err error) bool {
 	return errors.Is(err, ErrMoved) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFailed) || errors.Is(err, ErrNewer)
 }
 
@@ -230,13 +221,13 @@ const (
 
 // settle finds out how an Advance ended, by asking for it once more: a commit
 // that has landed is a success, and one that has not lands now or never will.
-func (r *Repository) settle(ctx context.Context, from Head, line []Commit, cause error) (Head, error) {
+func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause error) (Head, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	var err error
 	for range attempts {
 		var head Head
-		if head, err = r.advance(ctx, from, line); err == nil {
+		if head, err = r.ledger.Advance(ctx, from, c); err == nil {
 			return head, nil
 		}
 		if errors.Is(err, ErrMoved) || errors.Is(err, ErrNewer) {
@@ -261,18 +252,7 @@ func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 			updates[i].file = &file
 		}
 	}
-	head := Head{Commit: by.SHA, Sequence: sequence, Fence: base.Head.Fence}
+	head := Head{Commit: by.SHA, Sequence: sequence, Access: base.Head.Access, Fence: base.Head.Fence}
 	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true}
 	return s.weigh(textsOf(updates))
-}
-
-// landed keeps the snapshot that commits have led to.
-func (r *Repository) landed(base *Snapshot, head Head, s *Snapshot) *Snapshot {
-	if s.Head != head {
-		s = s.copy(head)
-	}
-	base.superseded.Store(true)
-	r.memory.renew(base)
-	r.memory.put(s)
-	return s
 }

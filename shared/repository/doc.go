@@ -36,9 +36,10 @@
 //     than object.Max. A file that is too large is in the snapshot with a
 //     workspace.Unread for its text. Files of more than MaxTexts bytes together
 //     are no snapshot but ErrTooMuch.
-//   - Nobody is answered from a state that has not landed. Writers decide on
-//     top of one another's commits before these are stored (see Write), and
-//     wait for them: one whose ground is lost begins again.
+//   - Nobody is answered from a state that has not landed. A ledger may tell
+//     writers of a head that it is still making durable, and take commits onto
+//     it: Commit returns only once all of them have landed, also where there was
+//     nothing to write. When one fails, those that rest on it are ErrMoved.
 //   - A Snapshot never changes. One whose head is still the workspace's is
 //     served without reading anything.
 //

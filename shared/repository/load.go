@@ -16,16 +16,11 @@ type Repository struct {
 	objects Objects
 	memory  memory
 	loading turn
-	writing turn
-	// deciding is the order in which Write's callers decide; batches what they
-	// decided and what has not landed.
-	deciding turn
-	batches  batches
 }
 
 // New makes a repository of a ledger and the objects it speaks of.
 func New(ledger Ledger, objects Objects) *Repository {
-	return &Repository{ledger: ledger, objects: objects, memory: newMemory(), loading: make(turn, 1), writing: make(turn, 1), deciding: make(turn, 1)}
+	return &Repository{ledger: ledger, objects: objects, memory: newMemory(), loading: make(turn, 1)}
 }
 
 // Bytes is about what the repository holds in memory, for who has many of them.

@@ -37,11 +37,11 @@ func (m memory) get(head Head) (*Snapshot, bool) {
 func (m memory) put(s *Snapshot) { m.snapshots.Put(s.Head.Commit, s, s.bytes()) }
 
 // before returns the snapshot with the highest sequence below a head's; of
-// two, the one used later.
+// two, the one used later. It is none whose commit is still on its way.
 func (m memory) before(head Head) *Snapshot {
 	var best *Snapshot
 	for _, s := range m.snapshots.Values() {
-		if s.Head.Sequence < head.Sequence && (best == nil || s.Head.Sequence > best.Head.Sequence) {
+		if s.landing == nil && s.Head.Sequence < head.Sequence && (best == nil || s.Head.Sequence > best.Head.Sequence) {
 			best = s
 		}
 	}
@@ -61,13 +61,18 @@ func (m memory) text(path, blob string) ([]byte, bool) {
 	return nil, false
 }
 
-// renew replaces a superseded snapshot, should history be turned back to it.
-func (m memory) renew(old *Snapshot) {
-	if s, found := m.snapshots.Get(old.Head.Commit); found {
-		s.superseded.Store(true)
-		m.put(s.copy(s.Head))
+// supersede notes that a commit has landed on a snapshot. What is remembered in
+// its place is not superseded, should history be turned back to it.
+func (m memory) supersede(s *Snapshot) {
+	s.superseded.Store(true)
+	if kept, found := m.snapshots.Get(s.Head.Commit); found {
+		kept.superseded.Store(true)
+		m.put(kept.copy(kept.Head))
 	}
 }
+
+// drop forgets a snapshot whose commit will not land.
+func (m memory) drop(s *Snapshot) { m.snapshots.Delete(s.Head.Commit) }
 
 // bytes is about what all snapshots take, with their texts.
 func (m memory) bytes() int64 {

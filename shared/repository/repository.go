@@ -188,8 +188,10 @@ type Ledger interface {
 	// ErrAbsent.
 	At(ctx context.Context, head Head, path, revision string) (sha string, touch Touch, err error)
 	// Advance makes a commit the head, if the head is still the one given, with
-	// its access version and its fence; else ErrMoved. The commit's objects are
-	// stored already. When it returns without an error the commit is durable.
+	// its access version and its fence; else ErrMoved. The commit's objects have
+	// been put already. When it returns without an error the commit is durable,
+	// and so are they. The head may be one that another Advance is still making
+	// durable, where the ledger tells writers of such heads.
 	//
 	// It may be asked again with the same commit after it failed with some
 	// other error, to learn how that ended: a commit that the history already
@@ -229,10 +231,11 @@ type Checkpoints interface {
 
 // Objects is where a repository's git objects lie.
 type Objects interface {
-	// PutPack stores a pack and its index, durably, under a name of 40
-	// hexadecimal digits (see pack.NameAt), unless they are there already. Until
-	// it is released, either nothing collects the pack, though no head names it,
-	// or whoever collects it raises the fence first.
+	// PutPack stores a pack and its index under a name of 40 hexadecimal digits
+	// (see pack.NameAt), unless they are there already: durably at the latest
+	// when an Advance to a commit in it has returned. Until it is released,
+	// either nothing collects the pack, though no head names it, or whoever
+	// collects it raises the fence first.
 	PutPack(ctx context.Context, name string, pack, index []byte) error
 	// Release ends that: the head names the pack's commit now, or never will.
 	// That it failed is no failure of the commit, so it says nothing.

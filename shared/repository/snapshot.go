@@ -25,6 +25,34 @@ type Snapshot struct {
 	// superseded: a commit of ours has landed on this very snapshot, so that
 	// another one on it cannot.
 	superseded atomic.Bool
+
+	// landing is nil once the commit is known to have landed.
+	landing *landing
+}
+
+// landing is the end of a commit that is on its way.
+type landing struct {
+	done chan struct{}
+	err  error // once done: that it will never land
+}
+
+func (l *landing) end(err error) {
+	l.err = err
+	close(l.done)
+}
+
+// landed waits until the snapshot's commit has landed. It is ErrMoved when it
+// will not.
+func (s *Snapshot) landed(ctx context.Context) error {
+	if s.landing == nil {
+		return nil
+	}
+	select {
+	case <-s.landing.done:
+		return s.landing.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // File returns the file at a path.
@@ -41,7 +69,7 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) copy(head Head) *Snapshot {
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
-	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, texts: s.texts, fresh: s.fresh}
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, texts: s.texts, fresh: s.fresh, landing: s.landing}
 }
 
 // wholeTree returns the git tree, read from objects if need be. The lock is

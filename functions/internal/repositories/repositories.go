@@ -75,10 +75,10 @@ func (o *opened) Snapshot(ctx context.Context, head repository.Head) (*repositor
 	return s, o.all.explain(err)
 }
 
-// Write implements control.Repository.
-func (o *opened) Write(ctx context.Context, head repository.Head, decide func(base *repository.Snapshot) (*repository.Draft, error)) (*repository.Snapshot, error) {
+// Commit implements control.Repository.
+func (o *opened) Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
 	defer o.weigh()
-	s, err := o.Repository.Write(ctx, head, decide)
+	s, err := o.Repository.Commit(ctx, base, draft)
 	return s, o.all.explain(err)
 }
 

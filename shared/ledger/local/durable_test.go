@@ -68,48 +68,6 @@ func TestPlaceFlushesFirst(t *testing.T) {
 	}
 }
 
-func TestAPreparedAdvanceFlushesTheSame(t *testing.T) {
-	var r recorder
-	l := opened(t, created(t), Options{Step: r.step})
-	from := head(t, l)
-	c := draft(t, l.Repository(), from.Commit, "a", "1")
-	r.steps = nil
-	l.Prepare(background, c.SHA)
-	_, err := l.Advance(background, from, c)
-	must(t, err)
-	var order []string
-	for _, step := range r.steps {
-		if op, _, _ := strings.Cut(step, " "); slices.Contains([]string{"create", "sync", "link", "rename", "syncdir"}, op) {
-			order = append(order, step)
-		}
-	}
-	want := []string{"create svc-next", "sync svc-next", "link main.lock", "rename main", "syncdir heads"}
-	if !slices.Equal(order, want) {
-		t.Errorf("%s, want\n%s", strings.Join(order, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// What was prepared for a commit that never came, or for another one, is in
-// nobody's way.
-func TestAPreparationInVain(t *testing.T) {
-	l := opened(t, created(t), Options{})
-	from := head(t, l)
-	one, two := draft(t, l.Repository(), from.Commit, "a", "1"), draft(t, l.Repository(), from.Commit, "a", "2")
-	l.Prepare(background, one.SHA)
-	landed, err := l.Advance(background, from, two)
-	must(t, err)
-	if landed.Commit != two.SHA || head(t, l).Commit != two.SHA {
-		t.Errorf("the head is %s, want %s", head(t, l).Commit, two.SHA)
-	}
-	l.Prepare(background, one.SHA)
-	if _, err := l.Advance(background, from, one); !errors.Is(err, repository.ErrMoved) {
-		t.Errorf("a stale advance that was prepared: %v", err)
-	}
-	three := draft(t, l.Repository(), two.SHA, "a", "3")
-	_, err = l.Advance(background, landed, three)
-	must(t, err)
-}
-
 func TestAnEditOfTheRegistryIsFlushed(t *testing.T) {
 	var r recorder
 	l := opened(t, created(t), Options{Step: r.step})

@@ -35,7 +35,7 @@ func (l *Ledger) Enter(ctx context.Context, key access.Key) (control.Entry, erro
 	if err != nil {
 		return control.Entry{}, err
 	}
-	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace.workspace(), Head: head}
+	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace.workspace(), Head: head, Tip: l.pendingTip(head.Access)}
 	if u != nil {
 		e.Unreadable = &control.UnreadableHead{Commit: u.commit, Message: u.trouble.Message}
 	}
@@ -95,7 +95,10 @@ func (l *Ledger) view(ctx context.Context, head repository.Head) (view, error) {
 	if v, ok := l.history.Load().at(head); ok {
 		return v, nil
 	}
-	// It may come from another process that has seen more.
+	// It may be on its way, or come from another process that has seen more.
+	if err := l.await(ctx, head.Commit); err != nil {
+		return view{}, err
+	}
 	if _, _, err := l.head(ctx, head.Access); err != nil {
 		return view{}, err
 	}
@@ -187,148 +190,3 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 	}
 	return v.lastTouchesOf(blobs), nil
 }
-
-// Advance implements repository.Ledger. A commit onto no head may bring a
-// history of its own; every other one has the head as its parent.
-func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	return l.AdvanceLine(ctx, from, []repository.Commit{c})
-}
-
-// AdvanceLine implements repository.Lined.
-func (l *Ledger) AdvanceLine(ctx context.Context, from repository.Head, line []repository.Commit) (repository.Head, error) {
-	if err := checkLine(from, line); err != nil {
-		return repository.Head{}, err
-	}
-	last := line[len(line)-1]
-	if err := l.writing.acquire(ctx); err != nil {
-		return repository.Head{}, err
-	}
-	defer l.writing.release()
-	release, err := l.files.lockForWriting(ctx, l.dir)
-	if err != nil {
-		return repository.Head{}, repository.Unwritten(fmt.Errorf("moving the head: %w", err))
-	}
-	defer release()
-	found, err := l.registry.current()
-	if err != nil {
-		return repository.Head{}, repository.Unwritten(err)
-	}
-	head, err := l.landed(ctx, last)
-	if err != nil {
-		return repository.Head{}, err
-	}
-	if head.Commit != "" {
-		head.Access = found.Version
-		return head, nil
-	}
-	if found.Version != from.Access || headOf(l.history.Load()).Commit != from.Commit {
-		return repository.Head{}, repository.ErrMoved
-	}
-	swap := l.branch.swap
-	if l.prepared == last.SHA {
-		swap = l.branch.swapIn
-	}
-	l.prepared = ""
-	if err := swap(ctx, from.Commit, last.SHA, entryOf(last)); err != nil {
-		return repository.Head{}, err
-	}
-	return l.record(ctx, from, line, found.Version)
-}
-
-// Prepare implements repository.Preparing. Only the process that serves the
-// directory moves the head, so that this needs no lock against others.
-func (l *Ledger) Prepare(ctx context.Context, commit string) {
-	if !isID(commit) || l.writing.acquire(ctx) != nil {
-		return
-	}
-	defer l.writing.release()
-	l.prepared = ""
-	if l.branch.prepare(commit) == nil {
-		l.prepared = commit
-	}
-}
-
-func checkLine(from repository.Head, line []repository.Commit) error {
-	if len(line) == 0 {
-		return errors.New("advance: there is no commit to advance to")
-	}
-	for _, c := range line {
-		if err := checkCommit(from, c); err != nil {
-			return err
-		}
-		from.Commit = c.SHA
-	}
-	return nil
-}
-
-// checkCommit reports mistakes of the caller, which would damage the index.
-func checkCommit(from repository.Head, c repository.Commit) error {
-	switch {
-	case !isID(c.SHA):
-		return fmt.Errorf("advance: %q is no commit id of 40 hexadecimal digits", c.SHA)
-	case c.Tree != "" && !isID(c.Tree):
-		return fmt.Errorf("advance: %q is no tree id of 40 hexadecimal digits", c.Tree)
-	case from.Commit != "" && c.Parent != from.Commit:
-		return fmt.Errorf("advance: the commit's parent is %q and the head %q: they must be the same", c.Parent, from.Commit)
-	}
-	for _, touch := range c.Touched {
-		if touch.Blob != "" && !isID(touch.Blob) {
-			return fmt.Errorf("advance: %s: %q is no object id of 40 hexadecimal digits", touch.Path, touch.Blob)
-		}
-	}
-	return nil
-}
-
-// landed returns the commit as a head when the history holds it already,
-// because an earlier attempt moved the head and failed afterwards. It is made
-// durable again, since that may be what failed.
-func (l *Ledger) landed(ctx context.Context, c repository.Commit) (repository.Head, error) {
-	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
-		return repository.Head{}, repository.Unwritten(err)
-	}
-	h := l.history.Load()
-	number, ok := h.find(parseID(c.SHA))
-	if !ok {
-		return repository.Head{}, nil
-	}
-	if err := l.branch.flush(); err != nil {
-		return repository.Head{}, err
-	}
-	return repository.Head{Commit: c.SHA, Sequence: h.base + int64(number)}, nil
-}
-
-// record adds the commits that have become the head to the history.
-func (l *Ledger) record(ctx context.Context, from repository.Head, line []repository.Commit, version int64) (repository.Head, error) {
-	if line[0].Parent != from.Commit || headOf(l.history.Load()).Commit != from.Commit {
-		if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
-			return repository.Head{}, err
-		}
-	} else {
-		l.begun.Store(true)
-		l.extend(rowsOf(line))
-	}
-	head := headOf(l.history.Load())
-	head.Access = version
-	return head, nil
-}
-
-func rowsOf(line []repository.Commit) []row {
-	rows := make([]row, len(line))
-	for i, c := range line {
-		rows[i] = rowOf(c).asHead(i == len(line)-1)
-	}
-	return rows
-}
-
-func rowOf(c repository.Commit) row {
-	var parents []oid
-	if c.Parent != "" {
-		parents = []oid{parseID(c.Parent)}
-	}
-	return headerOf(c, parents).withTouches(c.Touched)
-}
-
-var (
-	_ repository.Lined     = (*Ledger)(nil)
-	_ repository.Preparing = (*Ledger)(nil)
-)

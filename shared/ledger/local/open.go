@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"svc.example/svc/shared/control"
@@ -21,8 +22,6 @@ const RepositoryName = "repository.git"
 
 // Options are what a ledger may be given. All of them may be left out.
 type Options struct {
-	// Objects are the repository's objects. Without them they are opened.
-	Objects *disk.Objects
 	// Rewritten hears of a forced move of the head, before anybody sees the
 	// new history. It must not call the ledger. Without it the loss is logged.
 	Rewritten func(Rewrite)
@@ -41,7 +40,7 @@ type Ledger struct {
 	files    filesystem
 	registry *Registry
 	branch   reference
-	objects  *disk.Objects
+	objects  *Objects
 	serving  *os.File
 	cache    *cache
 	history  atomic.Pointer[history]
@@ -51,9 +50,13 @@ type Ledger struct {
 
 	// writing is held by whoever moves the head or catches up with it.
 	writing turn
-	// prepared is the commit that Prepare has prepared a move to. Whoever holds
-	// writing may touch it.
-	prepared string
+	// newest is the last group of commits that have not landed; each knows the
+	// one before it.
+	groups sync.Mutex
+	newest *group
+	// unsure: a move of the head has failed in a way that leaves open whether it
+	// moved, and nobody has looked since.
+	unsure atomic.Bool
 }
 
 // turn is a lock that can be waited for until a context ends.
@@ -85,7 +88,7 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	}
 	files := filesystem{step: options.Step}
 	l := &Ledger{
-		dir: dir, options: options, files: files, objects: options.Objects,
+		dir: dir, options: options, files: files,
 		registry: &Registry{files: files, dir: dir},
 		branch:   reference{files: files, git: filepath.Join(dir, RepositoryName)},
 		cache:    newCache(files, dir),
@@ -135,11 +138,11 @@ func (l *Ledger) openRepository(ctx context.Context) (err error) {
 	if err := checkRepository(l.branch.git); err != nil {
 		return err
 	}
-	if l.objects == nil {
-		if l.objects, err = disk.Open(l.branch.git); err != nil {
-			return err
-		}
+	objects, err := disk.Open(l.branch.git)
+	if err != nil {
+		return err
 	}
+	l.objects = &Objects{Objects: objects, held: map[string]*heldPack{}}
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {
 		return err
@@ -181,7 +184,7 @@ func tighten(dir string) error {
 func (l *Ledger) Registry() *Registry { return l.registry }
 
 // Objects are the repository's objects.
-func (l *Ledger) Objects() *disk.Objects { return l.objects }
+func (l *Ledger) Objects() *Objects { return l.objects }
 
 // Repository is the directory of the bare repository.
 func (l *Ledger) Repository() string { return l.branch.git }

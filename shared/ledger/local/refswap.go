@@ -24,18 +24,6 @@ const (
 	gitWait = time.Second
 )
 
-// swap moves the branch from one commit to another, or fails with ErrMoved or
-// ErrBusy. Of all svc processes only the one with the write lock may call it.
-//
-// When it fails with anything else after the rename, the branch has moved and
-// may not survive a power cut: the outcome is unknown, as with any time-out.
-func (r reference) swap(ctx context.Context, from, to string, entry reflogEntry) error {
-	if err := r.prepare(to); err != nil {
-		return repository.Unwritten(err)
-	}
-	return r.swapIn(ctx, from, to, entry)
-}
-
 // prepare writes the id that the head is to have.
 func (r reference) prepare(to string) error {
 	if err := r.recover(); err != nil {
@@ -47,8 +35,13 @@ func (r reference) prepare(to string) error {
 	return nil
 }
 
-// swapIn is swap after prepare.
-func (r reference) swapIn(ctx context.Context, from, to string, entry reflogEntry) error {
+// swap moves the branch from one commit to another that was prepared, or fails
+// with ErrMoved or ErrBusy. Of all svc processes only the one with the write
+// lock may call it.
+//
+// When it fails with anything else after the rename, the branch has moved and
+// may not survive a power cut: the outcome is unknown, as with any time-out.
+func (r reference) swap(ctx context.Context, from, to string, entry reflogEntry) error {
 	if err := r.swapPrepared(ctx, from, to, entry); err != nil {
 		return errors.Join(err, r.recover())
 	}

@@ -145,11 +145,6 @@ func (m *Memory) At(ctx context.Context, head repository.Head, path, revision st
 
 // Advance implements repository.Ledger.
 func (m *Memory) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	return m.AdvanceLine(ctx, from, []repository.Commit{c})
-}
-
-// AdvanceLine implements repository.Lined.
-func (m *Memory) AdvanceLine(ctx context.Context, from repository.Head, line []repository.Commit) (repository.Head, error) {
 	if err := ctx.Err(); err != nil {
 		return repository.Head{}, err
 	}
@@ -159,20 +154,17 @@ func (m *Memory) AdvanceLine(ctx context.Context, from repository.Head, line []r
 	if err != nil {
 		return repository.Head{}, err
 	}
-	last := line[len(line)-1]
-	if slices.ContainsFunc(past, func(row repository.Commit) bool { return row.SHA == last.SHA }) {
-		return repository.Head{Commit: last.SHA, Sequence: last.Sequence, Access: m.head.Access}, nil
+	if slices.ContainsFunc(past, func(row repository.Commit) bool { return row.SHA == c.SHA }) {
+		return repository.Head{Commit: c.SHA, Sequence: c.Sequence, Access: m.head.Access}, nil
 	}
 	if m.head != from {
 		return repository.Head{}, repository.ErrMoved
 	}
-	for _, c := range line {
-		c.Touched = slices.Clone(c.Touched)
-		for i := range c.Touched {
-			c.Touched[i].Text = nil // whoever follows has to fetch it
-		}
-		m.rows[c.SHA] = c
+	c.Touched = slices.Clone(c.Touched)
+	for i := range c.Touched {
+		c.Touched[i].Text = nil // whoever follows has to fetch it
 	}
-	m.head.Commit, m.head.Sequence = last.SHA, last.Sequence
+	m.rows[c.SHA] = c
+	m.head.Commit, m.head.Sequence = c.SHA, c.Sequence
 	return m.head, nil
 }

@@ -35,9 +35,6 @@ func testObjects(t *testing.T, w *world) {
 			t.Fatal(err)
 		}
 	}
-	w.Objects.Release(p.Name)
-	w.Objects.Release(p.Name)
-	w.Objects.Release(strings.Repeat("0", 40))
 	for i, o := range objects {
 		place := p.Places[o.ID]
 		right := repository.Touch{Blob: o.ID, Pack: p.Name, Offset: place.Offset, Length: place.Length}
@@ -62,6 +59,9 @@ func testObjects(t *testing.T, w *world) {
 	if i := slices.IndexFunc(ended, func(err error) bool { return err != nil }); i >= 0 {
 		t.Error(ended[i])
 	}
+	w.Objects.Release(p.Name)
+	w.Objects.Release(p.Name)
+	w.Objects.Release(strings.Repeat("0", 40))
 	testNoObjects(t, w, p)
 }
 

@@ -1,0 +1,266 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc.example/svc/shared/repository"
+)
+
+// group is commits that become durable together, each on top of the one before:
+// their objects are flushed as one pack, and the head moves once, to the last.
+// Commits that come while a group is being flushed make up the next one.
+type group struct {
+	after   *group // has to land first; nil when what the first is on top of has landed
+	commits []pending
+	closed  bool // it is being flushed, and takes no more commits
+	done    chan struct{}
+	err     error // once done: why it has not landed
+}
+
+// pending is a commit that is to become durable.
+type pending struct {
+	from   repository.Head
+	commit repository.Commit
+	landed repository.Head // the head that it was, once its group is done
+}
+
+// tip is the head that the group leads to.
+func (g *group) tip() repository.Head {
+	last := g.commits[len(g.commits)-1]
+	return repository.Head{Commit: last.commit.SHA, Sequence: last.from.Sequence + 1, Access: last.from.Access}
+}
+
+// pendingTip is the head that the commits which are being flushed lead to; nil
+// when there are none, or when they will be refused, as they were made at
+// another access version.
+func (l *Ledger) pendingTip(access int64) *repository.Head {
+	l.groups.Lock()
+	defer l.groups.Unlock()
+	if l.newest == nil || l.newest.tip().Access != access {
+		return nil
+	}
+	tip := l.newest.tip()
+	return &tip
+}
+
+// await waits for a commit that is being flushed.
+func (l *Ledger) await(ctx context.Context, commit string) error {
+	l.groups.Lock()
+	g := l.newest
+	for g != nil && !g.holds(commit) {
+		g = g.after
+	}
+	l.groups.Unlock()
+	if g == nil {
+		return nil
+	}
+	select {
+	case <-g.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *group) holds(commit string) bool {
+	for _, p := range g.commits {
+		if p.commit.SHA == commit {
+			return true
+		}
+	}
+	return false
+}
+
+// Advance implements repository.Ledger. A commit onto no head may bring a
+// history of its own; every other one has the head as its parent. The head that
+// it begins with may be one that an Advance is still making durable.
+func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	if err := checkCommit(from, c); err != nil {
+		return repository.Head{}, err
+	}
+	g, n := l.join(from, c)
+	switch {
+	case g == nil:
+		return repository.Head{}, repository.ErrMoved
+	case n == 0:
+		l.land(ctx, g)
+	default:
+		<-g.done
+	}
+	if g.err != nil && n > 0 && repository.Refused(g.err) {
+		return repository.Head{}, repository.ErrMoved // the reason is the first one's
+	}
+	return g.commits[n].landed, g.err
+}
+
+// join adds a commit to the newest group, or begins one. It returns the commit's
+// number in the group: the first of them is the one who flushes it. It returns
+// nil when the commit cannot land.
+func (l *Ledger) join(from repository.Head, c repository.Commit) (*group, int) {
+	l.groups.Lock()
+	defer l.groups.Unlock()
+	p := pending{from: from, commit: c}
+	h, last := l.history.Load(), l.newest
+	tip := headOf(h)
+	tip.Access = from.Access // which is compared under the write lock
+	if last != nil {
+		tip = last.tip()
+	}
+	if from != tip {
+		if _, known := h.find(parseID(c.SHA)); !known && !l.unsure.Load() {
+			return nil, 0
+		}
+		// It may have landed, and this is the question whether it has.
+		return &group{commits: []pending{p}, done: make(chan struct{})}, 0
+	}
+	if last != nil && !last.closed {
+		last.commits = append(last.commits, p)
+		return last, len(last.commits) - 1
+	}
+	l.newest = &group{after: last, commits: []pending{p}, done: make(chan struct{})}
+	return l.newest, 0
+}
+
+// land flushes a group when its turn has come, and tells everybody in it.
+func (l *Ledger) land(ctx context.Context, g *group) {
+	finish := func(err error) {
+		l.groups.Lock()
+		g.closed, g.after, g.err = true, nil, err
+		if l.newest == g {
+			l.newest = nil
+		}
+		l.groups.Unlock()
+		close(g.done)
+	}
+	if g.after != nil {
+		<-g.after.done
+		if g.after.err != nil {
+			finish(repository.ErrMoved)
+			return
+		}
+	}
+	if err := l.writing.acquire(ctx); err != nil {
+		finish(fmt.Errorf("moving the head: %w: %w", repository.ErrBusy, err))
+		return
+	}
+	defer l.writing.release() // after the group has gone, so that nobody begins with it who knows of a later head
+	l.groups.Lock()
+	g.closed = true
+	l.groups.Unlock()
+	if len(g.commits) > 1 {
+		ctx = context.WithoutCancel(ctx) // others are in it too
+	}
+	finish(l.flush(ctx, g.commits))
+}
+
+// flush makes commits durable, and the last of them the head. The caller holds
+// the writer's turn.
+func (l *Ledger) flush(ctx context.Context, commits []pending) error {
+	found, err := l.registry.current()
+	if err != nil {
+		return repository.Unwritten(err)
+	}
+	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+		return repository.Unwritten(err)
+	}
+	l.unsure.Store(false)
+	h := l.history.Load()
+	rest := commits
+	for len(rest) > 0 && rest[0].landIn(h, found.Version) {
+		rest = rest[1:]
+	}
+	if len(rest) < len(commits) {
+		// An earlier Advance moved the head and failed afterwards, perhaps to flush it.
+		if err := l.branch.flush(); err != nil {
+			return err
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	from, last := rest[0].from, rest[len(rest)-1].commit
+	if at := headOf(h); at.Commit != from.Commit || at.Sequence != from.Sequence {
+		return repository.ErrMoved
+	}
+	var packs []string
+	for _, p := range rest {
+		packs = append(packs, p.commit.Pack)
+	}
+	var storing errgroup.Group
+	storing.Go(func() error { return l.objects.store(ctx, packs...) })
+	err = l.branch.prepare(last.SHA)
+	if err := errors.Join(storing.Wait(), err); err != nil {
+		return repository.Unwritten(err)
+	}
+	release, err := l.files.lockForWriting(ctx, l.dir)
+	if err != nil {
+		return repository.Unwritten(fmt.Errorf("moving the head: %w", err))
+	}
+	defer release()
+	if found, err = l.registry.current(); err != nil {
+		return repository.Unwritten(err)
+	}
+	if found.Version != from.Access {
+		return repository.ErrMoved
+	}
+	if err := l.branch.swap(ctx, from.Commit, last.SHA, entryOf(last)); err != nil {
+		l.unsure.Store(!repository.Refused(err))
+		return err
+	}
+	if rest[0].commit.Parent != from.Commit { // it brings a history
+		if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	} else {
+		rows := make([]row, len(rest))
+		for i, p := range rest {
+			rows[i] = rowOf(p.commit).asHead(i == len(rest)-1)
+		}
+		l.begun.Store(true)
+		l.extend(rows)
+	}
+	h = l.history.Load()
+	for i := range rest {
+		rest[i].landIn(h, found.Version)
+	}
+	return nil
+}
+
+// landIn says whether a history holds the commit, and as which head.
+func (p *pending) landIn(h *history, access int64) bool {
+	number, found := h.find(parseID(p.commit.SHA))
+	if found {
+		p.landed = repository.Head{Commit: p.commit.SHA, Sequence: h.base + int64(number), Access: access}
+	}
+	return found
+}
+
+// checkCommit reports mistakes of the caller, which would damage the index.
+func checkCommit(from repository.Head, c repository.Commit) error {
+	switch {
+	case !isID(c.SHA):
+		return fmt.Errorf("advance: %q is no commit id of 40 hexadecimal digits", c.SHA)
+	case c.Tree != "" && !isID(c.Tree):
+		return fmt.Errorf("advance: %q is no tree id of 40 hexadecimal digits", c.Tree)
+	case from.Commit != "" && c.Parent != from.Commit:
+		return fmt.Errorf("advance: the commit's parent is %q and the head %q: they must be the same", c.Parent, from.Commit)
+	}
+	for _, touch := range c.Touched {
+		if touch.Blob != "" && !isID(touch.Blob) {
+			return fmt.Errorf("advance: %s: %q is no object id of 40 hexadecimal digits", touch.Path, touch.Blob)
+		}
+	}
+	return nil
+}
+
+func rowOf(c repository.Commit) row {
+	var parents []oid
+	if c.Parent != "" {
+		parents = []oid{parseID(c.Parent)}
+	}
+	return headerOf(c, parents).withTouches(c.Touched)
+}
