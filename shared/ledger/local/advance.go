@@ -18,14 +18,15 @@ type group struct {
 	commits []pending
 	closed  bool // it is being flushed, and takes no more commits
 	done    chan struct{}
-	err     error // once done: why it has not landed
+	// Once it is done: the heads that the commits were, or why they have not landed.
+	landed []repository.Head
+	err    error
 }
 
 // pending is a commit that is to become durable.
 type pending struct {
 	from   repository.Head
 	commit repository.Commit
-	landed repository.Head // the head that it was, once its group is done
 }
 
 // tip is the head that the group leads to.
@@ -91,10 +92,13 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 	default:
 		<-g.done
 	}
-	if g.err != nil && n > 0 && repository.Refused(g.err) {
+	switch {
+	case g.err == nil:
+		return g.landed[n], nil
+	case n > 0 && repository.Refused(g.err):
 		return repository.Head{}, repository.ErrMoved // the reason is the first one's
 	}
-	return g.commits[n].landed, g.err
+	return repository.Head{}, g.err
 }
 
 // join adds a commit to the newest group, or begins one. It returns the commit's
@@ -111,7 +115,7 @@ func (l *Ledger) join(from repository.Head, c repository.Commit) (*group, int) {
 		tip = last.tip()
 	}
 	if from != tip {
-		if _, known := h.find(parseID(c.SHA)); !known && !l.unsure.Load() {
+		if !h.holds(c.SHA) && !l.unsure.Load() {
 			return nil, 0
 		}
 		// It may have landed, and this is the question whether it has.
@@ -154,37 +158,39 @@ func (l *Ledger) land(ctx context.Context, g *group) {
 	if len(g.commits) > 1 {
 		ctx = context.WithoutCancel(ctx) // others are in it too
 	}
-	finish(l.flush(ctx, g.commits))
+	var err error
+	g.landed, err = l.flush(ctx, g.commits)
+	finish(err)
 }
 
-// flush makes commits durable, and the last of them the head. The caller holds
-// the writer's turn.
-func (l *Ledger) flush(ctx context.Context, commits []pending) error {
+// flush makes commits durable, and the last of them the head. It returns the
+// heads that they were. The caller holds the writer's turn.
+func (l *Ledger) flush(ctx context.Context, commits []pending) ([]repository.Head, error) {
 	found, err := l.registry.current()
 	if err != nil {
-		return repository.Unwritten(err)
+		return nil, repository.Unwritten(err)
 	}
 	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
-		return repository.Unwritten(err)
+		return nil, repository.Unwritten(err)
 	}
 	l.unsure.Store(false)
 	h := l.history.Load()
 	rest := commits
-	for len(rest) > 0 && rest[0].landIn(h, found.Version) {
+	for len(rest) > 0 && h.holds(rest[0].commit.SHA) {
 		rest = rest[1:]
 	}
 	if len(rest) < len(commits) {
 		// An earlier Advance moved the head and failed afterwards, perhaps to flush it.
 		if err := l.branch.flush(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(rest) == 0 {
-		return nil
+		return headsOf(h, commits, found.Version), nil
 	}
 	from, last := rest[0].from, rest[len(rest)-1].commit
 	if at := headOf(h); at.Commit != from.Commit || at.Sequence != from.Sequence {
-		return repository.ErrMoved
+		return nil, repository.ErrMoved
 	}
 	var packs []string
 	for _, p := range rest {
@@ -194,26 +200,26 @@ func (l *Ledger) flush(ctx context.Context, commits []pending) error {
 	storing.Go(func() error { return l.objects.store(ctx, packs...) })
 	err = l.branch.prepare(last.SHA)
 	if err := errors.Join(storing.Wait(), err); err != nil {
-		return repository.Unwritten(err)
+		return nil, repository.Unwritten(err)
 	}
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {
-		return repository.Unwritten(fmt.Errorf("moving the head: %w", err))
+		return nil, repository.Unwritten(fmt.Errorf("moving the head: %w", err))
 	}
 	defer release()
 	if found, err = l.registry.current(); err != nil {
-		return repository.Unwritten(err)
+		return nil, repository.Unwritten(err)
 	}
 	if found.Version != from.Access {
-		return repository.ErrMoved
+		return nil, repository.ErrMoved
 	}
 	if err := l.branch.swap(ctx, from.Commit, last.SHA, entryOf(last)); err != nil {
 		l.unsure.Store(!repository.Refused(err))
-		return err
+		return nil, err
 	}
 	if rest[0].commit.Parent != from.Commit { // it brings a history
 		if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
-			return err
+			return nil, err
 		}
 	} else {
 		rows := make([]row, len(rest))
@@ -223,20 +229,16 @@ func (l *Ledger) flush(ctx context.Context, commits []pending) error {
 		l.begun.Store(true)
 		l.extend(rows)
 	}
-	h = l.history.Load()
-	for i := range rest {
-		rest[i].landIn(h, found.Version)
-	}
-	return nil
+	return headsOf(l.history.Load(), commits, found.Version), nil
 }
 
-// landIn says whether a history holds the commit, and as which head.
-func (p *pending) landIn(h *history, access int64) bool {
-	number, found := h.find(parseID(p.commit.SHA))
-	if found {
-		p.landed = repository.Head{Commit: p.commit.SHA, Sequence: h.base + int64(number), Access: access}
+func headsOf(h *history, commits []pending, access int64) []repository.Head {
+	heads := make([]repository.Head, len(commits))
+	for i, p := range commits {
+		number, _ := h.find(parseID(p.commit.SHA))
+		heads[i] = repository.Head{Commit: p.commit.SHA, Sequence: h.base + int64(number), Access: access}
 	}
-	return found
+	return heads
 }
 
 // checkCommit reports mistakes of the caller, which would damage the index.

@@ -93,6 +93,11 @@ func (h *history) find(id oid) (uint32, bool) {
 	return 0, false
 }
 
+func (h *history) holds(commit string) bool {
+	_, found := h.find(parseID(commit))
+	return found
+}
+
 // row returns a row by its number.
 func (h *history) row(number uint32) row {
 	h.mu.RLock()
