@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/retryafter"
 	"svc.example/svc/shared/terminal"
@@ -51,7 +52,7 @@ func New(base, key string) (*Client, error) {
 	if !strings.HasSuffix(u.Path, "/v1") {
 		return nil, fmt.Errorf("%q does not end in /v1, as the address of the API does; did you mean %s/v1?", base, strings.TrimRight(base, "/"))
 	}
-	return &Client{base: u, key: key, wait: sleep, http: http.Client{
+	return &Client{base: u, key: key, wait: backoff.Sleep, http: http.Client{
 		Timeout:       2 * time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -189,17 +190,6 @@ func refusal(answer *http.Response, path string, body []byte) error {
 		envelope.Message = "the address redirects, which is not followed with a key: name the final one"
 	}
 	return &Refusal{answer.StatusCode, terminal.Escape(envelope.Message), path}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // Read reads a path whose answer is small into a value.

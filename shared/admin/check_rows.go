@@ -8,10 +8,10 @@ import (
 
 	"github.com/aws/smithy-go"
 	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/together"
 )
 
 // checkRows compares the rows of some commits with the history as git tells it.
@@ -160,17 +160,22 @@ func (c *checker) holds(ctx context.Context, name, id string) bool {
 // checkNames asks for every commit by its id, as the parameter at does.
 func (c *checker) checkNames(ctx context.Context, expected []repository.Commit) error {
 	missing := make([]bool, len(expected))
-	err := together.Each(ctx, len(expected), func(ctx context.Context, i int) error {
-		if expected[i].SHA == c.head.Commit {
-			return nil
-		}
-		sha, _, err := c.ledger.At(ctx, c.head, unusedPath, expected[i].SHA)
-		missing[i] = errors.Is(err, repository.ErrUnknownCommit) || err == nil && sha != expected[i].SHA
-		if errors.Is(err, repository.ErrAbsent) || missing[i] {
-			return nil
-		}
-		return err
-	})
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range expected {
+		group.Go(func() error {
+			if expected[i].SHA == c.head.Commit {
+				return nil
+			}
+			sha, _, err := c.ledger.At(within, c.head, unusedPath, expected[i].SHA)
+			missing[i] = errors.Is(err, repository.ErrUnknownCommit) || err == nil && sha != expected[i].SHA
+			if errors.Is(err, repository.ErrAbsent) || missing[i] {
+				return nil
+			}
+			return err
+		})
+	}
+	err := group.Wait()
 	for i, gone := range missing {
 		if gone {
 			c.say(true, "the commit %s is not found by its id", expected[i].SHA)
@@ -178,6 +183,9 @@ func (c *checker) checkNames(ctx context.Context, expected []repository.Commit) 
 	}
 	return err
 }
+
+// atOnce bounds the requests of one task that are under way at a time.
+const atOnce = 16
 
 // unusedPath is a file that no commit has: what is asked for is the commit.
 const unusedPath = "svc.json/none"
@@ -200,14 +208,18 @@ func (c *checker) checkTrails(ctx context.Context, expected []repository.Commit)
 	found := make([][]repository.Commit, len(paths))
 	broken := make([]error, len(paths))
 	told := c.progress.of("checking the histories", "files")
-	err := together.Each(ctx, len(paths), func(ctx context.Context, i int) (err error) {
-		found[i], err = c.ledger.History(ctx, c.head, repository.Page{Path: paths[i]})
-		if damaged(err) {
-			broken[i], err = err, nil
-		}
-		return err
-	})
-	if err != nil {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range paths {
+		group.Go(func() (err error) {
+			found[i], err = c.ledger.History(within, c.head, repository.Page{Path: paths[i]})
+			if damaged(err) {
+				broken[i], err = err, nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	for i, path := range paths {

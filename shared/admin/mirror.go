@@ -14,8 +14,9 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/repository/disk"
-	"svc.example/svc/shared/together"
 )
 
 // mirror is a copy of a workspace's packs in a bare repository on disk.
@@ -36,20 +37,24 @@ func (w *Workspace) copyPacks(ctx context.Context, git string, names []string, p
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	var lock sync.Mutex
 	done := 0
-	err := together.Each(ctx, len(names), func(ctx context.Context, i int) error {
-		err := w.copyPack(ctx, git, names[i])
-		lock.Lock()
-		defer lock.Unlock()
-		done++
-		progress(done, len(names))
-		var damaged *damage
-		if errors.As(err, &damaged) {
-			m.broken[names[i]] = err
-			return nil
-		}
-		return err
-	})
-	if err != nil {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range names {
+		group.Go(func() error {
+			err := w.copyPack(within, git, names[i])
+			lock.Lock()
+			defer lock.Unlock()
+			done++
+			progress(done, len(names))
+			var damaged *damage
+			if errors.As(err, &damaged) {
+				m.broken[names[i]] = err
+				return nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(git, "HEAD")); err != nil {
@@ -57,6 +62,7 @@ func (w *Workspace) copyPacks(ctx context.Context, git string, names []string, p
 			return nil, err
 		}
 	}
+	var err error
 	if m.packs, err = readAtlas(git); err != nil {
 		return nil, err
 	}

@@ -10,11 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/clone"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/together"
 )
 
 const (
@@ -162,19 +163,24 @@ func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
 	}
 	paths := slices.Collect(maps.Keys(left))
 	known := make([]bool, len(paths))
-	err = together.Each(ctx, len(paths), func(ctx context.Context, i int) error {
-		_, text, err := p.workspace.repo.At(ctx, p.base.Head, paths[i], strings.TrimSpace(string(applied)))
-		switch {
-		case errors.Is(err, repository.ErrUnknownCommit):
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range paths {
+		group.Go(func() error {
+			_, text, err := p.workspace.repo.At(within, p.base.Head, paths[i], strings.TrimSpace(string(applied)))
+			switch {
+			case errors.Is(err, repository.ErrUnknownCommit):
+				return nil
+			case errors.Is(err, repository.ErrAbsent):
+				text = nil
+			case err != nil:
+				return err
+			}
+			known[i] = sameState(text, left[paths[i]])
 			return nil
-		case errors.Is(err, repository.ErrAbsent):
-			text = nil
-		case err != nil:
-			return err
-		}
-		known[i] = sameState(text, left[paths[i]])
-		return nil
-	})
+		})
+	}
+	err = group.Wait()
 	for i, path := range paths {
 		if known[i] {
 			delete(left, path)
@@ -196,12 +202,16 @@ func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
 	if len(absent) > mostRevived {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d files are new; whether somebody deleted one of them is not looked up for so many", len(absent)))
 	} else {
-		err := together.Each(ctx, len(absent), func(ctx context.Context, i int) error {
-			touches, err := p.workspace.ledger.History(ctx, p.base.Head, repository.Page{Path: absent[i], Limit: 1})
-			had[i] = len(touches) > 0
-			return err
-		})
-		if err != nil {
+		group, within := errgroup.WithContext(ctx)
+		group.SetLimit(atOnce)
+		for i := range absent {
+			group.Go(func() error {
+				touches, err := p.workspace.ledger.History(within, p.base.Head, repository.Page{Path: absent[i], Limit: 1})
+				had[i] = len(touches) > 0
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func (b *Bucket) read(ctx context.Context, in *s3.GetObjectInput, most int64) ([
 		case statusOf(err) == 416: // at or behind the end; an empty object has nothing else
 			info, err := b.Stat(ctx, key)
 			return nil, info, err
-		case statusOf(err) != 0, attempt == attempts, pause(ctx, attempt) != nil:
+		case statusOf(err) != 0, attempt == attempts, waits.Wait(ctx, attempt) != nil:
 			return nil, Info{}, b.explain(ctx, "reading", key, err)
 		}
 	}

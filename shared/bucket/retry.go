@@ -1,9 +1,7 @@
 package bucket
 
 import (
-	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"svc.example/svc/shared/backoff"
 )
 
 var (
@@ -24,10 +24,10 @@ var (
 
 // How often and how long a request is tried: at most some 1.5 seconds are
 // spent waiting.
-const (
-	attempts    = 6
-	longestWait = 500 * time.Millisecond
-)
+const attempts = 6
+
+// waits are those between attempts, which count from 1.
+var waits = backoff.Backoff{First: 20 * time.Millisecond, Max: 500 * time.Millisecond}
 
 // conflicts are answers to a conditional write that raced another one: nothing
 // was written, and S3 wants to be asked again.
@@ -55,30 +55,12 @@ var passing = retry.IsErrorRetryables(retryables)
 func persistent(o *s3.Options) {
 	o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
 		r.MaxAttempts = attempts
-		r.MaxBackoff = longestWait
-		r.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return wait(attempt), nil })
+		r.MaxBackoff = waits.Max
+		r.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return waits.Delay(attempt), nil })
 		r.RateLimiter = ratelimit.None
 		r.Retryables = retryables
 	})
 	o.DisableLogOutputChecksumValidationSkipped = true // ranged reads have none
-}
-
-// wait is how long to wait after an attempt, counted from 1.
-func wait(attempt int) time.Duration {
-	most := min(longestWait, 20*time.Millisecond<<min(attempt, 10))
-	return rand.N(most) + time.Millisecond
-}
-
-// pause waits, unless the context ends before.
-func pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(wait(attempt))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func isPassing(err error) bool { return passing.IsErrorRetryable(err) == aws.TrueTernary }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/jsontree"
@@ -38,7 +39,7 @@ func (h *hosted) run(ctx context.Context, c *Client, hopeless func(error)) {
 		case news:
 			c.options.Log.Warn("svc: no new state; will go on trying", "error", err, "serving", c.Version())
 		}
-		if !pause(ctx, wait) {
+		if backoff.Sleep(ctx, wait) != nil {
 			return
 		}
 	}
@@ -67,7 +68,7 @@ func (h *hosted) poll(ctx context.Context, c *Client) (wait time.Duration, err e
 		return about(c.options.PollEvery), nil
 	}
 	h.failures++
-	return max(backoff(h.failures, random), retryAfter(r.header)), err
+	return max(delay(h.failures), retryAfter(r.header)), err
 }
 
 func (h *hosted) take(r reply, c *Client) error {

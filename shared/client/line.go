@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/retryafter"
 )
 
@@ -116,39 +117,20 @@ func (l *line) cleaned(message string) string {
 
 // retryAfter is what the server asks for, 0 for nothing.
 func retryAfter(header http.Header) time.Duration {
-	wait, _ := retryafter.Read(header, mostPatience)
+	wait, _ := retryafter.Read(header, maxPatience)
 	return wait
 }
 
-const (
-	firstBackoff = time.Second
-	mostBackoff  = 5 * time.Minute
-	mostPatience = 15 * time.Minute // with a server that names a time itself
-)
+const maxPatience = 15 * time.Minute // with a server that names a time itself
 
-// backoff is the wait after a number of failures in a row: anywhere between
-// nothing and a bound that doubles, so that clients do not come back together.
-func backoff(failures int, roll func() float64) time.Duration {
-	bound := mostBackoff
-	if failures < 10 {
-		bound = min(bound, firstBackoff<<(failures-1))
-	}
-	return max(time.Duration(roll()*float64(bound)), 50*time.Millisecond)
+var waits = backoff.Backoff{First: time.Second, Max: 5 * time.Minute}
+
+// delay is the wait after a number of failures in a row.
+func delay(failures int) time.Duration {
+	return max(waits.Delay(failures-1), 50*time.Millisecond)
 }
 
 // about is a time within a tenth of another.
 func about(d time.Duration) time.Duration {
 	return time.Duration((0.9 + 0.2*rand.Float64()) * float64(d))
-}
-
-// pause waits, and says whether ctx let it.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

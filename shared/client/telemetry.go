@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/contexts"
 )
 
@@ -78,7 +79,7 @@ func (t *telemetry) retire(old *table) {
 }
 
 func (t *telemetry) run(ctx context.Context) {
-	for pause(ctx, about(t.client.options.TelemetryEvery)) && !t.off.Load() {
+	for backoff.Sleep(ctx, about(t.client.options.TelemetryEvery)) == nil && !t.off.Load() {
 		t.flush()
 		t.send(ctx)
 	}
@@ -179,7 +180,7 @@ func (t *telemetry) settle(r reply) (done bool) {
 		return true
 	}
 	t.failed++
-	t.resume = time.Now().Add(max(backoff(t.failed, random), retryAfter(r.header)))
+	t.resume = time.Now().Add(max(delay(t.failed), retryAfter(r.header)))
 	return false
 }
 

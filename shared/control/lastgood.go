@@ -2,11 +2,11 @@ package control
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
@@ -140,9 +140,8 @@ func isSchema(path string) bool {
 // earlier view has found holds as long as the file is the same. wrong says what
 // is wrong with a version.
 func (v *view) seek(ctx context.Context, repo Repository, broken []Broken, wrong func(*content) []workspace.Problem) error {
-	errs := make([]error, len(broken))
-	free := make(chan struct{}, readers)
-	var all sync.WaitGroup
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
 	var kept atomic.Int64
 	for i := range broken {
 		b := &broken[i]
@@ -150,14 +149,9 @@ func (v *view) seek(ctx context.Context, repo Repository, broken []Broken, wrong
 			b.Since, b.ServedFrom, b.good = known.Since, known.ServedFrom, known.good
 			continue
 		}
-		free <- struct{}{}
-		all.Go(func() {
-			errs[i] = b.seek(ctx, repo, v.snapshot.Head, &kept, wrong)
-			<-free
-		})
+		group.Go(func() error { return b.seek(ctx, repo, v.snapshot.Head, &kept, wrong) })
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }
 
 // seek goes back through a file's history to the newest content that can be

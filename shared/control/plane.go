@@ -3,11 +3,11 @@ package control
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"strings"
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
@@ -68,7 +68,7 @@ const (
 // New makes a Plane.
 func New(settings Settings) *Plane {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
-	return &Plane{settings: settings, pause: jitter,
+	return &Plane{settings: settings, pause: retries.Wait,
 		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare)}
 }
 
@@ -93,24 +93,5 @@ func (p *Plane) schemaAddress() string {
 	return strings.TrimRight(p.settings.PublicURL, "/") + schemaPath
 }
 
-const (
-	firstPause = 4 * time.Millisecond
-	maxPause   = 250 * time.Millisecond
-)
-
-// jitter waits for a random part of a time that doubles with every try, so
-// that writers who met once do not meet again.
-func jitter(ctx context.Context, try int) error {
-	most := maxPause
-	if try < 6 {
-		most = min(maxPause, firstPause<<try)
-	}
-	timer := time.NewTimer(rand.N(most))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
+// retries are the waits of writers that have met.
+var retries = backoff.Backoff{First: 4 * time.Millisecond, Max: 250 * time.Millisecond}

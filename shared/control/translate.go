@@ -6,7 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/jsontree"
@@ -21,9 +22,8 @@ const readers = 8
 // itself what it changed; for the rest documents are read, several at a time.
 func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, error) {
 	entries := make([]Activity, len(traces))
-	errs := make([]error, len(traces))
-	free := make(chan struct{}, readers)
-	var all sync.WaitGroup
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
 	for i, t := range traces {
 		entries[i] = t.activity()
 		if entries[i].Messages != nil {
@@ -33,14 +33,12 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 			entries[i].Messages = messages
 			continue
 		}
-		free <- struct{}{}
-		all.Go(func() {
-			entries[i].Messages, errs[i] = s.compared(ctx, t)
-			<-free
+		group.Go(func() (err error) {
+			entries[i].Messages, err = s.compared(ctx, t)
+			return err
 		})
 	}
-	all.Wait()
-	return entries, errors.Join(errs...)
+	return entries, group.Wait()
 }
 
 // knownMessages are the messages of a trace that need no reading.

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // fromBase reads the base that a head names, and at the same time the rows
@@ -19,25 +20,20 @@ func (r *Repository) fromBase(ctx context.Context, head Head) (*Snapshot, error)
 }
 
 func (r *Repository) fromBaseAlone(ctx context.Context, head Head) (*Snapshot, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var base *Snapshot
-	var baseErr error
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		if base, baseErr = r.base(ctx, head.Base); baseErr != nil {
-			cancel(baseErr)
-		}
-	})
 	var commits []Commit
-	var err error
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		base, err = r.base(within, head.Base)
+		return err
+	})
 	if head.Base.Sequence < head.Sequence {
-		if commits, err = r.ledger.Since(ctx, head, head.Base.Sequence); err != nil {
-			cancel(err)
-		}
+		group.Go(func() (err error) {
+			commits, err = r.ledger.Since(within, head, head.Base.Sequence)
+			return err
+		})
 	}
-	reading.Wait()
-	if err := errors.Join(baseErr, err); err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("reading the workspace at %s: %w", head.Commit, err)
 	}
 	return r.apply(ctx, base, head, commits)

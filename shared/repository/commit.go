@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
@@ -233,7 +234,9 @@ func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause erro
 		if errors.Is(err, ErrMoved) || errors.Is(err, ErrNewer) {
 			return Head{}, err
 		}
-		time.Sleep(pause)
+		if backoff.Sleep(ctx, pause) != nil {
+			break
+		}
 	}
 	return Head{}, fmt.Errorf("%w: %w; asked again: %w", ErrUnknownOutcome, cause, err)
 }

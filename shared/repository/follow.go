@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository/object"
 )
@@ -126,24 +127,15 @@ func (r *Repository) fetchTree(ctx context.Context, head Head, updates []update,
 }
 
 func (r *Repository) fetchBlobs(ctx context.Context, last []touched, updates []update, missing []int) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var reading sync.WaitGroup
-	var failed sync.Once
-	var failure error
-	slots := make(chan struct{}, fetchWidth)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchWidth)
 	for _, i := range missing {
-		slots <- struct{}{}
-		reading.Go(func() {
-			defer func() { <-slots }()
-			text, err := textOf(r.objects.Blob(ctx, last[i].touch))
-			if err != nil {
-				failed.Do(func() { failure = fmt.Errorf("reading %s: %w", last[i].touch.Path, err) })
-				cancel(err)
+		group.Go(func() (err error) {
+			if updates[i].file.Text, err = textOf(r.objects.Blob(ctx, last[i].touch)); err != nil {
+				return fmt.Errorf("reading %s: %w", last[i].touch.Path, err)
 			}
-			updates[i].file.Text = text
+			return nil
 		})
 	}
-	reading.Wait()
-	return failure
+	return group.Wait()
 }

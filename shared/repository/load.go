@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Repository is one workspace's versioned documents. It is safe for
@@ -92,22 +93,18 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 
 // rebuild reads everything.
 func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var tree Tree
-	var err error
-	var read sync.WaitGroup
-	read.Go(func() {
-		if tree, err = r.objects.Tree(ctx, head); err != nil {
-			cancel(err)
-		}
+	var last map[string]Commit
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		tree, err = r.objects.Tree(ctx, head)
+		return err
 	})
-	last, lastErr := r.lastTouches(ctx, head)
-	if lastErr != nil {
-		cancel(lastErr)
-	}
-	read.Wait()
-	if err := errors.Join(err, lastErr); err != nil {
+	group.Go(func() (err error) {
+		last, err = r.lastTouches(ctx, head)
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("reading the workspace at %s: %w", head.Commit, err)
 	}
 	return Assemble(head, tree, last), nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/repository"
 )
 
@@ -91,32 +91,24 @@ func judgeReasons(reasons []types.CancellationReason) verdict {
 }
 
 const (
-	maxTries   = 10
-	firstPause = 20 * time.Millisecond
-	maxPause   = 600 * time.Millisecond
+	maxTries = 10
 	// perTry bounds one attempt, so that a connection that went dead does not
 	// use up the time of the request.
 	perTry = 3 * time.Second
 )
 
-// pause waits before another try, for a random part of a time that doubles.
-// It is false when there is to be none.
+var waits = backoff.Backoff{First: 20 * time.Millisecond, Max: 600 * time.Millisecond}
+
+// pause waits before another try. It is false when there is to be none.
 func pause(ctx context.Context, try int) bool {
 	if try+1 >= maxTries {
 		return false
 	}
-	wait := rand.N(min(maxPause, firstPause<<min(try, 10)))
+	wait := waits.Delay(try)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return false
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return backoff.Sleep(ctx, wait) == nil
 }
 
 // once is one attempt.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/repository"
 )
 
@@ -71,14 +72,12 @@ func (s filesystem) awaitLock(ctx context.Context, path string, limit time.Time)
 	return lock, err
 }
 
-const (
-	firstPause = 200 * time.Microsecond
-	mostPause  = 20 * time.Millisecond
-)
+// polls are the waits between looks at a lock.
+var polls = backoff.Backoff{First: 400 * time.Microsecond, Max: 40 * time.Millisecond}
 
 // poll tries until the answer is something else than errHeld, or time is up.
 func poll(ctx context.Context, limit time.Time, try func() error) error {
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+	for look := 0; ; look++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -86,9 +85,8 @@ func poll(ctx context.Context, limit time.Time, try func() error) error {
 		if !errors.Is(err, errHeld) || !time.Now().Before(limit) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
+		if err := polls.Wait(ctx, look); err != nil {
+			return err
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"svc.example/svc/shared/together"
+	"golang.org/x/sync/errgroup"
 )
 
 // stretch is a part of a pack. It reads like a pack that ends where the
@@ -114,10 +114,15 @@ func joined(all []wanted) []wanted {
 // read now is read, and explained, when its turn comes.
 func (r *Reader) prefetch(reads []wanted) {
 	got := make([]stretch, len(reads))
-	_ = together.Each(r.ctx, len(reads), func(ctx context.Context, i int) (err error) {
-		got[i], err = r.objects.get(ctx, reads[i])
-		return err
-	})
+	group, within := errgroup.WithContext(r.ctx)
+	group.SetLimit(atOnce)
+	for i := range reads {
+		group.Go(func() (err error) {
+			got[i], err = r.objects.get(within, reads[i])
+			return err
+		})
+	}
+	_ = group.Wait()
 	for i, s := range got {
 		if s.bytes != nil {
 			r.keep(reads[i].pack, s)

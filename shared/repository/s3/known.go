@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/together"
 )
 
 // packIndex is a pack whose index is in memory. It never changes.
@@ -136,16 +136,20 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 		return fmt.Errorf("asking which packs there are: %w", err)
 	}
 	packs := make([]*packIndex, len(names))
-	err = together.Each(ctx, len(names), func(ctx context.Context, i int) (err error) {
-		if packs[i] = o.known.named(names[i]); packs[i] == nil {
-			packs[i], err = o.load(ctx, names[i])
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // merged, and swept since; the ledger knows better by now
-		}
-		return err
-	})
-	if err != nil {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range names {
+		group.Go(func() (err error) {
+			if packs[i] = o.known.named(names[i]); packs[i] == nil {
+				packs[i], err = o.load(within, names[i])
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // merged, and swept since; the ledger knows better by now
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	o.known.replace(slices.DeleteFunc(packs, func(p *packIndex) bool { return p == nil }))

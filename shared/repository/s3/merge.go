@@ -11,8 +11,9 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/together"
 )
 
 // Merged is a pack that was made of others.
@@ -171,19 +172,24 @@ func (o *Objects) merge(ctx context.Context, temp *os.File, files []stored, fenc
 func (o *Objects) sources(ctx context.Context, files []stored, told func(int)) ([]pack.Source, error) {
 	sources := make([]pack.Source, len(files))
 	ahead := newAhead(ctx, o, files)
-	err := together.Each(ctx, len(files), func(ctx context.Context, i int) error {
-		p, err := o.load(ctx, files[i].name)
-		if err != nil {
-			return err
-		}
-		sources[i] = pack.Source{Size: files[i].size, Index: p.index, Open: func() (pack.Bytes, error) {
-			if told != nil && (i+1)%100 == 0 {
-				told(i + 1)
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range files {
+		group.Go(func() error {
+			p, err := o.load(within, files[i].name)
+			if err != nil {
+				return err
 			}
-			return ahead.open(i)
-		}}
-		return nil
-	})
+			sources[i] = pack.Source{Size: files[i].size, Index: p.index, Open: func() (pack.Bytes, error) {
+				if told != nil && (i+1)%100 == 0 {
+					told(i + 1)
+				}
+				return ahead.open(i)
+			}}
+			return nil
+		})
+	}
+	err := group.Wait()
 	return sources, err
 }
 

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/together"
 )
 
 // Objects are the objects of one workspace's repository.
@@ -55,20 +56,24 @@ const settings = `[core]
 
 // Init puts what makes the prefix a git repository where it is not there yet.
 func (o *Objects) Init(ctx context.Context) error {
-	return together.Each(ctx, 2, func(ctx context.Context, i int) error {
-		name, text := "HEAD", "ref: refs/heads/main\n"
-		if i == 1 {
-			name, text = "config", settings
-		}
-		_, err := o.bucket.Create(ctx, o.prefix+name, bucket.Bytes([]byte(text)))
-		if errors.Is(err, fs.ErrExist) {
-			return nil
-		}
-		return busy(err)
-	})
+	group, ctx := errgroup.WithContext(ctx)
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": settings} {
+		group.Go(func() error {
+			_, err := o.bucket.Create(ctx, o.prefix+name, bucket.Bytes([]byte(text)))
+			if errors.Is(err, fs.ErrExist) {
+				return nil
+			}
+			return busy(err)
+		})
+	}
+	return group.Wait()
 }
 
-const packFolder = "objects/pack/"
+const (
+	packFolder = "objects/pack/"
+	// atOnce bounds the requests of one task that are under way at a time.
+	atOnce = 16
+)
 
 func (o *Objects) key(pack, extension string) string {
 	return o.prefix + packFolder + "pack-" + pack + extension

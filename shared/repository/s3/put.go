@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/together"
 )
 
 // PutPack implements repository.Objects.
@@ -29,12 +30,10 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 
 // store writes a pack and its index.
 func (o *Objects) store(ctx context.Context, name string, content bucket.Content, index []byte) error {
-	return together.Each(ctx, 2, func(ctx context.Context, i int) error {
-		if i == 0 {
-			return o.create(ctx, o.key(name, ".pack"), content)
-		}
-		return o.create(ctx, o.key(name, ".idx"), bucket.Bytes(index))
-	})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return o.create(ctx, o.key(name, ".pack"), content) })
+	group.Go(func() error { return o.create(ctx, o.key(name, ".idx"), bucket.Bytes(index)) })
+	return group.Wait()
 }
 
 // create writes what may be there already: the name tells the content and the

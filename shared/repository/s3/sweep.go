@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/together"
 )
 
 // Day is how long things stay that nobody names, by the store's clock: so long
@@ -112,10 +113,14 @@ func (o *Objects) Sweep(ctx context.Context, left Leftovers, keep Keep) (Swept, 
 	// that it needs.
 	steps, swept := left.steps(keep.names())
 	for _, keys := range steps {
-		err := together.Each(ctx, len(keys), func(ctx context.Context, i int) error {
-			return busy(o.bucket.Delete(ctx, keys[i]))
-		})
-		if err != nil {
+		group, within := errgroup.WithContext(ctx)
+		group.SetLimit(atOnce)
+		for i := range keys {
+			group.Go(func() error {
+				return busy(o.bucket.Delete(within, keys[i]))
+			})
+		}
+		if err := group.Wait(); err != nil {
 			return swept, err
 		}
 	}

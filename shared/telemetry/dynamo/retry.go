@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -65,23 +65,14 @@ var throttled = map[string]bool{
 	"TransactionCanceledException": true, "ReplicatedWriteConflictException": true,
 }
 
-const (
-	maxTries   = 12
-	firstPause = 5 * time.Millisecond
-	mostPause  = 400 * time.Millisecond
-)
+const maxTries = 12
 
-// pause waits for a random part of a time that doubles with every try.
+var waits = backoff.Backoff{First: 5 * time.Millisecond, Max: 400 * time.Millisecond}
+
+// pause waits before another try, unless there were too many.
 func pause(ctx context.Context, try int) error {
 	if try >= maxTries {
 		return fmt.Errorf("%w: others were first %d times", telemetry.ErrBusy, try)
 	}
-	timer := time.NewTimer(rand.N(min(mostPause, firstPause<<min(try, 10))))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return waits.Wait(ctx, try)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/telemetry"
-	"svc.example/svc/shared/together"
 )
 
 // SavedFor is how long a context is kept after it was last seen.
@@ -171,10 +171,15 @@ const mostKeys = 100
 func (s *Store) rows(ctx context.Context, wanted []address) (map[address]item, error) {
 	chunks := slices.Collect(slices.Chunk(wanted, mostKeys))
 	read := make([]map[address]item, len(chunks))
-	err := together.Each(ctx, len(chunks), func(ctx context.Context, n int) (err error) {
-		read[n], err = s.some(ctx, chunks[n])
-		return err
-	})
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(16) // requests at a time
+	for n := range chunks {
+		group.Go(func() (err error) {
+			read[n], err = s.some(within, chunks[n])
+			return err
+		})
+	}
+	err := group.Wait()
 	found := map[address]item{}
 	for _, some := range read {
 		maps.Copy(found, some)

@@ -1,0 +1,45 @@
+// Package backoff says how long to wait before something is tried again.
+package backoff
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff is how waits grow: each is a random part of a bound that doubles from
+// try to try, so that those who met once do not meet again.
+type Backoff struct {
+	First time.Duration // the bound of the first wait
+	Max   time.Duration // of all that follow
+}
+
+// Bound is the longest that the wait after a try may be; tries count from 0.
+func (b Backoff) Bound(try int) time.Duration {
+	bound := b.First
+	for range try {
+		if bound >= b.Max {
+			break
+		}
+		bound *= 2
+	}
+	return min(bound, b.Max)
+}
+
+// Delay is how long to wait after a try.
+func (b Backoff) Delay(try int) time.Duration { return rand.N(b.Bound(try)) }
+
+// Wait waits after a try, or fails with the context's error.
+func (b Backoff) Wait(ctx context.Context, try int) error { return Sleep(ctx, b.Delay(try)) }
+
+// Sleep waits for a time, or fails with the context's error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
