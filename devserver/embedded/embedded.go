@@ -42,7 +42,7 @@ type Options struct {
 type Service struct {
 	ledger  *local.Ledger
 	repo    *repository.Repository
-	plane   *control.Plane
+	plane   *control.Service
 	intake  *telemetry.Intake
 	handler http.Handler
 	logger  *slog.Logger
@@ -138,16 +138,16 @@ func (s *Service) upkeep(ctx context.Context) {
 	defer close(s.stopped)
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
-	watch := lookout{logger: s.logger}
-	trouble := "" // that was told
+	watch := reporter{logger: s.logger}
+	told := "" // the error that was logged last
 	// Open has locked the directory: nobody else writes there.
 	s.ledger.Objects().Sweep()
 	for {
 		err := s.look(ctx, &watch)
 		if err == nil {
-			trouble = ""
-		} else if ctx.Err() == nil && err.Error() != trouble {
-			trouble = err.Error()
+			told = ""
+		} else if ctx.Err() == nil && err.Error() != told {
+			told = err.Error()
 			s.logger.Error("reading the workspace", "error", err)
 		}
 		select {
@@ -164,8 +164,8 @@ func (s *Service) upkeep(ctx context.Context) {
 	}
 }
 
-// look has the lookout see the newest state.
-func (s *Service) look(ctx context.Context, watch *lookout) error {
+// look shows the reporter the newest state.
+func (s *Service) look(ctx context.Context, watch *reporter) error {
 	head, err := s.ledger.Head(ctx)
 	if err != nil || watch.at == head.Commit {
 		return err

@@ -14,7 +14,7 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// ActivityQuery asks for a stretch of the feed. Type and key go together and
+// ActivityQuery asks for a page of the feed. Type and key go together and
 // ask for one item's entries.
 type ActivityQuery struct {
 	PageQuery
@@ -137,12 +137,12 @@ func (t trace) after(p place) bool {
 }
 
 const (
-	// mostCommits bounds what is read at once in search of a commit that
+	// maxCommits bounds what is read at once in search of a commit that
 	// touched an item.
-	mostCommits = 1000
-	// mostSearched bounds what is read for a page: in the history of a large
+	maxCommits = 1000
+	// maxSearched bounds what is read for a page: in the history of a large
 	// project few commits may have.
-	mostSearched = 4000
+	maxSearched = 4000
 )
 
 // traces collects a page of traces, and the position that the rest begins
@@ -178,11 +178,11 @@ func (s *Session) traces(ctx context.Context, path string, b bounds) (found []tr
 			return found, "", nil
 		}
 		last := commits[len(commits)-1]
-		if searched += len(commits); searched >= mostSearched {
+		if searched += len(commits); searched >= maxSearched {
 			return found, place{last.Sequence, math.MaxInt32, last.SHA}.String(), nil
 		}
 		page.Before = last.Sequence
-		page.Limit = min(2*page.Limit, mostCommits)
+		page.Limit = min(2*page.Limit, maxCommits)
 	}
 }
 

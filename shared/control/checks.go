@@ -198,7 +198,7 @@ const smallGrowth = 4 << 10
 // workspace must not keep a flag from being switched off.
 func (a *attempt) fits(context.Context) error {
 	most := int64(repository.MaxTexts)
-	if set := a.plane.settings.MaxTexts; set > 0 {
+	if set := a.service.settings.MaxTexts; set > 0 {
 		most = min(most, set)
 	}
 	text, total := int64(len(a.text())), int64(0)

@@ -43,7 +43,7 @@ func (s *Session) Contexts(ctx context.Context, q ContextQuery) (*ContextList, e
 		return nil, err
 	}
 	list := &ContextList{[]ContextRow{}}
-	search := s.plane.settings.Contexts
+	search := s.service.settings.Contexts
 	if search == nil {
 		return list, nil
 	}

@@ -25,13 +25,13 @@ func (f *fakeContexts) Contexts(_ context.Context, workspace string, q telemetry
 	return f.found, f.err
 }
 
-// searching is a session of a plane that has saved contexts.
+// searching is a session of a service that has saved contexts.
 func searching(t *testing.T, contexts *fakeContexts) *control.Session {
 	t.Helper()
 	w := newWorld(t, map[string]string{"feature-flags/f.json": `{"key":"f","type":"feature_flag","valueType":"bool"}`})
 	settings := w.settings()
 	settings.Contexts = contexts
-	w.plane = control.New(settings)
+	w.service = control.New(settings)
 	return w.enter("member")
 }
 

@@ -162,13 +162,13 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 	w := newWorld(t, nil)
 	settings := w.settings()
 	settings.PublicURL = ""
-	w.plane = control.New(settings)
+	w.service = control.New(settings)
 	r := must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
 	if r.Document.Get("$schema") != nil {
 		t.Error(wire(t, r))
 	}
 	settings.PublicURL = "https://svc.test/base/"
-	w.plane = control.New(settings)
+	w.service = control.New(settings)
 	r = must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "g"}))
 	if text, _ := r.Document.Get("$schema").Text(); text != "https://svc.test/base/schemas/v1/stored-config.json" {
 		t.Error(text)

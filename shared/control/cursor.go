@@ -9,7 +9,7 @@ import (
 	"svc.example/svc/shared/document"
 )
 
-// PageQuery asks for a stretch of a list.
+// PageQuery asks for a page of a list.
 type PageQuery struct {
 	Limit  *int // nil when the request has none
 	Cursor string

@@ -14,7 +14,7 @@ type Delivery struct {
 }
 
 // Deliver lets a request with an SDK key in.
-func (p *Plane) Deliver(ctx context.Context, keyText string) (*Delivery, error) {
+func (p *Service) Deliver(ctx context.Context, keyText string) (*Delivery, error) {
 	key, err := parseKey(keyText, access.Kind.Delivers, deliveryKeys)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (p *Plane) Deliver(ctx context.Context, keyText string) (*Delivery, error) 
 		return nil, err
 	}
 	p.used(entry)
-	return &Delivery{&Session{plane: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}}, nil
+	return &Delivery{&Session{service: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}}, nil
 }
 
 // Key is the record of the key: its kind says whether it is public.

@@ -2,7 +2,7 @@
 // what it asks for, and for a write decides, edits, validates, verifies and
 // commits, again from fresh state when another writer was first.
 //
-// A Plane serves every workspace; a Session is one request on one of them, at
+// A Service serves every workspace; a Session is one request on one of them, at
 // the head that the request found when it was let in. Every error is, or
 // wraps, a fault.Fault; fault.Of turns one into an answer.
 //
@@ -18,7 +18,7 @@
 //   - Compare-and-set is on content. A token is good as long as the file's
 //     bytes are those of the token's commit, however far the head has moved.
 //   - A commit that lost the race for the head is tried again from the gate
-//     on: key, permission and content are all looked at anew.
+//     on: key, permission and content are all looked at again.
 //   - A write reads nothing of an item's history, but for two cases. A token
 //     that is no present commit costs the document at that commit. A rollout
 //     where none stands costs a page of the item's history and at most four

@@ -11,7 +11,7 @@ import (
 )
 
 // Enter lets a request with a management key in.
-func (p *Plane) Enter(ctx context.Context, keyText string) (*Session, error) {
+func (p *Service) Enter(ctx context.Context, keyText string) (*Session, error) {
 	key, err := parseKey(keyText, access.Kind.Manages, managementKeys)
 	if err != nil {
 		return nil, err
@@ -21,11 +21,11 @@ func (p *Plane) Enter(ctx context.Context, keyText string) (*Session, error) {
 		return nil, err
 	}
 	p.used(entry)
-	return &Session{plane: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}, nil
+	return &Session{service: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}, nil
 }
 
 // used tells that a key was let in.
-func (p *Plane) used(e Entry) {
+func (p *Service) used(e Entry) {
 	if p.settings.Used != nil {
 		p.settings.Used(e.Key, p.settings.Now())
 	}
@@ -34,11 +34,11 @@ func (p *Plane) used(e Entry) {
 // again lets the session's key in once more, for another try of the same
 // request.
 func (s *Session) again(ctx context.Context) (*Session, error) {
-	entry, err := s.plane.admit(ctx, s.shown, nil)
+	entry, err := s.service.admit(ctx, s.shown, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Session{plane: s.plane, shown: s.shown, entry: entry, room: s.room}, nil
+	return &Session{service: s.service, shown: s.shown, entry: entry, room: s.room}, nil
 }
 
 const (
@@ -58,7 +58,7 @@ func parseKey(text string, fits func(access.Kind) bool, wanted string) (access.K
 	return key, nil
 }
 
-func (p *Plane) admit(ctx context.Context, key access.Key, admitted func(context.Context, access.KeyRecord) error) (Entry, error) {
+func (p *Service) admit(ctx context.Context, key access.Key, admitted func(context.Context, access.KeyRecord) error) (Entry, error) {
 	entry, err := p.identify(ctx, key)
 	if err != nil {
 		return Entry{}, err
@@ -80,7 +80,7 @@ var (
 )
 
 // identify answers every reason to refuse a key in the same words.
-func (p *Plane) identify(ctx context.Context, key access.Key) (Entry, error) {
+func (p *Service) identify(ctx context.Context, key access.Key) (Entry, error) {
 	entry, err := p.settings.Gate.Enter(ctx, key)
 	if err != nil && !errors.Is(err, ErrNoEntry) {
 		return Entry{}, storageFault(err)

@@ -61,7 +61,7 @@ func TestWhoIsLetIn(t *testing.T) {
 			if test.change != nil {
 				test.change(w, key)
 			}
-			_, err := w.plane.Enter(ctx, key.Reveal())
+			_, err := w.service.Enter(ctx, key.Reveal())
 			f := wantRefusal(t, err, test.want)
 			if strings.Contains(f.Error(), key.Reveal()[60:]) {
 				t.Errorf("the refusal shows the key: %v", f)
@@ -82,9 +82,9 @@ func TestWhatIsNoKeyIsRefusedOffline(t *testing.T) {
 	typo := []byte(good)
 	typo[70] ^= 1
 	for _, text := range []string{"", "eyJhbGciOiJIUzI1NiJ9.e30.x", good[:len(good)-1], good + "0", string(typo), strings.ToUpper(good)} {
-		_, err := w.plane.Enter(ctx, text)
+		_, err := w.service.Enter(ctx, text)
 		wantRefusal(t, err, "401 UNAUTHORIZED")
-		_, err = w.plane.Deliver(ctx, text)
+		_, err = w.service.Deliver(ctx, text)
 		wantRefusal(t, err, "401 UNAUTHORIZED")
 	}
 	if w.gate.entered != 0 {
@@ -94,11 +94,11 @@ func TestWhatIsNoKeyIsRefusedOffline(t *testing.T) {
 
 func TestARefusedKindSaysWhichKindIsNeeded(t *testing.T) {
 	w := newWorld(t, nil)
-	_, err := w.plane.Enter(ctx, w.key(access.KindSecretSDK).Reveal())
+	_, err := w.service.Enter(ctx, w.key(access.KindSecretSDK).Reveal())
 	if !strings.Contains(err.Error(), "svc_uk_") || !strings.Contains(err.Error(), "secret_sdk") {
 		t.Errorf("Enter: %v", err)
 	}
-	_, err = w.plane.Deliver(ctx, w.key(access.KindUser).Reveal())
+	_, err = w.service.Deliver(ctx, w.key(access.KindUser).Reveal())
 	if !strings.Contains(err.Error(), "svc_pk_") {
 		t.Errorf("Deliver: %v", err)
 	}
@@ -113,8 +113,8 @@ func TestAllRefusedKeysAreToldTheSame(t *testing.T) {
 	revoked, unknown := w.key(access.KindUser), w.key(access.KindUser)
 	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
 	delete(w.gate.keys, unknown.ID())
-	_, first := w.plane.Enter(ctx, revoked.Reveal())
-	_, second := w.plane.Enter(ctx, unknown.Reveal())
+	_, first := w.service.Enter(ctx, revoked.Reveal())
+	_, second := w.service.Enter(ctx, unknown.Reveal())
 	if a, b := wire(t, fault.Of(first).Envelope()), wire(t, fault.Of(second).Envelope()); a != b {
 		t.Errorf("%s\n%s", a, b)
 	}
@@ -132,17 +132,17 @@ func TestAdmittedIsAskedBetween401And503(t *testing.T) {
 		}
 		return limited
 	}
-	plane := control.New(settings)
+	service := control.New(settings)
 	revoked, live := w.key(access.KindUser), w.key(access.KindUser)
 	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
 	w.gate.workspace.Provisioning = true
-	if _, err := plane.Enter(ctx, revoked.Reveal()); asked != 0 {
+	if _, err := service.Enter(ctx, revoked.Reveal()); asked != 0 {
 		t.Errorf("asked before the key was found out: %v", err)
 	}
-	if _, err := plane.Enter(ctx, live.Reveal()); err != limited || asked != 1 {
+	if _, err := service.Enter(ctx, live.Reveal()); err != limited || asked != 1 {
 		t.Errorf("got %v, asked %d times", err, asked)
 	}
-	if _, err := plane.Deliver(ctx, w.key(access.KindPublicSDK).Reveal()); err != limited || asked != 2 {
+	if _, err := service.Deliver(ctx, w.key(access.KindPublicSDK).Reveal()); err != limited || asked != 2 {
 		t.Errorf("got %v, asked %d times", err, asked)
 	}
 }
@@ -158,7 +158,7 @@ func TestUsedHearsOfKeysThatWereLetIn(t *testing.T) {
 			t.Errorf("used at %v", at)
 		}
 	}
-	plane := control.New(settings)
+	service := control.New(settings)
 	user, sdk, revoked := w.key(access.KindUser), w.key(access.KindPublicSDK), w.key(access.KindUser)
 	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
 	forged, err := access.NewKey(newRandom(99), access.KindUser, user.Workspace(), user.Principal())
@@ -166,9 +166,9 @@ func TestUsedHearsOfKeysThatWereLetIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []access.Key{user, revoked, forged} {
-		_, _ = plane.Enter(ctx, key.Reveal())
+		_, _ = service.Enter(ctx, key.Reveal())
 	}
-	if _, err := plane.Deliver(ctx, sdk.Reveal()); err != nil {
+	if _, err := service.Deliver(ctx, sdk.Reveal()); err != nil {
 		t.Fatal(err)
 	}
 	if len(heard) != 2 || heard[user.ID()] != 1 || heard[sdk.ID()] != 1 {
@@ -191,7 +191,7 @@ func TestDelivery(t *testing.T) {
 	w := newWorld(t, files)
 	key := w.key(access.KindPublicSDK)
 	changeKey(w, key, func(r *access.KeyRecord) { r.Environment = "staging" })
-	d := must[*control.Delivery](t)(w.plane.Deliver(ctx, key.Reveal()))
+	d := must[*control.Delivery](t)(w.service.Deliver(ctx, key.Reveal()))
 	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.head() {
 		t.Errorf("%s %s %s %v", d.Environment(), d.Key().Kind, d.WorkspaceID(), d.Head())
 	}
@@ -211,7 +211,7 @@ func TestDelivery(t *testing.T) {
 		t.Errorf("%d schemas, %d environments", len(ws.Schemas), len(ws.Environments))
 	}
 	w.gate.workspace.Provisioning = true
-	_, err = w.plane.Deliver(ctx, key.Reveal())
+	_, err = w.service.Deliver(ctx, key.Reveal())
 	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
 }
 

@@ -3,7 +3,7 @@ package control
 import "context"
 
 // Pause replaces the wait between two tries of a write.
-func (p *Plane) Pause(pause func(ctx context.Context, try int) error) { p.pause = pause }
+func (p *Service) Pause(pause func(ctx context.Context, try int) error) { p.pause = pause }
 
 // MaxTries is how often a write is tried.
 const MaxTries = maxTries
@@ -16,7 +16,7 @@ var (
 )
 
 // Held is how many bytes are remembered of workspaces.
-func (p *Plane) Held() int64 { return p.rooms.Held() + p.words.Held() }
+func (p *Service) Held() int64 { return p.rooms.Held() + p.words.Held() }
 
 // Author is a principal as git writes one.
 var Author = author

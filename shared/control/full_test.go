@@ -17,7 +17,7 @@ func TestAFullWorkspaceTakesNothingMore(t *testing.T) {
 	}
 	settings := w.settings()
 	settings.MaxTexts = int64(len(w.stored(path("f"))) + len(w.stored("svc.json")) + 1)
-	w.plane = control.New(settings)
+	w.service = control.New(settings)
 	large := jsontree.NewString(strings.Repeat("x", 10_000))
 	for _, dry := range []bool{true, false} {
 		_, err := w.boss().CreateConfig(ctx, control.ConfigCreation{Request: control.Request{DryRun: dry}, Key: "large", ValueType: "string", Value: large})

@@ -56,9 +56,9 @@ func (b Broken) Outcome() string {
 // What is looked for in the history of broken files is bounded: how many of
 // them, how far back, and how many bytes are kept.
 const (
-	mostSought   = 1000
-	mostVersions = 100
-	mostGood     = 64 << 20
+	maxSought   = 1000
+	maxVersions = 100
+	maxGood     = 64 << 20
 )
 
 // broken returns the files that cannot be served, by path, with what each was
@@ -76,7 +76,7 @@ func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
 			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 		}
 	}
-	if err := v.seek(ctx, repo, found[:min(len(found), mostSought)], (*content).unservable); err != nil {
+	if err := v.seek(ctx, repo, found[:min(len(found), maxSought)], (*content).unservable); err != nil {
 		return nil, err
 	}
 	v.found = found
@@ -106,7 +106,7 @@ func (v *view) allBroken(ctx context.Context, repo Repository) ([]Broken, error)
 				found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 			}
 		}
-		if err := v.seek(ctx, repo, found[:min(len(found), mostSought)], (*content).unusable); err != nil {
+		if err := v.seek(ctx, repo, found[:min(len(found), maxSought)], (*content).unusable); err != nil {
 			return nil, err
 		}
 		for _, b := range found {
@@ -157,7 +157,7 @@ func (v *view) seek(ctx context.Context, repo Repository, broken []Broken, wrong
 // seek goes back through a file's history to the newest content that can be
 // served. A file that was deleted meanwhile has none: it was gone on purpose.
 func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head, kept *atomic.Int64, wrong func(*content) []workspace.Problem) error {
-	commits, err := repo.History(ctx, head, repository.Page{Path: b.File.Path, Limit: mostVersions})
+	commits, err := repo.History(ctx, head, repository.Page{Path: b.File.Path, Limit: maxVersions})
 	if err != nil {
 		return storageFault(err)
 	}
@@ -181,7 +181,7 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 			b.Since = c.SHA
 			continue
 		}
-		if kept.Add(int64(len(text))) <= mostGood {
+		if kept.Add(int64(len(text))) <= maxGood {
 			b.ServedFrom, b.good = c.SHA, good
 		}
 		return nil
@@ -239,7 +239,7 @@ func (v *view) without(broken []Broken) *workspace.Workspace {
 
 // Broken lists the broken files of a workspace at a snapshot, for who tells of
 // them: no request fails for such a file.
-func (p *Plane) Broken(ctx context.Context, workspaceID string, snapshot *repository.Snapshot) ([]Broken, error) {
+func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repository.Snapshot) ([]Broken, error) {
 	repo, err := p.settings.Repository(ctx, workspaceID)
 	if err != nil {
 		return nil, err
@@ -274,8 +274,8 @@ type BrokenRow struct {
 	Problem    string  `json:"problem"`
 }
 
-// mostTold bounds the rows; the count is of all.
-const mostTold = 100
+// maxTold bounds the rows; the count is of all.
+const maxTold = 100
 
 // workspaceType stands for the workspace file, where documents have their type.
 const workspaceType = "workspace"
@@ -300,7 +300,7 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 			d.UnreadableHead.CommitSHA = &u.Commit
 		}
 	}
-	for _, b := range broken[:min(len(broken), mostTold)] {
+	for _, b := range broken[:min(len(broken), maxTold)] {
 		d.Broken = append(d.Broken, b.row())
 	}
 	return d, nil

@@ -11,7 +11,7 @@ import (
 
 // place is where in the history a page ended: a commit, and an entry of it. The
 // sequence says where to look for the commit. It may stand elsewhere by now,
-// since an index of the history can be made anew, so the commit has the say.
+// since an index of the history can be made again, so the commit has the say.
 type place struct {
 	sequence int64
 	index    int
@@ -38,7 +38,7 @@ func readPlace(position string) (p place, ok bool) {
 const shaDigits = 40
 
 // errNoPlace refuses a cursor whose commit the history does not hold (any
-// more), rather than to begin anew or to leave something out.
+// more), rather than to begin again or to leave something out.
 func errNoPlace() error {
 	return malformed(document.Issue{Pointer: "?cursor",
 		Message: "the history that this cursor is from was replaced; start without"})
@@ -65,8 +65,8 @@ func (s *Session) from(ctx context.Context, p place, page repository.Page) (at p
 
 // find looks for a commit among the newest of a path's history.
 func (s *Session) find(ctx context.Context, sha, path string) (sequence int64, err error) {
-	page := repository.Page{Path: path, Limit: mostCommits}
-	for searched := 0; searched < mostSearched; searched += page.Limit {
+	page := repository.Page{Path: path, Limit: maxCommits}
+	for searched := 0; searched < maxSearched; searched += page.Limit {
 		commits, err := s.history(ctx, page)
 		if err != nil {
 			return 0, err

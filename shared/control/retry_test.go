@@ -112,7 +112,7 @@ func TestAfterALostRaceEverythingIsLookedAtAnew(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 			key := w.key(access.KindUser, "engineer")
-			s := must[*control.Session](t)(w.plane.Enter(ctx, key.Reveal()))
+			s := must[*control.Session](t)(w.service.Enter(ctx, key.Reveal()))
 			others := test.then(w, key)
 			w.meanwhile(others...)
 			_, err := s.PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: test.token(w)})
@@ -151,7 +151,7 @@ func TestTriesAreBounded(t *testing.T) {
 	n := 0
 	w.repo.before = func() { n++; w.pushes(path("g"), boolFlag("g", fmt.Sprintf(`,"n":%d`, n)))() }
 	pauses := 0
-	w.plane.Pause(func(_ context.Context, try int) error {
+	w.service.Pause(func(_ context.Context, try int) error {
 		pauses++
 		if try != pauses { // the first try again comes at once
 			t.Errorf("try %d after %d pauses", try, pauses)
@@ -168,8 +168,8 @@ func TestTriesAreBounded(t *testing.T) {
 func TestTriesEndWithTheRequest(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	s := w.boss()
-	plane := control.New(w.settings()) // with its own pause
-	s = must[*control.Session](t)(plane.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	service := control.New(w.settings()) // with its own pause
+	s = must[*control.Session](t)(service.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	ending, end := context.WithCancel(ctx)
 	w.repo.before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
 	_, err := s.PatchFlag(ending, "f", "default", control.FlagPatch{Enabled: ptr(true)})
@@ -181,8 +181,8 @@ func TestARetriedWriteIsCountedOnce(t *testing.T) {
 	settings := w.settings()
 	asked := 0
 	settings.Admitted = func(context.Context, access.KeyRecord) error { asked++; return nil }
-	plane := control.New(settings)
-	s := must[*control.Session](t)(plane.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	service := control.New(settings)
+	s := must[*control.Session](t)(service.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	w.meanwhile(w.pushes(path("g"), boolFlag("g", "")))
 	must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)}))
 	if asked != 1 {
@@ -213,7 +213,7 @@ func TestARequestOutlivesAForcedPush(t *testing.T) {
 		}
 
 		key := w.key(access.KindUser, "engineer")
-		s = must[*control.Session](t)(w.plane.Enter(ctx, key.Reveal()))
+		s = must[*control.Session](t)(w.service.Enter(ctx, key.Reveal()))
 		w.repo.forcePush(path("f"), boolFlag("f", `,"x":2`))
 		changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
 		wantRefusal(t, ask(s), "401 UNAUTHORIZED")
@@ -246,7 +246,7 @@ func TestWhatACommitCanAnswer(t *testing.T) {
 // Many writers and readers at once: no change is lost, every answer is true.
 func TestConcurrentWritersLoseNothing(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	plane := control.New(w.settings())
+	service := control.New(w.settings())
 	must[*control.LevelResult](t)(w.boss().PatchLogLevel(ctx, "shop", control.LogLevelPatch{Level: ptr("INFO")}))
 	const writers, each = 8, 6
 	var all sync.WaitGroup
@@ -254,7 +254,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 		key := w.key(access.KindUser, "protected_engineer").Reveal()
 		all.Go(func() {
 			for j := range each {
-				s, err := plane.Enter(ctx, key)
+				s, err := service.Enter(ctx, key)
 				if err != nil {
 					t.Error(err)
 					return
@@ -264,7 +264,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 				if err != nil || !r.Changed {
 					t.Errorf("%v %v", r, fault.Of(err))
 				}
-				reader, _ := plane.Enter(ctx, key)
+				reader, _ := service.Enter(ctx, key)
 				if _, err := reader.LogLevels(ctx); err != nil {
 					t.Error(err)
 				}

@@ -11,11 +11,11 @@ import (
 
 // Session is one request that was let in. It is used by one goroutine.
 type Session struct {
-	plane  *Plane
-	shown  access.Key // by the request
-	entry  Entry
-	room   *room
-	opened *opened
+	service *Service
+	shown   access.Key // by the request
+	entry   Entry
+	room    *room
+	opened  *opened
 }
 
 // opened is the session's head with everything in it.
@@ -35,7 +35,7 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 		if err != nil {
 			return err
 		}
-		s.opened = &opened{repo, snapshot, s.plane.view(s.entry.Workspace.ID, s.room, snapshot)}
+		s.opened = &opened{repo, snapshot, s.service.view(s.entry.Workspace.ID, s.room, snapshot)}
 		return nil
 	})
 	return s.opened, err
@@ -76,7 +76,7 @@ func (s *Session) history(ctx context.Context, page repository.Page) (commits []
 }
 
 func (s *Session) repository(ctx context.Context) (Repository, error) {
-	repo, err := s.plane.settings.Repository(ctx, s.entry.Workspace.ID)
+	repo, err := s.service.settings.Repository(ctx, s.entry.Workspace.ID)
 	return repo, storageFault(err)
 }
 

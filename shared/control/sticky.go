@@ -16,8 +16,8 @@ import (
 // many as can be read without making the write a slow one. On AWS a page is one
 // request, and a document three at the most.
 const (
-	mostLookedThrough = 100
-	mostDocumentsRead = 4
+	maxLookedThrough = 100
+	maxDocumentsRead = 4
 )
 
 // stick has a rollout that stands where none stood before go on with the
@@ -37,7 +37,7 @@ func (a *attempt) stick(ctx context.Context) error {
 // lastProperty goes back through the item's history, and reads the document as
 // it was before each commit that may have changed what the scope serves.
 func (a *attempt) lastProperty(ctx context.Context) (string, error) {
-	commits, err := a.repo.History(ctx, a.entry.Head, repository.Page{Path: a.path, Limit: mostLookedThrough})
+	commits, err := a.repo.History(ctx, a.entry.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,7 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 	read := 0
 	for _, c := range commits {
 		if differs {
-			if read++; read > mostDocumentsRead {
+			if read++; read > maxDocumentsRead {
 				break
 			}
 			property, err := a.propertyAt(ctx, c)

@@ -52,7 +52,7 @@ func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
 			return messages, true
 		}
 	}
-	return s.plane.words.Get(s.wordsOf(t))
+	return s.service.words.Get(s.wordsOf(t))
 }
 
 // fileMessage is all that is said of a file that is no document.
@@ -90,7 +90,7 @@ func (s *Session) compared(ctx context.Context, t trace) ([]activity.Message, er
 	for _, m := range messages {
 		bytes += int64(len(m.Scope) + len(m.Message))
 	}
-	s.plane.words.Put(name, messages, bytes)
+	s.service.words.Put(name, messages, bytes)
 	return messages, nil
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // trees are the documents as a delivery sees them, by path.
-func (w *world) trees(plane *control.Plane) map[string]*jsontree.Node {
-	d, err := plane.Deliver(ctx, w.sdk())
+func (w *world) trees(service *control.Service) map[string]*jsontree.Node {
+	d, err := service.Deliver(ctx, w.sdk())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -29,14 +29,14 @@ func (w *world) sdk() string { return w.key(access.KindSecretSDK).Reveal() }
 
 func TestAViewFollowsTheHead(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("d"): boolFlag("d", "")})
-	before := w.trees(w.plane)
+	before := w.trees(w.service)
 	w.repo.push(ada, "", map[string]string{path("b"): boolFlag("b", `,"x":1`), path("c"): boolFlag("c", ""), path("a"): "", "svc.json": `{"environments":[]}`})
-	after := w.trees(w.plane)
+	after := w.trees(w.service)
 	if len(after) != 3 || jsontree.Equal(after[path("b")], before[path("b")]) || !jsontree.Equal(after[path("d")], before[path("d")]) || after[path("c")] == nil {
 		t.Errorf("before %v\nafter %v", before, after)
 	}
 	w.repo.push(ada, "", map[string]string{path("b"): boolFlag("b", "")})
-	if again := w.trees(w.plane); !jsontree.Equal(again[path("b")], before[path("b")]) {
+	if again := w.trees(w.service); !jsontree.Equal(again[path("b")], before[path("b")]) {
 		t.Error("the view of a later head is wrong")
 	}
 	if len(before) != 3 || before[path("a")] == nil {
@@ -62,7 +62,7 @@ func TestEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 func TestASchemaIsCompiledOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), "schemas/s.json": `{"type":"object"}`})
 	compiled := func() *document.Schema {
-		d := must[*control.Delivery](t)(w.plane.Deliver(ctx, w.sdk()))
+		d := must[*control.Delivery](t)(w.service.Deliver(ctx, w.sdk()))
 		schema, _ := must[*workspace.Workspace](t)(d.Documents(ctx)).Schemas[0].Compiled()
 		return schema
 	}
@@ -130,7 +130,7 @@ func TestManyWorkspacesAreServed(t *testing.T) {
 	w := &world{t: t, repo: repo, gate: &fakeGate{repo: repo, keys: map[access.ID]access.KeyRecord{}, people: map[access.ID]access.Principal{}}}
 	settings := w.settings()
 	settings.CacheBytes = 200_000
-	plane := control.New(settings)
+	service := control.New(settings)
 	for range 300 {
 		random := newRandom(w.keys + 5000)
 		id, _ := access.NewID(random)
@@ -142,12 +142,12 @@ func TestManyWorkspacesAreServed(t *testing.T) {
 		w.gate.keys[key.ID()] = access.RecordOf(key, "k", now)
 		w.gate.people[id] = access.Principal{Type: access.PrincipalUser, ID: id}
 		w.gate.workspace = control.Workspace{ID: string(id)}
-		s := must[*control.Session](t)(plane.Enter(ctx, key.Reveal()))
+		s := must[*control.Session](t)(service.Enter(ctx, key.Reveal()))
 		if list := must[*control.FlagList](t)(s.Flags(ctx, control.FlagQuery{})); list.Total != 1 {
 			t.Error(list)
 		}
 	}
-	if held := plane.Held(); held > settings.CacheBytes || held < settings.CacheBytes/2 {
+	if held := service.Held(); held > settings.CacheBytes || held < settings.CacheBytes/2 {
 		t.Errorf("%d bytes are remembered", held)
 	}
 }

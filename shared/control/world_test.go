@@ -22,11 +22,11 @@ var ctx = context.Background()
 
 // world is a workspace with everything around it.
 type world struct {
-	t     testing.TB
-	repo  *fakeRepository
-	gate  *fakeGate
-	plane *control.Plane
-	keys  int
+	t       testing.TB
+	repo    *fakeRepository
+	gate    *fakeGate
+	service *control.Service
+	keys    int
 }
 
 // fakeGate holds the rows of one workspace's keys.
@@ -69,8 +69,8 @@ func newWorld(t testing.TB, files map[string]string) *world {
 	gate := &fakeGate{repo: repo, keys: map[access.ID]access.KeyRecord{}, people: map[access.ID]access.Principal{},
 		workspace: control.Workspace{ID: workspaceID, Name: "Shop", Secret: []byte("sauce")}}
 	w := &world{t: t, repo: repo, gate: gate}
-	w.plane = control.New(w.settings())
-	w.plane.Pause(func(ctx context.Context, _ int) error { return ctx.Err() })
+	w.service = control.New(w.settings())
+	w.service.Pause(func(ctx context.Context, _ int) error { return ctx.Err() })
 	if _, declared := files["svc.json"]; !declared {
 		repo.push(ada, "Declare the environments", map[string]string{"svc.json": declaration})
 	}
@@ -129,7 +129,7 @@ func (r *random) Read(p []byte) (int, error) {
 // enter lets a request of a user with these roles in.
 func (w *world) enter(roles ...string) *control.Session {
 	w.t.Helper()
-	s, err := w.plane.Enter(ctx, w.key(access.KindUser, roles...).Reveal())
+	s, err := w.service.Enter(ctx, w.key(access.KindUser, roles...).Reveal())
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func writeFault(err error) error {
 // before they have landed.
 func (s *Session) retry(ctx context.Context, try int) (*Session, error) {
 	if try > 0 && s.entry.Tip == nil {
-		if err := s.plane.pause(ctx, try); err != nil {
+		if err := s.service.pause(ctx, try); err != nil {
 			return nil, storageFault(err)
 		}
 	}
@@ -143,7 +143,7 @@ func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{Session: s, opened: &opened{repo, base, s.plane.view(s.entry.Workspace.ID, s.room, base)}, write: w}
+	a := &attempt{Session: s, opened: &opened{repo, base, s.service.view(s.entry.Workspace.ID, s.room, base)}, write: w}
 	out, refusal := a.decide(ctx)
 	var draft repository.Draft // which confirms base, when there is nothing to write
 	if refusal == nil && a.changed() {
@@ -199,7 +199,7 @@ func (s *Session) rehearse(ctx context.Context, w write) (*outcome, error) {
 // decide goes through the steps of a write, each of which can refuse it. The
 // commit it leads to is still to be named.
 func (a *attempt) decide(ctx context.Context) (*outcome, error) {
-	for _, step := range []func(context.Context) error{a.pay, a.find, a.permit, a.compare, a.change} {
+	for _, step := range []func(context.Context) error{a.checkBilling, a.find, a.permit, a.compare, a.change} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -218,9 +218,9 @@ func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 	}, nil
 }
 
-// pay answers 402, once more: the answer may be another when a request was let
+// checkBilling answers 402, once more: the answer may be another when a request was let
 // in again.
-func (a *attempt) pay(context.Context) error { return a.MayWrite() }
+func (a *attempt) checkBilling(context.Context) error { return a.MayWrite() }
 
 // find answers 404 for an item or an environment that is not there, and 422
 // for an item that is nothing to edit. It makes the first document of an item
@@ -321,7 +321,7 @@ func (a *attempt) text() []byte {
 
 // draft is the commit that the write makes.
 func (a *attempt) draft(messages []activity.Message) repository.Draft {
-	now := a.plane.settings.Now()
+	now := a.service.settings.Now()
 	by := author(a.entry.Principal)
 	by.When = now
 	return repository.Draft{

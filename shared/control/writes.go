@@ -16,7 +16,7 @@ import (
 
 // CreateFlag creates a flag.
 func (s *Session) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResult, error) {
-	creation := edit.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.plane.schemaAddress()}
+	creation := edit.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.service.schemaAddress()}
 	if c.Type != nil {
 		creation.ValueType = *c.Type
 		if *c.Type == "" {
@@ -30,7 +30,7 @@ func (s *Session) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResu
 // CreateConfig creates a config.
 func (s *Session) CreateConfig(ctx context.Context, c ConfigCreation) (*CreationResult, error) {
 	tree, err := edit.NewConfig(edit.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
-		Description: c.Description, Tags: c.Tags, Schema: s.plane.schemaAddress()})
+		Description: c.Description, Tags: c.Tags, Schema: s.service.schemaAddress()})
 	return s.create(ctx, document.Config, c.Request, c.Key, tree, err)
 }
 
@@ -156,7 +156,7 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 	}
 	var first *jsontree.Node
 	w.first = func() (tree *jsontree.Node, err error) {
-		first, err = edit.NewLogLevel(service, *p.Level, s.plane.schemaAddress())
+		first, err = edit.NewLogLevel(service, *p.Level, s.service.schemaAddress())
 		return first, err
 	}
 	w.edit = func(tree *jsontree.Node) (*edit.Edited, error) {
@@ -208,7 +208,7 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 	}
 	var stamped *jsontree.Node
 	if p.Document != nil && p.Document.Kind == jsontree.Object {
-		stamped = edit.StampSchema(p.Document, s.plane.schemaAddress())
+		stamped = edit.StampSchema(p.Document, s.service.schemaAddress())
 		p.Document = stamped
 	}
 	out, err := s.write(ctx, write{

@@ -26,7 +26,7 @@ import (
 // Options are what the API is served with.
 type Options struct {
 	// Plane is needed by every group but Reference.
-	Plane *control.Plane
+	Plane *control.Service
 	// BasePath is what the paths of the API begin with; "" is /v1. It ends in
 	// /v1: stored documents' schema is served beside that segment.
 	BasePath string

@@ -31,7 +31,7 @@ type world struct {
 	t       testing.TB
 	ledger  *local.Ledger
 	repo    *repository.Repository
-	plane   *control.Plane
+	plane   *control.Service
 	handler http.Handler
 	log     *safeBuffer
 	// alter changes what the gate says, or fails.

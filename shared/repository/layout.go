@@ -21,7 +21,7 @@ func IsFile(path string) bool {
 	return ok
 }
 
-const longestName = 255 // bytes; more cannot be checked out
+const maxName = 255 // bytes; more cannot be checked out
 
 // checkPath says what keeps a file from being written at a path. Reading is
 // more lenient: a git that somebody else wrote is served as it is.
@@ -34,8 +34,8 @@ func checkPath(path string) error {
 		return fmt.Errorf("%q must be UTF-8", path)
 	case strings.ContainsFunc(path, unicode.IsControl), strings.ContainsRune(path, '\\'):
 		return fmt.Errorf("%q must not contain control characters or backslashes", path)
-	case len(name) > longestName:
-		return fmt.Errorf("%q: a file's name has at most %d bytes", path, longestName)
+	case len(name) > maxName:
+		return fmt.Errorf("%q: a file's name has at most %d bytes", path, maxName)
 	}
 	return nil
 }

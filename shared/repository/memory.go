@@ -15,10 +15,10 @@ type memory struct {
 	snapshots *lru.Cache[string, *Snapshot]
 }
 
-// mostRemembered is about six snapshots of 10,000 files.
-const mostRemembered = 8 << 20
+// maxRemembered is about six snapshots of 10,000 files.
+const maxRemembered = 8 << 20
 
-func newMemory() memory { return memory{lru.New[string, *Snapshot](mostRemembered)} }
+func newMemory() memory { return memory{lru.New[string, *Snapshot](maxRemembered)} }
 
 // get returns the snapshot of a head.
 func (m memory) get(head Head) (*Snapshot, bool) {

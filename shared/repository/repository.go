@@ -81,7 +81,7 @@ type Touch struct {
 	// Created says that the file was not there before.
 	Created bool
 	// Pack, Offset and Length say where the object lies, when that is known:
-	// the pack's name without "pack-" and ".pack", and the stretch of that
+	// the pack's name without "pack-" and ".pack", and the part of that
 	// file that holds the compressed object with its header. They are a hint:
 	// packs are merged and collected.
 	Pack   string
@@ -129,7 +129,7 @@ type Draft struct {
 var (
 	// ErrMoved: the head, its access version or its fence is no longer the one
 	// that the write began with. Nothing was written; read again and decide
-	// anew.
+	// again.
 	ErrMoved = errors.New("the head has moved")
 	// ErrUnknownCommit: the history holds no commit of that name.
 	ErrUnknownCommit = errors.New("no such commit")
@@ -157,7 +157,7 @@ var (
 	ErrUnknownOutcome = errors.New("whether the commit landed is unknown")
 )
 
-// Page asks for a stretch of history, newest first.
+// Page asks for a page of history, newest first.
 type Page struct {
 	Path   string // "" for the whole workspace
 	Before int64  // only sequences below this; 0 for no bound

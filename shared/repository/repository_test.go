@@ -279,7 +279,7 @@ func TestWithoutIndex(t *testing.T) {
 	}
 }
 
-// TestFarBehind: beyond some distance everything is read anew.
+// TestFarBehind: beyond some distance everything is read again.
 func TestFarBehind(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	first := s.commit(put("configs/a.json", "1"))

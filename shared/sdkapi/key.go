@@ -37,7 +37,7 @@ var words = map[access.Kind]string{
 
 // gate lets keys in, as many times as their rate admits.
 type gate struct {
-	plane   *control.Plane
+	plane   *control.Service
 	limiter *ratelimit.Limiter
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Options are what applications are served from.
 type Options struct {
-	Plane *control.Plane
+	Plane *control.Service
 	// Intake takes telemetry; Delivery needs none.
 	Intake *telemetry.Intake
 	// Origins may read the answers to public keys; nil is any.

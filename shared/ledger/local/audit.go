@@ -24,7 +24,7 @@ import (
 // the last one counts.
 const (
 	auditName = "audit.log"
-	mostAudit = 1 << 30
+	maxAudit  = 1 << 30
 )
 
 // By says who the edits that follow are told to be by.
@@ -65,7 +65,7 @@ func (r *Registry) Audit(context.Context) ([]audit.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := r.files.read(filepath.Join(r.dir, auditName), mostAudit)
+	text, err := r.files.read(filepath.Join(r.dir, auditName), maxAudit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

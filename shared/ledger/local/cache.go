@@ -35,7 +35,7 @@ const (
 	cacheMagic  = "svc history 1\n"
 	cacheHeader = len(cacheMagic) + 8 + 4
 	rowHeader   = 4 + 4
-	mostCache   = 4 << 30
+	maxCache    = 4 << 30
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -47,7 +47,7 @@ func newCache(files filesystem, dir string) *cache {
 // load reads the history that the cache holds; nil when it holds none. It is
 // left ready to be appended to.
 func (c *cache) load() *history {
-	content, err := c.files.read(c.path, mostCache)
+	content, err := c.files.read(c.path, maxCache)
 	if err != nil {
 		return nil
 	}

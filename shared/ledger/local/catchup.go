@@ -22,7 +22,7 @@ type Rewrite struct {
 	Newest []repository.Commit
 }
 
-const mostNewest = 20
+const maxNewest = 20
 
 // String tells it in one line.
 func (w Rewrite) String() string {
@@ -53,11 +53,11 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 		return l.noBranch()
 	}
 	if headOf(h).Commit == commit {
-		l.unfit.Store(nil)
+		l.unreadable.Store(nil)
 		return nil
 	}
-	if u := l.isUnfit(commit); u != nil && !l.isBack(u) {
-		return u.trouble
+	if u := l.isUnreadable(commit); u != nil && !l.isBack(u) {
+		return u.reason
 	}
 	target := parseID(commit)
 	rows, descends, err := l.walkTo(ctx, h, target)
@@ -65,7 +65,7 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 		return l.refuse(commit, err)
 	}
 	l.begun.Store(true)
-	l.unfit.Store(nil)
+	l.unreadable.Store(nil)
 	if descends {
 		l.extend(rows)
 		return nil
@@ -250,7 +250,7 @@ func (l *Ledger) replace(old *history, rows []row, commit string) {
 		if _, kept := h.find(gone[i].id()); kept {
 			continue
 		}
-		if lost.Lost++; lost.Lost <= mostNewest {
+		if lost.Lost++; lost.Lost <= maxNewest {
 			lost.Newest = append(lost.Newest, gone[i].commit(old.base+int64(i), gone[i].places()...))
 		}
 	}

@@ -80,7 +80,7 @@
 // to repository.IsFile and object.TreeEntry.IsFile; the rest is not there.
 //
 // A head that does not descend from the one before was forced. That is
-// reported through Options.Rewritten, and the history is made anew from it.
+// reported through Options.Rewritten, and the history is made again from it.
 // Its sequences begin above all that were given out before, with a gap, so
 // that no sequence ever stands for two states. Since refuses, with
 // repository.ErrMoved, to continue from a sequence of the history that is

@@ -36,7 +36,7 @@ func HeadOf(git string) (string, error) {
 		return "", err
 	}
 	var files filesystem
-	content, err := files.read(filepath.Join(git, "HEAD"), mostRef)
+	content, err := files.read(filepath.Join(git, "HEAD"), maxRef)
 	if err != nil {
 		return "", fmt.Errorf("%s is no git repository: %w", git, err)
 	}

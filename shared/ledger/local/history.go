@@ -59,7 +59,7 @@ func (h *history) appendOne(r row) {
 	})
 }
 
-// lineOf is where the line begins that a row ends: the longest stretch of rows
+// lineOf is where the line begins that a row ends: the longest run of rows
 // of which each has the one before as its only parent.
 func (h *history) lineOf(r row, number uint32) uint32 {
 	if number == 0 {

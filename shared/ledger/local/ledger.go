@@ -37,14 +37,14 @@ func (l *Ledger) Enter(ctx context.Context, key access.Key) (control.Entry, erro
 	}
 	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace.workspace(), Head: head, Tip: l.pendingTip(head.Access)}
 	if u != nil {
-		e.Unreadable = &control.UnreadableHead{Commit: u.commit, Message: u.trouble.Message}
+		e.Unreadable = &control.UnreadableHead{Commit: u.commit, Message: u.reason.Message}
 	}
 	return e, nil
 }
 
 // head reads the branch and, when it is not where it was, catches up. When what
 // the branch names cannot be used, the head is the one before.
-func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unfit, error) {
+func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unreadable, error) {
 	commit, err := l.branch.read()
 	if err == nil && commit == "" {
 		if err := l.noBranch(); err != nil {
@@ -56,7 +56,7 @@ func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unf
 	if err == nil && head.Commit == commit {
 		return head, nil, nil
 	}
-	if u := l.isUnfit(commit); err == nil && head.Commit != "" && u != nil && !u.isDue() {
+	if u := l.isUnreadable(commit); err == nil && head.Commit != "" && u != nil && !u.isDue() {
 		return head, u, nil
 	}
 	// The branch has moved, perhaps by an Advance that is still flushing.
@@ -68,11 +68,11 @@ func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unf
 	err = l.catchUp(context.WithoutCancel(ctx))
 	head = headOf(l.history.Load())
 	head.Access = version
-	u := l.unfit.Load()
+	u := l.unreadable.Load()
 	switch {
 	case err == nil:
 		return head, nil, nil
-	case u == nil || head.Commit == "" || !errors.Is(err, u.trouble):
+	case u == nil || head.Commit == "" || !errors.Is(err, u.reason):
 		return repository.Head{}, nil, err
 	}
 	return head, u, nil

@@ -45,8 +45,8 @@ type Ledger struct {
 	cache    *cache
 	history  atomic.Pointer[history]
 	// begun: the branch has been there, so that it is gone when it is not.
-	begun atomic.Bool
-	unfit atomic.Pointer[unfit]
+	begun      atomic.Bool
+	unreadable atomic.Pointer[unreadable]
 
 	// writing is held by whoever moves the head or catches up with it.
 	writing turn
@@ -125,9 +125,9 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	l.history.Store(h)
 	l.begun.Store(headOf(h).Commit != "" || l.branch.hasPacks())
 	err = l.catchUp(ctx)
-	if trouble := (*repository.Unavailable)(nil); errors.As(err, &trouble) {
-		if l.unfit.Load() == nil { // else it was logged
-			slog.Error(trouble.Message)
+	if reason := (*repository.Unavailable)(nil); errors.As(err, &reason) {
+		if l.unreadable.Load() == nil { // else it was logged
+			slog.Error(reason.Message)
 		}
 		return nil // each request says so, until somebody has mended it
 	}

@@ -12,8 +12,8 @@ import (
 const (
 	branch = "refs/heads/main"
 
-	mostRef    = 4 << 10
-	mostPacked = 256 << 20
+	maxRef    = 4 << 10
+	maxPacked = 256 << 20
 )
 
 // reference is a branch that holds a repository's head.
@@ -39,7 +39,7 @@ func (r reference) path(name string) string {
 // The loose file goes first, as with git: pack-refs writes packed-refs before
 // it removes the loose file, so that one of the two always tells.
 func (r reference) read() (string, error) {
-	content, err := r.files.read(r.path(r.branch()), mostRef)
+	content, err := r.files.read(r.path(r.branch()), maxRef)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r.readPacked()
 	}
@@ -57,7 +57,7 @@ func (r reference) read() (string, error) {
 }
 
 func (r reference) readPacked() (string, error) {
-	content, err := r.files.read(r.path("packed-refs"), mostPacked)
+	content, err := r.files.read(r.path("packed-refs"), maxPacked)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -47,7 +47,7 @@ func (r reference) headIsBranch() bool {
 	if _, err := r.files.stat(r.path("logs/HEAD")); err != nil {
 		return false
 	}
-	head, err := r.files.read(r.path("HEAD"), mostRef)
+	head, err := r.files.read(r.path("HEAD"), maxRef)
 	return err == nil && strings.TrimSpace(string(head)) == "ref: "+branch
 }
 

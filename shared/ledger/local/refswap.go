@@ -191,14 +191,14 @@ func (r reference) canLink() (bool, error) {
 }
 
 func (r reference) lockIsCopy() (bool, error) {
-	locked, err := r.files.read(r.path(branchLock), mostRef)
+	locked, err := r.files.read(r.path(branchLock), maxRef)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	meant, err := r.files.read(r.path(nextHead), mostRef)
+	meant, err := r.files.read(r.path(nextHead), maxRef)
 	if err != nil {
 		return false, err
 	}

@@ -18,7 +18,7 @@ import (
 const (
 	registryName = "registry.json"
 	registryMode = 0o600
-	mostRegistry = 64 << 20
+	maxRegistry  = 64 << 20
 )
 
 // Registry is the keys, principals and the record of a workspace. Several
@@ -109,7 +109,7 @@ func (r *Registry) look() (*sighting, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	text, err := readAll(f, mostRegistry)
+	text, err := readAll(f, maxRegistry)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

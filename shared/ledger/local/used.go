@@ -18,7 +18,7 @@ import (
 // be deleted.
 const (
 	usedName = "used.json"
-	mostUsed = 16 << 20
+	maxUsed  = 16 << 20
 )
 
 // Uses notes the days for the process that serves a data directory. What was
@@ -33,7 +33,7 @@ type Uses struct {
 }
 
 // OpenUses goes on from what was noted earlier. A file that cannot be read is
-// begun anew.
+// begun again.
 func OpenUses(dir string) *Uses {
 	u := &Uses{dir: dir}
 	u.days, _ = readUses(u.files, dir)
@@ -45,7 +45,7 @@ func OpenUses(dir string) *Uses {
 
 func readUses(files filesystem, dir string) (map[access.ID]string, error) {
 	var days map[access.ID]string
-	text, err := files.read(filepath.Join(dir, usedName), mostUsed)
+	text, err := files.read(filepath.Join(dir, usedName), maxUsed)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

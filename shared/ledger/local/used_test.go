@@ -36,7 +36,7 @@ func TestLastUses(t *testing.T) {
 	if want := map[access.ID]string{key.ID: noon.Add(24 * time.Hour).UTC().Format(time.DateOnly)}; !maps.Equal(days, want) {
 		t.Errorf("%v, want %v", days, want)
 	}
-	// What an earlier process noted stays; what cannot be read is begun anew.
+	// What an earlier process noted stays; what cannot be read is begun again.
 	again := OpenUses(dir)
 	again.Used(access.KeyRecord{ID: newID(t)}, noon)
 	must(t, again.Flush())

@@ -13,7 +13,7 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// Settings are what a Plane works with. All are needed but Admitted,
+// Settings are what a Service works with. All are needed but Admitted,
 // Used and Contexts.
 type Settings struct {
 	Gate Gate
@@ -47,8 +47,8 @@ type Settings struct {
 	CacheBytes int64
 }
 
-// Plane is the control plane of all workspaces. It may be used concurrently.
-type Plane struct {
+// Service is the control plane of all workspaces. It may be used concurrently.
+type Service struct {
 	settings Settings
 	// pause waits before a write is tried again.
 	pause func(ctx context.Context, try int) error
@@ -65,19 +65,19 @@ const (
 	wordsShare = 8
 )
 
-// New makes a Plane.
-func New(settings Settings) *Plane {
+// New makes a Service.
+func New(settings Settings) *Service {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
-	return &Plane{settings: settings, pause: retries.Wait,
+	return &Service{settings: settings, pause: retries.Wait,
 		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare)}
 }
 
-func (p *Plane) room(workspace string) *room {
+func (p *Service) room(workspace string) *room {
 	return p.rooms.Share(workspace, roomBytes, func() *room { return &room{listed: !p.settings.Unlisted} })
 }
 
 // view is a snapshot of a workspace as its room remembers it.
-func (p *Plane) view(workspace string, r *room, snapshot *repository.Snapshot) *view {
+func (p *Service) view(workspace string, r *room, snapshot *repository.Snapshot) *view {
 	v := r.at(snapshot)
 	p.rooms.Weigh(workspace, r.bytes())
 	return v
@@ -86,7 +86,7 @@ func (p *Plane) view(workspace string, r *room, snapshot *repository.Snapshot) *
 const schemaPath = "/schemas/v1/stored-config.json"
 
 // schemaAddress is what $schema is stamped with.
-func (p *Plane) schemaAddress() string {
+func (p *Service) schemaAddress() string {
 	if p.settings.PublicURL == "" {
 		return ""
 	}

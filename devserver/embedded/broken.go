@@ -8,17 +8,17 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// lookout says aloud what git has brought that cannot be served. No request
+// reporter logs what git has brought that cannot be served. No request
 // fails for it, so that nobody would know: a document is served as it was
 // before, or no longer, and so is a workspace file.
-type lookout struct {
+type reporter struct {
 	logger   *slog.Logger
 	at       string            // the commit seen last
 	told     map[string]string // the blobs of files that were told of, by path
 	declared bool
 }
 
-func (l *lookout) see(s *repository.Snapshot, broken []control.Broken) {
+func (l *reporter) see(s *repository.Snapshot, broken []control.Broken) {
 	told := map[string]string{}
 	for _, b := range broken {
 		told[b.File.Path] = b.File.Blob
@@ -34,7 +34,7 @@ func (l *lookout) see(s *repository.Snapshot, broken []control.Broken) {
 	l.at, l.told, l.declared = s.Head.Commit, told, declared
 }
 
-func (l *lookout) tell(b control.Broken) {
+func (l *reporter) tell(b control.Broken) {
 	what := b.Outcome()
 	if b.File.Path == workspace.File {
 		what += "; until it is mended the API lists the environments that documents name too, and all are protected"

@@ -17,7 +17,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// unavailable is trouble with the repository that a person has to end. Nothing
+// unavailable is an error of the repository that a person has to end. Nothing
 // was written.
 func unavailable(cause error, format string, args ...any) error {
 	return &repository.Unavailable{Message: fmt.Sprintf(format, args...), Cause: errors.Join(repository.ErrFailed, cause)}
@@ -41,7 +41,7 @@ func (r reference) hasBegun() (bool, error) {
 	if found || err != nil {
 		return found, err
 	}
-	packed, err := r.files.read(r.path("packed-refs"), mostPacked)
+	packed, err := r.files.read(r.path("packed-refs"), maxPacked)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
@@ -77,10 +77,10 @@ func (l *Ledger) noBranch() error {
 	return errNoMain
 }
 
-// unfit is what main names and cannot be used.
-type unfit struct {
-	commit  string // "" when main names none
-	trouble *repository.Unavailable
+// unreadable is what main names and cannot be used.
+type unreadable struct {
+	commit string // "" when main names none
+	reason *repository.Unavailable
 	// lost is an object that is missing or damaged. It may come back, as the rest
 	// of a copy that is being made, so that it is looked for again now and then.
 	lost   string
@@ -110,7 +110,7 @@ func (l *Ledger) refuse(commit string, err error) error {
 		return fmt.Errorf("reading the history of %s: %w", commit, err)
 	}
 	message := fmt.Sprintf("main was moved to the commit %s, which cannot be served: %s; nothing can be written until %s%s", commit, why, until, l.wayBack(""))
-	u := &unfit{commit: commit, lost: id}
+	u := &unreadable{commit: commit, lost: id}
 	u.looked.Store(time.Now().UnixNano())
 	return l.keepFrom(u, message, errors.Join(repository.ErrFailed, err))
 }
@@ -123,11 +123,11 @@ func isForGood(err error) bool {
 // refuseBranch is refuse for a branch that names no commit at all. Any other
 // error stays what it is, and so does that there is no branch.
 func (l *Ledger) refuseBranch(err error) error {
-	trouble := (*repository.Unavailable)(nil)
-	if !errors.As(err, &trouble) {
+	reason := (*repository.Unavailable)(nil)
+	if !errors.As(err, &reason) {
 		return err
 	}
-	return l.keepFrom(&unfit{}, trouble.Message+"; nothing can be written until main names a commit"+l.wayBack("mv "+branch+" main.damaged; "), trouble.Cause)
+	return l.keepFrom(&unreadable{}, reason.Message+"; nothing can be written until main names a commit"+l.wayBack("mv "+branch+" main.damaged; "), reason.Cause)
 }
 
 // wayBack is the command that makes main what it was, after what has to be done
@@ -141,17 +141,17 @@ func (l *Ledger) wayBack(first string) string {
 }
 
 // keepFrom remembers what cannot be used, and logs it once.
-func (l *Ledger) keepFrom(u *unfit, message string, cause error) error {
-	u.trouble = &repository.Unavailable{Message: message, Cause: cause}
-	if before := l.unfit.Swap(u); before == nil || before.trouble.Message != message {
+func (l *Ledger) keepFrom(u *unreadable, message string, cause error) error {
+	u.reason = &repository.Unavailable{Message: message, Cause: cause}
+	if before := l.unreadable.Swap(u); before == nil || before.reason.Message != message {
 		slog.Error("main cannot be used as it is", "why", message, "cause", cause)
 	}
-	return u.trouble
+	return u.reason
 }
 
-// isUnfit returns why a commit is known not to be usable, nil when it is not.
-func (l *Ledger) isUnfit(commit string) *unfit {
-	if u := l.unfit.Load(); u != nil && u.commit == commit {
+// isUnreadable returns why a commit is known not to be usable, nil when it is not.
+func (l *Ledger) isUnreadable(commit string) *unreadable {
+	if u := l.unreadable.Load(); u != nil && u.commit == commit {
 		return u
 	}
 	return nil
@@ -159,13 +159,13 @@ func (l *Ledger) isUnfit(commit string) *unfit {
 
 // isDue says whether a reader should look again for what is lost: one of
 // those who ask at the same time.
-func (u *unfit) isDue() bool {
+func (u *unreadable) isDue() bool {
 	looked, now := u.looked.Load(), time.Now().UnixNano()
 	return u.lost != "" && now-looked > int64(lookAgain) && u.looked.CompareAndSwap(looked, now)
 }
 
 // isBack says whether what was lost can be read now.
-func (l *Ledger) isBack(u *unfit) bool {
+func (l *Ledger) isBack(u *unreadable) bool {
 	if u.lost == "" {
 		return false
 	}
