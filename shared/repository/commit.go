@@ -52,7 +52,7 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		return nil, err
 	}
 	next := p.onto(base, p.commit.Sequence)
-	if p.commit.Base, err = r.store(ctx, base.Head, p.commit, made, next); err != nil {
+	if p.commit.Base, err = r.store(ctx, base.Head, &p.commit, made, next); err != nil {
 		return nil, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
 	}
 	next.landing = &landing{done: make(chan struct{})}
@@ -183,9 +183,11 @@ func (p *prepared) pack(fence int64) (*pack.Pack, error) {
 // store stores the pack of a commit and beside it, when one is due, the snapshot
 // that the commit leads to, whose name it returns. A snapshot that could not be
 // stored is not named: a later commit brings one.
-func (r *Repository) store(ctx context.Context, from Head, c Commit, made *pack.Pack, next *Snapshot) (base string, err error) {
+func (r *Repository) store(ctx context.Context, from Head, c *Commit, made *pack.Pack, next *Snapshot) (base string, err error) {
 	var storing sync.WaitGroup
-	if keeper := r.keeperFor(from, c); keeper != nil {
+	ledger, based := r.ledger.(Checkpointed)
+	keeper, keeps := r.objects.(Checkpoints)
+	if based && keeps && ledger.Due(from, c) {
 		storing.Go(func() {
 			name, content, err := EncodeSnapshot(next)
 			if err == nil && keeper.PutSnapshot(ctx, name, content) == nil {
@@ -196,16 +198,6 @@ func (r *Repository) store(ctx context.Context, from Head, c Commit, made *pack.
 	err = r.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
 	storing.Wait()
 	return base, err
-}
-
-// keeperFor returns what keeps the snapshot of a commit, nil when none is due.
-func (r *Repository) keeperFor(from Head, c Commit) Checkpoints {
-	ledger, based := r.ledger.(Checkpointed)
-	keeper, keeps := r.objects.(Checkpoints)
-	if !based || !keeps || !ledger.Due(from, c) {
-		return nil
-	}
-	return keeper
 }
 
 // Refused says whether an error of a ledger means that nothing was written.
@@ -245,7 +237,7 @@ func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause erro
 // gets in the history.
 func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 	by := p.commit
-	by.Sequence, by.Touched, by.Base = sequence, nil, ""
+	by.Sequence, by.Touched, by.Base, by.Rows = sequence, nil, "", nil
 	updates := make([]update, len(p.updates))
 	for i, u := range p.updates {
 		updates[i] = update{path: u.path}

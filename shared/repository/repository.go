@@ -71,6 +71,9 @@ type Commit struct {
 	// ledger to name it in the head that it makes of the commit. It is not told
 	// of commits in the history.
 	Base string
+	// Rows is what a ledger has made of the commit when it was asked whether a
+	// snapshot is due, so that it is made once. It means nothing to anybody else.
+	Rows any
 }
 
 // Touch is what a commit did to one file of the layout (see IsFile). A change
@@ -215,8 +218,8 @@ type Index interface {
 type Checkpointed interface {
 	// Due says whether a commit onto a head should come with a snapshot of its
 	// own, because so much has come since the head's base, or because its texts
-	// are too large for a row.
-	Due(from Head, c Commit) bool
+	// are too large for a row. It may note in the commit's Rows what it has made.
+	Due(from Head, c *Commit) bool
 }
 
 // Checkpoints is what Objects have as well if they keep snapshots. How they

@@ -25,7 +25,10 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 		return repository.Head{}, err
 	}
 	c.Sequence = from.Sequence + 1
-	w := l.rows(from.Index).of(c, nil)
+	w, made := c.Rows.(written)
+	if !made {
+		w = l.rows(from.Index).of(c, nil)
+	}
 	to := next(from, c, w)
 	large := w.isLarge()
 	if !large {

@@ -68,11 +68,12 @@ const (
 )
 
 // Due implements repository.Checkpointed.
-func (l *Ledger) Due(from repository.Head, c repository.Commit) bool {
+func (l *Ledger) Due(from repository.Head, c *repository.Commit) bool {
 	if from.Sequence+1-from.Base.Sequence >= checkpointAfter {
 		return true
 	}
-	w := l.rows(from.Index).of(c, nil)
+	w := l.rows(from.Index).of(*c, nil)
+	c.Rows = w
 	return !w.whole || from.Base.Bytes+w.size > checkpointBytes
 }
 

@@ -19,7 +19,7 @@ import (
 // eager is a ledger with a snapshot at every commit.
 type eager struct{ *dynamo.Ledger }
 
-func (eager) Due(repository.Head, repository.Commit) bool { return true }
+func (eager) Due(repository.Head, *repository.Commit) bool { return true }
 
 // TestRepository holds a repository over the table to the contract: with
 // objects that keep snapshots, with such that do not, and with a snapshot at
