@@ -133,10 +133,10 @@ func decodeSnapshot(content []byte) (*Snapshot, error) {
 	if !ours {
 		return nil, fmt.Errorf("%w: it does not begin with %q", errSnapshot, snapshotMagic)
 	}
-	r := reader{b: plain}
+	r := Decoder{Bytes: plain}
 	var h snapshotHeader
-	if length := r.take(4); length != nil {
-		if err := json.Unmarshal(r.take(uint64(binary.BigEndian.Uint32(length))), &h); err != nil {
+	if length := r.Take(4); length != nil {
+		if err := json.Unmarshal(r.Take(uint64(binary.BigEndian.Uint32(length))), &h); err != nil {
 			return nil, fmt.Errorf("%w: its header: %w", errSnapshot, err)
 		}
 	}
@@ -148,22 +148,22 @@ func decodeSnapshot(content []byte) (*Snapshot, error) {
 	if s.Files, err = h.files(&r, s.tree); err != nil {
 		return nil, err
 	}
-	if r.bad || len(r.b) > 0 || !object.IsID(h.Commit) || h.Sequence < 0 {
+	if r.Bad || len(r.Bytes) > 0 || !object.IsID(h.Commit) || h.Sequence < 0 {
 		return nil, errSnapshot
 	}
 	return s.weigh(0), nil
 }
 
 // part takes what a header says is there.
-func (r *reader) part(length int) []byte {
+func (r *Decoder) part(length int) []byte {
 	if length < 0 {
 		r.spoil()
 		return nil
 	}
-	return r.take(uint64(length))
+	return r.Take(uint64(length))
 }
 
-func (h *snapshotHeader) trees(r *reader) (Tree, error) {
+func (h *snapshotHeader) trees(r *Decoder) (Tree, error) {
 	tree := Tree{Folders: map[string][]TreeEntry{}}
 	var err error
 	if tree.Root, err = object.DecodeTree(r.part(h.Root)); err != nil {
@@ -179,7 +179,7 @@ func (h *snapshotHeader) trees(r *reader) (Tree, error) {
 
 // files puts the layout's files of the trees together with their contents and
 // the commits that touched them last.
-func (h *snapshotHeader) files(r *reader, tree Tree) ([]File, error) {
+func (h *snapshotHeader) files(r *Decoder, tree Tree) ([]File, error) {
 	files := LayoutFiles(tree)
 	if len(files) != len(h.Files) || h.Commits < 0 || h.Commits > len(h.Files) {
 		return nil, fmt.Errorf("%w: %d files are in its trees and %d in its header", errSnapshot, len(files), len(h.Files))
@@ -187,7 +187,7 @@ func (h *snapshotHeader) files(r *reader, tree Tree) ([]File, error) {
 	commits := make([]Commit, h.Commits)
 	for i := range commits {
 		var err error
-		if commits[i], r.b, err = ReadCommit(r.b); err != nil {
+		if commits[i], r.Bytes, err = ReadCommit(r.Bytes); err != nil {
 			return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 		}
 		commits[i].Touched = nil

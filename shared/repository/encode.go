@@ -48,9 +48,9 @@ func AppendCommit(b []byte, c Commit) []byte {
 	}
 	b = appendIDs(append(b, commitFormat, flags), c.SHA, c.Parent, c.Tree, c.Pack)
 	b = binary.AppendUvarint(b, uint64(c.Sequence))
-	b = appendSignature(b, c.Author)
-	b = appendSignature(b, c.Committer)
-	b = appendText(b, c.Message)
+	b = AppendSignature(b, c.Author)
+	b = AppendSignature(b, c.Committer)
+	b = AppendText(b, c.Message)
 	b = binary.AppendUvarint(b, uint64(len(c.Touched)))
 	for _, t := range c.Touched {
 		b = appendTouch(b, t, c.Pack)
@@ -66,15 +66,17 @@ func appendIDs(b []byte, ids ...string) []byte {
 	return b
 }
 
-func appendText(b []byte, text string) []byte {
+// AppendText adds a text with its length, for Decoder.Text.
+func AppendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 // noTime stands for a date that makes no sense.
 const noTime = math.MinInt64
 
-func appendSignature(b []byte, s Signature) []byte {
-	b = appendText(appendText(b, s.Name), s.Email)
+// AppendSignature adds a signature, for Decoder.Signature.
+func AppendSignature(b []byte, s Signature) []byte {
+	b = AppendText(AppendText(b, s.Name), s.Email)
 	if s.When.IsZero() {
 		return binary.AppendVarint(binary.AppendVarint(b, noTime), 0)
 	}
@@ -96,7 +98,7 @@ func appendTouch(b []byte, t Touch, pack string) []byte {
 	if t.Pack != "" && t.Pack != pack {
 		flags |= isElsewhere
 	}
-	b = appendText(appendIDs(append(b, flags), t.Blob), t.Path)
+	b = AppendText(appendIDs(append(b, flags), t.Blob), t.Path)
 	if t.Pack == "" {
 		return b
 	}
@@ -110,68 +112,71 @@ var errCommit = errors.New("the encoding of a commit is damaged")
 
 // ReadCommit reads what AppendCommit wrote, and returns what follows it.
 func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
-	r := reader{b: b}
-	head := r.take(2)
+	r := Decoder{Bytes: b}
+	head := r.Take(2)
 	if head == nil || head[0] != commitFormat {
 		return Commit{}, nil, errCommit
 	}
-	c.SHA = r.id()
+	c.SHA = r.ID()
 	for i, to := range []*string{&c.Parent, &c.Tree, &c.Pack} {
 		if head[1]&(1<<i) != 0 {
-			*to = r.id()
+			*to = r.ID()
 		}
 	}
 	c.Sequence = r.integer()
-	c.Author, c.Committer = r.signature(), r.signature()
-	c.Message = string(r.text())
-	if n := r.count(); n > 0 {
-		c.Touched = make([]Touch, 0, min(n, uint64(len(r.b)/2)))
+	c.Author, c.Committer = r.Signature(), r.Signature()
+	c.Message = string(r.Text())
+	if n := r.Count(); n > 0 {
+		c.Touched = make([]Touch, 0, min(n, uint64(len(r.Bytes)/2)))
 		for range n {
 			c.Touched = append(c.Touched, r.touch(c.Pack))
-			if r.bad {
+			if r.Bad {
 				break
 			}
 		}
 	}
-	if r.bad {
+	if r.Bad {
 		return Commit{}, nil, errCommit
 	}
-	return c, r.b, nil
+	return c, r.Bytes, nil
 }
 
-// reader reads an encoding. Reading beyond the end, or what makes no sense,
-// makes it bad and gives zeros.
-type reader struct {
-	b   []byte
-	bad bool
+// Decoder reads an encoding from front to end. Reading beyond the end, or what
+// makes no sense, makes it bad, and then it gives zeros. What it gives shares
+// its bytes.
+type Decoder struct {
+	Bytes []byte // that have not been read
+	Bad   bool
 }
 
-func (r *reader) spoil() { r.b, r.bad = nil, true }
+func (r *Decoder) spoil() { r.Bytes, r.Bad = nil, true }
 
-func (r *reader) take(n uint64) []byte {
-	if r.bad || n > uint64(len(r.b)) {
+// Take reads so many bytes.
+func (r *Decoder) Take(n uint64) []byte {
+	if r.Bad || n > uint64(len(r.Bytes)) {
 		r.spoil()
 		return nil
 	}
-	taken := r.b[:n:n]
-	r.b = r.b[n:]
+	taken := r.Bytes[:n:n]
+	r.Bytes = r.Bytes[n:]
 	return taken
 }
 
-func (r *reader) id() string { return hex.EncodeToString(r.take(idBytes)) }
+// ID reads an id of 20 bytes.
+func (r *Decoder) ID() string { return hex.EncodeToString(r.Take(idBytes)) }
 
-func (r *reader) unsigned() uint64 {
-	n, size := binary.Uvarint(r.b)
+func (r *Decoder) unsigned() uint64 {
+	n, size := binary.Uvarint(r.Bytes)
 	if size <= 0 {
 		r.spoil()
 		return 0
 	}
-	r.take(uint64(size))
+	r.Take(uint64(size))
 	return n
 }
 
 // integer reads a number that is not negative.
-func (r *reader) integer() int64 {
+func (r *Decoder) integer() int64 {
 	n := r.unsigned()
 	if n > math.MaxInt64 {
 		r.spoil()
@@ -180,32 +185,35 @@ func (r *reader) integer() int64 {
 	return int64(n)
 }
 
-// count reads the number of things that follow, of which each has at least
+// Count reads the number of things that follow, of which each has at least
 // one byte.
-func (r *reader) count() uint64 {
+func (r *Decoder) Count() uint64 {
 	n := r.unsigned()
-	if n > uint64(len(r.b)) {
+	if n > uint64(len(r.Bytes)) {
 		r.spoil()
 		return 0
 	}
 	return n
 }
 
-func (r *reader) number() int64 {
-	n, size := binary.Varint(r.b)
+// Number reads a signed number.
+func (r *Decoder) Number() int64 {
+	n, size := binary.Varint(r.Bytes)
 	if size <= 0 {
 		r.spoil()
 		return 0
 	}
-	r.take(uint64(size))
+	r.Take(uint64(size))
 	return n
 }
 
-func (r *reader) text() []byte { return r.take(r.count()) }
+// Text reads what AppendText wrote.
+func (r *Decoder) Text() []byte { return r.Take(r.Count()) }
 
-func (r *reader) signature() Signature {
-	s := Signature{Name: string(r.text()), Email: string(r.text())}
-	seconds, offset := r.number(), r.number()
+// Signature reads what AppendSignature wrote.
+func (r *Decoder) Signature() Signature {
+	s := Signature{Name: string(r.Text()), Email: string(r.Text())}
+	seconds, offset := r.Number(), r.Number()
 	if seconds == noTime {
 		return s
 	}
@@ -216,21 +224,21 @@ func (r *reader) signature() Signature {
 	return s
 }
 
-func (r *reader) touch(pack string) Touch {
-	flags := r.take(1)
+func (r *Decoder) touch(pack string) Touch {
+	flags := r.Take(1)
 	if flags == nil {
 		return Touch{}
 	}
 	t := Touch{Created: flags[0]&isCreated != 0}
 	if flags[0]&isDeleted == 0 {
-		t.Blob = r.id()
+		t.Blob = r.ID()
 	}
-	t.Path = string(r.text())
+	t.Path = string(r.Text())
 	if flags[0]&isPlaced == 0 {
 		return t
 	}
 	if t.Pack = pack; flags[0]&isElsewhere != 0 {
-		t.Pack = r.id()
+		t.Pack = r.ID()
 	}
 	if t.Pack == "" {
 		r.spoil()

@@ -2,11 +2,9 @@ package local
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"math"
 	"slices"
-	"time"
 
 	"svc.example/svc/shared/repository"
 )
@@ -48,10 +46,10 @@ func (r row) asHead(head bool) row {
 
 // parents returns the ids of the commit's parents.
 func (r row) parents() []oid {
-	c := cursor{b: r[flagsAt+1:]}
+	d := repository.Decoder{Bytes: r[flagsAt+1:]}
 	parents := make([]oid, 0, 1)
-	for range c.count() {
-		parents = append(parents, c.id())
+	for range d.Count() {
+		parents = append(parents, idOf(&d))
 	}
 	return parents
 }
@@ -66,9 +64,9 @@ func headerOf(c repository.Commit, parents []oid) row {
 	for _, parent := range parents {
 		b = append(b, parent[:]...)
 	}
-	b = appendSignature(b, c.Author)
-	b = appendSignature(b, c.Committer)
-	return appendText(b, c.Message)
+	b = repository.AppendSignature(b, c.Author)
+	b = repository.AppendSignature(b, c.Committer)
+	return repository.AppendText(b, c.Message)
 }
 
 func (r row) withTouches(touches []repository.Touch) row {
@@ -85,9 +83,9 @@ func appendTouch(b row, touch repository.Touch) row {
 		flags |= touchCreated
 	}
 	if touch.Blob == "" {
-		return appendText(append(b, flags|touchDeleted), touch.Path)
+		return repository.AppendText(append(b, flags|touchDeleted), touch.Path)
 	}
-	return appendText(appendID(append(b, flags), touch.Blob), touch.Path)
+	return repository.AppendText(appendID(append(b, flags), touch.Blob), touch.Path)
 }
 
 // appendID adds an id, zeros for "". That it is an id has been checked.
@@ -96,37 +94,28 @@ func appendID(b row, text string) row {
 	return append(b, id[:]...)
 }
 
-func appendText(b row, text string) row {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
-// noTime stands for a date that makes no sense.
-const noTime = math.MinInt64
-
-func appendSignature(b row, s repository.Signature) row {
-	b = appendText(appendText(b, s.Name), s.Email)
-	if s.When.IsZero() {
-		return binary.AppendVarint(binary.AppendVarint(b, noTime), 0)
-	}
-	_, offset := s.When.Zone()
-	return binary.AppendVarint(binary.AppendVarint(b, s.When.Unix()), int64(offset))
-}
-
 // commit decodes the row. Touched holds the touches whose places are given.
 func (r row) commit(sequence int64, places ...uint32) repository.Commit {
-	c := cursor{b: r}
-	commit := repository.Commit{SHA: c.id().String(), Tree: c.optionalID(), Sequence: sequence}
-	c.take(1)
-	for i := range c.count() {
-		if parent := c.id(); i == 0 {
-			commit.Parent = parent.String()
+	d := repository.Decoder{Bytes: r}
+	commit := repository.Commit{SHA: d.ID(), Sequence: sequence}
+	if tree := idOf(&d); tree != (oid{}) {
+		commit.Tree = tree.String()
+	}
+	d.Take(1)
+	for i := range d.Count() {
+		if parent := d.ID(); i == 0 {
+			commit.Parent = parent
 		}
 	}
-	commit.Author, commit.Committer = c.signature(), c.signature()
-	commit.Message = string(c.text())
+	commit.Author, commit.Committer = d.Signature(), d.Signature()
+	commit.Message = string(d.Text())
 	for _, place := range places {
-		c := cursor{b: r[place:]}
-		commit.Touched = append(commit.Touched, c.touch())
+		touch := repository.Touch{Created: r[place]&touchCreated != 0}
+		if blob, exists := r.blobAt(place); exists {
+			touch.Blob = blob.String()
+		}
+		touch.Path = string(skipTouch(&repository.Decoder{Bytes: r[place:]}))
+		commit.Touched = append(commit.Touched, touch)
 	}
 	return commit
 }
@@ -134,17 +123,17 @@ func (r row) commit(sequence int64, places ...uint32) repository.Commit {
 // touches calls for each touch, with the path as it lies in the row and the
 // touch's place.
 func (r row) touches(each func(path []byte, place uint32)) error {
-	c := cursor{b: r}
-	c.skipHeader()
-	for range c.count() {
-		place := len(r) - len(c.b)
-		path := c.skipTouch()
-		if c.bad {
+	d := repository.Decoder{Bytes: r}
+	skipHeader(&d)
+	for range d.Count() {
+		place := len(r) - len(d.Bytes)
+		path := skipTouch(&d)
+		if d.Bad {
 			break
 		}
 		each(path, uint32(place))
 	}
-	if c.bad || len(c.b) > 0 || len(r) > math.MaxUint32 {
+	if d.Bad || len(d.Bytes) > 0 || len(r) > math.MaxUint32 {
 		return errRow
 	}
 	return nil
@@ -167,102 +156,28 @@ func (r row) blobAt(place uint32) (oid, bool) {
 
 var errRow = errors.New("a row of the history is damaged")
 
-// cursor reads a row. Reading beyond the end, or what makes no sense, makes it
-// bad and gives zeros.
-type cursor struct {
-	b   []byte
-	bad bool
-}
-
-func (c *cursor) take(n uint64) []byte {
-	if c.bad || n > uint64(len(c.b)) {
-		c.b, c.bad = nil, true
-		return nil
-	}
-	taken := c.b[:n]
-	c.b = c.b[n:]
-	return taken
-}
-
-func (c *cursor) id() (id oid) {
-	copy(id[:], c.take(idBytes))
+// idOf reads an id, zeros for "".
+func idOf(d *repository.Decoder) (id oid) {
+	copy(id[:], d.Take(idBytes))
 	return id
 }
 
-func (c *cursor) optionalID() string {
-	if id := c.id(); id != (oid{}) {
-		return id.String()
+func skipHeader(d *repository.Decoder) {
+	d.Take(flagsAt + 1)
+	d.Take(d.Count() * idBytes)
+	for range 2 { // signatures, of which nothing is made here
+		d.Text()
+		d.Text()
+		d.Number()
+		d.Number()
 	}
-	return ""
+	d.Text()
 }
 
-// count reads the number of things that follow, of which each has at least one
-// byte.
-func (c *cursor) count() uint64 {
-	n, size := binary.Uvarint(c.b)
-	if size <= 0 || n > uint64(len(c.b)-size) {
-		c.b, c.bad = nil, true
-		return 0
-	}
-	c.take(uint64(size))
-	return n
-}
-
-func (c *cursor) number() int64 {
-	n, size := binary.Varint(c.b)
-	if size <= 0 {
-		c.b, c.bad = nil, true
-		return 0
-	}
-	c.take(uint64(size))
-	return n
-}
-
-func (c *cursor) text() []byte { return c.take(c.count()) }
-
-func (c *cursor) signature() repository.Signature {
-	s := repository.Signature{Name: string(c.text()), Email: string(c.text())}
-	seconds, offset := c.number(), c.number()
-	if seconds == noTime {
-		return s
-	}
-	s.When = time.Unix(seconds, 0).UTC()
-	if offset != 0 {
-		s.When = s.When.In(time.FixedZone("", int(offset)))
-	}
-	return s
-}
-
-func (c *cursor) touch() repository.Touch {
-	flags := c.take(1)
-	if flags == nil {
-		return repository.Touch{}
-	}
-	touch := repository.Touch{Created: flags[0]&touchCreated != 0}
-	if flags[0]&touchDeleted == 0 {
-		blob := c.take(idBytes)
-		touch.Blob = hex.EncodeToString(blob)
-	}
-	touch.Path = string(c.text())
-	return touch
-}
-
-func (c *cursor) skipHeader() {
-	c.take(flagsAt + 1)
-	c.take(c.count() * idBytes)
-	for range 2 {
-		c.text()
-		c.text()
-		c.number()
-		c.number()
-	}
-	c.text()
-}
-
-func (c *cursor) skipTouch() (path []byte) {
-	flags := c.take(1)
+func skipTouch(d *repository.Decoder) (path []byte) {
+	flags := d.Take(1)
 	if flags != nil && flags[0]&touchDeleted == 0 {
-		c.take(idBytes)
+		d.Take(idBytes)
 	}
-	return c.text()
+	return d.Text()
 }

@@ -1,16 +1,9 @@
 package revwalk
 
-import "encoding/hex"
-
-const idBytes = 20
+import "github.com/go-git/go-git/v5/plumbing"
 
 // ID is an object id in binary.
-type ID [idBytes]byte
-
-func (id ID) String() string { return hex.EncodeToString(id[:]) }
+type ID = plumbing.Hash
 
 // ParseID is for texts that are ids, see object.IsID.
-func ParseID(text string) (id ID) {
-	_, _ = hex.Decode(id[:], []byte(text))
-	return id
-}
+func ParseID(text string) ID { return plumbing.NewHash(text) }

@@ -70,10 +70,10 @@ var errTree = fmt.Errorf("%w: a tree is damaged, git fsck tells more", object.Er
 func nextEntry(tree []byte) (e entry, rest []byte, err error) {
 	mode, after, spaced := bytes.Cut(tree, []byte(" "))
 	name, after, ended := bytes.Cut(after, []byte{0})
-	if !spaced || !ended || len(mode) == 0 || len(mode) > 7 || len(bytes.Trim(mode, "01234567")) > 0 || len(name) == 0 || len(after) < idBytes {
+	if !spaced || !ended || len(mode) == 0 || len(mode) > 7 || len(bytes.Trim(mode, "01234567")) > 0 || len(name) == 0 || len(after) < len(ID{}) {
 		return entry{}, nil, errTree
 	}
-	return entry{mode: mode, name: name, id: ID(after[:idBytes])}, after[idBytes:], nil
+	return entry{mode: mode, name: name, id: ID(after[:len(ID{})])}, after[len(ID{}):], nil
 }
 
 func (e entry) decoded() object.TreeEntry {

@@ -73,7 +73,7 @@ func idIn(tree []object.TreeEntry, like object.TreeEntry) string {
 }
 
 func FuzzTrees(f *testing.F) {
-	id := string(bytes.Repeat([]byte{7}, idBytes))
+	id := string(bytes.Repeat([]byte{7}, len(ID{})))
 	f.Add([]byte("100644 a.json\x00"+id+"40000 configs\x00"+id), []byte("100644 b.json\x00"+id))
 	f.Add([]byte("100644 a.json\x00"), []byte("40000 a\x00"+id+"100644 a.b\x00"+id))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
