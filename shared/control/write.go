@@ -70,7 +70,14 @@ func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
 		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
 			return out, writeFault(err)
 		}
-		if s, err = s.retry(ctx, try); err != nil {
+		// Whoever was faster is done the first time. Later it waits a little, unless
+		// it knows the commits that are on their way.
+		if try > 0 && s.entry.Tip == nil {
+			if err := s.service.pause(ctx, try); err != nil {
+				return nil, storageFault(err)
+			}
+		}
+		if s, err = s.again(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -86,22 +93,6 @@ func writeFault(err error) error {
 		return fault.New(fault.Internal, "something went wrong on our side, and nothing was written").Because(err)
 	}
 	return f
-}
-
-// retry lets the request in again. It waits a little first, except for the first
-// time, and while others of this process are writing: their commits are known
-// before they have landed.
-func (s *Session) retry(ctx context.Context, try int) (*Session, error) {
-	if try > 0 && s.entry.Tip == nil {
-		if err := s.service.pause(ctx, try); err != nil {
-			return nil, storageFault(err)
-		}
-	}
-	fresh, err := s.again(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return fresh, nil
 }
 
 // attempt is one try of a write, at one head.
@@ -124,8 +115,7 @@ type attempt struct {
 	encoded []byte // see text
 }
 
-// attempt is one try of a write: at the session's head, or at a later one that
-// others of this instance have made.
+// attempt is one try of a write: it decides on a snapshot, and commits.
 func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 	if w.DryRun {
 		out, err := s.rehearse(ctx, w)

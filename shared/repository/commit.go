@@ -99,11 +99,34 @@ func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 		return nil, err
 	}
 	p := &prepared{updates: updates, tree: grown.tree}
-	commit := encodeCommit(base.Head, grown.root, draft)
-	p.objects = append(append(blobs(updates), grown.made...), commit)
-	p.commit, err = describe(base.Head, commit)
-	p.commit.Touched = touches
-	return p, err
+	for _, u := range updates {
+		if u.file != nil {
+			p.objects = append(p.objects, pack.Object{ID: u.file.Blob, Kind: object.Blob, Content: u.file.Text})
+		}
+	}
+	c := object.Commit{Tree: grown.root, Author: draft.Author, Committer: draft.Committer, Message: draft.message()}
+	if base.Head.Commit != "" {
+		c.Parents = []string{base.Head.Commit}
+	}
+	content := object.EncodeCommit(c)
+	id := object.ID(object.CommitKind, content)
+	p.objects = append(append(p.objects, grown.made...), pack.Object{ID: id, Kind: object.CommitKind, Content: content})
+	// It is told now as it will be by whoever finds it in git: dates to the
+	// second, for example.
+	if c, err = object.DecodeCommit(content); err != nil {
+		return nil, err
+	}
+	p.commit = Commit{
+		SHA:       id,
+		Sequence:  base.Head.Sequence + 1,
+		Parent:    base.Head.Commit,
+		Author:    c.Author,
+		Committer: c.Committer,
+		Message:   c.Message,
+		Touched:   touches,
+		Tree:      c.Tree,
+	}
+	return p, nil
 }
 
 // difference leaves out what is so already.
@@ -126,40 +149,6 @@ func difference(base *Snapshot, changes []Change) ([]update, []Touch) {
 		}
 	}
 	return updates, touches
-}
-
-func blobs(updates []update) []pack.Object {
-	var objects []pack.Object
-	for _, u := range updates {
-		if u.file != nil {
-			objects = append(objects, pack.Object{ID: u.file.Blob, Kind: object.Blob, Content: u.file.Text})
-		}
-	}
-	return objects
-}
-
-func encodeCommit(parent Head, root string, draft Draft) pack.Object {
-	c := object.Commit{Tree: root, Author: draft.Author, Committer: draft.Committer, Message: draft.message()}
-	if parent.Commit != "" {
-		c.Parents = []string{parent.Commit}
-	}
-	content := object.EncodeCommit(c)
-	return pack.Object{ID: object.ID(object.CommitKind, content), Kind: object.CommitKind, Content: content}
-}
-
-// describe reads a commit back, so that it is told now as it will be by
-// whoever finds it in git: dates to the second, for example.
-func describe(parent Head, o pack.Object) (Commit, error) {
-	c, err := object.DecodeCommit(o.Content)
-	return Commit{
-		SHA:       o.ID,
-		Sequence:  parent.Sequence + 1,
-		Parent:    parent.Commit,
-		Author:    c.Author,
-		Committer: c.Committer,
-		Message:   c.Message,
-		Tree:      c.Tree,
-	}, err
 }
 
 // pack puts the commit's objects into a pack and tells the commit where they
