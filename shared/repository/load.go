@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 )
 
 // Repository is one workspace's versioned documents. It is safe for
@@ -94,17 +93,14 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 // rebuild reads everything.
 func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) {
 	var tree Tree
-	var last map[string]Commit
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		tree, err = r.objects.Tree(ctx, head)
-		return err
-	})
-	group.Go(func() (err error) {
-		last, err = r.lastTouches(ctx, head)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	var treeErr error
+	var reading sync.WaitGroup
+	reading.Go(func() { tree, treeErr = r.objects.Tree(ctx, head) })
+	last, err := r.lastTouches(ctx, head)
+	reading.Wait()
+	// Both count: where an object is missing, the ledger may know that the head
+	// is no longer one.
+	if err := errors.Join(err, treeErr); err != nil {
 		return nil, fmt.Errorf("reading the workspace at %s: %w", head.Commit, err)
 	}
 	return Assemble(head, tree, last), nil
