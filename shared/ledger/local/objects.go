@@ -107,20 +107,23 @@ func (o *Objects) Release(name string) {
 	}
 }
 
-// storeHolding stores the pack that holds an object, if it is only in memory:
-// somebody asks for it before its commit has landed.
+// storeHolding stores what is only in memory, if it holds an object: somebody
+// asks for it before its commit has landed, and may ask for those before it.
 func (o *Objects) storeHolding(ctx context.Context, id string) error {
 	var names []string
+	holds := false
 	o.lock.Lock()
 	for name, p := range o.held {
 		if p.stored != nil {
 			continue
 		}
-		if _, found := p.index.Find(plumbing.NewHash(id)); found {
-			names = append(names, name)
-		}
+		_, found := p.index.Find(plumbing.NewHash(id))
+		holds, names = holds || found, append(names, name)
 	}
 	o.lock.Unlock()
+	if !holds {
+		return nil
+	}
 	return o.store(ctx, names...)
 }
 
