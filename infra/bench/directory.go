@@ -60,7 +60,7 @@ func (b bench) polls(n int) error {
 		if err != nil {
 			return err
 		}
-		return b.compare(fmt.Sprintf("304, %d flags", n), "100 %", p, [][]byte{conditional(native[0], first.header["Etag"])}, 304)
+		return b.compare(fmt.Sprintf("304, %d flags", n), "100 %", p, [][]byte{with(native[0], "If-None-Match: "+first.header["Etag"])}, 304)
 	})
 }
 

@@ -40,17 +40,11 @@ func operations() []operation {
 		{"a flag", 20, same(item)},
 		{"100 flags of a list", 10, same("/flags?limit=100")},
 		{"20 commits of a flag", 20, same(item + "/history?limit=20")},
-		{"a flag at an old commit", 20, func(p *plane) func() []byte { return p.olds(item) }},
+		{"a flag at an old commit", 20, func(p *plane) func() []byte {
+			i := 0
+			return func() []byte { i++; return p.get(item + "/document?at=" + p.past[i%len(p.past)]) }
+		}},
 		{"a toggle", 4, func(p *plane) func() []byte { return p.toggler(1) }},
-	}
-}
-
-// olds asks for a document as it was at one commit after the other.
-func (p *plane) olds(item string) func() []byte {
-	i := 0
-	return func() []byte {
-		i++
-		return p.get(item + "/document?at=" + p.past[i%len(p.past)])
 	}
 }
 

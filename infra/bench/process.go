@@ -70,7 +70,9 @@ func start(l launch) (*process, error) {
 		p.stop()
 		return nil, fmt.Errorf("%s: %w\n%s", l.path, err, said.held.String())
 	}
-	said.lift()
+	said.mu.Lock()
+	defer said.mu.Unlock()
+	said.lifted = true
 	return p, nil
 }
 
@@ -105,12 +107,6 @@ func (m *muffler) Write(b []byte) (int, error) {
 		return os.Stderr.Write(b)
 	}
 	return m.held.Write(b)
-}
-
-func (m *muffler) lift() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.lifted = true
 }
 
 func (p *process) stop() {

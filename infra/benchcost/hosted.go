@@ -72,7 +72,7 @@ func open(ctx context.Context, documents int) (*service, error) {
 func (s *service) fill(ctx context.Context, stores *admin.Stores) error {
 	source := source.Source{Name: "the benchmark's files", Files: map[string][]byte{"svc.json": []byte(`{"environments": ["staging", "production"]}`)}}
 	for i := range s.documents {
-		source.Files[path(i)] = document(i, 0)
+		source.Files["feature-flags/"+name(i)+".json"] = document(i, 0)
 	}
 	w, err := stores.Create(ctx, admin.Creation{Name: "cost", Source: &source, Author: signature()})
 	if err != nil {
@@ -96,8 +96,6 @@ func signature() repository.Signature {
 }
 
 func name(i int) string { return fmt.Sprintf("flag-%05d", i) }
-
-func path(i int) string { return "feature-flags/" + name(i) + ".json" }
 
 // document is a flag of the usual size, both ways the same.
 func document(i, version int) []byte {

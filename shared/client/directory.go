@@ -56,7 +56,13 @@ func (d *directory) run(ctx context.Context, c *Client, hopeless func(error)) {
 	options := datadir.Options{Notice: func(message string) { d.options.Log.Warn("svc: " + message) }}
 	datadir.Watch(ctx, d.path, state, options, func(state datadir.State) {
 		if err := d.update(c, state); err != nil {
-			d.report(c, err)
+			switch news := c.trouble(err); {
+			case !news:
+			case c.table.Load() != nil:
+				d.options.Log.Error("svc: not reloaded, the last good state is kept", "error", err)
+			default:
+				d.options.Log.Error("svc: still nothing to serve", "error", err)
+			}
 		}
 	})
 }
@@ -86,17 +92,6 @@ func (d *directory) warnOfLinks(outside []workspace.Problem) {
 			return
 		}
 		d.options.Log.Warn("svc: " + p.String())
-	}
-}
-
-// report says what is wrong when it is news.
-func (d *directory) report(c *Client, err error) {
-	switch news := c.trouble(err); {
-	case !news:
-	case c.table.Load() != nil:
-		d.options.Log.Error("svc: not reloaded, the last good state is kept", "error", err)
-	default:
-		d.options.Log.Error("svc: still nothing to serve", "error", err)
 	}
 }
 

@@ -84,16 +84,6 @@ func (h *hosted) take(r reply, c *Client) error {
 		return &LoadError{From: h.line.host, Status: r.status, Err: err}
 	}
 	h.etag = r.header.Get("ETag")
-	h.warn(c, skipped)
-	if before := c.table.Load(); before != nil && from.version != "" && before.version == from.version && before.environment == from.environment {
-		c.confirm() // a server without entity tags
-		return nil
-	}
-	c.serve(newTable(from, c.options.variables()))
-	return nil
-}
-
-func (h *hosted) warn(c *Client, skipped []string) {
 	text := ""
 	if len(skipped) > 0 {
 		text = fmt.Sprintf("%d entries, the first: %s", len(skipped), skipped[0])
@@ -102,6 +92,12 @@ func (h *hosted) warn(c *Client, skipped []string) {
 		c.options.Log.Warn("svc: entries that cannot be read are left out", "skipped", text)
 	}
 	h.skipped = text
+	if before := c.table.Load(); before != nil && from.version != "" && before.version == from.version && before.environment == from.environment {
+		c.confirm() // a server without entity tags
+		return nil
+	}
+	c.serve(newTable(from, c.options.variables()))
+	return nil
 }
 
 // decode reads an answer of GET /api/v2/configs. An entry that cannot be read

@@ -100,7 +100,15 @@ func (v *value) read(text string) bool {
 		v.raw = []byte(text)
 		return v.truth || text == "false"
 	case document.IntValue, document.DoubleValue, document.JSONValue:
-		return v.readJSON(text)
+		n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
+		if err != nil {
+			return false
+		}
+		v.raw = n.Compact()
+		if v.kind == document.JSONValue {
+			return true
+		}
+		return n.Kind == jsontree.Number && v.number(jsontree.NumberText(n.Literal()))
 	case document.StringListValue:
 		return v.readList(text)
 	case document.DurationValue:
@@ -110,18 +118,6 @@ func (v *value) read(text string) bool {
 	}
 	v.text = text
 	return true
-}
-
-func (v *value) readJSON(text string) bool {
-	n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
-	if err != nil {
-		return false
-	}
-	v.raw = n.Compact()
-	if v.kind == document.JSONValue {
-		return true
-	}
-	return n.Kind == jsontree.Number && v.number(jsontree.NumberText(n.Literal()))
 }
 
 // readList takes a JSON array of strings, or else texts with commas between.

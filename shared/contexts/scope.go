@@ -2,6 +2,7 @@ package contexts
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -33,7 +34,13 @@ func (g *Global) Put(name string, properties map[string]any) {
 
 // Remove takes a named context away.
 func (g *Global) Remove(name string) {
-	g.change(func(s *Set) *Set { return s.without(name) })
+	g.change(func(s *Set) *Set {
+		i, found := s.find(name)
+		if !found {
+			return s.orEmpty()
+		}
+		return &Set{named: slices.Delete(slices.Clone(s.named), i, i+1)}
+	})
 }
 
 // Replace sets all of the layer.

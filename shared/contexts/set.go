@@ -86,14 +86,6 @@ func (s *Set) Under(above *Set) *Set {
 	return &Set{named: append(append(merged, below...), over...)}
 }
 
-func (s *Set) without(name string) *Set {
-	i, found := s.find(name)
-	if !found {
-		return s.orEmpty()
-	}
-	return &Set{named: slices.Delete(slices.Clone(s.named), i, i+1)}
-}
-
 func (s *Set) orEmpty() *Set {
 	if s == nil {
 		return new(Set)

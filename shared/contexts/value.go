@@ -64,7 +64,11 @@ func ValueOf(v any) Value {
 	case float64:
 		return floating(v, 64)
 	case []string:
-		return texts(v)
+		items := make([]Value, len(v))
+		for i, text := range v {
+			items[i] = Value{kind: Text, text: text}
+		}
+		return Value{kind: List, list: items}
 	case json.Number:
 		return literal(string(v))
 	case time.Time:
@@ -98,14 +102,6 @@ func literal(text string) Value {
 		return Value{kind: Text, text: text}
 	}
 	return Value{kind: Double, text: text}
-}
-
-func texts(list []string) Value {
-	items := make([]Value, len(list))
-	for i, text := range list {
-		items[i] = Value{kind: Text, text: text}
-	}
-	return Value{kind: List, list: items}
 }
 
 // mostPointers bounds how long a chain of pointers is followed, as it may be a

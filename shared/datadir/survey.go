@@ -42,7 +42,17 @@ func surveyOf(path string) survey {
 	s := survey{}
 	volume := filepath.VolumeName(path)
 	if at, ok := s.trace(volume+separator, path[len(volume):], structure, false); ok {
-		s.datadir(at)
+		s.place(at).near = true
+		s.trace(at, workspace.File, substance, true)
+		for _, folder := range workspace.Folders {
+			if at, ok := s.trace(at, string(folder), structure, true); ok {
+				p := s.place(at)
+				p.near, p.documents = true, true
+				for _, name := range links(at) {
+					s.trace(at, name, substance, true)
+				}
+			}
+		}
 	}
 	for at, place := range s {
 		info, err := os.Lstat(at)
@@ -53,24 +63,6 @@ func surveyOf(path string) survey {
 		place.info = info
 	}
 	return s
-}
-
-func (s survey) datadir(at string) {
-	s.place(at).near = true
-	s.trace(at, workspace.File, substance, true)
-	for _, folder := range workspace.Folders {
-		if at, ok := s.trace(at, string(folder), structure, true); ok {
-			s.folder(at)
-		}
-	}
-}
-
-func (s survey) folder(at string) {
-	p := s.place(at)
-	p.near, p.documents = true, true
-	for _, name := range links(at) {
-		s.trace(at, name, substance, true)
-	}
 }
 
 func (s survey) place(at string) *place {

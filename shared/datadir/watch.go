@@ -71,7 +71,22 @@ func Watch(ctx context.Context, dir string, seen State, options Options, changed
 	w.touch() // a change since seen is taken like any other
 	w.awaitRecheck(0)
 	for ctx.Err() == nil {
-		w.step()
+		events, errs := w.lookout.channels()
+		select {
+		case <-w.ctx.Done():
+		case e := <-events:
+			w.event(e)
+		case err := <-errs:
+			if exhausted(err) {
+				w.fallBack(err)
+			}
+			w.lost = true
+			w.touch()
+		case <-w.settled.C:
+			w.settle()
+		case <-w.recheck.C:
+			w.check()
+		}
 	}
 }
 
@@ -105,21 +120,6 @@ func (w *watch) close() {
 	w.lookout.close()
 }
 
-func (w *watch) step() {
-	events, errs := w.lookout.channels()
-	select {
-	case <-w.ctx.Done():
-	case e := <-events:
-		w.event(e)
-	case err := <-errs:
-		w.trouble(err)
-	case <-w.settled.C:
-		w.settle()
-	case <-w.recheck.C:
-		w.check()
-	}
-}
-
 func (w *watch) event(e fsnotify.Event) {
 	switch w.lookout.survey.weigh(e) {
 	case structure:
@@ -131,15 +131,6 @@ func (w *watch) event(e fsnotify.Event) {
 	case substance:
 		w.touch()
 	}
-}
-
-// trouble is an error that the watcher reports: events were dropped, or worse.
-func (w *watch) trouble(err error) {
-	if exhausted(err) {
-		w.fallBack(err)
-	}
-	w.lost = true
-	w.touch()
 }
 
 // touch notes a change, and waits for more of them to end.

@@ -129,7 +129,14 @@ func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
 			return v
 		}
 		v.Weighted = d.weighted(v.Content, pointer+"/value")
-		v.Weighted.inherit(v)
+		split := v
+		for i := range v.Weighted.Arms {
+			arm := &v.Weighted.Arms[i].Value
+			arm.Confidential = arm.Confidential || split.Confidential
+			if arm.DecryptWith == "" {
+				arm.DecryptWith = split.DecryptWith
+			}
+		}
 		return v
 	}
 	d.content(v, pointer+"/value")

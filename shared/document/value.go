@@ -49,17 +49,6 @@ type Arm struct {
 	Weight int64
 }
 
-// inherit marks the arms with what the split as a whole is marked with.
-func (w *Weighted) inherit(split Value) {
-	for i := range w.Arms {
-		arm := &w.Arms[i].Value
-		arm.Confidential = arm.Confidential || split.Confidential
-		if arm.DecryptWith == "" {
-			arm.DecryptWith = split.DecryptWith
-		}
-	}
-}
-
 // FullWeight is the weight of 100 %.
 const FullWeight = 100_000
 
@@ -109,7 +98,14 @@ func (v Value) ContentProblem() string {
 	case StringListValue:
 		return stringListProblem(v.Content)
 	case DurationValue:
-		return durationProblem(v.Content)
+		if problem := Want(v.Content, jsontree.String, "a duration value"); problem != "" {
+			return problem
+		}
+		text, _ := v.Content.Text()
+		if _, err := ReadDuration(text); err != nil {
+			return err.Error()
+		}
+		return ""
 	case JSONValue:
 		if v.Content == nil {
 			return "a json value is needed here"
@@ -163,17 +159,6 @@ func stringListProblem(n *jsontree.Node) string {
 		if item.Kind != jsontree.String {
 			return "a string_list holds strings only, not " + item.Kind.String()
 		}
-	}
-	return ""
-}
-
-func durationProblem(n *jsontree.Node) string {
-	if problem := Want(n, jsontree.String, "a duration value"); problem != "" {
-		return problem
-	}
-	text, _ := n.Text()
-	if _, err := ReadDuration(text); err != nil {
-		return err.Error()
 	}
 	return ""
 }

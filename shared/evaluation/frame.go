@@ -49,20 +49,16 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 			decided:    make([]uint32, len(s.tests)),
 		}
 	}
-	f.nextGeneration()
-	f.random, f.spent = random, 0
-	if s.timeSlot >= 0 {
-		f.put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
-	}
-	return f
-}
-
-func (f *Frame) nextGeneration() {
 	if f.generation == lastGeneration {
 		clear(f.decided)
 		f.generation = 0
 	}
 	f.generation++
+	f.random, f.spent = random, 0
+	if s.timeSlot >= 0 {
+		f.put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
+	}
+	return f
 }
 
 // Release gives the frame back for another context.

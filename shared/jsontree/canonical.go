@@ -20,7 +20,17 @@ func writeCanonical(b *strings.Builder, n *Node) {
 	case n == nil:
 		b.WriteByte('?')
 	case n.Kind == Object:
-		writeMembers(b, n)
+		members := make(map[string]*Node, len(n.Members))
+		for _, m := range n.Members {
+			members[m.Name] = m.Value
+		}
+		b.WriteByte('{')
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			b.WriteString(strconv.Quote(name) + ":")
+			writeCanonical(b, members[name])
+			b.WriteByte(',')
+		}
+		b.WriteByte('}')
 	case n.Kind == Array:
 		b.WriteByte('[')
 		for _, item := range n.Items {
@@ -36,18 +46,4 @@ func writeCanonical(b *strings.Builder, n *Node) {
 	default:
 		b.Write(n.Compact())
 	}
-}
-
-func writeMembers(b *strings.Builder, n *Node) {
-	members := make(map[string]*Node, len(n.Members))
-	for _, m := range n.Members {
-		members[m.Name] = m.Value
-	}
-	b.WriteByte('{')
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		b.WriteString(strconv.Quote(name) + ":")
-		writeCanonical(b, members[name])
-		b.WriteByte(',')
-	}
-	b.WriteByte('}')
 }

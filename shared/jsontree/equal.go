@@ -19,7 +19,15 @@ func Equal(a, b *Node) bool {
 	case Object:
 		return equalMembers(a, b)
 	case Array:
-		return equalItems(a, b)
+		if len(a.Items) != len(b.Items) {
+			return false
+		}
+		for i := range a.Items {
+			if !Equal(a.Items[i], b.Items[i]) {
+				return false
+			}
+		}
+		return true
 	case String:
 		s, _ := a.Text()
 		t, _ := b.Text()
@@ -41,18 +49,6 @@ func equalMembers(a, b *Node) bool {
 	for _, m := range a.Members {
 		other, ok := values[m.Name]
 		if !ok || !Equal(m.Value, other) {
-			return false
-		}
-	}
-	return true
-}
-
-func equalItems(a, b *Node) bool {
-	if len(a.Items) != len(b.Items) {
-		return false
-	}
-	for i := range a.Items {
-		if !Equal(a.Items[i], b.Items[i]) {
 			return false
 		}
 	}

@@ -18,7 +18,15 @@ func Verify(ws *Workspace) []Problem {
 	v := verifier{ws: ws, index: newIndex(ws)}
 	v.declaration()
 	for i := range ws.Items {
-		v.item(ws.Items[i].Read())
+		v, item := &v, ws.Items[i].Read()
+		f := item.file()
+		v.add(Error, f, document.Validate(item.Tree)...)
+		v.add(Error, f, placeIssues(item)...)
+		v.add(Error, f, v.index.referenceIssues(item)...)
+		v.add(Error, f, schemaIssues(v.ws, item)...)
+		v.add(Warning, f, Warnings(item)...)
+		v.fileName(f, item.Key)
+		v.byteOrderMark(f)
 	}
 	for i := range ws.Schemas {
 		v.schema(&ws.Schemas[i])
@@ -160,17 +168,6 @@ func nameIssue(entry *jsontree.Node, pointer string) document.Issue {
 		return document.Issue{} // said by Read
 	}
 	return document.Issue{Pointer: pointer, Message: SlugProblem(name)}
-}
-
-func (v *verifier) item(item *Item) {
-	f := item.file()
-	v.add(Error, f, document.Validate(item.Tree)...)
-	v.add(Error, f, placeIssues(item)...)
-	v.add(Error, f, v.index.referenceIssues(item)...)
-	v.add(Error, f, schemaIssues(v.ws, item)...)
-	v.add(Warning, f, Warnings(item)...)
-	v.fileName(f, item.Key)
-	v.byteOrderMark(f)
 }
 
 func (v *verifier) schema(s *Schema) {

@@ -128,23 +128,19 @@ func (x *index) has(item *Item, t document.Type, key string) bool {
 func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *expression.Set) string {
 	switch criterion.Operator {
 	case evaluation.InSegment, evaluation.NotInSegment:
-		return x.segmentProblem(item, criterion)
+		key, ok := operand(criterion.ValueToMatch)
+		if !ok {
+			return criterion.Operator + ` needs the key of a segment, as {"type": "string", "value": "<key>"}`
+		}
+		if x.has(item, document.Segment, key) {
+			return ""
+		}
+		if criterion.ValueToMatch.Secret() {
+			return "there is no such segment"
+		}
+		return fmt.Sprintf("there is no segment %q", key)
 	}
 	return expressionProblem(criterion, expressions)
-}
-
-func (x *index) segmentProblem(item *Item, criterion document.Criterion) string {
-	key, ok := operand(criterion.ValueToMatch)
-	if !ok {
-		return criterion.Operator + ` needs the key of a segment, as {"type": "string", "value": "<key>"}`
-	}
-	if x.has(item, document.Segment, key) {
-		return ""
-	}
-	if criterion.ValueToMatch.Secret() {
-		return "there is no such segment"
-	}
-	return fmt.Sprintf("there is no segment %q", key)
 }
 
 // The operators whose operand is a regular expression.

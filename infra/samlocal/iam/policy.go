@@ -125,17 +125,15 @@ type Request struct {
 
 // Allows says whether some statement allows a request.
 func (p Policy) Allows(r Request) bool {
-	return slices.ContainsFunc(p, func(s statement) bool { return s.allows(r) })
-}
-
-func (s statement) allows(r Request) bool {
-	if !slices.Contains(s.actions, r.Action) {
-		return false
-	}
-	if !slices.ContainsFunc(s.resources, func(pattern string) bool { return like(pattern, r.Resource) }) {
-		return false
-	}
-	return !slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.Keys) })
+	return slices.ContainsFunc(p, func(s statement) bool {
+		if !slices.Contains(s.actions, r.Action) {
+			return false
+		}
+		if !slices.ContainsFunc(s.resources, func(pattern string) bool { return like(pattern, r.Resource) }) {
+			return false
+		}
+		return !slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.Keys) })
+	})
 }
 
 // operators are those that are understood.

@@ -44,7 +44,12 @@ func Diff(before, after *jsontree.Node) []Message {
 	if len(d.messages) == 0 {
 		d.say("", otherFields)
 	}
-	return d.bounded()
+	if len(d.messages) <= MaxMessages {
+		return d.messages
+	}
+	more := len(d.messages) - (MaxMessages - 1)
+	kept := d.messages[: MaxMessages-1 : MaxMessages-1]
+	return append(kept, Message{"", fmt.Sprintf("and %d more changes", more)})
 }
 
 const otherFields = "other fields changed"
@@ -76,16 +81,6 @@ func (d *differ) say(scope, format string, args ...any) {
 		text = document.Words(scope) + ": " + text
 	}
 	d.messages = append(d.messages, Message{scope, document.WordsWithin(text, maxMessage)})
-}
-
-// bounded keeps the first messages and counts the rest.
-func (d *differ) bounded() []Message {
-	if len(d.messages) <= MaxMessages {
-		return d.messages
-	}
-	more := len(d.messages) - (MaxMessages - 1)
-	kept := d.messages[: MaxMessages-1 : MaxMessages-1]
-	return append(kept, Message{"", fmt.Sprintf("and %d more changes", more)})
 }
 
 // Subject is the first line of a commit's message: what changed first.

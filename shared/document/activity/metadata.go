@@ -11,7 +11,19 @@ import (
 // metadata says what became of everything that is no rule.
 func (d *differ) metadata(before, after *jsontree.Node) {
 	for _, name := range []string{"key", "type", "valueType", "name", "schemaKey", "readyForCleanup", "sendToClientSdk"} {
-		d.member(name, before.Get(name), after.Get(name))
+		before, after := before.Get(name), after.Get(name)
+		text, isText := after.Text()
+		switch {
+		case jsontree.Equal(before, after), before.Absent() && after.Absent():
+		case after.Absent():
+			d.say("", "%s removed", name)
+		case isText && name != "name":
+			d.say("", "%s: set to %s", name, document.Words(text))
+		case isText:
+			d.say("", "%s: set to %s", name, document.QuotedWords(text))
+		default:
+			d.say("", "%s: set to %s", name, document.Words(string(after.Compact())))
+		}
 	}
 	if !jsontree.Equal(before.Get("description"), after.Get("description")) {
 		d.say("", "description changed")
@@ -23,22 +35,6 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 	d.variants(before.Get("variants"), after.Get("variants"))
 	if otherFieldsDiffer(before, after) {
 		d.say("", otherFields)
-	}
-}
-
-// member says that a plain member is another.
-func (d *differ) member(name string, before, after *jsontree.Node) {
-	text, isText := after.Text()
-	switch {
-	case jsontree.Equal(before, after), before.Absent() && after.Absent():
-	case after.Absent():
-		d.say("", "%s removed", name)
-	case isText && name != "name":
-		d.say("", "%s: set to %s", name, document.Words(text))
-	case isText:
-		d.say("", "%s: set to %s", name, document.QuotedWords(text))
-	default:
-		d.say("", "%s: set to %s", name, document.Words(string(after.Compact())))
 	}
 }
 

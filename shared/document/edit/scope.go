@@ -111,19 +111,13 @@ func (s *openedScope) store(rules []*jsontree.Node) {
 	case s.scope == document.DefaultScope:
 		setInOrder(s.tree, "default", jsontree.NewObject(jsontree.Field("rules", list)))
 	default:
-		s.addEntry(list)
+		environments := s.tree.Get("environments")
+		if environments.Absent() {
+			environments = jsontree.NewArray()
+			setInOrder(s.tree, "environments", environments)
+		}
+		environments.Items = append(environments.Items, jsontree.NewObject(jsontree.Field("id", jsontree.NewString(s.scope)), jsontree.Field("rules", list)))
 	}
-}
-
-func (s *openedScope) addEntry(rules *jsontree.Node) {
-	environments := s.tree.Get("environments")
-	if environments.Absent() {
-		environments = jsontree.NewArray()
-		setInOrder(s.tree, "environments", environments)
-	}
-	environments.Items = append(environments.Items, jsontree.NewObject(
-		jsontree.Field("id", jsontree.NewString(s.scope)),
-		jsontree.Field("rules", rules)))
 }
 
 // memberOrder is the order of a document's members as this code writes them.

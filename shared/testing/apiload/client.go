@@ -39,23 +39,6 @@ type twins struct {
 	once    sync.Once
 }
 
-// pair makes a client the twin of another.
-func (c *client) pair(first *client) {
-	first.twin = &twins{meeting: make(chan step), parted: make(chan struct{})}
-	c.twin, c.second = first.twin, true
-}
-
-// next begins the next operation.
-func (c *client) next(ctx context.Context) {
-	c.tries++
-	who := c.number
-	if c.twin != nil {
-		who &^= 1
-		c.meet(ctx)
-	}
-	c.dice = Dice(c.seed, who<<20+c.tries)
-}
-
 func (c *client) meet(ctx context.Context) {
 	meeting := c.twin.meeting
 	if c.second {
@@ -94,7 +77,13 @@ const freshEvery = 6
 func (c *client) run(ctx context.Context, operations int) {
 	defer c.part()
 	for c.done < operations && ctx.Err() == nil {
-		c.next(ctx)
+		c.tries++
+		who := c.number
+		if c.twin != nil {
+			who &^= 1
+			c.meet(ctx)
+		}
+		c.dice = Dice(c.seed, who<<20+c.tries)
 		o := c.choose(ctx)
 		if o == nil {
 			continue
@@ -116,22 +105,18 @@ func (c *client) send(ctx context.Context, o *Operation) *Answer {
 	}
 	a := c.Load.send(ctx, c.number, c.key, o)
 	if a != nil {
-		c.remember(o, a)
-	}
-	return a
-}
-
-func (c *client) remember(o *Operation, a *Answer) {
-	item := o.Family + "/" + o.Key
-	for _, commit := range []string{a.Previous, a.Commit} {
-		if commit != "" {
-			c.tokens[item] = append(c.tokens[item], commit)
-			c.heads = append(c.heads, commit)
+		item := o.Family + "/" + o.Key
+		for _, commit := range []string{a.Previous, a.Commit} {
+			if commit != "" {
+				c.tokens[item] = append(c.tokens[item], commit)
+				c.heads = append(c.heads, commit)
+			}
+		}
+		if o.Kind == ReadDocument && a.Text != "" {
+			c.texts[item] = append(c.texts[item], a.Text)
 		}
 	}
-	if o.Kind == ReadDocument && a.Text != "" {
-		c.texts[item] = append(c.texts[item], a.Text)
-	}
+	return a
 }
 
 // choose makes up the next operation. A put begins with a read.
@@ -150,7 +135,13 @@ func (c *client) choose(ctx context.Context) *Operation {
 	case n < 68:
 		return c.put(ctx)
 	case n < 78:
-		return c.create()
+		o := &Operation{Kind: Create, Family: OneOf(c.dice, "flags", "configs"), Key: c.fresh(), Description: c.mark()}
+		if o.Family == "configs" {
+			o.Value = c.dice.IntN(1000)
+		} else if c.dice.IntN(4) == 0 {
+			o.Key = "log-level." + o.Key
+		}
+		return o
 	case n < 84:
 		return &Operation{Kind: ReadDocument, Family: "log-levels", Key: c.service()}
 	case n < 89:
@@ -195,16 +186,6 @@ func (c *client) level() *Operation {
 	o := &Operation{Kind: Level, Family: "log-levels", Key: c.service(), Scope: "default", Level: OneOf(c.dice, levels...)}
 	if o.Key == serviceLogs {
 		o.Scope, o.Target = c.scope(), OneOf(c.dice, targets...)
-	}
-	return o
-}
-
-func (c *client) create() *Operation {
-	o := &Operation{Kind: Create, Family: OneOf(c.dice, "flags", "configs"), Key: c.fresh(), Description: c.mark()}
-	if o.Family == "configs" {
-		o.Value = c.dice.IntN(1000)
-	} else if c.dice.IntN(4) == 0 {
-		o.Key = "log-level." + o.Key
 	}
 	return o
 }

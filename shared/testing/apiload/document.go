@@ -98,10 +98,6 @@ func NewConfig(key, description string, value int) Object {
 	return document
 }
 
-func newLogLevel(key, level string) Object {
-	return NewDocument("log_level", "log_level", key, "", ValueOf("log_level", level))
-}
-
 // rulesOf returns the rules of a scope: those that it inherits, copied, where
 // it has none of its own.
 func rulesOf(document Object, scope string) []any {

@@ -30,7 +30,7 @@ func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 	t.Helper()
 	h := ReadHistory(t, git)
 	found := Findings{History: l.compare(h)}
-	model := newModel(git.look(t, l.places()))
+	model := &model{stored: git.look(t, l.places()), known: map[edit]edited{}}
 	parts := l.parts()
 	for _, pool := range slices.Sorted(maps.Keys(parts)) {
 		beginning := groundOf(pool, h.Commits[0].SHA)
@@ -103,7 +103,7 @@ func (l *Load) parts() map[string][]porcupine.Operation {
 	for _, r := range l.Records {
 		nothing := r.Answer.Open && !l.landed[l.author(r)+" "+PathOf(r.Op.Family, r.Op.Key)]
 		if r.Op.Kind != ReadList && !nothing {
-			add(r.Op.pool(), r, r.Op, r.Answer)
+			add(strings.ToLower(r.Op.Key), r, r.Op, r.Answer)
 		}
 	}
 	for _, r := range l.Records {

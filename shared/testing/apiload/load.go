@@ -141,7 +141,9 @@ func (l *Load) Run(ctx context.Context, seed uint64, keys []string, each int) {
 		c := &client{Load: l, number: i, key: key, seed: seed, tokens: map[string][]string{}, texts: map[string][]string{}}
 		author := AuthorOf(i)
 		if i%2 == 1 && keys[i-1] == key {
-			c.pair(clients[i-1])
+			first := clients[i-1]
+			first.twin = &twins{meeting: make(chan step), parted: make(chan struct{})}
+			c.twin, c.second = first.twin, true
 			author = AuthorOf(i - 1)
 		}
 		clients, l.authors = append(clients, c), append(l.authors, author)

@@ -28,8 +28,6 @@ type model struct {
 	known map[edit]edited
 }
 
-func newModel(s *stored) *model { return &model{stored: s, known: map[edit]edited{}} }
-
 // edit is an operation on a document; edited is what comes of it.
 type (
 	edit struct {
@@ -155,7 +153,7 @@ func (o *Operation) first() Object {
 	case "configs":
 		return NewConfig(o.Key, o.Description, o.Value.(int))
 	}
-	return newLogLevel(o.Key, o.Level)
+	return NewDocument("log_level", "log_level", o.Key, "", ValueOf("log_level", o.Level))
 }
 
 func (m *model) writes(s state, o *Operation) []outcome {

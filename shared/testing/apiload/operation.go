@@ -45,9 +45,6 @@ func (o *Operation) Writes() bool {
 	return !strings.HasPrefix(string(o.Kind), "read")
 }
 
-// pool is the keys that cannot be held at a time: those that differ in case.
-func (o *Operation) pool() string { return strings.ToLower(o.Key) }
-
 // request says how an operation is put to the API.
 func (o *Operation) request() (method, path string, body []byte) {
 	item := "/" + o.Family + "/" + o.Key

@@ -69,7 +69,15 @@ func (r *request) refuse(w http.ResponseWriter, d decision) {
 	}
 	switch d.kind {
 	case Throttle:
-		r.throttle(w, d)
+		transaction := strings.HasPrefix(r.operation(), "Transact")
+		switch {
+		case transaction && d.pick%3 == 0:
+			r.cancel(w, d, "ThrottlingError", "Throughput exceeds the current capacity of your table")
+		case d.pick%3 == 1:
+			dynamo(w, 400, "com.amazon.coral.availability#ThrottlingException", "Rate of requests exceeds the allowed throughput.", nil)
+		default:
+			dynamo(w, 400, "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table was exceeded.", nil)
+		}
 	case Conflict:
 		if operation == "TransactWriteItems" {
 			r.cancel(w, d, "TransactionConflict", "Transaction is ongoing for the item")
@@ -80,20 +88,6 @@ func (r *request) refuse(w http.ResponseWriter, d decision) {
 		dynamo(w, 503, "com.amazonaws.dynamodb.v20120810#ServiceUnavailable", "Service is unavailable (injected)", nil)
 	default:
 		dynamo(w, 500, "com.amazonaws.dynamodb.v20120810#InternalServerError", "Internal server error (injected)", nil)
-	}
-}
-
-// throttle has as many words as DynamoDB.
-func (r *request) throttle(w http.ResponseWriter, d decision) {
-	transaction := strings.HasPrefix(r.operation(), "Transact")
-	switch {
-	case transaction && d.pick%3 == 0:
-		r.cancel(w, d, "ThrottlingError", "Throughput exceeds the current capacity of your table")
-	case d.pick%3 == 1:
-		dynamo(w, 400, "com.amazon.coral.availability#ThrottlingException", "Rate of requests exceeds the allowed throughput.", nil)
-	default:
-		dynamo(w, 400, "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
-			"The level of configured provisioned throughput for the table was exceeded.", nil)
 	}
 }
 
