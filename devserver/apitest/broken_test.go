@@ -23,7 +23,7 @@ import (
 
 // store is what a control plane stands on: what a broken one breaks.
 type store interface {
-	control.Gate
+	control.Authenticator
 	repository.Ledger
 	repository.Index
 }
@@ -56,14 +56,14 @@ func (b blind) Advance(ctx context.Context, from repository.Head, c repository.C
 	return b.Ledger.Head(ctx)
 }
 
-// dated is a ledger whose gate is another.
+// dated is a ledger with another authenticator.
 type dated struct {
 	*local.Ledger
-	gate control.Gate
+	gate control.Authenticator
 }
 
-func (d dated) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
-	return d.gate.Enter(ctx, key)
+func (d dated) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
+	return d.gate.Authenticate(ctx, key)
 }
 
 // instances is how many of the service there are over one ledger. A single one
@@ -110,17 +110,16 @@ func TestOneOfIdenticalRequestsWins(t *testing.T) {
 	apiload.OneWinner(t, apiload.NewHTTPClient(t), bases, w.keys[0], 30)
 }
 
-func instance(t *testing.T, gate control.Gate, repo *repository.Repository) http.Handler {
+func instance(t *testing.T, gate control.Authenticator, repo *repository.Repository) http.Handler {
 	t.Helper()
 	const public = "https://svc.test"
 	plane := control.New(control.Settings{
-		Gate:       gate,
-		Repository: func(context.Context, string) (control.Repository, error) { return repo, nil },
-		Now:        time.Now,
-		PublicURL:  public,
-		Admitted:   httpapi.Admitted,
+		Authenticator: gate,
+		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
+		Now:           time.Now,
+		PublicURL:     public,
 	})
-	api, err := httpapi.New(httpapi.Options{Plane: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
+	api, err := httpapi.New(httpapi.Options{Service: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
 	must(t, err)
 	return api
 }
@@ -150,7 +149,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 			return blind{l, &sync.Mutex{}}
 		}, brokenstore.Judges{Porcupine: true, History: true}},
 		{"with stale reads", func(l *local.Ledger) store {
-			return dated{l, new(brokenstore.Stale).Gate(l)}
+			return dated{l, new(brokenstore.Stale).Authenticator(l)}
 		}, brokenstore.Judges{Porcupine: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 )
@@ -32,17 +33,17 @@ func checkRate(name string, rate ratelimit.Rate) error {
 
 const maxRate = 1_000_000_000
 
-// admitAddresses limits what each address may ask of svc serve; the zero Rate
-// is no limit.
-func admitAddresses(rate ratelimit.Rate, proxies ratelimit.Proxies) func(*http.Request) error {
+// limited bounds what each address may ask of svc serve; the zero Rate is no
+// limit.
+func limited(rate ratelimit.Rate, proxies ratelimit.Proxies, tables delivery.Tables) delivery.Tables {
 	buckets := ratelimit.NewBuckets(rate, time.Now)
 	if buckets == nil {
-		return nil
+		return tables
 	}
-	return func(r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request, key string) (*delivery.Table, error) {
 		if wait := buckets.Take(ratelimit.KeyID("", proxies.Address(r))); wait > 0 {
-			return fault.New(fault.RateLimited, "too many requests from this address").After(wait)
+			return nil, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
 		}
-		return nil
+		return tables(w, r, key)
 	}
 }

@@ -130,8 +130,8 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 			dir.Follow(ctx)
 		}
 	}()
-	handler := &delivery.Handler{Tables: dir.Tables(f.key), Now: time.Now, Random: rand.Float64, Admit: admitAddresses(f.polls, proxies)}
-	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler)))
+	handler := &delivery.Handler{Tables: limited(f.polls, proxies, dir.Tables(f.key)), Now: time.Now, Random: rand.Float64}
+	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler.Mux())))
 	stop()
 	<-followed
 	return err

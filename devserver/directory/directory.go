@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -162,10 +163,10 @@ func count(n int, noun string) string {
 // there is none.
 func (d *Directory) Tables(key string) delivery.Tables {
 	if key == "" {
-		return func(context.Context, string) (*delivery.Table, error) { return d.table.Load(), nil }
+		return func(http.ResponseWriter, *http.Request, string) (*delivery.Table, error) { return d.table.Load(), nil }
 	}
 	want := sha256.Sum256([]byte(key))
-	return func(_ context.Context, presented string) (*delivery.Table, error) {
+	return func(_ http.ResponseWriter, _ *http.Request, presented string) (*delivery.Table, error) {
 		got := sha256.Sum256([]byte(presented))
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			return nil, fault.New(fault.Unauthorized, "this server was started with --frontend-sdk-key: send that key as Authorization: Basic base64(1:<key>)")

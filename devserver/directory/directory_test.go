@@ -182,7 +182,7 @@ func TestTheKey(t *testing.T) {
 		configured, presented string
 		ok                    bool
 	}{{"", "", true}, {"", "anything", true}, {"dev", "dev", true}, {"dev", "", false}, {"dev", "de", false}, {"dev", "devs", false}} {
-		table, err := d.Tables(tt.configured)(context.Background(), tt.presented)
+		table, err := d.Tables(tt.configured)(nil, nil, tt.presented)
 		if (err == nil) != tt.ok || (table != nil) != tt.ok {
 			t.Errorf("key %q, presented %q: %v", tt.configured, tt.presented, err)
 		}

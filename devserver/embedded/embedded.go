@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
 	telemetrylocal "svc.example/svc/shared/telemetry/local"
@@ -74,13 +75,12 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.plane = control.New(control.Settings{
-		Gate:       ledger,
-		Repository: func(context.Context, string) (control.Repository, error) { return repo, nil },
-		Now:        time.Now,
-		PublicURL:  options.PublicURL,
-		Admitted:   httpapi.Admitted,
-		Used:       s.uses.Used,
-		Contexts:   seen,
+		Authenticator: ledger,
+		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
+		Now:           time.Now,
+		PublicURL:     options.PublicURL,
+		Used:          s.uses.Used,
+		Contexts:      seen,
 	})
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())
@@ -93,24 +93,18 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 
 func (s *Service) route(options Options) error {
 	strangers := ratelimit.NewBuckets(options.Strangers, time.Now)
-	api, err := httpapi.New(httpapi.Options{
-		Plane: s.plane, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger,
+	routes, notFound, err := httpapi.Routes(httpapi.Options{
+		Service: s.plane, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger,
 		Limit: options.Limit, Strangers: strangers, Proxies: options.Proxies,
 	}, httpapi.All()...)
 	if err != nil {
 		return fmt.Errorf("the API's description and its handlers differ: %w", err)
 	}
-	applications := sdkapi.Handler(sdkapi.Options{
-		Plane: s.plane, Intake: s.intake, Logger: options.Logger,
+	routes = append(routes, sdkapi.Routes(sdkapi.Options{
+		Service: s.plane, Intake: s.intake, Logger: options.Logger,
 		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
-	})
-	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if sdkapi.Serves(r) {
-			applications.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r)
-	})
+	})...)
+	s.handler = router.New(routes, notFound)
 	return nil
 }
 

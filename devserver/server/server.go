@@ -48,7 +48,7 @@ func explain(err error, host string, port int) error {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("port %d needs rights that this user does not have; choose one above 1023 with --port", port)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s is no address of this machine", host)
+		return fmt.Errorf("%s is not an address of this machine", host)
 	}
 	return fmt.Errorf("cannot listen on %s: %w", net.JoinHostPort(host, strconv.Itoa(port)), err)
 }

@@ -42,7 +42,7 @@ func TestListenRefusals(t *testing.T) {
 		{"localhost", port, "taken by another program"},
 		{"127.0.0.1", 0, "from 1 to 65535"},
 		{"127.0.0.1", 70000, "from 1 to 65535"},
-		{"203.0.113.7", port, "no address of this machine"},
+		{"203.0.113.7", port, "not an address of this machine"},
 	} {
 		listeners, err := Listen(tt.host, tt.port)
 		Close(listeners)

@@ -24,11 +24,11 @@ func main() { start.HTTP(settings.TableAndBucket, wire) }
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 	rows := table.OpenWithoutSecret(s)
 	plane := control.New(control.Settings{
-		Gate: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
+		Authenticator: rows, Repository: repositories.Open(s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
 		CacheBytes: s.ViewBytes(), Unlisted: true,
 	})
 	handler := sdkapi.Delivery(sdkapi.Options{
-		Plane: plane, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
+		Service: plane, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
 		Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 	})
 	return gateway.KeepPlus("/api/v2/configs/eval-with-context/", handler), nil

@@ -24,10 +24,10 @@ func main() { start.HTTP(settings.Table, wire) }
 
 func wire(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 	rows := table.OpenWithoutSecret(s)
-	plane := control.New(control.Settings{Gate: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
+	plane := control.New(control.Settings{Authenticator: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
 	intake := &telemetry.Intake{Store: dynamo.New(table.Client(), s.Table), Now: time.Now, Logger: logger}
 	return sdkapi.Telemetry(sdkapi.Options{
-		Plane: plane, Intake: intake, Logger: logger,
+		Service: plane, Intake: intake, Logger: logger,
 		Telemetry: s.Telemetry, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 	}), nil
 }

@@ -47,9 +47,9 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 		{"a table without its condition", func() harm {
 			return harm{table: unconditional}
 		}, brokenstore.Judges{Porcupine: true, History: true}},
-		{"a gate with old news", func() harm {
+		{"an authenticator with old news", func() harm {
 			stale := new(brokenstore.Stale) // of all instances
-			return harm{gate: func(t *dynamo.Table) control.Gate { return stale.Gate(t) }}
+			return harm{gate: func(t *dynamo.Table) control.Authenticator { return stale.Authenticator(t) }}
 		}, brokenstore.Judges{Porcupine: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

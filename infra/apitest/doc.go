@@ -4,7 +4,7 @@
 // clients and the judges are those of package apiload, which judge svc api too.
 //
 //   - many clients of several instances see one order, and a table without its
-//     condition or a gate with old news is caught;
+//     condition or an authenticator with old news is caught;
 //   - the same with faults in front of both stores, and with instances that are
 //     processes of their own and are killed between any two requests;
 //   - every kind of request stays within its budget of requests and of round

@@ -24,7 +24,7 @@ const (
 // harm is what is broken about an instance.
 type harm struct {
 	table func(*dynamodb.Options)
-	gate  func(*dynamo.Table) control.Gate
+	gate  func(*dynamo.Table) control.Authenticator
 }
 
 // serveInstances serves a workspace by several instances at one address, each

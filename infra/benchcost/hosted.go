@@ -278,8 +278,8 @@ func (s *service) telemetry(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	c = c.With(s.counter.table, s.counter.bucket)
-	plane := control.New(control.Settings{Gate: dynamo.New(c.DB, s.Table).WithoutSecret(), Now: time.Now})
-	api := sdkapi.Telemetry(sdkapi.Options{Plane: plane, Intake: &telemetry.Intake{Store: telemetrydynamo.New(c.DB, s.Table), Now: time.Now}})
+	plane := control.New(control.Settings{Authenticator: dynamo.New(c.DB, s.Table).WithoutSecret(), Now: time.Now})
+	api := sdkapi.Telemetry(sdkapi.Options{Service: plane, Intake: &telemetry.Intake{Store: telemetrydynamo.New(c.DB, s.Table), Now: time.Now}})
 	report := func(number, contexts, from int) error {
 		var examples []string
 		for i := range contexts {

@@ -24,19 +24,27 @@ func TestKeys(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
 	plane := control.New(control.Settings{
-		Gate: s.Stores.table, Now: time.Now,
+		Authenticator: s.Stores.table, Now: time.Now,
 		Repository: nil,
 	})
 	k := key(t, w)
-	session, err := plane.Enter(ctx, k.Reveal())
+	open := func(use control.Use) (*control.Session, error) {
+		caller, err := plane.Authenticate(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		return plane.Open(caller, use)
+	}
+	session, err := open(control.Write)
 	if err != nil || session.Whoami().Principal.Name != "Ada" {
 		t.Fatalf("%v", err)
 	}
 	if err := w.Registry().SetWorkspace(ctx, func(r *control.Workspace) { r.BillingInactive = true }); err != nil {
 		t.Fatal(err)
 	}
-	if session, err = plane.Enter(ctx, k.Reveal()); err != nil || session.MayWrite() == nil {
-		t.Errorf("with billing inactive: %v", err)
+	_, reading := open(control.Read)
+	if _, writing := open(control.Write); reading != nil || writing == nil {
+		t.Errorf("with billing inactive: to read %v, to write %v", reading, writing)
 	}
 	sdk := minting.Request{Kind: access.KindPublicSDK, Name: "web", Environment: "prodction"}
 	if _, _, err := w.Mint(ctx, sdk); err == nil || !strings.Contains(err.Error(), "development, production") {

@@ -97,7 +97,7 @@ var rules = []struct {
 	},
 	{
 		who:     []string{"shared/control"},
-		imports: []string{"os", "log", "log/slog", module + "shared/ledger/...", module + "shared/repository/disk", module + "shared/httpapi", module + "shared/delivery"},
+		imports: []string{"os", "log", "log/slog", module + "shared/ledger/...", module + "shared/repository/disk", module + "shared/httpapi", module + "shared/delivery", module + "shared/authentication", module + "shared/ratelimit"},
 		reaches: []string{"net/http", "github.com/aws/..."},
 		why:     "the use cases know their ports, not what stands behind them",
 	},
@@ -106,6 +106,11 @@ var rules = []struct {
 		imports: []string{"os", module + "shared/ledger/...", module + "shared/repository/..."},
 		reaches: []string{"github.com/aws/..."},
 		why:     "HTTP speaks to the use cases only; main packages name the stores",
+	},
+	{
+		who:     []string{"shared/router"},
+		reaches: []string{module + "shared/..."},
+		why:     "what matches a path knows nothing of what answers there",
 	},
 	{
 		who:     []string{"shared/repository", "shared/ledger"},

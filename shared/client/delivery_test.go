@@ -1,10 +1,10 @@
 package client
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -29,7 +29,7 @@ func TestMergingRule7BrowserClientsHaveOneGlobalContext(t *testing.T) {
 		sources = append(sources, evaluation.Source{Key: doc.Key, Document: doc})
 	}
 	table := delivery.NewTable(sources, "development", "v1")
-	h := &delivery.Handler{Tables: func(context.Context, string) (*delivery.Table, error) { return table, nil }, Now: time.Now}
+	h := (&delivery.Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*delivery.Table, error) { return table, nil }, Now: time.Now}).Mux()
 	for _, initial := range []map[string]map[string]any{
 		{}, {"user": {"key": "u", "plan": "pro"}}, {"user": {"plan": "team", "orders": 200}}, {"device": {"os": "linux"}},
 	} {

@@ -13,18 +13,14 @@ type Delivery struct {
 	session *Session
 }
 
-// Deliver lets a request with an SDK key in.
-func (p *Service) Deliver(ctx context.Context, keyText string) (*Delivery, error) {
-	key, err := parseKey(keyText, access.Kind.Delivers, deliveryKeys)
+// Deliver opens a session for one request of an SDK key, with the same faults
+// as Open.
+func (p *Service) Deliver(c Caller) (*Delivery, error) {
+	session, err := p.Open(c, Deliver)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := p.admit(ctx, key, p.settings.Admitted)
-	if err != nil {
-		return nil, err
-	}
-	p.used(entry)
-	return &Delivery{&Session{service: p, shown: key, entry: entry, room: p.room(entry.Workspace.ID)}}, nil
+	return &Delivery{session}, nil
 }
 
 // Key is the record of the key: its kind says whether it is public.

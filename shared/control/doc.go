@@ -1,13 +1,14 @@
-// Package control is what the control plane does: it lets a request in, reads
-// what it asks for, and for a write decides, edits, validates, verifies and
+// Package control is what the control plane does: it authenticates a request,
+// reads what it asks for, and for a write decides, edits, validates, verifies and
 // commits, again from fresh state when another writer was first.
 //
 // A Service serves every workspace; a Session is one request on one of them, at
-// the head that the request found when it was let in. Every error is, or
+// the head that the request found when it was authenticated. Every error is, or
 // wraps, a fault.Fault; fault.Of turns one into an answer.
 //
 // All six writes go down one list of steps (write.go), so that their refusals
-// come in one order: 402, what is wrong with the request by itself, what does
+// come in one order: 402 where the session is opened, and again with each try
+// (authenticate.go), what is wrong with the request by itself, what does
 // not exist, who may not, what has changed meanwhile, what the document would
 // be, what the workspace would be. A write that would change nothing ends
 // before the last two. A PATCH that is refused for what is wrong with it by
@@ -17,8 +18,8 @@
 //
 //   - Compare-and-set is on content. A token is good as long as the file's
 //     bytes are those of the token's commit, however far the head has moved.
-//   - A commit that lost the race for the head is tried again from the gate
-//     on: key, permission and content are all looked at again.
+//   - A commit that lost the race for the head is tried again from
+//     authentication on: key, permission and content are all looked at again.
 //   - A write reads nothing of an item's history, but for two cases. A token
 //     that is no present commit costs the document at that commit. A rollout
 //     where none stands costs a page of the item's history and at most four

@@ -1,6 +1,10 @@
 package control
 
-import "context"
+import (
+	"context"
+
+	"svc.example/svc/shared/access"
+)
 
 // Pause replaces the wait between two tries of a write.
 func (p *Service) Pause(pause func(ctx context.Context, try int) error) { p.pause = pause }
@@ -23,3 +27,30 @@ var Author = author
 
 // Cursor makes a cursor as the session's workspace does.
 func (s *Session) Cursor(list, position string) string { return s.cursor(list, position) }
+
+// SessionOf opens a session that writes for the text of a key.
+func (p *Service) SessionOf(ctx context.Context, text string) (*Session, error) {
+	return p.OpenFor(ctx, text, Write)
+}
+
+// OpenFor opens a session for the text of a key, as HTTP does.
+func (p *Service) OpenFor(ctx context.Context, text string, use Use) (*Session, error) {
+	key, err := access.ParseKey(text)
+	if err != nil {
+		return nil, err
+	}
+	caller, err := p.Authenticate(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return p.Open(caller, use)
+}
+
+// DeliveryOf opens a delivery for the text of a key.
+func (p *Service) DeliveryOf(ctx context.Context, text string) (*Delivery, error) {
+	s, err := p.OpenFor(ctx, text, Deliver)
+	if err != nil {
+		return nil, err
+	}
+	return &Delivery{s}, nil
+}

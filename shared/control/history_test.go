@@ -17,7 +17,7 @@ func TestHistory(t *testing.T) {
 	first := w.repo.push(bob, "Add f\n\nBecause.\n\nSigned-off-by: Bob\n", map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.push(bob, "Other", map[string]string{path("g"): boolFlag("g", "")})
 	key := w.key(access.KindServiceAccount, "protected_engineer")
-	s := must[*control.Session](t)(w.service.Enter(ctx, key.Reveal()))
+	s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
 	second := must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
 
 	h := must[*control.History](t)(w.enter().History(ctx, document.Flag, "f", control.PageQuery{}))

@@ -15,7 +15,7 @@ import (
 // delivered is the workspace as it is served.
 func (w *world) delivered() *workspace.Workspace {
 	w.t.Helper()
-	d := must[*control.Delivery](w.t)(w.service.Deliver(ctx, w.key(access.KindPublicSDK).Reveal()))
+	d := must[*control.Delivery](w.t)(w.service.DeliveryOf(ctx, w.key(access.KindPublicSDK).Reveal()))
 	return must[*workspace.Workspace](w.t)(d.Documents(ctx))
 }
 
@@ -148,7 +148,7 @@ func TestAHistoryThatCannotBeRead(t *testing.T) {
 	w.repo.push(ada, "Break it", map[string]string{path("f"): "x"})
 	for _, method := range []string{"History", "At"} {
 		w.repo.fail[method] = errStorage
-		d := must[*control.Delivery](t)(w.service.Deliver(ctx, w.key(access.KindPublicSDK).Reveal()))
+		d := must[*control.Delivery](t)(w.service.DeliveryOf(ctx, w.key(access.KindPublicSDK).Reveal()))
 		if _, err := d.Documents(ctx); !errors.Is(err, errStorage) {
 			t.Errorf("%s failed, and the answer is %v", method, err)
 		}

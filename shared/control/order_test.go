@@ -3,6 +3,7 @@ package control_test
 import (
 	"testing"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
@@ -92,8 +93,10 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 					*d.each()[i-1] = false
 				}
 				w.gate.workspace.BillingInactive = d.unpaid
-				s := w.enter(pick(d.unpermitted, "engineer_nonprotected", "protected_engineer"))
-				err := test.ask(t, w, s, d)
+				s, err := w.service.SessionOf(ctx, w.key(access.KindUser, pick(d.unpermitted, "engineer_nonprotected", "protected_engineer")).Reveal())
+				if err == nil {
+					err = test.ask(t, w, s, d)
+				}
 				if got := refusal(err); got != want {
 					t.Errorf("with the first %d defects mended: got %s (%v), want %s", i, got, err, want)
 				}
@@ -127,8 +130,12 @@ func pick[V any](first bool, yes, no V) V {
 func TestReadingNeedsNoSubscription(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.gate.workspace.BillingInactive = true
-	s := w.enter()
+	key := w.key(access.KindUser, "engineer").Reveal()
+	s := must[*control.Session](t)(w.service.OpenFor(ctx, key, control.Read))
 	must[*project.FlagDetail](t)(s.Flag(ctx, "f"))
 	must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{}))
-	wantRefusal(t, s.MayWrite(), "402 BILLING_INACTIVE")
+	_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)})
+	wantRefusal(t, err, "500 INTERNAL")
+	_, err = w.service.SessionOf(ctx, key)
+	wantRefusal(t, err, "402 BILLING_INACTIVE")
 }

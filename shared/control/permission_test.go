@@ -147,7 +147,7 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	p := w.gate.people[key.Principal()]
 	p.Name = " Deploy <bot>\nAuthor: evil "
 	w.gate.people[key.Principal()] = p
-	s := must[*control.Session](t)(w.service.Enter(ctx, key.Reveal()))
+	s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
 	must[*control.CreationResult](t)(s.CreateFlag(ctx, control.FlagCreation{Key: "f"}))
 	c := w.last()
 	if c.Author.Name != "Deploy bot Author: evil" || c.Author.Email != string(key.Principal())+"@service-accounts.svc" {
@@ -158,7 +158,7 @@ func TestServiceAccountsWriteUnderTheirName(t *testing.T) {
 	}
 	p.Name, p.Type = " \n", "user"
 	w.gate.people[key.Principal()] = p
-	s = must[*control.Session](t)(w.service.Enter(ctx, key.Reveal()))
+	s = must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
 	must[*control.CreationResult](t)(s.CreateFlag(ctx, control.FlagCreation{Key: "g"}))
 	if c := w.last(); c.Author.Name != string(key.Principal()) || c.Author.Email != string(key.Principal())+"@users.svc" {
 		t.Errorf("%+v", c.Author)

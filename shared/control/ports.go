@@ -56,12 +56,12 @@ func NoEntry(what string, id access.ID) error {
 	return fmt.Errorf("there is no %s with the id %s: %w", what, id, ErrNoEntry)
 }
 
-// Gate lets keys in.
-type Gate interface {
-	// Enter reads the rows that a key names, in one go. A row that is missing
-	// is ErrNoEntry; whether what was found admits the key is the caller's
-	// decision.
-	Enter(ctx context.Context, key access.Key) (Entry, error)
+// Authenticator reads what keys stand for.
+type Authenticator interface {
+	// Authenticate reads the rows that a key names, in one strongly consistent
+	// read. A row that is missing is ErrNoEntry; whether what was found admits
+	// the key is the caller's decision.
+	Authenticate(ctx context.Context, key access.Key) (Entry, error)
 }
 
 // Repository is one workspace's versioned documents. What fails for a while

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
@@ -112,7 +113,7 @@ func TestAfterALostRaceEverythingIsLookedAtAnew(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 			key := w.key(access.KindUser, "engineer")
-			s := must[*control.Session](t)(w.service.Enter(ctx, key.Reveal()))
+			s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
 			others := test.then(w, key)
 			w.meanwhile(others...)
 			_, err := s.PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: test.token(w)})
@@ -169,24 +170,24 @@ func TestTriesEndWithTheRequest(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	s := w.boss()
 	service := control.New(w.settings()) // with its own pause
-	s = must[*control.Session](t)(service.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	s = must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	ending, end := context.WithCancel(ctx)
 	w.repo.before = func() { end(); w.pushes(path("g"), boolFlag("g", ""))() }
 	_, err := s.PatchFlag(ending, "f", "default", control.FlagPatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
 }
 
-func TestARetriedWriteIsCountedOnce(t *testing.T) {
+func TestARetriedWriteIsUsedOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	settings := w.settings()
-	asked := 0
-	settings.Admitted = func(context.Context, access.KeyRecord) error { asked++; return nil }
+	used := 0
+	settings.Used = func(access.KeyRecord, time.Time) { used++ }
 	service := control.New(settings)
-	s := must[*control.Session](t)(service.Enter(ctx, w.key(access.KindUser, "engineer").Reveal()))
+	s := must[*control.Session](t)(service.SessionOf(ctx, w.key(access.KindUser, "engineer").Reveal()))
 	w.meanwhile(w.pushes(path("g"), boolFlag("g", "")))
 	must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)}))
-	if asked != 1 {
-		t.Errorf("asked %d times", asked)
+	if used != 1 {
+		t.Errorf("used %d times", used)
 	}
 }
 
@@ -213,7 +214,7 @@ func TestARequestOutlivesAForcedPush(t *testing.T) {
 		}
 
 		key := w.key(access.KindUser, "engineer")
-		s = must[*control.Session](t)(w.service.Enter(ctx, key.Reveal()))
+		s = must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
 		w.repo.forcePush(path("f"), boolFlag("f", `,"x":2`))
 		changeKey(w, key, func(r *access.KeyRecord) { r.RevokedAt = now })
 		wantRefusal(t, ask(s), "401 UNAUTHORIZED")
@@ -254,7 +255,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 		key := w.key(access.KindUser, "protected_engineer").Reveal()
 		all.Go(func() {
 			for j := range each {
-				s, err := service.Enter(ctx, key)
+				s, err := service.SessionOf(ctx, key)
 				if err != nil {
 					t.Error(err)
 					return
@@ -264,7 +265,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 				if err != nil || !r.Changed {
 					t.Errorf("%v %v", r, fault.Of(err))
 				}
-				reader, _ := service.Enter(ctx, key)
+				reader, _ := service.SessionOf(ctx, key)
 				if _, err := reader.LogLevels(ctx); err != nil {
 					t.Error(err)
 				}

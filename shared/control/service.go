@@ -13,10 +13,10 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// Settings are what a Service works with. All are needed but Admitted,
-// Used and Contexts.
+// Settings are what a Service works with. All are needed but Used
+// and Contexts.
 type Settings struct {
-	Gate Gate
+	Authenticator Authenticator
 	// Repository returns a workspace's repository. It is asked once or more
 	// for every request, so it keeps what it opened.
 	Repository func(ctx context.Context, workspace string) (Repository, error)
@@ -25,12 +25,8 @@ type Settings struct {
 	// PublicURL is where clients reach the service, without /v1. It becomes a
 	// part of every new document's $schema.
 	PublicURL string
-	// Admitted is asked once for each request whose key has proved genuine,
-	// before anything is said of the workspace: the place of a rate limit. Its
-	// error is the answer, as it is.
-	Admitted func(ctx context.Context, key access.KeyRecord) error
-	// Used hears of each request whose key was let in, and returns at once. It
-	// may be nil.
+	// Used hears of each session that is opened, and returns at once. It may be
+	// nil.
 	Used func(key access.KeyRecord, at time.Time)
 	// MaxTexts is how many bytes the documents of a workspace may have together:
 	// a write beyond it is refused, since what serves it could not hold it. 0 is

@@ -5,15 +5,15 @@ import (
 	"errors"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
 )
 
-// Session is one request that was let in. It is used by one goroutine.
+// Session is one authenticated request. It is used by one goroutine.
 type Session struct {
 	service *Service
 	shown   access.Key // by the request
 	entry   Entry
+	use     Use
 	room    *room
 	opened  *opened
 }
@@ -45,8 +45,8 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 const maxRenewals = 3
 
 // atHead asks a repository for something at the session's head. Where a forced
-// push has just taken that head out of the history, the request is let in once
-// more and asks at the new one.
+// push has just taken that head out of the history, the request is authenticated
+// again and asks at the new one.
 func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head repository.Head) error) error {
 	repo, err := s.repository(ctx)
 	if err != nil {
@@ -83,20 +83,11 @@ func (s *Session) repository(ctx context.Context) (Repository, error) {
 // Head is the version of the workspace that the session reads.
 func (s *Session) Head() repository.Head { return s.entry.Head }
 
-// Key is the record of the key that was let in.
+// Key is the record of the key that was accepted.
 func (s *Session) Key() access.KeyRecord { return s.entry.Key }
 
 // Principal is the one that the key acts as.
 func (s *Session) Principal() access.Principal { return s.entry.Principal }
-
-// MayWrite is nil unless the subscription has lapsed. Every write asks it
-// first; it is here for who refuses a body before there is a write.
-func (s *Session) MayWrite() error {
-	if s.entry.Workspace.BillingInactive {
-		return fault.New(fault.BillingInactive, "the organization's subscription is not active, so nothing can be changed; reading still works")
-	}
-	return nil
-}
 
 // Whoami is the principal and the workspace behind a key.
 type Whoami struct {

@@ -13,7 +13,7 @@ import (
 
 // trees are the documents as a delivery sees them, by path.
 func (w *world) trees(service *control.Service) map[string]*jsontree.Node {
-	d, err := service.Deliver(ctx, w.sdk())
+	d, err := service.DeliveryOf(ctx, w.sdk())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 func TestASchemaIsCompiledOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), "schemas/s.json": `{"type":"object"}`})
 	compiled := func() *document.Schema {
-		d := must[*control.Delivery](t)(w.service.Deliver(ctx, w.sdk()))
+		d := must[*control.Delivery](t)(w.service.DeliveryOf(ctx, w.sdk()))
 		schema, _ := must[*workspace.Workspace](t)(d.Documents(ctx)).Schemas[0].Compiled()
 		return schema
 	}
@@ -142,7 +142,7 @@ func TestManyWorkspacesAreServed(t *testing.T) {
 		w.gate.keys[key.ID()] = access.RecordOf(key, "k", now)
 		w.gate.people[id] = access.Principal{Type: access.PrincipalUser, ID: id}
 		w.gate.workspace = control.Workspace{ID: string(id)}
-		s := must[*control.Session](t)(service.Enter(ctx, key.Reveal()))
+		s := must[*control.Session](t)(service.SessionOf(ctx, key.Reveal()))
 		if list := must[*control.FlagList](t)(s.Flags(ctx, control.FlagQuery{})); list.Total != 1 {
 			t.Error(list)
 		}

@@ -40,7 +40,7 @@ type fakeGate struct {
 	fail      error
 }
 
-func (g *fakeGate) Enter(_ context.Context, key access.Key) (control.Entry, error) {
+func (g *fakeGate) Authenticate(_ context.Context, key access.Key) (control.Entry, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.entered++
@@ -82,10 +82,10 @@ func newWorld(t testing.TB, files map[string]string) *world {
 
 func (w *world) settings() control.Settings {
 	return control.Settings{
-		Gate:       w.gate,
-		Repository: func(context.Context, string) (control.Repository, error) { return w.repo, nil },
-		Now:        func() time.Time { return now },
-		PublicURL:  "https://svc.test",
+		Authenticator: w.gate,
+		Repository:    func(context.Context, string) (control.Repository, error) { return w.repo, nil },
+		Now:           func() time.Time { return now },
+		PublicURL:     "https://svc.test",
 	}
 }
 
@@ -129,7 +129,7 @@ func (r *random) Read(p []byte) (int, error) {
 // enter lets a request of a user with these roles in.
 func (w *world) enter(roles ...string) *control.Session {
 	w.t.Helper()
-	s, err := w.service.Enter(ctx, w.key(access.KindUser, roles...).Reveal())
+	s, err := w.service.SessionOf(ctx, w.key(access.KindUser, roles...).Reveal())
 	if err != nil {
 		w.t.Fatal(err)
 	}

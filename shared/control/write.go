@@ -55,12 +55,14 @@ type outcome struct {
 // commit was first, so only a crowd comes near it.
 const maxTries = 24
 
+var errReadSession = errors.New("a session that was opened for reading was asked to write")
+
 // write carries a write out. One that lost the race for the head begins again
-// with the gate, pinned or not: whether a token still holds is a question of
+// with authentication, pinned or not: whether a token still holds is a question of
 // the item's content, which the next try asks.
 func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
-	if err := s.MayWrite(); err != nil {
-		return nil, err
+	if s.use != Write {
+		return nil, errReadSession
 	}
 	if err := malformed(append(w.Malformed[:len(w.Malformed):len(w.Malformed)], w.issues...)...); err != nil {
 		return nil, err
@@ -189,7 +191,7 @@ func (s *Session) rehearse(ctx context.Context, w write) (*outcome, error) {
 // decide goes through the steps of a write, each of which can refuse it. The
 // commit it leads to is still to be named.
 func (a *attempt) decide(ctx context.Context) (*outcome, error) {
-	for _, step := range []func(context.Context) error{a.checkBilling, a.find, a.permit, a.compare, a.change} {
+	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -207,10 +209,6 @@ func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 		messages: difference(a.path, a.before(), a.edited.Tree),
 	}, nil
 }
-
-// checkBilling answers 402, once more: the answer may be another when a request was let
-// in again.
-func (a *attempt) checkBilling(context.Context) error { return a.MayWrite() }
 
 // find answers 404 for an item or an environment that is not there, and 422
 // for an item that is nothing to edit. It makes the first document of an item

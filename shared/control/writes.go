@@ -128,7 +128,7 @@ func (s *Session) patch(ctx context.Context, environment string, w write) (*Patc
 // next try.
 func (s *Session) foreseen(ctx context.Context, w write) []document.Issue {
 	known := slices.Concat(w.Malformed, w.issues)
-	if len(known) == 0 || s.MayWrite() != nil {
+	if len(known) == 0 {
 		return nil
 	}
 	o, err := s.open(ctx)

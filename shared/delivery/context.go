@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -23,19 +22,8 @@ const MaxToken = 64 << 10
 
 const tokenForm = `the token is base64 of a JSON object such as {"user":{"key":"u-1","plan":"pro"}}`
 
-func tooLong(length int) *fault.Fault {
-	return fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to /ofrep/v1/evaluate/flags)", length, MaxToken)
-}
-
-// decodeToken takes a token, as it stands in the escaped path, back to JSON.
-func decodeToken(escaped string) ([]byte, *fault.Fault) {
-	token, err := url.PathUnescape(escaped)
-	if err != nil {
-		return nil, fault.New(fault.BadRequest, "the token has a broken percent escape; %s", tokenForm)
-	}
-	if len(token) > MaxToken {
-		return nil, tooLong(len(token))
-	}
+// decodeToken takes a token back to JSON.
+func decodeToken(token string) ([]byte, *fault.Fault) {
 	if token == "" {
 		return nil, fault.New(fault.BadRequest, "the token is missing; %s", tokenForm)
 	}
@@ -59,6 +47,7 @@ var alphabets = strings.NewReplacer("-", "+", "_", "/")
 // contextReader walks a JSON context and fills a frame. It decodes only the
 // properties that some rule reads.
 type contextReader struct {
+	text    bytes.Buffer
 	dec     jsontext.Decoder
 	inner   jsontext.Decoder // of a property that is an array or an object
 	scratch []byte
@@ -68,11 +57,15 @@ var contextReaders = sync.Pool{New: func() any { return new(contextReader) }}
 
 func newContextReader(text []byte) *contextReader {
 	r := contextReaders.Get().(*contextReader)
-	r.dec.Reset(bytes.NewBuffer(text))
+	r.text = *bytes.NewBuffer(text)
+	r.dec.Reset(&r.text)
 	return r
 }
 
-func (r *contextReader) release() { contextReaders.Put(r) }
+func (r *contextReader) release() {
+	r.text = bytes.Buffer{}
+	contextReaders.Put(r)
+}
 
 // shapeError is a context of the wrong shape, as opposed to broken JSON.
 type shapeError string

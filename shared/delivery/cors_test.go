@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -13,12 +12,12 @@ func TestCORS(t *testing.T) {
 	const page = "http://localhost:3000"
 	table := NewTable(nil, "development", "v0")
 	handler := func(origins ...string) http.Handler {
-		return CORS(origins, &Handler{Tables: func(_ context.Context, key string) (*Table, error) {
+		return CORS(origins, (&Handler{Tables: func(_ http.ResponseWriter, _ *http.Request, key string) (*Table, error) {
 			if key != testKey {
 				return nil, fault.New(fault.Unauthorized, "no key")
 			}
 			return table, nil
-		}, Now: time.Now})
+		}, Now: time.Now}).Mux())
 	}
 	path := evalPrefix + token(`{}`)
 	ask := []string{"Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization,x-requested-with, bad header", "Access-Control-Request-Private-Network", "true"}

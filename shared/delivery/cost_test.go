@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
@@ -27,13 +28,13 @@ func TestABulkEvaluationEndsWithItsClient(t *testing.T) {
 	for _, tt := range []struct{ method, path, body string }{{"GET", evalPrefix + "e30", ""}, {"POST", ofrepFlags, "{}"}} {
 		ctx, leave := context.WithCancel(context.Background())
 		evaluated := 0
-		h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now,
+		h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now,
 			Random: func() float64 {
 				if evaluated++; evaluated == 10 {
 					leave()
 				}
 				return 0
-			}}
+			}}).Mux()
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, tt.method, tt.path, strings.NewReader(tt.body)))
 		if evaluated > 200 || w.Code != 503 || w.Header().Get("Etag") != "" {
@@ -48,7 +49,7 @@ func TestAMegabyteOfContext(t *testing.T) {
 		{"criteria":[{"operator":"PROP_CONTAINS_ONE_OF","propertyName":"user.p","valueToMatch":{"type":"string_list","value":["xxxxy","xz"]}}],"value":{"type":"string","value":"contained"}},
 		{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"neither"}}`
 	table := NewTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[`+rules+`]}}]`), "development", "v1")
-	h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now}
+	h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now}).Mux()
 	text := func(unit string, most int) string { return strings.Repeat(unit, most/len(unit)) }
 	for name, p := range map[string]string{
 		"a text":             `"` + text("x", 1<<20-64) + `"`,

@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -62,8 +61,8 @@ const testKey = "frontend"
 // serve answers with the test directory; with a key when locked.
 func serve(t testing.TB, locked bool) http.Handler {
 	table := NewTable(sources(t, directory), "development", "v1")
-	return CORS([]string{AnyOrigin}, &Handler{
-		Tables: func(_ context.Context, key string) (*Table, error) {
+	return CORS([]string{AnyOrigin}, (&Handler{
+		Tables: func(_ http.ResponseWriter, _ *http.Request, key string) (*Table, error) {
 			if locked && key != testKey {
 				return nil, fault.New(fault.Unauthorized, "no key")
 			}
@@ -71,7 +70,7 @@ func serve(t testing.TB, locked bool) http.Handler {
 		},
 		Now:    func() time.Time { return time.UnixMilli(1_700_000_000_000) },
 		Random: func() float64 { return 0 },
-	})
+	}).Mux())
 }
 
 // do sends a request whose path goes over the wire as it is written.
@@ -125,7 +124,7 @@ func TestPollAnswer(t *testing.T) {
 
 func TestNothingServed(t *testing.T) {
 	table := NewTable(nil, "development", "v0")
-	h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now}
+	h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now}).Mux()
 	if got, want := text(t, poll(h, `{}`)), `{"evaluations":{},"meta":{"version":"v0","environment":"development"}}`; got != want {
 		t.Errorf("got %s", got)
 	}

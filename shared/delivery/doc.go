@@ -5,7 +5,7 @@
 //	GET  /api/v2/configs/eval-with-context/{token}   every served item, for one context
 //	POST /ofrep/v1/evaluate/flags                    the same, as OFREP 0.3.0
 //	POST /ofrep/v1/evaluate/flags/{key}              one item, as OFREP 0.3.0
-//	POST /api/v1/telemetry/                          404: telemetry is not served here
+//	POST /api/v1/telemetry/                          404 where it is not served (Mux)
 //	GET  /healthz                                    200
 //
 // A token is base64 (standard or URL alphabet, padded or not) of a JSON
@@ -23,7 +23,6 @@
 //   - An ETag stands for the workspace version, the environment, the context
 //     and the phase of time-dependent rules: a 304 never hides a change of
 //     any of them.
-//   - The token is taken from the path as it was sent. Its slashes never meet
-//     path cleaning.
+//   - The token's slashes never meet path cleaning (package router).
 //   - Every answer, errors too, carries the CORS headers of its origin.
 package delivery

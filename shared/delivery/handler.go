@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -14,32 +13,21 @@ import (
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/router"
 )
 
-// Tables finds what to serve to the holder of a key; an empty key is a
-// request without one. Its error is the answer, as a fault.
-type Tables func(ctx context.Context, key string) (*Table, error)
+// Tables authenticates a request by the key that it carries, "" for none, and
+// finds what to serve to it. Its error is the answer, as a fault.
+type Tables func(w http.ResponseWriter, r *http.Request, key string) (*Table, error)
 
-// Handler serves the protocol. Put CORS around it.
+// Handler has the endpoints of the protocol. Put CORS around them.
 type Handler struct {
 	Tables Tables
 	Now    func() time.Time
 	// Random decides splits that have no property to hash; in [0, 1).
 	Random func() float64
-	// Admit refuses a request before its key is looked at; nil admits all.
-	Admit func(*http.Request) error
 
 	bodies bodies.Budget
-}
-
-// table finds what to serve to a request with a key.
-func (h *Handler) table(r *http.Request, key string) (*Table, error) {
-	if h.Admit != nil {
-		if err := h.Admit(r); err != nil {
-			return nil, err
-		}
-	}
-	return h.Tables(r.Context(), key)
 }
 
 // The paths of the protocol.
@@ -47,66 +35,74 @@ const (
 	evalPrefix    = "/api/v2/configs/eval-with-context/"
 	ofrepFlags    = "/ofrep/v1/evaluate/flags"
 	telemetryPath = "/api/v1/telemetry"
-	healthPath    = "/healthz"
 )
 
-// Serves says whether a request is for one of the protocol's paths, where it
-// shares an address with another API.
-func Serves(r *http.Request) bool {
-	path := RequestPath(r)
-	return strings.HasPrefix(path, evalPrefix) || path == ofrepFlags || strings.HasPrefix(path, ofrepFlags+"/") ||
-		path == telemetryPath || path == telemetryPath+"/" || path == healthPath
+// endpoint is one endpoint of the protocol: what it takes, how a request sends
+// its key, and what answers with the table that this key reads.
+type endpoint struct {
+	method, path string
+	key          func(*http.Request) string
+	answer       func(h *Handler, w http.ResponseWriter, r *http.Request, table *Table)
+	refuse       func(w http.ResponseWriter, r *http.Request, f *fault.Fault)
 }
 
-// RequestPath is the path as it was sent, less the doubled slash at its
-// beginning that comes of a client's base URL which ends in one.
-func RequestPath(r *http.Request) string {
-	path := r.URL.EscapedPath()
-	for strings.HasPrefix(path, "//") {
-		path = path[1:]
+var endpoints = []endpoint{
+	{http.MethodGet, evalPrefix, BasicKey, (*Handler).evaluate, refuse},
+	{http.MethodPost, ofrepFlags, anyKey, (*Handler).bulk, refuseOFREP},
+	{http.MethodPost, ofrepFlags + "/", anyKey, (*Handler).single, refuseOFREP},
+}
+
+// Routes are the endpoints of the protocol, and that of health.
+func (h *Handler) Routes() []router.Route {
+	routes := []router.Route{{Path: "/healthz", Handler: http.HandlerFunc(health)}}
+	for _, e := range endpoints {
+		routes = append(routes, router.Route{Path: e.path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(&e, w, r) })})
 	}
-	return path
+	return routes
 }
 
-// ServeHTTP routes by the path as it was sent: net/http's own multiplexer
-// cleans doubled slashes, which a token may hold.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := RequestPath(r)
-	switch {
-	case strings.HasPrefix(path, evalPrefix):
-		h.method(w, r, http.MethodGet, func() { h.evaluate(w, r, path[len(evalPrefix):]) })
-	case path == ofrepFlags:
-		h.method(w, r, http.MethodPost, func() { h.bulk(w, r) })
-	case strings.HasPrefix(path, ofrepFlags+"/"):
-		h.method(w, r, http.MethodPost, func() { h.single(w, r, path[len(ofrepFlags)+1:]) })
-	case path == healthPath:
-		h.method(w, r, http.MethodGet, func() { WriteJSON(w, http.StatusOK, []byte(`{"status":"ok"}`)) })
-	case path == telemetryPath || path == telemetryPath+"/":
+// Mux serves the protocol and nothing beside it.
+func (h *Handler) Mux() http.Handler {
+	return router.New(append(h.Routes(), NoTelemetry()...), http.HandlerFunc(h.NotFound))
+}
+
+// NoTelemetry are routes for a server that takes no telemetry.
+func NoTelemetry() []router.Route {
+	refused := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		WriteFault(w, fault.New(fault.NotFound, "telemetry is not served here; switch off evaluation summaries and context upload in the client"))
-	default:
-		h.unknown(w, r)
-	}
+	})
+	return []router.Route{{Path: telemetryPath, Handler: refused}, {Path: telemetryPath + "/{$}", Handler: refused}}
 }
 
-func (h *Handler) method(w http.ResponseWriter, r *http.Request, allowed string, serve func()) {
-	if r.Method == allowed || allowed == http.MethodGet && r.Method == http.MethodHead {
-		serve()
-		return
-	}
-	if RequestPath(r) != healthPath {
-		if _, err := h.table(r, anyKey(r)); err != nil {
+func (h *Handler) serve(e *endpoint, w http.ResponseWriter, r *http.Request) {
+	if !Takes(e.method, r) {
+		if _, err := h.Tables(w, r, anyKey(r)); err != nil {
 			WriteFault(w, fault.Of(err))
 			return
 		}
+		WriteMethodNotAllowed(w, r, e.method)
+		return
 	}
-	w.Header().Set("Allow", allowed+", OPTIONS")
-	WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", allowed, r.Method))
+	table, err := h.Tables(w, r, e.key(r))
+	if err != nil {
+		e.refuse(w, r, fault.Of(err))
+		return
+	}
+	e.answer(h, w, r, table)
 }
 
-// unknown answers a path of no endpoint. Where a key is needed it is needed
+func health(w http.ResponseWriter, r *http.Request) {
+	if !Takes(http.MethodGet, r) {
+		WriteMethodNotAllowed(w, r, http.MethodGet)
+		return
+	}
+	WriteJSON(w, http.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+// NotFound answers a path of no endpoint. Where a key is needed it is needed
 // here too, so that a request without one learns nothing else first.
-func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
-	if _, err := h.table(r, anyKey(r)); err != nil {
+func (h *Handler) NotFound(w http.ResponseWriter, r *http.Request) {
+	if _, err := h.Tables(w, r, anyKey(r)); err != nil {
 		WriteFault(w, fault.Of(err))
 		return
 	}
@@ -114,14 +110,10 @@ func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
 }
 
 // evaluate answers a native poll.
-func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string) {
-	table, err := h.table(r, BasicKey(r))
-	if err != nil {
-		WriteFault(w, fault.Of(err))
-		return
-	}
-	if len(token) > 3*MaxToken { // each byte may be escaped as three
-		WriteFault(w, tooLong(len(token)))
+func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table) {
+	token := r.URL.Path[len(evalPrefix):]
+	if len(token) > MaxToken {
+		WriteFault(w, fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to %s)", len(token), MaxToken, ofrepFlags))
 		return
 	}
 	now := h.Now().UnixMilli()
@@ -153,8 +145,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, token string)
 		WriteFault(w, abandoned())
 		return
 	}
-	setCaching(w, tag)
-	WriteJSON(w, http.StatusOK, *b)
+	writeEvaluated(w, tag, *b)
 }
 
 // abandoned answers a request that ended before its answer was whole: its
@@ -163,15 +154,22 @@ func abandoned() *fault.Fault {
 	return fault.New(fault.Unavailable, "the request ended before its answer was complete; it can be repeated")
 }
 
-// setCaching sets the headers by which a client may keep an answer.
-func setCaching(w http.ResponseWriter, tag string) {
+// writeEvaluated writes an answer that a client may keep by its tag.
+func writeEvaluated(w http.ResponseWriter, tag string, body []byte) {
+	values := &[2]string{tag, strconv.Itoa(len(body))} // one allocation for both headers
 	header := w.Header()
-	header["Etag"] = []string{tag}
+	header["Etag"] = values[:1:1]
 	header["Cache-Control"] = cacheControl
+	header["Content-Type"] = jsonType
+	header["Content-Length"] = values[1:]
+	w.WriteHeader(http.StatusOK)
+	w.Write(body)
 }
 
 func notModified(w http.ResponseWriter, tag string) {
-	setCaching(w, tag)
+	header := w.Header()
+	header["Etag"] = []string{tag}
+	header["Cache-Control"] = cacheControl
 	w.WriteHeader(http.StatusNotModified)
 }
 
@@ -197,6 +195,21 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	w.WriteHeader(status)
 	w.Write(body)
 }
+
+// Takes says whether a request's method is the one that an endpoint takes. GET
+// goes with HEAD.
+func Takes(method string, r *http.Request) bool {
+	return r.Method == method || r.Method == http.MethodHead && method == http.MethodGet
+}
+
+// WriteMethodNotAllowed refuses a request of another method than an endpoint
+// takes.
+func WriteMethodNotAllowed(w http.ResponseWriter, r *http.Request, method string) {
+	w.Header().Set("Allow", method+", OPTIONS")
+	WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", method, r.Method))
+}
+
+func refuse(w http.ResponseWriter, _ *http.Request, f *fault.Fault) { WriteFault(w, f) }
 
 // WriteFault writes the envelope of a refusal, which nobody may keep.
 func WriteFault(w http.ResponseWriter, f *fault.Fault) {

@@ -21,16 +21,12 @@ func Hosts(names []string, next http.Handler) http.Handler {
 		allowed[hostName(name)] = true
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if name := hostName(r.Host); loopbackName(name) || net.ParseIP(name) != nil || allowed[name] {
+		if name := hostName(r.Host); name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name) != nil || allowed[name] {
 			next.ServeHTTP(w, r)
 			return
 		}
 		WriteFault(w, fault.New(fault.Misdirected, "this server answers to localhost and IP addresses; start it with --allowed-host and the name that you use, if the name is yours"))
 	})
-}
-
-func loopbackName(name string) bool {
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 // hostName is the name in a Host header: without a port, brackets, or the dot

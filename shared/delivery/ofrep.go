@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/url"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -38,86 +38,80 @@ func writeOFREPError(w http.ResponseWriter, status int, e ofrepError) {
 	WriteJSON(w, status, body)
 }
 
-// writeOFREPFault writes a refusal that comes before the question is read. The
-// protocol has a form of its own for too many requests.
-func writeOFREPFault(w http.ResponseWriter, f *fault.Fault, key string) {
+// refuseOFREP refuses a request that was not authenticated. The protocol has a
+// form of its own for too many requests.
+func refuseOFREP(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	if f.Kind != fault.RateLimited {
 		WriteFault(w, f)
 		return
 	}
 	setRetryAfter(w, f)
-	writeOFREPError(w, f.Kind.Status(), ofrepError{key, general, f.Message})
+	writeOFREPError(w, f.Kind.Status(), ofrepError{flagKey(r), general, f.Message})
+}
+
+// flagKey is the key of the flag that is asked for, "" for all of them.
+func flagKey(r *http.Request) string {
+	return strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, ofrepFlags), "/")
 }
 
 // bulk evaluates every served item. The protocol's flagConfigEtag parameters
 // are hints for caches between client and server and change nothing here.
-func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
-	q, ok := h.open(w, r, "")
+func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
+	q, ok := h.read(w, r, table, "")
 	if !ok {
 		return
 	}
 	defer q.leave()
 	defer q.frame.Release()
-	tag := q.table.etag('o', q.now, string(q.body))
+	tag := table.etag('o', q.now, string(q.body))
 	if negotiation.NoneMatch(r, tag) != negotiation.Neither {
 		notModified(w, tag)
 		return
 	}
-	b := buffer(q.table.size)
+	b := buffer(table.size)
 	defer buffers.Put(b)
 	var whole bool
-	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame); !whole {
+	if *b, whole = table.appendOFREP(r.Context(), (*b)[:0], q.frame); !whole {
 		WriteFault(w, abandoned())
 		return
 	}
 	q.leave()
-	setCaching(w, tag)
-	WriteJSON(w, http.StatusOK, *b)
+	writeEvaluated(w, tag, *b)
 }
 
 // single evaluates one item.
-func (h *Handler) single(w http.ResponseWriter, r *http.Request, escapedKey string) {
-	key, err := url.PathUnescape(escapedKey)
-	if err != nil {
-		key = escapedKey
-	}
-	q, ok := h.open(w, r, key)
+func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
+	key := flagKey(r)
+	q, ok := h.read(w, r, table, key)
 	if !ok {
 		return
 	}
 	defer q.leave()
 	defer q.frame.Release()
-	item, found := q.table.snapshot.Find(key)
+	item, found := table.snapshot.Find(key)
 	var one []byte
 	if found {
-		one = q.table.one(item, q.frame)
+		one = table.one(item, q.frame)
 	}
 	q.leave()
 	if one == nil {
-		writeOFREPError(w, http.StatusNotFound, ofrepError{key, flagNotFound, "no flag of that key is served in the environment " + q.table.Environment})
+		writeOFREPError(w, http.StatusNotFound, ofrepError{key, flagNotFound, "no flag of that key is served in the environment " + table.Environment})
 		return
 	}
 	w.Header()["Cache-Control"] = cacheControl
 	WriteJSON(w, http.StatusOK, one)
 }
 
-// question is an OFREP request that has been let in and read.
+// question is an OFREP request that was read.
 type question struct {
-	table *Table
 	frame *evaluation.Frame
 	body  []byte
 	now   int64
 	leave func() // lets the next large body in
 }
 
-// open authenticates an OFREP request and reads its context. When it is not
-// ok it has answered.
-func (h *Handler) open(w http.ResponseWriter, r *http.Request, key string) (question, bool) {
-	table, err := h.table(r, anyKey(r))
-	if err != nil {
-		writeOFREPFault(w, fault.Of(err), key)
-		return question{}, false
-	}
+// read reads the context of an OFREP request. When it is not ok it has answered.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, table *Table, key string) (question, bool) {
 	body, leave, err := h.bodies.Read(w, r)
 	if err != nil {
 		WriteFault(w, fault.Of(err))
@@ -131,7 +125,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, key string) (ques
 		writeOFREPError(w, http.StatusBadRequest, ofrepError{key, code, explain(err)})
 		return question{}, false
 	}
-	return question{table, frame, body, now, leave}, true
+	return question{frame, body, now, leave}, true
 }
 
 // readOFREP fills a frame from {"context": {...}}. Without a body, or without

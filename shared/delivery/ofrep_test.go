@@ -1,9 +1,9 @@
 package delivery
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,7 +126,7 @@ func TestAnAnswerNamesTheListOfItsRule(t *testing.T) {
 		fmt.Sprintf(rule, "pro", `{"type":"string","value":"by default"}`) + `]},"environments":[{"id":"development","rules":[` +
 		fmt.Sprintf(rule, "free", `{"type":"string","value":"own"}`) + `,` + fmt.Sprintf(rule, "trial", split) + `]}]}]`
 	table := NewTable(sources(t, document), "development", "v1")
-	h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}
+	h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}).Mux()
 	for plan, want := range map[string]string{
 		"free":  `"ruleSource":"environment","ruleIndex":0}`,
 		"trial": `"ruleSource":"environment","ruleIndex":1,"weightedValueIndex":0}`,
@@ -148,7 +148,7 @@ func TestVariantsBesideASecretAreNotServed(t *testing.T) {
 		"variants":[{"name":"the open one","value":{"type":"string","value":"open"}}]}]`
 	for mark, want := range map[string]string{"": "the open one", `,"confidential":false`: "the open one", `,"confidential":true`: "static"} {
 		table := NewTable(sources(t, fmt.Sprintf(item, mark)), "development", "v1")
-		h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}
+		h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}).Mux()
 		if got := text(t, do(h, "POST", ofrepFlags+"/f", "")); !strings.Contains(got, `"variant":"`+want+`"`) {
 			t.Errorf("%q: want the variant %s in %s", mark, want, got)
 		}
@@ -163,14 +163,14 @@ func TestLargeContextsTakeTurns(t *testing.T) {
 		table := NewTable(sources(t, `[{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":`+split+`}]}}]`), "development", "v1")
 		evaluating, goOn := make(chan bool, 1), make(chan bool)
 		evaluating <- true // for the first
-		h := &Handler{Tables: func(context.Context, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 {
+		h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 {
 			select {
 			case <-evaluating:
 				<-goOn
 			default:
 			}
 			return 0
-		}}
+		}}).Mux()
 		large := `{"context":{"x":"` + strings.Repeat("x", 1<<20-64) + `"}}`
 		for _, path := range []string{ofrepFlags, ofrepFlags + "/f"} {
 			first := make(chan int)

@@ -144,7 +144,7 @@ func (b *Builder) Add(item evaluation.Source) {
 	if item.Document.Type == document.Config {
 		t.configs++
 	}
-	end := string(t.encodeNoMatchEnd(item))
+	end := string(append(t.appendMetadata(nil, item), `}},`...))
 	t.noMatch = append(t.noMatch, b.phrase(end))
 	largest := len(ofrepHead) + len(quote(nil, item.Key)) + len(end)
 	var withheld *Withheld
@@ -272,10 +272,6 @@ func (t *Table) appendMetadata(b []byte, item evaluation.Source) []byte {
 	b = quote(append(b, `,"metadata":{"configType":`...), string(item.Document.Type))
 	b = quote(append(b, `,"valueType":`...), string(item.Document.ValueType))
 	return quote(append(b, `,"version":`...), t.Version)
-}
-
-func (t *Table) encodeNoMatchEnd(item evaluation.Source) []byte {
-	return append(t.appendMetadata(nil, item), `}},`...)
 }
 
 func (t *Table) ofrepTail() []byte {

@@ -38,7 +38,8 @@ func (p *page) identity() (tag string, size int) {
 		if p.packed != nil {
 			made = p.packed
 		}
-		p.tag, p.size = entityTag(made), len(made)
+		sum := sha256.Sum256(made)
+		p.tag, p.size = hex.EncodeToString(sum[:16]), len(made)
 	}
 	return p.tag, p.size
 }
@@ -117,7 +118,7 @@ func (c *call) conditional(p *page) (*answer, error) {
 	if a.body, err = p.as(a.encoding); err != nil {
 		return nil, err
 	}
-	if most := c.server.options.MaxAnswer; most > 0 && len(a.body) > most {
+	if most := c.options.MaxAnswer; most > 0 && len(a.body) > most {
 		return nil, c.tooLarge(len(a.body), a.encoding)
 	}
 	tag = `"` + tag + `"`
@@ -146,11 +147,6 @@ func (p *page) as(encoding string) (_ []byte, err error) {
 		p.packed = negotiation.Compress(p.body)
 	}
 	return p.packed, nil
-}
-
-func entityTag(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:16])
 }
 
 // tooLarge refuses an answer that could not be sent.

@@ -87,7 +87,7 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 // readBody reads a request's body as a JSON object, whatever its Content-Type
 // says: curl -d sends another.
 func (c *call) readBody() (*jsontree.Node, error) {
-	text, leave, err := c.server.bodies.Read(c.writer, c.request)
+	text, leave, err := c.bodies.Read(c.writer, c.request)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ type description struct {
 
 // pathItem is one path and its operations by method.
 type pathItem struct {
-	segments   []string // a parameter stands as {name}
-	beside     bool     // it stands beside the API, not under its base path
+	path       string // a parameter stands as {name}
+	beside     bool   // it stands beside the API, not under its base path
 	operations map[string]*operation
 }
 
@@ -73,7 +73,7 @@ func readDescription(text []byte) (*description, error) {
 
 func (d *description) pathItem(path string, node *jsontree.Node) (*pathItem, error) {
 	item := &pathItem{
-		segments:   strings.Split(strings.TrimPrefix(path, "/"), "/"),
+		path:       path,
 		beside:     node.Get("servers") != nil,
 		operations: map[string]*operation{},
 	}

@@ -24,14 +24,14 @@ func TestBindingIsOneToOne(t *testing.T) {
 		groups  []Group
 		want    string
 	}{
-		{"all", Options{Plane: plane}, All(), ""},
+		{"all", Options{Service: plane}, All(), ""},
 		{"the reference alone, without a plane", Options{}, []Group{Reference()}, ""},
-		{"a missing handler", Options{Plane: plane}, []Group{without(Flags(), "listFlags")}, "listFlags"},
-		{"a nil handler", Options{Plane: plane}, []Group{with(Flags(), "listFlags")}, "listFlags"},
-		{"a superfluous handler", Options{Plane: plane}, []Group{renamed}, "does not have"},
-		{"a group that is not described", Options{Plane: plane}, []Group{{"billing", map[string]handler{"pay": nil}}}, "does not have"},
+		{"a missing handler", Options{Service: plane}, []Group{without(Flags(), "listFlags")}, "listFlags"},
+		{"a nil handler", Options{Service: plane}, []Group{with(Flags(), "listFlags")}, "listFlags"},
+		{"a superfluous handler", Options{Service: plane}, []Group{renamed}, "does not have"},
+		{"a group that is not described", Options{Service: plane}, []Group{{"billing", map[string]handler{"pay": nil}}}, "does not have"},
 		{"no plane", Options{}, []Group{Flags()}, "plane"},
-		{"a base path without the version", Options{Plane: plane, BasePath: "/api"}, All(), "/v1"},
+		{"a base path without the version", Options{Service: plane, BasePath: "/api"}, All(), "/v1"},
 	} {
 		_, err := newServer(d, c.options, c.groups)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -41,7 +41,7 @@ func TestBindingIsOneToOne(t *testing.T) {
 }
 
 func TestAGroupServesOnlyItself(t *testing.T) {
-	h, err := New(Options{Plane: control.New(control.Settings{}), BasePath: "/api/v1"}, Segments())
+	h, err := New(Options{Service: control.New(control.Settings{}), BasePath: "/api/v1"}, Segments())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,9 @@
 // What must stay true:
 //
 //   - The checks of a request come in one order: path, rate limit of a key
-//     that this instance knows, key, rate limit of a new one, workspace,
-//     subscription, shape. The rest is control's. Whoever has no key learns
+//     that this instance knows, key, rate limit of a new one (package
+//     authentication), workspace, subscription (control.Service.Open), shape. The
+//     rest is control's. Whoever has no key learns
 //     nothing but which paths exist.
 //   - All that is wrong with a request's shape is said at once. For a write
 //     what is found here goes to control, which adds what it finds.
@@ -42,6 +43,6 @@
 //     what it sends goes to where it was loaded from, whatever address the
 //     description names; a key that is pasted into it is forgotten with the
 //     page. Its addresses are relative, so that it works below any path.
-//   - The path is taken as it was sent, segment by segment: a key may hold an
-//     escaped slash, and nothing is cleaned or redirected.
+//   - The path is taken as package router takes it: segment by segment, as it
+//     was sent.
 package httpapi

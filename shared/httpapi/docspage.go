@@ -71,7 +71,7 @@ const docsFileID = "getDocsFile"
 // docsFiles is where the page's files are. They are no part of the API, so
 // that the description has nothing of them.
 var docsFiles = &pathItem{
-	segments: []string{"docs", "{digest}", "{file}"},
+	path: "/docs/{digest}/{file}",
 	operations: map[string]*operation{http.MethodGet: {
 		id: docsFileID, group: referenceTag, method: http.MethodGet, keyless: true,
 	}},
@@ -79,9 +79,9 @@ var docsFiles = &pathItem{
 
 // file answers with a file of the page.
 func (m *memo) file(_ context.Context, c *call) (any, error) {
-	f, known := swaggerui.Find(c.path["file"])
-	if !known || c.path["digest"] != swaggerui.Digest() {
-		return nil, fault.New(fault.NotFound, "there is no such file of the reference; %s/docs names those that it needs", c.server.options.BasePath)
+	f, known := swaggerui.Find(c.request.PathValue("file"))
+	if !known || c.request.PathValue("digest") != swaggerui.Digest() {
+		return nil, fault.New(fault.NotFound, "there is no such file of the reference; %s/docs names those that it needs", c.options.BasePath)
 	}
 	return m.keep(memoKey{nil, f.Name}, func() *page {
 		p := &page{contentType: f.ContentType, immutable: true}

@@ -31,7 +31,7 @@ func Segments() Group {
 			return c.session.Segments(ctx)
 		},
 		"getSegment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Segment(ctx, c.path["key"])
+			return c.session.Segment(ctx, c.request.PathValue("key"))
 		},
 		"getSegmentHistory": history("segment"),
 	}}

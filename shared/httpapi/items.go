@@ -20,10 +20,10 @@ func Flags() Group {
 				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
 		},
 		"getFlag": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Flag(ctx, c.path["key"])
+			return c.session.Flag(ctx, c.request.PathValue("key"))
 		},
 		"updateFlagEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchFlag(ctx, c.path["key"], c.path["env"], control.FlagPatch{
+			return c.session.PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.FlagPatch{
 				Request: c.write(), Enabled: optionalTruth(c.body, "enabled"),
 				Value: c.body.Get("value"), Rollout: c.body.Get("rollout"),
 				ReplaceTargeting:  truth(c.body, "replaceTargeting"),
@@ -47,10 +47,10 @@ func Configs() Group {
 				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
 		},
 		"getConfig": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Config(ctx, c.path["key"])
+			return c.session.Config(ctx, c.request.PathValue("key"))
 		},
 		"updateConfigEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchConfig(ctx, c.path["key"], c.path["env"], control.ConfigPatch{
+			return c.session.PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.ConfigPatch{
 				Request: c.write(), Value: c.body.Get("value"),
 				ReplaceTargeting:  truth(c.body, "replaceTargeting"),
 				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
@@ -68,7 +68,7 @@ func LogLevels() Group {
 			return c.session.LogLevels(ctx)
 		},
 		"updateLogLevel": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchLogLevel(ctx, c.path["key"], control.LogLevelPatch{
+			return c.session.PatchLogLevel(ctx, c.request.PathValue("key"), control.LogLevelPatch{
 				Request: c.write(), Level: optionalText(c.body, "level"), Target: optionalText(c.body, "target"),
 				Environment:       optionalText(c.body, "environment"),
 				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
@@ -80,19 +80,19 @@ func LogLevels() Group {
 
 func history(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.History(ctx, t, c.path["key"], c.page())
+		return c.session.History(ctx, t, c.request.PathValue("key"), c.page())
 	}
 }
 
 func stored(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Document(ctx, t, c.path["key"], c.query.optional("at"))
+		return c.session.Document(ctx, t, c.request.PathValue("key"), c.query.optional("at"))
 	}
 }
 
 func replace(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.PutDocument(ctx, t, c.path["key"], control.DocumentPut{
+		return c.session.PutDocument(ctx, t, c.request.PathValue("key"), control.DocumentPut{
 			Request: c.write(), Document: c.body.Get("document"),
 			ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
 	}

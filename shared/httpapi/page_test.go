@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -13,7 +14,10 @@ func TestAPageIsPackedOnce(t *testing.T) {
 	var m memo
 	text := func(*server) []byte { return []byte(strings.Repeat("text ", 1000)) }
 	c := &call{server: &server{}, operation: &operation{id: "getDocs"}}
-	file := &call{server: &server{}, path: map[string]string{"digest": swaggerui.Digest(), "file": swaggerui.Style}}
+	request := httptest.NewRequest("GET", "/", nil)
+	request.SetPathValue("digest", swaggerui.Digest())
+	request.SetPathValue("file", swaggerui.Style)
+	file := &call{server: &server{}, request: request}
 	for name, ask := range map[string]func() *page{
 		"a page": func() *page { return m.page(c, "text/plain", text) },
 		"a file": func() *page {

@@ -147,7 +147,7 @@ func (o *operation) readQuery(raw string) (query, []document.Issue) {
 		if !present || p.emptyIsAbsent && len(values) == 1 && values[0] == "" {
 			continue
 		}
-		problem := p.name + " stands twice; send it once"
+		problem := p.name + " is there twice; send it once"
 		if len(values) == 1 {
 			problem = p.problem(values[0])
 		}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
@@ -21,12 +21,13 @@ import (
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
+	"svc.example/svc/shared/router"
 )
 
 // Options are what the API is served with.
 type Options struct {
-	// Plane is needed by every group but Reference.
-	Plane *control.Service
+	// Service is needed by every group but Reference.
+	Service *control.Service
 	// BasePath is what the paths of the API begin with; "" is /v1. It ends in
 	// /v1: stored documents' schema is served beside that segment.
 	BasePath string
@@ -68,12 +69,36 @@ func All() []Group {
 // New serves groups of the API. It fails when their operations and the
 // description's are not the same.
 func New(options Options, groups ...Group) (http.Handler, error) {
-	d, err := described()
+	routes, notFound, err := Routes(options, groups...)
 	if err != nil {
 		return nil, err
 	}
-	return newServer(d, options, groups)
+	return router.New(routes, notFound), nil
 }
+
+// Routes are the paths of groups of the API, for an address that they share with
+// others, and what answers at paths where there is nothing.
+func Routes(options Options, groups ...Group) (routes []router.Route, notFound http.Handler, err error) {
+	d, err := described()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := newServer(d, options, groups)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, item := range s.paths {
+		base := s.options.BasePath
+		if item.beside {
+			base = s.beside
+		}
+		routes = append(routes, router.Route{Path: base + item.path, Handler: pathHandler{s, item}})
+	}
+	return routes, pathHandler{s, nil}, nil
+}
+
+// DefaultLimit is how many requests a key may send.
+var DefaultLimit = ratelimit.Rate{PerSecond: 5, Burst: 25}
 
 const version = "/v1"
 
@@ -81,7 +106,7 @@ type server struct {
 	description *description
 	options     Options
 	beside      string // what the paths beside the API begin with
-	limiter     *ratelimit.Limiter
+	guard       authentication.Guard
 	bodies      bodies.Budget
 	handlers    map[string]handler
 	paths       []*pathItem
@@ -106,7 +131,8 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: d, options: options, beside: beside,
-		limiter: ratelimit.New(options.Limit, options.Strangers, options.Now), handlers: map[string]handler{}}
+		guard:    authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Strangers, options.Now), Proxies: options.Proxies},
+		handlers: map[string]handler{}}
 	return s, s.bind(groups)
 }
 
@@ -117,7 +143,7 @@ func (s *server) bind(groups []Group) error {
 	for _, g := range groups {
 		ours[g.tag] = true
 		for id, h := range g.handlers {
-			if s.options.Plane == nil && g.tag != referenceTag {
+			if s.options.Service == nil && g.tag != referenceTag {
 				problems = append(problems, fmt.Errorf("%s: the group needs a plane", id))
 			}
 			s.handlers[id] = h
@@ -147,7 +173,8 @@ func (s *server) bind(groups []Group) error {
 
 // call is one request.
 type call struct {
-	server    *server
+	*server
+	item      *pathItem // nil for a path where there is nothing
 	request   *http.Request
 	writer    http.ResponseWriter // for the limit on the body's size
 	header    http.Header         // of the answer
@@ -155,16 +182,21 @@ type call struct {
 	named     string              // what the client calls it; "" when it has no name for it
 	operation *operation
 	session   *control.Session
-	path      map[string]string
 	query     query
 	body      *jsontree.Node
 	issues    []document.Issue // what is wrong with the shape of a write
 	leave     func()           // lets the next large body in
 }
 
+// pathHandler answers at one path, or where there is nothing.
+type pathHandler struct {
+	*server
+	item *pathItem // nil for a path where there is nothing
+}
+
 // ServeHTTP answers a request.
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{server: s, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
+func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{server: h.server, item: h.item, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
 	c.header.Set(requestid.Header, cmp.Or(c.named, c.id))
 	c.header.Set("X-Content-Type-Options", "nosniff")
 	c.header.Set("Cache-Control", "private, no-cache")
@@ -188,7 +220,7 @@ func (c *call) answer() (a *answer, err error) {
 			a, err = nil, &panicError{describePanic(p), debug.Stack()}
 		}
 	}()
-	if err := c.route(); err != nil {
+	if err := c.find(); err != nil {
 		if limited := c.stranger(); limited != nil {
 			c.header.Del("Allow")
 			return nil, limited
@@ -198,25 +230,31 @@ func (c *call) answer() (a *answer, err error) {
 	if err := c.admit(); err != nil {
 		return nil, err
 	}
-	result, err := c.server.handlers[c.operation.id](c.request.Context(), c)
+	result, err := c.handlers[c.operation.id](c.request.Context(), c)
 	if err != nil {
 		return nil, err
 	}
 	return c.success(result)
 }
 
-// admit goes through the checks that come before the operation's own.
+// admit goes through the checks that come before the operation's own, and opens
+// the session.
 func (c *call) admit() (err error) {
 	if c.operation.keyless {
-		err = c.stranger()
+		if err := c.stranger(); err != nil {
+			return err
+		}
 	} else {
-		c.session, err = c.enter()
-	}
-	if err != nil {
-		return err
-	}
-	if c.operation.writes() {
-		if err := c.session.MayWrite(); err != nil {
+		key, unreadable := bearer(c.request.Header)
+		caller, err := c.guard.Authenticate(c.request, managementKeys, key, unreadable)
+		if err != nil {
+			return err
+		}
+		use := control.Read
+		if c.operation.writes() {
+			use = control.Write
+		}
+		if c.session, err = c.options.Service.Open(caller, use); err != nil {
 			return err
 		}
 	}
@@ -232,63 +270,43 @@ func (c *call) admit() (err error) {
 	return err
 }
 
-// route finds the operation.
-func (c *call) route() error {
-	path := c.request.URL.EscapedPath()
-	for _, item := range c.server.paths {
-		base := c.server.options.BasePath
-		if item.beside {
-			base = c.server.beside
-		}
-		rest, ours := strings.CutPrefix(path, base+"/")
-		if !ours {
-			continue
-		}
-		if values, fits := item.match(rest); fits {
-			c.path = values
-			return c.method(item)
-		}
-	}
-	return fault.New(fault.NotFound, "there is nothing at this path; %s/docs lists what there is", c.server.options.BasePath)
+// stranger counts a request that needs no key, or gets no further than its
+// path.
+func (c *call) stranger() error {
+	return c.options.Strangers.Admit(c.options.Proxies.Address(c.request))
 }
 
-// match takes a path apart at its slashes, before they are unescaped: a key
-// may hold one.
-func (item *pathItem) match(path string) (map[string]string, bool) {
-	segments := strings.Split(path, "/")
-	if len(segments) != len(item.segments) {
-		return nil, false
+// find finds the operation.
+func (c *call) find() error {
+	if c.item == nil {
+		return fault.New(fault.NotFound, "there is nothing at this path; %s/docs lists what there is", c.options.BasePath)
 	}
-	values := map[string]string{}
-	for i, want := range item.segments {
-		got, err := url.PathUnescape(segments[i])
-		if name, isParameter := strings.CutPrefix(want, "{"); isParameter && err == nil && got != "" {
-			values[strings.TrimSuffix(name, "}")] = got
-		} else if got != want {
-			return nil, false
-		}
-	}
-	return values, true
-}
-
-func (c *call) method(item *pathItem) error {
 	method := c.request.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	if c.operation = item.operations[method]; c.operation != nil {
+	if c.operation = c.item.operations[method]; c.operation != nil {
 		return nil
 	}
-	var known []string
-	for m := range item.operations {
-		known = append(known, m)
+	var taken []string
+	for m := range c.item.operations {
+		taken = append(taken, m)
 		if m == http.MethodGet {
-			known = append(known, http.MethodHead)
+			taken = append(taken, http.MethodHead)
 		}
 	}
-	slices.Sort(known)
-	c.header.Set("Allow", strings.Join(known, ", "))
-	return fault.New(fault.MethodNotAllowed, "this path knows %s and not %s", strings.Join(known, ", "), brief(method))
+	slices.Sort(taken)
+	c.header.Set("Allow", strings.Join(taken, ", "))
+	return fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", inWords(taken), brief(method))
+}
+
+// inWords is a list of names as a sentence has it.
+func inWords(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // panicError is a panic on its way to the log.
@@ -345,5 +363,5 @@ func (c *call) log(level slog.Level, err error, f *fault.Fault) {
 	if errors.As(err, &p) {
 		attributes = append(attributes, slog.String("stack", string(p.stack)))
 	}
-	c.server.options.Logger.LogAttrs(c.request.Context(), level, "request failed", attributes...)
+	c.options.Logger.LogAttrs(c.request.Context(), level, "request failed", attributes...)
 }

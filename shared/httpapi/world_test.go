@@ -76,13 +76,12 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit("Start", files)
 	w.plane = control.New(control.Settings{
-		Gate:       gate{w},
-		Repository: func(context.Context, string) (control.Repository, error) { return w.repo, nil },
-		Now:        func() time.Time { return w.clock },
-		PublicURL:  options.PublicURL,
-		Admitted:   httpapi.Admitted,
+		Authenticator: gate{w},
+		Repository:    func(context.Context, string) (control.Repository, error) { return w.repo, nil },
+		Now:           func() time.Time { return w.clock },
+		PublicURL:     options.PublicURL,
 	})
-	options.Plane = w.plane
+	options.Service = w.plane
 	options.Now = func() time.Time { return w.clock }
 	options.Logger = slog.New(slog.NewTextHandler(w.log, nil))
 	w.handler, err = httpapi.New(options, httpapi.All()...)
@@ -101,8 +100,8 @@ func (w *world) in(t testing.TB) *world {
 // gate is the ledger's, altered.
 type gate struct{ w *world }
 
-func (g gate) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
-	entry, err := g.w.ledger.Enter(ctx, key)
+func (g gate) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
+	entry, err := g.w.ledger.Authenticate(ctx, key)
 	if err == nil && g.w.alter != nil {
 		err = g.w.alter(&entry)
 	}

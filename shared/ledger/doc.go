@@ -11,10 +11,10 @@
 //     path, the commits since a head, the file a past commit held (History,
 //     Since, At). The rows can always be rebuilt from the objects;
 //   - to keep the workspace's keys, principals and record next to the head, so
-//     that one read lets a request in and a write is refused when any of them
+//     that one read authenticates a request and a write is refused when any of them
 //     changed since (Enter, and Head.Access).
 //
-// The interfaces are repository.Ledger and control.Gate. Package suite holds
+// The interfaces are repository.Ledger and control.Authenticator. Package suite holds
 // every implementation to what they promise; package local is the one over an
 // ordinary bare repository on disk, package dynamo the one in a DynamoDB table.
 // Package walk finds out from the objects what the rows say.

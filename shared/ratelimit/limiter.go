@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"context"
 	"net/netip"
 	"time"
 
@@ -38,31 +37,47 @@ func New(keys Rate, strangers *Buckets, now func() time.Time) *Limiter {
 	return l
 }
 
-// Admit counts a request and has it authenticated, or returns a fault of the
-// kind RateLimited. What authenticate returns is returned. A key is wellFormed if
-// its text alone does not show that it is none.
-func (l *Limiter) Admit(ctx context.Context, key ID, address netip.Addr, wellFormed bool, authenticate func(context.Context) error) error {
+// Admit counts a request before its key is authenticated, or returns a fault of
+// the kind RateLimited. A key is wellFormed if its text alone does not show that
+// it is none.
+func (l *Limiter) Admit(key ID, address netip.Addr, wellFormed bool) (Visit, error) {
 	if l == nil || l.keys == nil {
-		return authenticate(ctx)
+		return Visit{}, nil
 	}
 	if wait, known := l.keys.TakeKnown(key); known {
 		if wait > 0 {
-			return tooMany(wait)
+			return Visit{}, tooMany(wait)
 		}
-		return authenticate(ctx)
+		return Visit{}, nil
 	}
 	over := l.strangers.Admit(address)
 	if over != nil && (!wellFormed || l.again.Take(key) > 0 || l.chances.Take(KeyID("", address)) > 0) {
-		return over
+		return Visit{}, over
 	}
-	v := &visit{keys: l.keys, id: key}
-	if err := authenticate(context.WithValue(ctx, visitKey{}, v)); err != nil {
-		if over != nil && !v.counted && fault.Of(err).Kind == fault.Unauthorized {
-			return over
-		}
+	return Visit{l.keys, key, over}, nil
+}
+
+// Visit is a request that was admitted to authentication.
+type Visit struct {
+	keys *Buckets // nil for a key that has been counted
+	key  ID
+	over error // what is told to a key that is not good: the address is over its limit
+}
+
+// Authenticated takes what came of authentication, nil for a good key, and
+// returns what to answer: a good key that was not known before is counted now,
+// before anything else is said of what it opens.
+func (v Visit) Authenticated(err error) error {
+	switch {
+	case err != nil && v.over != nil && fault.Of(err).Kind == fault.Unauthorized:
+		return v.over
+	case err != nil:
 		return err
 	}
-	return v.count()
+	if wait := v.keys.Take(v.key); wait > 0 {
+		return tooMany(wait)
+	}
+	return nil
 }
 
 // Admit counts a request that has no key to be counted by.
@@ -70,37 +85,6 @@ func (b *Buckets) Admit(address netip.Addr) error {
 	if wait := b.Take(KeyID("", address)); wait > 0 {
 		f := fault.New(fault.RateLimited, "too many requests from this address that carry no key seen to be good here")
 		return f.After(wait)
-	}
-	return nil
-}
-
-// visit is a request whose key is being authenticated for the first time.
-type visit struct {
-	keys    *Buckets
-	id      ID
-	counted bool
-}
-
-type visitKey struct{}
-
-// Admitted counts the request of a context once its key has proved good. Where
-// authentication goes on to say something of what the key opens, it calls this
-// in between: the limit comes first. Admit calls it in the end.
-func Admitted(ctx context.Context) error {
-	v, ours := ctx.Value(visitKey{}).(*visit)
-	if !ours {
-		return nil
-	}
-	return v.count()
-}
-
-func (v *visit) count() error {
-	if v.counted {
-		return nil
-	}
-	v.counted = true
-	if wait := v.keys.Take(v.id); wait > 0 {
-		return tooMany(wait)
 	}
 	return nil
 }

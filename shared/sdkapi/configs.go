@@ -44,7 +44,7 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 		delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes GET, not %s", r.Method))
 		return
 	}
-	d, err := t.gate.enter(r.Context(), secretKey, delivery.BasicKey(r))
+	d, err := t.options.open(t.guard, r, secretKey, delivery.BasicKey(r))
 	if err != nil {
 		t.options.refuse(w, r, err)
 		return

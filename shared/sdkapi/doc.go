@@ -1,5 +1,5 @@
 // Package sdkapi serves applications whose workspace is behind the control
-// plane's gate: what package delivery serves from a directory, here for SDK
+// plane: what package delivery serves from a directory, here for SDK
 // keys, and what only a hosted workspace has.
 //
 //	GET  /api/v2/configs/eval-with-context/{token}   public keys, see package delivery
@@ -8,8 +8,10 @@
 //	POST /api/v1/telemetry/                          both: what contexts were evaluated for
 //	GET  /healthz                                    200
 //
-// The environment is the key's. svc api serves all of it at its address; the
-// delivery and telemetry functions serve a part each.
+// Routes has all of it for an address that is shared with the REST API, as svc
+// api does; Delivery and Telemetry are what a function serves.
+//
+// The environment is the key's.
 //
 // # GET /api/v2/configs
 //
@@ -37,13 +39,13 @@
 //
 // What must stay true:
 //
-//   - A request costs one read of the gate, and no more while the workspace
+//   - A request costs one read of the ledger, and no more while the workspace
 //     stays as it is. A key of the wrong kind costs none.
 //   - Each key has a rate for polls and one for telemetry, a public key from each
 //     address; what is not known to be good counts against its address. A request
-//     beyond them is 429 with Retry-After, and costs no read of the gate.
+//     beyond them is 429 with Retry-After, and costs no read of the ledger.
 //   - A key that may not is refused with 401 and the kind that is needed.
 //   - An answer to a secret key carries no CORS headers: such a key in a page
 //     is a mistake that must not work.
-//   - Telemetry never holds up evaluation: the two share nothing but the gate.
+//   - Telemetry never holds up evaluation: the two share nothing but the ledger.
 package sdkapi

@@ -1,84 +1,49 @@
 package sdkapi
 
 import (
-	"context"
-	"fmt"
-	"net/netip"
-	"slices"
+	"net/http"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/workspace"
 )
 
-// need is which key an endpoint takes.
+// need is which key an endpoint takes, and how it is sent.
 type need struct {
-	what  string // the endpoint, as a sentence begins with it
-	kinds []access.Kind
-	how   string
+	authentication.Keys
+	how string
 }
 
 const basic = "send it as Authorization: Basic base64(1:<key>)"
 
 var (
-	publicKey = need{"evaluation for browsers and OpenFeature takes a public SDK key (svc_pk_…)", []access.Kind{access.KindPublicSDK},
-		basic + " (OFREP also takes Bearer and X-API-Key)"}
-	secretKey = need{"the documents of an environment take a secret SDK key (svc_sk_…)", []access.Kind{access.KindSecretSDK}, basic}
-	sdkKey    = need{"telemetry takes an SDK key (svc_pk_… or svc_sk_…)", []access.Kind{access.KindPublicSDK, access.KindSecretSDK}, basic}
+	publicKey = need{authentication.Keys{Kinds: []access.Kind{access.KindPublicSDK},
+		Wanted: "evaluation for browsers and OpenFeature takes a public SDK key (svc_pk_…)"}, basic + " (OFREP also takes Bearer and X-API-Key)"}
+	secretKey = need{authentication.Keys{Kinds: []access.Kind{access.KindSecretSDK},
+		Wanted: "the documents of an environment take a secret SDK key (svc_sk_…)"}, basic}
+	sdkKey = need{authentication.Keys{Kinds: []access.Kind{access.KindPublicSDK, access.KindSecretSDK},
+		Wanted: "telemetry takes an SDK key (svc_pk_… or svc_sk_…)"}, basic}
 )
 
-// words are how the kinds of key are spoken of.
-var words = map[access.Kind]string{
-	access.KindPublicSDK: "a public SDK key", access.KindSecretSDK: "a secret SDK key, which must not leave a server",
-	access.KindUser: "a user key of the REST API", access.KindServiceAccount: "a service-account key of the REST API",
+func (o Options) guard(rate ratelimit.Rate) authentication.Guard {
+	return authentication.Guard{Service: o.Service, Keys: ratelimit.New(rate, o.Strangers, o.Now), Proxies: o.Proxies}
 }
 
-// gate lets keys in, as many times as their rate admits.
-type gate struct {
-	plane   *control.Service
-	limiter *ratelimit.Limiter
-}
-
-func newGate(o Options, rate ratelimit.Rate) gate {
-	return gate{o.Plane, ratelimit.New(rate, o.Strangers, o.Now)}
-}
-
-// enter lets a key in that is of a kind that is needed. A public key is in
-// everybody's hands, so each address has a share of its own in it.
-func (g gate) enter(ctx context.Context, need need, text string) (d *control.Delivery, err error) {
-	address := addressOf(ctx)
-	key, unreadable := need.read(text)
-	share := address
-	if unreadable == nil && key.Kind() == access.KindSecretSDK {
-		share = netip.Addr{}
-	}
-	err = g.limiter.Admit(ctx, ratelimit.KeyID(text, share), address, unreadable == nil, func(ctx context.Context) error {
-		if unreadable != nil {
-			return unreadable
-		}
-		var err error
-		d, err = g.plane.Deliver(ctx, text)
-		return err
-	})
-	return d, err
-}
-
-// read reads a key. The kind stands in its text, so a wrong one is refused
-// without asking anybody.
-func (n need) read(text string) (access.Key, error) {
+// open authenticates a request by the text of its key, "" for none, and opens
+// what its environment serves.
+func (o Options) open(g authentication.Guard, r *http.Request, need need, text string) (*control.Delivery, error) {
+	var unreadable error
 	if text == "" {
-		return access.Key{}, fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", n.what, n.how)
+		unreadable = fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", need.Wanted, need.how)
 	}
-	key, err := access.ParseKey(text)
+	caller, err := g.Authenticate(r, need.Keys, text, unreadable)
 	if err != nil {
-		return access.Key{}, fault.New(fault.Unauthorized, "%v; %s", err, n.what).Because(err)
+		return nil, err
 	}
-	if !slices.Contains(n.kinds, key.Kind()) {
-		return access.Key{}, fault.New(fault.Unauthorized, "%s; this is %s", n.what, words[key.Kind()])
-	}
-	return key, nil
+	return o.Service.Deliver(caller)
 }
 
 // refusedEnvironment refuses a key whose environment is gone from the
@@ -94,5 +59,5 @@ func refusedEnvironment(ws *workspace.Workspace, name string) error {
 	default:
 		why = "does not have"
 	}
-	return fault.New(fault.Unauthorized, "%s", fmt.Sprintf("the key reads the environment %q, which the workspace %s; use an SDK key of another environment", name, why))
+	return fault.New(fault.Unauthorized, "the key reads the environment %q, which the workspace %s; use an SDK key of another environment", name, why)
 }

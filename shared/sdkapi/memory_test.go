@@ -53,10 +53,14 @@ func TestHeapOfALargeWorkspace(t *testing.T) {
 	stored.snapshot, err = repository.DecodeSnapshot(name, content)
 	must(t, err)
 	content = nil
-	plane := control.New(control.Settings{Gate: countedGate{w}, Now: time.Now,
+	service := control.New(control.Settings{Authenticator: countedGate{w}, Now: time.Now,
 		Repository: func(context.Context, string) (control.Repository, error) { return stored, nil }})
-	w.handler = sdkapi.Handler(sdkapi.Options{Plane: plane})
-	session, err := plane.Enter(ctx, editor)
+	w.handler = all(sdkapi.Options{Service: service})
+	key, err := access.ParseKey(editor)
+	must(t, err)
+	caller, err := service.Authenticate(ctx, key)
+	must(t, err)
+	session, err := service.Open(caller, control.Read)
 	must(t, err)
 	if list, err := session.Flags(ctx, control.FlagQuery{}); err != nil || list.Total != 10_000 {
 		t.Fatal(list, err)

@@ -1,7 +1,6 @@
 package sdkapi
 
 import (
-	"context"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -11,12 +10,14 @@ import (
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/requestid"
+	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/telemetry"
 )
 
 // Options are what applications are served from.
 type Options struct {
-	Plane *control.Service
+	Service *control.Service
 	// Intake takes telemetry; Delivery needs none.
 	Intake *telemetry.Intake
 	// Origins may read the answers to public keys; nil is any.
@@ -71,66 +72,86 @@ const (
 	telemetryPath = "/api/v1/telemetry"
 )
 
-// Serves says whether a request is for one of the paths served here, where
-// they share an address with the REST API.
-func Serves(r *http.Request) bool {
-	return delivery.Serves(r) || delivery.RequestPath(r) == configsPath
+// Routes are all endpoints for applications, for an address that they share with
+// others. Without an Intake no telemetry is taken.
+func Routes(o Options) []router.Route {
+	o = o.complete()
+	routes, _ := o.delivery()
+	return append(routes, o.telemetry()...)
 }
 
-func forTelemetry(r *http.Request) bool {
-	path := delivery.RequestPath(r)
-	return path == telemetryPath || path == telemetryPath+"/"
-}
-
-// Delivery serves flags and configs.
+// Delivery serves flags and configs, and nothing else.
 func Delivery(o Options) http.Handler {
 	o = o.complete()
-	t := newTables(o)
-	public := delivery.CORS(o.Origins, &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random})
-	return identified(o.Proxies, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if delivery.RequestPath(r) == configsPath {
-			t.configs(w, r)
-			return
-		}
-		public.ServeHTTP(w, r)
-	}))
+	o.Intake = nil
+	routes, notFound := o.delivery()
+	return router.New(append(routes, o.telemetry()...), notFound)
 }
 
 // Telemetry takes telemetry in and serves nothing else.
 func Telemetry(o Options) http.Handler {
 	o = o.complete()
-	i := &intake{options: o, gate: newGate(o, o.Telemetry), slots: make(chan struct{}, atOnce)}
-	return identified(o.Proxies, delivery.CORS(o.Origins, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !forTelemetry(r) {
-			delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", telemetryPath))
-			return
-		}
-		i.ServeHTTP(w, r)
-	})))
+	return router.New(o.telemetry(), o.public(func(w http.ResponseWriter, _ *http.Request) {
+		delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", telemetryPath))
+	}))
 }
 
-// Handler serves both at one address.
-func Handler(o Options) http.Handler {
-	serving, taking := Delivery(o), Telemetry(o)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if forTelemetry(r) {
-			taking.ServeHTTP(w, r)
-			return
+// delivery are the endpoints that polls go to, and what answers at other paths
+// where there is nothing else.
+func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
+	t := newTables(o)
+	protocol := &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random}
+	for _, route := range protocol.Routes() {
+		routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
+	}
+	// No CORS headers here: a secret key in a page must not work.
+	routes = append(routes, router.Route{Path: configsPath, Handler: named(t.configs)})
+	return routes, o.public(protocol.NotFound)
+}
+
+func (o Options) telemetry() (routes []router.Route) {
+	if o.Intake == nil {
+		for _, route := range delivery.NoTelemetry() {
+			routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
 		}
-		serving.ServeHTTP(w, r)
+		return routes
+	}
+	i := &intake{options: o, guard: o.guard(o.Telemetry), slots: make(chan struct{}, atOnce)}
+	taking := o.public(i.ServeHTTP)
+	return []router.Route{{Path: telemetryPath, Handler: taking}, {Path: telemetryPath + "/{$}", Handler: taking}}
+}
+
+// public serves what pages of the allowed origins may read.
+func (o Options) public(serve http.HandlerFunc) http.Handler {
+	return named(delivery.CORS(o.Origins, serve).ServeHTTP)
+}
+
+// named gives every answer a name, under which the log tells of causes.
+func named(serve http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := requestid.Named(r.Header.Get(requestid.Header))
+		if name == "" {
+			name = requestid.New()
+		}
+		w.Header().Set(requestid.Header, name)
+		serve(w, r)
 	})
 }
 
 // refuse answers with a fault and notes the cause of one that is ours.
 func (o Options) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	delivery.WriteFault(w, o.noted(r.Context(), err))
+	delivery.WriteFault(w, o.noted(w, r, err))
 }
 
 // noted writes the cause of a fault that is ours to the log.
-func (o Options) noted(ctx context.Context, err error) *fault.Fault {
+func (o Options) noted(w http.ResponseWriter, r *http.Request, err error) *fault.Fault {
 	f := fault.Of(err)
 	if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
-		o.Logger.With(requestAttrs(ctx)...).Error("serving an application", "code", f.Kind.Code(), "cause", f.Cause)
+		name := "requestId"
+		if requestid.Named(r.Header.Get(requestid.Header)) != "" {
+			name = "clientRequestId"
+		}
+		o.Logger.Error("serving an application", name, w.Header().Get(requestid.Header), "code", f.Kind.Code(), "cause", f.Cause)
 	}
 	return f
 }

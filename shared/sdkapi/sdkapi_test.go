@@ -374,9 +374,9 @@ func TestTelemetryNeverHoldsUpEvaluation(t *testing.T) {
 	w := newWorld(t, shop)
 	public := w.key(access.KindPublicSDK, "production")
 	stuck := stuckStore{w.store, make(chan struct{}), make(chan struct{}, 100)}
-	plane := control.New(control.Settings{Gate: countedGate{w}, Now: time.Now,
+	service := control.New(control.Settings{Authenticator: countedGate{w}, Now: time.Now,
 		Repository: func(context.Context, string) (control.Repository, error) { return w.counted(), nil }})
-	w.handler = sdkapi.Handler(sdkapi.Options{Plane: plane, Intake: &telemetry.Intake{Store: stuck, Now: time.Now}})
+	w.handler = all(sdkapi.Options{Service: service, Intake: &telemetry.Intake{Store: stuck, Now: time.Now}})
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() { w.send("POST", posting, public, `{}`) })
@@ -399,18 +399,18 @@ func TestTelemetryNeverHoldsUpEvaluation(t *testing.T) {
 
 func TestPartsServeTheirPart(t *testing.T) {
 	w := newWorld(t, shop)
-	plane := control.New(control.Settings{Gate: countedGate{w}, Now: time.Now,
+	service := control.New(control.Settings{Authenticator: countedGate{w}, Now: time.Now,
 		Repository: func(context.Context, string) (control.Repository, error) { return w.counted(), nil }})
 	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
-	w.handler = sdkapi.Delivery(sdkapi.Options{Plane: plane})
+	w.handler = sdkapi.Delivery(sdkapi.Options{Service: service})
 	if a, b, c := w.send("GET", polling, public, "").Code, w.send("GET", configs, secret, "").Code, w.send("POST", posting, public, "{}").Code; a != 200 || b != 200 || c != 404 {
 		t.Errorf("delivery answers %d %d %d", a, b, c)
 	}
-	w.handler = sdkapi.Delivery(sdkapi.Options{Plane: plane, MaxAnswer: 500})
+	w.handler = sdkapi.Delivery(sdkapi.Options{Service: service, MaxAnswer: 500})
 	if answer := w.send("GET", configs, secret, ""); answer.Code != 400 || !strings.Contains(message(answer), "accept gzip") {
 		t.Errorf("%d %s", answer.Code, message(answer))
 	}
-	w.handler = sdkapi.Telemetry(sdkapi.Options{Plane: plane, Intake: &telemetry.Intake{Store: w.store, Now: time.Now}})
+	w.handler = sdkapi.Telemetry(sdkapi.Options{Service: service, Intake: &telemetry.Intake{Store: w.store, Now: time.Now}})
 	if a, b := w.send("GET", polling, public, "").Code, w.send("POST", posting, public, "{}").Code; a != 404 || b != 202 {
 		t.Errorf("telemetry answers %d %d", a, b)
 	}

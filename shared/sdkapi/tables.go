@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/evaluation"
@@ -20,7 +22,7 @@ import (
 // that each was asked for last.
 type tables struct {
 	options Options
-	gate    gate
+	guard   authentication.Guard
 	byName  *lru.Cache[[2]string, *environment] // by workspace and environment
 	told    *lru.Cache[string, string]          // by workspace: the commit whose broken documents were told
 }
@@ -75,7 +77,7 @@ const defaultCacheBytes = 32 << 20
 const environmentBytes = 512
 
 func newTables(o Options) *tables {
-	return &tables{options: o, gate: newGate(o, o.Polls), byName: lru.New[[2]string, *environment](cmp.Or(o.CacheBytes, defaultCacheBytes)),
+	return &tables{options: o, guard: o.guard(o.Polls), byName: lru.New[[2]string, *environment](cmp.Or(o.CacheBytes, defaultCacheBytes)),
 		told: lru.New[string, string](toldBytes)}
 }
 
@@ -111,15 +113,15 @@ func (t *tables) environment(d *control.Delivery) *environment {
 }
 
 // find implements delivery.Tables for public SDK keys.
-func (t *tables) find(ctx context.Context, key string) (*delivery.Table, error) {
-	d, err := t.gate.enter(ctx, publicKey, key)
+func (t *tables) find(w http.ResponseWriter, r *http.Request, key string) (*delivery.Table, error) {
+	d, err := t.options.open(t.guard, r, publicKey, key)
 	if err != nil {
-		return nil, t.options.noted(ctx, err)
+		return nil, t.options.noted(w, r, err)
 	}
 	e := t.environment(d)
-	table, err := e.evaluated.at(ctx, d, t, e, func(ws *workspace.Workspace) *delivery.Table { return newTable(ws, d) })
+	table, err := e.evaluated.at(r.Context(), d, t, e, func(ws *workspace.Workspace) *delivery.Table { return newTable(ws, d) })
 	if err != nil {
-		return nil, t.options.noted(ctx, err)
+		return nil, t.options.noted(w, r, err)
 	}
 	return table, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
@@ -22,17 +23,18 @@ const (
 // intake answers POST /api/v1/telemetry/.
 type intake struct {
 	options Options
-	gate    gate
+	guard   authentication.Guard
 	slots   chan struct{}
 	bodies  bodies.Budget
 }
 
 func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !delivery.Takes(http.MethodPost, r) {
+		delivery.WriteMethodNotAllowed(w, r, http.MethodPost)
+		return
+	}
 	receipt, err := i.take(w, r)
 	if err != nil {
-		if fault.Of(err).Kind == fault.MethodNotAllowed {
-			w.Header().Set("Allow", "POST, OPTIONS")
-		}
 		i.options.refuse(w, r, err)
 		return
 	}
@@ -46,10 +48,7 @@ func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt, error) {
-	if r.Method != http.MethodPost {
-		return telemetry.Receipt{}, fault.New(fault.MethodNotAllowed, "this path takes POST, not %s", r.Method)
-	}
-	d, err := i.gate.enter(r.Context(), sdkKey, delivery.BasicKey(r))
+	d, err := i.options.open(i.guard, r, sdkKey, delivery.BasicKey(r))
 	if err != nil {
 		return telemetry.Receipt{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/telemetrytest"
@@ -43,9 +44,9 @@ type world struct {
 // countedGate counts what a request asks of the gate.
 type countedGate struct{ *world }
 
-func (g countedGate) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
+func (g countedGate) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
 	g.gate.Add(1)
-	return g.ledger.Enter(ctx, key)
+	return g.ledger.Authenticate(ctx, key)
 }
 
 // countedRepository counts the snapshots that are asked of the repository.
@@ -89,15 +90,20 @@ func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options)
 	t.Cleanup(func() { w.ledger.Close() })
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit(files)
-	options.Plane = control.New(control.Settings{
-		Gate:       countedGate{w},
-		Repository: func(context.Context, string) (control.Repository, error) { return w.counted(), nil },
-		Now:        time.Now,
+	options.Service = control.New(control.Settings{
+		Authenticator: countedGate{w},
+		Repository:    func(context.Context, string) (control.Repository, error) { return w.counted(), nil },
+		Now:           time.Now,
 	})
 	options.Intake = &telemetry.Intake{Store: w.store, Now: func() time.Time { return telemetrytest.Now }}
 	options.Logger, options.TellBroken = slog.New(slog.NewTextHandler(&w.log, nil)), true
-	w.handler = sdkapi.Handler(options)
+	w.handler = all(options)
 	return w
+}
+
+// all serves everything that there is for applications.
+func all(options sdkapi.Options) http.Handler {
+	return router.New(sdkapi.Routes(options), sdkapi.Delivery(options))
 }
 
 // lines is a log that many write to.

@@ -23,20 +23,19 @@ func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control
 	start.HTTP(settings.TableAndBucket, func(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := table.Open(s)
 		plane := control.Settings{
-			Gate:       rows,
-			Repository: repositories.Open(s, rows).Find,
-			Now:        time.Now,
-			PublicURL:  s.PublicURL,
-			Admitted:   httpapi.Admitted,
-			Used:       table.Uses(rows, logger),
-			CacheBytes: s.ViewBytes(),
-			MaxTexts:   s.MaxTexts(),
+			Authenticator: rows,
+			Repository:    repositories.Open(s, rows).Find,
+			Now:           time.Now,
+			PublicURL:     s.PublicURL,
+			Used:          table.Uses(rows, logger),
+			CacheBytes:    s.ViewBytes(),
+			MaxTexts:      s.MaxTexts(),
 		}
 		for _, add := range more {
 			add(s, &plane)
 		}
 		return httpapi.New(httpapi.Options{
-			Plane: control.New(plane), BasePath: s.BasePath, PublicURL: s.PublicURL,
+			Service: control.New(plane), BasePath: s.BasePath, PublicURL: s.PublicURL,
 			Limit: s.Limit, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 			MaxAnswer: gateway.MaxAnswer, Logger: logger,
 		}, group)

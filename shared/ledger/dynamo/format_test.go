@@ -185,7 +185,7 @@ func refusesFormat(t *testing.T, newer types.AttributeValue) {
 	}
 	before := w.rows()
 	reads := map[string]func(repository.Head) error{
-		"a request":    func(repository.Head) error { _, err := w.table.Enter(background, w.key); return err },
+		"a request":    func(repository.Head) error { _, err := w.table.Authenticate(background, w.key); return err },
 		"the head":     func(repository.Head) error { _, err := w.ledger.Head(background); return err },
 		"the packs":    func(repository.Head) error { _, err := w.ledger.Packs(background); return err },
 		"leftovers":    func(repository.Head) error { _, err := w.ledger.Leftovers(background); return err },

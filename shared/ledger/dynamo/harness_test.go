@@ -180,7 +180,7 @@ func TestSuite(t *testing.T) {
 func subject(table *dynamo.Table, ws access.ID) ledgertest.Subject {
 	registry := table.Registry(ws)
 	return ledgertest.Subject{
-		Ledger: table.Ledger(ws), Gate: table, Workspace: ws,
+		Ledger: table.Ledger(ws), Authenticator: table, Workspace: ws,
 		Put: func(testing.TB, object.Kind, []byte) {},
 		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
 			must(t, registry.CreatePrincipal(background, p))

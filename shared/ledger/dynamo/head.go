@@ -157,27 +157,27 @@ func (t *Table) getAll(ctx context.Context, what string, keys []item, attributes
 
 var errUnprocessed = fmt.Errorf("the table left a part of the request undone")
 
-// Enter implements control.Gate.
-func (t *Table) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
+// Authenticate implements control.Authenticator.
+func (t *Table) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
 	for try := 0; ; try++ {
-		e, torn, err := t.enter(ctx, key)
+		e, torn, err := t.authenticate(ctx, key)
 		if err != nil || !torn {
 			return e, err
 		}
 		if !pause(ctx, try) {
-			return control.Entry{}, gaveUp(ctx, "letting a key in", errTorn)
+			return control.Entry{}, gaveUp(ctx, "authenticating a key", errTorn)
 		}
 	}
 }
 
 var errTorn = fmt.Errorf("the key or its principal is being changed")
 
-// enter is torn when the rows of the key and the principal may be older than
+// authenticate is torn when the rows of the key and the principal may be older than
 // the head: whatever they allow may be over.
-func (t *Table) enter(ctx context.Context, key access.Key) (e control.Entry, torn bool, err error) {
+func (t *Table) authenticate(ctx context.Context, key access.Key) (e control.Entry, torn bool, err error) {
 	ws := key.Workspace()
 	wanted := []item{headKey(ws), principalKey(ws, key.Principal()), accessKeyKey(ws, key.ID())}
-	found, err := t.getAll(ctx, "letting a key in", wanted, t.attributes...)
+	found, err := t.getAll(ctx, "authenticating a key", wanted, t.attributes...)
 	if err != nil {
 		return e, false, err
 	}

@@ -227,7 +227,7 @@ func TestSuite(t *testing.T) {
 func subject(t testing.TB, dir string) ledgertest.Subject {
 	l := opened(t, dir, Options{})
 	return ledgertest.Subject{
-		Ledger: l, Gate: l, Workspace: workspaceID,
+		Ledger: l, Authenticator: l, Workspace: workspaceID,
 		Put: func(t testing.TB, kind object.Kind, content []byte) { putLoose(t, l.Repository(), kind, content) },
 		Admit: func(t testing.TB, p access.Principal, k access.KeyRecord) {
 			must(t, l.Registry().CreatePrincipal(background, p))

@@ -21,8 +21,8 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 	return head, err
 }
 
-// Enter implements control.Gate.
-func (l *Ledger) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
+// Authenticate implements control.Authenticator.
+func (l *Ledger) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
 	found, err := l.registry.current()
 	if err != nil {
 		return control.Entry{}, err

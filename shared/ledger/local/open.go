@@ -33,7 +33,7 @@ type Options struct {
 }
 
 // Ledger is the ledger of the workspace in a data directory. It implements
-// repository.Ledger, repository.Index and control.Gate.
+// repository.Ledger, repository.Index and control.Authenticator.
 type Ledger struct {
 	dir      string
 	options  Options

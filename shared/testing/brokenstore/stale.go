@@ -21,16 +21,18 @@ type Stale struct {
 // behind is how many heads they are behind the times.
 const behind = 6
 
-// Gate makes a gate stale.
-func (s *Stale) Gate(of control.Gate) control.Gate { return staleGate{of, s} }
+// Authenticator makes an authenticator stale.
+func (s *Stale) Authenticator(of control.Authenticator) control.Authenticator {
+	return staleAuthenticator{of, s}
+}
 
-type staleGate struct {
-	control.Gate
+type staleAuthenticator struct {
+	control.Authenticator
 	stale *Stale
 }
 
-func (g staleGate) Enter(ctx context.Context, key access.Key) (control.Entry, error) {
-	entry, err := g.Gate.Enter(ctx, key)
+func (g staleAuthenticator) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
+	entry, err := g.Authenticator.Authenticate(ctx, key)
 	if err == nil {
 		entry.Head = g.stale.tell(entry.Head)
 	}

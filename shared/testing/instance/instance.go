@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
+	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/testing/standin"
 )
@@ -52,29 +53,25 @@ func (c Clients) With(forTable func(*dynamodb.Options), forBucket func(*awss3.Op
 // unlimited lifts the rate limit.
 var unlimited = ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
 
-// New makes an instance. The gate is the table, or what gate makes of it.
-func (s Site) New(c Clients, gate func(*dynamo.Table) control.Gate) (http.Handler, error) {
+// New makes an instance. The table authenticates, or what authenticator makes of it.
+func (s Site) New(c Clients, authenticator func(*dynamo.Table) control.Authenticator) (http.Handler, error) {
 	const public = "https://svc.test"
 	table := dynamo.New(c.DB, s.Table)
 	opened := &repositories{table: table, bucket: bucket.New(c.S3, s.Bucket), open: map[string]*repository.Repository{}}
-	settings := control.Settings{Gate: table, Repository: opened.find, Now: time.Now, PublicURL: public, Admitted: httpapi.Admitted}
-	if gate != nil {
-		settings.Gate = gate(table)
+	settings := control.Settings{Authenticator: table, Repository: opened.find, Now: time.Now, PublicURL: public}
+	if authenticator != nil {
+		settings.Authenticator = authenticator(table)
 	}
 	plane := control.New(settings)
-	api, err := httpapi.New(httpapi.Options{Plane: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
-	settings.Gate = table.WithoutSecret() // as functions/delivery has it
-	if gate != nil {
-		settings.Gate = gate(table)
+	routes, notFound, err := httpapi.Routes(httpapi.Options{Service: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
+	if err != nil {
+		return nil, err
 	}
-	applications := sdkapi.Delivery(sdkapi.Options{Plane: control.New(settings)})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if sdkapi.Serves(r) {
-			applications.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r)
-	}), err
+	settings.Authenticator = table.WithoutSecret() // as functions/delivery has it
+	if authenticator != nil {
+		settings.Authenticator = authenticator(table)
+	}
+	return router.New(append(routes, sdkapi.Routes(sdkapi.Options{Service: control.New(settings)})...), notFound), nil
 }
 
 // repositories are those that an instance has opened.

@@ -1,5 +1,5 @@
 // Package ledgertest is what every ledger has to pass: tests of what the interfaces
-// repository.Ledger and control.Gate promise, written against them alone. Only
+// repository.Ledger and control.Authenticator promise, written against them alone. Only
 // tests import it.
 //
 // What must stay true:

@@ -8,7 +8,7 @@ import (
 )
 
 func gate(b *bench) {
-	entry, err := b.Gate.Enter(background, b.key)
+	entry, err := b.Authenticator.Authenticate(background, b.key)
 	b.must(err)
 	if entry.Workspace.ID != string(b.Workspace) {
 		b.Errorf("workspace %q, want %q", entry.Workspace.ID, b.Workspace)
@@ -20,7 +20,7 @@ func gate(b *bench) {
 		b.Error(err)
 	}
 	for name, key := range b.strangers() {
-		if _, err := b.Gate.Enter(background, key); !errors.Is(err, control.ErrNoEntry) {
+		if _, err := b.Authenticator.Authenticate(background, key); !errors.Is(err, control.ErrNoEntry) {
 			b.Errorf("%s: %v, want ErrNoEntry", name, err)
 		}
 	}
@@ -47,11 +47,11 @@ func (b *bench) strangers() map[string]access.Key {
 
 func revocation(b *bench) {
 	key := b.admit("Grace")
-	entry, err := b.Gate.Enter(background, key)
+	entry, err := b.Authenticator.Authenticate(background, key)
 	b.must(err)
 	b.must(entry.Key.LiveAt(b.now))
 	b.Revoke(b, key.ID())
-	after, err := b.Gate.Enter(background, key)
+	after, err := b.Authenticator.Authenticate(background, key)
 	b.must(err)
 	if err := after.Key.LiveAt(b.now); !errors.Is(err, access.ErrKeyRevoked) {
 		b.Errorf("the revoked key is %v", err)
@@ -59,7 +59,7 @@ func revocation(b *bench) {
 	if after.Head.Access == entry.Head.Access {
 		b.Error("a revocation leaves the access version as it was")
 	}
-	other, err := b.Gate.Enter(background, b.key)
+	other, err := b.Authenticator.Authenticate(background, b.key)
 	b.must(err)
 	b.must(other.Key.LiveAt(b.now))
 }

@@ -14,9 +14,9 @@ import (
 
 // Subject is a ledger over a workspace without commits, principals and keys.
 type Subject struct {
-	Ledger    repository.Ledger
-	Gate      control.Gate
-	Workspace access.ID
+	Ledger        repository.Ledger
+	Authenticator control.Authenticator
+	Workspace     access.ID
 	// Put stores an object where the ledger looks for objects, if it does.
 	Put func(t testing.TB, kind object.Kind, content []byte)
 	// Admit adds a principal and a key of theirs, Revoke revokes a key.
@@ -98,7 +98,7 @@ func (b *bench) must(err error) {
 // head enters the workspace.
 func (b *bench) head() repository.Head {
 	b.Helper()
-	entry, err := b.Gate.Enter(context.Background(), b.key)
+	entry, err := b.Authenticator.Authenticate(context.Background(), b.key)
 	b.must(err)
 	return entry.Head
 }

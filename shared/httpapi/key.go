@@ -1,38 +1,19 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/fault"
-	"svc.example/svc/shared/ratelimit"
 )
 
-// enter lets a request in: 429, 401, 429, 503.
-func (c *call) enter() (session *control.Session, err error) {
-	key, unreadable := bearer(c.request.Header)
-	id := ratelimit.KeyID(key, netip.Addr{})
-	_, malformed := access.ParseKey(key)
-	err = c.server.limiter.Admit(c.request.Context(), id, c.address(), malformed == nil, func(ctx context.Context) error {
-		if unreadable != nil {
-			return unreadable
-		}
-		var err error
-		session, err = c.server.options.Plane.Enter(ctx, key)
-		return err
-	})
-	return session, err
+// managementKeys are those of the REST API.
+var managementKeys = authentication.Keys{
+	Kinds:  []access.Kind{access.KindUser, access.KindServiceAccount},
+	Wanted: "the REST API takes a user key (svc_uk_...) or a service-account key (svc_sa_...)",
 }
-
-// stranger counts a request that needs no key, or gets no further than its
-// path.
-func (c *call) stranger() error { return c.server.options.Strangers.Admit(c.address()) }
-
-func (c *call) address() netip.Addr { return c.server.options.Proxies.Address(c.request) }
 
 const wanted = "send the header Authorization: Bearer <API key>, with a key that starts with svc_uk_ or svc_sa_"
 

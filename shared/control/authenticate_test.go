@@ -2,7 +2,6 @@ package control_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,7 +47,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		}, "401 UNAUTHORIZED"},
 		{"another workspace's row", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.ID = "ghjkmnpqrstvwxyz" }, "401 UNAUTHORIZED"},
 		{"a workspace that is being set up", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.Provisioning = true }, "503 SERVICE_UNAVAILABLE"},
-		{"a lapsed subscription", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.BillingInactive = true }, "ok"},
+		{"a lapsed subscription", access.KindUser, func(w *world, _ access.Key) { w.gate.workspace.BillingInactive = true }, "402 BILLING_INACTIVE"},
 		{"a newer format", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = fmt.Errorf("rows: %w", repository.ErrNewer) }, "503 SERVICE_UNAVAILABLE"},
 		{"a busy store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = fmt.Errorf("rows: %w", repository.ErrBusy) }, "503 SERVICE_UNAVAILABLE"},
 		{"a slow store", access.KindUser, func(w *world, _ access.Key) { w.gate.fail = context.DeadlineExceeded }, "503 SERVICE_UNAVAILABLE"},
@@ -61,7 +60,7 @@ func TestWhoIsLetIn(t *testing.T) {
 			if test.change != nil {
 				test.change(w, key)
 			}
-			_, err := w.service.Enter(ctx, key.Reveal())
+			_, err := w.service.SessionOf(ctx, key.Reveal())
 			f := wantRefusal(t, err, test.want)
 			if strings.Contains(f.Error(), key.Reveal()[60:]) {
 				t.Errorf("the refusal shows the key: %v", f)
@@ -76,34 +75,13 @@ func changeKey(w *world, key access.Key, change func(*access.KeyRecord)) {
 	w.gate.keys[key.ID()] = record
 }
 
-func TestWhatIsNoKeyIsRefusedOffline(t *testing.T) {
+func TestASessionIsForTheKindOfItsKey(t *testing.T) {
 	w := newWorld(t, nil)
-	good := w.key(access.KindUser).Reveal()
-	typo := []byte(good)
-	typo[70] ^= 1
-	for _, text := range []string{"", "eyJhbGciOiJIUzI1NiJ9.e30.x", good[:len(good)-1], good + "0", string(typo), strings.ToUpper(good)} {
-		_, err := w.service.Enter(ctx, text)
-		wantRefusal(t, err, "401 UNAUTHORIZED")
-		_, err = w.service.Deliver(ctx, text)
-		wantRefusal(t, err, "401 UNAUTHORIZED")
-	}
-	if w.gate.entered != 0 {
-		t.Errorf("the gate was asked %d times", w.gate.entered)
-	}
-}
-
-func TestARefusedKindSaysWhichKindIsNeeded(t *testing.T) {
-	w := newWorld(t, nil)
-	_, err := w.service.Enter(ctx, w.key(access.KindSecretSDK).Reveal())
-	if !strings.Contains(err.Error(), "svc_uk_") || !strings.Contains(err.Error(), "secret_sdk") {
-		t.Errorf("Enter: %v", err)
-	}
-	_, err = w.service.Deliver(ctx, w.key(access.KindUser).Reveal())
-	if !strings.Contains(err.Error(), "svc_pk_") {
-		t.Errorf("Deliver: %v", err)
-	}
-	if w.gate.entered != 0 {
-		t.Errorf("the gate was asked %d times", w.gate.entered)
+	for _, use := range []control.Use{control.Read, control.Write, control.Deliver} {
+		for kind, delivers := range map[access.Kind]bool{access.KindUser: false, access.KindServiceAccount: false, access.KindPublicSDK: true, access.KindSecretSDK: true} {
+			_, err := w.service.OpenFor(ctx, w.key(kind).Reveal(), use)
+			wantRefusal(t, err, map[bool]string{true: "ok", false: "401 UNAUTHORIZED"}[delivers == (use == control.Deliver)])
+		}
 	}
 }
 
@@ -113,37 +91,23 @@ func TestAllRefusedKeysAreToldTheSame(t *testing.T) {
 	revoked, unknown := w.key(access.KindUser), w.key(access.KindUser)
 	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
 	delete(w.gate.keys, unknown.ID())
-	_, first := w.service.Enter(ctx, revoked.Reveal())
-	_, second := w.service.Enter(ctx, unknown.Reveal())
+	_, first := w.service.SessionOf(ctx, revoked.Reveal())
+	_, second := w.service.SessionOf(ctx, unknown.Reveal())
 	if a, b := wire(t, fault.Of(first).Envelope()), wire(t, fault.Of(second).Envelope()); a != b {
 		t.Errorf("%s\n%s", a, b)
 	}
 }
 
-func TestAdmittedIsAskedBetween401And503(t *testing.T) {
+func TestAKeyIsAuthenticatedBeforeTheWorkspaceIsLookedAt(t *testing.T) {
 	w := newWorld(t, nil)
-	settings := w.settings()
-	limited := errors.New("too fast")
-	asked := 0
-	settings.Admitted = func(_ context.Context, key access.KeyRecord) error {
-		asked++
-		if key.Name != "test" {
-			t.Errorf("asked for %+v", key)
-		}
-		return limited
-	}
-	service := control.New(settings)
-	revoked, live := w.key(access.KindUser), w.key(access.KindUser)
-	changeKey(w, revoked, func(r *access.KeyRecord) { r.RevokedAt = now })
 	w.gate.workspace.Provisioning = true
-	if _, err := service.Enter(ctx, revoked.Reveal()); asked != 0 {
-		t.Errorf("asked before the key was found out: %v", err)
+	for _, kind := range []access.Kind{access.KindUser, access.KindPublicSDK} {
+		if _, err := w.service.Authenticate(ctx, w.key(kind)); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
-	if _, err := service.Enter(ctx, live.Reveal()); err != limited || asked != 1 {
-		t.Errorf("got %v, asked %d times", err, asked)
-	}
-	if _, err := service.Deliver(ctx, w.key(access.KindPublicSDK).Reveal()); err != limited || asked != 2 {
-		t.Errorf("got %v, asked %d times", err, asked)
+	if w.gate.entered != 2 {
+		t.Errorf("the ledger was asked %d times", w.gate.entered)
 	}
 }
 
@@ -166,9 +130,9 @@ func TestUsedHearsOfKeysThatWereLetIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []access.Key{user, revoked, forged} {
-		_, _ = service.Enter(ctx, key.Reveal())
+		_, _ = service.SessionOf(ctx, key.Reveal())
 	}
-	if _, err := service.Deliver(ctx, sdk.Reveal()); err != nil {
+	if _, err := service.DeliveryOf(ctx, sdk.Reveal()); err != nil {
 		t.Fatal(err)
 	}
 	if len(heard) != 2 || heard[user.ID()] != 1 || heard[sdk.ID()] != 1 {
@@ -191,7 +155,7 @@ func TestDelivery(t *testing.T) {
 	w := newWorld(t, files)
 	key := w.key(access.KindPublicSDK)
 	changeKey(w, key, func(r *access.KeyRecord) { r.Environment = "staging" })
-	d := must[*control.Delivery](t)(w.service.Deliver(ctx, key.Reveal()))
+	d := must[*control.Delivery](t)(w.service.DeliveryOf(ctx, key.Reveal()))
 	if d.Environment() != "staging" || d.Key().Kind != access.KindPublicSDK || d.WorkspaceID() != workspaceID || d.Head() != w.repo.head() {
 		t.Errorf("%s %s %s %v", d.Environment(), d.Key().Kind, d.WorkspaceID(), d.Head())
 	}
@@ -211,7 +175,7 @@ func TestDelivery(t *testing.T) {
 		t.Errorf("%d schemas, %d environments", len(ws.Schemas), len(ws.Environments))
 	}
 	w.gate.workspace.Provisioning = true
-	_, err = w.service.Deliver(ctx, key.Reveal())
+	_, err = w.service.DeliveryOf(ctx, key.Reveal())
 	wantRefusal(t, err, "503 SERVICE_UNAVAILABLE")
 }
 

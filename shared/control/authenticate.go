@@ -1,0 +1,131 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+)
+
+// Caller is the holder of a key that was accepted, with what the same read told
+// of the workspace.
+type Caller struct {
+	key   access.Key // as the request carries it
+	entry Entry
+}
+
+var (
+	errDisabled       = errors.New("the principal is disabled")
+	errOtherPrincipal = errors.New("the ledger answered with another principal than the key's")
+)
+
+// Authenticate asks the ledger, once, whose key this is. Every reason to refuse
+// the key is a fault of the kind Unauthorized in the same words.
+func (p *Service) Authenticate(ctx context.Context, key access.Key) (Caller, error) {
+	entry, err := p.settings.Authenticator.Authenticate(ctx, key)
+	if err != nil && !errors.Is(err, ErrNoEntry) {
+		return Caller{}, storageFault(err)
+	}
+	if err == nil {
+		err = entry.Key.Admits(key, p.settings.Now())
+	}
+	switch {
+	case err != nil:
+	case entry.Principal.ID != key.Principal() || entry.Workspace.ID != string(key.Workspace()):
+		err = errOtherPrincipal
+	case entry.Principal.Disabled:
+		err = errDisabled
+	}
+	if err != nil {
+		return Caller{}, fault.New(fault.Unauthorized,
+			"the key is not accepted: it is unknown, revoked or expired, or its owner is disabled").Because(err)
+	}
+	return Caller{key, entry}, nil
+}
+
+// Use is what a session is opened for.
+type Use int
+
+// The uses of a session: Read and Write are for keys of the REST API, Write
+// also reads, and Deliver is for SDK keys.
+const (
+	Read Use = iota
+	Write
+	Deliver
+)
+
+// Open opens a session for one request of a caller. Its faults are of the kinds
+// Unauthorized for a key that is not for this use, Unavailable while the
+// workspace is being set up, and BillingInactive for a session that writes when
+// the subscription has lapsed: that is asked nowhere else.
+func (p *Service) Open(c Caller, use Use) (*Session, error) {
+	if err := c.check(use); err != nil {
+		return nil, err
+	}
+	if p.settings.Used != nil {
+		p.settings.Used(c.entry.Key, p.settings.Now())
+	}
+	return &Session{service: p, shown: c.key, entry: c.entry, use: use, room: p.room(c.entry.Workspace.ID)}, nil
+}
+
+func (c Caller) check(use Use) error {
+	kind := c.key.Kind()
+	switch {
+	case use == Deliver && !kind.Delivers(), use != Deliver && !kind.Manages():
+		return fault.New(fault.Unauthorized, "a %s key is not for this", kind)
+	case c.entry.Workspace.Provisioning:
+		return fault.New(fault.Unavailable, "the workspace is being set up; try again in a moment")
+	case use == Write:
+		return c.entry.Workspace.checkBilling()
+	}
+	return nil
+}
+
+func (w Workspace) checkBilling() error {
+	if w.BillingInactive {
+		return fault.New(fault.BillingInactive, "the organization's subscription is not active, so nothing can be changed; reading still works")
+	}
+	return nil
+}
+
+// again authenticates the session's key once more, for another try of the same
+// request.
+func (s *Session) again(ctx context.Context) (*Session, error) {
+	c, err := s.service.Authenticate(ctx, s.shown)
+	if err == nil {
+		err = c.check(s.use)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Session{service: s.service, shown: s.shown, entry: c.entry, use: s.use, room: s.room}, nil
+}
+
+// storageFault makes a fault of what a port returned, and leaves one alone.
+func storageFault(err error) error {
+	var known *fault.Fault
+	var unavailable *repository.Unavailable
+	var lost *object.Lost
+	switch {
+	case err == nil, errors.As(err, &known):
+		return err
+	case errors.As(err, &unavailable) && errors.Is(err, repository.ErrUnknownOutcome):
+		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)
+	case errors.As(err, &unavailable):
+		return fault.New(fault.Unavailable, "%s", unavailable.Message).Because(err)
+	case errors.As(err, &lost):
+		return fault.New(fault.Unavailable, "the workspace cannot be read, because %s; its operator has to put it back, and git fsck tells what else is wrong", lost.Why()).Because(err)
+	case errors.Is(err, repository.ErrNewer):
+		return fault.New(fault.Unavailable, "the workspace was stored by a newer version of svc than the one that answers; its operator has to update this one").Because(err)
+	case errors.Is(err, repository.ErrUnknownOutcome):
+		return fault.New(fault.Unavailable, "the storage did not say whether the change was made; read the item before repeating the request").Because(err)
+	case errors.Is(err, repository.ErrMoved), errors.Is(err, repository.ErrUnknownCommit):
+		return fault.New(fault.Unavailable, "the history was replaced meanwhile; the request can be repeated").Because(err)
+	case errors.Is(err, repository.ErrBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fault.New(fault.Unavailable, "the storage did not answer in time; the request can be repeated").Because(err)
+	}
+	return fault.Of(err)
+}
