@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/svcbinary"
@@ -36,7 +35,7 @@ type site struct {
 func newSite(t *testing.T) *site {
 	w := newWorkplace(t, apiload.Ground(), 1)
 	s := &site{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
-	s.public = w.mint(t, embedded.Minting{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
+	s.public = w.mint(t, access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
 	s.start()
 	return s
 }

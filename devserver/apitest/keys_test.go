@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/svcbinary"
@@ -56,7 +55,7 @@ func TestKeysChangeUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t, apiload.Ground(), bystanders)
 	h := &holder{t: t, w: w, client: apiload.NewHTTPClient(t), email: "holder@example.com", bare: gitIn(t, w.repository())}
-	h.key = w.mint(t, embedded.Minting{Kind: access.KindUser, Name: "Holder", Email: h.email, Roles: []string{"protected_engineer"}})
+	h.key = w.mint(t, access.KeyRequest{Kind: access.KindUser, Name: "Holder", Email: h.email, Roles: []string{"protected_engineer"}})
 	p := launch(t, svcbinary.Watched, w, svcbinary.FreePort())
 	h.base = p.base
 

@@ -12,7 +12,6 @@ import (
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ledger/local"
-	"svc.example/svc/shared/minting"
 )
 
 // registryCommands are the commands on keys and principals.
@@ -24,15 +23,15 @@ func registryCommands(in Invocation) []*cobra.Command {
 		Flags: func(cmd *cobra.Command) {
 			cmd.PersistentFlags().StringVar(&data, "data", defaultData, "data directory of svc api")
 		},
-		Principals: func(_ *cobra.Command, work func(cli.Principals) error) error {
-			return in.withRegistry(data, func(r *local.Registry) error { return work(r) })
+		Registry: func(_ *cobra.Command, work func(*access.Registry) error) error {
+			registry, err := local.OpenRegistry(in.absolute(data))
+			if err != nil {
+				return in.noWorkspace(err, data)
+			}
+			return errors.Join(work(registry.By(cli.Actor(in.Getenv))), registry.Close())
 		},
-		Keys: func(_ *cobra.Command, work func(cli.Keys) error) error {
-			return in.withRegistry(data, func(r *local.Registry) error { return work(r) })
-		},
-		Mint: func(cmd *cobra.Command, r minting.Request) (access.Key, access.Principal, error) {
-			r.By = cli.Actor(in.Getenv)
-			key, principal, err := embedded.Mint(cmd.Context(), in.absolute(data), r)
+		IssueKey: func(cmd *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error) {
+			key, principal, err := embedded.IssueKey(cmd.Context(), in.absolute(data), cli.Actor(in.Getenv), q)
 			return key, principal, in.noWorkspace(err, data)
 		},
 	}
@@ -49,13 +48,4 @@ func (in Invocation) noWorkspace(err error, data string) error {
 		return fmt.Errorf("%s holds no workspace; svc api makes one, or name another with --data", data)
 	}
 	return err
-}
-
-// withRegistry runs work on the registry of a data directory.
-func (in Invocation) withRegistry(data string, work func(*local.Registry) error) error {
-	registry, err := local.OpenRegistry(in.absolute(data))
-	if err != nil {
-		return in.noWorkspace(err, data)
-	}
-	return errors.Join(work(registry.By(cli.Actor(in.Getenv))), registry.Close())
 }

@@ -11,9 +11,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/clone"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/local"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 )
 
@@ -70,13 +68,11 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 
 func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	var b Bootstrap
-	id, err := access.NewID(rand.Reader)
+	record, err := access.NewWorkspace(rand.Reader, c.Name)
 	if err != nil {
 		return b, err
 	}
-	secret := make([]byte, 32)
-	rand.Read(secret)
-	if err := local.Create(dir, control.Workspace{ID: string(id), Name: minting.PlainName(c.Name), Secret: secret}); err != nil {
+	if err := local.Create(dir, record); err != nil {
 		return b, err
 	}
 	if err := keepOutOfGit(dir); err != nil {
@@ -91,8 +87,8 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if err != nil {
 		return b, err
 	}
-	b.Workspace = id
-	b.Key, b.Principal, err = minting.Mint(ctx, registry.By(c.By), Minting{
+	b.Workspace = access.ID(record.ID)
+	b.Key, b.Principal, err = registry.By(c.By).IssueKey(ctx, access.KeyRequest{
 		Kind: access.KindUser, Name: "bootstrap", Email: "bootstrap@localhost", Roles: []string{bootstrapRole},
 	})
 	err = errors.Join(err, registry.Close())

@@ -18,7 +18,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/meter"
@@ -72,7 +71,7 @@ func newBudgets(t *testing.T, n size) *budgets {
 	b.workspace, err = b.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
 	must(t, err)
 	b.keys = []string{b.mint(t, "Ada", "ada@example.com", "protected_engineer")}
-	key, _, err := b.workspace.Mint(background(t), minting.Request{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
+	key, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
 	must(t, err)
 	b.sdk = key.Reveal()
 	return b

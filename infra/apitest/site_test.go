@@ -14,7 +14,6 @@ import (
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/apiload"
@@ -86,7 +85,7 @@ func create(t *testing.T, files map[string]string, clients int) *service {
 
 func (h *service) mint(t testing.TB, name, email string, roles ...string) string {
 	t.Helper()
-	key, _, err := h.workspace.Mint(background(t), minting.Request{Kind: access.KindUser, Name: name, Email: email, Roles: roles})
+	key, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindUser, Name: name, Email: email, Roles: roles})
 	must(t, err)
 	return key.Reveal()
 }

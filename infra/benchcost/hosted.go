@@ -19,7 +19,6 @@ import (
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/source"
@@ -78,15 +77,15 @@ func (s *service) fill(ctx context.Context, stores *admin.Stores) error {
 	if err != nil {
 		return err
 	}
-	key, _, err := w.Mint(ctx, minting.Request{Kind: access.KindUser, Name: "Ada", Email: "ada@example.com", Roles: []string{"protected_engineer"}})
+	key, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@example.com", Roles: []string{"protected_engineer"}})
 	if err != nil {
 		return err
 	}
-	sdk, _, err := w.Mint(ctx, minting.Request{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
+	sdk, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
 	if err != nil {
 		return err
 	}
-	server, _, err := w.Mint(ctx, minting.Request{Kind: access.KindSecretSDK, Name: "shop", Environment: "production"})
+	server, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindSecretSDK, Name: "shop", Environment: "production"})
 	s.key, s.sdk, s.server = key.Reveal(), sdk.Reveal(), server.Reveal()
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/minting"
 )
 
 func newKeys(s *session) *cobra.Command { return cli.NewKey(s.registry()) }
@@ -28,30 +27,22 @@ func (s *session) registry() cli.Settings {
 		Program: "svcadmin", Stdout: s.Stdout, Stderr: s.Stderr, Where: "a workspace",
 		Note:  "It counts from the next request on.",
 		Flags: s.ofWorkspace,
-		Principals: func(cmd *cobra.Command, work func(cli.Principals) error) error {
+		Registry: func(cmd *cobra.Command, work func(*access.Registry) error) error {
 			w, err := s.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return work(w.Registry().By(s.actor(cmd.Context())))
 		},
-		Keys: func(cmd *cobra.Command, work func(cli.Keys) error) error {
-			w, err := s.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return work(w.Registry().By(s.actor(cmd.Context())))
-		},
-		Mint: func(cmd *cobra.Command, r minting.Request) (access.Key, access.Principal, error) {
-			if err := r.Check(); err != nil {
+		IssueKey: func(cmd *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error) {
+			if err := q.Check(); err != nil {
 				return access.Key{}, access.Principal{}, err
 			}
-			r.By = s.actor(cmd.Context())
 			w, err := s.open(cmd.Context())
 			if err != nil {
 				return access.Key{}, access.Principal{}, err
 			}
-			return w.Mint(cmd.Context(), r)
+			return w.IssueKey(cmd.Context(), s.actor(cmd.Context()), q)
 		},
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 )
@@ -25,10 +23,10 @@ func newWorkspace(s *session) *cobra.Command {
 	cmd.AddCommand(newWorkspaceCreate(s), newWorkspaceList(s),
 		newSwitch(s, "billing", "active", "inactive", "Let a workspace be edited, or only read",
 			"With an inactive subscription every write is answered with 402; reading and\ndelivery go on.",
-			func(w *control.Workspace, on bool) { w.BillingInactive = !on }),
+			func(w *access.Workspace, on bool) { w.BillingInactive = !on }),
 		newSwitch(s, "provisioning", "on", "off", "Close a workspace while it is being set up, or open it",
 			"While it is on every request is answered with 503.",
-			func(w *control.Workspace, on bool) { w.Provisioning = on }))
+			func(w *access.Workspace, on bool) { w.Provisioning = on }))
 	return cmd
 }
 
@@ -99,8 +97,8 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		fmt.Fprintln(s.Stdout, w.ID)
 		return nil
 	}
-	key, p, err := w.Mint(ctx, minting.Request{
-		Kind: access.KindUser, Name: by.Name, Email: by.Email, Roles: []string{"protected_engineer"}, Program: "svcadmin", By: s.actor(ctx),
+	key, p, err := w.IssueKey(ctx, s.actor(ctx), access.KeyRequest{
+		Kind: access.KindUser, Name: by.Name, Email: by.Email, Roles: []string{"protected_engineer"},
 	})
 	if err != nil {
 		return fmt.Errorf("the workspace is made, its first key is not; svcadmin key create makes one: %w", err)
@@ -114,7 +112,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 func (s *session) refuseTwin(ctx context.Context, stores *admin.Stores, name string) error {
 	all, err := stores.Workspaces(ctx)
 	for _, w := range all {
-		if w.Name == minting.PlainName(name) {
+		if w.Name == access.PlainName(name) {
 			return fmt.Errorf("there is a workspace %s already (%s)", w.Name, w.ID)
 		}
 	}
@@ -176,7 +174,7 @@ func (s *session) printJSON(value any) error {
 }
 
 // newSwitch makes a command that sets one of two states.
-func newSwitch(s *session, use, on, off, short, long string, set func(w *control.Workspace, on bool)) *cobra.Command {
+func newSwitch(s *session, use, on, off, short, long string, set func(w *access.Workspace, on bool)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use + " " + on + "|" + off,
 		Short: short,
@@ -188,7 +186,7 @@ func newSwitch(s *session, use, on, off, short, long string, set func(w *control
 			return nil
 		},
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
-			err := w.Registry().By(s.actor(cmd.Context())).SetWorkspace(cmd.Context(), func(record *control.Workspace) { set(record, args[0] == on) })
+			err := w.Registry().By(s.actor(cmd.Context())).SetWorkspace(cmd.Context(), func(record *access.Workspace) { set(record, args[0] == on) })
 			if err == nil {
 				fmt.Fprintf(s.Stderr, "%s: %s is %s\n", w.Name, use, args[0])
 			}

@@ -1,5 +1,7 @@
 // Package access knows who may do what: principals, their roles and
-// permissions, the access tiers of documents, and the keys principals present.
+// permissions, the access tiers of documents, and the keys principals present;
+// and how that is changed: all rules of a workspace's registry, and what its
+// audit trail tells, are in Registry, above a Store that only loads and saves.
 //
 // What must stay true of permissions:
 //
@@ -32,6 +34,13 @@
 //     proves nothing: anybody can compute one. Only KeyRecord.Admits decides.
 //   - A Key shows its secret through Reveal alone. Formatting, logging and
 //     encoding it give a placeholder, and no error repeats what was parsed.
+//
+// What must stay true of the registry:
+//
+//   - All that is wrong with an edit is said at once, and nothing is changed then.
+//   - What an edit did is found by comparing the states before and after it,
+//     and stored with it: the trail tells exactly the edits that were stored.
+//   - A principal that exists keeps its roles when another key is issued for it.
 //
 // The package reads no clock and no random source: both are arguments.
 package access

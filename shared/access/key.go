@@ -24,6 +24,8 @@ const (
 	KeyLength = payloadLimit + checksumLength
 )
 
+var errKind = errors.New("a key is of kind user, service_account, public_sdk or secret_sdk")
+
 // ErrKeyFormat is what every refusal of ParseKey wraps.
 var ErrKeyFormat = errors.New("this is not a key of this service")
 
@@ -67,7 +69,7 @@ func NewKey(random io.Reader, kind Kind, workspace, principal ID) (Key, error) {
 func checkOwner(kind Kind, workspace, principal ID) error {
 	var problems []error
 	if kind.Prefix() == "" {
-		problems = append(problems, errors.New("kind: a key is of kind user, service_account, public_sdk or secret_sdk"))
+		problems = append(problems, fmt.Errorf("kind: %w", errKind))
 	}
 	if _, err := ParseID(string(workspace)); err != nil {
 		problems = append(problems, fmt.Errorf("workspace: %w", err))

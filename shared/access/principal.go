@@ -57,6 +57,8 @@ func (p Principal) Same(other Principal) bool {
 	return p.Name == other.Name
 }
 
+var errOnlyUsers = errors.New("only a user has an e-mail address")
+
 // Check says everything that is wrong with a principal.
 func (p Principal) Check() error {
 	var problems []error
@@ -66,6 +68,12 @@ func (p Principal) Check() error {
 	if p.Type != PrincipalUser && p.Type != PrincipalServiceAccount {
 		problems = append(problems, errors.New("a principal is of type user or service_account"))
 	}
+	if p.Name == "" {
+		problems = append(problems, errors.New("a principal needs a name"))
+	}
+	if p.Type != PrincipalUser && p.Email != "" {
+		problems = append(problems, errOnlyUsers)
+	}
 	return errors.Join(append(problems, CheckRoles(p.Roles))...)
 }
 
@@ -74,7 +82,7 @@ func CheckRoles(roles []string) error {
 	var problems []error
 	for _, role := range roles {
 		if !slices.Contains(Roles(), role) {
-			problems = append(problems, fmt.Errorf("there is no role %q: the roles are %s", role, strings.Join(Roles(), ", ")))
+			problems = append(problems, fmt.Errorf("there is no role %q; roles are %s", role, strings.Join(Roles(), ", ")))
 		}
 	}
 	return errors.Join(problems...)

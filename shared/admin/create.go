@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 )
@@ -61,10 +59,11 @@ func SizeNote(files map[string][]byte) string {
 // Create makes a workspace. Its objects are stored first; while its history is
 // put into the table it is being provisioned, and lets nobody in.
 func (s *Stores) Create(ctx context.Context, c Creation) (*Workspace, error) {
-	record, err := newWorkspace(c.Name)
+	record, err := access.NewWorkspace(rand.Reader, c.Name)
 	if err != nil {
 		return nil, err
 	}
+	record.Provisioning = true
 	w := s.workspace(record)
 	if err := w.objects.Init(ctx); err != nil {
 		return nil, err
@@ -85,16 +84,6 @@ func (s *Stores) Create(ctx context.Context, c Creation) (*Workspace, error) {
 	return w, nil
 }
 
-func newWorkspace(name string) (control.Workspace, error) {
-	id, err := access.NewID(rand.Reader)
-	w := control.Workspace{ID: string(id), Name: minting.PlainName(name), Provisioning: true, Secret: make([]byte, 32)}
-	rand.Read(w.Secret)
-	if err == nil && w.Name == "" {
-		err = errors.New("a workspace needs a name")
-	}
-	return w, err
-}
-
 func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error {
 	switch {
 	case history != nil:
@@ -106,7 +95,7 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error
 			return err
 		}
 	}
-	err := w.Registry().By(c.Author.Name+" <"+c.Author.Email+">").SetWorkspace(ctx, func(r *control.Workspace) { r.Provisioning = false })
+	err := w.Registry().By(c.Author.Name+" <"+c.Author.Email+">").SetWorkspace(ctx, func(r *access.Workspace) { r.Provisioning = false })
 	w.Provisioning = err != nil
 	return err
 }
@@ -130,19 +119,16 @@ func committer(when time.Time) repository.Signature {
 	return repository.Signature{Name: "svc", Email: "noreply@svc", When: when}
 }
 
-// Mint makes a key of the workspace.
-func (w *Workspace) Mint(ctx context.Context, r minting.Request) (access.Key, access.Principal, error) {
-	if err := r.Check(); err != nil {
-		return access.Key{}, access.Principal{}, err
-	}
-	if r.Environment != "" {
+// IssueKey issues a key of the workspace. By is who does, for the audit trail.
+func (w *Workspace) IssueKey(ctx context.Context, by string, q access.KeyRequest) (access.Key, access.Principal, error) {
+	if q.Environment != "" {
 		ws, err := w.read(ctx)
 		if err == nil {
-			err = minting.KnownEnvironment(ws, r.Environment)
+			err = ws.CheckEnvironment(q.Environment)
 		}
 		if err != nil {
 			return access.Key{}, access.Principal{}, err
 		}
 	}
-	return minting.Mint(ctx, w.Registry().By(r.By), r)
+	return w.Registry().By(by).IssueKey(ctx, q)
 }

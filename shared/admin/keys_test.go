@@ -7,13 +7,12 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/telemetry"
 )
 
 func key(t testing.TB, w *Workspace) access.Key {
 	t.Helper()
-	k, _, err := w.Mint(ctx, minting.Request{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"engineer"}})
+	k, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"engineer"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,19 +38,19 @@ func TestKeys(t *testing.T) {
 	if err != nil || session.Whoami().Principal.Name != "Ada" {
 		t.Fatalf("%v", err)
 	}
-	if err := w.Registry().SetWorkspace(ctx, func(r *control.Workspace) { r.BillingInactive = true }); err != nil {
+	if err := w.Registry().SetWorkspace(ctx, func(r *access.Workspace) { r.BillingInactive = true }); err != nil {
 		t.Fatal(err)
 	}
 	_, reading := open(control.Read)
 	if _, writing := open(control.Write); reading != nil || writing == nil {
 		t.Errorf("with billing inactive: to read %v, to write %v", reading, writing)
 	}
-	sdk := minting.Request{Kind: access.KindPublicSDK, Name: "web", Environment: "prodction"}
-	if _, _, err := w.Mint(ctx, sdk); err == nil || !strings.Contains(err.Error(), "development, production") {
+	sdk := access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "prodction"}
+	if _, _, err := w.IssueKey(ctx, "", sdk); err == nil || !strings.Contains(err.Error(), "development, production") {
 		t.Errorf("a slip: %v", err)
 	}
 	sdk.Environment = "production"
-	if _, _, err := w.Mint(ctx, sdk); err != nil {
+	if _, _, err := w.IssueKey(ctx, "", sdk); err != nil {
 		t.Error(err)
 	}
 	u, err := w.Usage(ctx, telemetry.MonthOf(time.Now()))

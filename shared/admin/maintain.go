@@ -12,7 +12,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 )
 
@@ -131,17 +130,17 @@ func (o Maintenance) log(w MaintainedWorkspace) {
 
 // turn lists the workspaces, beginning with the one whose turn it is. Errors are
 // those of Workspaces.
-func (s *Stores) turn(ctx context.Context) ([]control.Workspace, error) {
+func (s *Stores) turn(ctx context.Context) ([]access.Workspace, error) {
 	all, newer := s.table.Workspaces(ctx)
 	if newer != nil && !errors.Is(newer, repository.ErrNewer) {
 		return nil, newer
 	}
-	slices.SortFunc(all, func(a, b control.Workspace) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b access.Workspace) int { return strings.Compare(a.ID, b.ID) })
 	var last struct{ Last access.ID }
 	if text, _, err := s.bucket.Get(ctx, bookmark); err == nil {
 		_ = json.Unmarshal(text, &last) // begun anew when it cannot be read
 	}
-	i := slices.IndexFunc(all, func(w control.Workspace) bool { return w.ID > string(last.Last) })
+	i := slices.IndexFunc(all, func(w access.Workspace) bool { return w.ID > string(last.Last) })
 	if i < 0 {
 		return all, newer
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 )
 
 // Resume is where the maintenance of a workspace goes on. One that names a
@@ -51,7 +50,7 @@ func (s *Stores) MaintainPart(ctx context.Context, from Resume, o Maintenance) (
 	limited, cancel := o.limit(ctx)
 	defer cancel()
 	at := from
-	done, err = s.workspace(control.Workspace{ID: string(from.Workspace)}).maintain(limited, o, &at)
+	done, err = s.workspace(access.Workspace{ID: string(from.Workspace)}).maintain(limited, o, &at)
 	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
 		next, err = at.after(from, done)
 	}

@@ -13,9 +13,8 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/awsclient"
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/keepalive"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
@@ -33,7 +32,7 @@ type Stores struct {
 // Open makes no request. A client of an S3 endpoint that is not AWS's own names
 // the bucket in the path: such a server has no name for each bucket.
 func Open(cfg aws.Config, table, bucketName string) *Stores {
-	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), keepalive.Install)
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), awsclient.KeepAlive)
 	db := dynamodb.NewFromConfig(cfg)
 	objects := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
 		o.UsePathStyle = o.BaseEndpoint != nil || elsewhere()
@@ -54,14 +53,14 @@ func Prefix(workspace access.ID) string { return "workspaces/" + string(workspac
 
 // Workspace is one workspace of a service.
 type Workspace struct {
-	control.Workspace
+	access.Workspace
 	stores  *Stores
 	ledger  *dynamo.Ledger
 	objects *s3.Objects
 	repo    *repository.Repository
 }
 
-func (s *Stores) workspace(w control.Workspace) *Workspace {
+func (s *Stores) workspace(w access.Workspace) *Workspace {
 	id := access.ID(w.ID)
 	ledger := s.table.Ledger(id)
 	objects := s3.New(s.bucket, Prefix(id), ledger.Packs)
@@ -71,13 +70,13 @@ func (s *Stores) workspace(w control.Workspace) *Workspace {
 func (w *Workspace) id() access.ID { return access.ID(w.ID) }
 
 // Registry is the workspace's keys, principals and record.
-func (w *Workspace) Registry() *dynamo.Registry { return w.stores.table.Registry(w.id()) }
+func (w *Workspace) Registry() *access.Registry { return w.stores.table.Registry(w.id()) }
 
 // Workspaces lists the workspaces, by name. Those that only a newer version can
 // read are left out, and come as an error beside the others.
-func (s *Stores) Workspaces(ctx context.Context) ([]control.Workspace, error) {
+func (s *Stores) Workspaces(ctx context.Context) ([]access.Workspace, error) {
 	all, err := s.table.Workspaces(ctx)
-	slices.SortStableFunc(all, func(a, b control.Workspace) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b access.Workspace) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
 }
 
@@ -85,10 +84,10 @@ func (s *Stores) Workspaces(ctx context.Context) ([]control.Workspace, error) {
 // one there is.
 func (s *Stores) Find(ctx context.Context, name string) (*Workspace, error) {
 	if _, err := access.ParseID(name); err == nil {
-		w, err := s.table.Registry(access.ID(name)).Workspace(ctx)
+		w, err := s.table.Workspace(ctx, access.ID(name))
 		if err == nil {
 			return s.workspace(w), nil
-		} else if !errors.Is(err, control.ErrNoEntry) {
+		} else if !errors.Is(err, access.ErrNotFound) {
 			return nil, err
 		}
 	}
@@ -96,7 +95,7 @@ func (s *Stores) Find(ctx context.Context, name string) (*Workspace, error) {
 	if err != nil && !errors.Is(err, repository.ErrNewer) {
 		return nil, err
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(w control.Workspace) bool { return name != "" && w.Name != name && w.ID != name })
+	found := slices.DeleteFunc(slices.Clone(all), func(w access.Workspace) bool { return name != "" && w.Name != name && w.ID != name })
 	switch {
 	case err != nil && (name == "" || len(found) == 0): // perhaps it is the one that cannot be read
 		return nil, err
@@ -112,14 +111,14 @@ func (s *Stores) Find(ctx context.Context, name string) (*Workspace, error) {
 	return nil, fmt.Errorf("%d workspaces are called %q; name one by its id: %s", len(found), name, named(found))
 }
 
-const mostNamed = 10
+const maxNamed = 10
 
-func named(all []control.Workspace) string {
+func named(all []access.Workspace) string {
 	var names []string
-	for _, w := range all[:min(len(all), mostNamed)] {
+	for _, w := range all[:min(len(all), maxNamed)] {
 		names = append(names, fmt.Sprintf("%s (%s)", w.Name, w.ID))
 	}
-	if more := len(all) - mostNamed; more > 0 {
+	if more := len(all) - maxNamed; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")

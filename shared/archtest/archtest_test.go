@@ -148,6 +148,11 @@ var rules = []struct {
 		why:     "a bucket knows nothing of what lies in it",
 	},
 	{
+		who:     []string{"shared/dynamo", "shared/awsclient"},
+		reaches: []string{module + "shared/repository/...", module + "shared/control/...", module + "shared/access"},
+		why:     "a table knows nothing of what its rows mean",
+	},
+	{
 		who:     []string{"devserver", "functions", "infra", "shared"},
 		except:  []string{"shared/testing", "infra/samlocal", "infra/bench", "infra/benchcost"},
 		reaches: []string{module + "shared/testing/...", "github.com/anishathalye/porcupine"},
@@ -167,7 +172,7 @@ var rules = []struct {
 }
 
 // onAWS are the packages that know the AWS SDK, or one that does.
-var onAWS = []string{"shared/admin", "shared/testing", "shared/keepalive", "shared/bucket", "shared/repository/s3", "shared/ledger/dynamo", "shared/telemetry/dynamo"}
+var onAWS = []string{"shared/admin", "shared/testing", "shared/awsclient", "shared/dynamo", "shared/bucket", "shared/repository/s3", "shared/ledger/dynamo", "shared/telemetry/dynamo"}
 
 // names that say nothing of what a package is for.
 var emptyNames = []string{"util", "utils", "common", "model", "models", "types", "helper", "helpers", "misc", "base", "lib", "dto"}

@@ -25,9 +25,9 @@ func (l *ledger) Authenticate(_ context.Context, key access.Key) (control.Entry,
 	l.asked++
 	record, known := l.known[key.ID()]
 	if !known {
-		return control.Entry{}, control.ErrNoEntry
+		return control.Entry{}, access.ErrNotFound
 	}
-	return control.Entry{Key: record, Principal: access.Principal{ID: key.Principal()}, Workspace: control.Workspace{ID: string(key.Workspace())}}, nil
+	return control.Entry{Key: record, Principal: access.Principal{ID: key.Principal()}, Workspace: access.Workspace{ID: string(key.Workspace())}}, nil
 }
 
 func newKey(t *testing.T, kind access.Kind) access.Key {
@@ -56,7 +56,7 @@ func TestTheOrderOfRefusals(t *testing.T) {
 	}
 	guard := authentication.Guard{
 		Service: control.New(control.Settings{Authenticator: l, Now: now}),
-		Keys:  ratelimit.New(ratelimit.Rate{PerSecond: 1, Burst: 2}, ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 1, Burst: 6}, now), now),
+		Keys:    ratelimit.New(ratelimit.Rate{PerSecond: 1, Burst: 2}, ratelimit.NewBuckets(ratelimit.Rate{PerSecond: 1, Burst: 6}, now), now),
 	}
 	keys := authentication.Keys{Kinds: []access.Kind{access.KindPublicSDK, access.KindSecretSDK}, Wanted: "this takes an SDK key"}
 	const here, there, flood = "192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"svc.example/svc/shared/awsclient"
 )
 
 // Get returns a whole object; fs.ErrNotExist if there is none.
@@ -66,7 +67,7 @@ func (b *Bucket) read(ctx context.Context, in *s3.GetObjectInput, most int64) ([
 		case statusOf(err) == 416: // at or behind the end; an empty object has nothing else
 			info, err := b.Stat(ctx, key)
 			return nil, info, err
-		case statusOf(err) != 0, attempt == attempts, waits.Wait(ctx, attempt) != nil:
+		case statusOf(err) != 0, attempt == awsclient.Attempts, !awsclient.Wait(ctx, attempt):
 			return nil, Info{}, b.explain(ctx, "reading", key, err)
 		}
 	}

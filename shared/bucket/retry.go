@@ -2,16 +2,13 @@ package bucket
 
 import (
 	"errors"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-
-	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/awsclient"
 )
 
 var (
@@ -21,13 +18,6 @@ var (
 	// ErrChanged: the object is no longer the version that was expected.
 	ErrChanged = errors.New("the object has been changed")
 )
-
-// How often and how long a request is tried: at most some 1.5 seconds are
-// spent waiting.
-const attempts = 6
-
-// waits are those between attempts, which count from 1.
-var waits = backoff.Backoff{First: 20 * time.Millisecond, Max: 500 * time.Millisecond}
 
 // conflicts are answers to a conditional write that raced another one: nothing
 // was written, and S3 wants to be asked again.
@@ -49,17 +39,8 @@ var retryables = append([]retry.IsErrorRetryable{conflicts, cutOff}, retry.Defau
 
 var passing = retry.IsErrorRetryables(retryables)
 
-// persistent sets how a client tries again: exponential back-off with full
-// jitter. The client-wide budget of the SDK is off, since a burst of faults
-// would use it up for everybody.
 func persistent(o *s3.Options) {
-	o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
-		r.MaxAttempts = attempts
-		r.MaxBackoff = waits.Max
-		r.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return waits.Delay(attempt), nil })
-		r.RateLimiter = ratelimit.None
-		r.Retryables = retryables
-	})
+	o.Retryer = awsclient.NewRetryer(retryables...)
 	o.DisableLogOutputChecksumValidationSkipped = true // ranged reads have none
 }
 

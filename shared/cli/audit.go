@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
-	"svc.example/svc/shared/minting"
 )
 
 // NewAudit makes the command audit. Read returns the events, oldest first.
@@ -61,7 +61,7 @@ const maxActor = 200
 // Actor is who runs a command, for the audit trail: as the variable says, else
 // the user that the system knows, and the machine.
 func Actor(getenv func(string) string) string {
-	who := minting.PlainName(getenv(AuthorVariable))
+	who := access.PlainName(getenv(AuthorVariable))
 	if who == "" {
 		who = "unknown"
 		if u, err := user.Current(); err == nil && u.Username != "" {

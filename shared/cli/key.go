@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -46,7 +46,7 @@ func NewKey(s Settings) *cobra.Command {
 }
 
 func newKeyCreate(s Settings) *cobra.Command {
-	var m minting.Request
+	var q access.KeyRequest
 	var kind string
 	cmd := &cobra.Command{
 		Use:   "create",
@@ -63,34 +63,36 @@ one environment.
 		Args: Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			var known bool
-			if m.Kind, known = kinds[kind]; !known {
+			if q.Kind, known = kinds[kind]; !known {
 				return Usagef("--kind is one of user, service-account, public, secret")
 			}
-			m.Program = s.Program
-			key, principal, err := s.Mint(cmd, m)
+			key, principal, err := s.IssueKey(cmd, q)
+			if errors.Is(err, access.ErrOtherRoles) {
+				return fmt.Errorf("%w; change them with: %s principal roles %s %s", err, s.Program, principal.ID, strings.Join(q.Roles, " "))
+			}
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(s.Stdout, key.Reveal())
-			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), minting.PlainName(m.Name))
-			s.warn(m.Kind, principal)
+			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), access.PlainName(q.Name))
+			s.warn(q.Kind, principal)
 			return nil
 		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
-	flags.StringVar(&m.Name, "name", "", "whose key it is, or what it is for")
-	flags.StringVar(&m.Email, "email", "", "e-mail address of a user")
-	flags.StringArrayVar(&m.Roles, "role", nil, "role of a user or service account that is new; may be repeated")
-	flags.StringVar(&m.Environment, "environment", "", "environment that an SDK key reads")
-	flags.Var((*lifetime)(&m.Expires), "expires", "how long the key is good for, such as 90d or 12h (default for ever)")
+	flags.StringVar(&q.Name, "name", "", "whose key it is, or what it is for")
+	flags.StringVar(&q.Email, "email", "", "e-mail address of a user")
+	flags.StringArrayVar(&q.Roles, "role", nil, "role of a user or service account that is new; may be repeated")
+	flags.StringVar(&q.Environment, "environment", "", "environment that an SDK key reads")
+	flags.Var((*lifetime)(&q.Expires), "expires", "how long the key is good for, such as 90d or 12h (default for ever)")
 	return cmd
 }
 
 // warn says why a key can do less than whoever makes it may think.
 func (s Settings) warn(kind access.Kind, of access.Principal) {
-	if kind != access.KindUser && kind != access.KindServiceAccount {
+	if !kind.Manages() {
 		return
 	}
 	if len(access.Permissions(of.Roles)) == 0 {
@@ -124,7 +126,7 @@ That is noted beside the requests and costs them nothing, so it can be a little
 behind; "-" is a key that was not used since its uses are noted.`,
 		Args: Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
-			return s.Keys(cmd, func(r Keys) error {
+			return s.Registry(cmd, func(r *access.Registry) error {
 				rows, err := keyRows(cmd.Context(), r)
 				if err != nil {
 					return err
@@ -142,7 +144,7 @@ behind; "-" is a key that was not used since its uses are noted.`,
 	return cmd
 }
 
-func keyRows(ctx context.Context, r Keys) ([]keyRow, error) {
+func keyRows(ctx context.Context, r *access.Registry) ([]keyRow, error) {
 	keys, err := r.Keys(ctx)
 	if err != nil {
 		return nil, err
@@ -191,7 +193,7 @@ func newKeyRevoke(s Settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.Keys(cmd, func(r Keys) error {
+			return s.Registry(cmd, func(r *access.Registry) error {
 				record, err := r.RevokeKey(cmd.Context(), id, time.Now().UTC().Truncate(time.Second))
 				if err == nil {
 					fmt.Fprintf(s.Stderr, "revoked %s (%s)\n", record.ID, terminal.Escape(record.Name))

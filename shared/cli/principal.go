@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,7 @@ them. A principal is named by its id, its e-mail address or its name.
 }
 
 // findPrincipal finds the one that a person names.
-func (s Settings) findPrincipal(ctx context.Context, r Principals, name string) (access.Principal, error) {
+func (s Settings) findPrincipal(ctx context.Context, r *access.Registry, name string) (access.Principal, error) {
 	principals, err := r.Principals(ctx)
 	if err != nil {
 		return access.Principal{}, err
@@ -59,7 +58,7 @@ func newPrincipalList(s Settings) *cobra.Command {
 		Short: "List people and service accounts",
 		Args:  Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
-			return s.Principals(cmd, func(r Principals) error {
+			return s.Registry(cmd, func(r *access.Registry) error {
 				principals, err := r.Principals(cmd.Context())
 				if err != nil {
 					return err
@@ -88,7 +87,7 @@ func newPrincipalSwitch(s Settings, use, short string, disabled bool) *cobra.Com
 		Short: short,
 		Args:  Arguments("principal list shows them"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
-			return s.Principals(cmd, func(r Principals) error {
+			return s.Registry(cmd, func(r *access.Registry) error {
 				p, err := s.findPrincipal(cmd.Context(), r, args[0])
 				if err != nil {
 					return err
@@ -110,12 +109,10 @@ func newPrincipalRoles(s Settings) *cobra.Command {
 		Long:  "Give a principal these roles in place of those it has; member alone takes all others away.\n\n" + rolesInWords(),
 		Args:  Arguments("principal list shows the principals, --help the roles"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
-			for _, role := range args[1:] {
-				if !slices.Contains(access.Roles(), role) {
-					return Usagef("there is no role %q; roles are %s", role, strings.Join(access.Roles(), ", "))
-				}
+			if err := access.CheckRoles(args[1:]); err != nil {
+				return Usagef("%v", err)
 			}
-			return s.Principals(cmd, func(r Principals) error {
+			return s.Registry(cmd, func(r *access.Registry) error {
 				p, err := s.findPrincipal(cmd.Context(), r, args[0])
 				if err != nil {
 					return err

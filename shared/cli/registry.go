@@ -1,32 +1,12 @@
 package cli
 
 import (
-	"context"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/minting"
 )
-
-// Principals are those of a workspace.
-type Principals interface {
-	Principals(ctx context.Context) ([]access.Principal, error)
-	SetDisabled(ctx context.Context, id access.ID, disabled bool) error
-	SetRoles(ctx context.Context, id access.ID, roles []string) error
-	EnsurePrincipal(ctx context.Context, p access.Principal) (found access.Principal, created bool, err error)
-}
-
-// Keys are those of a workspace.
-type Keys interface {
-	Principals(ctx context.Context) ([]access.Principal, error)
-	Keys(ctx context.Context) ([]access.KeyRecord, error)
-	// LastUses are days, such as 2026-11-22, by the ids of the keys.
-	LastUses(ctx context.Context) (map[access.ID]string, error)
-	RevokeKey(ctx context.Context, id access.ID, at time.Time) (access.KeyRecord, error)
-}
 
 // Settings are in what the commands of a program differ.
 type Settings struct {
@@ -38,9 +18,9 @@ type Settings struct {
 	Where, Note string
 	// Flags adds the flags that say of which workspace the commands speak.
 	Flags func(cmd *cobra.Command)
-	// Principals and Keys call work with what the flags name.
-	Principals func(cmd *cobra.Command, work func(Principals) error) error
-	Keys       func(cmd *cobra.Command, work func(Keys) error) error
-	// Mint makes a key.
-	Mint func(cmd *cobra.Command, r minting.Request) (access.Key, access.Principal, error)
+	// Registry calls work with the registry that the flags name.
+	Registry func(cmd *cobra.Command, work func(*access.Registry) error) error
+	// IssueKey issues a key, once it is sure that the workspace has the
+	// environment that it is for.
+	IssueKey func(cmd *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error)
 }

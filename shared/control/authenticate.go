@@ -26,7 +26,7 @@ var (
 // the key is a fault of the kind Unauthorized in the same words.
 func (p *Service) Authenticate(ctx context.Context, key access.Key) (Caller, error) {
 	entry, err := p.settings.Authenticator.Authenticate(ctx, key)
-	if err != nil && !errors.Is(err, ErrNoEntry) {
+	if err != nil && !errors.Is(err, access.ErrNotFound) {
 		return Caller{}, storageFault(err)
 	}
 	if err == nil {
@@ -78,14 +78,7 @@ func (c Caller) check(use Use) error {
 		return fault.New(fault.Unauthorized, "a %s key is not for this", kind)
 	case c.entry.Workspace.Provisioning:
 		return fault.New(fault.Unavailable, "the workspace is being set up; try again in a moment")
-	case use == Write:
-		return c.entry.Workspace.checkBilling()
-	}
-	return nil
-}
-
-func (w Workspace) checkBilling() error {
-	if w.BillingInactive {
+	case use == Write && c.entry.Workspace.BillingInactive:
 		return fault.New(fault.BillingInactive, "the organization's subscription is not active, so nothing can be changed; reading still works")
 	}
 	return nil

@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
@@ -15,7 +13,7 @@ import (
 type Entry struct {
 	Key       access.KeyRecord
 	Principal access.Principal
-	Workspace Workspace
+	Workspace access.Workspace
 	Head      repository.Head
 	// Tip is what a write is decided on where commits are on their way that will
 	// be the head soon; nil: Head. What is decided on it and needs no commit
@@ -32,34 +30,10 @@ type UnreadableHead struct {
 	Message string // what is wrong, and the way back
 }
 
-// Workspace is the workspace's record.
-type Workspace struct {
-	ID   string
-	Name string
-	// BillingInactive refuses writes: the subscription has lapsed.
-	BillingInactive bool
-	// Provisioning refuses everything until the workspace is set up.
-	Provisioning bool
-	// Secret signs cursors.
-	Secret []byte
-}
-
-// ErrNoEntry: a row that the key names does not exist.
-var ErrNoEntry = errors.New("no such key")
-
-// NoEntry says that there is no such principal or key. It repeats an id only
-// when it is one: a key is easily pasted in its place.
-func NoEntry(what string, id access.ID) error {
-	if _, err := access.ParseID(string(id)); err != nil {
-		return fmt.Errorf("there is no such %s: %w", what, err)
-	}
-	return fmt.Errorf("there is no %s with the id %s: %w", what, id, ErrNoEntry)
-}
-
 // Authenticator reads what keys stand for.
 type Authenticator interface {
 	// Authenticate reads the rows that a key names, in one strongly consistent
-	// read. A row that is missing is ErrNoEntry; whether what was found admits
+	// read. A row that is missing is access.ErrNotFound; whether what was found admits
 	// the key is the caller's decision.
 	Authenticate(ctx context.Context, key access.Key) (Entry, error)
 }

@@ -141,7 +141,7 @@ func TestManyWorkspacesAreServed(t *testing.T) {
 		}
 		w.gate.keys[key.ID()] = access.RecordOf(key, "k", now)
 		w.gate.people[id] = access.Principal{Type: access.PrincipalUser, ID: id}
-		w.gate.workspace = control.Workspace{ID: string(id)}
+		w.gate.workspace = access.Workspace{ID: string(id)}
 		s := must[*control.Session](t)(service.SessionOf(ctx, key.Reveal()))
 		if list := must[*control.FlagList](t)(s.Flags(ctx, control.FlagQuery{})); list.Total != 1 {
 			t.Error(list)

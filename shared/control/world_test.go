@@ -33,7 +33,7 @@ type world struct {
 type fakeGate struct {
 	mu        sync.Mutex
 	repo      *fakeRepository
-	workspace control.Workspace
+	workspace access.Workspace
 	keys      map[access.ID]access.KeyRecord
 	people    map[access.ID]access.Principal
 	entered   int
@@ -49,7 +49,7 @@ func (g *fakeGate) Authenticate(_ context.Context, key access.Key) (control.Entr
 	}
 	record, known := g.keys[key.ID()]
 	if !known {
-		return control.Entry{}, control.ErrNoEntry
+		return control.Entry{}, access.ErrNotFound
 	}
 	return control.Entry{Key: record, Principal: g.people[key.Principal()], Workspace: g.workspace, Head: g.repo.head()}, nil
 }
@@ -67,7 +67,7 @@ func newWorld(t testing.TB, files map[string]string) *world {
 	t.Helper()
 	repo := newFakeRepository()
 	gate := &fakeGate{repo: repo, keys: map[access.ID]access.KeyRecord{}, people: map[access.ID]access.Principal{},
-		workspace: control.Workspace{ID: workspaceID, Name: "Shop", Secret: []byte("sauce")}}
+		workspace: access.Workspace{ID: workspaceID, Name: "Shop", Secret: []byte("sauce")}}
 	w := &world{t: t, repo: repo, gate: gate}
 	w.service = control.New(w.settings())
 	w.service.Pause(func(ctx context.Context, _ int) error { return ctx.Err() })

@@ -68,7 +68,7 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	t.Helper()
 	w := &world{t: t, log: &safeBuffer{}, clock: time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)}
 	dir := filepath.Join(t.TempDir(), "data")
-	w.must(local.Create(dir, control.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
+	w.must(local.Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
 	var err error
 	w.ledger, err = local.Open(context.Background(), dir, local.Options{})
 	w.must(err)

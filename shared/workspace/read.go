@@ -264,6 +264,16 @@ func (w *Workspace) Environment(name string) (Environment, bool) {
 	return Environment{}, false
 }
 
+// CheckEnvironment refuses the name of an environment that the workspace does
+// not have, or not any more: a slip would have applications served the default
+// rules.
+func (w *Workspace) CheckEnvironment(name string) error {
+	if e, known := w.Environment(name); !known || e.Archived {
+		return fmt.Errorf("there is no environment %q; the workspace has %s", name, cmp.Or(strings.Join(w.Active(), ", "), "none yet: they stand in "+File))
+	}
+	return nil
+}
+
 // Active returns the names of the environments that are not archived, in the
 // order in which environments are listed.
 func (w *Workspace) Active() []string {

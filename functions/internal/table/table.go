@@ -21,7 +21,7 @@ import (
 
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/keepalive"
+	"svc.example/svc/shared/awsclient"
 	"svc.example/svc/shared/lastuse"
 	"svc.example/svc/shared/ledger/dynamo"
 )
@@ -32,7 +32,7 @@ import (
 func Config(endpointVariable string) aws.Config {
 	c := aws.Config{
 		Region:      cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
-		APIOptions:  []func(*middleware.Stack) error{keepalive.Install},
+		APIOptions:  []func(*middleware.Stack) error{awsclient.KeepAlive},
 		Credentials: credentials.NewStaticCredentialsProvider(os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")),
 	}
 	if endpoint := cmp.Or(os.Getenv(endpointVariable), os.Getenv("AWS_ENDPOINT_URL")); endpoint != "" {

@@ -106,6 +106,15 @@ func TestRequests(t *testing.T) {
 				on("DeleteItem", keys("LeadingKeys", "log/w", "Attributes", "pk", "Attributes", "sk", "EnclosingOperation", "TransactWriteItems")),
 			},
 		},
+		"expressions as the SDK builds them": {
+			func() {
+				_, _ = db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: table, Key: row("head/w"), UpdateExpression: aws.String("ADD #1 :0\n"),
+					ConditionExpression:       aws.String("(attribute_not_exists (#0)) AND (#2 BETWEEN :1 AND :0)"),
+					ExpressionAttributeNames:  map[string]string{"#0": "format", "#1": "fence", "#2": "access"},
+					ExpressionAttributeValues: map[string]types.AttributeValue{":0": &types.AttributeValueMemberN{Value: "1"}, ":1": &types.AttributeValueMemberN{Value: "1"}}})
+			},
+			[]Request{on("UpdateItem", keys("LeadingKeys", "head/w", "Attributes", "pk", "Attributes", "sk", "Attributes", "fence", "Attributes", "format", "Attributes", "access"))},
+		},
 		"a batch of writes": {
 			func() {
 				_, _ = db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{"t": {

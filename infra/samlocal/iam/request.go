@@ -126,7 +126,7 @@ func (i tableItem) partition() string {
 }
 
 var (
-	word = regexp.MustCompile(`[#:]?[A-Za-z_]\w*\(?`)
+	word = regexp.MustCompile(`[#:]?\w+(?:\s*\()?`)
 	// reserved are the words of expressions that name no attribute.
 	reserved = []string{"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "BETWEEN", "IN"}
 )

@@ -12,7 +12,6 @@ import (
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/standin"
@@ -76,6 +75,6 @@ func (s *Stores) Workspace(ctx context.Context, name string) (*admin.Workspace, 
 	if err != nil {
 		return nil, access.Key{}, err
 	}
-	key, _, err := w.Mint(ctx, minting.Request{Kind: access.KindUser, Name: "you", Roles: []string{"protected_engineer"}})
+	key, _, err := w.IssueKey(ctx, "", access.KeyRequest{Kind: access.KindUser, Name: "you", Roles: []string{"protected_engineer"}})
 	return w, key, err
 }

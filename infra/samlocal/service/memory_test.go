@@ -13,7 +13,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/apiload"
@@ -46,7 +45,7 @@ func (l *local) tenantOf(t *testing.T, name string, files map[string]string) ten
 		t.Fatal(err)
 	}
 	mint := func(kind access.Kind, environment string, roles ...string) string {
-		key, _, err := w.Mint(t.Context(), minting.Request{Kind: kind, Name: "app", Environment: environment, Roles: roles})
+		key, _, err := w.IssueKey(t.Context(), "", access.KeyRequest{Kind: kind, Name: "app", Environment: environment, Roles: roles})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,6 @@ import (
 	"svc.example/svc/infra/samlocal/template"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/testing/standin"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -198,7 +197,7 @@ func (l *local) do(t *testing.T, method, path, body string, header http.Header) 
 
 func (l *local) mint(t *testing.T, kind access.Kind, environment string) string {
 	t.Helper()
-	key, _, err := l.workspace.Mint(t.Context(), minting.Request{Kind: kind, Name: "app", Environment: environment})
+	key, _, err := l.workspace.IssueKey(t.Context(), "", access.KeyRequest{Kind: kind, Name: "app", Environment: environment})
 	if err != nil {
 		t.Fatal(err)
 	}

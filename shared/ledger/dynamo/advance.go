@@ -8,16 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 )
 
-const (
-	mostWrites = 100     // in a transaction
-	mostBytes  = 3 << 20 // in a transaction, which may have 4 MB
-)
+// maxBytes bounds a transaction, which may have 4 MB.
+const maxBytes = 3 << 20
 
 // Advance implements repository.Ledger.
 func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
@@ -45,7 +43,7 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 		_ = l.settle(context.WithoutCancel(ctx), from.Index, c.SHA, w.items)
 	case errors.Is(err, repository.ErrMoved):
 		// A sweep may have taken the note while rows were still being written.
-		_ = l.table.putAll(ctx, []item{note})
+		_ = l.table.db.PutAll(ctx, []item{note})
 	}
 	return head, err
 }
@@ -56,7 +54,7 @@ func (w written) isLarge() bool {
 	for _, i := range w.items {
 		size += sizeOf(i)
 	}
-	return len(w.rest) > 0 || len(w.items)+3 > mostWrites || size > mostBytes
+	return len(w.rest) > 0 || len(w.items)+3 > dynamo.MaxWrites || size > maxBytes
 }
 
 // transaction lists the rows that are written together with the head.
@@ -70,69 +68,41 @@ func (w written) transaction(large bool) []item {
 // move moves the head and writes rows with it.
 func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repository.Commit, rows []item) (repository.Head, error) {
 	const what = "moving the head"
-	writes := []types.TransactWriteItem{l.headUpdate(from, to)}
+	writes := []dynamo.Write{l.headUpdate(from, to)}
 	for _, i := range rows {
-		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &l.table.name, Item: i}})
+		writes = append(writes, l.table.db.Put(i))
 	}
-	maybe := false // an attempt may have moved it
-	for try := 0; ; try++ {
-		if err := ctx.Err(); err != nil && !maybe {
-			return repository.Head{}, fmt.Errorf("%s: %w", what, err)
+	err := l.table.db.Transact(ctx, what, writes...)
+	switch {
+	case err == nil:
+		return to, nil
+	case errors.Is(err, dynamo.ErrRefused):
+		head, lookup := l.refused(ctx, from, c, err)
+		if lookup != nil && errors.Is(err, dynamo.ErrUnknown) && !errors.Is(lookup, repository.ErrMoved) {
+			// That the lookup was busy does not say that nothing was written.
+			lookup = fmt.Errorf("%s: %w: %v", what, dynamo.ErrUnknown, lookup)
 		}
-		_, err := once(ctx, func(ctx context.Context) (*dynamodb.TransactWriteItemsOutput, error) {
-			return l.table.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
-		})
-		switch judge(err) {
-		case done:
-			return to, nil
-		case refused:
-			head, err := l.refused(ctx, from, c, err)
-			if err != nil && maybe && !errors.Is(err, repository.ErrMoved) {
-				// That the lookup was busy does not say that nothing was written.
-				err = fmt.Errorf("%s: no answer that tells how it ended: %v", what, err)
-			}
-			return head, err
-		case wrong:
-			if !maybe {
-				err = fmt.Errorf("%w: %w", repository.ErrFailed, err)
-			}
-			return repository.Head{}, fmt.Errorf("%s: %w", what, err)
-		case open:
-			maybe = true
-		}
-		if pause(ctx, try) {
-			continue
-		}
-		if maybe {
-			return repository.Head{}, fmt.Errorf("%s: no answer that tells how it ended: %w", what, errors.Join(ctx.Err(), err))
-		}
-		return repository.Head{}, gaveUp(ctx, what, err)
+		return head, lookup
+	case !errors.Is(err, dynamo.ErrUnknown) && !errors.Is(err, repository.ErrBusy):
+		err = fmt.Errorf("%w: %w", repository.ErrFailed, err)
 	}
+	return repository.Head{}, err
 }
 
 // headUpdate moves a head on condition that it is still there. A refusal
 // brings the head that is there instead.
-func (l *Ledger) headUpdate(from, to repository.Head) types.TransactWriteItem {
-	set := item{}
+func (l *Ledger) headUpdate(from, to repository.Head) dynamo.Write {
+	set, was := item{}, item{}
 	putHead(set, to)
-	u := newUpdate()
-	for _, name := range sorted(set) {
-		u.set(name, set[name])
-	}
-	is := item{}
-	putHead(is, from)
-	is["access"] = number(from.Access)
+	putHead(was, from)
+	was["access"] = dynamo.Number(from.Access)
+	still := []dynamo.If{isNumber("fence", from.Fence), isKnownFormat()}
 	for _, name := range []string{"commit", "sequence", "access", "index", "baseName"} {
-		u.require(name, is[name])
+		still = append(still, dynamo.Is(name, was[name]))
 	}
-	u.requireNumber("fence", from.Fence)
-	u.requireFormat()
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: &l.table.name, Key: headKey(l.workspace),
-		UpdateExpression: u.expression(), ConditionExpression: u.condition(),
-		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	w := l.table.db.Update(headKey(l.workspace), dynamo.Set(set), still...)
+	w.Update.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	return w
 }
 
 // refused finds out whether a commit is in the history all the same: an
@@ -166,9 +136,8 @@ func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository
 
 // oldHead is the head that a refused transaction has found.
 func (l *Ledger) oldHead(ctx context.Context, cause error) (item, error) {
-	var cancelled *types.TransactionCanceledException
-	if errors.As(cause, &cancelled) && len(cancelled.CancellationReasons) > 0 {
-		if i := cancelled.CancellationReasons[0].Item; i["commit"] != nil && i["access"] != nil {
+	if reasons := dynamo.Refusals(cause); len(reasons) > 0 {
+		if i := reasons[0].Item; i["commit"] != nil && i["access"] != nil {
 			return i, checkFormat(l.workspace, i)
 		}
 	}
@@ -177,11 +146,11 @@ func (l *Ledger) oldHead(ctx context.Context, cause error) (item, error) {
 
 // sequenceOf finds a commit in the history of a head.
 func (l *Ledger) sequenceOf(ctx context.Context, head repository.Head, sha string) (sequence int64, known bool, err error) {
-	i, err := l.table.get(ctx, "looking for a commit", keyOf(l.rows(head.Index).ids(), sha))
+	i, _, err := l.table.db.Get(ctx, "looking for a commit", dynamo.Key(l.rows(head.Index).ids(), sha))
 	if err != nil || i == nil {
 		return 0, false, err
 	}
-	sequence = numberOf(i, "n")
+	sequence = dynamo.NumberOf(i, "n")
 	return sequence, sequence <= head.Sequence, nil
 }
 
@@ -192,18 +161,18 @@ func (l *Ledger) prepare(ctx context.Context, from repository.Head, c repository
 	note = l.noted(pendingSort(from.Index, c.SHA), from.Fence)
 	var paths []string
 	for _, i := range w.items {
-		paths = append(paths, strings.TrimPrefix(textOf(i, hashKey), l.rows(from.Index).item("")))
-		i["u"], i["f"] = yes(true), number(from.Fence)
+		paths = append(paths, strings.TrimPrefix(dynamo.TextOf(i, dynamo.HashKey), l.rows(from.Index).item("")))
+		i["u"], i["f"] = dynamo.Bool(true), dynamo.Number(from.Fence)
 	}
 	for _, i := range w.rest {
-		i["f"] = number(from.Fence)
+		i["f"] = dynamo.Number(from.Fence)
 	}
-	note["c"] = binaryValue(zip().EncodeAll([]byte(strings.Join(paths, "\x00")), nil))
-	note["n"] = number(c.Sequence)
-	if err := l.table.putAll(ctx, []item{note}); err != nil {
+	note["c"] = dynamo.Bytes(zip().EncodeAll([]byte(strings.Join(paths, "\x00")), nil))
+	note["n"] = dynamo.Number(c.Sequence)
+	if err := l.table.db.PutAll(ctx, []item{note}); err != nil {
 		return nil, err
 	}
-	return note, l.table.putAll(ctx, slices.Concat(w.items, w.rest))
+	return note, l.table.db.PutAll(ctx, slices.Concat(w.items, w.rest))
 }
 
 // settle ends what prepare began: it takes the mark off the rows of a commit
@@ -214,7 +183,7 @@ func (l *Ledger) settle(ctx context.Context, index, sha string, items []item) er
 	if err := l.unmark(ctx, items); err != nil {
 		return err
 	}
-	return l.table.deleteAll(ctx, []item{keyOf(indexPartition(l.workspace), pendingSort(index, sha))})
+	return l.table.db.DeleteAll(ctx, []item{dynamo.Key(indexPartition(l.workspace), pendingSort(index, sha))})
 }
 
 const settling = 20 * time.Second

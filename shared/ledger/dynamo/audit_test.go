@@ -10,7 +10,7 @@ import (
 )
 
 func TestAudit(t *testing.T) {
-	ledgertest.RunAudit(t, func(t *testing.T) ledgertest.Registry {
+	ledgertest.RunAudit(t, func(t *testing.T) *access.Registry {
 		table := newTable(t)
 		return table.Registry(newWorkspace(t, table)).By("Ada")
 	})

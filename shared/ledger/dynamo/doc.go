@@ -67,7 +67,7 @@
 //     written before, marked with u and keyed by their commit. Who reads one
 //     looks for the commit's row in ids, which only the transaction writes.
 //   - The head names an index. Rows of an index that no head names are
-//     invisible: a history is imported, or its rows are made anew, by writing a
+//     invisible: a history is imported, or its rows are rebuilt, by writing a
 //     new index and letting the head name it, in one conditional step. An index
 //     that was named is only added to.
 //   - Nothing is removed that a head names, or can come to name, and no clock
@@ -89,8 +89,9 @@
 //   - A row of audit is written in the transaction of the edit that it tells
 //     of, and never again.
 //   - An answer that got lost says nothing about what it would have said. As
-//     long as no attempt of an Advance had that fate, a busy table is ErrBusy;
-//     afterwards the head tells how it ended.
+//     long as no attempt of an Advance had that fate, a busy table is ErrBusy.
+//     Afterwards the token that all attempts carry, or else the head, tells how
+//     it ended.
 //   - No request scans, and only administration and maintenance read more rows
 //     than what they are asked for.
 //

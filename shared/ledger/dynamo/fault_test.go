@@ -66,22 +66,23 @@ func (f *fates) next(operation string) fate {
 
 func (f *fates) inject(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *smithymiddleware.Stack) error {
-		return stack.Initialize.Add(smithymiddleware.InitializeMiddlewareFunc("fate", func(
-			ctx context.Context, in smithymiddleware.InitializeInput, next smithymiddleware.InitializeHandler,
-		) (smithymiddleware.InitializeOutput, smithymiddleware.Metadata, error) {
+		// Every attempt is a request of its own.
+		return stack.Deserialize.Add(smithymiddleware.DeserializeMiddlewareFunc("fate", func(
+			ctx context.Context, in smithymiddleware.DeserializeInput, next smithymiddleware.DeserializeHandler,
+		) (smithymiddleware.DeserializeOutput, smithymiddleware.Metadata, error) {
 			fate := f.next(middleware.GetOperationName(ctx))
 			if fate.before != nil {
-				return smithymiddleware.InitializeOutput{}, smithymiddleware.Metadata{}, fate.before
+				return smithymiddleware.DeserializeOutput{}, smithymiddleware.Metadata{}, fate.before
 			}
-			out, meta, err := next.HandleInitialize(ctx, in)
+			out, meta, err := next.HandleDeserialize(ctx, in)
 			if fate.then != nil {
 				fate.then()
 			}
 			if fate.after != nil && err == nil {
-				return smithymiddleware.InitializeOutput{}, meta, fate.after
+				return smithymiddleware.DeserializeOutput{}, meta, fate.after
 			}
 			return out, meta, err
-		}), smithymiddleware.After)
+		}), smithymiddleware.Before)
 	})
 }
 
@@ -178,37 +179,46 @@ func TestAdvanceUnderFaults(t *testing.T) {
 }
 
 // TestAnswerLostThenOvertaken: the answer of an Advance that has landed is lost,
-// others build on it, and when it is asked again the table is too busy to tell.
-// That is no refusal.
+// and others build on it. The table knows the attempt by its token; and when it
+// has forgotten that, and is too busy to tell more, that is no refusal.
 func TestAnswerLostThenOvertaken(t *testing.T) {
-	f := &fates{}
-	table := newTable(t, f.inject)
-	ws := newWorkspace(t, table)
-	ledger := table.Ledger(ws)
-	from, err := ledger.Head(background)
-	must(t, err)
-	c := commitOn(from, 1)
-	f.set("TransactWriteItems", fate{after: errReset, then: func() {
-		head, err := ledger.Head(background)
-		for n := range 2 {
-			if err == nil {
-				head, err = ledger.Advance(background, head, commitOn(head, 10+n))
+	for name, forgotten := range map[string]bool{"the token is known": false, "the token is forgotten": true} {
+		t.Run(name, func(t *testing.T) {
+			f := &fates{}
+			table := newTable(t, f.inject)
+			ledger := table.Ledger(newWorkspace(t, table))
+			from, err := ledger.Head(background)
+			must(t, err)
+			c := commitOn(from, 1)
+			f.set("TransactWriteItems", fate{after: errReset, then: func() {
+				head, err := ledger.Head(background)
+				for n := range 2 {
+					if err == nil {
+						head, err = ledger.Advance(background, head, commitOn(head, 10+n))
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				f.set("GetItem", times(100, fate{before: throttled})...)
+				if forgotten {
+					f.and("TransactWriteItems", fate{before: cancelledBy("ConditionalCheckFailed")})
+				}
+			}})
+			ctx, cancel := context.WithTimeout(background, time.Second)
+			defer cancel()
+			head, err := ledger.Advance(ctx, from, c)
+			switch {
+			case !forgotten && (err != nil || head.Commit != c.SHA):
+				t.Errorf("it landed, and the answer is %+v, %v", head, err)
+			case forgotten && (err == nil || errors.Is(err, repository.ErrBusy) || errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrFailed)):
+				t.Errorf("whether it landed is unknown, and the answer is %v", err)
 			}
-		}
-		if err != nil {
-			t.Error(err)
-		}
-		f.set("GetItem", times(100, fate{before: throttled})...)
-	}})
-	ctx, cancel := context.WithTimeout(background, time.Second)
-	defer cancel()
-	_, err = ledger.Advance(ctx, from, c)
-	if err == nil || errors.Is(err, repository.ErrBusy) || errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrFailed) {
-		t.Errorf("whether it landed is unknown, and the answer is %v", err)
-	}
-	f.set("GetItem")
-	if again, err := ledger.Advance(background, from, c); err != nil || again.Commit != c.SHA {
-		t.Errorf("asked again: %+v, %v", again, err)
+			f.set("GetItem")
+			if again, err := ledger.Advance(background, from, c); err != nil || again.Commit != c.SHA {
+				t.Errorf("asked again: %+v, %v", again, err)
+			}
+		})
 	}
 }
 
@@ -361,7 +371,7 @@ func TestEditsUnderFaults(t *testing.T) {
 	ws := newWorkspace(t, table)
 	for n, broken := range []fate{{before: conflict}, {before: errReset}, {after: errReset}} {
 		f.set("TransactWriteItems", broken)
-		w := control.Workspace{ID: string(newID(t)), Name: "shop", Secret: []byte("s")}
+		w := access.Workspace{ID: string(newID(t)), Name: "shop", Secret: []byte("s")}
 		if err := table.CreateWorkspace(background, w); err != nil {
 			t.Errorf("creating a workspace, fate %d: %v", n, err)
 		}
@@ -378,7 +388,7 @@ func TestEditsUnderFaults(t *testing.T) {
 		f.set("TransactWriteItems", broken)
 		must(t, registry.SetRoles(background, p.ID, []string{"protected_engineer"}))
 		f.set("TransactWriteItems", broken)
-		must(t, registry.SetWorkspace(background, func(w *control.Workspace) { w.Name = fmt.Sprint("shop ", n) }))
+		must(t, registry.SetWorkspace(background, func(w *access.Workspace) { w.Name = fmt.Sprint("shop ", n) }))
 	}
 	f.set("TransactWriteItems")
 	principals, err := registry.Principals(background)

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 )
 
@@ -22,11 +24,26 @@ const Format = 1
 // What is no number of a format that is known is one that is not.
 func checkFormat(ws access.ID, head item) error {
 	stored, named := head["format"]
-	if format := numberOf(head, "format"); !named || format >= 1 && format <= Format && textOfNumber(stored) == strconv.FormatInt(format, 10) {
+	if format := dynamo.NumberOf(head, "format"); !named || format >= 1 && format <= Format && textOfNumber(stored) == strconv.FormatInt(format, 10) {
 		return nil
 	}
 	return fmt.Errorf("workspace %s is stored in format %s, and this svc knows formats up to %d; it takes the version of svc that stored it, or a later one: %w",
 		ws, cmp.Or(textOfNumber(stored), "that is no number"), Format, repository.ErrNewer)
+}
+
+// isKnownFormat keeps from changing a workspace whose format has become a newer
+// one since its head was read.
+func isKnownFormat() dynamo.If {
+	format := expression.Name("format")
+	return format.AttributeNotExists().Or(format.Between(expression.Value(1), expression.Value(Format)))
+}
+
+// isNumber is dynamo.Is for a number that rows have lacked: none is 0.
+func isNumber(name string, n int64) dynamo.If {
+	if n == 0 {
+		return dynamo.Missing(name).Or(dynamo.Is(name, dynamo.Number(0)))
+	}
+	return dynamo.Is(name, dynamo.Number(n))
 }
 
 func textOfNumber(v types.AttributeValue) string {

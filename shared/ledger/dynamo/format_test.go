@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/standin"
@@ -52,7 +51,7 @@ type world struct {
 	table    *dynamo.Table
 	ws       access.ID
 	ledger   *dynamo.Ledger
-	registry *dynamo.Registry
+	registry *access.Registry
 	key      access.Key
 }
 
@@ -107,7 +106,7 @@ func (w *world) changes() map[string]func(repository.Head) error {
 			return err
 		},
 		"a name": func(repository.Head) error {
-			return w.registry.SetWorkspace(background, func(w *control.Workspace) { w.Name += "!" })
+			return w.registry.SetWorkspace(background, func(w *access.Workspace) { w.Name += "!" })
 		},
 	}
 }

@@ -14,7 +14,6 @@ import (
 	smithy "github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
@@ -84,7 +83,7 @@ func newID(t testing.TB) access.ID {
 func newWorkspace(t testing.TB, table *dynamo.Table) access.ID {
 	t.Helper()
 	id := newID(t)
-	must(t, table.CreateWorkspace(background, control.Workspace{ID: string(id), Name: "shop", Secret: []byte("cursor secret")}))
+	must(t, table.CreateWorkspace(background, access.Workspace{ID: string(id), Name: "shop", Secret: []byte("cursor secret")}))
 	return id
 }
 

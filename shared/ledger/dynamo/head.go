@@ -3,49 +3,45 @@ package dynamo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 )
 
 func headOf(i item) repository.Head {
 	return repository.Head{
-		Commit: textOf(i, "commit"), Sequence: numberOf(i, "sequence"),
-		Access: numberOf(i, "access"), Fence: numberOf(i, "fence"), Index: textOf(i, "index"),
+		Commit: dynamo.TextOf(i, "commit"), Sequence: dynamo.NumberOf(i, "sequence"),
+		Access: dynamo.NumberOf(i, "access"), Fence: dynamo.NumberOf(i, "fence"), Index: dynamo.TextOf(i, "index"),
 		Base: repository.Base{
-			Name: textOf(i, "baseName"), Sequence: numberOf(i, "baseSequence"),
-			Follow: numberOf(i, "baseFollow"), Bytes: numberOf(i, "baseBytes"),
+			Name: dynamo.TextOf(i, "baseName"), Sequence: dynamo.NumberOf(i, "baseSequence"),
+			Follow: dynamo.NumberOf(i, "baseFollow"), Bytes: dynamo.NumberOf(i, "baseBytes"),
 		},
 	}
 }
 
 // putHead puts what a write changes of a head into a row or an update.
 func putHead(i item, h repository.Head) {
-	i["commit"], i["sequence"], i["index"] = text(h.Commit), number(h.Sequence), text(h.Index)
-	i["baseName"], i["baseSequence"] = text(h.Base.Name), number(h.Base.Sequence)
-	i["baseFollow"], i["baseBytes"] = number(h.Base.Follow), number(h.Base.Bytes)
+	i["commit"], i["sequence"], i["index"] = dynamo.Text(h.Commit), dynamo.Number(h.Sequence), dynamo.Text(h.Index)
+	i["baseName"], i["baseSequence"] = dynamo.Text(h.Base.Name), dynamo.Number(h.Base.Sequence)
+	i["baseFollow"], i["baseBytes"] = dynamo.Number(h.Base.Follow), dynamo.Number(h.Base.Bytes)
 }
 
-func workspaceOf(id access.ID, i item) control.Workspace {
-	return control.Workspace{
-		ID: string(id), Name: textOf(i, "name"), Secret: bytesOf(i, "secret"),
-		BillingInactive: isYes(i, "billingInactive"), Provisioning: isYes(i, "provisioning"),
+func workspaceOf(id access.ID, i item) access.Workspace {
+	return access.Workspace{
+		ID: string(id), Name: dynamo.TextOf(i, "name"), Secret: dynamo.BytesOf(i, "secret"),
+		BillingInactive: dynamo.BoolOf(i, "billingInactive"), Provisioning: dynamo.BoolOf(i, "provisioning"),
 	}
 }
 
-func putWorkspace(i item, w control.Workspace) {
-	i["name"], i["secret"] = text(w.Name), binaryValue(w.Secret)
-	i["billingInactive"], i["provisioning"] = yes(w.BillingInactive), yes(w.Provisioning)
+func putWorkspace(i item, w access.Workspace) {
+	i["name"], i["secret"] = dynamo.Text(w.Name), dynamo.Bytes(w.Secret)
+	i["billingInactive"], i["provisioning"] = dynamo.Bool(w.BillingInactive), dynamo.Bool(w.Provisioning)
 }
 
 // change is a principal or a key whose row was written at an access version.
@@ -59,7 +55,7 @@ type change struct {
 
 func recentOf(i item) ([]change, error) {
 	var recent []change
-	if s := textOf(i, "recent"); s != "" {
+	if s := dynamo.TextOf(i, "recent"); s != "" {
 		if err := json.Unmarshal([]byte(s), &recent); err != nil {
 			return nil, fmt.Errorf("%w: recent changes of the head: %w", errRow, err)
 		}
@@ -68,7 +64,7 @@ func recentOf(i item) ([]change, error) {
 }
 
 // remember is how long the head tells of a change, at least. It is far longer
-// than an attempt to read can last (perTry).
+// than an attempt to read can last.
 const remember = time.Minute
 
 // still is what the head goes on to tell. Without the table's time it is all.
@@ -85,32 +81,11 @@ func still(recent []change, now time.Time) []change {
 	return kept
 }
 
-// get reads one row, with all its attributes or only some; nil when it is not
-// there.
-func (t *Table) get(ctx context.Context, what string, key item, attributes ...string) (item, error) {
-	i, _, err := t.getTimed(ctx, what, key, attributes...)
-	return i, err
-}
-
-// getTimed also tells the table's own time; it is zero when there is none.
-func (t *Table) getTimed(ctx context.Context, what string, key item, attributes ...string) (item, time.Time, error) {
-	in := &dynamodb.GetItemInput{TableName: &t.name, Key: key, ConsistentRead: aws.Bool(true)}
-	in.ProjectionExpression, in.ExpressionAttributeNames = projection(attributes)
-	out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.GetItemOutput, error) {
-		return t.client.GetItem(ctx, in)
-	})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	now, _ := middleware.GetServerTime(out.ResultMetadata)
-	return out.Item, now, nil
-}
-
 // openAttributes are all that a head, a principal and a key have, but for the
 // secret of the head. template.yaml lets functions that need no secret read
 // these and no others.
 var openAttributes = []string{
-	hashKey, rangeKey, "name", "billingInactive", "provisioning",
+	dynamo.HashKey, dynamo.RangeKey, "name", "billingInactive", "provisioning",
 	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format",
 	"recent", "doc", "version",
 }
@@ -119,79 +94,43 @@ var openAttributes = []string{
 // principal and a key.
 func OpenAttributes() []string { return slices.Clone(openAttributes) }
 
-// projection asks for some attributes; nil is all of them.
-func projection(attributes []string) (expression *string, names map[string]string) {
-	if len(attributes) == 0 {
-		return nil, nil
-	}
-	u := newUpdate()
-	var list []string
-	for _, a := range attributes {
-		list = append(list, u.name(a))
-	}
-	return aws.String(strings.Join(list, ", ")), u.names
-}
-
-// getAll reads rows by their keys in one request, as far as one can hold them
-// (100), and what it left out once more. Rows come in no order. Without
-// attributes they come whole.
-func (t *Table) getAll(ctx context.Context, what string, keys []item, attributes ...string) ([]item, error) {
-	var found []item
-	all := types.KeysAndAttributes{Keys: keys, ConsistentRead: aws.Bool(true)}
-	all.ProjectionExpression, all.ExpressionAttributeNames = projection(attributes)
-	open := map[string]types.KeysAndAttributes{t.name: all}
-	for try := 0; len(open) > 0; try++ {
-		out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.BatchGetItemOutput, error) {
-			return t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: open})
-		})
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, out.Responses[t.name]...)
-		if open = out.UnprocessedKeys; len(open) > 0 && !pause(ctx, try) {
-			return nil, gaveUp(ctx, what, errUnprocessed)
-		}
-	}
-	return found, nil
-}
-
-var errUnprocessed = fmt.Errorf("the table left a part of the request undone")
-
 // Authenticate implements control.Authenticator.
 func (t *Table) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
-	for try := 0; ; try++ {
+	for attempt := 1; ; attempt++ {
 		e, torn, err := t.authenticate(ctx, key)
 		if err != nil || !torn {
 			return e, err
 		}
-		if !pause(ctx, try) {
-			return control.Entry{}, gaveUp(ctx, "authenticating a key", errTorn)
+		if err := t.db.Again(ctx, authenticating, attempt, errTorn); err != nil {
+			return control.Entry{}, err
 		}
 	}
 }
 
-var errTorn = fmt.Errorf("the key or its principal is being changed")
+const authenticating = "authenticating a key"
+
+var errTorn = errors.New("the key or its principal is being changed")
 
 // authenticate is torn when the rows of the key and the principal may be older than
 // the head: whatever they allow may be over.
 func (t *Table) authenticate(ctx context.Context, key access.Key) (e control.Entry, torn bool, err error) {
 	ws := key.Workspace()
 	wanted := []item{headKey(ws), principalKey(ws, key.Principal()), accessKeyKey(ws, key.ID())}
-	found, err := t.getAll(ctx, "authenticating a key", wanted, t.attributes...)
+	found, err := t.db.GetAll(ctx, authenticating, wanted, t.attributes...)
 	if err != nil {
 		return e, false, err
 	}
 	rows := map[string]item{}
 	for _, i := range found {
-		rows[textOf(i, hashKey)+" "+textOf(i, rangeKey)] = i
+		rows[dynamo.TextOf(i, dynamo.HashKey)+" "+dynamo.TextOf(i, dynamo.RangeKey)] = i
 	}
 	var read [3]item
 	for n, k := range wanted {
-		read[n] = rows[textOf(k, hashKey)+" "+textOf(k, rangeKey)]
+		read[n] = rows[dynamo.TextOf(k, dynamo.HashKey)+" "+dynamo.TextOf(k, dynamo.RangeKey)]
 	}
 	head := read[0]
 	if head == nil {
-		return e, false, control.ErrNoEntry
+		return e, false, access.ErrNotFound
 	}
 	if err := checkFormat(ws, head); err != nil {
 		return e, false, err
@@ -201,14 +140,14 @@ func (t *Table) authenticate(ctx context.Context, key access.Key) (e control.Ent
 		return e, false, err
 	}
 	for _, c := range recent {
-		torn = torn || c.ID == key.Principal() && c.Version > numberOf(read[1], "version") ||
-			c.ID == key.ID() && c.Version > numberOf(read[2], "version")
+		torn = torn || c.ID == key.Principal() && c.Version > dynamo.NumberOf(read[1], "version") ||
+			c.ID == key.ID() && c.Version > dynamo.NumberOf(read[2], "version")
 	}
 	if torn {
 		return e, true, nil
 	}
 	if read[1] == nil || read[2] == nil {
-		return e, false, control.ErrNoEntry
+		return e, false, access.ErrNotFound
 	}
 	e = control.Entry{Workspace: workspaceOf(ws, head), Head: headOf(head)}
 	if err := decodeDoc(read[1], &e.Principal); err != nil {
@@ -219,8 +158,8 @@ func (t *Table) authenticate(ctx context.Context, key access.Key) (e control.Ent
 
 // decodeDoc reads a principal or a key.
 func decodeDoc(i item, to any) error {
-	if err := json.Unmarshal([]byte(textOf(i, "doc")), to); err != nil {
-		return fmt.Errorf("%w: %s", errRow, textOf(i, rangeKey))
+	if err := json.Unmarshal([]byte(dynamo.TextOf(i, "doc")), to); err != nil {
+		return fmt.Errorf("%w: %s", errRow, dynamo.TextOf(i, dynamo.RangeKey))
 	}
 	return nil
 }

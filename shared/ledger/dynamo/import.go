@@ -7,8 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
@@ -75,10 +74,10 @@ func (o ImportOptions) check(from repository.Head) error {
 	return nil
 }
 
-// mostSwaps bounds how often Reindex runs after writers.
-const mostSwaps = 50
+// maxSwaps bounds how often Reindex runs after writers.
+const maxSwaps = 50
 
-// Reindex makes all rows anew from git, and the snapshot that readers begin
+// Reindex rebuilds all rows from git, and the snapshot that readers begin
 // with. Commit and sequence of the head stay. Writers go on meanwhile.
 func (l *Ledger) Reindex(ctx context.Context, objects HistoryReader, o ImportOptions) (repository.Head, error) {
 	from, err := l.Head(ctx)
@@ -102,7 +101,7 @@ func (l *Ledger) Reindex(ctx context.Context, objects HistoryReader, o ImportOpt
 	}
 	// What is written meanwhile names its pack in its own row.
 	through := to.Sequence
-	for range mostSwaps {
+	for range maxSwaps {
 		head, err := l.swap(ctx, from, to, packs, through)
 		if !errors.Is(err, repository.ErrMoved) {
 			return head, err
@@ -140,7 +139,7 @@ func (l *Ledger) packsFor(ctx context.Context, head repository.Head, given []str
 		})
 	}
 	if errors.Is(err, errRow) {
-		err = nil // rows that are damaged are why they are made anew
+		err = nil // rows that are damaged are why they are rebuilt
 	}
 	slices.Sort(all)
 	return slices.Compact(all), err
@@ -177,10 +176,10 @@ func (l *Ledger) put(ctx context.Context, all []written) error {
 		logs = append(logs, w.log)
 		others = append(append(append(others, w.id), w.items...), w.rest...)
 	}
-	if err := l.table.putAll(ctx, logs); err != nil {
+	if err := l.table.db.PutAll(ctx, logs); err != nil {
 		return err
 	}
-	return l.table.putAll(ctx, others)
+	return l.table.db.PutAll(ctx, others)
 }
 
 // rowsAtOnce is how many rows are collected before they are written.
@@ -204,7 +203,7 @@ type filler struct {
 // that would show them. number gives the first commit's sequence.
 func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string, number func(commits int) int64, o ImportOptions) (repository.Head, error) {
 	f := &filler{Ledger: l, rows: l.rows(newIndex()), options: o, trees: revwalk.NewTrees(objects), touches: newTouches()}
-	if err := l.table.putAll(ctx, []item{l.noted(f.rows.index, o.Fence)}); err != nil {
+	if err := l.table.db.PutAll(ctx, []item{l.noted(f.rows.index, o.Fence)}); err != nil {
 		return repository.Head{}, err
 	}
 	way := revwalk.Walk[repository.Commit]{
@@ -235,8 +234,8 @@ func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string,
 // head names them any more. Its time is not read: versions that know no fence
 // would remove rows without one at once.
 func (l *Ledger) noted(name string, fence int64) item {
-	i := keyOf(indexPartition(l.workspace), name)
-	i["f"], i["t"] = number(fence), number(time.Now().Unix())
+	i := dynamo.Key(indexPartition(l.workspace), name)
+	i["f"], i["t"] = dynamo.Number(fence), dynamo.Number(time.Now().Unix())
 	return i
 }
 
@@ -329,30 +328,23 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 // they were, beside the list of packs that goes with it.
 func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs []string, through int64) (repository.Head, error) {
 	to.Access, to.Fence = from.Access, from.Fence
-	writes := []types.TransactWriteItem{
-		l.headUpdate(from, to),
-		{Put: &types.Put{TableName: &l.table.name, Item: l.noted(from.Index, from.Fence)}},
-		{Delete: &types.Delete{TableName: &l.table.name, Key: keyOf(indexPartition(l.workspace), to.Index)}},
-		{Update: l.packsUpdate(packs, through)},
+	err := l.table.db.Transact(ctx, "naming the new rows", l.headUpdate(from, to),
+		l.table.db.Put(l.noted(from.Index, from.Fence)),
+		l.table.db.Delete(dynamo.Key(indexPartition(l.workspace), to.Index)),
+		l.table.db.Update(packsKey(l.workspace), dynamo.Set(listing(packs, through))))
+	if err == nil {
+		return to, nil
 	}
-	for try := 0; ; try++ {
-		v, err := l.table.transact(ctx, "naming the new rows", writes)
-		switch {
-		case v == done:
-			return to, nil
-		case v == open && pause(ctx, try):
-			continue // refused, should it have been done
-		case v != refused:
-			return repository.Head{}, err
-		}
-		now, err := l.Head(ctx)
-		if err != nil {
-			return repository.Head{}, err
-		}
-		if now.Index != to.Index {
-			// A sweep may have taken the note while rows were still being written.
-			return repository.Head{}, errors.Join(repository.ErrMoved, l.table.putAll(ctx, []item{l.noted(to.Index, from.Fence)}))
-		}
-		return now, nil
+	if !errors.Is(err, dynamo.ErrRefused) {
+		return repository.Head{}, err
 	}
+	now, err := l.Head(ctx)
+	if err != nil {
+		return repository.Head{}, err
+	}
+	if now.Index != to.Index {
+		// A sweep may have taken the note while rows were still being written.
+		return repository.Head{}, errors.Join(repository.ErrMoved, l.table.db.PutAll(ctx, []item{l.noted(to.Index, from.Fence)}))
+	}
+	return now, nil
 }

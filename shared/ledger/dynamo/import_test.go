@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
@@ -69,7 +69,7 @@ func origin(t *testing.T, script string) (*local.Ledger, repository.Head, *disk.
 	t.Helper()
 	git := testenv.Program(t, "apt-get install git", "git")
 	dir := filepath.Join(t.TempDir(), "data")
-	must(t, local.Create(dir, control.Workspace{ID: "0123456789abcdef", Name: "shop", Secret: []byte("s")}))
+	must(t, local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "shop", Secret: []byte("s")}))
 	cmd := exec.Command(git, "fast-import", "--quiet")
 	cmd.Dir, cmd.Stdin = filepath.Join(dir, local.RepositoryName), strings.NewReader(script)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
@@ -277,7 +277,7 @@ func TestReindex(t *testing.T) {
 	after, err := ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: shelf, Progress: func(done, _ int) {
 		if done%10 == 0 {
 			write()
-			must(t, table.Registry(ws).SetWorkspace(background, func(w *control.Workspace) { w.Name += "." }))
+			must(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
 		}
 	}})
 	must(t, err)

@@ -5,56 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/dynamo"
 )
 
-// item is a row as DynamoDB has it.
-type item = map[string]types.AttributeValue
-
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func binaryValue(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
-
-func yes(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
-
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-func textOf(i item, name string) string {
-	if v, ok := i[name].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	return ""
-}
-
-func bytesOf(i item, name string) []byte {
-	if v, ok := i[name].(*types.AttributeValueMemberB); ok {
-		return v.Value
-	}
-	return nil
-}
-
-func numberOf(i item, name string) int64 {
-	v, ok := i[name].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0
-	}
-	n, _ := strconv.ParseInt(v.Value, 10, 64)
-	return n
-}
-
-func isYes(i item, name string) bool {
-	v, ok := i[name].(*types.AttributeValueMemberBOOL)
-	return ok && v.Value
-}
-
-func keyOf(pk, sk string) item { return item{hashKey: text(pk), rangeKey: text(sk)} }
-
-// own is the key of a row.
-func own(i item) item { return item{hashKey: i[hashKey], rangeKey: i[rangeKey]} }
+type item = dynamo.Item
 
 // The partitions.
 const workspacesPartition = "workspaces"
@@ -65,10 +20,12 @@ func auditPartition(ws access.ID) string  { return "audit/" + string(ws) }
 func indexPartition(ws access.ID) string  { return "index/" + string(ws) }
 func packsPartition(ws access.ID) string  { return "packs/" + string(ws) }
 
-func headKey(ws access.ID) item            { return keyOf(headPartition(ws), "head") }
-func principalKey(ws, id access.ID) item   { return keyOf(accessPartition(ws), "principal/"+string(id)) }
-func accessKeyKey(ws, id access.ID) item   { return keyOf(accessPartition(ws), "key/"+string(id)) }
-func packsKey(ws access.ID) item           { return keyOf(packsPartition(ws), "packs") }
+func headKey(ws access.ID) item { return dynamo.Key(headPartition(ws), "head") }
+func principalKey(ws, id access.ID) item {
+	return dynamo.Key(accessPartition(ws), "principal/"+string(id))
+}
+func accessKeyKey(ws, id access.ID) item   { return dynamo.Key(accessPartition(ws), "key/"+string(id)) }
+func packsKey(ws access.ID) item           { return dynamo.Key(packsPartition(ws), "packs") }
 func pendingSort(index, sha string) string { return pendingPrefix + index + "/" + sha }
 
 // rows names the partitions of one index.
@@ -85,6 +42,9 @@ func (r rows) item(path string) string {
 	return "item/" + string(r.workspace) + "/" + r.index + "/" + path
 }
 
+// withoutTexts are the attributes of a row of the log without its texts.
+var withoutTexts = []string{dynamo.HashKey, dynamo.RangeKey, "c", "x", "n", "p"}
+
 // place is the sort key of a commit's rows.
 func place(sequence int64, sha string) string { return first(sequence) + sha }
 
@@ -94,7 +54,7 @@ func last(sequence int64) string  { return fmt.Sprintf("%012d0", sequence) } // 
 
 // placeOf reads it.
 func placeOf(i item) (sequence int64, sha string) {
-	digits, sha, _ := strings.Cut(textOf(i, rangeKey), "/")
+	digits, sha, _ := strings.Cut(dynamo.TextOf(i, dynamo.RangeKey), "/")
 	sequence, _ = strconv.ParseInt(digits, 10, 64)
 	return sequence, sha
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 )
@@ -35,8 +34,9 @@ func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string)
 	return i, err
 }
 
+// headRowTimed also tells the table's own time.
 func (t *Table) headRowTimed(ctx context.Context, ws access.ID, attributes ...string) (item, time.Time, error) {
-	i, now, err := t.getTimed(ctx, "reading the head", headKey(ws), attributes...)
+	i, now, err := t.db.Get(ctx, "reading the head", headKey(ws), attributes...)
 	switch {
 	case err != nil:
 	case i == nil:
@@ -55,7 +55,7 @@ func noWorkspace(ws access.ID) error {
 	if _, err := access.ParseID(string(ws)); err != nil {
 		return fmt.Errorf("there is no such workspace: %w", err)
 	}
-	return fmt.Errorf("there is no workspace %s: %w", ws, control.ErrNoEntry)
+	return fmt.Errorf("there is no workspace %s: %w", ws, access.ErrNotFound)
 }
 
 // How far the head may go on from its base.

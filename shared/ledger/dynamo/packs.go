@@ -8,10 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/pack"
 )
@@ -27,40 +25,30 @@ type merged struct {
 	row        item // as it was read; nil: there is none
 }
 
-// mostListed is how many packs a row can list: an item holds 400 KB.
-const mostListed = 9000
+// maxListed is how many packs a row can list: an item holds 400 KB.
+const maxListed = 9000
 
 // listable says, before anything is written, when packs are too many for a row.
 func listable(packs []string) error {
-	if len(packs) > mostListed {
-		return fmt.Errorf("%d packs are more than the %d that can be listed: svcadmin compact makes them fewer", len(packs), mostListed)
+	if len(packs) > maxListed {
+		return fmt.Errorf("%d packs are more than the %d that can be listed: svcadmin compact makes them fewer", len(packs), maxListed)
 	}
 	return nil
 }
 
-// packsUpdate lists the packs, whatever was listed.
-func (l *Ledger) packsUpdate(packs []string, through int64) *types.Update {
-	u := newUpdate()
-	u.setPacks(packs, through)
-	return &types.Update{
-		TableName: &l.table.name, Key: packsKey(l.workspace), UpdateExpression: u.expression(),
-		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
-	}
-}
-
-func (u *update) setPacks(packs []string, through int64) {
+// listing is what names the packs in the row.
+func listing(packs []string, through int64) item {
 	list, _ := json.Marshal(slices.Sorted(slices.Values(packs))) // strings
-	u.set("list", text(string(list)))
-	u.set("n", number(through))
+	return item{"list": dynamo.Text(string(list)), "n": dynamo.Number(through)}
 }
 
 func (l *Ledger) merged(ctx context.Context) (merged, error) {
-	i, err := l.table.get(ctx, "reading the packs", packsKey(l.workspace))
+	i, _, err := l.table.db.Get(ctx, "reading the packs", packsKey(l.workspace))
 	if err != nil || i == nil {
 		return merged{}, err
 	}
-	m := merged{through: numberOf(i, "n"), generation: numberOf(i, "g"), row: i}
-	if err := json.Unmarshal([]byte(textOf(i, "list")), &m.packs); err != nil {
+	m := merged{through: dynamo.NumberOf(i, "n"), generation: dynamo.NumberOf(i, "g"), row: i}
+	if err := json.Unmarshal([]byte(dynamo.TextOf(i, "list")), &m.packs); err != nil {
 		return m, fmt.Errorf("%w: the list of packs", errRow)
 	}
 	return m, nil
@@ -77,17 +65,23 @@ func (l *Ledger) Packs(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	all, err := l.withLater(ctx, head, m)
+	return slices.Sorted(maps.Keys(all)), err
+}
+
+// withLater are the packs of the list and those of the commits after it.
+func (l *Ledger) withLater(ctx context.Context, head repository.Head, m merged) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, p := range m.packs {
 		all[p] = true
 	}
-	err = l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch, _ int) error {
+	err := l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch, _ int) error {
 		if c.Pack != "" {
 			all[c.Pack] = true
 		}
 		return nil
 	})
-	return slices.Sorted(maps.Keys(all)), err
+	return all, err
 }
 
 // log calls for the commits after a sequence, oldest first, each with its
@@ -96,8 +90,8 @@ func (l *Ledger) log(ctx context.Context, head repository.Head, after int64, eac
 	if head.Commit == "" || after >= head.Sequence {
 		return ctx.Err()
 	}
-	q := question{partition: l.rows(head.Index).log(), low: first(after + 1), high: last(head.Sequence), without: true}
-	return l.table.query(ctx, "reading the log", q, func(i item) (bool, error) {
+	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence), Attributes: withoutTexts}
+	return l.table.db.Query(ctx, "reading the log", q, func(i item) (bool, error) {
 		c, err := commitOfLog(i)
 		if err != nil {
 			return false, err
@@ -106,7 +100,7 @@ func (l *Ledger) log(ctx context.Context, head repository.Head, after int64, eac
 		if err != nil {
 			return false, err
 		}
-		return true, each(c, shifts, int(numberOf(i, "n")))
+		return true, each(c, shifts, int(dynamo.NumberOf(i, "n")))
 	})
 }
 
@@ -142,18 +136,18 @@ func (l *Ledger) Compacted(ctx context.Context, c Compaction) error {
 
 // announce names the new pack beside the old ones.
 func (l *Ledger) announce(ctx context.Context, c Compaction) (generation int64, err error) {
-	err = l.relist(ctx, func(head repository.Head, m merged, u *update) (change bool, err error) {
+	err = l.relist(ctx, func(head repository.Head, m merged) (item, error) {
 		if head.Fence != c.Fence {
-			return false, fmt.Errorf("what nobody names was swept meanwhile; merge again: %w", repository.ErrMoved)
+			return nil, fmt.Errorf("what nobody names was swept meanwhile; merge again: %w", repository.ErrMoved)
 		}
 		packs := m.packs
 		if !slices.Contains(packs, c.Pack) {
 			packs = append(slices.Clone(packs), c.Pack)
 		}
 		generation = m.generation + 1
-		u.setPacks(packs, m.through)
-		u.set("g", number(generation))
-		return true, listable(packs)
+		row := listing(packs, m.through)
+		row["g"] = dynamo.Number(generation)
+		return row, listable(packs)
 	})
 	return generation, err
 }
@@ -162,37 +156,27 @@ func (l *Ledger) announce(ctx context.Context, c Compaction) (generation int64, 
 // up to the head. If the new pack is not on it any more, a later compaction has
 // merged that as well, or the history was replaced.
 func (l *Ledger) retire(ctx context.Context, c Compaction) error {
-	return l.relist(ctx, func(head repository.Head, m merged, u *update) (change bool, err error) {
+	return l.relist(ctx, func(head repository.Head, m merged) (item, error) {
 		if !slices.Contains(m.packs, c.Pack) {
-			return false, nil
+			return nil, nil
 		}
-		all := map[string]bool{}
-		for _, p := range m.packs {
-			all[p] = true
-		}
-		err = l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch, _ int) error {
-			if c.Pack != "" {
-				all[c.Pack] = true
-			}
-			return nil
-		})
+		all, err := l.withLater(ctx, head, m)
 		for _, p := range c.Retired {
 			if p != c.Pack {
 				delete(all, p)
 			}
 		}
 		packs := slices.Collect(maps.Keys(all))
-		u.setPacks(packs, max(head.Sequence, m.through))
-		return true, errors.Join(err, listable(packs))
+		return listing(packs, max(head.Sequence, m.through)), errors.Join(err, listable(packs))
 	})
 }
 
-// relist changes the list of packs, if the head still has the fence and the
+// relist changes the row of the packs, if the head still has the fence and the
 // index with which it was read, and nobody else changed the list. Else it tries
 // again.
-func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged, *update) (bool, error)) error {
+func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged) (item, error)) error {
 	const what = "listing the packs"
-	for try := 0; ; try++ {
+	for attempt := 1; ; attempt++ {
 		head, err := l.Head(ctx)
 		if err != nil {
 			return err
@@ -201,43 +185,24 @@ func (l *Ledger) relist(ctx context.Context, change func(repository.Head, merged
 		if err != nil {
 			return err
 		}
-		u := newUpdate()
-		if change, err := change(head, m, &u); err != nil || !change {
+		row, err := change(head, m)
+		if err != nil || row == nil {
 			return err
 		}
-		if m.row == nil {
-			u.demands = append(u.demands, "attribute_not_exists(pk)")
-		} else {
-			u.require("list", m.row["list"])
-			u.require("n", m.row["n"])
-			u.requireNumber("g", m.generation)
+		unchanged := []dynamo.If{dynamo.Missing(dynamo.HashKey)}
+		if m.row != nil {
+			unchanged = []dynamo.If{dynamo.Is("list", m.row["list"]), dynamo.Is("n", m.row["n"]), isNumber("g", m.generation)}
 		}
-		v, err := l.table.transact(ctx, what, []types.TransactWriteItem{l.headCheck(head), {Update: &types.Update{
-			TableName: &l.table.name, Key: packsKey(l.workspace),
-			UpdateExpression: u.expression(), ConditionExpression: u.condition(),
-			ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
-		}}})
-		switch {
-		case v == open && ctx.Err() == nil: // if it was done, it is done again
-		case v != refused:
+		err = l.table.db.Transact(ctx, what,
+			l.table.db.Check(headKey(l.workspace), dynamo.Is("index", dynamo.Text(head.Index)), isNumber("fence", head.Fence), isKnownFormat()),
+			l.table.db.Update(packsKey(l.workspace), dynamo.Set(row), unchanged...))
+		if !errors.Is(err, dynamo.ErrRefused) {
 			return err
 		}
-		if !pause(ctx, try) {
-			return gaveUp(ctx, what, repository.ErrMoved)
+		if err := l.table.db.Again(ctx, what, attempt, repository.ErrMoved); err != nil {
+			return err
 		}
 	}
-}
-
-// headCheck is a condition: the head has this fence and this index.
-func (l *Ledger) headCheck(head repository.Head) types.TransactWriteItem {
-	u := newUpdate()
-	u.require("index", text(head.Index))
-	u.requireNumber("fence", head.Fence)
-	u.requireFormat()
-	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &l.table.name, Key: headKey(l.workspace), ConditionExpression: u.condition(),
-		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
-	}}
 }
 
 // relocation is a row that is to say where something lies now.
@@ -269,11 +234,11 @@ func (l *Ledger) relocateAll(ctx context.Context, c Compaction, generation int64
 	err = l.log(ctx, head, after, func(commit repository.Commit, shifts []repository.Touch, _ int) error {
 		for _, t := range slices.Concat(commit.Touched, shifts) {
 			if where, moved := c.Places[t.Blob]; moved && t.Blob != "" {
-				moves = append(moves, relocation{keyOf(rows.item(t.Path), place(commit.Sequence, commit.SHA)), &where})
+				moves = append(moves, relocation{dynamo.Key(rows.item(t.Path), place(commit.Sequence, commit.SHA)), &where})
 			}
 		}
 		if retired[commit.Pack] {
-			moves = append(moves, relocation{key: keyOf(rows.log(), place(commit.Sequence, commit.SHA))})
+			moves = append(moves, relocation{key: dynamo.Key(rows.log(), place(commit.Sequence, commit.SHA))})
 		}
 		if len(moves) < rowsAtOnce {
 			return nil
@@ -289,24 +254,15 @@ func (l *Ledger) relocateAll(ctx context.Context, c Compaction, generation int64
 }
 
 func (l *Ledger) relocate(ctx context.Context, name string, generation int64, moves []relocation) error {
-	return each(ctx, 2*batchWidth, moves, func(ctx context.Context, r relocation) error {
-		u := newUpdate()
-		u.set("p", text(name))
-		u.set("g", number(generation))
-		if r.place != nil {
-			u.set("o", number(r.place.Offset))
-			u.set("l", number(r.place.Length))
+	var writes []dynamo.Write
+	for _, m := range moves {
+		set := item{"p": dynamo.Text(name), "g": dynamo.Number(generation)}
+		if m.place != nil {
+			set["o"], set["l"] = dynamo.Number(m.place.Offset), dynamo.Number(m.place.Length)
 		}
-		_, err := asked(ctx, "moving an object's place", func(ctx context.Context) (*dynamodb.UpdateItemOutput, error) {
-			return l.table.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-				TableName: &l.table.name, Key: r.key, UpdateExpression: u.expression(),
-				ConditionExpression:      aws.String("attribute_exists(pk) AND (attribute_not_exists(#g) OR #g <= :g)"),
-				ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
-			})
-		})
-		if judge(err) == refused {
-			return nil // it is not there, or a later compaction has moved it
-		}
-		return err
-	})
+		// A row is not there any more, or a later compaction has moved it.
+		writes = append(writes, l.table.db.Update(m.key, dynamo.Set(set), dynamo.IsThere(),
+			dynamo.Missing("g").Or(expression.Name("g").LessThanEqual(expression.Value(generation)))))
+	}
+	return l.table.db.WriteEach(ctx, "moving an object's place", writes)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 )
@@ -15,10 +16,10 @@ func (l *Ledger) Since(ctx context.Context, head repository.Head, after int64) (
 		return nil, ctx.Err()
 	}
 	var commits []repository.Commit
-	q := question{partition: l.rows(head.Index).log(), low: first(after + 1), high: last(head.Sequence)}
-	err := l.table.query(ctx, "reading the commits since", q, func(i item) (bool, error) {
+	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(after + 1), High: last(head.Sequence)}
+	err := l.table.db.Query(ctx, "reading the commits since", q, func(i item) (bool, error) {
 		c, err := l.commit(ctx, head.Index, i)
-		if texts := bytesOf(i, "b"); err == nil && texts != nil {
+		if texts := dynamo.BytesOf(i, "b"); err == nil && texts != nil {
 			err = unpackTexts(c.Touched, texts)
 		}
 		commits = append(commits, c)
@@ -36,7 +37,7 @@ func (l *Ledger) Since(ctx context.Context, head repository.Head, after int64) (
 // commit reads a row of the log with all its touches.
 func (l *Ledger) commit(ctx context.Context, index string, i item) (repository.Commit, error) {
 	c, err := commitOfLog(i)
-	if parts := numberOf(i, "n"); err == nil && parts > 0 {
+	if parts := dynamo.NumberOf(i, "n"); err == nil && parts > 0 {
 		c.Touched, _, err = l.parts(ctx, index, c.SHA, int(parts))
 	}
 	return c, err
@@ -45,11 +46,11 @@ func (l *Ledger) commit(ctx context.Context, index string, i item) (repository.C
 // parts reads touches that were too many for a row.
 func (l *Ledger) parts(ctx context.Context, index, sha string, parts int) (touched, shifts []repository.Touch, err error) {
 	read := 0
-	q := question{partition: l.rows(index).rest(), low: partSort(sha, 0), high: partSort(sha, parts-1)}
-	err = l.table.query(ctx, "reading the touches of a commit", q, func(i item) (bool, error) {
+	q := dynamo.Query{Partition: l.rows(index).rest(), Low: partSort(sha, 0), High: partSort(sha, parts-1)}
+	err = l.table.db.Query(ctx, "reading the touches of a commit", q, func(i item) (bool, error) {
 		read++
 		for name, to := range map[string]*[]repository.Touch{"c": &touched, "x": &shifts} {
-			if b := bytesOf(i, name); b != nil {
+			if b := dynamo.BytesOf(i, name); b != nil {
 				part, err := decodeCommit(b)
 				if err != nil {
 					return false, err
@@ -78,8 +79,8 @@ func (l *Ledger) History(ctx context.Context, head repository.Head, page reposit
 		return l.trail(ctx, head.Index, page, upper)
 	}
 	var commits []repository.Commit
-	q := question{partition: l.rows(head.Index).log(), low: first(0), high: last(upper), newest: true, limit: page.Limit, without: true}
-	err := l.table.query(ctx, "reading the history", q, func(i item) (bool, error) {
+	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(0), High: last(upper), Newest: true, Limit: page.Limit, Attributes: withoutTexts}
+	err := l.table.db.Query(ctx, "reading the history", q, func(i item) (bool, error) {
 		c, err := l.commit(ctx, head.Index, i)
 		commits = append(commits, c)
 		return len(commits) != page.Limit, err
@@ -91,9 +92,9 @@ func (l *Ledger) History(ctx context.Context, head repository.Head, page reposit
 func (l *Ledger) trail(ctx context.Context, index string, page repository.Page, upper int64) ([]repository.Commit, error) {
 	var commits []repository.Commit
 	check := l.newCheck(index)
-	q := question{partition: l.rows(index).item(page.Path), low: first(0), high: last(upper), newest: true, limit: page.Limit}
-	err := l.table.query(ctx, "reading the history of "+page.Path, q, func(i item) (bool, error) {
-		if isYes(i, "s") {
+	q := dynamo.Query{Partition: l.rows(index).item(page.Path), Low: first(0), High: last(upper), Newest: true, Limit: page.Limit}
+	err := l.table.db.Query(ctx, "reading the history of "+page.Path, q, func(i item) (bool, error) {
+		if dynamo.BoolOf(i, "s") {
 			return true, nil
 		}
 		if visible, err := check.visible(ctx, i); err != nil || !visible {
@@ -119,14 +120,14 @@ func (l *Ledger) newCheck(index string) check {
 }
 
 func (c check) visible(ctx context.Context, i item) (bool, error) {
-	if !isYes(i, "u") {
+	if !dynamo.BoolOf(i, "u") {
 		return true, nil
 	}
 	_, sha := placeOf(i)
 	if visible, known := c.known[sha]; known {
 		return visible, nil
 	}
-	row, err := c.ledger.table.get(ctx, "looking for a commit", keyOf(c.ledger.rows(c.index).ids(), sha))
+	row, _, err := c.ledger.table.db.Get(ctx, "looking for a commit", dynamo.Key(c.ledger.rows(c.index).ids(), sha))
 	c.known[sha] = row != nil
 	return row != nil, err
 }
@@ -141,8 +142,8 @@ func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision st
 	}
 	touch := repository.Touch{}
 	check := l.newCheck(head.Index)
-	q := question{partition: l.rows(head.Index).item(path), low: first(0), high: last(sequence), newest: true, limit: 1}
-	err = l.table.query(ctx, "looking for "+path, q, func(i item) (bool, error) {
+	q := dynamo.Query{Partition: l.rows(head.Index).item(path), Low: first(0), High: last(sequence), Newest: true, Limit: 1}
+	err = l.table.db.Query(ctx, "looking for "+path, q, func(i item) (bool, error) {
 		if visible, err := check.visible(ctx, i); err != nil || !visible {
 			return true, err
 		}
@@ -170,10 +171,10 @@ func (l *Ledger) resolve(ctx context.Context, head repository.Head, revision str
 		return head.Commit, head.Sequence, nil
 	}
 	hits := 0
-	q := question{partition: l.rows(head.Index).ids(), low: revision, high: revision + "g"}
-	err = l.table.query(ctx, "looking for a commit", q, func(i item) (bool, error) {
-		if n := numberOf(i, "n"); n <= head.Sequence {
-			sha, sequence = textOf(i, rangeKey), n
+	q := dynamo.Query{Partition: l.rows(head.Index).ids(), Low: revision, High: revision + "g"}
+	err = l.table.db.Query(ctx, "looking for a commit", q, func(i item) (bool, error) {
+		if n := dynamo.NumberOf(i, "n"); n <= head.Sequence {
+			sha, sequence = dynamo.TextOf(i, dynamo.RangeKey), n
 			hits++
 		}
 		return hits < 2, nil
@@ -198,8 +199,8 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 		return map[string]repository.Commit{}, ctx.Err()
 	}
 	t := newTouches()
-	q := question{partition: l.rows(head.Index).log(), low: first(0), high: last(head.Sequence), without: true}
-	err := l.table.query(ctx, "reading all commits", q, func(i item) (bool, error) {
+	q := dynamo.Query{Partition: l.rows(head.Index).log(), Low: first(0), High: last(head.Sequence), Attributes: withoutTexts}
+	err := l.table.db.Query(ctx, "reading all commits", q, func(i item) (bool, error) {
 		c, err := commitOfLog(i)
 		if err != nil {
 			return false, err
@@ -216,11 +217,11 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 
 // shifts reads a row's shifts, and touches that lie elsewhere.
 func (l *Ledger) shifts(ctx context.Context, index string, c *repository.Commit, i item) (shifts []repository.Touch, err error) {
-	if parts := numberOf(i, "n"); parts > 0 {
+	if parts := dynamo.NumberOf(i, "n"); parts > 0 {
 		c.Touched, shifts, err = l.parts(ctx, index, c.SHA, int(parts))
 		return shifts, err
 	}
-	if b := bytesOf(i, "x"); b != nil {
+	if b := dynamo.BytesOf(i, "x"); b != nil {
 		shifted, err := decodeCommit(b)
 		return shifted.Touched, err
 	}

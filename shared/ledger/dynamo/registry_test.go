@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository/object"
 )
@@ -22,11 +21,11 @@ func TestWorkspaces(t *testing.T) {
 		t.Errorf("%v, %v", all, err)
 	}
 	a, b := newWorkspace(t, table), newWorkspace(t, table)
-	w := control.Workspace{ID: string(a), Name: "again", Secret: []byte("s")}
+	w := access.Workspace{ID: string(a), Name: "again", Secret: []byte("s")}
 	if err := table.CreateWorkspace(background, w); !errors.Is(err, dynamo.ErrExists) {
 		t.Errorf("a second one of the same id: %v", err)
 	}
-	must(t, table.Registry(b).SetWorkspace(background, func(w *control.Workspace) { w.Name, w.Provisioning, w.BillingInactive = "other", true, true }))
+	must(t, table.Registry(b).SetWorkspace(background, func(w *access.Workspace) { w.Name, w.Provisioning, w.BillingInactive = "other", true, true }))
 	all, err := table.Workspaces(background)
 	must(t, err)
 	if len(all) != 2 {
@@ -37,16 +36,16 @@ func TestWorkspaces(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
-	for _, bad := range []control.Workspace{{ID: "x", Secret: []byte("s")}, {ID: string(newID(t))}} {
+	for _, bad := range []access.Workspace{{ID: "x", Secret: []byte("s")}, {ID: string(newID(t))}} {
 		if err := table.CreateWorkspace(background, bad); err == nil {
 			t.Errorf("%+v was created", bad)
 		}
 	}
 	nowhere := table.Registry(newID(t))
-	if _, err := nowhere.Workspace(background); !errors.Is(err, control.ErrNoEntry) {
+	if _, err := nowhere.Workspace(background); !errors.Is(err, access.ErrNotFound) {
 		t.Errorf("a workspace that is not there: %v", err)
 	}
-	if _, err := nowhere.Keys(background); !errors.Is(err, control.ErrNoEntry) {
+	if _, err := nowhere.Keys(background); !errors.Is(err, access.ErrNotFound) {
 		t.Errorf("its keys: %v", err)
 	}
 }
@@ -110,13 +109,13 @@ func TestRegistry(t *testing.T) {
 		"key of nobody":    registry.CreateKey(background, access.KeyRecord{ID: newID(t), Kind: access.KindUser, WorkspaceID: ws, Digest: record.Digest, PrincipalID: newID(t)}),
 		"taken key":        registry.CreateKey(background, record),
 		"another's key":    registry.CreateKey(background, access.KeyRecord{ID: newID(t), Kind: access.KindUser, WorkspaceID: newID(t), Digest: record.Digest, PrincipalID: ada.ID}),
-		"another id of ws": registry.SetWorkspace(background, func(w *control.Workspace) { w.ID = "x" }),
+		"another id of ws": registry.SetWorkspace(background, func(w *access.Workspace) { w.ID = "x" }),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := registry.RevokeKey(background, newID(t), noon); !errors.Is(err, control.ErrNoEntry) {
+	if _, err := registry.RevokeKey(background, newID(t), noon); !errors.Is(err, access.ErrNotFound) {
 		t.Errorf("revoking a key that is not there: %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
@@ -46,7 +45,7 @@ func TestRepository(t *testing.T) {
 func store(t *testing.T, table *dynamo.Table, ws access.ID, objects repository.Objects, dir, git string) repositorytest.Store {
 	ledger := table.Ledger(ws)
 	bump := func() {
-		must(t, table.Registry(ws).SetWorkspace(background, func(w *control.Workspace) { w.Name += "." }))
+		must(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
 	}
 	return repositorytest.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: bump, GitDir: dir, Git: git}
 }

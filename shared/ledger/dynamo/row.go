@@ -10,21 +10,22 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 )
 
 const (
-	// mostTexts bounds what a row carries of texts, compressed. Pages of
+	// maxTexts bounds what a row carries of texts, compressed. Pages of
 	// history read them as well.
-	mostTexts = 64 << 10
-	// plainTexts bounds what is compressed to find out.
-	plainTexts = 2 << 20
+	maxTexts = 64 << 10
+	// maxPlainTexts bounds what is compressed to find out.
+	maxPlainTexts = 2 << 20
 	// largestPart bounds what one attribute holds of touches; an item may have
 	// 400 KB.
 	largestPart = 250 << 10
 	// compressFrom: shorter encodings gain nothing.
 	compressFrom = 2 << 10
-	mostPlain    = 64 << 20
+	maxPlain     = 64 << 20
 )
 
 var zip = sync.OnceValue(func() *zstd.Encoder {
@@ -36,7 +37,7 @@ var zip = sync.OnceValue(func() *zstd.Encoder {
 })
 
 var unzip = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(mostPlain))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxPlain))
 	if err != nil {
 		panic(err)
 	}
@@ -74,7 +75,7 @@ func packTexts(touched []repository.Touch) (packedTexts []byte, ok bool) {
 		size += len(t.Text)
 		lengths = binary.AppendUvarint(lengths, uint64(len(t.Text)))
 	}
-	if size > plainTexts {
+	if size > maxPlainTexts {
 		return nil, false
 	}
 	plain := make([]byte, 0, len(lengths)+size)
@@ -86,7 +87,7 @@ func packTexts(touched []repository.Touch) (packedTexts []byte, ok bool) {
 		return nil, true
 	}
 	packedTexts = zip().EncodeAll(plain, nil)
-	return packedTexts, len(packedTexts) <= mostTexts
+	return packedTexts, len(packedTexts) <= maxTexts
 }
 
 var errRow = errors.New("a row of the ledger is damaged")
@@ -157,24 +158,24 @@ type written struct {
 // of makes the rows of a commit, with the shifts of a history that is no
 // line.
 func (r rows) of(c repository.Commit, shifts []repository.Touch) written {
-	w := written{id: keyOf(r.ids(), c.SHA), log: keyOf(r.log(), place(c.Sequence, c.SHA))}
-	w.id["n"] = number(c.Sequence)
+	w := written{id: dynamo.Key(r.ids(), c.SHA), log: dynamo.Key(r.log(), place(c.Sequence, c.SHA))}
+	w.id["n"] = dynamo.Number(c.Sequence)
 	w.putTouches(r, c, shifts)
 	if texts, ok := packTexts(c.Touched); ok {
 		w.whole = true
 		if texts != nil {
-			w.log["b"] = binaryValue(texts)
+			w.log["b"] = dynamo.Bytes(texts)
 		}
 	}
 	if c.Pack != "" {
-		w.log["p"] = text(c.Pack)
+		w.log["p"] = dynamo.Text(c.Pack)
 	}
 	for _, t := range c.Touched {
 		w.items = append(w.items, r.itemOf(c, t))
 	}
 	for _, t := range shifts {
 		shift := r.itemOf(c, t)
-		shift["s"] = yes(true)
+		shift["s"] = dynamo.Bool(true)
 		w.items = append(w.items, shift)
 	}
 	w.size = sizeOf(w.log)
@@ -190,17 +191,17 @@ func (w *written) putTouches(r rows, c repository.Commit, shifts []repository.To
 		shifted = packed(repository.AppendCommit(nil, touchesOnly(c, shifts)))
 	}
 	if len(encoded)+len(shifted) <= largestPart {
-		w.log["c"] = binaryValue(encoded)
+		w.log["c"] = dynamo.Bytes(encoded)
 		if shifted != nil {
-			w.log["x"] = binaryValue(shifted)
+			w.log["x"] = dynamo.Bytes(shifted)
 		}
 		return
 	}
 	w.putParts(r, c, "c", c.Touched)
 	w.putParts(r, c, "x", shifts)
 	c.Touched = nil
-	w.log["c"] = binaryValue(packed(repository.AppendCommit(nil, c)))
-	w.log["n"] = number(int64(len(w.rest)))
+	w.log["c"] = dynamo.Bytes(packed(repository.AppendCommit(nil, c)))
+	w.log["n"] = dynamo.Number(int64(len(w.rest)))
 }
 
 // touchesPerPart touches of the longest paths fit into one attribute.
@@ -208,8 +209,8 @@ const touchesPerPart = 800
 
 func (w *written) putParts(r rows, c repository.Commit, name string, touched []repository.Touch) {
 	for chunk := range slices.Chunk(touched, touchesPerPart) {
-		part := keyOf(r.rest(), partSort(c.SHA, len(w.rest)))
-		part[name] = binaryValue(packed(repository.AppendCommit(nil, touchesOnly(c, chunk))))
+		part := dynamo.Key(r.rest(), partSort(c.SHA, len(w.rest)))
+		part[name] = dynamo.Bytes(packed(repository.AppendCommit(nil, touchesOnly(c, chunk))))
 		w.rest = append(w.rest, part)
 	}
 }
@@ -219,35 +220,35 @@ func partSort(sha string, part int) string { return fmt.Sprintf("%s/%06d", sha, 
 // itemOf is the row of one touch. Its place is apart from the rest, since it
 // changes when packs are merged.
 func (r rows) itemOf(c repository.Commit, t repository.Touch) item {
-	i := keyOf(r.item(t.Path), place(c.Sequence, c.SHA))
+	i := dynamo.Key(r.item(t.Path), place(c.Sequence, c.SHA))
 	if t.Pack != "" {
-		i["p"], i["o"], i["l"] = text(t.Pack), number(t.Offset), number(t.Length)
+		i["p"], i["o"], i["l"] = dynamo.Text(t.Pack), dynamo.Number(t.Offset), dynamo.Number(t.Length)
 	}
 	t.Path, t.Pack, t.Offset, t.Length, t.Text = "", "", 0, 0, nil
 	c.Touched = []repository.Touch{t}
-	i["c"] = binaryValue(packed(repository.AppendCommit(nil, c)))
+	i["c"] = dynamo.Bytes(packed(repository.AppendCommit(nil, c)))
 	return i
 }
 
 // commitOfItem reads the row of one touch.
 func commitOfItem(i item, path string) (repository.Commit, error) {
-	c, err := decodeCommit(bytesOf(i, "c"))
+	c, err := decodeCommit(dynamo.BytesOf(i, "c"))
 	if err != nil || len(c.Touched) != 1 {
-		return c, fmt.Errorf("%w: %s at %s", errRow, path, textOf(i, rangeKey))
+		return c, fmt.Errorf("%w: %s at %s", errRow, path, dynamo.TextOf(i, dynamo.RangeKey))
 	}
 	t := &c.Touched[0]
-	t.Path, t.Pack, t.Offset, t.Length = path, textOf(i, "p"), numberOf(i, "o"), numberOf(i, "l")
+	t.Path, t.Pack, t.Offset, t.Length = path, dynamo.TextOf(i, "p"), dynamo.NumberOf(i, "o"), dynamo.NumberOf(i, "l")
 	return c, nil
 }
 
 // commitOfLog reads the row of a commit, without its texts and without touches
 // that lie elsewhere.
 func commitOfLog(i item) (repository.Commit, error) {
-	c, err := decodeCommit(bytesOf(i, "c"))
+	c, err := decodeCommit(dynamo.BytesOf(i, "c"))
 	if err != nil {
-		return c, fmt.Errorf("%w: commit %s", errRow, textOf(i, rangeKey))
+		return c, fmt.Errorf("%w: commit %s", errRow, dynamo.TextOf(i, dynamo.RangeKey))
 	}
-	if p := textOf(i, "p"); p != "" {
+	if p := dynamo.TextOf(i, "p"); p != "" {
 		c.Pack = p
 	}
 	return c, nil

@@ -2,14 +2,10 @@ package dynamo
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository"
@@ -52,7 +48,7 @@ func TestTextsComeBack(t *testing.T) {
 
 func TestTextsThatAreNotPacked(t *testing.T) {
 	blob := strings.Repeat("1", 40)
-	random := make([]byte, mostTexts+1000)
+	random := make([]byte, maxTexts+1000)
 	for i, x := 0, uint32(1); i < len(random); i++ {
 		x = x*1664525 + 1013904223
 		random[i] = byte(x >> 24)
@@ -60,8 +56,8 @@ func TestTextsThatAreNotPacked(t *testing.T) {
 	for name, touched := range map[string][]repository.Touch{
 		"without a text":  {{Path: "a", Blob: blob, Text: []byte("a")}, {Path: "b", Blob: blob}},
 		"too large":       {{Path: "a", Blob: blob, Text: random}},
-		"far too large":   {{Path: "a", Blob: blob, Text: make([]byte, plainTexts+1)}},
-		"a bomb of zeros": {{Path: "a", Blob: blob, Text: make([]byte, plainTexts)}, {Path: "b", Blob: blob, Text: []byte("b")}},
+		"far too large":   {{Path: "a", Blob: blob, Text: make([]byte, maxPlainTexts+1)}},
+		"a bomb of zeros": {{Path: "a", Blob: blob, Text: make([]byte, maxPlainTexts)}, {Path: "b", Blob: blob, Text: []byte("b")}},
 	} {
 		if _, ok := packTexts(touched); ok {
 			t.Errorf("%s: packed", name)
@@ -103,49 +99,4 @@ func FuzzUnpackTexts(f *testing.F) {
 		_ = unpackTexts(touched, plain) // what is no frame must not panic either
 		_, _ = decodeCommit(plain)
 	})
-}
-
-func TestJudge(t *testing.T) {
-	reasons := func(codes ...string) error {
-		e := &types.TransactionCanceledException{}
-		for _, c := range codes {
-			e.CancellationReasons = append(e.CancellationReasons, types.CancellationReason{Code: aws.String(c)})
-		}
-		return fmt.Errorf("operation error: %w", e)
-	}
-	api := func(code string, fault smithy.ErrorFault) error {
-		return fmt.Errorf("operation error: %w", &smithy.GenericAPIError{Code: code, Fault: fault})
-	}
-	for _, test := range []struct {
-		err  error
-		want verdict
-	}{
-		{nil, done},
-		{errors.New("connection reset"), open},
-		{reasons("None", "ConditionalCheckFailed"), refused},
-		{reasons("TransactionConflict", "ConditionalCheckFailed", "None"), refused},
-		{reasons("TransactionConflict", "None"), busy},
-		{reasons("ThrottlingError"), busy},
-		{reasons("ProvisionedThroughputExceeded"), busy},
-		{reasons("ValidationError", "ConditionalCheckFailed"), wrong},
-		{reasons("ItemCollectionSizeLimitExceeded"), wrong},
-		{reasons(), busy},
-		{api("ThrottlingException", smithy.FaultClient), busy},
-		{api("ProvisionedThroughputExceededException", smithy.FaultClient), busy},
-		{api("RequestLimitExceeded", smithy.FaultClient), busy},
-		{api("TransactionInProgressException", smithy.FaultClient), open},
-		{api("InternalServerError", smithy.FaultServer), open},
-		{api("ServiceUnavailable", smithy.FaultServer), open},
-		{api("ResourceNotFoundException", smithy.FaultClient), wrong},
-		{api("ValidationException", smithy.FaultClient), wrong},
-		{api("AccessDeniedException", smithy.FaultClient), wrong},
-		{api("ExpiredTokenException", smithy.FaultClient), wrong},
-		{&types.ConditionalCheckFailedException{}, refused},
-		{&types.InternalServerError{}, open},
-		{&types.TransactionConflictException{}, busy},
-	} {
-		if got := judge(test.err); got != test.want {
-			t.Errorf("%v is %d, want %d", test.err, got, test.want)
-		}
-	}
 }

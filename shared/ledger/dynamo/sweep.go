@@ -2,14 +2,13 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
 )
 
@@ -17,30 +16,15 @@ import (
 // yet: nothing that was stored before is named by a head, or a list of packs,
 // that did not name it already. It returns the fence from now on.
 func (l *Ledger) RaiseFence(ctx context.Context) (int64, error) {
-	const what = "raising the fence"
-	u := newUpdate()
-	u.values[":none"], u.values[":one"] = number(0), number(1)
-	name := u.name("fence")
-	u.requireFormat()
-	u.demands = append(u.demands, "attribute_exists(pk)")
 	// If an answer is lost it is raised twice, which does no harm.
-	out, err := asked(ctx, what, func(ctx context.Context) (*dynamodb.UpdateItemOutput, error) {
-		return l.table.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &l.table.name, Key: headKey(l.workspace),
-			UpdateExpression:    aws.String(fmt.Sprintf("SET %[1]s = if_not_exists(%[1]s, :none) + :one", name)),
-			ConditionExpression: u.condition(), ReturnValues: types.ReturnValueUpdatedNew,
-			ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values,
-		})
-	})
-	if judge(err) == refused {
+	raised, err := l.table.db.Write(ctx, "raising the fence", l.table.db.Update(headKey(l.workspace),
+		expression.Add(expression.Name("fence"), expression.Value(1)), isKnownFormat(), dynamo.IsThere()))
+	if errors.Is(err, dynamo.ErrRefused) {
 		if _, err := l.Head(ctx); err != nil {
 			return 0, err
 		}
 	}
-	if err != nil {
-		return 0, err
-	}
-	return numberOf(out.Attributes, "fence"), nil
+	return dynamo.NumberOf(raised, "fence"), err
 }
 
 // Leftovers are sets of rows that no head names: of an import that was not
@@ -79,9 +63,9 @@ func (l *Ledger) Leftovers(ctx context.Context) (Leftovers, error) {
 		return Leftovers{}, err
 	}
 	left := Leftovers{notes: map[string]item{}}
-	q := question{partition: indexPartition(l.workspace), low: "0", high: "~"}
-	err = l.table.query(ctx, "looking for rows that are left over", q, func(i item) (bool, error) {
-		if name := textOf(i, rangeKey); name != head.Index {
+	q := dynamo.Query{Partition: indexPartition(l.workspace)}
+	err = l.table.db.Query(ctx, "looking for rows that are left over", q, func(i item) (bool, error) {
+		if name := dynamo.TextOf(i, dynamo.RangeKey); name != head.Index {
 			left.notes[name] = i
 		}
 		return true, nil
@@ -103,7 +87,7 @@ func (l *Ledger) Sweep(ctx context.Context, left Leftovers, fence int64) (remove
 		note := left.notes[name]
 		n := 0
 		switch {
-		case numberOf(note, "f") >= fence || name == head.Index:
+		case dynamo.NumberOf(note, "f") >= fence || name == head.Index:
 		case strings.HasPrefix(name, pendingPrefix):
 			n, err = l.sweepPending(ctx, head, note, fence)
 		default:
@@ -120,27 +104,27 @@ func (l *Ledger) Sweep(ctx context.Context, left Leftovers, fence int64) (remove
 // sweepIndex removes all rows of an index, the log's last. Nobody gives its name
 // to another one.
 func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err error) {
-	index := textOf(note, rangeKey)
+	index := dynamo.TextOf(note, dynamo.RangeKey)
 	everything := repository.Head{Commit: "any", Sequence: farFuture, Index: index}
 	var dependent, logs []item
 	flush := func() error {
 		removed += len(dependent) + len(logs)
-		if err := l.table.deleteAll(ctx, dependent); err != nil {
+		if err := l.table.db.DeleteAll(ctx, dependent); err != nil {
 			return err
 		}
-		err := l.table.deleteAll(ctx, logs)
+		err := l.table.db.DeleteAll(ctx, logs)
 		dependent, logs = nil, nil
 		return err
 	}
 	rows := l.rows(index)
 	err = l.log(ctx, everything, -1, func(c repository.Commit, shifts []repository.Touch, parts int) error {
-		logs = append(logs, keyOf(rows.log(), place(c.Sequence, c.SHA)))
-		dependent = append(dependent, keyOf(rows.ids(), c.SHA))
+		logs = append(logs, dynamo.Key(rows.log(), place(c.Sequence, c.SHA)))
+		dependent = append(dependent, dynamo.Key(rows.ids(), c.SHA))
 		for _, t := range slices.Concat(c.Touched, shifts) {
-			dependent = append(dependent, keyOf(rows.item(t.Path), place(c.Sequence, c.SHA)))
+			dependent = append(dependent, dynamo.Key(rows.item(t.Path), place(c.Sequence, c.SHA)))
 		}
 		for part := range parts {
-			dependent = append(dependent, keyOf(rows.rest(), partSort(c.SHA, part)))
+			dependent = append(dependent, dynamo.Key(rows.rest(), partSort(c.SHA, part)))
 		}
 		if len(dependent) < rowsAtOnce {
 			return nil
@@ -153,7 +137,7 @@ func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err er
 	if err != nil {
 		return removed, fmt.Errorf("removing the rows of index %s: %w", index, err)
 	}
-	return removed, l.table.deleteAll(ctx, []item{note})
+	return removed, l.table.db.DeleteAll(ctx, []item{note})
 }
 
 const farFuture = 999_999_999_998
@@ -161,25 +145,25 @@ const farFuture = 999_999_999_998
 // sweepPending ends a large commit that nobody ended. The same commit may be on
 // its way once more, under the same keys and another fence.
 func (l *Ledger) sweepPending(ctx context.Context, head repository.Head, note item, fence int64) (removed int, err error) {
-	where := strings.TrimPrefix(textOf(note, rangeKey), pendingPrefix)
+	where := strings.TrimPrefix(dynamo.TextOf(note, dynamo.RangeKey), pendingPrefix)
 	index, sha, _ := strings.Cut(where, "/")
-	list, err := unzip().DecodeAll(bytesOf(note, "c"), nil)
+	list, err := unzip().DecodeAll(dynamo.BytesOf(note, "c"), nil)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s", errRow, textOf(note, rangeKey))
+		return 0, fmt.Errorf("%w: %s", errRow, dynamo.TextOf(note, dynamo.RangeKey))
 	}
 	rows := l.rows(index)
 	var items []item
 	for path := range strings.SplitSeq(string(list), "\x00") {
-		items = append(items, keyOf(rows.item(path), place(numberOf(note, "n"), sha)))
+		items = append(items, dynamo.Key(rows.item(path), place(dynamo.NumberOf(note, "n"), sha)))
 	}
-	row, err := l.table.get(ctx, "looking for a commit", keyOf(rows.ids(), sha))
+	row, _, err := l.table.db.Get(ctx, "looking for a commit", dynamo.Key(rows.ids(), sha))
 	if err != nil {
 		return 0, err
 	}
 	if row == nil {
-		q := question{partition: rows.rest(), low: sha + "/", high: sha + "0"}
-		err = l.table.query(ctx, "looking for touches", q, func(i item) (bool, error) {
-			items = append(items, own(i))
+		q := dynamo.Query{Partition: rows.rest(), Low: sha + "/", High: sha + "0"}
+		err = l.table.db.Query(ctx, "looking for touches", q, func(i item) (bool, error) {
+			items = append(items, dynamo.KeyOf(i))
 			return true, nil
 		})
 		if err == nil {
@@ -198,44 +182,33 @@ func (l *Ledger) sweepPending(ctx context.Context, head repository.Head, note it
 // deleteBefore removes rows of commits that have not landed, if they were
 // written before the fence was raised.
 func (l *Ledger) deleteBefore(ctx context.Context, keys []item, fence int64) error {
-	return each(ctx, 2*batchWidth, keys, func(ctx context.Context, key item) error {
+	var writes []dynamo.Write
+	for _, key := range keys {
 		// Rows that tell no fence are of a version that knew none.
-		_, err := asked(ctx, "removing a row", func(ctx context.Context) (*dynamodb.DeleteItemOutput, error) {
-			return l.table.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-				TableName: &l.table.name, Key: own(key),
-				ConditionExpression:       aws.String("f < :fence OR attribute_not_exists(f)"),
-				ExpressionAttributeValues: item{":fence": number(fence)},
-			})
-		})
-		if judge(err) == refused {
-			return nil
-		}
-		return err
-	})
+		writes = append(writes, l.table.db.Delete(dynamo.KeyOf(key), dynamo.Missing("f").Or(expression.Name("f").LessThan(expression.Value(fence)))))
+	}
+	return l.table.db.WriteEach(ctx, "removing a row", writes)
 }
 
 // unmark says of rows that their commit has landed, as many as one transaction
 // holds at a time.
 func (l *Ledger) unmark(ctx context.Context, rows []item) error {
-	return each(ctx, batchWidth, slices.Collect(slices.Chunk(rows, mostWrites)), func(ctx context.Context, rows []item) error {
-		const what = "confirming rows"
-		var writes []types.TransactWriteItem
-		for _, i := range rows {
-			writes = append(writes, types.TransactWriteItem{Update: &types.Update{
-				TableName: &l.table.name, Key: own(i), UpdateExpression: aws.String("REMOVE u"),
-				ConditionExpression: aws.String("attribute_exists(pk)"),
-			}})
+	for chunk := range slices.Chunk(rows, dynamo.MaxWrites) {
+		var writes []dynamo.Write
+		for _, i := range chunk {
+			writes = append(writes, l.table.db.Update(dynamo.KeyOf(i), expression.Remove(expression.Name("u")), dynamo.IsThere()))
 		}
-		for try := 0; ; try++ {
-			v, err := l.table.transact(ctx, what, writes)
-			switch {
-			case v == refused && len(rows) > 1: // one is not there: each by itself
-				return each(ctx, 1, rows, func(ctx context.Context, i item) error { return l.unmark(ctx, []item{i}) })
-			case v == refused || v == done:
-				return nil
-			case v != open || !pause(ctx, try):
+		err := l.table.db.Transact(ctx, "confirming rows", writes...)
+		if err != nil && !errors.Is(err, dynamo.ErrRefused) {
+			return err
+		}
+		// One is not there: each by itself. Functions have no right to write them
+		// but in a transaction.
+		for i := 0; i < len(writes) && err != nil; i++ {
+			if err := l.table.db.Transact(ctx, "confirming a row", writes[i]); err != nil && !errors.Is(err, dynamo.ErrRefused) {
 				return err
 			}
 		}
-	})
+	}
+	return nil
 }

@@ -2,39 +2,33 @@ package dynamo
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"crypto/rand"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/repository"
 )
 
 // Table is a table with any number of workspaces. It is safe for concurrent
 // use.
 type Table struct {
-	client *dynamodb.Client
-	name   string
+	db *dynamo.Table
 	// attributes are what Enter reads of a head, a principal and a key; nil is
 	// everything.
 	attributes []string
 }
 
-// New is about a table of a name, which need not exist yet. How often a request
-// is tried is decided here: the client's own retries are switched off.
+// New is about a table of a name, which need not exist yet.
 func New(client *dynamodb.Client, table string) *Table {
-	once := dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
-	return &Table{client: once, name: table}
+	return &Table{db: dynamo.New(client, table, repository.ErrBusy)}
 }
 
 // WithoutSecret returns the table for those who need no workspace's secret:
 // Enter does not read it, so that permissions can keep it from them.
-func (t *Table) WithoutSecret() *Table {
-	return &Table{client: t.client, name: t.name, attributes: openAttributes}
-}
+func (t *Table) WithoutSecret() *Table { return &Table{db: t.db, attributes: openAttributes} }
 
 // Ledger returns the ledger of a workspace. Nothing is asked.
 func (t *Table) Ledger(workspace access.ID) *Ledger {
@@ -43,40 +37,9 @@ func (t *Table) Ledger(workspace access.ID) *Ledger {
 
 // Registry returns the keys, principals and the record of a workspace. Nothing
 // is asked.
-func (t *Table) Registry(workspace access.ID) *Registry {
-	return &Registry{table: t, workspace: workspace}
+func (t *Table) Registry(workspace access.ID) *access.Registry {
+	return access.NewRegistry(&registry{table: t, workspace: workspace}, rand.Reader, time.Now)
 }
-
-const (
-	hashKey  = "pk"
-	rangeKey = "sk"
-
-	creation = 2 * time.Minute
-)
 
 // Create makes the table, unless it is there, and waits until it can be used.
-func (t *Table) Create(ctx context.Context) error {
-	_, err := t.client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName:   &t.name,
-		BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String(hashKey), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String(rangeKey), AttributeType: types.ScalarAttributeTypeS},
-		},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String(hashKey), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String(rangeKey), KeyType: types.KeyTypeRange},
-		},
-	})
-	var there *types.ResourceInUseException
-	if err != nil && !errors.As(err, &there) {
-		return fmt.Errorf("creating the table %s: %w", t.name, err)
-	}
-	ready := dynamodb.NewTableExistsWaiter(t.client, func(o *dynamodb.TableExistsWaiterOptions) {
-		o.MinDelay, o.MaxDelay = 200*time.Millisecond, 5*time.Second
-	})
-	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, creation); err != nil {
-		return fmt.Errorf("waiting for the table %s: %w", t.name, err)
-	}
-	return nil
-}
+func (t *Table) Create(ctx context.Context) error { return t.db.Create(ctx) }

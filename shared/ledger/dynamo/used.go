@@ -3,13 +3,10 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/dynamo"
 )
 
 func usedPartition(ws access.ID) string { return "used/" + string(ws) }
@@ -17,29 +14,21 @@ func usedPartition(ws access.ID) string { return "used/" + string(ws) }
 // MarkUsed implements lastuse.Store: one request that is not repeated. The days
 // lie apart from the keys, which the functions that read must not write.
 func (t *Table) MarkUsed(ctx context.Context, workspace, key access.ID, day string) error {
-	_, err := once(ctx, func(ctx context.Context) (*dynamodb.UpdateItemOutput, error) {
-		return t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &t.name, Key: keyOf(usedPartition(workspace), string(key)),
-			UpdateExpression:          aws.String("SET d = :d"),
-			ConditionExpression:       aws.String("attribute_not_exists(d) OR d < :d"),
-			ExpressionAttributeValues: item{":d": text(day)},
-		})
-	})
-	if known := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &known) {
+	_, err := t.db.Write(ctx, "noting the use of a key",
+		t.db.Update(dynamo.Key(usedPartition(workspace), string(key)), dynamo.Set(item{"d": dynamo.Text(day)}),
+			dynamo.Missing("d").Or(expression.Name("d").LessThan(expression.Value(day)))), dynamo.Once)
+	if errors.Is(err, dynamo.ErrRefused) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("noting the use of a key: %w", err)
-	}
-	return nil
+	return err
 }
 
-// LastUses are the days on which keys were used last, as far as it was noted.
-func (r *Registry) LastUses(ctx context.Context) (map[access.ID]string, error) {
+// Uses implements access.Store.
+func (r *registry) Uses(ctx context.Context) (map[access.ID]string, error) {
 	days := map[access.ID]string{}
-	q := question{partition: usedPartition(r.workspace), low: "0", high: "~"}
-	err := r.table.query(ctx, "reading the last uses of keys", q, func(i item) (bool, error) {
-		days[access.ID(textOf(i, rangeKey))] = textOf(i, "d")
+	q := dynamo.Query{Partition: usedPartition(r.workspace)}
+	err := r.table.db.Query(ctx, "reading the last uses of keys", q, func(i item) (bool, error) {
+		days[access.ID(dynamo.TextOf(i, dynamo.RangeKey))] = dynamo.TextOf(i, "d")
 		return true, nil
 	})
 	return days, err

@@ -10,13 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/access"
 )
 
 // auditName is the file that tells what was done to the registry: a line of
-// JSON for each edit (audit.Entry). Lines are appended and never changed.
+// JSON for each edit (access.Entry). Lines are appended and never changed.
 //
 // A line is flushed before the registry is replaced, which is what makes the
 // edit count. An edit that did not get there leaves a line whose version the
@@ -27,28 +26,13 @@ const (
 	maxAudit  = 1 << 30
 )
 
-// By says who the edits that follow are told to be by.
-func (r *Registry) By(who string) *Registry {
-	r.by = who
-	return r
-}
-
-func (r *roster) auditState() audit.State {
-	w := r.Workspace
-	return audit.State{
-		ID: w.ID, Workspace: audit.WorkspaceWords(w.Name, w.BillingInactive, w.Provisioning),
-		Principals: r.Principals, Keys: r.Keys,
-	}
-}
-
-// tell appends what an edit is about to do. Whoever calls it holds the write
+// appendEntry says what an edit is about to do. Whoever calls it holds the write
 // lock.
-func (r *Registry) tell(before, after *roster) error {
-	changes := audit.Changes(before.auditState(), after.auditState())
-	if len(changes) == 0 {
+func (r *registryStore) appendEntry(e access.Entry) error {
+	if len(e.Changes) == 0 {
 		return nil
 	}
-	line, err := json.Marshal(audit.Entry{Version: after.Version, At: time.Now().UTC().Truncate(time.Second), By: r.by, Changes: changes})
+	line, err := json.Marshal(e)
 	if err == nil {
 		err = r.files.append(filepath.Join(r.dir, auditName), r.dir, append(line, '\n'), registryMode)
 	}
@@ -58,9 +42,9 @@ func (r *Registry) tell(before, after *roster) error {
 	return nil
 }
 
-// Audit returns what was done to the registry, oldest first, since the time
-// that an svc which tells it first edited it.
-func (r *Registry) Audit(context.Context) ([]audit.Entry, error) {
+// Trail implements access.Store. It begins with the first edit by an svc that
+// tells them.
+func (r *registryStore) Trail(context.Context) ([]access.Entry, error) {
 	current, err := r.current()
 	if err != nil {
 		return nil, err
@@ -77,19 +61,19 @@ func (r *Registry) Audit(context.Context) ([]audit.Entry, error) {
 
 // landedEntries reads the lines of the edits that count. One that cannot be
 // read is what a power cut has left of an edit that never came to count.
-func landedEntries(text []byte, version int64) []audit.Entry {
-	byVersion := map[int64]audit.Entry{}
+func landedEntries(text []byte, version int64) []access.Entry {
+	byVersion := map[int64]access.Entry{}
 	for line := range bytes.Lines(text) {
-		var e audit.Entry
+		var e access.Entry
 		if json.Unmarshal(line, &e) == nil && e.Version > 0 && e.Version <= version {
 			byVersion[e.Version] = e
 		}
 	}
-	entries := make([]audit.Entry, 0, len(byVersion))
+	entries := make([]access.Entry, 0, len(byVersion))
 	for _, e := range byVersion {
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b audit.Entry) int { return int(a.Version - b.Version) })
+	slices.SortFunc(entries, func(a, b access.Entry) int { return int(a.Version - b.Version) })
 	return entries
 }
 

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"svc.example/svc/shared/audit"
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/ledgertest"
 )
 
 func TestAudit(t *testing.T) {
-	ledgertest.RunAudit(t, func(t *testing.T) ledgertest.Registry { return registryOf(t, created(t)).By("Ada") })
+	ledgertest.RunAudit(t, func(t *testing.T) *access.Registry { return registryOf(t, created(t)).By("Ada") })
 }
 
 // TestAnEditThatDidNotLandIsNotTold: a line that was written for it stays, and
@@ -51,7 +51,7 @@ func TestAnEditThatDidNotLandIsNotTold(t *testing.T) {
 	must(t, r.SetRoles(background, ada.ID, []string{"support"}))
 	entries, err = r.Audit(background)
 	must(t, err)
-	if len(entries) != 2 || entries[1].Changes[0].Action != audit.RolesChanged {
+	if len(entries) != 2 || entries[1].Changes[0].Action != access.RolesChanged {
 		t.Errorf("%+v", entries)
 	}
 	after, err := os.ReadFile(path)

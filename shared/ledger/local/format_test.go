@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 )
 
@@ -39,7 +39,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 		"roles are set":          func() error { return r.SetRoles(background, p.ID, []string{"support"}) },
 		"somebody is disabled":   func() error { return r.SetDisabled(background, p.ID, true) },
 		"a key is revoked":       func() error { _, err := r.RevokeKey(background, key.ID(), noon); return err },
-		"the workspace is named": func() error { return r.SetWorkspace(background, func(w *control.Workspace) { w.Name = "other" }) },
+		"the workspace is named": func() error { return r.SetWorkspace(background, func(w *access.Workspace) { w.Name = "other" }) },
 	}
 	for name, edit := range edits {
 		if err := edit(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 )
 
@@ -132,10 +131,10 @@ func FuzzRow(f *testing.F) {
 }
 
 func FuzzRegistry(f *testing.F) {
-	r := newRoster(control.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")})
+	r := access.NewState(access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")})
 	r.Principals = append(r.Principals, access.Principal{Type: access.PrincipalUser, ID: workspaceID, Name: "Ada", Roles: []string{"engineer"}})
 	r.Keys = append(r.Keys, access.KeyRecord{ID: workspaceID, Kind: access.KindUser, PrincipalID: workspaceID, WorkspaceID: workspaceID, CreatedAt: noon})
-	text, err := r.encode()
+	text, err := encodeRegistry(nil, r)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -144,22 +143,22 @@ func FuzzRegistry(f *testing.F) {
 	f.Add([]byte(`{"format": 1, "keys": [{"digest": "secret-of-mine"}]}`))
 	f.Add([]byte(`{"format": 1, "workspace": {"secret": 7}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := decodeRoster(text)
+		r, err := decodeRegistry(text)
 		if err != nil {
 			if strings.Contains(err.Error(), "secret-of-mine") {
 				t.Errorf("%q repeats what was read", err)
 			}
 			return
 		}
-		once, err := r.encode()
+		once, err := encodeRegistry(nil, r.State)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := decodeRoster(once)
+		again, err := decodeRegistry(once)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, once)
 		}
-		if twice, err := again.encode(); err != nil || !bytes.Equal(once, twice) {
+		if twice, err := encodeRegistry(nil, again.State); err != nil || !bytes.Equal(once, twice) {
 			t.Errorf("%v, once\n%s, twice\n%s", err, once, twice)
 		}
 	})

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
@@ -42,7 +41,7 @@ func must(t testing.TB, err error) {
 func created(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	must(t, Create(dir, control.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
+	must(t, Create(dir, access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("cursor secret")}))
 	return dir
 }
 

@@ -35,7 +35,7 @@ func (l *Ledger) Authenticate(ctx context.Context, key access.Key) (control.Entr
 	if err != nil {
 		return control.Entry{}, err
 	}
-	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace.workspace(), Head: head, Tip: l.pendingTip(head.Access)}
+	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace, Head: head, Tip: l.pendingTip(head.Access)}
 	if u != nil {
 		e.Unreadable = &control.UnreadableHead{Commit: u.commit, Message: u.reason.Message}
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 )
@@ -89,7 +89,7 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	files := filesystem{step: options.Step}
 	l := &Ledger{
 		dir: dir, options: options, files: files,
-		registry: &Registry{files: files, dir: dir},
+		registry: newRegistry(files, dir),
 		branch:   reference{files: files, git: filepath.Join(dir, RepositoryName)},
 		cache:    newCache(files, dir),
 		writing:  newTurn(),
@@ -202,8 +202,11 @@ func (l *Ledger) Close() error {
 // Create makes a directory the data directory of a workspace without commits,
 // principals and keys. The directory may exist when it is empty, or when an
 // earlier Create did not finish. One that has a workspace is fs.ErrExist.
-func Create(dir string, w control.Workspace) error {
+func Create(dir string, w access.Workspace) error {
 	var files filesystem
+	if err := w.Check(); err != nil {
+		return err
+	}
 	if err := checkUnused(dir); err != nil {
 		return err
 	}
@@ -225,8 +228,12 @@ func Create(dir string, w control.Workspace) error {
 		return fmt.Errorf("creating the repository: %w", err)
 	}
 	// Last, because it is what makes the directory a data directory.
-	registry := &Registry{files: files, dir: dir}
-	return errors.Join(registry.write(newRoster(w)), files.syncDir(filepath.Dir(filepath.Clean(dir))))
+	text, err := encodeRegistry(nil, access.NewState(w))
+	if err != nil {
+		return err
+	}
+	registry := &registryStore{files: files, dir: dir}
+	return errors.Join(registry.write(text), files.syncDir(filepath.Dir(filepath.Clean(dir))))
 }
 
 // Place moves a data directory to where it belongs, once it is filled. What

@@ -2,17 +2,17 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
+	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 )
 
 const (
@@ -21,12 +21,22 @@ const (
 	maxRegistry  = 64 << 20
 )
 
-// Registry is the keys, principals and the record of a workspace. Several
-// processes may use it at a time.
+// Registry is the keys, principals and the record of the workspace in a data
+// directory. Several processes may use it at a time.
 type Registry struct {
+	*access.Registry
+	*registryStore
+}
+
+func newRegistry(files filesystem, dir string) *Registry {
+	store := &registryStore{files: files, dir: dir}
+	return &Registry{access.NewRegistry(store, rand.Reader, time.Now), store}
+}
+
+// registryStore implements access.Store.
+type registryStore struct {
 	files filesystem
 	dir   string
-	by    string // whose edits these are, for the audit trail
 
 	mu   sync.RWMutex
 	seen *sighting
@@ -34,9 +44,9 @@ type Registry struct {
 
 // sighting is a file that was read, and what it held.
 type sighting struct {
-	info   fs.FileInfo
-	held   io.Closer
-	roster *roster
+	info fs.FileInfo
+	held io.Closer
+	file *registryFile
 }
 
 // is says whether a file is still the one that was read.
@@ -47,7 +57,7 @@ func (s *sighting) is(info fs.FileInfo) bool {
 // OpenRegistry opens the registry of a data directory that another process may
 // be serving.
 func OpenRegistry(dir string) (*Registry, error) {
-	r := &Registry{dir: dir}
+	r := newRegistry(filesystem{}, dir)
 	if _, err := r.current(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -55,7 +65,7 @@ func OpenRegistry(dir string) (*Registry, error) {
 }
 
 // Close lets go of the file that was read last.
-func (r *Registry) Close() error {
+func (r *registryStore) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
@@ -66,11 +76,11 @@ func (r *Registry) Close() error {
 	return held.Close()
 }
 
-func (r *Registry) path() string { return filepath.Join(r.dir, registryName) }
+func (r *registryStore) path() string { return filepath.Join(r.dir, registryName) }
 
 // current returns what the file holds now. It reads the file only when it is
 // another one than the last time.
-func (r *Registry) current() (*roster, error) {
+func (r *registryStore) current() (*registryFile, error) {
 	if found, err := r.unchanged(); found != nil || err != nil {
 		return found, err
 	}
@@ -84,10 +94,10 @@ func (r *Registry) current() (*roster, error) {
 		r.seen.held.Close()
 	}
 	r.seen = seen
-	return seen.roster, nil
+	return seen.file, nil
 }
 
-func (r *Registry) unchanged() (*roster, error) {
+func (r *registryStore) unchanged() (*registryFile, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	info, err := r.files.stat(r.path())
@@ -95,12 +105,12 @@ func (r *Registry) unchanged() (*roster, error) {
 		return nil, fmt.Errorf("reading the registry: %w", err)
 	}
 	if r.seen != nil && r.seen.is(info) {
-		return r.seen.roster, nil
+		return r.seen.file, nil
 	}
 	return nil, nil
 }
 
-func (r *Registry) look() (*sighting, error) {
+func (r *registryStore) look() (*sighting, error) {
 	f, err := r.files.open(r.path())
 	if err != nil {
 		return nil, err
@@ -113,45 +123,51 @@ func (r *Registry) look() (*sighting, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	content, err := decodeRoster(text)
+	content, err := decodeRegistry(text)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &sighting{info: info, held: hold(f), roster: content}, nil
+	return &sighting{info: info, held: hold(f), file: content}, nil
 }
 
-// Workspace returns the workspace's record.
-func (r *Registry) Workspace(context.Context) (control.Workspace, error) {
-	found, err := r.current()
+// Load implements access.Store.
+func (r *registryStore) Load(context.Context) (access.State, error) {
+	current, err := r.current()
 	if err != nil {
-		return control.Workspace{}, err
+		return access.State{}, err
 	}
-	return found.Workspace.workspace(), nil
+	return current.State, nil
 }
 
-// Principals lists the principals in the order in which they were made.
-func (r *Registry) Principals(context.Context) ([]access.Principal, error) {
-	found, err := r.current()
+// Update implements access.Store: it replaces the file by a changed one, under
+// the write lock. An edit that fails, or changes nothing, leaves it alone.
+func (r *registryStore) Update(ctx context.Context, edit func(access.State) (access.State, access.Entry, error)) error {
+	release, err := r.files.lockForWriting(ctx, r.dir)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("editing the registry: %w", err)
 	}
-	return found.copyPrincipals(), nil
-}
-
-// Keys lists the records of all keys, revoked ones too, in the order in which
-// they were made.
-func (r *Registry) Keys(context.Context) ([]access.KeyRecord, error) {
-	found, err := r.current()
+	defer release()
+	before, err := r.current()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return slices.Clone(found.Keys), nil
+	after, entry, err := edit(before.State)
+	if err != nil || after.Version == before.Version {
+		return err
+	}
+	text, err := encodeRegistry(before, after)
+	if err != nil {
+		return fmt.Errorf("editing the registry: %w", err)
+	}
+	if err := r.appendEntry(entry); err != nil {
+		return err
+	}
+	return r.write(text)
 }
 
-func (r *roster) copyPrincipals() []access.Principal {
-	principals := slices.Clone(r.Principals)
-	for i := range principals {
-		principals[i].Roles = slices.Clone(principals[i].Roles)
+func (r *registryStore) write(text []byte) error {
+	if err := r.files.replace(r.path(), r.dir, text, registryMode); err != nil {
+		return fmt.Errorf("writing the registry: %w", err)
 	}
-	return principals
+	return nil
 }

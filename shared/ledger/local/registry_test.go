@@ -77,10 +77,10 @@ func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 		{"enable", func() error { return other.SetDisabled(background, ada.ID, false) }, func(e control.Entry) bool { return !e.Principal.Disabled }},
 		{"roles", func() error { return other.SetRoles(background, ada.ID, []string{"support", "admin"}) }, func(e control.Entry) bool { return slices.Equal(e.Principal.Roles, []string{"support", "admin"}) }},
 		{"billing", func() error {
-			return other.SetWorkspace(background, func(w *control.Workspace) { w.BillingInactive = true })
+			return other.SetWorkspace(background, func(w *access.Workspace) { w.BillingInactive = true })
 		}, func(e control.Entry) bool { return e.Workspace.BillingInactive && e.Workspace.Name == "shop" }},
 		{"provisioning", func() error {
-			return other.SetWorkspace(background, func(w *control.Workspace) { w.Provisioning = true })
+			return other.SetWorkspace(background, func(w *access.Workspace) { w.Provisioning = true })
 		}, func(e control.Entry) bool { return e.Workspace.Provisioning }},
 		{"revoke", func() error { _, err := other.RevokeKey(background, key.ID(), noon); return err }, func(e control.Entry) bool { return e.Key.RevokedAt.Equal(noon) }},
 	}
@@ -142,7 +142,7 @@ func TestEditsThatAreRefused(t *testing.T) {
 	}{
 		{"principal twice", func() error { return r.CreatePrincipal(background, ada) }, []string{"already"}},
 		{"no principal", func() error { return r.CreatePrincipal(background, access.Principal{Roles: []string{"boss"}}) }, []string{"16 characters", "user or service_account", `"boss"`, "protected_engineer"}},
-		{"key twice", func() error { return r.CreateKey(background, record[0]) }, []string{"same id"}},
+		{"key twice", func() error { return r.CreateKey(background, record[0]) }, []string{"there is a key with the id", "already"}},
 		{"foreign key", func() error { return r.CreateKey(background, foreign) }, []string{"workspace", "kind", "digest"}},
 		{"orphan", func() error { return r.CreateKey(background, orphan) }, []string{"no principal with the id " + string(orphan.PrincipalID)}},
 		{"unknown key", func() error { _, err := r.RevokeKey(background, newID(t), noon); return err }, []string{"no key with the id"}},
@@ -150,7 +150,7 @@ func TestEditsThatAreRefused(t *testing.T) {
 		{"unknown principal", func() error { return r.SetDisabled(background, newID(t), true) }, []string{"no principal"}},
 		{"unknown role", func() error { return r.SetRoles(background, ada.ID, []string{"boss"}) }, []string{`"boss"`, "engineer"}},
 		{"another id", func() error {
-			return r.SetWorkspace(background, func(w *control.Workspace) { w.ID = string(newID(t)) })
+			return r.SetWorkspace(background, func(w *access.Workspace) { w.ID = string(newID(t)) })
 		}, []string{"cannot be changed"}},
 	}
 	for _, test := range tests {
@@ -268,9 +268,9 @@ func TestAReplacedFileIsNoticed(t *testing.T) {
 }
 
 func TestRegistryFilesThatAreRefused(t *testing.T) {
-	good, err := newRoster(control.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")}).encode()
+	good, err := encodeRegistry(nil, access.NewState(access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")}))
 	must(t, err)
-	if _, err := decodeRoster(good); err != nil {
+	if _, err := decodeRegistry(good); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct{ name, text, part string }{
@@ -284,7 +284,7 @@ func TestRegistryFilesThatAreRefused(t *testing.T) {
 		{"no workspace", strings.Replace(string(good), string(workspaceID), "shop", 1), "workspace: an id has 16"},
 	}
 	for _, test := range tests {
-		if _, err := decodeRoster([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.part) {
+		if _, err := decodeRegistry([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.part) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.part)
 		}
 	}
@@ -292,7 +292,7 @@ func TestRegistryFilesThatAreRefused(t *testing.T) {
 
 func TestOpenAndCreateRefuse(t *testing.T) {
 	dir := created(t)
-	w := control.Workspace{ID: string(workspaceID), Name: "shop"}
+	w := access.Workspace{ID: string(workspaceID), Name: "shop", Secret: []byte("s")}
 	if err := Create(dir, w); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("creating twice: %v", err)
 	}
@@ -301,6 +301,9 @@ func TestOpenAndCreateRefuse(t *testing.T) {
 	}
 	if _, err := OpenRegistry(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the registry of an empty directory: %v", err)
+	}
+	if err := Create(t.TempDir(), access.Workspace{ID: "shop", Name: "shop"}); err == nil || !strings.Contains(err.Error(), "16 characters") || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("creating one without an id and a secret: %v", err)
 	}
 	used := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(used, "main.go"), nil, 0o644))

@@ -83,7 +83,7 @@ func (u *Uses) Flush() error {
 	return err
 }
 
-// LastUses are the days on which keys were used last, as far as it was noted.
-func (r *Registry) LastUses(context.Context) (map[access.ID]string, error) {
+// Uses implements access.Store.
+func (r *registryStore) Uses(context.Context) (map[access.ID]string, error) {
 	return readUses(r.files, r.dir)
 }

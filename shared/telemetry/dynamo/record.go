@@ -3,33 +3,32 @@ package dynamo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/telemetry"
 )
 
 // recording is a batch on its way into the table.
 type recording struct {
 	*Store
-	room  room
+	keys  keys
 	batch telemetry.Batch
-	found map[address]item
+	found map[address]dynamo.Item
 }
 
 // Record implements telemetry.Store.
 func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
-	r := recording{Store: s, room: room(workspace), batch: b}
+	r := recording{Store: s, keys: keys(workspace), batch: b}
 	if r.found, err = s.rows(ctx, r.addresses()); err != nil {
 		return done, err
 	}
-	if _, known := r.found[r.room.batch(b.ID)]; known {
+	if _, known := r.found[r.keys.batch(b.ID)]; known {
 		return done, nil
 	}
 	if done.Counted, err = r.count(ctx); err != nil {
@@ -46,38 +45,32 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 
 // addresses are all rows that a batch is about.
 func (r *recording) addresses() []address {
-	list := []address{r.room.batch(r.batch.ID), r.room.before(), r.room.newKeys(r.batch.Hour())}
+	list := []address{r.keys.batch(r.batch.ID), r.keys.before(), r.keys.newKeys(r.batch.Hour())}
 	for _, p := range r.batch.Pairs {
-		list = append(list, r.room.pair(p))
+		list = append(list, r.keys.pair(p))
 	}
 	environments := map[string]bool{}
 	for _, c := range r.batch.Contexts {
-		list = append(list, r.room.context(c))
+		list = append(list, r.keys.context(c))
 		if !environments[c.Environment] {
 			environments[c.Environment] = true
-			list = append(list, r.room.groupRoster(c.Environment))
+			list = append(list, r.keys.contextTypes(c.Environment))
 		}
 	}
 	for i, s := range r.batch.Shapes {
-		list = append(list, r.room.shape(s.Type))
+		list = append(list, r.keys.shape(s.Type))
 		if i == 0 {
-			list = append(list, r.room.shapeRoster())
+			list = append(list, r.keys.shapeTypes())
 		}
 	}
 	return list
 }
 
 func (r *recording) remember(ctx context.Context) error {
-	_, err := r.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &r.table,
-		Item: r.room.batch(r.batch.ID).with(item{attrExpires: until(r.batch.Received.Add(telemetry.Remembered + time.Hour))})})
-	if err != nil {
-		return failure(ctx, "remembering a batch", err)
-	}
-	return nil
+	_, err := r.table.Write(ctx, "remembering a batch", r.table.Put(r.keys.batch(r.batch.ID).with(dynamo.Item{
+		attrExpires: until(r.batch.Received.Add(telemetry.Remembered + time.Hour))})))
+	return err
 }
-
-// mostItems is how many items a transaction holds.
-const mostItems = 100
 
 // count counts the pairs that are new, as many at a time as a transaction holds
 // together with their counters.
@@ -91,11 +84,11 @@ func (r *recording) count(ctx context.Context) (counted int, err error) {
 		return err
 	}
 	for _, p := range r.batch.Pairs {
-		if _, known := r.found[r.room.pair(p)]; known {
+		if _, known := r.found[r.keys.pair(p)]; known {
 			continue
 		}
 		chunk = append(chunk, p)
-		if counters[counter{p.Month, p.Type}]++; len(chunk)+len(counters) >= mostItems-1 {
+		if counters[counter{p.Month, p.Type}]++; len(chunk)+len(counters) >= dynamo.MaxWrites-1 {
 			if err := flush(); err != nil {
 				return counted, err
 			}
@@ -113,24 +106,18 @@ type counter struct {
 // countTogether counts pairs in one transaction. Those that others were first
 // with are left out of the next try.
 func (r *recording) countTogether(ctx context.Context, pairs []telemetry.Pair) (int, error) {
-	for try := 0; len(pairs) > 0; try++ {
-		_, err := r.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: r.counting(pairs)})
+	for len(pairs) > 0 {
+		err := r.table.Transact(ctx, "counting", r.counting(pairs)...)
 		if err == nil {
 			return len(pairs), nil
 		}
-		refused, ok := refusals(err)
-		if !ok {
-			return 0, failure(ctx, "counting", err)
+		if !errors.Is(err, dynamo.ErrRefused) {
+			return 0, busy(err)
 		}
 		var left []telemetry.Pair
-		for i, p := range pairs {
-			if i >= len(refused) || !refused[i] {
-				left = append(left, p)
-			}
-		}
-		if len(left) == len(pairs) {
-			if err := pause(ctx, try); err != nil {
-				return 0, err
+		for i, reason := range dynamo.Refusals(err)[:len(pairs)] {
+			if !dynamo.IsRefusal(reason) {
+				left = append(left, pairs[i])
 			}
 		}
 		pairs = left
@@ -141,21 +128,18 @@ func (r *recording) countTogether(ctx context.Context, pairs []telemetry.Pair) (
 // shards is how many rows a counter has.
 const shards = 8
 
-func (r *recording) counting(pairs []telemetry.Pair) []types.TransactWriteItem {
-	var writes []types.TransactWriteItem
-	counters := map[counter]int64{}
+func (r *recording) counting(pairs []telemetry.Pair) []dynamo.Write {
+	var writes []dynamo.Write
+	counters := map[counter]int{}
 	for _, p := range pairs {
 		counters[counter{p.Month, p.Type}]++
-		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &r.table,
-			Item:                r.room.pair(p).with(item{attrExpires: until(p.Month.End().AddDate(0, 0, 7))}),
-			ConditionExpression: aws.String("attribute_not_exists(pk)")}})
+		row := r.keys.pair(p).with(dynamo.Item{attrExpires: until(p.Month.End().AddDate(0, 0, 7))})
+		writes = append(writes, r.table.Put(row, dynamo.Missing(dynamo.HashKey)))
 	}
 	shard := strconv.Itoa(rand.N(shards))
 	for c, n := range counters {
-		writes = append(writes, types.TransactWriteItem{Update: &types.Update{TableName: &r.table,
-			Key:                       address{r.room.usage(c.month), shard + "/" + c.contextType}.key(),
-			UpdateExpression:          aws.String("ADD n :n"),
-			ExpressionAttributeValues: item{":n": number(n)}}})
+		writes = append(writes, r.table.Update(address{r.keys.usage(c.month), shard + "/" + c.contextType}.key(),
+			expression.Add(expression.Name(attrN), expression.Value(n))))
 	}
 	return writes
 }
@@ -168,7 +152,7 @@ func (r *recording) joinShapes(ctx context.Context) error {
 	for _, s := range r.batch.Shapes {
 		names = append(names, s.Type)
 	}
-	types, gone, err := r.enroll(ctx, r.room.shapeRoster(), "", names, telemetry.MaxShapeTypes)
+	types, gone, err := r.noteTypes(ctx, r.keys.shapeTypes(), "", names, telemetry.MaxShapeTypes)
 	if err != nil {
 		return err
 	}
@@ -179,64 +163,53 @@ func (r *recording) joinShapes(ctx context.Context) error {
 			}
 		}
 	}
-	return r.dropShapes(ctx, gone)
-}
-
-// dropShapes deletes the shapes of types that have made room.
-func (r *recording) dropShapes(ctx context.Context, gone []string) error {
 	for _, contextType := range gone {
-		_, err := r.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &r.table, Key: r.room.shape(contextType).key()})
-		if err != nil {
-			return failure(ctx, "forgetting a shape", err)
+		if _, err := r.table.Write(ctx, "forgetting a shape", r.table.Delete(r.keys.shape(contextType).key())); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (r *recording) joinShape(ctx context.Context, news telemetry.KnownShape) error {
-	at := r.room.shape(news.Type)
-	row, there := r.found[at]
-	for try := 0; ; try++ {
+	return r.replace(ctx, "noting a shape", r.keys.shape(news.Type), func(row dynamo.Item) (dynamo.Item, error) {
 		known := telemetry.KnownShape{Type: news.Type}
-		if there {
-			if err := json.Unmarshal([]byte(text(row, attrFields)), &known.Fields); err != nil {
-				return fmt.Errorf("reading the shape of a context type: %w", err)
+		if row != nil {
+			if err := json.Unmarshal([]byte(dynamo.TextOf(row, attrFields)), &known.Fields); err != nil {
+				return nil, fmt.Errorf("reading the shape of a context type: %w", err)
 			}
 		}
-		if !known.Join(news) && there {
-			return nil
+		if !known.Join(news) && row != nil {
+			return nil, nil
 		}
-		written, err := r.putShape(ctx, at, known, integer(row, attrVersion))
-		if written || err != nil {
+		fields, err := json.Marshal(known.Fields)
+		return dynamo.Item{attrFields: dynamo.Text(string(fields))}, err
+	})
+}
+
+// replace writes what change makes of a row that has a version, nil when it is
+// not there, or nothing when it makes nil of it. When somebody else was faster,
+// it is read and changed again.
+func (r *recording) replace(ctx context.Context, what string, at address, change func(dynamo.Item) (dynamo.Item, error)) error {
+	row := r.found[at]
+	for attempt := 1; ; attempt++ {
+		next, err := change(row)
+		if err != nil || next == nil {
 			return err
 		}
-		if err := pause(ctx, try); err != nil {
+		version := dynamo.NumberOf(row, attrVersion)
+		next[attrVersion] = dynamo.Number(version + 1)
+		_, err = r.table.Write(ctx, what, r.table.Put(at.with(next), dynamo.Missing(dynamo.HashKey).Or(dynamo.Is(attrVersion, dynamo.Number(version)))))
+		if !errors.Is(err, dynamo.ErrRefused) {
+			return err
+		}
+		if err := r.table.Again(ctx, what, attempt, err); err != nil {
 			return err
 		}
 		again, err := r.rows(ctx, []address{at})
 		if err != nil {
 			return err
 		}
-		row, there = again[at]
+		row = again[at]
 	}
-}
-
-// putShape writes a shape in the place of a version; it is false when another
-// one is there by now.
-func (r *recording) putShape(ctx context.Context, at address, shape telemetry.KnownShape, version int64) (bool, error) {
-	fields, err := json.Marshal(shape.Fields)
-	if err != nil {
-		return false, err
-	}
-	_, err = r.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &r.table,
-		Item:                      at.with(item{attrFields: str(string(fields)), attrVersion: number(version + 1)}),
-		ConditionExpression:       aws.String("attribute_not_exists(pk) OR version = :v"),
-		ExpressionAttributeValues: item{":v": number(version)}})
-	if isRefused(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, failure(ctx, "noting a shape", err)
-	}
-	return true, nil
 }

@@ -5,17 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"golang.org/x/sync/errgroup"
 
+	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -24,19 +22,16 @@ const SavedFor = 90 * 24 * time.Hour
 
 // Store is the telemetry in a table. It implements telemetry.Store.
 type Store struct {
-	client *dynamodb.Client
-	table  string
+	table *dynamo.Table
 }
 
 // New is the store in a table that exists.
-func New(client *dynamodb.Client, table string) *Store { return &Store{client, table} }
-
-type item = map[string]types.AttributeValue
+func New(client *dynamodb.Client, table string) *Store {
+	return &Store{dynamo.New(client, table, telemetry.ErrBusy)}
+}
 
 // Attributes.
 const (
-	attrPK      = "pk"
-	attrSK      = "sk"
 	attrExpires = "expires"
 	attrN       = "n"
 	attrSeen    = "seen"
@@ -44,73 +39,71 @@ const (
 	attrDoc     = "doc"
 	attrFields  = "fields"
 	attrVersion = "version"
-	attrRoster  = "types"
+	attrTypes   = "types"
 	attrOwner   = "environment"
-	// Of an earlier version, which kept one row of names that made no room.
-	attrGroups = "groupNames"
-	attrTypes  = "typeNames"
+	// Of an earlier version, which kept one row of names that made no keys.
+	attrOldGroups = "groupNames"
+	attrOldTypes  = "typeNames"
 )
 
 // address is a row's primary key.
 type address struct{ pk, sk string }
 
-func (a address) key() item { return item{attrPK: str(a.pk), attrSK: str(a.sk)} }
+func (a address) key() dynamo.Item { return dynamo.Key(a.pk, a.sk) }
 
-func (a address) with(attributes item) item {
+func (a address) with(attributes dynamo.Item) dynamo.Item {
 	row := a.key()
-	for name, value := range attributes {
-		row[name] = value
-	}
+	maps.Copy(row, attributes)
 	return row
 }
 
-// room is the rows of a workspace.
-type room string
+// keys makes the keys of the rows of a workspace.
+type keys string
 
-func (r room) pk(parts string) string { return "telemetry/" + string(r) + "/" + parts }
+func (k keys) pk(parts string) string { return "telemetry/" + string(k) + "/" + parts }
 
-func (r room) pair(p telemetry.Pair) address {
-	return address{r.pk("pair/" + string(p.Month) + "/" + hash(string(p.Month), p.Type, p.Key)), "pair"}
+func (k keys) pair(p telemetry.Pair) address {
+	return address{k.pk("pair/" + string(p.Month) + "/" + hash(string(p.Month), p.Type, p.Key)), "pair"}
 }
 
-func (r room) usage(month telemetry.Month) string { return r.pk("usage/" + string(month)) }
+func (k keys) usage(month telemetry.Month) string { return k.pk("usage/" + string(month)) }
 
-func (r room) context(c telemetry.Saved) address {
-	return address{r.pk("context/" + hash(c.Environment, c.Type, c.Key)), "context"}
+func (k keys) context(c telemetry.Saved) address {
+	return address{k.pk("context/" + hash(c.Environment, c.Type, c.Key)), "context"}
 }
 
 // position is where a context stands in the order of sightings.
-func (r room) position(c telemetry.Saved, seen time.Time) address {
-	return address{r.seen(c.Environment, c.Type), fmt.Sprintf("%015d/%s", seen.UnixMilli(), hash(c.Environment, c.Type, c.Key))}
+func (k keys) position(c telemetry.Saved, seen time.Time) address {
+	return address{k.seen(c.Environment, c.Type), fmt.Sprintf("%015d/%s", seen.UnixMilli(), hash(c.Environment, c.Type, c.Key))}
 }
 
-func (r room) seen(environment, contextType string) string {
-	return r.pk("seen/" + hash(environment, contextType))
+func (k keys) seen(environment, contextType string) string {
+	return k.pk("seen/" + hash(environment, contextType))
 }
 
-func (r room) shapes() string { return r.pk("shape") }
+func (k keys) shapes() string { return k.pk("shape") }
 
-func (r room) shape(contextType string) address { return address{r.shapes(), "type/" + contextType} }
+func (k keys) shape(contextType string) address { return address{k.shapes(), "type/" + contextType} }
 
-// known is where what has contexts and shapes is noted; rosters are its rows.
-func (r room) known() string { return r.pk("known") }
+// known is where what has contexts and shapes is noted; the types in use are its rows.
+func (k keys) known() string { return k.pk("known") }
 
-func (r room) groupRoster(environment string) address {
-	return address{r.known(), "contexts/" + hash(environment)}
+func (k keys) contextTypes(environment string) address {
+	return address{k.known(), "contexts/" + hash(environment)}
 }
 
-func (r room) shapeRoster() address { return address{r.known(), "shapes"} }
+func (k keys) shapeTypes() address { return address{k.known(), "shapes"} }
 
 // before is the one row of names of an earlier version.
-func (r room) before() address { return address{r.known(), "known"} }
+func (k keys) before() address { return address{k.known(), "known"} }
 
 // newKeys is where the keys that are new in an hour are counted.
-func (r room) newKeys(hour int64) address {
-	return address{r.pk(fmt.Sprintf("new/%d", hour)), "new"}
+func (k keys) newKeys(hour int64) address {
+	return address{k.pk(fmt.Sprintf("new/%d", hour)), "new"}
 }
 
-func (r room) batch(id [32]byte) address {
-	return address{r.pk("batch/" + hex.EncodeToString(id[:])), "batch"}
+func (k keys) batch(id [32]byte) address {
+	return address{k.pk("batch/" + hex.EncodeToString(id[:])), "batch"}
 }
 
 func hash(parts ...string) string {
@@ -122,30 +115,9 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func until(t time.Time) types.AttributeValue { return dynamo.Number(t.Unix()) }
 
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-func until(t time.Time) types.AttributeValue { return number(t.Unix()) }
-
-func text(row item, name string) string {
-	if v, ok := row[name].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	return ""
-}
-
-func integer(row item, name string) int64 {
-	if v, ok := row[name].(*types.AttributeValueMemberN); ok {
-		n, _ := strconv.ParseInt(v.Value, 10, 64) // the table holds nothing else
-		return n
-	}
-	return 0
-}
-
-func set(row item, name string) map[string]bool {
+func set(row dynamo.Item, name string) map[string]bool {
 	names := map[string]bool{}
 	if v, ok := row[name].(*types.AttributeValueMemberSS); ok {
 		for _, n := range v.Value {
@@ -156,59 +128,31 @@ func set(row item, name string) map[string]bool {
 }
 
 // sightingOf reads the row of a saved context.
-func sightingOf(row item) telemetry.Sighting {
-	s := telemetry.Sighting{Seen: time.UnixMilli(integer(row, attrSeen)).UTC()}
-	if v, ok := row[attrDigest].(*types.AttributeValueMemberB); ok {
-		copy(s.Digest[:], v.Value)
-	}
+func sightingOf(row dynamo.Item) telemetry.Sighting {
+	s := telemetry.Sighting{Seen: time.UnixMilli(dynamo.NumberOf(row, attrSeen)).UTC()}
+	copy(s.Digest[:], dynamo.BytesOf(row, attrDigest))
 	return s
 }
 
-// mostKeys is how many rows a BatchGetItem reads.
-const mostKeys = 100
-
 // rows reads rows by their addresses; those that do not exist are not there.
-func (s *Store) rows(ctx context.Context, wanted []address) (map[address]item, error) {
-	chunks := slices.Collect(slices.Chunk(wanted, mostKeys))
-	read := make([]map[address]item, len(chunks))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(16) // requests at a time
-	for n := range chunks {
-		group.Go(func() (err error) {
-			read[n], err = s.some(within, chunks[n])
-			return err
-		})
+func (s *Store) rows(ctx context.Context, wanted []address) (map[address]dynamo.Item, error) {
+	var all []dynamo.Item
+	for _, a := range wanted {
+		all = append(all, a.key())
 	}
-	err := group.Wait()
-	found := map[address]item{}
-	for _, some := range read {
-		maps.Copy(found, some)
+	read, err := s.table.GetAll(ctx, "reading telemetry", all)
+	found := map[address]dynamo.Item{}
+	for _, row := range read {
+		found[address{dynamo.TextOf(row, dynamo.HashKey), dynamo.TextOf(row, dynamo.RangeKey)}] = row
 	}
 	return found, err
 }
 
-func (s *Store) some(ctx context.Context, wanted []address) (map[address]item, error) {
-	found := map[address]item{}
-	request := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
-	for _, a := range wanted {
-		request.Keys = append(request.Keys, a.key())
+// busy says of a transaction of which it is not known how it ended that it may
+// be repeated: pairs and sightings are counted once.
+func busy(err error) error {
+	if errors.Is(err, dynamo.ErrUnknown) {
+		return fmt.Errorf("%w: %w", telemetry.ErrBusy, err)
 	}
-	for try := 0; ; try++ {
-		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-			RequestItems: map[string]types.KeysAndAttributes{s.table: request}})
-		if err != nil {
-			return nil, failure(ctx, "reading telemetry", err)
-		}
-		for _, row := range out.Responses[s.table] {
-			found[address{text(row, attrPK), text(row, attrSK)}] = row
-		}
-		left, more := out.UnprocessedKeys[s.table]
-		if !more || len(left.Keys) == 0 {
-			return found, nil
-		}
-		request.Keys = left.Keys
-		if err := pause(ctx, try); err != nil {
-			return nil, err
-		}
-	}
+	return err
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	tables "svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/telemetry/dynamo"
 	"svc.example/svc/shared/testing/standin"
@@ -18,20 +17,7 @@ import (
 func table(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	name := standin.Table(t, client)
-	_, err := client.CreateTable(context.Background(), &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String("sk"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 1 })
-	if err := waiter.Wait(context.Background(), &dynamodb.DescribeTableInput{TableName: &name}, 1<<36); err != nil {
+	if err := tables.New(client, name, nil).Create(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return name

@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,26 +11,11 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/audit"
-	"svc.example/svc/shared/control"
 )
 
-// Registry is the keys, principals and the record of a workspace, whose edits
-// are told to be by Ada.
-type Registry interface {
-	Workspace(ctx context.Context) (control.Workspace, error)
-	CreatePrincipal(ctx context.Context, p access.Principal) error
-	EnsurePrincipal(ctx context.Context, p access.Principal) (access.Principal, bool, error)
-	SetRoles(ctx context.Context, id access.ID, roles []string) error
-	SetDisabled(ctx context.Context, id access.ID, disabled bool) error
-	CreateKey(ctx context.Context, record access.KeyRecord) error
-	RevokeKey(ctx context.Context, id access.ID, at time.Time) (access.KeyRecord, error)
-	SetWorkspace(ctx context.Context, change func(*control.Workspace)) error
-	Audit(ctx context.Context) ([]audit.Entry, error)
-}
-
 // RunAudit runs the part of the suite that is about the audit trail. Open
-// returns the registry of a new workspace.
-func RunAudit(t *testing.T, open func(t *testing.T) Registry) {
+// returns the registry of a new workspace, for edits by Ada.
+func RunAudit(t *testing.T, open func(t *testing.T) *access.Registry) {
 	for name, test := range map[string]func(*auditBench){
 		"every edit is told":                      toldEdits,
 		"what changes nothing is not told":        untoldEdits,
@@ -44,13 +28,13 @@ func RunAudit(t *testing.T, open func(t *testing.T) Registry) {
 
 type auditBench struct {
 	*testing.T
-	Registry
+	*access.Registry
 	workspace access.ID
 	ada       access.Principal
 	key       access.KeyRecord
 }
 
-func newAuditBench(t *testing.T, r Registry) *auditBench {
+func newAuditBench(t *testing.T, r *access.Registry) *auditBench {
 	b := &auditBench{T: t, Registry: r}
 	w, err := r.Workspace(background)
 	b.must(err)
@@ -107,7 +91,7 @@ func (b *auditBench) editAll() {
 	sdk := b.record(ci.ID, "web")
 	sdk.Kind, sdk.Environment, sdk.ExpiresAt = access.KindPublicSDK, "production", sdk.CreatedAt.Add(24*time.Hour)
 	b.must(b.CreateKey(background, sdk))
-	b.must(b.SetWorkspace(background, func(w *control.Workspace) { w.BillingInactive = true }))
+	b.must(b.SetWorkspace(background, func(w *access.Workspace) { w.BillingInactive = true }))
 }
 
 func toldEdits(b *auditBench) {
@@ -147,7 +131,7 @@ func untoldEdits(b *auditBench) {
 	before := b.words()
 	b.must(b.SetRoles(background, b.ada.ID, b.ada.Roles))
 	b.must(b.SetDisabled(background, b.ada.ID, false))
-	b.must(b.SetWorkspace(background, func(*control.Workspace) {}))
+	b.must(b.SetWorkspace(background, func(*access.Workspace) {}))
 	_, _, err := b.EnsurePrincipal(background, b.ada)
 	b.must(err)
 	if b.SetRoles(background, b.ada.ID, []string{"emperor"}) == nil || b.SetRoles(background, b.id(9), nil) == nil || b.CreatePrincipal(background, b.ada) == nil {

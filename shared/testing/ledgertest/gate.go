@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 )
 
 func gate(b *bench) {
@@ -20,7 +19,7 @@ func gate(b *bench) {
 		b.Error(err)
 	}
 	for name, key := range b.strangers() {
-		if _, err := b.Authenticator.Authenticate(background, key); !errors.Is(err, control.ErrNoEntry) {
+		if _, err := b.Authenticator.Authenticate(background, key); !errors.Is(err, access.ErrNotFound) {
 			b.Errorf("%s: %v, want ErrNoEntry", name, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/testing/repositorytest"
 	"svc.example/svc/shared/testing/testenv"
@@ -17,7 +17,7 @@ func TestLocal(t *testing.T) {
 	git := testenv.Program(t, "apt-get install git", "git")
 	repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
 		dir := filepath.Join(t.TempDir(), "data")
-		if err := local.Create(dir, control.Workspace{ID: "0123456789abcdef", Name: "workspace", Secret: []byte("secret")}); err != nil {
+		if err := local.Create(dir, access.Workspace{ID: "0123456789abcdef", Name: "workspace", Secret: []byte("secret")}); err != nil {
 			t.Fatal(err)
 		}
 		ledger, err := local.Open(context.Background(), dir, local.Options{})
@@ -30,7 +30,7 @@ func TestLocal(t *testing.T) {
 			}
 		})
 		bump := func() {
-			if err := ledger.Registry().SetWorkspace(context.Background(), func(w *control.Workspace) { w.Name += "." }); err != nil {
+			if err := ledger.Registry().SetWorkspace(context.Background(), func(w *access.Workspace) { w.Name += "." }); err != nil {
 				t.Error(err)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/shared/keepalive"
+	"svc.example/svc/shared/awsclient"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -93,7 +93,7 @@ func found(t testing.TB, start func() (string, error)) string {
 // Config is the AWS configuration for an endpoint: "" is AWS itself. Tests
 // that put something in between, a proxy for example, name its address.
 func Config(ctx context.Context, endpoint string) (aws.Config, error) {
-	keep := []func(*middleware.Stack) error{keepalive.Install}
+	keep := []func(*middleware.Stack) error{awsclient.KeepAlive}
 	if endpoint != "" && !ownCredentials() {
 		return aws.Config{
 			Region:       Region,

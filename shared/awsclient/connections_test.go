@@ -1,4 +1,4 @@
-package keepalive_test
+package awsclient_test
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/shared/keepalive"
+	"svc.example/svc/shared/awsclient"
 )
 
 // late is a connection whose writer finds out that it has written a body when
@@ -120,7 +120,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		"S3":       {"", put},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, config := connect(t, c.answer, keepalive.Install, keepalive.Install)
+			made, config := connect(t, c.answer, awsclient.KeepAlive, awsclient.KeepAlive)
 			if err := c.ask(config); err != nil {
 				t.Error(err)
 			}

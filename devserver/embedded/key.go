@@ -7,29 +7,25 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/local"
-	"svc.example/svc/shared/minting"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/workspace"
 )
 
-// Minting is a key to be made.
-type Minting = minting.Request
-
-// Mint makes a key in a data directory, which another process may be serving,
-// and returns it. Its text can be had from what is returned and nowhere else.
-func Mint(ctx context.Context, dir string, m Minting) (access.Key, access.Principal, error) {
-	if err := m.Check(); err != nil {
+// IssueKey issues a key in a data directory, which another process may be
+// serving. Its text can be had from what is returned and nowhere else.
+func IssueKey(ctx context.Context, dir, by string, q access.KeyRequest) (access.Key, access.Principal, error) {
+	if err := q.Check(); err != nil {
 		return access.Key{}, access.Principal{}, err
 	}
 	registry, err := local.OpenRegistry(dir)
 	if err != nil {
 		return access.Key{}, access.Principal{}, err
 	}
-	if err := knownEnvironment(ctx, dir, m.Environment); err != nil {
+	if err := knownEnvironment(ctx, dir, q.Environment); err != nil {
 		return access.Key{}, access.Principal{}, errors.Join(err, registry.Close())
 	}
-	key, principal, err := minting.Mint(ctx, registry.By(m.By), m)
+	key, principal, err := registry.By(by).IssueKey(ctx, q)
 	return key, principal, errors.Join(err, registry.Close())
 }
 
@@ -52,5 +48,5 @@ func knownEnvironment(ctx context.Context, dir, name string) error {
 		return err
 	}
 	ws, _ := workspace.Read(tree.Files)
-	return minting.KnownEnvironment(ws, name)
+	return ws.CheckEnvironment(name)
 }

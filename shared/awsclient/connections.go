@@ -1,4 +1,15 @@
-// Package keepalive lets clients of the AWS SDK keep their connections.
+package awsclient
+
+import (
+	"context"
+	"io"
+
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// KeepAlive lets a client keep its connections. It belongs into the APIOptions
+// of a client or of what clients are made of. Twice is as good as once.
 //
 // The SDK takes a request's body away from net/http as soon as the head of the
 // answer is there. net/http, which may not yet have looked whether the body has
@@ -10,19 +21,7 @@
 //
 // A body that can be read, but cannot write itself out, only says that it has
 // ended.
-package keepalive
-
-import (
-	"context"
-	"io"
-
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-)
-
-// Install belongs into the APIOptions of a client or of what clients are made
-// of. Twice is as good as once.
-func Install(stack *middleware.Stack) error {
+func KeepAlive(stack *middleware.Stack) error {
 	const id = "KeepAlive"
 	if _, installed := stack.Build.Get(id); installed {
 		return nil

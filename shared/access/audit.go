@@ -1,0 +1,136 @@
+package access
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Entry is what one edit of a registry did. It holds no secret and no digest.
+type Entry struct {
+	// Version is the access version that the edit made.
+	Version int64     `json:"version"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Changes []Change  `json:"changes"`
+}
+
+// Change is what was done to one thing.
+type Change struct {
+	Action Action `json:"action"`
+	// Subject is the key, the principal, the environment or the workspace.
+	Subject string `json:"subject"`
+	Name    string `json:"name,omitempty"`
+	Kind    string `json:"kind,omitempty"` // of a key or a principal
+	Owner   ID     `json:"owner,omitempty"`
+	// Before and After are the roles, or what else has a value.
+	Before []string `json:"before,omitempty"`
+	After  []string `json:"after,omitempty"`
+}
+
+// Action is what was done.
+type Action string
+
+// The actions.
+const (
+	KeyCreated         Action = "key.created"
+	KeyRevoked         Action = "key.revoked"
+	PrincipalCreated   Action = "principal.created"
+	PrincipalDisabled  Action = "principal.disabled"
+	PrincipalEnabled   Action = "principal.enabled"
+	RolesChanged       Action = "principal.roles"
+	WorkspaceChanged   Action = "workspace.changed"
+	EnvironmentAdded   Action = "environment.added"
+	EnvironmentRemoved Action = "environment.removed"
+	EnvironmentChanged Action = "environment.changed"
+)
+
+// changes are found by comparing two states, so that no edit can forget to
+// tell. Principals come first: a key that is new may belong to one that is new.
+func changes(before, after State) []Change {
+	var found []Change
+	for _, p := range after.Principals {
+		c := Change{Subject: string(p.ID), Name: p.Name, Kind: string(p.Type)}
+		was := before.principal(p.ID)
+		if was == nil {
+			c.Action, c.After = PrincipalCreated, p.Roles
+			found = append(found, c)
+			continue
+		}
+		if !slices.Equal(was.Roles, p.Roles) {
+			roles := c
+			roles.Action, roles.Before, roles.After = RolesChanged, was.Roles, p.Roles
+			found = append(found, roles)
+		}
+		if p.Disabled != was.Disabled {
+			c.Action = PrincipalEnabled
+			if p.Disabled {
+				c.Action = PrincipalDisabled
+			}
+			found = append(found, c)
+		}
+	}
+	for _, k := range after.Keys {
+		c := Change{Subject: string(k.ID), Name: k.Name, Kind: string(k.Kind), Owner: k.PrincipalID}
+		switch was := before.key(k.ID); {
+		case was == nil:
+			c.Action, c.After = KeyCreated, k.limits()
+		case !k.RevokedAt.IsZero() && was.RevokedAt.IsZero():
+			c.Action = KeyRevoked
+		default:
+			continue
+		}
+		found = append(found, c)
+	}
+	if was, is := before.Workspace.words(), after.Workspace.words(); !slices.Equal(was, is) {
+		found = append(found, Change{Action: WorkspaceChanged, Subject: after.Workspace.ID, Before: was, After: is})
+	}
+	return found
+}
+
+func (r KeyRecord) limits() []string {
+	var limits []string
+	if r.Environment != "" {
+		limits = append(limits, "environment "+r.Environment)
+	}
+	if !r.ExpiresAt.IsZero() {
+		limits = append(limits, "until "+r.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	return limits
+}
+
+// Words say what was done in a line.
+func (c Change) Words() string {
+	what := c.Subject
+	if c.Name != "" {
+		what = c.Name + " (" + c.Subject + ")"
+	}
+	kind := strings.ReplaceAll(c.Kind, "_", "-")
+	list := func(words []string) string { return cmp.Or(strings.Join(words, ", "), "none") }
+	and := func(words []string) string { return strings.Join(append([]string{""}, words...), ", ") }
+	switch c.Action {
+	case KeyCreated:
+		return fmt.Sprintf("%s key made: %s%s", kind, what, and(c.After))
+	case KeyRevoked:
+		return fmt.Sprintf("%s key revoked: %s", kind, what)
+	case PrincipalCreated:
+		return fmt.Sprintf("%s added: %s, %s", kind, what, list(c.After))
+	case PrincipalDisabled:
+		return "disabled: " + what
+	case PrincipalEnabled:
+		return "enabled: " + what
+	case RolesChanged:
+		return fmt.Sprintf("roles of %s: %s, before %s", what, list(c.After), list(c.Before))
+	case EnvironmentAdded:
+		return "environment added: " + what + and(c.After)
+	case EnvironmentRemoved:
+		return "environment removed: " + what
+	case EnvironmentChanged:
+		return fmt.Sprintf("environment %s: %s, before %s", what, list(c.After), list(c.Before))
+	case WorkspaceChanged:
+		return fmt.Sprintf("workspace: %s, before %s", list(c.After), list(c.Before))
+	}
+	return string(c.Action) + ": " + what
+}

@@ -1,0 +1,168 @@
+package access_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+)
+
+// memory is a store. Answers of that many updates get lost: the edit is stored,
+// and asked for again.
+type memory struct {
+	state access.State
+	trail []access.Entry
+	lost  int
+	edits int
+}
+
+func (m *memory) Load(context.Context) (access.State, error) { return m.state, nil }
+
+func (m *memory) Update(_ context.Context, edit func(access.State) (access.State, access.Entry, error)) error {
+	for {
+		before := m.state
+		after, entry, err := edit(before)
+		if err != nil || after.Version == before.Version {
+			return err
+		}
+		m.state, m.edits = after, m.edits+1
+		m.trail = append(m.trail, entry)
+		if m.lost--; m.lost < 0 {
+			return nil
+		}
+	}
+}
+
+func (m *memory) Trail(context.Context) ([]access.Entry, error) { return m.trail, nil }
+
+func (m *memory) Uses(context.Context) (map[access.ID]string, error) { return nil, nil }
+
+var registryNow = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+
+func newRegistry(t *testing.T) (*memory, *access.Registry) {
+	t.Helper()
+	w, err := access.NewWorkspace(rand.Reader, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &memory{state: access.NewState(w)}
+	return m, access.NewRegistry(m, rand.Reader, func() time.Time { return registryNow }).By("Ada")
+}
+
+func TestAllThatIsWrongWithAKeyRequestIsSaidAtOnce(t *testing.T) {
+	m, r := newRegistry(t)
+	for want, q := range map[string]access.KeyRequest{
+		"needs a name;no role \"emperor\";lies in the past":    {Kind: access.KindUser, Roles: []string{"emperor"}, Expires: -time.Hour},
+		"name it with --environment;edits nothing;only a user": {Kind: access.KindPublicSDK, Name: "web", Roles: []string{"engineer"}, Email: "a@b"},
+		"only SDK keys": {Kind: access.KindServiceAccount, Name: "ci", Environment: "production"},
+		"of kind user":  {Kind: "emperor", Name: "ci"},
+	} {
+		_, _, err := r.IssueKey(t.Context(), q)
+		for part := range strings.SplitSeq(want, ";") {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%+v: %v, want %q", q, err, part)
+			}
+		}
+	}
+	if m.edits > 0 {
+		t.Errorf("%d edits were stored", m.edits)
+	}
+}
+
+func TestIssueKey(t *testing.T) {
+	m, r := newRegistry(t)
+	q := access.KeyRequest{Kind: access.KindServiceAccount, Name: " ci  bot ", Roles: []string{"engineer"}, Expires: time.Hour}
+	key, p, err := r.IssueKey(t.Context(), q)
+	if err != nil || p.Name != "ci bot" || key.Principal() != p.ID || string(key.Workspace()) != m.state.Workspace.ID {
+		t.Fatalf("%v, %+v, %v", key, p, err)
+	}
+	record := m.state.Keys[0]
+	if record.Admits(key, registryNow) != nil || record.ExpiresAt.Sub(record.CreatedAt) != time.Hour {
+		t.Errorf("%+v", record)
+	}
+	if m.edits != 1 || len(m.trail[0].Changes) != 2 || m.trail[0].By != "Ada" {
+		t.Errorf("issuing a key made %d edits, told as %+v", m.edits, m.trail)
+	}
+	q.Roles = []string{"support"}
+	if _, same, err := r.IssueKey(t.Context(), q); !errors.Is(err, access.ErrOtherRoles) || same.ID != p.ID {
+		t.Errorf("with other roles: %+v, %v", same, err)
+	}
+	for _, kind := range []access.Kind{access.KindPublicSDK, access.KindSecretSDK} {
+		if _, p, err = r.IssueKey(t.Context(), access.KeyRequest{Kind: kind, Name: "x", Environment: "production"}); err != nil || p.Name != "applications" || len(p.Roles) > 0 {
+			t.Errorf("%s: %+v, %v", kind, p, err)
+		}
+	}
+	if len(m.state.Principals) != 2 || len(m.state.Keys) != 3 {
+		t.Errorf("%d principals, %d keys", len(m.state.Principals), len(m.state.Keys))
+	}
+}
+
+// TestAnEditWhoseAnswerIsLostIsMadeOnce: whatever is asked again finds its own
+// work.
+func TestAnEditWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
+	m, r := newRegistry(t)
+	ada := access.Principal{Type: access.PrincipalUser, ID: "aaaaaaaaaaaaaaaa", Name: "Ada", Email: "ada@acme.example"}
+	bob := access.Principal{Type: access.PrincipalUser, ID: "bbbbbbbbbbbbbbbb", Name: "Bob", Email: "bob@acme.example"}
+	key, err := access.NewKey(rand.Reader, access.KindUser, access.ID(m.state.Workspace.ID), ada.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var issued access.Key
+	for _, edit := range []func() error{
+		func() error { return r.CreatePrincipal(t.Context(), ada) },
+		func() error {
+			_, created, err := r.EnsurePrincipal(t.Context(), bob)
+			if !created {
+				t.Error("Bob was added, and is not said to be new")
+			}
+			return err
+		},
+		func() error { return r.CreateKey(t.Context(), access.RecordOf(key, "laptop", registryNow)) },
+		func() (err error) {
+			issued, _, err = r.IssueKey(t.Context(), access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: ada.Email})
+			return err
+		},
+		func() error { return r.SetRoles(t.Context(), ada.ID, []string{"engineer"}) },
+	} {
+		m.lost = 1
+		if err := edit(); err != nil {
+			t.Error(err)
+		}
+	}
+	if m.edits != 5 || len(m.state.Principals) != 2 || len(m.state.Keys) != 2 || m.state.Keys[1].Admits(issued, registryNow) != nil {
+		t.Errorf("%d edits, %+v", m.edits, m.state)
+	}
+}
+
+// TestWhatWasHandedOutIsACopy: nobody changes the state but by an edit.
+func TestWhatWasHandedOutIsACopy(t *testing.T) {
+	m, r := newRegistry(t)
+	if _, _, err := r.IssueKey(t.Context(), access.KeyRequest{Kind: access.KindUser, Name: "Ada", Roles: []string{"engineer"}}); err != nil {
+		t.Fatal(err)
+	}
+	before := m.state
+	principals, _ := r.Principals(t.Context())
+	keys, _ := r.Keys(t.Context())
+	w, _ := r.Workspace(t.Context())
+	principals[0].Roles[0], keys[0].Name, w.Secret[0] = "admin", "other", w.Secret[0]+1
+	again, _ := r.Workspace(t.Context())
+	if reflect.DeepEqual(w, again) || m.state.Principals[0].Roles[0] != "engineer" || m.state.Keys[0].Name != "Ada" || !reflect.DeepEqual(before, m.state) {
+		t.Errorf("%+v", m.state)
+	}
+}
+
+func TestPlainName(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ada Lovelace": "Ada Lovelace", "  Ada\t\nLovelace ": "Ada Lovelace", "Größe 東京": "Größe 東京",
+		"Ada\x1b[2J": "Ada [2J", "a\u202eb": "a b", "a\u009bb": "a b", "a\xffb": "a b", "\x00": "",
+	} {
+		if got := access.PlainName(name); got != want {
+			t.Errorf("%q becomes %q, not %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package local
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+)
+
+// registryFormat is the format of a data directory: of the registry's file, which
+// names it, and of all that lies beside it. It is raised by what an older svc
+// would damage, so that such a one refuses the directory. A field that is merely
+// new needs no new format: what a version does not know it leaves alone.
+const registryFormat = 1
+
+// registryFile is the content of the registry's file. One that readers have seen
+// is never changed.
+type registryFile struct {
+	Format int `json:"format"`
+	access.State
+
+	principals map[access.ID]int
+	keys       map[access.ID]int
+	text       []byte // as it was read
+}
+
+// encodeRegistry writes a state over the file that was read before, of which
+// nothing is lost that this version does not know; nil is a new file.
+func encodeRegistry(before *registryFile, s access.State) ([]byte, error) {
+	after := &registryFile{Format: registryFormat, State: s}
+	if err := after.index(); err != nil {
+		return nil, err
+	}
+	if before == nil {
+		text, err := json.MarshalIndent(after, "", "  ")
+		return append(text, '\n'), err
+	}
+	after.Format = before.Format
+	tree, err := jsontree.Overlay(before.text, before, after)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Encode(), nil
+}
+
+// decodeRegistry reads what encodeRegistry wrote. No error repeats a value.
+func decodeRegistry(text []byte) (*registryFile, error) {
+	var head struct{ Format int }
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("not a registry: %w", at(text, err))
+	}
+	if head.Format > registryFormat {
+		return nil, fmt.Errorf("it is of format %d, and this svc knows formats up to %d; it takes the version of svc that wrote it, or a later one: %w",
+			head.Format, registryFormat, repository.ErrNewer)
+	}
+	if head.Format < 1 {
+		return nil, fmt.Errorf("not a registry: it names no format; this svc knows formats up to %d", registryFormat)
+	}
+	r := &registryFile{text: text}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("not a registry: %w", at(text, err))
+	}
+	return r, r.index()
+}
+
+// at adds the line to an error of the decoder.
+func at(text []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	offset := int64(-1)
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		what, _, _ := strings.Cut(kind.Value, " ")
+		return fmt.Errorf("line %d: what stands there (%s) is of the wrong type", lineOf(text, kind.Offset), what)
+	}
+	if offset < 0 {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", lineOf(text, offset), err)
+}
+
+func lineOf(text []byte, offset int64) int {
+	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
+}
+
+// index makes the maps, and reports everything that does not fit together.
+func (r *registryFile) index() error {
+	r.principals = make(map[access.ID]int, len(r.Principals))
+	r.keys = make(map[access.ID]int, len(r.Keys))
+	var problems []error
+	if _, err := access.ParseID(r.Workspace.ID); err != nil {
+		problems = append(problems, fmt.Errorf("workspace: %w", err))
+	}
+	for i, p := range r.Principals {
+		if _, err := access.ParseID(string(p.ID)); err != nil {
+			problems = append(problems, fmt.Errorf("principals/%d: %w", i, err))
+		} else if _, taken := r.principals[p.ID]; taken {
+			problems = append(problems, fmt.Errorf("principals/%d: another one has the same id", i))
+		}
+		r.principals[p.ID] = i
+	}
+	for i, k := range r.Keys {
+		if _, err := access.ParseID(string(k.ID)); err != nil {
+			problems = append(problems, fmt.Errorf("keys/%d: %w", i, err))
+		} else if _, taken := r.keys[k.ID]; taken {
+			problems = append(problems, fmt.Errorf("keys/%d: another one has the same id", i))
+		} else if _, known := r.principals[k.PrincipalID]; !known {
+			problems = append(problems, fmt.Errorf("keys/%d: its principal is not in the file", i))
+		}
+		r.keys[k.ID] = i
+	}
+	return errors.Join(problems...)
+}
+
+// find returns what a key names, or access.ErrNotFound. Whether the key is the right
+// one is not looked at.
+func (r *registryFile) find(key access.Key) (access.KeyRecord, access.Principal, error) {
+	k, known := r.keys[key.ID()]
+	p, alsoKnown := r.principals[key.Principal()]
+	if !known || !alsoKnown || string(key.Workspace()) != r.Workspace.ID {
+		return access.KeyRecord{}, access.Principal{}, access.ErrNotFound
+	}
+	return r.Keys[k], r.Principals[p], nil
+}

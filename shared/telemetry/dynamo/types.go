@@ -1,0 +1,161 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/telemetry"
+)
+
+// typesInUse are the context types that there are rows of, and the hour in which
+// each was last in a batch. An hour is enough to tell which is in use, and
+// keeps a type that is always in use from being written with every batch.
+type typesInUse map[string]int64
+
+// typesOf reads a row of types.
+func typesOf(row dynamo.Item) (typesInUse, error) {
+	r := typesInUse{}
+	if doc := dynamo.TextOf(row, attrTypes); doc != "" {
+		if err := json.Unmarshal([]byte(doc), &r); err != nil {
+			return nil, fmt.Errorf("reading which context types there are: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// see notes types that are in a batch. Beyond the number that there may be, the
+// one that was longest in no batch makes keys, those of this batch last. Gone
+// are those that were there before.
+func (r typesInUse) see(names []string, hour int64, limit int) (gone []string, changed bool) {
+	before, late := maps.Clone(r), map[string]bool{}
+	for _, name := range names {
+		late[name] = true
+		if last, known := r[name]; !known || last < hour {
+			r[name], changed = hour, true
+		}
+	}
+	if len(r) <= limit {
+		return nil, changed
+	}
+	all := slices.SortedFunc(maps.Keys(r), func(a, b string) int {
+		switch {
+		case late[a] != late[b] && late[b]:
+			return -1
+		case late[a] != late[b]:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(r[a], r[b]), strings.Compare(a, b))
+	})
+	for _, name := range all[:len(all)-limit] {
+		delete(r, name)
+		if _, known := before[name]; known {
+			gone = append(gone, name)
+		}
+	}
+	return gone, true
+}
+
+// noteTypes notes the types of a batch, and says which of all types there are
+// then, and which have made room.
+func (r *recording) noteTypes(ctx context.Context, at address, environment string, names []string, limit int) (is typesInUse, gone []string, err error) {
+	err = r.replace(ctx, "noting what contexts there are", at, func(row dynamo.Item) (dynamo.Item, error) {
+		if is, err = typesOf(row); err != nil {
+			return nil, err
+		}
+		if row == nil {
+			r.inherit(is, at, environment)
+		}
+		var changed bool
+		if gone, changed = is.see(names, r.batch.Hour(), limit); !changed {
+			return nil, nil
+		}
+		doc, err := json.Marshal(is)
+		return dynamo.Item{attrTypes: dynamo.Text(string(doc)), attrOwner: dynamo.Text(environment)}, err
+	})
+	return is, gone, err
+}
+
+// inherit takes the types over that an earlier version has noted.
+func (r *recording) inherit(is typesInUse, at address, environment string) {
+	before := r.found[r.keys.before()]
+	if at == r.keys.shapeTypes() {
+		for name := range set(before, attrOldTypes) {
+			var parts [1]string
+			if json.Unmarshal([]byte(name), &parts) == nil {
+				is[parts[0]] = 0
+			}
+		}
+		return
+	}
+	for name := range set(before, attrOldGroups) {
+		var group [2]string
+		if json.Unmarshal([]byte(name), &group) == nil && group[0] == environment {
+			is[group[1]] = 0
+		}
+	}
+}
+
+// group is the contexts of an environment and a type, and the hour in which
+// they were last in a batch.
+type group struct {
+	environment, contextType string
+	hour                     int64
+}
+
+// groups are those that a search may look at, the one in use last first.
+func (s *Store) groups(ctx context.Context, k keys, m telemetry.Matcher) ([]group, error) {
+	found := map[[2]string]int64{}
+	err := s.each(ctx, "reading what contexts there are", k.known(), func(row dynamo.Item) error {
+		if dynamo.TextOf(row, dynamo.RangeKey) == k.before().sk {
+			for name := range set(row, attrOldGroups) {
+				var parts [2]string
+				if err := json.Unmarshal([]byte(name), &parts); err != nil {
+					return err
+				}
+				found[parts] = max(found[parts], 0)
+			}
+			return nil
+		}
+		if dynamo.TextOf(row, dynamo.RangeKey) == k.shapeTypes().sk {
+			return nil
+		}
+		is, err := typesOf(row)
+		for contextType, hour := range is {
+			found[[2]string{dynamo.TextOf(row, attrOwner), contextType}] = hour
+		}
+		return err
+	})
+	var list []group
+	for parts, hour := range found {
+		if m.Group(parts[0], parts[1]) {
+			list = append(list, group{parts[0], parts[1], hour})
+		}
+	}
+	slices.SortFunc(list, func(a, b group) int {
+		return cmp.Or(cmp.Compare(b.hour, a.hour), strings.Compare(a.environment, b.environment), strings.Compare(a.contextType, b.contextType))
+	})
+	return list, err
+}
+
+// admitNew says how many of so many contexts that are new the hour still takes.
+func (r *recording) admitNew(ctx context.Context, n int) (int, error) {
+	at := r.keys.newKeys(r.batch.Hour())
+	if n == 0 || dynamo.NumberOf(r.found[at], attrN) >= telemetry.MaxNewKeys {
+		return 0, nil
+	}
+	counted, err := r.table.Write(ctx, "counting new contexts", r.table.Update(at.key(),
+		expression.Add(expression.Name(attrN), expression.Value(n)).
+			Set(expression.Name(attrExpires), expression.Value(until(r.batch.Received.AddDate(0, 0, 1))))))
+	if err != nil {
+		return 0, err
+	}
+	before := int(dynamo.NumberOf(counted, attrN)) - n
+	return max(0, min(n, telemetry.MaxNewKeys-before)), nil
+}
