@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -99,7 +100,7 @@ const grace = 5 * time.Second
 // way finish.
 func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler) error {
 	s := &http.Server{
-		Handler:           handler,
+		Handler:           readOut(handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      time.Minute,
@@ -124,6 +125,28 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler) 
 		s.Close()
 	}
 	return nil
+}
+
+const (
+	// mostReadOut and readOutTime bound what is read of a body that no handler
+	// wanted.
+	mostReadOut = 2 << 20 // bytes
+	readOutTime = 2 * time.Second
+)
+
+// readOut reads what a handler has left of a body before its answer goes out:
+// many clients listen only when they have sent all, and those of a connection
+// that is closed before never see why they were refused.
+func readOut(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+		if r.ContentLength == 0 || r.Header.Get("Expect") != "" { // reading would ask for what waits to be asked for
+			return
+		}
+		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(readOutTime)); err == nil {
+			_, _ = io.CopyN(io.Discard, r.Body, mostReadOut) // what remains is the client's loss
+		}
+	})
 }
 
 // unused are the connections on which no request has come yet. Browsers open

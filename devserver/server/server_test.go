@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -122,4 +124,39 @@ func TestStoppingDoesNotWaitForUnusedConnections(t *testing.T) {
 		t.Errorf("the silent connection was not closed: %v", err)
 	}
 	<-served
+}
+
+// TestARefusalReachesWhoIsStillSending: the answer to a large body that nobody
+// reads comes once it was sent, on a connection that goes on.
+func TestARefusalReachesWhoIsStillSending(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- Serve(ctx, []net.Listener{l}, http.NotFoundHandler()) }()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(c)
+	for range 2 {
+		body := strings.Repeat(" ", 1<<20)
+		if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.StatusCode != 404 || r.Close {
+			t.Errorf("%v, connection closed: %v, %v", r.Status, r.Close, err)
+		}
+	}
+	c.Close()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 }

@@ -3,11 +3,14 @@ package bodies
 import (
 	"context"
 	"io"
+	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
+	"time"
 
 	"svc.example/svc/shared/fault"
 )
@@ -15,26 +18,118 @@ import (
 func TestLargeBodiesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Budget
-		leave, err := b.take(t.Context(), most)
+		read := func(ctx context.Context, size int) (func(), error) {
+			body := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", size)))
+			_, leave, err := b.Read(httptest.NewRecorder(), body.WithContext(ctx))
+			return leave, err
+		}
+		leave, err := read(t.Context(), Max)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.take(t.Context(), small); err != nil {
+		if _, err := read(t.Context(), small); err != nil {
 			t.Errorf("a small body waits: %v", err)
 		}
-		if _, err := b.take(t.Context(), small+1); err == nil || fault.Of(err).Kind != fault.Unavailable {
+		if _, err := read(t.Context(), small+1); err == nil || fault.Of(err).Kind != fault.Unavailable {
 			t.Errorf("a second large body is decoded beside the largest: %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := b.take(gone, most/2); err == nil {
+		if _, err := read(gone, Max/2); err == nil {
 			t.Error("a body is decoded whose client has gone")
 		}
 		leave()
 		for range 2 {
-			if _, err := b.take(t.Context(), most/2); err != nil {
+			if _, err := read(t.Context(), Max/2); err != nil {
 				t.Errorf("what fits waits: %v", err)
 			}
+		}
+	})
+}
+
+// arriving is a body of which some bytes have come and the rest comes never or
+// when the deadline is over. It notes how much memory is held out for more.
+type arriving struct {
+	http.ResponseWriter
+	rest      int
+	heldOut   int
+	deadlines chan time.Time
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	a.heldOut = max(a.heldOut, len(p))
+	if n := min(a.rest, len(p)); n > 0 {
+		a.rest -= n
+		return n, nil
+	}
+	deadline, set := <-a.deadlines
+	if !set {
+		return 0, io.ErrUnexpectedEOF
+	}
+	time.Sleep(time.Until(deadline))
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (*arriving) Close() error { return nil }
+
+func (a *arriving) SetReadDeadline(t time.Time) error {
+	a.deadlines <- t
+	return nil
+}
+
+func (a *arriving) read(t *testing.T, b *Budget) error {
+	r := httptest.NewRequest("POST", "/", nil).WithContext(t.Context())
+	r.Body, r.ContentLength = a, Max
+	_, _, err := b.Read(a, r)
+	return err
+}
+
+// TestAnAnnouncementTakesNoMemory: only what has arrived does.
+func TestAnAnnouncementTakesNoMemory(t *testing.T) {
+	for _, came := range []int{0, 12, 2000} {
+		a := &arriving{ResponseWriter: httptest.NewRecorder(), rest: came, deadlines: make(chan time.Time)}
+		close(a.deadlines)
+		if err := a.read(t, new(Budget)); err == nil || a.heldOut > 4096+2*came {
+			t.Errorf("of %d bytes that came, memory was taken for %d more (%v)", came, a.heldOut, err)
+		}
+	}
+}
+
+// TestSlowBodiesKeepTheirPlaceForAWhile: however many dawdle, few take memory,
+// small ones pass them, and others have their turn after a time.
+func TestSlowBodiesKeepTheirPlaceForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b Budget
+		const many = 100
+		slow := make([]*arriving, many)
+		results := make(chan error, many)
+		for i := range slow {
+			slow[i] = &arriving{ResponseWriter: httptest.NewRecorder(), rest: small + 1, deadlines: make(chan time.Time, 1)}
+			go func() { results <- slow[i].read(t, &b) }()
+		}
+		synctest.Wait()
+		large := 0
+		for _, a := range slow {
+			if a.heldOut > 2*small {
+				large++
+			}
+		}
+		if large > mostArriving/Max {
+			t.Errorf("%d large bodies are taken in at once", large)
+		}
+		few := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", small)))
+		begin := time.Now()
+		if _, _, err := b.Read(httptest.NewRecorder(), few); err != nil || time.Since(begin) > 0 {
+			t.Errorf("a small body waits %v for slow ones: %v", time.Since(begin), err)
+		}
+		for range many {
+			if err := <-results; err == nil {
+				t.Error("a body that never came was read")
+			}
+		}
+		whole := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", Max)))
+		if _, _, err := b.Read(httptest.NewRecorder(), whole); err != nil {
+			t.Errorf("the place of the slow ones is still taken: %v", err)
 		}
 	})
 }
