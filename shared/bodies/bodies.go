@@ -1,15 +1,10 @@
 // Package bodies reads the bodies of requests, and bounds the memory that they
-// take.
-//
-// Decoded, JSON takes up to 150 times its bytes: an array of a million small
-// numbers is a million values. A bound on each body says nothing about many at
-// once, so the large ones that a handler is sent take turns: a few are taken in
-// at a time, and about one is decoded.
+// take: of the large ones that a handler is sent, a few are taken in at a time,
+// and about one is decoded.
 package bodies
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -17,34 +12,22 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/turns"
 )
 
 // Max is how many bytes a body may have.
 const Max = 1 << 20
 
-const (
-	// small bodies wait for nobody: keys and addresses have limits of their own.
-	small = 32 << 10
-	// mostArriving is how many bytes of large bodies are taken in at a time.
-	mostArriving = 16 * Max
-	// mostDecoded is how many of them are decoded at a time: one of the largest,
-	// or some that are smaller.
-	mostDecoded = Max
-	// patience is how long a body waits for each of its turns, and how long one
-	// may take to arrive once others wait for its place.
-	patience = 10 * time.Second
-)
+// mostArriving is how many bytes of large bodies are taken in at a time.
+const mostArriving = 16 * Max
 
 // Budget is what the bodies of the requests to a handler share. Handlers do not
 // share one: whoever evaluates would wait for a store that is slow to take what
 // others write. The zero Budget is ready for use.
 type Budget struct {
-	made     sync.Once
-	arriving *semaphore.Weighted
-	decoded  *semaphore.Weighted
+	made              sync.Once
+	arriving, decoded *turns.Turns
 }
 
 // Read reads the body of a request and waits until it may be decoded. Memory is
@@ -59,34 +42,32 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request) (body []byte, leav
 	}
 	var text bytes.Buffer
 	from := http.MaxBytesReader(w, r.Body, Max)
-	if _, err := text.ReadFrom(io.LimitReader(from, small+1)); err != nil {
+	if _, err := text.ReadFrom(io.LimitReader(from, turns.Small+1)); err != nil {
 		return nil, nil, refusal(err)
 	}
-	if text.Len() <= small {
+	if text.Len() <= turns.Small {
 		return text.Bytes(), func() {}, nil
 	}
-	b.made.Do(func() {
-		b.arriving, b.decoded = semaphore.NewWeighted(mostArriving), semaphore.NewWeighted(mostDecoded)
-	})
 	size := int64(Max)
 	if r.ContentLength > 0 {
 		size = min(r.ContentLength, Max)
 	}
-	gone, err := take(r.Context(), b.arriving, size)
+	b.made.Do(func() { b.arriving, b.decoded = turns.Of(mostArriving), turns.Of(turns.Decoded) })
+	gone, err := b.arriving.Take(r.Context(), size)
 	if err != nil {
 		return nil, nil, err
 	}
 	// A body that dawdles keeps its place from others no longer than this. Not
 	// every server has deadlines; those without have their own.
 	deadlines := http.NewResponseController(w)
-	_ = deadlines.SetReadDeadline(time.Now().Add(patience))
+	_ = deadlines.SetReadDeadline(time.Now().Add(turns.Patience))
 	text.Grow(int(size) - text.Len() + bytes.MinRead)
 	if _, err := text.ReadFrom(from); err != nil {
 		gone()
 		return nil, nil, refusal(err)
 	}
 	_ = deadlines.SetReadDeadline(time.Time{})
-	decoded, err := take(r.Context(), b.decoded, int64(text.Len()))
+	decoded, err := b.decoded.Take(r.Context(), int64(text.Len()))
 	if err != nil {
 		gone()
 		return nil, nil, err
@@ -100,14 +81,4 @@ func refusal(err error) error {
 		return fault.New(fault.PayloadTooLarge, "the body is larger than 1 MiB (%d bytes)", Max)
 	}
 	return fault.New(fault.BadRequest, "the body ended before it was complete").Because(err)
-}
-
-// take waits for its turn at so many bytes.
-func take(ctx context.Context, of *semaphore.Weighted, size int64) (leave func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if err := of.Acquire(ctx, size); err != nil {
-		return nil, fault.New(fault.Unavailable, "too many large bodies arrive at once; the request can be repeated").Because(err)
-	}
-	return sync.OnceFunc(func() { of.Release(size) }), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/turns"
 )
 
 func TestLargeBodiesTakeTurns(t *testing.T) {
@@ -27,10 +28,10 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := read(t.Context(), small); err != nil {
+		if _, err := read(t.Context(), turns.Small); err != nil {
 			t.Errorf("a small body waits: %v", err)
 		}
-		if _, err := read(t.Context(), small+1); err == nil || fault.Of(err).Kind != fault.Unavailable {
+		if _, err := read(t.Context(), turns.Small+1); err == nil || fault.Of(err).Kind != fault.Unavailable {
 			t.Errorf("a second large body is decoded beside the largest: %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
@@ -104,20 +105,20 @@ func TestSlowBodiesKeepTheirPlaceForAWhile(t *testing.T) {
 		slow := make([]*arriving, many)
 		results := make(chan error, many)
 		for i := range slow {
-			slow[i] = &arriving{ResponseWriter: httptest.NewRecorder(), rest: small + 1, deadlines: make(chan time.Time, 1)}
+			slow[i] = &arriving{ResponseWriter: httptest.NewRecorder(), rest: turns.Small + 1, deadlines: make(chan time.Time, 1)}
 			go func() { results <- slow[i].read(t, &b) }()
 		}
 		synctest.Wait()
 		large := 0
 		for _, a := range slow {
-			if a.heldOut > 2*small {
+			if a.heldOut > 2*turns.Small {
 				large++
 			}
 		}
 		if large > mostArriving/Max {
 			t.Errorf("%d large bodies are taken in at once", large)
 		}
-		few := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", small)))
+		few := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", turns.Small)))
 		begin := time.Now()
 		if _, _, err := b.Read(httptest.NewRecorder(), few); err != nil || time.Since(begin) > 0 {
 			t.Errorf("a small body waits %v for slow ones: %v", time.Since(begin), err)

@@ -78,11 +78,16 @@ func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList,
 		return nil, q.noSuch()
 	}
 	list := &ActivityList{}
+	if list.Activity, err = s.describe(ctx, traces); err != nil {
+		return nil, err
+	}
+	if described := len(list.Activity); described < len(traces) {
+		rest = traces[described-1].place().String()
+	}
 	if rest != "" {
 		list.NextCursor = s.cursor(b.list, rest)
 	}
-	list.Activity, err = s.describe(ctx, traces)
-	return list, err
+	return list, nil
 }
 
 func (q ActivityQuery) issues() []document.Issue {

@@ -107,6 +107,36 @@ func TestActivityPagesCutCommitsApart(t *testing.T) {
 	}
 }
 
+// TestActivityOfLargeDocuments: few of them are compared for a page, and those
+// who walk on find all.
+func TestActivityOfLargeDocuments(t *testing.T) {
+	w := newWorld(t, nil)
+	const items = 18
+	for round := range 2 {
+		files := map[string]string{}
+		for i := range items {
+			key := fmt.Sprint("c", i)
+			files["configs/"+key+".json"] = configOf(key, "string", fmt.Sprintf("%q", strings.Repeat(fmt.Sprint(round), 900<<10)), "")
+		}
+		w.repo.push(ada, "", files)
+	}
+	all, limit := 0, 100
+	page := control.PageQuery{Limit: &limit}
+	for {
+		list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: page}))
+		if len(list.Activity) == 0 || len(list.Activity) > 13 { // 4 MiB, and those that were being read
+			t.Fatalf("%d large documents were compared for a page", len(list.Activity))
+		}
+		all += len(list.Activity)
+		if page.Cursor = list.NextCursor; page.Cursor == "" {
+			break
+		}
+	}
+	if all != 2*items+1 {
+		t.Errorf("%d entries, want %d", all, 2*items+1)
+	}
+}
+
 func TestActivityShowsThirtyEntriesUnlessAsked(t *testing.T) {
 	w := newWorld(t, nil)
 	for i := range 35 {

@@ -137,7 +137,7 @@ func (a *attempt) changesSince(ctx context.Context, token string, seen []byte) (
 	if changes, err = a.describe(ctx, traces); err != nil {
 		return nil, false
 	}
-	return changes, end > maxChanges
+	return changes, end > maxChanges || len(changes) < len(traces)
 }
 
 // standing is where in an item's history, newest first, a token stands.

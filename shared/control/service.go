@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/turns"
 )
 
 // Settings are what a Service works with. All are needed but Used
@@ -52,6 +53,9 @@ type Service struct {
 	// commits that were compared with their parents, by workspace and trace.
 	rooms *lru.Cache[string, *room]
 	words *lru.Cache[string, []activity.Message]
+	// compared and large bound what is read at a time to find messages, by all.
+	compared chan struct{}
+	large    *turns.Turns
 }
 
 const (
@@ -65,7 +69,8 @@ const (
 func New(settings Settings) *Service {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
 	return &Service{settings: settings, pause: retries.Wait,
-		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare)}
+		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
+		compared: make(chan struct{}, mostCompared), large: turns.Of(turns.Decoded)}
 }
 
 func (p *Service) room(workspace string) *room {

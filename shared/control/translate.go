@@ -6,24 +6,35 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
+	"sync/atomic"
 
 	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
 )
 
-// readers is how many documents are read at a time to compare commits.
-const readers = 8
+const (
+	// readers is how many documents are read at a time to compare commits for an
+	// answer, and mostCompared how many for all answers together.
+	readers      = 8
+	mostCompared = 4 * readers
+	// mostTexts is about how many bytes of documents are compared for an answer:
+	// a page ends early where more would have to be.
+	mostTexts = 4 << 20
+)
 
-// describe makes the entries of traces. What the control plane committed says
-// itself what it changed; for the rest documents are read, several at a time.
+// describe makes the entries of traces, of the first ones at least. What the
+// control plane committed says itself what it changed; for the rest documents
+// are read, several at a time, until they are many bytes.
 func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, error) {
 	entries := make([]Activity, len(traces))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
+	errs := make([]error, len(traces))
+	free := make(chan struct{}, readers)
+	var all sync.WaitGroup
+	var bytes atomic.Int64
 	for i, t := range traces {
 		entries[i] = t.activity()
 		if entries[i].Messages != nil {
@@ -33,12 +44,26 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 			entries[i].Messages = messages
 			continue
 		}
-		group.Go(func() (err error) {
-			entries[i].Messages, err = s.compared(ctx, t)
-			return err
+		free <- struct{}{}
+		if bytes.Load() > mostTexts {
+			entries = entries[:i]
+			break
+		}
+		all.Go(func() {
+			entries[i].Messages, errs[i] = s.compared(ctx, t, &bytes)
+			<-free
 		})
 	}
-	return entries, group.Wait()
+	all.Wait()
+	for i, err := range errs {
+		if err != nil && i > 0 && fault.Of(err).Kind == fault.Unavailable { // the rest is for another page
+			return entries[:i], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
 }
 
 // knownMessages are the messages of a trace that need no reading.
@@ -70,27 +95,44 @@ func (s *Session) wordsOf(t trace) string {
 	return s.entry.Workspace.ID + " " + t.commit.SHA + " " + t.touch.Path
 }
 
-// compared works out a trace's messages from the document before and after.
-func (s *Session) compared(ctx context.Context, t trace) ([]activity.Message, error) {
+// compared works out a trace's messages from the document before and after, and
+// adds how many bytes these have. Decoded they are many times as large, so that
+// large ones take turns.
+func (s *Session) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([]activity.Message, error) {
 	repo, err := s.repository(ctx)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.treeAt(ctx, repo, t.touch.Path, t.commit.Parent)
+	select {
+	case s.service.compared <- struct{}{}:
+		defer func() { <-s.service.compared }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	before, err := s.textAt(ctx, repo, t.touch.Path, t.commit.Parent)
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.treeAt(ctx, repo, t.touch.Path, t.commit.SHA)
+	after, err := s.textAt(ctx, repo, t.touch.Path, t.commit.SHA)
 	if err != nil {
 		return nil, err
 	}
-	messages := difference(t.touch.Path, before, after)
+	bytes.Add(int64(len(before) + len(after)))
+	leave, err := s.service.large.Take(ctx, int64(len(before)+len(after)))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	name := s.wordsOf(t)
-	bytes := int64(contentBytes + len(name))
-	for _, m := range messages {
-		bytes += int64(len(m.Scope) + len(m.Message))
+	if messages, known := s.service.words.Get(name); known { // another request has been faster
+		return messages, nil
 	}
-	s.service.words.Put(name, messages, bytes)
+	messages := difference(t.touch.Path, treeOf(t.touch.Path, before), treeOf(t.touch.Path, after))
+	weight := int64(contentBytes + len(name))
+	for _, m := range messages {
+		weight += int64(len(m.Scope) + len(m.Message))
+	}
+	s.service.words.Put(name, messages, weight)
 	return messages, nil
 }
 
@@ -113,9 +155,9 @@ func difference(path string, before, after *jsontree.Node) []activity.Message {
 	return []activity.Message{{Message: item + " is a JSON object again"}}
 }
 
-// treeAt is a document in a commit; nil when the commit does not hold it, or
+// textAt is a document in a commit; nil when the commit does not hold it, or
 // is not known itself, as the one before the first.
-func (s *Session) treeAt(ctx context.Context, repo Repository, path, commit string) (*jsontree.Node, error) {
+func (s *Session) textAt(ctx context.Context, repo Repository, path, commit string) ([]byte, error) {
 	if commit == "" {
 		return nil, nil
 	}
@@ -126,7 +168,18 @@ func (s *Session) treeAt(ctx context.Context, repo Repository, path, commit stri
 	if err != nil {
 		return nil, storageFault(err)
 	}
-	return decode(path, text).tree, nil
+	if text == nil {
+		text = []byte{} // a file, if an empty one
+	}
+	return text, nil
+}
+
+// treeOf decodes a document, nil where there is none.
+func treeOf(path string, text []byte) *jsontree.Node {
+	if text == nil {
+		return nil
+	}
+	return decode(path, text).tree
 }
 
 // blobID is git's name for a content.
