@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"slices"
-	"syscall"
+
+	"svc.example/svc/shared/fault"
 )
 
 // Unavailable is what is wrong with the storage in words that a client may
@@ -21,15 +20,6 @@ func (u *Unavailable) Error() string { return u.Message + ": " + u.Cause.Error()
 
 func (u *Unavailable) Unwrap() error { return u.Cause }
 
-// fullDisk are what systems say when no byte more can be written.
-var fullDisk = []error{syscall.ENOSPC, syscall.EDQUOT}
-
-func init() {
-	if runtime.GOOS == "windows" { // ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL
-		fullDisk = append(fullDisk, syscall.Errno(39), syscall.Errno(112))
-	}
-}
-
 // Unwritten is for a failure before the head was asked to move: nothing was
 // written for certain, and it is an ErrFailed that says so.
 func Unwritten(err error) error {
@@ -37,8 +27,8 @@ func Unwritten(err error) error {
 	case err == nil, errors.Is(err, ErrMoved), errors.Is(err, ErrBusy), errors.Is(err, ErrFailed),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case slices.ContainsFunc(fullDisk, func(full error) bool { return errors.Is(err, full) }):
-		return &Unavailable{"the disk is full, and nothing was written", fmt.Errorf("%w: %w", ErrFailed, err)}
+	case fault.IsFullDisk(err):
+		return &Unavailable{fault.FullDisk, fmt.Errorf("%w: %w", ErrFailed, err)}
 	}
 	return fmt.Errorf("%w: %w", ErrFailed, err)
 }

@@ -66,6 +66,9 @@ func Fault(err error) error {
 	if errors.Is(err, ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fault.New(fault.Unavailable, "the telemetry store did not answer in time; the request can be repeated").Because(err)
 	}
+	if fault.IsFullDisk(err) {
+		return fault.New(fault.Unavailable, fault.FullDisk).Because(err)
+	}
 	return fault.Of(err)
 }
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -356,5 +358,12 @@ func TestParseMonth(t *testing.T) {
 	}
 	if telemetry.MonthOf(time.Date(2026, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3*3600))) != "2027-01" {
 		t.Error("a month is one of UTC")
+	}
+}
+
+func TestAFullDiskIsNoDefectOfOurs(t *testing.T) {
+	f := fault.Of(telemetry.Fault(fmt.Errorf("committing: %w", &fs.PathError{Op: "write", Path: "telemetry.db", Err: syscall.ENOSPC})))
+	if f.Kind != fault.Unavailable || f.Message != "the disk is full, and nothing was written" {
+		t.Errorf("%v %s", f.Kind, f.Message)
 	}
 }
