@@ -180,9 +180,11 @@ func (r reference) held() error {
 	lock, err := r.files.stat(r.path(branchLock))
 	next, failed := r.files.stat(r.path(nextHead))
 	if err == nil && failed == nil {
-		if age := next.ModTime().Sub(lock.ModTime()); age > staleLock {
-			message = fmt.Sprintf("the file %s in the repository has been there for %s, and nothing can be written beside it; if no git is at work there, it was left behind and has to be removed",
-				branchLock, age.Round(time.Second))
+		age := (next.ModTime().Sub(lock.ModTime()) + gitWait).Round(time.Second)
+		message = fmt.Sprintf("git is writing to the branch main; the request can be repeated (the file %s in the repository has been there for %s; if no git is at work there, it was left behind and may be removed)", branchLock, age)
+		if age > staleLock {
+			message = fmt.Sprintf("the file %s in the repository has been there for %s, and nothing can be written beside it; if no git is at work there, it was left behind and may be removed", branchLock, age)
+			slog.Warn("a lock of git's keeps all from writing", "file", r.path(branchLock), "age", age)
 		}
 	}
 	return &repository.Unavailable{Message: message, Cause: fmt.Errorf("%s stayed locked by git: %w", r.path(branch), repository.ErrBusy)}
