@@ -58,7 +58,7 @@ var contextReaders = sync.Pool{New: func() any { return new(contextReader) }}
 func newContextReader(text []byte) *contextReader {
 	r := contextReaders.Get().(*contextReader)
 	r.text = *bytes.NewBuffer(text)
-	r.dec.Reset(&r.text)
+	r.dec.Reset(&r.text, lenient)
 	return r
 }
 
@@ -95,14 +95,19 @@ func (r *contextReader) object(visit func(name []byte) error) error {
 	return err
 }
 
-// unquote decodes a string; one without escapes needs no copy.
+// lenient takes half of a surrogate pair, which JavaScript writes of a text that
+// it has cut in two, for U+FFFD as browsers do. Texts are UTF-8 before they are
+// read.
+var lenient = jsontext.AllowInvalidUTF8(true)
+
+// unquote decodes a string that is well-formed; one without escapes needs no
+// copy.
 func (r *contextReader) unquote(raw []byte) ([]byte, error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1], nil
 	}
-	var err error
-	r.scratch, err = jsontext.AppendUnquote(r.scratch[:0], raw)
-	return r.scratch, err
+	r.scratch, _ = jsontext.AppendUnquote(r.scratch[:0], raw) // it tells of halves of pairs
+	return r.scratch, nil
 }
 
 func (r *contextReader) end() error {
@@ -151,7 +156,7 @@ func (r *contextReader) composite(raw jsontext.Value) (evaluation.Property, erro
 	case 't', 'f':
 		return evaluation.Bool(raw.Kind() == 't'), nil
 	}
-	r.inner.Reset(bytes.NewBuffer(raw))
+	r.inner.Reset(bytes.NewBuffer(raw), lenient)
 	texts := []string{}
 	for {
 		token, err := r.inner.ReadToken()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -133,6 +134,9 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, table *Table, key
 func readOFREP(body []byte, f *evaluation.Frame) (code string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "", nil
+	}
+	if !utf8.Valid(body) {
+		return parseError, shapeError("not JSON: invalid UTF-8")
 	}
 	r := newContextReader(body)
 	defer r.release()

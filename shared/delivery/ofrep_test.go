@@ -76,6 +76,27 @@ func TestNestedContexts(t *testing.T) {
 	}
 }
 
+// TestHalfASurrogatePair is what JSON.stringify makes of a text that was cut in
+// two; browsers send U+FFFD for it elsewhere.
+func TestHalfASurrogatePair(t *testing.T) {
+	h := serve(t, false)
+	for _, name := range []string{`"Ana \ud83d"`, `"\udc00"`, `["\ud83d","\ud83d\ude00"]`, `{"\ud83d":"\ude00"}`} {
+		context := `{"user":{"plan":"pro","name":` + name + `,"\ud83d":1}}`
+		if r := do(h, "GET", evalPrefix+token(context), ""); r.StatusCode != 200 {
+			t.Errorf("native, %s: %s", name, text(t, r))
+		}
+		if body := text(t, do(h, "POST", ofrepFlags+"/redesign", `{"context":`+context+`}`)); !strings.Contains(body, `"variant":"on"`) {
+			t.Errorf("OFREP, %s: %s", name, body)
+		}
+	}
+	half := func(plan string) string {
+		return text(t, do(h, "POST", ofrepFlags+"/redesign", `{"context":{"user.plan":`+plan+`}}`))
+	}
+	if a, b := half(`"pro\ud83d"`), half(`"pro\ufffd"`); a != b || strings.Contains(a, `"variant":"on"`) {
+		t.Errorf("%s, and for U+FFFD %s", a, b)
+	}
+}
+
 func TestABaseURLMayEndInASlash(t *testing.T) {
 	h := serve(t, false)
 	if got := do(h, "POST", "/"+ofrepFlags, `{}`).StatusCode; got != 200 {
