@@ -71,9 +71,11 @@ func appendEscaped(to, text []byte, plain string) []byte {
 }
 
 // obeyed says whether a character does something instead of being seen: control
-// characters, those that separate lines, and those that format. Of the last,
-// the two joiners shape letters and emoji, and some are signs of numbers in
-// Arabic and Syriac that are printed: these stay.
+// characters, those that separate lines, those that format, and the others that
+// a terminal may show as nothing (default-ignorable ones such as U+3164), with
+// which two names look the same. Of those that format, the two joiners shape
+// letters and emoji, and some are signs of numbers in Arabic and Syriac that are
+// printed: these stay.
 func obeyed(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':
@@ -83,7 +85,7 @@ func obeyed(r rune) bool {
 	case r == '\u200c', r == '\u200d', unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		return false
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // Writer passes text on, escaped. It is safe for concurrent use.
