@@ -22,6 +22,8 @@ func sealed(ciphertext, with string) string {
 
 const fromEnvironment = `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"provided","value":{"source":"ENV_VAR","lookup":%q}}}`
 
+const sealedVariant = `,"variants":[{"value":{"type":"string","value":"b2xk","decryptWith":"master"}}]`
+
 // vault is a workspace in which a secret of the highest tier lies beside the
 // config of an ordinary engineer.
 func vault(t *testing.T, declaration string) *world {
@@ -33,6 +35,9 @@ func vault(t *testing.T, declaration string) *world {
 		"configs/token.json":   configWith("token", `,"access":"protected-all-envs"`, sealed(stolenCiphertext, "master")),
 		"configs/mine.json":    configWith("mine", "", serves("string", `"x"`)),
 		"configs/used.json":    configWith("used", `,"variants":[{"value":{"type":"string","value":"b2xk","decryptWith":"master"}}]`, sealed("b2xk", "master")),
+		"configs/offered.json": configWith("offered", sealedVariant, serves("string", `"x"`)),
+		"configs/staged.json":  configWith("staged", `,"environments":[{"id":"production","rules":[`+sealed("b2xk", "master")+`]}]`, serves("string", `"x"`)),
+		"configs/shut.json":    configWith("shut", `,"environments":[{"id":"staging","rules":[`+serves("string", `"y"`)+`]}]`, sealed("b2xk", "master")),
 		"configs/looked.json":  configWith("looked", "", fmt.Sprintf(fromEnvironment, "ORDINARY")),
 		"feature-flags/f.json": boolFlag("f", ""),
 	})
@@ -54,6 +59,7 @@ func (w *world) putConfig(role, key, text string) (*control.PutResult, error) {
 func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 	staging := func(rule string) string { return `,"environments":[{"id":"staging","rules":[` + rule + `]}]` }
 	plain := serves("string", `"x"`)
+	const variant = sealedVariant
 	arm := `{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"weightedValues":[{"weight":1,"value":{"type":"string","value":"` + stolenCiphertext + `","decryptWith":"master"}}]}}}`
 	for _, c := range []struct{ name, key, document, engineer string }{
 		{"in the default rules", "mine", configWith("mine", "", sealed(stolenCiphertext, "master")), "403"},
@@ -66,6 +72,11 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 		{"with a key that one may edit", "mine", configWith("mine", "", sealed(stolenCiphertext, "near")), "ok"},
 		{"what stands there already", "used", configWith("used", `,"name":"n"`, sealed("b2xk", "master")), "ok"},
 		{"from the default rules into an environment", "used", configWith("used", staging(sealed("b2xk", "master")), sealed("b2xk", "master")), "ok"},
+		{"from a variant into the default rules", "offered", configWith("offered", variant, sealed("b2xk", "master")), "403"},
+		{"from a variant into an environment", "offered", configWith("offered", variant+staging(sealed("b2xk", "master")), plain), "403"},
+		{"from a variant into the criteria", "offered", configWith("offered", variant, `{"criteria":[{"operator":"PROP_IS_ONE_OF","propertyName":"a.b","valueToMatch":{"type":"string","value":"b2xk","decryptWith":"master"}}],"value":{"type":"string","value":"x"}}`), "403"},
+		{"from another environment", "staged", configWith("staged", `,"environments":[{"id":"production","rules":[`+sealed("b2xk", "master")+`]},{"id":"staging","rules":[`+sealed("b2xk", "master")+`]}]`, plain), "403"},
+		{"from the default rules into an environment with rules of its own", "shut", configWith("shut", staging(sealed("b2xk", "master")), sealed("b2xk", "master")), "403"},
 		{"taken out", "used", configWith("used", "", plain), "ok"},
 		{"with a key that there is not", "mine", configWith("mine", "", sealed(stolenCiphertext, "gone")), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"},
 	} {
@@ -102,6 +113,15 @@ func TestToBringInADecryptionKeyIsToUseIt(t *testing.T) {
 		w := vault(t, declaration)
 		_, err := w.enter("engineer").PatchConfig(ctx, "used", "staging", control.ConfigPatch{Value: node(t, `"b2xk"`)})
 		wantRefusal(t, err, "ok")
+	})
+	t.Run("a PATCH that serves what is a variant", func(t *testing.T) {
+		w := vault(t, declaration)
+		for _, patch := range []control.ConfigPatch{{Value: node(t, `"b2xk"`)}} {
+			result, err := w.enter("engineer").PatchConfig(ctx, "offered", "staging", patch)
+			if err == nil && strings.Contains(wire(t, must[*control.StoredDocument](t)(w.boss().Document(ctx, document.Config, "offered", nil))), `"id":"staging","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"string","value":"b2xk","decryptWith"`) {
+				t.Errorf("an engineer decrypts with a key of others: %s", wire(t, result))
+			}
+		}
 	})
 	t.Run("the scope counts", func(t *testing.T) {
 		w := vault(t, declaration)

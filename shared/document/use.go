@@ -1,5 +1,7 @@
 package document
 
+import "slices"
+
 // Use is a value that has applications use what lies outside its document: a
 // config that holds a decryption key, or their own environment.
 type Use struct {
@@ -15,43 +17,60 @@ type Use struct {
 // the same lookup.
 type usage struct{ key, content string }
 
+// standing is where a use stands: in the rules of a scope, or among the variants,
+// which are in service nowhere by themselves.
+type standing struct {
+	scope   string
+	variant bool
+}
+
 // NewUses finds the uses in a document that were not in it before, in the order
 // in which they stand; before is nil for a new document.
 //
-// A use is new by its scope: what staging's rules decrypt is nothing that
-// production's may. But what stands in the default rules or in the variants
-// reaches every scope already, and is new in none. Another ciphertext under the
-// same key is another use: it may have been taken from another document.
+// A use is new by its place: what staging's rules decrypt is nothing that
+// production's may, and what is a variant is served to nobody. But what stands in
+// the default rules was served already in an environment that these reach, since
+// it has no catch-all rule of its own, and may be a variant. Another ciphertext
+// under the same key is another use: it may have been taken from another
+// document.
 func NewUses(before, after *Document) []Use {
-	held := map[string]map[usage]bool{}
+	held := map[standing]map[usage]bool{}
 	if before != nil {
-		before.eachUse(func(use Use, what usage) {
-			if held[use.Scope] == nil {
-				held[use.Scope] = map[usage]bool{}
+		before.eachUse(func(_ Use, at standing, what usage) {
+			if held[at] == nil {
+				held[at] = map[usage]bool{}
 			}
-			held[use.Scope][what] = true
+			held[at][what] = true
 		})
 	}
 	var uses []Use
-	after.eachUse(func(use Use, what usage) {
-		if !held[use.Scope][what] && !held[DefaultScope][what] {
+	after.eachUse(func(use Use, at standing, what usage) {
+		reached := at.variant || before != nil && !before.shutsOffDefault(at.scope)
+		if !held[at][what] && !(reached && held[standing{scope: DefaultScope}][what]) {
 			uses = append(uses, use)
 		}
 	})
 	return uses
 }
 
-func (d *Document) eachUse(visit func(Use, usage)) {
+// shutsOffDefault says whether an environment's own rules match everything.
+func (d *Document) shutsOffDefault(environment string) bool {
+	own, _ := d.Own(environment)
+	return slices.ContainsFunc(own, Rule.CatchAll)
+}
+
+func (d *Document) eachUse(visit func(Use, standing, usage)) {
 	value := func(spot Spot, pointer string, v Value) {
 		use := Use{Scope: DefaultScope, Pointer: pointer}
 		if spot.Variant < 0 && spot.Environment >= 0 {
 			use.Scope = d.Environments[spot.Environment].ID
 		}
+		at := standing{use.Scope, spot.Variant >= 0}
 		if v.Type == ProvidedValue {
-			visit(use, usage{"", v.Content.Canonical()})
+			visit(use, at, usage{"", v.Content.Canonical()})
 		}
 		if use.Key = v.DecryptWith; use.Key != "" {
-			visit(use, usage{use.Key, v.Content.Canonical()})
+			visit(use, at, usage{use.Key, v.Content.Canonical()})
 		}
 	}
 	for spot, v := range d.Values() {
