@@ -92,6 +92,20 @@ func TestMainIsNotDeletedByAPush(t *testing.T) {
 	p.works(true)
 }
 
+// TestReferencesOfOtherKindsAreRefused: refs/replace has git read another object
+// in place of one that is served. Who has such a reference can take it away.
+func TestReferencesOfOtherKindsAreRefused(t *testing.T) {
+	p := newPusher(t)
+	head := p.work.Run(t, "rev-parse", "HEAD")
+	for _, ref := range []string{"refs/replace/" + head, "refs/grafts/x", "refs/svc/x"} {
+		p.push(ref+" is neither a branch, a tag nor a note", "HEAD:"+ref)
+	}
+	p.push("", "HEAD:refs/tags/v1", "HEAD:refs/notes/commits", "HEAD:refs/heads/draft")
+	p.bare.Run(t, "update-ref", "refs/svc/old", head)
+	p.push("", "--delete", "refs/svc/old")
+	p.works(true)
+}
+
 // TestATreeThatGitWouldNotWriteIsRefused, and one is that was large.
 func TestATreeThatGitWouldNotWriteIsRefused(t *testing.T) {
 	p := newPusher(t)

@@ -26,6 +26,9 @@ const (
 	mostPrinted = 50
 )
 
+// taken are the references that a push may make.
+var taken = []string{"refs/heads/", "refs/tags/", "refs/notes/"}
+
 // Push is what git asks about.
 type Push struct {
 	Repository string
@@ -53,11 +56,11 @@ func Check(ctx context.Context, p Push) error {
 	if err != nil {
 		return err
 	}
-	taken, err := disk.Open(p.Repository)
+	present, err := disk.Open(p.Repository)
 	if err != nil {
 		return err
 	}
-	s := sources{taken}
+	s := sources{present}
 	if p.Quarantine != "" {
 		pushed, err := disk.OpenStore(p.Quarantine)
 		if err != nil {
@@ -66,7 +69,7 @@ func Check(ctx context.Context, p Push) error {
 		if err := checkSizes(pushed); err != nil {
 			return err
 		}
-		s = sources{pushed, taken}
+		s = sources{pushed, present}
 	}
 	if to == "" {
 		return nil
@@ -81,6 +84,9 @@ func updateOfMain(updates io.Reader) (from, to string, err error) {
 		words := strings.SplitN(lines.Text(), " ", 3)
 		if len(words) != 3 || !object.IsID(words[0]) || !object.IsID(words[1]) {
 			return "", "", fmt.Errorf("git tells of an update in words that are not known: %q", lines.Text())
+		}
+		if !slices.ContainsFunc(taken, func(prefix string) bool { return strings.HasPrefix(words[2], prefix) }) && words[1] != noID {
+			return "", "", refuse(printable(words[2]) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
 		}
 		if words[2] != main {
 			continue

@@ -2,6 +2,8 @@
 // by the hook pre-receive, before it takes what was pushed.
 //
 // Refused are a push that deletes the branch main (a rename deletes it too);
+// references that are no branches, tags or notes, since refs/replace would change
+// what git reads in place of any object;
 // objects of more bytes than are read anywhere, whatever branch they are for; a
 // new main in which something else stands in the place of a folder or file of
 // the layout, a symbolic link or a submodule for example; and a new main with
