@@ -162,6 +162,14 @@ func (d *decoder) content(v Value, pointer string) {
 }
 
 func (d *decoder) valueHead(n *jsontree.Node, pointer string) Value {
+	// A mark that says nothing was meant to say something: what it was to hide is
+	// not served for a slip.
+	if marker := n.Get("confidential"); marker != nil && marker.Absent() {
+		d.issue(pointer+"/confidential", "confidential is true or false, not null")
+	}
+	if marker := n.Get("decryptWith"); marker != nil && text(marker) == "" && (marker.Absent() || marker.Kind == jsontree.String) {
+		d.issue(pointer+"/decryptWith", "decryptWith is the key of a config; leave it out when the value is not encrypted")
+	}
 	return Value{
 		Type:         ValueType(d.text(n, pointer, "type", true)),
 		Content:      n.Get("value"),

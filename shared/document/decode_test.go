@@ -78,6 +78,22 @@ func TestDecodeReportsEverythingAtOnce(t *testing.T) {
 	}
 }
 
+// TestAMarkThatSaysNothingIsAnError wherever documents are read: what it was to
+// hide would be served.
+func TestAMarkThatSaysNothingIsAnError(t *testing.T) {
+	for mark, want := range map[string]string{
+		`"confidential": null`: "/default/rules/0/value/confidential: confidential is true or false, not null",
+		`"decryptWith": null`:  "/default/rules/0/value/decryptWith: decryptWith is the key of a config; leave it out when the value is not encrypted",
+		`"decryptWith": ""`:    "/default/rules/0/value/decryptWith: decryptWith is the key of a config; leave it out when the value is not encrypted",
+		`"confidential": 1`:    "/default/rules/0/value/confidential: confidential is a boolean, not a number",
+	} {
+		_, issues := Decode(parse(t, ofType("string", `{"type": "string", "value": "a", `+mark+`}`)))
+		if got := lines(issues); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %q, want %q", mark, got, want)
+		}
+	}
+}
+
 func TestServed(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"type": "int", "value": 1.0}`:                        `1.0`,
