@@ -3,7 +3,9 @@ package delivery
 import (
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"svc.example/svc/shared/fault"
 )
@@ -39,11 +41,18 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
+// hostForm is the form of names that browsers ask for. An underscore is no
+// letter of a host's name, but some have one.
+var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
+
 // CheckHost says what is wrong with a value that should be the name of a host,
 // or nil.
 func CheckHost(name string) error {
-	if hostName(name) == strings.ToLower(strings.TrimSuffix(name, ".")) && name != "" && !strings.ContainsAny(name, "/*:@ ") {
+	if hostForm.MatchString(name) && len(name) <= 253 {
 		return nil
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return fault.New(fault.BadRequest, "%q is not how browsers ask for a host: write names in other letters as they do, like xn--bcher-kva.test", name)
 	}
 	return fault.New(fault.BadRequest, "%q is not the name of a host: write it without scheme and port, like flags.test", name)
 }

@@ -32,6 +32,7 @@ func TestHosts(t *testing.T) {
 func TestCheckHost(t *testing.T) {
 	for name, good := range map[string]bool{
 		"flags.test": true, "flags.test.": true, "Flags": true, "": false, "http://flags.test": false, "flags.test:6580": false, "*.test": false, "a b": false, "flags.test/": false,
+		"a,b": false, "a\x1b[31m": false, "a\n": false, "bücher.test": false, "xn--bcher-kva.test": true, "a_b.test": true, "-a": false, "a..b": false, strings.Repeat("a", 254): false,
 	} {
 		if err := CheckHost(name); (err == nil) != good {
 			t.Errorf("%q: %v", name, err)
