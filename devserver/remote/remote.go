@@ -20,6 +20,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -178,6 +179,10 @@ func (c *Client) unreachable(err error) error {
 	return err
 }
 
+// keys are what looks like a key of svc's: whoever answers may repeat what it was
+// sent.
+var keys = regexp.MustCompile(`(svc_[a-z]{2}_)[0-9A-Za-z_]+`)
+
 func refusal(answer *http.Response, path string, body []byte) error {
 	var envelope struct{ Message string }
 	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Message == "" {
@@ -189,7 +194,8 @@ func refusal(answer *http.Response, path string, body []byte) error {
 	if answer.StatusCode/100 == 3 {
 		envelope.Message = "the address redirects, which is not followed with a key: name the final one"
 	}
-	return &Refusal{answer.StatusCode, terminal.Escape(envelope.Message), path}
+	message := keys.ReplaceAllString(envelope.Message, "${1}[redacted]")
+	return &Refusal{answer.StatusCode, terminal.Escape(message), path}
 }
 
 // Read reads a path whose answer is small into a value.
