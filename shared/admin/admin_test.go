@@ -44,6 +44,16 @@ func TestCreateRefusesWhatCannotBeRead(t *testing.T) {
 	if _, err := source.Read(ctx, dir, plainPath); !errors.As(err, &refusal) || !strings.Contains(err.Error(), "bad.json:1") {
 		t.Errorf("%v", err)
 	}
+	service := newService(t)
+	unverified := directory(t)
+	write(t, unverified, "feature-flags/f.json", strings.Replace(flag("f", false), `"f"`, `"other"`, 1))
+	read, err := source.Read(ctx, unverified, plainPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.Create(ctx, Creation{Name: "acme", Source: &read, Author: ada()}); !errors.As(err, &refusal) || !strings.Contains(err.Error(), "f.json") {
+		t.Errorf("what svc verify refuses: %v", err)
+	}
 	app := t.TempDir()
 	write(t, app, "our-config/svc.json", declared)
 	if _, err := source.Read(ctx, app, plainPath); err == nil || !strings.Contains(err.Error(), "did you mean") {

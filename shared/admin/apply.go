@@ -84,19 +84,13 @@ func (p *Plan) verify(wanted map[string][]byte, state datadir.State, shown strin
 	asOnDisk := maps.Clone(wanted)
 	maps.Copy(asOnDisk, state.Files)
 	_, found := workspace.ReadAndVerify(asOnDisk)
-	var refused []workspace.Problem
-	for _, problem := range append(source.WithOutside(state), found...) {
+	found = append(source.WithOutside(state), found...)
+	for _, problem := range found {
 		if problem.Severity == workspace.Warning {
 			p.Warnings = append(p.Warnings, problem.In(shown))
-			continue
 		}
-		refused = append(refused, problem)
 	}
-	if len(refused) > 0 {
-		workspace.SortProblems(refused)
-		return &source.Refusal{Path: shown, Problems: refused}
-	}
-	return nil
+	return source.Refused(found, shown)
 }
 
 // compare finds the changes, and what of them is worth a second look.

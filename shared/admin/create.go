@@ -63,6 +63,9 @@ func (s *Stores) Create(ctx context.Context, c Creation) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Source != nil && c.Source.Verify != nil {
+		return nil, c.Source.Verify
+	}
 	record.Provisioning = true
 	w := s.workspace(record)
 	if err := w.objects.Init(ctx); err != nil {

@@ -24,6 +24,9 @@ type Source struct {
 	Files map[string][]byte
 	Git   *clone.Source // nil: Files alone, as one commit
 	Notes []string      // what a person should know
+	// Verify is why the files should not be taken as they are, all errors that
+	// svc verify tells of in a *Refusal; nil when there are none.
+	Verify error
 }
 
 // Refusal is why a directory is not taken: all problems of its files.
@@ -64,6 +67,16 @@ func Read(ctx context.Context, path string, display func(string) string) (Source
 	return s, err
 }
 
+// Refused is a *Refusal of the errors among problems, or nil.
+func Refused(problems []workspace.Problem, shown string) error {
+	errors := slices.DeleteFunc(slices.Clone(problems), func(p workspace.Problem) bool { return p.Severity == workspace.Warning })
+	if len(errors) == 0 {
+		return nil
+	}
+	workspace.SortProblems(errors)
+	return &Refusal{shown, errors}
+}
+
 // WithOutside are the problems of a directory that is to become the whole of a
 // workspace: what a link leads out of it to would be missing from that, so it is
 // in the way.
@@ -94,10 +107,10 @@ func (s *Source) readGit(ctx context.Context, path string, display func(string) 
 
 // check refuses what is no config directory, and files that cannot be read.
 func (s *Source) check(path string, problems []workspace.Problem, display func(string) string) error {
-	ws, found := workspace.Read(s.Files)
-	if fatal := workspace.FatalOnly(append(problems, found...)); len(fatal) > 0 {
-		workspace.SortProblems(fatal)
-		return &Refusal{display(path), fatal}
+	ws, found := workspace.ReadAndVerify(s.Files)
+	found = append(found, problems...)
+	if s.Verify = Refused(found, display(path)); len(workspace.FatalOnly(found)) > 0 {
+		return s.Verify
 	}
 	if len(s.Files) == 0 {
 		return NoDirectory(path, display)

@@ -45,6 +45,17 @@ func TestRefusals(t *testing.T) {
 	if !errors.As(err, &refusal) || len(refusal.Problems) != 2 || !strings.Contains(err.Error(), filepath.FromSlash("it/configs/two.json:1")) {
 		t.Errorf("%v", err)
 	}
+	unverified := t.TempDir()
+	write(t, unverified, "svc.json", `{"environments": ["production"]}`)
+	write(t, unverified, "configs/a.json", `{"key":"a","type":"config","valueType":"string","default":{"rules":[{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"none"}}],"value":{"type":"string","value":"x"}}]},"environments":[{"id":"moon","rules":[]}]}`)
+	s, err := source.Read(t.Context(), unverified, short)
+	if err != nil || !errors.As(s.Verify, &refusal) || len(refusal.Problems) != 2 {
+		t.Errorf("what svc verify tells of: %v, %v", err, s.Verify)
+	}
+	write(t, unverified, "configs/b.json", `{`)
+	if _, err := source.Read(t.Context(), unverified, short); !errors.As(err, &refusal) || len(refusal.Problems) != 3 {
+		t.Errorf("not all at once: %v", err)
+	}
 	above := t.TempDir()
 	write(t, above, "our-config/svc.json", `{"environments": []}`)
 	if _, err := source.Read(t.Context(), above, short); err == nil || !strings.Contains(err.Error(), "did you mean it?") {
