@@ -55,6 +55,8 @@ func TestDiff(t *testing.T) {
 		{"a secret", config(text("red", secret), ""), config(text("blue", secret), ""), `default: serve [redacted] to everyone`},
 		{"a misspelt secret", config(text("red", ""), ""), config(text("blue", `,"confidential":"yes"`), ""), `default: serve [redacted] to everyone`},
 		{"ciphertext", config(text("red", ""), ""), config(text("blue", `,"decryptWith":"k"`), ""), `default: serve [redacted] to everyone`},
+		{"a secret made plain", config(text("red", secret), ""), config(text("red", ""), ""), `default: fallback no longer secret; its value is the same`},
+		{"another text in place of a secret", config(text("red", secret), ""), config(text("blue", ""), ""), `default: serve "blue" to everyone`},
 		{"a secret bool", flag(documents.ServesTrue, ""), flag(strings.Replace(documents.ServesFalse, `false`, `false,"confidential":true`, 1), ""), `default: serve [redacted] to everyone`},
 		{"a provided value", config(text("red", ""), ""), config(`{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"provided","value":{"source":"ENV_VAR","lookup":"blue"}}}`, ""), `default: serve [redacted] to everyone`},
 		{"a secret arm", flag(documents.ServesFalse, ""), flag(strings.Replace(documents.Quarter, `"value":true`, `"value":true,"confidential":true`, 1), ""), "default: rollout 25% [redacted], 75% false"},
