@@ -129,7 +129,7 @@ func newPattern(of *expression.Set, text string) (*pattern, error) {
 	if err := of.Check(text); err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile(text)
+	re, err := expression.Compile(text)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -188,16 +189,16 @@ type pattern struct {
 
 // pattern compiles an expression that its document may have, once in a
 // workspace.
-func (c *compiler) pattern(expression string) (pattern, error) {
-	if known, ok := c.patterns[expression]; ok {
+func (c *compiler) pattern(text string) (pattern, error) {
+	if known, ok := c.patterns[text]; ok {
 		return known, nil
 	}
-	re, err := regexp.Compile(expression)
+	re, err := expression.Compile(text)
 	if err != nil {
 		return pattern{}, err
 	}
-	made := pattern{re, int64(c.expressions.Instructions(expression))}
-	c.patterns[expression] = made
+	made := pattern{re, int64(c.expressions.Instructions(text))}
+	c.patterns[text] = made
 	return made, nil
 }
 

@@ -1,12 +1,15 @@
 // Package expression bounds the regular expressions (RE2) that documents hold.
 // They match in linear time, but a few characters can stand for thousands of
 // instructions (x{1000}), each of which takes memory, and time for each byte of
-// a text.
+// a text. Reading one can take longer than compiling it: see reading.
 package expression
 
 import (
 	"fmt"
+	"regexp"
 	"regexp/syntax"
+
+	"svc.example/svc/shared/lru"
 )
 
 const (
@@ -29,16 +32,12 @@ func (e *Set) Check(pattern string) error {
 	if _, known := e.seen[pattern]; known {
 		return nil
 	}
-	if len(pattern) > MaxLength {
-		return fmt.Errorf("a regular expression has at most %d bytes, this one has %d", MaxLength, len(pattern))
-	}
-	tree, err := syntax.Parse(pattern, syntax.Perl)
+	size, err := measure(pattern)
 	if err != nil {
 		return err
 	}
-	size := instructions(tree) + 2 // to fail, and to match
 	if e.instructions+size > MaxInstructions {
-		return fmt.Errorf("the regular expressions of a document take at most %d instructions, and with this one it is %d: shorten repetitions such as {0,1000}",
+		return fmt.Errorf("the regular expressions of a document take at most %d instructions, and with this one it is %d: shorten repetitions such as {0,1000}, and wide classes such as [a-\\x{ffff}] where case is ignored",
 			MaxInstructions, e.instructions+size)
 	}
 	if e.seen == nil {
@@ -51,6 +50,61 @@ func (e *Set) Check(pattern string) error {
 
 // Instructions is how many instructions an expression of the set takes.
 func (e *Set) Instructions(pattern string) int { return e.seen[pattern] }
+
+// measured is what measure has found.
+type measured struct {
+	size int
+	err  error
+}
+
+// Of expressions that were used before, so that a workspace that is read again
+// does not cost what it did the first time.
+var (
+	sizes    = lru.New[string, measured](1 << 20)
+	compiled = lru.New[string, *regexp.Regexp](8 << 20)
+)
+
+const bytesAnInstruction = 300 // of memory, once compiled
+
+// Compile is regexp.Compile. What it returns is shared with whoever needs the
+// same expression. One that takes more than MaxInstructions is not compiled.
+func Compile(pattern string) (*regexp.Regexp, error) {
+	if re, known := compiled.Get(pattern); known {
+		return re, nil
+	}
+	size, err := measure(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if size > MaxInstructions {
+		return nil, fmt.Errorf("the regular expression takes %d instructions, more than %d", size, MaxInstructions)
+	}
+	re, err := regexp.Compile(pattern)
+	if err == nil {
+		compiled.Put(pattern, re, int64(len(pattern)+size*bytesAnInstruction))
+	}
+	return re, err
+}
+
+// measure is how many instructions an expression takes by itself, at least where
+// that is more than anybody may use.
+func measure(pattern string) (int, error) {
+	if len(pattern) > MaxLength {
+		return 0, fmt.Errorf("a regular expression has at most %d bytes, this one has %d", MaxLength, len(pattern))
+	}
+	if known, ok := sizes.Get(pattern); ok {
+		return known.size, known.err
+	}
+	m := measured{size: reading(pattern)}
+	if m.size <= MaxInstructions { // else it is too much already
+		var tree *syntax.Regexp
+		if tree, m.err = syntax.Parse(pattern, syntax.Perl); m.err == nil {
+			m.size = max(m.size, instructions(tree)+2) // to fail, and to match
+		}
+	}
+	sizes.Put(pattern, m, int64(2*len(pattern)+100))
+	return m.size, m.err
+}
 
 // instructions is how many instructions an expression compiles to, counted
 // without compiling it. A class of many characters, such as \pL, counts as

@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -45,6 +46,53 @@ func expressions(depth int) *rapid.Generator[string] {
 	})
 }
 
+// TestTheEstimateHasWhatIsFolded, however a range is written.
+func TestTheEstimateHasWhatIsFolded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.Rune().Draw(t, "low")
+		high := max(low, rapid.Rune().Draw(t, "high"))
+		spelled := func(c rune) string {
+			forms := []string{fmt.Sprintf(`\x{%x}`, c)}
+			switch {
+			case c < 0x100:
+				forms = append(forms, fmt.Sprintf(`\x%02X`, c), fmt.Sprintf(`\%03o`, c))
+			case c != utf8.RuneError:
+				forms = append(forms, string(c))
+			}
+			return rapid.SampledFrom(forms).Draw(t, "spelled")
+		}
+		before := rapid.SampledFrom([]string{"", "^", "]", "[:alpha:]", `\d-`, `\pL`, `\]`, "-", "[", `a-b`}).Draw(t, "before")
+		pattern := rapid.SampledFrom([]string{"", `\Q[\E`, `\[`, `\Q\`, "[[]", `[^\]]`}).Draw(t, "outside")
+		if pattern == `\Q\` {
+			pattern += `\E`
+		}
+		pattern += "(?i)[" + before + spelled(low) + "-" + spelled(high) + "]"
+		if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
+			t.Skip()
+		}
+		folded := int(min(high, lastFolded) - max(low, firstFolded))
+		if low <= firstFolded && high >= lastFolded {
+			folded = 0
+		}
+		if got := reading(pattern); got < folded/foldedAStep {
+			t.Fatalf("%q: %d, and %d characters are looked up", pattern, got, folded)
+		}
+	})
+}
+
+func TestAnExpressionIsCompiledOnce(t *testing.T) {
+	first, err := Compile("^once$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := Compile("^once$"); again != first {
+		t.Error("it was compiled again")
+	}
+	if _, err := Compile(strings.Repeat(`(?i)[a-\x{10ffff}]`, 4)); err == nil {
+		t.Error("an expression that nobody may use was compiled")
+	}
+}
+
 // TestTheEstimateIsNotFarBelowTheProgram, for expressions of every form.
 func TestTheEstimateIsNotFarBelowTheProgram(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,6 +128,16 @@ func TestCheckRefuses(t *testing.T) {
 		{strings.Repeat(`\pL`, 2000), "at most 50000 instructions"},
 		{`(((x{10}){10}){10}){10}`, "invalid repeat count"},
 		{`a(b`, "missing closing )"},
+		{`(?i)[^a-z]`, ""},
+		{`(?i)[a-\x{10ffff}]`, ""},
+		{`(?i)[^\x00-\x{10ffff}]` + strings.Repeat(`[!-/]|[\x{20000}-\x{10ffff}]`, 400), ""},
+		{strings.Repeat(`[a-\x{10ffff}]`, 2000), ""},
+		{strings.Repeat(`(?i)[a-\x{10ffff}]`, 4), "at most 50000 instructions"},
+		{`(?i)[` + strings.Repeat(`a-\x{10ffff}`, 4) + `]`, "at most 50000 instructions"},
+		{`x(?s-i:y)` + strings.Repeat(`[[:alpha:]\d-z-\x{1FFFF}]`, 4), "at most 50000 instructions"},
+		{`(?mi)\Q[\E` + strings.Repeat(`[]\]-\x{10ffff}]`, 4), "at most 50000 instructions"},
+		{`(?i)` + strings.Repeat("[^[:b-\U0010ffff\\102-\U0010ffff]", 2), "at most 50000 instructions"},
+		{`[` + strings.Repeat(`\pL`, 1000) + `]`, "at most 50000 instructions"},
 	} {
 		var s Set
 		err := s.Check(tt.pattern)
