@@ -119,8 +119,8 @@ func sound(path string, local []byte) bool {
 // encoded is a document as it is written: laid out for people, where that keeps
 // it within what a file may have.
 func encoded(tree *jsontree.Node) []byte {
-	if text := tree.Encode(); len(text) <= document.MaxSize {
-		return text
+	if tree.EncodedSize() <= document.MaxSize {
+		return tree.Encode()
 	}
 	return append(tree.Compact(), '\n')
 }

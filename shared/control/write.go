@@ -329,7 +329,8 @@ func (o *outcome) preview() Preview {
 	return Preview{DryRun: true, Document: o.edited.Tree, Messages: o.messages}
 }
 
-// item is a tree in the place that the write is about.
+// item is a tree in the place that the write is about. It has no text: nothing
+// that is asked of it is told by line.
 func (a *attempt) item(tree *jsontree.Node) workspace.Item {
-	return workspace.Item{Path: a.path, Key: a.key, View: document.View(tree), Tree: tree, Text: tree.Encode()}
+	return workspace.Item{Path: a.path, Key: a.key, View: document.View(tree), Tree: tree}
 }

@@ -6,6 +6,28 @@ func (n *Node) Encode() []byte {
 	return append(n.appendIndented(nil, 0), '\n')
 }
 
+// EncodedSize is how many bytes Encode writes, without writing them: of what
+// nests deeply they are hundreds of times as many as in the text that came.
+func (n *Node) EncodedSize() int { return n.indentedSize(0) + len("\n") }
+
+func (n *Node) indentedSize(depth int) int {
+	line := len("\n") + 2*(depth+1)
+	size, elements := 0, len(n.Members)+len(n.Items)
+	for _, m := range n.Members {
+		size += line + len(m.text) + len(": ") + m.Value.indentedSize(depth+1)
+	}
+	for _, item := range n.Items {
+		size += line + item.indentedSize(depth+1)
+	}
+	switch {
+	case elements > 0:
+		return size + elements - 1 + len("[]\n") + 2*depth // commas, brackets, the line of the last one
+	case n.Kind == Object || n.Kind == Array:
+		return len("[]")
+	}
+	return len(n.text)
+}
+
 // Compact writes the tree without white space.
 func (n *Node) Compact() []byte {
 	return n.AppendCompact(nil)

@@ -154,6 +154,9 @@ func FuzzParse(f *testing.F) {
 		if string(encoded) != want.String()+"\n" {
 			t.Fatalf("Encode = %q, want %q", encoded, want.String()+"\n")
 		}
+		if size := n.EncodedSize(); size != len(encoded) {
+			t.Fatalf("%d bytes, counted are %d: %s", len(encoded), size, encoded)
+		}
 		again, err := Parse(encoded)
 		if err != nil || !Equal(n, again) {
 			t.Fatalf("the encoding is not the same tree: %v", err)

@@ -13,6 +13,7 @@ import (
 
 	"svc.example/svc/shared/clone"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -144,12 +145,13 @@ func NoDirectory(path string, display func(string) string) error {
 }
 
 // Stored puts files into the form in which the API writes them, so that the
-// first edit of one shows in a git diff as that edit alone.
+// first edit of one shows in a git diff as that edit alone. One that would be too
+// large so stays as it is.
 func Stored(files map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	for path, text := range files {
 		out[path] = text
-		if tree, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil {
+		if tree, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil && tree.EncodedSize() <= document.MaxSize {
 			out[path] = tree.Encode()
 		}
 	}

@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"slices"
+
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
@@ -98,7 +100,7 @@ func variantList(kind document.Type, valueType document.ValueType, value *jsontr
 			variant(valueObject(document.BoolValue, jsontree.NewBool(false))),
 			variant(valueObject(document.BoolValue, jsontree.NewBool(true))))
 	}
-	return jsontree.NewArray(variant(value.Clone()))
+	return jsontree.NewArray(variant(value))
 }
 
 func textList(texts []string) *jsontree.Node {
@@ -136,10 +138,10 @@ func keyIssues(key string) []document.Issue {
 	return nil
 }
 
-// StampSchema returns the document with its $schema set to the address: in
+// StampSchema returns the document, which shares what it holds, with its $schema set to the address: in
 // place, or in front when it had none. Without an address there is no $schema.
 func StampSchema(tree *jsontree.Node, address string) *jsontree.Node {
-	stamped := tree.Clone()
+	stamped := jsontree.NewObject(slices.Clone(tree.Members)...)
 	if address == "" {
 		stamped.Delete("$schema")
 	} else {

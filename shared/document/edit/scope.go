@@ -150,7 +150,7 @@ func StorageProblem(tree *jsontree.Node) string {
 	if depthOf(tree) > jsontree.MaxDepth {
 		return fmt.Sprintf("the document would nest deeper than %d levels; send a flatter value", jsontree.MaxDepth)
 	}
-	if size := len(tree.Encode()); size > document.MaxSize {
+	if size := tree.EncodedSize(); size > document.MaxSize {
 		return fmt.Sprintf("the document would have %d bytes; at most %d can be stored", size, document.MaxSize)
 	}
 	return ""

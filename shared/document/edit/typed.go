@@ -13,7 +13,8 @@ import (
 var levelNames = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
 
 // TypedValue makes a Value object of a bare JSON value, or says why the value
-// is not one of that type. Numbers stay as they were written.
+// is not one of that type. Numbers stay as they were written; the object holds
+// the value itself, no copy.
 func TypedValue(valueType document.ValueType, bare *jsontree.Node) (typed *jsontree.Node, problem string) {
 	valueType = valueType.Canonical()
 	if bare == nil {
@@ -22,7 +23,7 @@ func TypedValue(valueType document.ValueType, bare *jsontree.Node) (typed *jsont
 	if problem := bareProblem(valueType, bare); problem != "" {
 		return nil, problem
 	}
-	return valueObject(valueType, bare.Clone()), ""
+	return valueObject(valueType, bare), ""
 }
 
 func bareProblem(valueType document.ValueType, bare *jsontree.Node) string {

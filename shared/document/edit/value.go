@@ -39,7 +39,7 @@ func typedSecret(s document.Secrecy, valueType document.ValueType, bare *jsontre
 	if problem := document.Want(bare, jsontree.String, "the value here is stored encrypted: what is sent is its ciphertext, which"); problem != "" {
 		return nil, problem
 	}
-	return valueObject(valueType, bare.Clone()), ""
+	return valueObject(valueType, bare), ""
 }
 
 // servedPlain makes of a stored value one that serves the typed value. What
