@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,11 +43,14 @@ func CompileSchema(tree *jsontree.Node) (*Schema, []Issue) {
 	if weigh(tree) > maxSchemaObjects {
 		return nil, []Issue{{Message: fmt.Sprintf("a JSON Schema of more than %d objects takes too long to compile; make it smaller (an object with $ref counts as two, one with $id as three)", maxSchemaObjects)}}
 	}
-	schema, c, issues := compileSchema(tree)
+	if issues := uncountable(tree, "", nil); len(issues) > 0 {
+		return nil, issues
+	}
+	schema, more, issues := compileSchema(tree)
 	if len(issues) > 0 {
 		return nil, issues
 	}
-	schema.graph = newGraph(schema.compiled, anchored(c, tree))
+	schema.graph = newGraph(schema.compiled, more)
 	if issue, refused := schema.graph.refusal(); refused {
 		schema.refused = &issue
 		return schema, []Issue{issue}
@@ -54,13 +58,18 @@ func CompileSchema(tree *jsontree.Node) (*Schema, []Issue) {
 	return schema, nil
 }
 
-func compileSchema(tree *jsontree.Node) (*Schema, *jsonschema.Compiler, []Issue) {
+// compileSchema also returns the parts that only a dynamic reference finds.
+func compileSchema(tree *jsontree.Node) (*Schema, []*jsonschema.Schema, []Issue) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(nowhere{})
-	var expressions expression.Set
-	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) { return newPattern(&expressions, text) })
-	c.RegisterFormat(&jsonschema.Format{Name: "regex", Validate: validateExpression})
+	expressions := &expression.Set{} // of the schema, while it is compiled
+	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
+		if expressions == nil { // a value is asked for the format regex
+			return nil, new(expression.Set).Check(text)
+		}
+		return newPattern(expressions, text)
+	})
 	if err := c.AddResource(schemaAddress, plain(tree)); err != nil {
 		return nil, nil, []Issue{{Message: "not a JSON Schema"}}
 	}
@@ -68,7 +77,39 @@ func compileSchema(tree *jsontree.Node) (*Schema, *jsonschema.Compiler, []Issue)
 	if err != nil {
 		return nil, nil, compileIssues(tree, err)
 	}
-	return &Schema{tree: tree, compiled: compiled}, c, nil
+	more := anchored(c, tree)
+	expressions = nil
+	return &Schema{tree: tree, compiled: compiled}, more, nil
+}
+
+// counts are the keywords whose number is of things, and literal those that hold
+// no schema.
+var (
+	counts   = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
+	literals = []string{"const", "enum", "default", "examples"}
+)
+
+// mostCounted is what every program reads exactly; the library takes a number
+// of more than 63 bits for another.
+const mostCounted = 1<<53 - 1
+
+// uncountable finds the numbers of counts that are too large to be one.
+func uncountable(n *jsontree.Node, pointer string, issues []Issue) []Issue {
+	for _, m := range n.Members {
+		here := pointer + jsontree.Pointer(m.Name)
+		if m.Value.Kind == jsontree.Number && slices.Contains(counts, m.Name) {
+			if f, err := strconv.ParseFloat(m.Value.Literal(), 64); err != nil || f > mostCounted {
+				issues = append(issues, Issue{Pointer: here, Message: fmt.Sprintf("%s is at most %d; leave it out for no bound", m.Name, mostCounted)})
+			}
+		}
+		if !slices.Contains(literals, m.Name) {
+			issues = uncountable(m.Value, here, issues)
+		}
+	}
+	for i, item := range n.Items {
+		issues = uncountable(item, at(pointer, i), issues)
+	}
+	return issues
 }
 
 // maxSchemaObjects keeps compiling within about a second: the library's time
@@ -143,15 +184,6 @@ func matching(re jsonschema.Regexp, text string) int {
 		return len(text)
 	}
 	return p.instructions * len(text) / matchesAStep
-}
-
-func validateExpression(v any) error {
-	text, ok := v.(string)
-	if !ok {
-		return nil
-	}
-	var alone expression.Set
-	return alone.Check(text)
 }
 
 // Check holds a value against the schema. The messages say what the schema

@@ -7,6 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -28,11 +29,13 @@ const (
 
 // What else counts as a step.
 const (
-	membersAStep  = 8    // of an object or items of an array that are looked through
-	bytesAStep    = 2000 // of a text that is read
-	matchesAStep  = 20   // bytes of a text times instructions of an expression
-	literalsAStep = 4    // parts of an enum or const that are compared
-	unequalAStep  = 4    // parts of an array's items that must all differ
+	membersAStep      = 8   // of an object or items of an array that are looked through
+	bytesAStep        = 500 // of a text that is read, and copied for that
+	formatBytes       = 50  // of a text that must have a format
+	matchesAStep      = 20  // bytes of a text times instructions of an expression
+	instructionsAStep = 10  // of an expression that is read
+	literalsAStep     = 4   // parts of an enum or const that are compared
+	unequalAStep      = 4   // parts of an array's items that must all differ
 )
 
 // Budget is the steps that are left to the values of one document.
@@ -88,6 +91,8 @@ func newGraph(root *jsonschema.Schema, more []*jsonschema.Schema) *graph {
 	return g
 }
 
+const literalBytes = 64 // of a text, for which it counts as one part more
+
 func literalParts(v any) int {
 	total := 1
 	switch v := v.(type) {
@@ -100,7 +105,7 @@ func literalParts(v any) int {
 			total += literalParts(item)
 		}
 	case string:
-		total += len(v) / 64
+		total += len(v) / literalBytes
 	}
 	return total
 }
@@ -213,6 +218,7 @@ type meter struct {
 	*graph
 	spent int // by what came before, and by the parts that were looked at
 	known map[application]int
+	texts map[*jsontree.Node]string // that were decoded
 	over  *Issue
 }
 
@@ -247,7 +253,7 @@ func (p *place) in(name string) *place {
 // measure works out how many steps a value takes, or says where it takes too
 // many.
 func (g *graph) measure(n *jsontree.Node, budget *Budget) *Issue {
-	m := &meter{graph: g, spent: budget.spent, known: map[application]int{}}
+	m := &meter{graph: g, spent: budget.spent, known: map[application]int{}, texts: map[*jsontree.Node]string{}}
 	steps := m.of(g.root, n, nil)
 	budget.spent += steps
 	return m.over
@@ -310,8 +316,18 @@ func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
 	}
 	switch n.Kind {
 	case jsontree.String:
-		text, _ := n.Text()
+		text, decoded := m.texts[n]
+		if !decoded {
+			text, _ = n.Text()
+			m.texts[n] = text
+		}
 		steps += len(text) / bytesAStep
+		if s.Format != nil {
+			steps += len(text) / formatBytes
+			if s.Format.Name == "regex" {
+				steps += expression.Reading(text) / instructionsAStep
+			}
+		}
 		if s.Pattern != nil {
 			steps += matching(s.Pattern, text)
 		}
@@ -333,7 +349,7 @@ func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
 	return steps
 }
 
-// parts counts the nodes of a value, up to a number.
+// parts counts the nodes of a value, and what its texts come to, up to a number.
 func parts(n *jsontree.Node, most int) int {
 	total := 1
 	for _, m := range n.Members {
@@ -346,7 +362,8 @@ func parts(n *jsontree.Node, most int) int {
 			return total
 		}
 	}
-	return total
+	text, _ := n.Text()
+	return total + len(text)/literalBytes
 }
 
 func (m *meter) members(s *jsonschema.Schema, n *jsontree.Node, at *place, steps int) int {

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,70 @@ func layered(n int, level func(next string) string) string {
 	return `{"$ref": "#/$defs/l0", "$defs": {` + join(n, func(i int) string {
 		return fmt.Sprintf(`"l%d": %s`, i, level(fmt.Sprintf(`{"$ref": "#/$defs/l%d"}`, i+1)))
 	}) + fmt.Sprintf(`, "l%d": {"type": "string", "minLength": 3}}}`, n)
+}
+
+func mustCompile(t *testing.T, text string) *Schema {
+	t.Helper()
+	schema, issues := CompileSchema(parse(t, text))
+	if len(issues) > 0 {
+		t.Fatalf("%q", lines(issues))
+	}
+	return schema
+}
+
+// TestALongTextIsNotReadForEachPart that it is held against, and what holds it
+// against too many is refused: what is read of it counts.
+func TestALongTextIsNotReadForEachPart(t *testing.T) {
+	long := parse(t, `"`+strings.Repeat("\u00e9", 200_000)+`"`)
+	for n, refused := range map[int]bool{100: false, 3200: true} {
+		schema := mustCompile(t, `{"allOf": [`+join(n, func(int) string { return `{"$ref": "#/$defs/x"}` })+`], "$defs": {"x": {"maxLength": 500000}}}`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		found := schema.Check(long)
+		runtime.ReadMemStats(&after)
+		if made := after.TotalAlloc - before.TotalAlloc; (len(found) > 0) != refused || made > 200<<20 || refused && made > 5<<20 {
+			t.Errorf("%d parts: %q, and %d bytes were made", n, lines(found), made)
+		}
+	}
+}
+
+// TestATextThatIsReadAsAnExpressionCounts: so it does where a schema asks for the
+// format, which those of before 2019 do with effect.
+func TestATextThatIsReadAsAnExpressionCounts(t *testing.T) {
+	schema := mustCompile(t, `{"$schema": "http://json-schema.org/draft-07/schema#", "items": {"format": "regex"}}`)
+	for _, tt := range []struct {
+		n       int
+		refused bool
+	}{{20, false}, {400, true}, {20, false}} {
+		found := schema.Check(parse(t, `[`+join(tt.n, func(i int) string {
+			return fmt.Sprintf(`"%s%d"`, strings.Repeat(`\\pL`, 500), i)
+		})+`]`))
+		if (len(found) > 0) != tt.refused {
+			t.Errorf("%d texts: %q", tt.n, lines(found))
+		}
+	}
+}
+
+func TestAKeywordsNumberIsOneThatCanBeCounted(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"maxLength": 10000000000000000000}`:                            "/maxLength",
+		`{"properties": {"a": {"minLength": 1e19}}}`:                     "/properties/a/minLength",
+		`{"items": {"maxItems": 1e400}}`:                                 "/items/maxItems",
+		`{"allOf": [{"minContains": 9223372036854775808}]}`:              "/allOf/0/minContains",
+		`{"maxProperties": 9007199254740991}`:                            "",
+		`{"properties": {"maxLength": {"const": 1e19}}}`:                 "",
+		`{"const": {"maxLength": 1e19}, "maximum": 1e19}`:                "",
+		`{"enum": [{"minItems": 1e400}], "default": {"maxItems": 1e19}}`: "",
+	} {
+		_, issues := CompileSchema(parse(t, text))
+		got := ""
+		if len(issues) > 0 {
+			got = issues[0].Pointer
+		}
+		if got != want || len(issues) > 1 {
+			t.Errorf("%s: %q", text, lines(issues))
+		}
+	}
 }
 
 // TestASchemaThatMultipliesIsRefused: by itself, and for every value.

@@ -25,6 +25,15 @@ const (
 // ignoresCase finds the flag, and at times what only looks like it.
 var ignoresCase = regexp.MustCompile(`\(\?[a-zA-Z-]*i`)
 
+// Reading is an estimate, from the text alone, of what it takes to read an
+// expression, which need not be one: as many instructions.
+func Reading(pattern string) int {
+	if len(pattern) > MaxLength {
+		return 0 // it is refused unread
+	}
+	return len(pattern) + reading(pattern)
+}
+
 // reading is how much work the parser does for the classes of an expression. It
 // goes through brackets as the parser does, and is right as far as that gets.
 func reading(pattern string) int {
