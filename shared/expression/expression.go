@@ -32,13 +32,18 @@ func (e *Set) Check(pattern string) error {
 	if _, known := e.seen[pattern]; known {
 		return nil
 	}
-	size, err := measure(pattern)
-	if err != nil {
-		return err
+	size, read, err := measure(pattern, MaxInstructions-e.instructions)
+	if err == nil && e.instructions+size > MaxInstructions {
+		hint := "shorten repetitions such as {0,1000}"
+		if 2*reading(pattern) > size {
+			hint = "narrow classes such as (?i)[a-\\x{ffff}], and those of many tables such as \\pL"
+		}
+		err = fmt.Errorf("the regular expressions of a document take at most %d instructions, and with this one it is %d: %s",
+			MaxInstructions, e.instructions+size, hint)
 	}
-	if e.instructions+size > MaxInstructions {
-		return fmt.Errorf("the regular expressions of a document take at most %d instructions, and with this one it is %d: shorten repetitions such as {0,1000}, and wide classes such as [a-\\x{ffff}] where case is ignored",
-			MaxInstructions, e.instructions+size)
+	if err != nil {
+		e.instructions += read // a document of nothing but mistakes ends too
+		return err
 	}
 	if e.seen == nil {
 		e.seen = map[string]int{}
@@ -53,8 +58,8 @@ func (e *Set) Instructions(pattern string) int { return e.seen[pattern] }
 
 // measured is what measure has found.
 type measured struct {
-	size int
-	err  error
+	size, read int
+	err        error
 }
 
 // Of expressions that were used before, so that a workspace that is read again
@@ -72,7 +77,7 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 	if re, known := compiled.Get(pattern); known {
 		return re, nil
 	}
-	size, err := measure(pattern)
+	size, _, err := measure(pattern, MaxInstructions)
 	if err != nil {
 		return nil, err
 	}
@@ -86,24 +91,26 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 	return re, err
 }
 
-// measure is how many instructions an expression takes by itself, at least where
-// that is more than anybody may use.
-func measure(pattern string) (int, error) {
+// measure is how many instructions an expression takes by itself. One that takes
+// more than are left only to be read is not read, and its size is what that would
+// take. What reading took is returned too.
+func measure(pattern string, left int) (size, read int, err error) {
 	if len(pattern) > MaxLength {
-		return 0, fmt.Errorf("a regular expression has at most %d bytes, this one has %d", MaxLength, len(pattern))
+		return 0, 0, fmt.Errorf("a regular expression has at most %d bytes, this one has %d", MaxLength, len(pattern))
 	}
 	if known, ok := sizes.Get(pattern); ok {
-		return known.size, known.err
+		return known.size, known.read, known.err
 	}
-	m := measured{size: reading(pattern)}
-	if m.size <= MaxInstructions { // else it is too much already
-		var tree *syntax.Regexp
-		if tree, m.err = syntax.Parse(pattern, syntax.Perl); m.err == nil {
-			m.size = max(m.size, instructions(tree)+2) // to fail, and to match
-		}
+	m := measured{read: reading(pattern)}
+	if m.read > left {
+		return m.read, 0, nil
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if m.err = err; err == nil {
+		m.size = max(m.read, instructions(tree)+2) // to fail, and to match
 	}
 	sizes.Put(pattern, m, int64(2*len(pattern)+100))
-	return m.size, m.err
+	return m.size, m.read, m.err
 }
 
 // instructions is how many instructions an expression compiles to, counted

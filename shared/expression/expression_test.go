@@ -80,6 +80,27 @@ func TestTheEstimateHasWhatIsFolded(t *testing.T) {
 	})
 }
 
+// TestMistakesAreBounded: what does not compile is read before that is known.
+func TestMistakesAreBounded(t *testing.T) {
+	for _, pattern := range []string{`(?i)[a-\x{10ffff}](mistake%d`, `(?i)[a-\x{10ffff}]x{1000}x{1000}%d`, `(?i)[a-\x{10ffff}]{100}large%d` + strings.Repeat("y{1000}", 60)} {
+		var s Set
+		read := 0
+		for i := range 100 {
+			pattern := fmt.Sprintf(pattern, i)
+			_ = s.Check(pattern)
+			if _, parsed := sizes.Get(pattern); parsed {
+				read++
+			}
+		}
+		if read > 4 {
+			t.Errorf("%.40s: %d of 100 were read", pattern, read)
+		}
+		if err := s.Check("short"); err != nil {
+			t.Errorf("%.40s: one that takes nothing: %v", pattern, err)
+		}
+	}
+}
+
 func TestAnExpressionIsCompiledOnce(t *testing.T) {
 	first, err := Compile("^once$")
 	if err != nil {

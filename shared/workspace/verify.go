@@ -42,16 +42,18 @@ func Verify(ws *Workspace) []Problem {
 // Unservable finds what Read can read of a document and nobody should serve,
 // since it would serve something other than was meant: a type that is not that
 // of its folder, a regular expression that does not compile. Circles finds the
-// rest of what nobody should serve.
+// rest of what nobody should serve. Of very many problems it tells the first.
 func Unservable(item *Item) []Problem {
 	var v verifier
 	v.add(Fatal, item.file(), typeIssues(item)...)
 	var expressions expression.Set
+	var issues []document.Issue
 	for spot, criterion := range item.View.Criteria() {
 		if message := expressionProblem(criterion, &expressions); message != "" {
-			v.add(Fatal, item.file(), document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
+			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
 		}
 	}
+	v.add(Fatal, item.file(), jsontree.Bounded(issues)...) // which looks for the lines once
 	return v.problems
 }
 
