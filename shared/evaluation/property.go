@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -110,20 +111,21 @@ func (p *Property) any(pass func(string) bool) bool {
 	return false
 }
 
-// number is a numeric value that compares exactly while it is a 64-bit
-// integer and as a float otherwise.
+// number is a numeric value. It compares as a 64-bit integer or as a float, and
+// digit by digit where two numbers come to the same float.
 type number struct {
 	whole   int64
 	float   float64
 	isWhole bool
+	text    string // as jsontree.NumberText has it
 }
 
 func parseNumber(text string) (number, bool) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return number{i, float64(i), true}, true
+		return number{i, float64(i), true, text}, true
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	return number{float: f}, err == nil
+	return number{float: f, text: text}, err == nil
 }
 
 func (a number) compare(b number) int {
@@ -138,8 +140,15 @@ func (a number) compare(b number) int {
 		return -1
 	case a.float > b.float:
 		return 1
+	case a.text == b.text || strings.ContainsAny(a.text, "eE") || strings.ContainsAny(b.text, "eE"):
+		return 0 // what has an exponent still is so far out that its digits are no use
 	}
-	return 0
+	x, fine := new(big.Rat).SetString(a.text)
+	y, too := new(big.Rat).SetString(b.text)
+	if !fine || !too {
+		return 0
+	}
+	return x.Cmp(y)
 }
 
 // moment reads a point in time, as epoch milliseconds or RFC 3339, into
