@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -282,4 +283,19 @@ func anyValue(t *rapid.T, depth int) string {
 		return "[" + join(n, func(int) string { return anyValue(t, depth-1) }) + "]"
 	}
 	return "{" + join(n, func(i int) string { return fmt.Sprintf("%q: %s", "abc"[i:i+1], anyValue(t, depth-1)) }) + "}"
+}
+
+// TestAFormatIsCheckedByManyAtATime: a schema belongs to all requests.
+func TestAFormatIsCheckedByManyAtATime(t *testing.T) {
+	schema := mustCompile(t, `{"$schema": "http://json-schema.org/draft-07/schema#", "pattern": "a+", "items": {"format": "regex"}}`)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			value := parse(t, fmt.Sprintf(`["a%d", "b%d", "(c%d"]`, i, i, i))
+			if found := lines(schema.Check(value)); len(found) != 1 || !strings.Contains(found[0], "/2: expected a regular expression (RE2): missing closing )") {
+				t.Errorf("%q", found)
+			}
+		})
+	}
+	all.Wait()
 }
