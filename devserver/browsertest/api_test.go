@@ -42,7 +42,7 @@ func serveAPI(t *testing.T) api {
 	return a
 }
 
-// mint makes a key as the README says, while the server runs.
+// mint makes a key as the guide says, while the server runs.
 func (a api) mint(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", "user",

@@ -1,7 +1,7 @@
 // Package browsertest runs what people really put in front of svc serve
 // against the real binary: Chromium with a page of another origin, the
 // OpenFeature web SDK in that browser, the OpenFeature server SDK in Node.js,
-// and the snippets of the README as they stand. Of svc api it reads the
+// and the snippets of the guides as they stand. Of svc api it reads the
 // reference page, and tries requests with it. It holds tests only.
 //
 // Chromium is driven by chromedp; the npm packages are pinned in package.json

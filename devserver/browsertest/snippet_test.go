@@ -1,31 +1,15 @@
 package browsertest
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-)
 
-// snippet is a fenced block of the README, as it stands there.
-func snippet(t *testing.T, name string) string {
-	t.Helper()
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fence := regexp.MustCompile("(?ms)^```[a-z]+ snippet=" + regexp.QuoteMeta(name) + "\n(.*?)^```$")
-	found := fence.FindAllStringSubmatch(string(readme), -1)
-	if len(found) != 1 {
-		t.Fatalf("the README has %d blocks with snippet=%s, not 1", len(found), name)
-	}
-	return found[0][1]
-}
+	"svc.example/svc/shared/testing/guides"
+)
 
 const documentedPort = "6580"
 
-// serveAsDocumented starts a server on the port that the README names, and
+// serveAsDocumented starts a server on the port that the guides name, and
 // returns the snippet unchanged. Only when that port is taken is it another
 // one, in the snippet too.
 func serveAsDocumented(t *testing.T, datadir, snippet string) string {
@@ -52,7 +36,7 @@ const (
 
 func TestBrowserSnippet(t *testing.T) {
 	dir := sampleDir(t)
-	page := serveAsDocumented(t, dir, snippet(t, "browser"))
+	page := serveAsDocumented(t, dir, guides.Snippet(t, "README.md", "browser"))
 	tab := openTab(t, newSite(t, map[string]string{"/": page}).origin("localhost"))
 	tab.waitForText(t, newCheckout)
 
@@ -78,7 +62,7 @@ func (tab tab) settled(t *testing.T) string {
 func TestOpenFeatureWebSnippet(t *testing.T) {
 	browser(t)
 	dir := sampleDir(t)
-	program := serveAsDocumented(t, dir, snippet(t, "openfeature-web"))
+	program := serveAsDocumented(t, dir, guides.Snippet(t, "shared/client/README.md", "openfeature-web"))
 	tab := openTab(t, bundleSite(t, program).origin("localhost"))
 	tab.waitForText(t, newCheckout)
 
@@ -92,7 +76,7 @@ func TestOpenFeatureWebSnippet(t *testing.T) {
 
 func TestOpenFeatureServerSnippet(t *testing.T) {
 	dir := sampleDir(t)
-	program := serveAsDocumented(t, dir, snippet(t, "openfeature-server"))
+	program := serveAsDocumented(t, dir, guides.Snippet(t, "shared/client/README.md", "openfeature-server"))
 	run := func() string {
 		cmd := node(t, program)
 		cmd.Stderr = t.Output()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"svc.example/svc/shared/testing/guides"
 )
 
 func TestMain(m *testing.M) {
@@ -27,14 +28,7 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// repository is the root of the source tree.
-var repository string
-
 func TestScripts(t *testing.T) {
-	var err error
-	if repository, err = filepath.Abs("../.."); err != nil {
-		t.Fatal(err)
-	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -49,8 +43,8 @@ func TestScripts(t *testing.T) {
 			"mode":     mode,
 			"patch":    patch,
 			"poll":     poll,
-			"readme":   readmeBlock,
 			"report":   reportTelemetry,
+			"snippet":  snippet,
 		},
 	})
 }
@@ -128,18 +122,13 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s does not answer with %s but with %s %v", args[0], args[1], text, err)
 }
 
-// readmeBlock writes a marked block of the README to a file, with this
-// script's port in the place of the default one.
-func readmeBlock(ts *testscript.TestScript, _ bool, args []string) {
-	readme, err := os.ReadFile(filepath.Join(repository, "README.md"))
+// snippet writes a snippet of a guide to a file, with this script's port in the
+// place of the default one.
+func snippet(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := guides.Find(args[0], args[1])
 	ts.Check(err)
-	_, block, found := strings.Cut(string(readme), "snippet="+args[0]+"\n")
-	block, _, closed := strings.Cut(block, "\n```\n")
-	if !found || !closed {
-		ts.Fatalf("the README has no block %s", args[0])
-	}
-	block = strings.ReplaceAll(block, ":6581/", ":"+ts.Getenv("PORT")+"/")
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(block+"\n"), 0o666))
+	text = strings.ReplaceAll(text, ":6581/", ":"+ts.Getenv("PORT")+"/")
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o666))
 }
 
 // mode checks the permissions of a file.

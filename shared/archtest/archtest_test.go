@@ -21,13 +21,14 @@ type pkg struct {
 	ImportPath string
 	Dir        string
 	Name       string
+	Doc        string
 	Imports    []string
 	Deps       []string
 }
 
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Imports,Deps", module+"...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,Imports,Deps", module+"...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -5,27 +5,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/guides"
 )
 
-// TestREADMESnippet builds the README's Go example as it stands there, and
+// TestGuideSnippet builds the guide's Go example as it stands there, and
 // runs it beside a config directory like the one that svc init lays out.
-func TestREADMESnippet(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile("(?ms)^```go snippet=go-client\n(.*?)^```$").FindAllSubmatch(readme, -1)
-	if len(found) != 1 {
-		t.Fatalf("the README has %d blocks with snippet=go-client, not 1", len(found))
-	}
+func TestGuideSnippet(t *testing.T) {
+	program := guides.Snippet(t, "shared/client/README.md", "go-client")
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "our-config"), os.DirFS(sample)); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(build(t, found[0][1], dir)).Output()
+	out, err := exec.Command(build(t, []byte(program), dir)).Output()
 	if err == nil {
 		t.Fatalf("it ran outside of its directory: %s", out)
 	}

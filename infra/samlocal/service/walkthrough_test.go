@@ -3,31 +3,20 @@ package service
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/testenv"
 )
 
-var walkThrough = regexp.MustCompile("(?s)```sh snippet=walkthrough\n(.*?)```")
-
-// walkThrough runs what the README tells to run, up to git.
+// walkThrough runs what the guide to svc api tells to run, up to git.
 func (l *local) walkThrough(t *testing.T) {
 	bash := testenv.Program(t, "it is a shell", "bash")
 	testenv.Program(t, "apt-get install jq", "jq")
 	testenv.Program(t, "apt-get install curl", "curl")
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snippet := walkThrough.FindSubmatch(readme)
-	if snippet == nil {
-		t.Fatal("the README has no walk-through")
-	}
 	script := "set -euo pipefail\n"
-	for _, line := range strings.Split(string(snippet[1]), "\n") {
+	for _, line := range strings.Split(guides.Snippet(t, "devserver/README.md", "walkthrough"), "\n") {
 		if !strings.HasPrefix(line, "export ") && !strings.HasPrefix(line, "git ") {
 			script += line + "\n"
 		}

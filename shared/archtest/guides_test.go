@@ -1,0 +1,148 @@
+package archtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/doc"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/testing/guides"
+)
+
+// TestTheMapHasEveryPackage holds the map in ARCHITECTURE.md against go list.
+func TestTheMapHasEveryPackage(t *testing.T) {
+	_, section, _ := strings.Cut(guides.Read(t, "ARCHITECTURE.md"), "\n## The map\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	mapped := map[string]bool{}
+	for _, block := range guides.Blocks("ARCHITECTURE.md", section) {
+		for line := range strings.Lines(block.Text) {
+			name, says, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if mapped[name] {
+				t.Errorf("the map in ARCHITECTURE.md has two lines for %s: remove one", name)
+			}
+			if mapped[name] = true; strings.TrimSpace(says) == "" {
+				t.Errorf("the map in ARCHITECTURE.md says nothing of %s", name)
+			}
+		}
+	}
+	var packages []string
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		packages = append(packages, name)
+		if !mapped[name] {
+			t.Errorf("the map in ARCHITECTURE.md lacks a package: add the line\n%-31s %s", name, new(doc.Package).Synopsis(p.Doc))
+		}
+	}
+	for name := range mapped {
+		if !slices.Contains(packages, name) {
+			t.Errorf("the map in ARCHITECTURE.md has a package that is gone: remove the line of %s", name)
+		}
+	}
+}
+
+// runs are the languages whose blocks a test must run.
+var runs = []string{"sh", "js", "html", "go"}
+
+// TestEverySnippetIsRun: each block that can run has a name, and a test that
+// takes it by this name.
+func TestEverySnippetIsRun(t *testing.T) {
+	tested := testedSnippets(t)
+	for _, guide := range guides.All(t) {
+		for _, b := range guides.Blocks(guide, guides.Read(t, guide)) {
+			where := fmt.Sprintf("%s:%d", guide, b.Line)
+			switch {
+			case b.Name == "" && slices.Contains(runs, b.Language):
+				t.Errorf("%s: nobody runs this block: call it ```%s snippet=<name> and run it in a test, or ```console if no test can", where, b.Language)
+			case b.Name != "" && !tested[guide+" "+b.Name]:
+				t.Errorf("%s: nobody runs the snippet %s: take it in a test with guides.Snippet(t, %q, %q)", where, b.Name, guide, b.Name)
+			case b.Language == "json" && !json.Valid([]byte(b.Text)):
+				t.Errorf("%s: this is not JSON", where)
+			}
+		}
+	}
+}
+
+var (
+	inGo     = regexp.MustCompile(`guides\.Snippet\(t, "([^"]+)", "([^"]+)"\)`)
+	inScript = regexp.MustCompile(`(?m)^snippet (\S+) (\S+) `)
+)
+
+// testedSnippets are the snippets that tests take, as "<guide> <name>".
+func testedSnippets(t *testing.T) map[string]bool {
+	tested := map[string]bool{}
+	err := filepath.WalkDir(guides.Root(t), func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && entry.Name() == "node_modules" {
+			return fs.SkipDir
+		}
+		taken := inScript
+		if strings.HasSuffix(file, "_test.go") {
+			taken = inGo
+		} else if !strings.HasSuffix(file, ".txtar") {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		for _, found := range taken.FindAllSubmatch(text, -1) {
+			tested[string(found[1])+" "+string(found[2])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tested
+}
+
+var (
+	inTree  = regexp.MustCompile("(?:^|[\\s`(])(?:\\./)?((?:devserver|functions|infra|shared)/[a-zA-Z0-9_./-]*[a-zA-Z0-9])")
+	link    = regexp.MustCompile(`\]\(([^)#:]*)(#[^):]*)?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// TestTheGuidesNameWhatIsThere: make's targets, files and packages, links.
+func TestTheGuidesNameWhatIsThere(t *testing.T) {
+	makefile := guides.Read(t, "Makefile")
+	for _, guide := range guides.All(t) {
+		text := guides.Read(t, guide)
+		for _, c := range guides.Commands(guide, text, "make") {
+			if !strings.Contains(makefile, "\n"+c.Args[0]+":") {
+				t.Errorf("%s: the Makefile has no target %s", c.Where, c.Args[0])
+			}
+		}
+		for _, found := range inTree.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(guides.Root(t), found[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", guide, found[1])
+			}
+		}
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			to := guide
+			if found[1] != "" {
+				to = path.Join(path.Dir(guide), found[1])
+			}
+			if _, err := os.Stat(filepath.Join(guides.Root(t), to)); err != nil {
+				t.Errorf("%s leads to %s, which is not there", guide, found[1])
+			} else if found[2] != "" && !slices.Contains(anchors(guides.Read(t, to)), found[2]) {
+				t.Errorf("%s leads to %s, which has no heading %s", guide, to, found[2])
+			}
+		}
+	}
+}
+
+// anchors are the headings of a text as links name them.
+func anchors(text string) []string {
+	var all []string
+	for _, found := range heading.FindAllStringSubmatch(text, -1) {
+		slug := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(found[1]), "")
+		all = append(all, "#"+strings.ReplaceAll(slug, " ", "-"))
+	}
+	return all
+}
