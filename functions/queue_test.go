@@ -3,12 +3,12 @@ package functions
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/guides"
 )
 
 func byGroup(t *testing.T, group string) template.Function {
@@ -89,15 +89,12 @@ func TestAlarms(t *testing.T) {
 			}
 		}
 	}
-	guide, err := os.ReadFile("../infra/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := guides.Read(t, "infra/README.md")
 	for id, text := range all {
 		if !strings.Contains(text, `"AlarmActions":{"Fn::If":["HasAlarmEmail",[{"Ref":"AlarmTopic"}]`) {
 			t.Errorf("%s tells nobody", id)
 		}
-		if !strings.Contains(string(guide), "`"+id+"`") {
+		if !strings.Contains(guide, "`"+id+"`") {
 			t.Errorf("infra/README.md does not say what %s means", id)
 		}
 	}
@@ -109,13 +106,10 @@ func TestTheGuideCountsTheAlarms(t *testing.T) {
 	for _, text := range alarms(t) {
 		metrics += strings.Count(text, `"MetricName"`)
 	}
-	guide, err := os.ReadFile("../infra/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := guides.Read(t, "infra/README.md")
 	want := fmt.Sprintf("%d metrics, %.2f a month", metrics, 0.10*float64(metrics))
-	if !strings.Contains(string(guide), want) {
-		t.Errorf("infra/README.md does not say of the alarms: %s; it says %s", want, regexp.MustCompile(`\d+ metrics, [\d.]+ a month`).Find(guide))
+	if !strings.Contains(guide, want) {
+		t.Errorf("infra/README.md does not say of the alarms: %s; it says %s", want, regexp.MustCompile(`\d+ metrics, [\d.]+ a month`).FindString(guide))
 	}
 }
 
