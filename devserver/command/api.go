@@ -55,12 +55,13 @@ REST API under /v1, and the delivery protocol for every environment at the same
 address, so that a change made through the API reaches a browser on its next
 poll.
 
-The first start makes the data directory, from samples or from what --import
-names, and prints a first key; nothing prints it again. Where standard output is
-no terminal, but a log, the key goes into a file that only you can read, and the
-output names the file. svc key makes others.
-The repository is ordinary git: clone it, push to it, commit in a work tree of
-it, while the server runs.`,
+The first start creates the data directory, from samples or from what --import
+names, and prints a first key, once. When standard output is not a terminal but a
+log, the key goes into a file that only you can read, and the output names the
+file. svc key creates more.
+
+The repository is ordinary git: you can clone it and push to it while the server
+runs.`,
 		Example: `  svc api
   svc api --import ./our-config
   svc api --data /var/lib/svc --import ../clone-of-our-config`,
@@ -69,16 +70,16 @@ it, while the server runs.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.data, "data", defaultData, "data directory; made on the first start")
+	flags.StringVar(&f.data, "data", defaultData, "data directory; created on the first start")
 	flags.StringVar(&f.imported, "import", "", "config directory or git repository that the first start imports (default samples)")
-	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start makes (default the directory's)")
-	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost is both IPv4 and IPv6")
-	flags.IntVar(&f.port, "port", 6581, "port to listen on; one that is taken is an error")
-	flags.StringVar(&f.publicURL, "public-url", "", "where clients reach it, when a proxy stands in front (default where it listens)")
-	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "that a key of the REST API may send")
-	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "that an SDK key may send; a public one from each address")
-	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry that an SDK key may send; a public one from each address")
-	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "without a key known to be good that an address may send")
+	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start creates (default the directory's)")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost means IPv4 and IPv6")
+	flags.IntVar(&f.port, "port", 6581, "port to listen on; it is an error if it is taken")
+	flags.StringVar(&f.publicURL, "public-url", "", "address that clients use, when a proxy stands in front (default where it listens)")
+	rateFlags(flags, &f.limit, "rate", httpapi.DefaultLimit, "with one key of the REST API")
+	rateFlags(flags, &f.polls, "poll", sdkapi.DefaultPolls, "with one SDK key; a public key is counted for each address")
+	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
+	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "from one address without a key that is known to be good")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	return cmd

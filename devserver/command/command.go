@@ -58,7 +58,7 @@ func newRoot(in Invocation) *cobra.Command {
 
 To begin, in the directory of an application:
 
-  svc init      lay out a config directory, ./our-config
+  svc init      create a config directory, ./our-config
   svc serve     serve it to browser clients on http://127.0.0.1:6580
   svc verify    check it, before a commit or in CI
 

@@ -16,8 +16,8 @@ import (
 func newContexts(in Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "contexts",
-		Short: "Find contexts that applications were seen with",
-		Long: `Find contexts that applications were seen with, to target them by key. Only
+		Short: "Find contexts that applications reported",
+		Long: `Find contexts that applications reported, so that you can target them by key. Only
 contexts that have a key are saved.`,
 	}
 	cmd.AddCommand(newContextsSearch(in))
@@ -36,11 +36,11 @@ func newContextsSearch(in Invocation) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "search <type> <query>",
-		Short: "Find the key of a person, a team, a device from its name",
+		Short: "Find the key of a person, a team or a device by its name",
 		Long: `Search the saved contexts of a type, such as user, over the REST API of a hosted
 workspace or of svc api. The query is looked for in the key and in the text
-properties, ignoring case; "" finds all. Those seen last come first. Of each
-environment and type the 10,000 contexts seen last are searched.`,
+properties, ignoring case; "" finds all. Those seen last come first. The search
+covers the 20,000 contexts of the type and environment that were seen last.`,
 		Example: `  svc contexts search user ada
   svc contexts search team "" --environment production --limit 100 --json`,
 		Args: cli.Arguments(`a query of several words stands in quotes, and "" finds all`),

@@ -15,7 +15,7 @@ func newExport(in Invocation) *cobra.Command {
 		Use:   "export <dir>",
 		Short: "Write the workspace as an ordinary git clone",
 		Long: `Write the workspace as an ordinary git clone with a work tree, which svc serve and
-svc verify take as it is. It works while svc api serves the data directory, and
+svc verify can read. It works while svc api serves the data directory, and
 needs no git.`,
 		Example: `  svc export ./our-config`,
 		Args:    cli.Arguments(""),

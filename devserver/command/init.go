@@ -20,11 +20,11 @@ func newInit(in Invocation) *cobra.Command {
 	var samples bool
 	cmd := &cobra.Command{
 		Use:   "init [dir]",
-		Short: "Lay out a config directory",
-		Long: `Lay out a config directory, ./our-config unless another is named: a svc.json
-with the environments, and an example of each type of file. With --samples there
-are more of them, one for each thing a flag or config can do. A file that is
-already there is never touched.`,
+		Short: "Create a config directory with examples",
+		Long: `Create a config directory, ./our-config unless you name another: a svc.json with
+the environments, and an example of each type of file. With --samples there are
+more examples, one for each thing that a flag or config can do. If any of the files
+exists already, nothing is written.`,
 		Example: `  svc init
   svc init ./our-config --samples`,
 		Args: cli.Arguments(""),
@@ -39,7 +39,7 @@ already there is never touched.`,
 			return layOut(in, dir, samples)
 		}),
 	}
-	cmd.Flags().BoolVar(&samples, "samples", false, "lay out more examples: rollouts, targeting, segments, schemas")
+	cmd.Flags().BoolVar(&samples, "samples", false, "add more examples: rollouts, targeting, segments, schemas")
 	return cmd
 }
 

@@ -33,16 +33,15 @@ func newPull(in Invocation) *cobra.Command {
 		Short: "Copy a workspace into a config directory, over the REST API",
 		Long: `Copy a hosted workspace, or the one of svc api, into a config directory: flags,
 configs and log levels as they are stored, segments and svc.json made from what
-the API tells of them. A later pull asks only for what has changed.
+the API says about them. A later pull asks only for what has changed.
 
-A file that was changed here and differs from the workspace is a local change:
-nothing is written then, and all such files are listed, unless --force is given.
+A file that was changed here and differs from the workspace is a local change.
+Then all such files are listed and nothing is written, unless you give --force.
 Files that were never pulled, and that the workspace does not have, stay.
 
-The API tells of no JSON Schemas, of no archived environments but those that
-documents name, and of segments only key, name, description and rules. The
-folder schemas is left alone. (svc export has everything, where the data
-directory is at hand.)
+The API has no JSON Schemas, no archived environments but those that documents
+name, and of segments only key, name, description and rules. The folder schemas
+is left alone. (svc export has everything, if you have the data directory.)
 
 The key comes from ` + keyVariable + ` or from a file, never from the command line.`,
 		Example: `  SVC_API_KEY=$(cat ci.key) svc pull
@@ -58,9 +57,9 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.datadir, "datadir", "", "config directory, made when it is new (default ./our-config, then ./.svc, then $SVC_DIR)")
+	flags.StringVar(&f.datadir, "datadir", "", "config directory, created if it is new (default ./our-config, then ./.svc, then $SVC_DIR)")
 	f.add(cmd)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and do nothing")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be done")
 	flags.BoolVar(&f.force, "force", false, "overwrite local changes")
 	return cmd
 }

@@ -12,7 +12,7 @@ import (
 	"svc.example/svc/shared/ratelimit"
 )
 
-const trustedProxy = "address or range of a proxy in front, whose X-Forwarded-For says where requests come from; may be repeated"
+const trustedProxy = "address or range of a proxy in front whose X-Forwarded-For is believed; may be repeated"
 
 // defaultStrangers is what an address may ask of svc api without a key: enough
 // to load the reference a few times, too little to try keys.
@@ -20,7 +20,7 @@ var defaultStrangers = ratelimit.Rate{PerSecond: 10, Burst: 100}
 
 // rateFlags adds the two flags of a rate.
 func rateFlags(flags *pflag.FlagSet, rate *ratelimit.Rate, name string, otherwise ratelimit.Rate, what string) {
-	flags.Float64Var(&rate.PerSecond, name+"-limit", otherwise.PerSecond, "requests a second "+what)
+	flags.Float64Var(&rate.PerSecond, name+"-limit", otherwise.PerSecond, "requests per second "+what)
 	flags.IntVar(&rate.Burst, name+"-burst", otherwise.Burst, "the same, at once")
 }
 
@@ -28,7 +28,7 @@ func checkRate(name string, rate ratelimit.Rate) error {
 	if rate.PerSecond > 0 && rate.PerSecond <= maxRate && rate.Burst >= 1 && rate.Burst <= maxRate {
 		return nil
 	}
-	return cli.Usagef("--%s-limit and --%s-burst are above zero, and at most %d", name, name, maxRate)
+	return cli.Usagef("--%s-limit and --%s-burst must be above zero and at most %d", name, name, maxRate)
 }
 
 const maxRate = 1_000_000_000

@@ -11,8 +11,8 @@ func newSchema(in Invocation) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of flags, configs, log levels and segments",
-		Long: `Print the JSON Schema (draft 2020-12) that svc verify and the API hold documents
-against. Point an editor at it to have files completed and checked as you type.`,
+		Long: `Print the JSON Schema (draft 2020-12) that svc verify and the API check documents
+against. Point an editor at it, and it completes and checks files as you type.`,
 		Example: `  svc schema > stored-config.json`,
 		Args:    cli.Arguments(""),
 		RunE: cli.Run(func(*cobra.Command, []string) error {

@@ -42,12 +42,12 @@ func newServe(in Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a config directory to browser clients",
-		Long: `Serve a config directory over the protocol of the hosted delivery API, so that
-browser clients work unmodified when their API URL points here.
+		Long: `Serve a config directory over the protocol of the hosted service, so that browser
+clients work without a change when their API URL points here.
 
-Feature flags are always served; configs only when their file has
-"sendToClientSdk": true; segments, log levels, schemas and confidential values
-never. Edits are picked up as soon as they are saved.
+Feature flags are always served, and configs if their file has
+"sendToClientSdk": true. Segments, log levels, schemas and confidential values are
+never served. Edits are served as soon as they are saved.
 
 Endpoints:
   GET  /api/v2/configs/eval-with-context/{token}   everything, for one context
@@ -79,16 +79,16 @@ Endpoints:
 	flags.SortFlags = false
 	flags.StringVar(&f.datadir, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
 	flags.StringVar(&f.environment, "environment", "", "environment whose values are served (default $SVC_ENVIRONMENT, then development)")
-	flags.IntVar(&f.port, "port", 6580, "port to listen on; one that is taken is an error")
-	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost is both IPv4 and IPv6")
+	flags.IntVar(&f.port, "port", 6580, "port to listen on; it is an error if it is taken")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost means IPv4 and IPv6")
 	flags.StringVar(&f.key, "frontend-sdk-key", "", "key that every request must present (default none)")
 	flags.StringArrayVar(&f.origins, "cors-origin", []string{delivery.AnyOrigin}, "origin whose pages may read the answers; may be repeated")
-	flags.StringArrayVar(&f.allowedHosts, "allowed-host", nil, "name that leads to this machine and may be asked for, where --cors-origin names origins; may be repeated (default localhost and IP addresses)")
+	flags.StringArrayVar(&f.allowedHosts, "allowed-host", nil, "another host name that requests may ask for, together with --cors-origin; may be repeated (default localhost and IP addresses)")
 	flags.BoolVar(&f.watch, "watch", true, "serve edits as they are saved")
-	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it is at the start")
+	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it was at the start")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
-	flags.Float64Var(&f.polls.PerSecond, "poll-limit", 0, "requests a second that an address may send; 0 is any number")
-	flags.IntVar(&f.polls.Burst, "poll-burst", 0, "requests that an address may send at once; 0 is four times --poll-limit")
+	flags.Float64Var(&f.polls.PerSecond, "poll-limit", 0, "requests per second from one address; 0 is no limit")
+	flags.IntVar(&f.polls.Burst, "poll-burst", 0, "requests at once from one address; 0 is four times --poll-limit")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	return cmd
 }

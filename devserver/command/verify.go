@@ -23,8 +23,8 @@ types and schemas, and what files say of one another. Each problem is printed
 as file:line:column: message (JSON Pointer). The exit status is 1 when there is
 an error; warnings alone leave it 0, unless --strict is given.
 
-A warning is about what is served, and hardly as it was meant: a rule that never
-matches, a misspelt name, a file that is left out.`,
+A warning is about something that is valid but probably not what was meant: a rule
+that never matches, a misspelt name, a file that is left out.`,
 		Example: `  svc verify
   svc verify --datadir ./our-config --json
   svc verify --strict     # in CI`,
@@ -42,7 +42,7 @@ matches, a misspelt name, a file that is left out.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&path, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
-	cmd.Flags().BoolVar(&strict, "strict", false, "let warnings fail too")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return cmd
 }

@@ -27,16 +27,15 @@ func newApply(s *session) *cobra.Command {
 		Short: "Bring a workspace to the state of a config directory, by one commit",
 		Long: `Bring a workspace to the state of a config directory, by one commit: the way to
 edit segments and schemas, and to delete items. The directory is verified first,
-then the difference is shown: what the directory has more is added, what it lacks
-is deleted. A svc.json that it lacks stays. No permission is asked for; values that
-decrypt with a config, or read the environment of applications, and are new are
-noted.
+then the difference is shown: what only the directory has is added, what it lacks
+is deleted (but a svc.json that it lacks stays). No roles are checked; new values
+that decrypt with a config, or read applications' environment variables, are listed.
 
 On a terminal you are asked before anything is written. When somebody else has
-changed the workspace in the meantime nothing is written: run it again. In a git
-repository, such as svcadmin export makes, a change counts as unknown to you when
-the last 1,000 commits of its history never held it: that is not undone, unless
---overwrite says so.`,
+changed the workspace in the meantime, nothing is written: run it again. If the
+directory is a git repository, such as svcadmin export writes, a change that the
+last 1,000 commits of its history never held is unknown to you: it is not undone,
+unless --overwrite says so.`,
 		Example: `  svcadmin export ./acme
   $EDITOR ./acme/segments/beta.json
   svcadmin apply ./acme --dry-run
@@ -49,7 +48,7 @@ the last 1,000 commits of its history never held it: that is not undone, unless
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the difference and write nothing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "undo changes that the directory's git history does not know")
+	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "undo changes that the directory's git history does not have")
 	cmd.Flags().StringVarP(&f.message, "message", "m", "", "message of the commit (default what changes)")
 	s.ofWorkspace(cmd)
 	s.byAuthor(cmd)
@@ -131,7 +130,7 @@ func newExport(s *session) *cobra.Command {
 		Use:   "export <dir>",
 		Short: "Write a workspace as an ordinary git repository with a work tree",
 		Long: `Write a workspace as an ordinary git repository with a work tree and its whole
-history, which svc serve, svc verify and svcadmin apply take as it is. It needs no
+history, which svc serve, svc verify and svcadmin apply can read. It needs no
 git and changes nothing.`,
 		Example: `  svcadmin export ./acme`,
 		Args:    cli.Arguments(""),

@@ -80,7 +80,7 @@ func newRoot(s *session) *cobra.Command {
 what is stored of them. It works on the table and the bucket directly, beside the
 running service, so whoever runs it needs access to both in AWS.
 
-Say once where they are; the outputs of the stack name them:
+Set once where they are; the outputs of the stack name them:
 
   export SVC_TABLE=svc-Table-1ABC SVC_BUCKET=svc-bucket-2def AWS_REGION=eu-central-1
 
@@ -94,9 +94,9 @@ To edit what the API does not (segments, schemas, deletions), change the files:
   svcadmin export ./acme
   svcadmin apply ./acme --dry-run
 
-Region and credentials are found as by every AWS tool (AWS_REGION, AWS_PROFILE,
-~/.aws). AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_S3 lead to other servers
-than AWS's.`,
+Region and credentials are found like those of every AWS tool (AWS_REGION,
+AWS_PROFILE, ~/.aws). AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_S3 name other
+servers than AWS's.`,
 		Version:       release.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -15,17 +15,17 @@ func newEnvironment(s *session) *cobra.Command {
 		Use:   "environment",
 		Short: "List a workspace's environments, add one, protect or archive one",
 		Long: `List a workspace's environments, add one, protect or archive one. They stand in
-svc.json; each change is a commit of its own. A protected one can only be edited by
-who has a role for it. An archived one is no longer listed, served or edited; what
-documents say of it stays.`,
+svc.json; each change is a commit of its own. A protected environment can only be
+edited with a role that allows it. An archived one is no longer listed, served or
+edited; what documents say about it stays.`,
 	}
 	s.ofWorkspace(cmd)
 	yes, no := true, false
 	cmd.AddCommand(newEnvironmentList(s), newEnvironmentAdd(s),
-		newEnvironmentEdit(s, "protect", "Let only those edit it whose role says so", admin.EnvironmentEdit{Protected: &yes}),
-		newEnvironmentEdit(s, "unprotect", "Let everybody edit it again who may edit", admin.EnvironmentEdit{Protected: &no}),
-		newEnvironmentEdit(s, "archive", "Neither list nor serve it any more", admin.EnvironmentEdit{Archived: &yes}),
-		newEnvironmentEdit(s, "unarchive", "Bring an archived one back", admin.EnvironmentEdit{Archived: &no}))
+		newEnvironmentEdit(s, "protect", "Protect an environment: only roles that allow it may edit it", admin.EnvironmentEdit{Protected: &yes}),
+		newEnvironmentEdit(s, "unprotect", "Remove the protection of an environment", admin.EnvironmentEdit{Protected: &no}),
+		newEnvironmentEdit(s, "archive", "Archive an environment: it is no longer listed or served", admin.EnvironmentEdit{Archived: &yes}),
+		newEnvironmentEdit(s, "unarchive", "Bring an archived environment back", admin.EnvironmentEdit{Archived: &no}))
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func newEnvironmentAdd(s *session) *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&kind, "type", "", "development, test, staging or production (default by its name)")
-	cmd.Flags().BoolVar(&protected, "protected", false, "let only those edit it whose role says so")
+	cmd.Flags().BoolVar(&protected, "protected", false, "only roles that allow it may edit it")
 	s.byAuthor(cmd)
 	return cmd
 }

@@ -25,7 +25,7 @@ func newPrincipals(s *session) *cobra.Command { return cli.NewPrincipal(s.regist
 func (s *session) registry() cli.Settings {
 	return cli.Settings{
 		Program: "svcadmin", Stdout: s.Stdout, Stderr: s.Stderr, Where: "a workspace",
-		Note:  "It counts from the next request on.",
+		Note:  "It takes effect with the next request.",
 		Flags: s.ofWorkspace,
 		Registry: func(cmd *cobra.Command, work func(*access.Registry) error) error {
 			w, err := s.open(cmd.Context())

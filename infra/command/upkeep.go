@@ -17,22 +17,22 @@ func newFsck(s *session) *cobra.Command {
 	var fix bool
 	cmd := &cobra.Command{
 		Use:   "fsck",
-		Short: "Check that what is stored of a workspace is whole, and mend it",
+		Short: "Check that what is stored of a workspace is undamaged, and repair it",
 		Long: `Check what is stored of a workspace: that the packs are there and undamaged, that
 git has all that the head needs, that the rows of the table say what git says, and
 that the snapshot readers begin with is right. Every problem is a line of standard
 output; the exit status is 1 when there are any.
 
-With --fix the rows and the snapshot are made anew from git when git has all that
-is needed. What git itself lacks it cannot make up: take the pack back from an
-earlier version of its object in the bucket, or go back to a commit that is whole
-with svcadmin reindex --head.`,
+With --fix the rows and the snapshot are rebuilt from git, if git has all that is
+needed. What git itself lacks cannot be repaired: restore the pack from an earlier
+version of its object in the bucket, or go back to an undamaged commit with
+svcadmin reindex --head.`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			return s.fsck(cmd, w, fix)
 		}),
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend what git has all for")
+	cmd.Flags().BoolVar(&fix, "fix", false, "repair what can be rebuilt from git")
 	s.ofWorkspace(cmd)
 	return cmd
 }
@@ -80,13 +80,13 @@ func newReindex(s *session) *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
 		Use:   "reindex",
-		Short: "Make all rows and the snapshot anew, from git alone",
-		Long: `Make all rows of a workspace's history and the snapshot that readers begin with
-anew, from git alone. Readers and writers go on meanwhile and see the new rows from
-one request to the next.
+		Short: "Rebuild all rows and the snapshot from git alone",
+		Long: `Rebuild all rows of a workspace's history, and the snapshot that readers begin with,
+from git alone. Readers and writers go on meanwhile, and see the new rows from one
+request to the next.
 
---head makes another commit the head, with its history: the way back to a state
-that is whole, or to one before a mistake. Commits after it are no longer part of
+--head makes another commit the head, with its history: the way back to an
+undamaged state, or to one before a mistake. Commits after it are no longer part of
 the history.`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
@@ -151,9 +151,9 @@ func newUsage(s *session) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "usage",
-		Short: "Count what a workspace takes, and who was seen in a month",
-		Long: `Count what a workspace takes, and how many distinct context keys its applications
-were seen with in a month (MTK, by type of context).`,
+		Short: "Count documents, commits, bytes and the context keys of a month (MTK)",
+		Long: `Count what a workspace stores, and how many distinct context keys its applications
+reported in a month (MTK, by type of context).`,
 		Example: `  svcadmin usage --month 2026-11`,
 		Args:    cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {

@@ -18,7 +18,7 @@ import (
 func newWorkspace(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workspace",
-		Short: "Make and list workspaces, and open or close them",
+		Short: "Create and list workspaces, and open or close them",
 	}
 	cmd.AddCommand(newWorkspaceCreate(s), newWorkspaceList(s),
 		newSwitch(s, "billing", "active", "inactive", "Let a workspace be edited, or only read",
@@ -35,10 +35,10 @@ func newWorkspaceCreate(s *session) *cobra.Command {
 	var withKey bool
 	cmd := &cobra.Command{
 		Use:   "create <name>",
-		Short: "Make a workspace: empty, or from a config directory or a git repository",
-		Long: `Make a workspace. It is empty unless --from names a config directory, whose files
-become its first commit, or the root of a git repository, which comes with its
-whole history: the same commits under the same names.
+		Short: "Create a workspace: empty, or from a config directory or a git repository",
+		Long: `Create a workspace. It is empty unless --from names a config directory, whose files
+become its first commit, or the root of a git repository, which is imported with its
+whole history and the same commit ids.
 
 Standard output is the workspace's id or, with --key, a first key for you, which
 is shown this once.`,
@@ -53,8 +53,8 @@ is shown this once.`,
 		}),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&from, "from", "", "config directory or git repository to begin with")
-	cmd.Flags().BoolVar(&withKey, "key", false, "make a first key, which may edit everything, and print it")
+	cmd.Flags().StringVar(&from, "from", "", "config directory or git repository to start from")
+	cmd.Flags().BoolVar(&withKey, "key", false, "create a first key, which may edit everything, and print it")
 	s.byAuthor(cmd)
 	return cmd
 }
@@ -178,7 +178,7 @@ func newSwitch(s *session, use, on, off, short, long string, set func(w *access.
 	cmd := &cobra.Command{
 		Use:   use + " " + on + "|" + off,
 		Short: short,
-		Long:  short + ".\n\n" + long + " It counts from the next request on.",
+		Long:  short + ".\n\n" + long + " It takes effect with the next request.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != on && args[0] != off {
 				return cli.Usagef("say %s or %s", on, off)
@@ -200,13 +200,13 @@ func newSwitch(s *session, use, on, off, short, long string, set func(w *access.
 func newTable(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table",
-		Short: "Make the table, where no template does",
+		Short: "Create the table, where no template does",
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "create",
-		Short: "Make the table on a stand-in for DynamoDB",
-		Long: `Make the table. On AWS the template makes it, with backups and alarms; this is for
-stand-ins and for trying things out. One that is there already is left alone.`,
+		Short: "Create the table on a stand-in for DynamoDB",
+		Long: `Create the table. On AWS the template creates it, with backups and alarms; this is
+for stand-ins and for trying things out. A table that exists is left alone.`,
 		Args: cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())

@@ -19,13 +19,13 @@ func NewAudit(s Settings, read func(cmd *cobra.Command) ([]audit.Event, error)) 
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show who made, revoked and changed which key, role and environment",
-		Long: "Show who made, revoked and changed which key, role and environment of\n" + s.Where + `, and when, oldest first. What was done to keys and roles is appended
-with each change and never edited; it begins with the first version that tells
-it. Environments are declared in svc.json: what was done to them is read from its
-history in git, with the authors of the commits.
+		Long: "Show who made, revoked and changed which key, role and environment of\n" + s.Where + `, and when, oldest first. Changes of keys and roles are recorded together
+with the change and never edited; changes by versions of svc without this record
+are missing. Environments are declared in svc.json, so their changes are read
+from its git history, with the authors of the commits.
 
-Who a change is by is who ran the command, as the system or ` + AuthorVariable + `
-names them. That is a record for honest people and no proof.`,
+A change is by the person who ran the command, as the system or ` + AuthorVariable + `
+names them. It proves nothing against somebody who lies.`,
 		Args: Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			events, err := read(cmd)

@@ -37,8 +37,8 @@ func kindWord(kind access.Kind) string {
 func NewKey(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
-		Short: "Make, list and revoke keys",
-		Long:  "Make, list and revoke keys of " + s.Where + ".\n" + s.Note,
+		Short: "Create, list and revoke keys",
+		Long:  "Create, list and revoke keys of " + s.Where + ".\n" + s.Note,
 	}
 	s.Flags(cmd)
 	cmd.AddCommand(newKeyCreate(s), newKeyList(s), newKeyRevoke(s))
@@ -50,11 +50,11 @@ func newKeyCreate(s Settings) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Make a key and print it, once",
-		Long: `Make a key. Standard output is exactly the key; it is stored nowhere and cannot
-be printed again. Keys of the kinds user and service-account use the API, with
-the roles of the person or account; public and secret are SDK keys, which read
-one environment.
+		Short: "Create a key and print it, once",
+		Long: `Create a key. Standard output is exactly the key; it is not stored and cannot be
+printed again. Keys of the kinds user and service-account use the API, with the
+roles of the person or account. Keys of the kinds public (for browsers) and secret
+(for servers) are SDK keys: they read one environment.
 
 ` + rolesInWords(),
 		Example: "  " + s.Program + ` key create --kind service-account --name ci --role engineer
@@ -84,9 +84,9 @@ one environment.
 	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
 	flags.StringVar(&q.Name, "name", "", "whose key it is, or what it is for")
 	flags.StringVar(&q.Email, "email", "", "e-mail address of a user")
-	flags.StringArrayVar(&q.Roles, "role", nil, "role of a user or service account that is new; may be repeated")
+	flags.StringArrayVar(&q.Roles, "role", nil, "role of a new user or service account; may be repeated")
 	flags.StringVar(&q.Environment, "environment", "", "environment that an SDK key reads")
-	flags.Var((*lifetime)(&q.Expires), "expires", "how long the key is good for, such as 90d or 12h (default for ever)")
+	flags.Var((*lifetime)(&q.Expires), "expires", "how long the key is valid, such as 90d or 12h (default for ever)")
 	return cmd
 }
 
@@ -120,10 +120,10 @@ func newKeyList(s Settings) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the keys, revoked ones too, and when each was used last",
-		Long: `List the keys, revoked ones too, and on which day (in UTC) each was used last.
-That is noted beside the requests and costs them nothing, so it can be a little
-behind; "-" is a key that was not used since its uses are noted.`,
+		Short: "List the keys, revoked ones too, and when each was last used",
+		Long: `List the keys, revoked ones too, and on which day (in UTC) each was last used.
+That can be a little behind, since requests do not wait for it. "-" means not used
+since svc keeps this record.`,
 		Args: Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			return s.Registry(cmd, func(r *access.Registry) error {

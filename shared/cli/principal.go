@@ -24,8 +24,8 @@ them. A principal is named by its id, its e-mail address or its name.
 	cmd.AddCommand(
 		newPrincipalCreate(s),
 		newPrincipalList(s),
-		newPrincipalSwitch(s, "disable", "Let none of a principal's keys in", true),
-		newPrincipalSwitch(s, "enable", "Let a disabled principal's keys in again", false),
+		newPrincipalSwitch(s, "disable", "Refuse all keys of a principal", true),
+		newPrincipalSwitch(s, "enable", "Accept the keys of a disabled principal again", false),
 		newPrincipalRoles(s),
 	)
 	return cmd
@@ -105,8 +105,8 @@ func newPrincipalSwitch(s Settings, use, short string, disabled bool) *cobra.Com
 func newPrincipalRoles(s Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "roles <principal> <role>...",
-		Short: "Give a principal these roles in place of those it has",
-		Long:  "Give a principal these roles in place of those it has; member alone takes all others away.\n\n" + rolesInWords(),
+		Short: "Replace the roles of a principal",
+		Long:  "Replace the roles of a principal by these; member alone removes all others.\n\n" + rolesInWords(),
 		Args:  Arguments("principal list shows the principals, --help the roles"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			if err := access.CheckRoles(args[1:]); err != nil {

@@ -17,8 +17,9 @@ func newPrincipalCreate(s Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Add a person or a service account that has no key yet",
-		Long: `Add a person or a service account that has no key yet; key create adds one by the
-way, so this is for who is to have roles first. Standard output is its id.
+		Long: `Add a person or a service account that has no key yet. (key create adds its
+principal by itself; use this to give somebody roles before a key.) Standard
+output is the id.
 
 ` + rolesInWords(),
 		Example: "  " + s.Program + ` principal create --kind user --name "Ada Lovelace" --email ada@acme.example --role engineer`,
