@@ -103,7 +103,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	}
 	public, ok := baseurl.Parse(f.publicURL)
 	if !ok {
-		return cli.Usagef("--public-url is like https://flags.example.com")
+		return cli.Usagef("--public-url must be an address like https://flags.example.com")
 	}
 	f.publicURL = strings.TrimSuffix(public.String(), "/v1") // the contract's base URL ends in it
 	loopback, err := server.Loopback(f.host)
@@ -217,7 +217,7 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 	var b strings.Builder
 	fmt.Fprintf(&b, "Listening    %s/v1\nRepository   %s\n", base, repository)
 	if first == nil {
-		fmt.Fprintf(&b, "Keys         svc key create makes one, svc key list names those there are\n")
+		fmt.Fprintf(&b, "Keys         svc key create creates one, svc key list shows them\n")
 		return b.String()
 	}
 	key, roles := first.Key.Reveal(), strings.Join(first.Principal.Roles, ", ")
@@ -227,7 +227,7 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 		fmt.Fprintf(&b, "Try          curl -H \"Authorization: Bearer $(cat '%s')\" %s/v1/flags\n", file, f.publicURL)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "Key          %s\n             (%s; shown this once)\n", key, roles)
+	fmt.Fprintf(&b, "Key          %s\n             (%s; shown only once)\n", key, roles)
 	fmt.Fprintf(&b, "Try          curl -H 'Authorization: Bearer %s' %s/v1/flags\n", key, f.publicURL)
 	return b.String()
 }

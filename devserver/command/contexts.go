@@ -47,7 +47,7 @@ covers the 20,000 contexts of the type and environment that were seen last.`,
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			s.contextType, s.query = args[0], args[1]
 			if s.limit < 1 || s.limit > 100 {
-				return cli.Usagef("--limit is a number from 1 to 100")
+				return cli.Usagef("--limit must be a number from 1 to 100")
 			}
 			api, err := in.remote(cmd, f)
 			if err != nil {

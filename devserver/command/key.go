@@ -45,7 +45,7 @@ func registryCommands(in Invocation) []*cobra.Command {
 // something was not found.
 func (in Invocation) noWorkspace(err error, data string) error {
 	if there, _ := embedded.Exists(in.absolute(data)); !there && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds no workspace; svc api makes one, or name another with --data", data)
+		return fmt.Errorf("%s has no workspace; svc api creates one, or name another directory with --data", data)
 	}
 	return err
 }

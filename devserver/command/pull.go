@@ -101,7 +101,7 @@ func (in Invocation) pullInto(flag string) (string, error) {
 	}
 	dir, err := datadir.Discover(flag, in.Getenv, in.Workdir)
 	if err != nil && flag == "" && in.Getenv(datadir.Variable) == "" {
-		return "", fmt.Errorf("there is no ./%s and no ./.svc to pull into, and %s is not set; name one with --datadir, and it is made", defaultDatadir, datadir.Variable)
+		return "", fmt.Errorf("there is no ./%s and no ./.svc to pull into, and %s is not set; name one with --datadir, and it is created", defaultDatadir, datadir.Variable)
 	}
 	return dir, err
 }
@@ -147,11 +147,11 @@ const maxRemarks = 20
 // remark says what cannot be pulled, as far as this workspace has it.
 func (in Invocation) remark(plan *pull.Plan) {
 	if len(plan.Schemas) > 0 {
-		fmt.Fprintf(in.Stderr, "the API tells of no JSON Schemas: put schemas/%s.json here by hand, or svc verify misses %s\n",
+		fmt.Fprintf(in.Stderr, "the API has no JSON Schemas: copy schemas/%s.json here by hand, or svc verify reports %s as missing\n",
 			terminal.Escape(strings.Join(plan.Schemas, ".json, schemas/")), map[bool]string{true: "it", false: "them"}[len(plan.Schemas) == 1])
 	}
 	if plan.Rebuilt && slices.ContainsFunc(plan.Write, isSegment) {
-		fmt.Fprintln(in.Stderr, "segments are made from their key, name, description and rules; other fields are not to be had over the API")
+		fmt.Fprintln(in.Stderr, "segments have only their key, name, description and rules: the API has no other fields of them")
 	}
 	for i, p := range plan.Problems {
 		if i == maxRemarks {

@@ -77,7 +77,7 @@ func (in Invocation) apiKey(file string) (string, error) {
 	}
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return "", cli.Usagef("there is no key: put one into %s or into a file that --key-file names; svc key create makes one", keyVariable)
+		return "", cli.Usagef("there is no key: put one into %s or into a file that --key-file names; svc key create creates one", keyVariable)
 	}
 	key, err := access.ParseKey(text)
 	if err != nil {

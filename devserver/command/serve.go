@@ -63,7 +63,7 @@ Endpoints:
 				return err
 			}
 			if cmd.Flags().Changed("watch") && cmd.Flags().Changed("no-watch") {
-				return cli.Usagef("--watch and --no-watch exclude each other")
+				return cli.Usagef("--watch and --no-watch cannot be used together")
 			}
 			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
 			if f.environment == "" {

@@ -49,7 +49,7 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	var b Bootstrap
 	if _, err := os.Lstat(dir); err == nil {
 		if err := os.Remove(dir); err != nil { // only an empty directory goes
-			return b, fmt.Errorf("%s is no data directory and is not empty; name another with --data", dir)
+			return b, fmt.Errorf("%s is not a data directory and not empty; name another with --data", dir)
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {

@@ -151,7 +151,7 @@ func (f *fetcher) item(ctx context.Context, path, commit string) (file, error) {
 	}
 	answer, err := jsontree.Parse(body)
 	if err != nil || answer.Get("document") == nil {
-		return file{}, fmt.Errorf("the %s %q: this is no answer of the API; check the address", t.Noun(), key)
+		return file{}, fmt.Errorf("the %s %q: this is not an answer of the API; check the address", t.Noun(), key)
 	}
 	sha, _ := answer.Get("commitSha").Text()
 	return file{commit: sha, tree: answer.Get("document")}, nil
@@ -165,7 +165,7 @@ func (f *fetcher) segment(ctx context.Context, key string) (file, error) {
 	}
 	detail, err := jsontree.Parse(body)
 	if err != nil || detail.Get("default") == nil {
-		return file{}, fmt.Errorf("the segment %q: this is no answer of the API; check the address", key)
+		return file{}, fmt.Errorf("the segment %q: this is not an answer of the API; check the address", key)
 	}
 	doc := jsontree.NewObject(
 		jsontree.Field("key", jsontree.NewString(key)),

@@ -186,7 +186,7 @@ var keys = regexp.MustCompile(`(svc_[a-z]{2}_)[0-9A-Za-z_]+`)
 func refusal(answer *http.Response, path string, body []byte) error {
 	var envelope struct{ Message string }
 	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Message == "" {
-		envelope.Message = "this is no answer of the API; check the address"
+		envelope.Message = "this is not an answer of the API; check the address"
 		if answer.StatusCode == http.StatusTooManyRequests { // of what stands before the API, perhaps
 			envelope.Message = "too many requests"
 		}
@@ -242,5 +242,5 @@ func (c *Client) List(ctx context.Context, path string, query url.Values, member
 
 // NoAnswer says that something other than the API must have answered.
 func NoAnswer(path, why string) error {
-	return fmt.Errorf("GET %s: this is no answer of the API (%s); check the address", path, why)
+	return fmt.Errorf("GET %s: this is not an answer of the API (%s); check the address", path, why)
 }

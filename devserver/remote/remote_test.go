@@ -125,7 +125,7 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 		{503, `{"error":"SERVICE_UNAVAILABLE","message":"the workspace is being set up"}`, "503: the workspace is being set up"},
 		{429, `{"error":"RATE_LIMITED","message":"too many requests"}`, "429: too many requests"},
 		{429, `<html>`, "429: too many requests"},
-		{404, `<html>`, "404: this is no answer of the API; check the address"},
+		{404, `<html>`, "404: this is not an answer of the API; check the address"},
 		{302, ``, "the address redirects, which is not followed with a key"},
 	} {
 		elsewhere := 0
@@ -169,7 +169,7 @@ func TestAnAnswerWithoutTheListIsNoEmptyList(t *testing.T) {
 		c, _ := api(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
 		var rows []struct{ Key string }
 		err := c.List(ctx, "/rows", nil, "rows", &rows)
-		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), "GET /rows: this is no answer of the API (") || !strings.Contains(err.Error(), says)) {
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), "GET /rows: this is not an answer of the API (") || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s: %v", answer, err)
 		}
 	}

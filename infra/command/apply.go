@@ -72,7 +72,7 @@ func (s *session) apply(ctx context.Context, w *admin.Workspace, dir string, f a
 	}
 	s.show(plan)
 	if len(unseen) > 0 {
-		return fmt.Errorf("the workspace has changes that the git history of %s never held, and this would undo them:\n  %s\nNothing was written. Export the workspace anew and make your change there, or add --overwrite",
+		return fmt.Errorf("the workspace has changes that the git history of %s never held, and this would undo them:\n  %s\nNothing was written. Export the workspace again and make your change there, or add --overwrite",
 			s.display(s.absolute(dir)), strings.Join(unseen, "\n  "))
 	}
 	if len(plan.Changes) == 0 || f.dryRun {
@@ -108,7 +108,7 @@ func (s *session) show(plan *admin.Plan) {
 
 // ask is nil when a person at a terminal says yes.
 func (s *session) ask(question string) error {
-	nobody := cli.Usagef("nobody is there to be asked: add --yes to write this, or --dry-run to only see it")
+	nobody := cli.Usagef("there is no terminal to ask on: add --yes to write this, or --dry-run to only see it")
 	if !s.person(s.Stdin) {
 		return nobody
 	}

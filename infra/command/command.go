@@ -116,7 +116,7 @@ servers than AWS's.`,
 // stores opens the table and the bucket. Nothing is asked yet.
 func (s *session) stores(ctx context.Context) (*admin.Stores, error) {
 	if s.table == "" || s.bucket == "" {
-		return nil, cli.Usagef("say where the service lies: --table and --bucket, or %s and %s (the outputs of the stack name them)", tableVariable, bucketVariable)
+		return nil, cli.Usagef("say where the service is: --table and --bucket, or %s and %s (the outputs of the stack name them)", tableVariable, bucketVariable)
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // errors say what there is to say
 	if err != nil {

@@ -26,9 +26,9 @@ func haveCredentials(ctx context.Context, cfg aws.Config) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case os.Getenv("AWS_PROFILE") == "":
-		return fmt.Errorf("no AWS credentials are found: aws configure makes them known, or export AWS_PROFILE (%w)", err)
+		return fmt.Errorf("no AWS credentials found: run aws configure, or export AWS_PROFILE (%w)", err)
 	}
-	return fmt.Errorf("the AWS credentials of the profile %s cannot be had: %w", os.Getenv("AWS_PROFILE"), err)
+	return fmt.Errorf("cannot get the AWS credentials of the profile %s: %w", os.Getenv("AWS_PROFILE"), err)
 }
 
 // explain puts what AWS answers into words that can be acted on.
@@ -45,7 +45,7 @@ func (s *session) explain(err error) error {
 	case "AccessDenied", "AccessDeniedException":
 		return fmt.Errorf("these AWS credentials may not do this: %s", said.ErrorMessage())
 	case "UnrecognizedClientException", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidSignatureException", "ExpiredToken", "ExpiredTokenException":
-		return fmt.Errorf("AWS does not take these credentials: %s", said.ErrorMessage())
+		return fmt.Errorf("AWS does not accept these credentials: %s", said.ErrorMessage())
 	}
 	return err
 }

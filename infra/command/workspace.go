@@ -41,7 +41,7 @@ become its first commit, or the root of a git repository, which is imported with
 whole history and the same commit ids.
 
 Standard output is the workspace's id or, with --key, a first key for you, which
-is shown this once.`,
+is shown only once.`,
 		Example: `  svcadmin workspace create acme --from ./our-config
   svcadmin workspace create acme --from ./flags-repository --key > key`,
 		Args: cli.Arguments(""),
@@ -92,7 +92,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Stderr, "made the workspace %s (%s)\n", w.Name, w.ID)
+	fmt.Fprintf(s.Stderr, "created the workspace %s (%s)\n", w.Name, w.ID)
 	if !withKey {
 		fmt.Fprintln(s.Stdout, w.ID)
 		return nil
@@ -101,10 +101,10 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		Kind: access.KindUser, Name: by.Name, Email: by.Email, Roles: []string{"protected_engineer"},
 	})
 	if err != nil {
-		return fmt.Errorf("the workspace is made, its first key is not; svcadmin key create makes one: %w", err)
+		return fmt.Errorf("the workspace was created, but not its first key; svcadmin key create creates one: %w", err)
 	}
 	fmt.Fprintln(s.Stdout, key.Reveal())
-	fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), p.Name)
+	fmt.Fprintf(s.Stderr, "key %s for %s; it is shown only once\n", key.ID(), p.Name)
 	return nil
 }
 

@@ -234,7 +234,7 @@ func TestEnvironments(t *testing.T) {
 		"not a slug":               {Name: "QA 2", Add: true},
 		"reserved":                 {Name: "default", Add: true},
 		`no environment "nowhere"`: {Name: "nowhere", Archived: &yes},
-		"it is so already":         {Name: "production", Protected: &yes},
+		"this is so already":       {Name: "production", Protected: &yes},
 	} {
 		if err := edit(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", e, err, want)

@@ -82,7 +82,7 @@ func (s *Stores) Create(ctx context.Context, c Creation) (*Workspace, error) {
 		return nil, err // an id is random: one that exists is our own
 	}
 	if err := w.fill(ctx, c, history); err != nil {
-		return nil, fmt.Errorf("the workspace %s (%s) was begun and is not complete; it lets nobody in, and another can be made: %w", w.Name, w.ID, err)
+		return nil, fmt.Errorf("the workspace %s (%s) was not completed and accepts no keys; you can create another: %w", w.Name, w.ID, err)
 	}
 	return w, nil
 }

@@ -42,7 +42,7 @@ type EnvironmentEdit struct {
 }
 
 // ErrUnchanged: everything is so already, and nothing was written.
-var ErrUnchanged = errors.New("it is so already; nothing was changed")
+var ErrUnchanged = errors.New("this is so already; nothing was changed")
 
 // EditEnvironment makes one commit that changes the workspace file. The head
 // that it goes onto is read again as long as others are faster.

@@ -41,7 +41,7 @@ func (w *Workspace) Repair(ctx context.Context, o Checking) (found, left Checked
 // what the head needs.
 func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (repository.Head, error) {
 	if commit != "" && !object.IsID(commit) {
-		return repository.Head{}, fmt.Errorf("%q is no commit: 40 hexadecimal digits are", commit)
+		return repository.Head{}, fmt.Errorf("%q is not a commit: give all 40 hexadecimal digits", commit)
 	}
 	c, err := w.collect(ctx, commit, o)
 	if c != nil {

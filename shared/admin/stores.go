@@ -102,7 +102,7 @@ func (s *Stores) Find(ctx context.Context, name string) (*Workspace, error) {
 	case len(found) == 1:
 		return s.workspace(found[0]), nil
 	case len(all) == 0:
-		return nil, errors.New("there is no workspace yet; make one with: svcadmin workspace create <name>")
+		return nil, errors.New("there is no workspace yet; create one with: svcadmin workspace create <name>")
 	case len(found) == 0:
 		return nil, fmt.Errorf("there is no workspace %q; there are: %s", name, named(all))
 	case name == "":

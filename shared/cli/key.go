@@ -64,7 +64,7 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			var known bool
 			if q.Kind, known = kinds[kind]; !known {
-				return Usagef("--kind is one of user, service-account, public, secret")
+				return Usagef("--kind must be one of user, service-account, public, secret")
 			}
 			key, principal, err := s.IssueKey(cmd, q)
 			if errors.Is(err, access.ErrOtherRoles) {
@@ -74,7 +74,7 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 				return err
 			}
 			fmt.Fprintln(s.Stdout, key.Reveal())
-			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown this once\n", key.ID(), access.PlainName(q.Name))
+			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown only once\n", key.ID(), access.PlainName(q.Name))
 			s.warn(q.Kind, principal)
 			return nil
 		}),
@@ -212,7 +212,7 @@ func (s Settings) keyID(text string) (access.ID, error) {
 	}
 	id, err := access.ParseID(text)
 	if err != nil {
-		return "", Usagef("that is no id of a key: %s key list shows them", s.Program)
+		return "", Usagef("that is not the id of a key: %s key list shows them", s.Program)
 	}
 	return id, nil
 }

@@ -28,7 +28,7 @@ func Fill(target string, work func() error) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is there and is no directory; name one that is new", target)
+		return fmt.Errorf("%s exists and is not a directory; name a new one", target)
 	default:
 		entries, err := os.ReadDir(target)
 		if err != nil {

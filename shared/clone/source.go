@@ -107,7 +107,7 @@ func (g *Source) CopyTo(target string, progress func(done, total int64)) error {
 func (g *Source) whole() error {
 	store := filepath.Join(g.git, "objects")
 	if _, err := os.Stat(filepath.Join(store, "info", "alternates")); err == nil {
-		return fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d makes it whole", g.git)
+		return fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d copies them", g.git)
 	}
 	if promised, _ := filepath.Glob(filepath.Join(store, "pack", "*.promisor")); len(promised) > 0 {
 		return fmt.Errorf("%s is a partial clone, which lacks objects: clone it in full", g.git)

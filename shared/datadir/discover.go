@@ -35,7 +35,7 @@ func Discover(flag string, getenv func(string) string, workdir string) (string, 
 	if dir := getenv(Variable); dir != "" {
 		return given(Variable, dir, workdir)
 	}
-	return "", fmt.Errorf("no config directory: there is no ./our-config and no ./.svc in %s, and %s is not set; name one with --datadir, or lay one out with `svc init`", workdir, Variable)
+	return "", fmt.Errorf("no config directory: there is no ./our-config and no ./.svc in %s, and %s is not set; name one with --datadir, or create one with `svc init`", workdir, Variable)
 }
 
 // given is a datadir that somebody named: it has to be there.
@@ -49,7 +49,7 @@ func given(by, dir, workdir string) (string, error) {
 	case problem != "":
 		return "", fmt.Errorf("%s %s: %s", by, dir, problem)
 	case !there:
-		return "", fmt.Errorf("%s %s: there is no directory %s; `svc init %s` lays one out", by, dir, path, dir)
+		return "", fmt.Errorf("%s %s: there is no directory %s; `svc init %s` creates one", by, dir, path, dir)
 	}
 	return path, nil
 }

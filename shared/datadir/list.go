@@ -70,7 +70,7 @@ func list(dir string, limit int, now time.Time) listing {
 const itself = "."
 
 func notADatadir() string {
-	return fmt.Sprintf("this does not look like a config directory: it has no %s and none of the folders %s; `svc init` lays one out",
+	return fmt.Sprintf("this does not look like a config directory: it has no %s and none of the folders %s; `svc init` creates one",
 		workspace.File, folderNames())
 }
 

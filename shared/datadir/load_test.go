@@ -55,7 +55,7 @@ func TestLoad(t *testing.T) {
 			"feature-flags/.json": "no", "feature-flags/a.json~": "no", "feature-flags/sub/a.json": "no",
 			"feature-flags/folder.json/": "", "configs/linked.json": "-> ../flags",
 		}, want: map[string]string{"svc.json": "w", "feature-flags/a.json": "a"}},
-		{name: "empty", problems: []string{"warning .: this does not look like a config directory: it has no svc.json and none of the folders feature-flags, configs, log-levels, segments, schemas; `svc init` lays one out"}},
+		{name: "empty", problems: []string{"warning .: this does not look like a config directory: it has no svc.json and none of the folders feature-flags, configs, log-levels, segments, schemas; `svc init` creates one"}},
 		{name: "something else", files: map[string]string{"package.json": "{}", "src/a.json": "{}"}, problems: []string{"warning .: this does not look like"}},
 		{name: "one empty folder", files: map[string]string{"configs/": ""}},
 		{name: "links", files: map[string]string{
