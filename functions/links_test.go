@@ -88,7 +88,7 @@ func TestAFunctionLinksOnlyWhatItsGroupNeeds(t *testing.T) {
 	}
 }
 
-const mostBytes = 16 << 20
+const maxBytes = 16 << 20
 
 func TestAFunctionStaysSmall(t *testing.T) {
 	dir := t.TempDir()
@@ -107,8 +107,8 @@ func TestAFunctionStaysSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%-12s %5.1f MB", e.Name(), float64(info.Size())/(1<<20))
-		if info.Size() > mostBytes {
-			t.Errorf("%s is %d bytes stripped, at most %d are allowed", e.Name(), info.Size(), mostBytes)
+		if info.Size() > maxBytes {
+			t.Errorf("%s is %d bytes stripped, at most %d are allowed", e.Name(), info.Size(), maxBytes)
 		}
 	}
 }

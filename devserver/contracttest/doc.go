@@ -9,7 +9,7 @@
 // None of the tools is a dependency of the product. The npm packages are
 // pinned in package.json and package-lock.json, the generator of the Go client
 // in goclient/go.mod, which is a module of its own, and Schemathesis in
-// schemathesis/requirements.txt. What is generated is generated anew by every
+// schemathesis/requirements.txt. What is generated is generated again by every
 // run, in a folder that the run removes.
 //
 // What must stay true:

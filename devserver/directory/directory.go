@@ -116,12 +116,12 @@ func (d *Directory) Warn() {
 		if d.warnings[line] {
 			continue
 		}
-		if fresh++; fresh <= mostWarnings {
+		if fresh++; fresh <= maxWarnings {
 			d.report(line)
 		}
 	}
-	if fresh > mostWarnings {
-		d.report(fmt.Sprintf("warning: and %d more; svc verify lists them", fresh-mostWarnings))
+	if fresh > maxWarnings {
+		d.report(fmt.Sprintf("warning: and %d more; svc verify lists them", fresh-maxWarnings))
 	}
 	d.warnings, d.fresh = now, nil
 	debug.FreeOSMemory() // a load leaves garbage many times the size of what is served
@@ -144,7 +144,7 @@ func (d *Directory) refuse(problems []workspace.Problem) {
 	}
 }
 
-const mostWarnings = 20
+const maxWarnings = 20
 
 // Contents says in words what a table serves.
 func Contents(t *delivery.Table) string {

@@ -134,7 +134,7 @@ func TestWarningsAreToldOnce(t *testing.T) {
 
 func TestManyWarningsAreCut(t *testing.T) {
 	dir := t.TempDir()
-	for i := range mostWarnings + 7 {
+	for i := range maxWarnings + 7 {
 		key := strings.Repeat("k", i+1)
 		write(t, dir, "feature-flags/"+key+".json", strings.Replace(flagFile(key, "true"), "ALWAYS_TRUE", "NO_SUCH_OPERATOR", 1))
 	}
@@ -144,7 +144,7 @@ func TestManyWarningsAreCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Warn()
-	if got := out.take(); len(got) != mostWarnings+1 || !strings.Contains(got[mostWarnings], "svc verify") {
+	if got := out.take(); len(got) != maxWarnings+1 || !strings.Contains(got[maxWarnings], "svc verify") {
 		t.Errorf("%d lines, the last %q", len(got), got[len(got)-1])
 	}
 }

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	main   = "refs/heads/main"
-	noID   = "0000000000000000000000000000000000000000"
-	mostID = 1 << 20 // bytes of names that a push may bring
+	main  = "refs/heads/main"
+	noID  = "0000000000000000000000000000000000000000"
+	maxID = 1 << 20 // bytes of names that a push may bring
 	// largestFile bounds what is pushed outside the layout, where nothing reads
 	// it: svcadmin import takes no larger one.
 	largestFile = 64 << 20
-	mostPrinted = 50
+	maxPrinted  = 50
 )
 
 // taken are the references that a push may make.
@@ -40,7 +40,7 @@ type Push struct {
 type Refusal struct{ Reasons []string }
 
 func (r *Refusal) Error() string {
-	shown := r.Reasons[:min(len(r.Reasons), mostPrinted)]
+	shown := r.Reasons[:min(len(r.Reasons), maxPrinted)]
 	text := "this push is refused:\n" + strings.Join(shown, "\n")
 	if more := len(r.Reasons) - len(shown); more > 0 {
 		text += fmt.Sprintf("\nand %d more; svc verify lists them", more)
@@ -79,7 +79,7 @@ func Check(ctx context.Context, p Push) error {
 
 // updateOfMain is where main is to be moved to, "" when it stays.
 func updateOfMain(updates io.Reader) (from, to string, err error) {
-	lines := bufio.NewScanner(io.LimitReader(updates, mostID))
+	lines := bufio.NewScanner(io.LimitReader(updates, maxID))
 	for lines.Scan() {
 		words := strings.SplitN(lines.Text(), " ", 3)
 		if len(words) != 3 || !object.IsID(words[0]) || !object.IsID(words[1]) {

@@ -91,7 +91,7 @@ func addInclude(config string) error {
 	return replace(config, include+string(old), 0o666)
 }
 
-// replace writes a file anew, as a whole or not at all, unless it is as it is
+// replace writes a file again, as a whole or not at all, unless it is as it is
 // to be.
 func replace(path, text string, mode os.FileMode) error {
 	if old, err := os.ReadFile(path); err == nil && string(old) == text {

@@ -1,7 +1,7 @@
 // Package pull copies a workspace into a config directory over the REST API.
 //
 // Flags, configs and log levels come as they are stored. Segments have no
-// document endpoint: they are made anew from their detail, and a file that says
+// document endpoint: they are made again from their detail, and a file that says
 // the same and more is left alone. The workspace file is made from the list of
 // environments; one that documents name and the list lacks is declared
 // archived. JSON Schemas cannot be read over the API: the folder schemas is

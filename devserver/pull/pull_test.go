@@ -269,7 +269,7 @@ func TestTheWorkspaceFile(t *testing.T) {
 	if p := f.plan(pull.Options{}); len(p.Changed) != 1 {
 		t.Errorf("%+v", p)
 	}
-	// What the API does not tell stays when the environments are written anew.
+	// What the API does not tell stays when the environments are written again.
 	f.write("svc.json", `{"secretReferences": "protected", "environments": ["production"]}`)
 	if err := f.plan(pull.Options{Force: true}).Apply(ctx); err != nil {
 		t.Fatal(err)

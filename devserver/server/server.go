@@ -128,9 +128,9 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler) 
 }
 
 const (
-	// mostReadOut and readOutTime bound what is read of a body that no handler
+	// maxReadOut and readOutTime bound what is read of a body that no handler
 	// wanted.
-	mostReadOut = 2 << 20 // bytes
+	maxReadOut  = 2 << 20 // bytes
 	readOutTime = 2 * time.Second
 )
 
@@ -144,7 +144,7 @@ func readOut(handler http.Handler) http.Handler {
 			return
 		}
 		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(readOutTime)); err == nil {
-			_, _ = io.CopyN(io.Discard, r.Body, mostReadOut) // what remains is the client's loss
+			_, _ = io.CopyN(io.Discard, r.Body, maxReadOut) // what remains is the client's loss
 		}
 	})
 }

@@ -214,9 +214,9 @@ func (b *budgets) past(api http.Handler, flag string) {
 	}
 }
 
-// mostCompared bounds what an entry of the feed takes whose messages are worked
+// maxCompared bounds what an entry of the feed takes whose messages are worked
 // out from the document before and after, because git made the commit.
-const mostCompared = 6
+const maxCompared = 6
 
 // imported: a page of the feed that git's commits are on. It takes more, but no
 // more with a long history.
@@ -232,7 +232,7 @@ func (b *budgets) imported() {
 	for _, n := range asked {
 		total += n
 	}
-	if total > 2+limit*mostCompared {
+	if total > 2+limit*maxCompared {
 		b.Errorf("a page of %d commits that git made took %v", limit, asked)
 	}
 	b.Logf("a page of %d commits that git made took %v", limit, asked)
@@ -292,7 +292,7 @@ func (b *budgets) rollouts() {
 		`{"rollout": [{"value": true, "percent": 90}, {"value": false, "percent": 10}]}`
 	usual := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}
 	first := patch(half)
-	if queries, objects := 1+2*mostRead, mostRead; first["Query"] > queries || first["GetObject"] > objects || first["BatchGetItem"] > 1 {
+	if queries, objects := 1+2*maxRead, maxRead; first["Query"] > queries || first["GetObject"] > objects || first["BatchGetItem"] > 1 {
 		b.Errorf("a first rollout of a flag that git has made took %v; allowed are %d Query and %d GetObject", first, queries, objects)
 	}
 	if asked := patch(most); !maps.Equal(asked, usual) {
@@ -308,8 +308,8 @@ func (b *budgets) rollouts() {
 	}
 }
 
-// mostRead is how many documents of the history a rollout may read.
-const mostRead = 4
+// maxRead is how many documents of the history a rollout may read.
+const maxRead = 4
 
 // elsewhere: reads and writes after others have written.
 func (b *budgets) elsewhere() {

@@ -18,7 +18,7 @@ import (
 )
 
 // naive is the same workspace in go-git's stock storage on a bucket: loose
-// objects and a branch. Each operation opens it anew, as whoever else may have
+// objects and a branch. Each operation opens it again, as whoever else may have
 // written asks for.
 type naive struct {
 	*service

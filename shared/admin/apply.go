@@ -126,8 +126,8 @@ func (p *Plan) noteOpened(wanted map[string][]byte) {
 	}
 }
 
-// mostUses bounds the notes of one document.
-const mostUses = 20
+// maxUses bounds the notes of one document.
+const maxUses = 20
 
 // noteUses tells whoever applies a directory that others have edited what it
 // has applications use: the REST API would ask for the permission to.
@@ -149,7 +149,7 @@ func (p *Plan) noteUses(c Change) {
 		if use.Key != "" {
 			what = fmt.Sprintf("decrypts with the config %q", use.Key)
 		}
-		if i == mostUses {
+		if i == maxUses {
 			p.Notes = append(p.Notes, fmt.Sprintf("%q: and %d more such values", c.Path, len(uses)-i))
 			return
 		}
@@ -160,7 +160,7 @@ func (p *Plan) noteUses(c Change) {
 func (p *Plan) add(c Change) { p.Changes = append(p.Changes, c) }
 
 // same says whether two files say the same: a document that is only written in
-// another way is not written anew.
+// another way is not written again.
 func same(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -227,7 +227,7 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 	for _, c := range p.Changes {
 		draft.Changes = append(draft.Changes, repository.Change{Path: c.Path, Content: c.content})
 	}
-	for range mostTries {
+	for range maxTries {
 		landed, err := p.workspace.repo.Commit(ctx, p.base, draft)
 		if !errors.Is(err, repository.ErrMoved) {
 			if err != nil {

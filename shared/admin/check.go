@@ -38,9 +38,9 @@ type Checking struct {
 	Progress Progress
 }
 
-// mostProblems bounds what is told: of ten thousand rows that are missing a few
+// maxProblems bounds what is told: of ten thousand rows that are missing a few
 // say enough.
-const mostProblems = 200
+const maxProblems = 200
 
 // Check compares everything that is stored with git: that the packs are there
 // and whole, that the head's history is complete in them, that the rows and the
@@ -82,10 +82,10 @@ func (c *checker) close() {
 }
 
 func (c *checker) say(mends bool, format string, args ...any) {
-	if len(c.Problems) == mostProblems {
+	if len(c.Problems) == maxProblems {
 		c.Problems = append(c.Problems, Problem{"and more; mend these first", false})
 	}
-	if len(c.Problems) < mostProblems {
+	if len(c.Problems) < maxProblems {
 		c.Problems = append(c.Problems, Problem{fmt.Sprintf(format, args...), mends})
 	}
 }

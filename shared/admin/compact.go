@@ -47,7 +47,7 @@ func (w *Workspace) Compact(ctx context.Context, o Compacting) (Compacted, error
 	if err := w.sweep(ctx, &done); err != nil {
 		return done, err
 	}
-	for range mostTries {
+	for range maxTries {
 		if err := w.merge(ctx, o, &done); !errors.Is(err, repository.ErrMoved) {
 			return done, err
 		}
@@ -130,9 +130,9 @@ func (w *Workspace) named(ctx context.Context) (s3.Keep, error) {
 	return keep, err
 }
 
-// mostMerged bounds the packs that become one at a time, and with it the work
+// maxMerged bounds the packs that become one at a time, and with it the work
 // that is lost when a run ends in the middle of it.
-const mostMerged = 2000
+const maxMerged = 2000
 
 func (w *Workspace) merge(ctx context.Context, o Compacting, done *Compacted) error {
 	// The head first: the fence must be older than what it is to protect.
@@ -154,8 +154,8 @@ func (w *Workspace) merge(ctx context.Context, o Compacting, done *Compacted) er
 	if len(small) < max(2, o.From) {
 		return nil
 	}
-	if !o.All && len(small) > mostMerged {
-		small, done.More = small[:mostMerged], true
+	if !o.All && len(small) > maxMerged {
+		small, done.More = small[:maxMerged], true
 	}
 	told := o.Progress.of("merging", "packs")
 	merged, err := w.objects.Merge(ctx, small, head.Fence, func(read int) { told(read, len(small)) })
@@ -262,7 +262,7 @@ func (u *upkeep) forget(now time.Time) {
 // keepBook changes what is remembered of the workspace, and returns it.
 func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*upkeep)) (upkeep, error) {
 	key := "maintenance/" + w.ID + ".json"
-	for range mostTries {
+	for range maxTries {
 		u := upkeep{}
 		text, info, err := w.stores.bucket.Get(ctx, key)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -270,7 +270,7 @@ func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*up
 		}
 		isNew := err != nil
 		if !isNew {
-			_ = json.Unmarshal(text, &u) // what cannot be read is begun anew
+			_ = json.Unmarshal(text, &u) // what cannot be read is begun again
 		}
 		if u.Retired == nil {
 			u.Retired = map[string]time.Time{}

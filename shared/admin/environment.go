@@ -47,7 +47,7 @@ var ErrUnchanged = errors.New("this is so already; nothing was changed")
 // EditEnvironment makes one commit that changes the workspace file. The head
 // that it goes onto is read again as long as others are faster.
 func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by repository.Signature) (commit string, err error) {
-	for range mostTries {
+	for range maxTries {
 		s, err := w.snapshot(ctx)
 		if err != nil {
 			return "", err
@@ -74,8 +74,8 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 	return "", repository.ErrBusy
 }
 
-// mostTries bounds how often an edit that can be made on any head starts over.
-const mostTries = 10
+// maxTries bounds how often an edit that can be made on any head starts over.
+const maxTries = 10
 
 // apply returns the workspace file as it is to be.
 func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
@@ -176,7 +176,7 @@ func setTruth(object *jsontree.Node, name string, value *bool) (changed bool) {
 	if value == nil {
 		return false
 	}
-	if was, _ := object.Get(name).Truth(); was == *value {
+	if was, _ := object.Get(name).Bool(); was == *value {
 		return false
 	}
 	object.Set(name, jsontree.NewBool(*value))

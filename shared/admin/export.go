@@ -30,7 +30,7 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 		if m, err = w.copyPacks(ctx, git, packs, progress.of("copying", "packs")); err != nil {
 			return err
 		}
-		if len(m.packs.packs) > mostLoose {
+		if len(m.packs.packs) > maxLoose {
 			if _, err := m.objects.Compact(ctx); err != nil {
 				return err
 			}
@@ -46,8 +46,8 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 	return head.Commit, m.complaint()
 }
 
-// mostLoose is how many packs git can live with.
-const mostLoose = 20
+// maxLoose is how many packs git can live with.
+const maxLoose = 20
 
 // complaint is not nil when packs could not be copied. What they hold may lie
 // elsewhere too; whoever reads finds out.

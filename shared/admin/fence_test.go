@@ -147,7 +147,7 @@ func (s *site) write(files map[string]string) func(*actor) {
 		draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: []byte(text)})
 	}
 	return func(a *actor) {
-		for range mostTries {
+		for range maxTries {
 			base, err := a.snapshot(ctx)
 			if err == nil {
 				_, err = a.repo.Commit(ctx, base, draft)

@@ -138,7 +138,7 @@ func (s *Stores) turn(ctx context.Context) ([]access.Workspace, error) {
 	slices.SortFunc(all, func(a, b access.Workspace) int { return strings.Compare(a.ID, b.ID) })
 	var last struct{ Last access.ID }
 	if text, _, err := s.bucket.Get(ctx, bookmark); err == nil {
-		_ = json.Unmarshal(text, &last) // begun anew when it cannot be read
+		_ = json.Unmarshal(text, &last) // begun again when it cannot be read
 	}
 	i := slices.IndexFunc(all, func(w access.Workspace) bool { return w.ID > string(last.Last) })
 	if i < 0 {

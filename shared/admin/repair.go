@@ -17,7 +17,7 @@ import (
 )
 
 // Repair checks a workspace and, when git has all that is needed, makes its rows
-// and its snapshot anew. It returns what was found, and what is left.
+// and its snapshot again. It returns what was found, and what is left.
 func (w *Workspace) Repair(ctx context.Context, o Checking) (found, left Checked, err error) {
 	c, err := w.examine(ctx, o)
 	if c != nil {
@@ -36,7 +36,7 @@ func (w *Workspace) Repair(ctx context.Context, o Checking) (found, left Checked
 	return c.Checked, left, err
 }
 
-// Reindex makes all rows and the snapshot anew from git alone, whatever the rows
+// Reindex makes all rows and the snapshot again from git alone, whatever the rows
 // say. With a commit, that one becomes the head: the way back when git has lost
 // what the head needs.
 func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (repository.Head, error) {
@@ -87,7 +87,7 @@ func (w *Workspace) collect(ctx context.Context, commit string, o Checking) (*ch
 	return c, c.checkGit(ctx, 0, math.MaxInt)
 }
 
-// rebuild makes the rows anew from the copy of the packs, and strikes those
+// rebuild makes the rows again from the copy of the packs, and strikes those
 // packs off the list that are gone and that nothing needs.
 func (c *checker) rebuild(ctx context.Context) error {
 	if _, err := c.ledger.Reindex(ctx, c.reader(ctx), c.options()); err != nil {
@@ -155,7 +155,7 @@ func (c *checker) catchUp(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// rebuilt stores what is made anew in the bucket, and reads from the copy: the
+// rebuilt stores what is made again in the bucket, and reads from the copy: the
 // table may name the wrong packs.
 type rebuilt struct {
 	*s3.Objects

@@ -31,10 +31,10 @@ var ErrStalled = errors.New("maintenance has not ended")
 const (
 	// checkAtOnce is how many commits are checked before that is noted.
 	checkAtOnce = 5000
-	// mostParts and mostStalled end the maintenance of a workspace that does not
+	// maxParts and maxStalled end the maintenance of a workspace that does not
 	// come to its end.
-	mostParts   = 200
-	mostStalled = 3
+	maxParts   = 200
+	maxStalled = 3
 )
 
 // WorkspaceIDs lists the ids of all workspaces.
@@ -67,7 +67,7 @@ func (r Resume) after(from Resume, done MaintainedWorkspace) (*Resume, error) {
 	if r.Stalled++; r.Compacted != from.Compacted || r.Checked != from.Checked || done.Merged+done.Removed+done.Rows > 0 {
 		r.Stalled = 0
 	}
-	if r.Stalled >= mostStalled || r.Parts >= mostParts {
+	if r.Stalled >= maxStalled || r.Parts >= maxParts {
 		return nil, fmt.Errorf("%w after %d runs, the last %d of which came no further; by hand svcadmin compact and svcadmin fsck take as long as they need", ErrStalled, r.Parts, r.Stalled)
 	}
 	return &r, nil

@@ -110,7 +110,7 @@ func TestMaintenanceThatComesNoFurtherEnds(t *testing.T) {
 	var now *budget
 	stores := s.counted(t, func() { now.spend() })
 	next := &Resume{Workspace: access.ID(w.ID)}
-	for range mostStalled {
+	for range maxStalled {
 		now = newBudget(1)
 		var err error
 		if _, next, err = stores.MaintainPart(now, *next, Maintenance{}); err != nil {

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// mostSeen is how many commits of a directory's history are looked at.
-	mostSeen = 1000
-	// mostRevived is how many added files are looked for in the workspace's
+	// maxSeen is how many commits of a directory's history are looked at.
+	maxSeen = 1000
+	// maxRevived is how many added files are looked for in the workspace's
 	// history. So many at once are new, and no deletion that is undone.
-	mostRevived = 500
+	maxRevived = 500
 )
 
 // Unseen lists the files of the plan that somebody else has changed: the
@@ -89,7 +89,7 @@ type step struct {
 }
 
 func (s *seen) walk(ctx context.Context, head string) error {
-	for next := []step{{commit: head}}; len(next) > 0 && len(s.left) > 0 && len(s.visited) < mostSeen; next = next[1:] {
+	for next := []step{{commit: head}}; len(next) > 0 && len(s.left) > 0 && len(s.visited) < maxSeen; next = next[1:] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
 		}
 	}
 	had := make([]bool, len(absent))
-	if len(absent) > mostRevived {
+	if len(absent) > maxRevived {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d files are new; whether somebody deleted one of them is not looked up for so many", len(absent)))
 	} else {
 		group, within := errgroup.WithContext(ctx)

@@ -23,8 +23,8 @@ type packed struct {
 
 func (p *packed) close() { os.RemoveAll(p.dir) }
 
-// mostInPack bounds what is collected for a pack, uncompressed.
-const mostInPack = 32 << 20
+// maxInPack bounds what is collected for a pack, uncompressed.
+const maxInPack = 32 << 20
 
 // repack writes everything that a commit reaches, and nothing else, into a
 // temporary repository: the objects as they are, loose ones too.
@@ -67,7 +67,7 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 	}
 	r := &reach{objects: from, seen: map[revwalk.ID]bool{}, progress: progress.of("reading the history", "commits"), tell: func(o pack.Object) error {
 		open = append(open, o)
-		if size += len(o.Content); size < mostInPack {
+		if size += len(o.Content); size < maxInPack {
 			return nil
 		}
 		return flush()

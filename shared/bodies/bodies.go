@@ -19,8 +19,8 @@ import (
 // Max is how many bytes a body may have.
 const Max = 1 << 20
 
-// mostArriving is how many bytes of large bodies are taken in at a time.
-const mostArriving = 16 * Max
+// maxArriving is how many bytes of large bodies are taken in at a time.
+const maxArriving = 16 * Max
 
 // Budget is what the bodies of the requests to a handler share. Handlers do not
 // share one: whoever evaluates would wait for a store that is slow to take what
@@ -52,7 +52,7 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request) (body []byte, leav
 	if r.ContentLength > 0 {
 		size = min(r.ContentLength, Max)
 	}
-	b.made.Do(func() { b.arriving, b.decoded = turns.Of(mostArriving), turns.Of(turns.Decoded) })
+	b.made.Do(func() { b.arriving, b.decoded = turns.Of(maxArriving), turns.Of(turns.Decoded) })
 	gone, err := b.arriving.Take(r.Context(), size)
 	if err != nil {
 		return nil, nil, err

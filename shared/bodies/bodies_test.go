@@ -115,7 +115,7 @@ func TestSlowBodiesKeepTheirPlaceForAWhile(t *testing.T) {
 				large++
 			}
 		}
-		if large > mostArriving/Max {
+		if large > maxArriving/Max {
 			t.Errorf("%d large bodies are taken in at once", large)
 		}
 		few := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", turns.Small)))

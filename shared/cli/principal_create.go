@@ -26,7 +26,7 @@ output is the id.
 		Args:    Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			if kind != "user" && kind != "service-account" {
-				return Usagef("--kind is user or service-account")
+				return Usagef("--kind must be user or service-account")
 			}
 			id, err := access.NewID(rand.Reader)
 			if err != nil {

@@ -186,7 +186,7 @@ func itemsOf(n *jsontree.Node) []*jsontree.Node {
 }
 
 func withhold(value *jsontree.Node) {
-	if confidential, _ := value.Get("confidential").Truth(); confidential && value.Get("value") == nil {
+	if confidential, _ := value.Get("confidential").Bool(); confidential && value.Get("value") == nil {
 		value.Set("type", jsontree.NewString(string(document.ProvidedValue)))
 		value.Set("value", jsontree.NewObject(jsontree.Field("source", jsontree.NewString(withheldSource))))
 	}

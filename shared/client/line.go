@@ -50,8 +50,8 @@ type reply struct {
 	body   []byte
 }
 
-// mostBytes is the largest answer that is read.
-const mostBytes = 64 << 20
+// maxBytes is the largest answer that is read.
+const maxBytes = 64 << 20
 
 func (l *line) do(ctx context.Context, method, path string, body []byte, header http.Header) (reply, error) {
 	r, err := http.NewRequestWithContext(ctx, method, l.base+path, bytes.NewReader(body))
@@ -69,12 +69,12 @@ func (l *line) do(ctx context.Context, method, path string, body []byte, header 
 		return reply{}, l.plain(err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes+1))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxBytes+1))
 	if err != nil {
 		return reply{}, fmt.Errorf("the answer broke off: %w", l.plain(err))
 	}
-	if len(text) > mostBytes {
-		return reply{}, fmt.Errorf("the answer is longer than %d MB", mostBytes>>20)
+	if len(text) > maxBytes {
+		return reply{}, fmt.Errorf("the answer is longer than %d MB", maxBytes>>20)
 	}
 	return reply{answer.StatusCode, answer.Header, text}, nil
 }
@@ -103,14 +103,14 @@ func (l *line) refusal(r reply) error {
 	return &LoadError{From: l.host, Status: r.status, Err: fmt.Errorf("%d: %s", r.status, message)}
 }
 
-// mostWords bounds what is passed on of a server's message.
-const mostWords = 1000
+// maxWords bounds what is passed on of a server's message.
+const maxWords = 1000
 
 // cleaned is a server's message as it may stand in a log, without the key
 // should the server have repeated it.
 func (l *line) cleaned(message string) string {
-	if len(message) > mostWords {
-		message = strings.ToValidUTF8(message[:mostWords], "") + "…"
+	if len(message) > maxWords {
+		message = strings.ToValidUTF8(message[:maxWords], "") + "…"
 	}
 	return strings.ReplaceAll(message, l.key, redacted)
 }

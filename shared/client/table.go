@@ -100,8 +100,8 @@ func (t *table) resolve(out *answer, a evaluation.Answer, doc *document.Document
 	}
 }
 
-// mostUnresolved is how many values one warning names.
-const mostUnresolved = 10
+// maxUnresolved is how many values one warning names.
+const maxUnresolved = 10
 
 // unresolved says which values there is nothing to serve for, and why.
 func (t *table) unresolved() string {
@@ -113,8 +113,8 @@ func (t *table) unresolved() string {
 	}
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
-	if more := len(lines) - mostUnresolved; more > 0 {
-		lines = append(lines[:mostUnresolved], fmt.Sprintf("and %d more", more))
+	if more := len(lines) - maxUnresolved; more > 0 {
+		lines = append(lines[:maxUnresolved], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -152,10 +152,10 @@ type sealed struct {
 	opened map[*value]*value // by the key
 }
 
-// mostSeals bounds how often the key to a value may itself be encrypted.
-const mostSeals = 4
+// maxSeals bounds how often the key to a value may itself be encrypted.
+const maxSeals = 4
 
-// tooDeep stands for a value behind more than mostSeals keys.
+// tooDeep stands for a value behind more than maxSeals keys.
 var tooDeep = new(value)
 
 // value is what an answer comes to in the context of a frame.
@@ -164,7 +164,7 @@ func (t *table) value(n int, f *evaluation.Frame, depth int) *value {
 	switch {
 	case a.sealed == nil:
 		return &a.value
-	case depth > mostSeals:
+	case depth > maxSeals:
 		return tooDeep
 	}
 	key, found := t.holder(a.sealed.with)
@@ -207,7 +207,7 @@ func (t *table) endless(n int, f *evaluation.Frame) *value {
 			break
 		}
 	}
-	return first.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves: %s", mostSeals, strings.Join(keys, " -> ")))
+	return first.failed(fmt.Sprintf("it is behind more than %d keys that are encrypted themselves: %s", maxSeals, strings.Join(keys, " -> ")))
 }
 
 // open is the value under a key. What it comes to is kept by the key's own

@@ -63,9 +63,9 @@ func (t *telemetry) saw(set *contexts.Set) {
 	t.warnings = append(t.warnings, t.keys.see(set)...)
 }
 
-// mostRetired bounds the tables kept for their counts, should a workspace
+// maxRetired bounds the tables kept for their counts, should a workspace
 // change without pause.
-const mostRetired = 8
+const maxRetired = 8
 
 func (t *telemetry) retire(old *table) {
 	if t == nil {
@@ -73,7 +73,7 @@ func (t *telemetry) retire(old *table) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.retired) < mostRetired {
+	if len(t.retired) < maxRetired {
 		t.retired = append(t.retired, old)
 	}
 }
@@ -119,7 +119,7 @@ func (t *telemetry) flush() {
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	t.queue = append(t.queue, pack(events, time.Now())...)
-	if lost := len(t.queue) - mostBatches; lost > 0 {
+	if lost := len(t.queue) - maxBatches; lost > 0 {
 		t.queue = t.queue[lost:]
 		t.warn(fmt.Errorf("%d batches were given up to make room", lost))
 	}
@@ -193,14 +193,14 @@ type batch struct {
 }
 
 const (
-	mostBatches    = 8         // that wait
-	mostBatchBytes = 192 << 10 // of events
-	mostAttempts   = 10
-	mostAge        = 15 * time.Minute
+	maxBatches    = 8         // that wait
+	maxBatchBytes = 192 << 10 // of events
+	maxAttempts   = 10
+	maxAge        = 15 * time.Minute
 )
 
 func (b *batch) hopeless(now time.Time) bool {
-	return b.attempts >= mostAttempts || now.Sub(b.born) > mostAge
+	return b.attempts >= maxAttempts || now.Sub(b.born) > maxAge
 }
 
 func (b *batch) body(instance string, now int64) []byte {
@@ -220,7 +220,7 @@ func pack(events []json.RawMessage, now time.Time) []*batch {
 	for _, event := range events {
 		if room < len(event) || len(batches) == 0 {
 			batches = append(batches, &batch{id: newID(), born: now})
-			room = mostBatchBytes
+			room = maxBatchBytes
 		}
 		last := batches[len(batches)-1]
 		last.events = append(last.events, event)

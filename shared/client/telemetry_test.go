@@ -142,7 +142,7 @@ func TestTelemetryIsBounded(t *testing.T) {
 	for _, e := range s.events("contextShapes") {
 		shapes += len(e["shapes"].([]any))
 	}
-	if examples > mostExamples || shapes > mostShapes || examples == 0 {
+	if examples > maxExamples || shapes > maxShapes || examples == 0 {
 		t.Errorf("%d examples, %d shapes", examples, shapes)
 	}
 	for _, upload := range s.taken() {
@@ -150,7 +150,7 @@ func TestTelemetryIsBounded(t *testing.T) {
 			t.Errorf("an upload of %d bytes", n)
 		}
 	}
-	if n := len(c.telemetry.keys.types); n > mostShapes {
+	if n := len(c.telemetry.keys.types); n > maxShapes {
 		t.Errorf("%d types are watched", n)
 	}
 }
@@ -235,8 +235,8 @@ func TestBatchesAreGivenUp(t *testing.T) {
 		b    batch
 		want bool
 	}{
-		{batch{born: now, attempts: 1}, false}, {batch{born: now, attempts: mostAttempts}, true},
-		{batch{born: now.Add(-mostAge - time.Second), attempts: 1}, true},
+		{batch{born: now, attempts: 1}, false}, {batch{born: now, attempts: maxAttempts}, true},
+		{batch{born: now.Add(-maxAge - time.Second), attempts: 1}, true},
 	} {
 		if got := tt.b.hopeless(now); got != tt.want {
 			t.Errorf("%+v: %v", tt.b, got)
@@ -245,11 +245,11 @@ func TestBatchesAreGivenUp(t *testing.T) {
 	s := newServer(t, planFlag())
 	c := open(t, s.telemetry())
 	s.takes = status(500)
-	for i := range 3 * mostBatches {
+	for i := range 3 * maxBatches {
 		c.String(t.Context(), "plan", "", contexts.Named("user", props{"key": i}))
 		c.telemetry.flush()
 	}
-	if n := len(c.telemetry.queue); n != mostBatches {
+	if n := len(c.telemetry.queue); n != maxBatches {
 		t.Errorf("%d batches wait", n)
 	}
 }

@@ -32,7 +32,7 @@ func stored(v document.Value) value {
 	ok := true
 	switch v.Type {
 	case document.BoolValue:
-		out.truth, ok = n.Truth()
+		out.truth, ok = n.Bool()
 	case document.IntValue, document.DoubleValue:
 		ok = n != nil && n.Kind == jsontree.Number && out.number(jsontree.NumberText(n.Literal()))
 	case document.StringListValue:

@@ -16,14 +16,14 @@ import (
 
 // What a window takes at most. What is beyond is counted, or left out.
 const (
-	mostExamples   = 500
-	mostWindow     = 512 << 10 // bytes of examples
-	mostExample    = 64 << 10
-	mostContexts   = 16 // of an example
-	mostShapes     = 100
-	mostProperties = 100 // of a context
-	mostName       = 200 // bytes of a name
-	mostText       = 1024
+	maxExamples   = 500
+	maxWindow     = 512 << 10 // bytes of examples
+	maxExample    = 64 << 10
+	maxContexts   = 16 // of an example
+	maxShapes     = 100
+	maxProperties = 100 // of a context
+	maxName       = 200 // bytes of a name
+	maxText       = 1024
 )
 
 // window is what was seen of contexts since the last flush.
@@ -45,10 +45,10 @@ func reportable(set *contexts.Set) func(func(contexts.Context) bool) {
 	return func(yield func(contexts.Context) bool) {
 		n := 0
 		for c := range set.All() {
-			if c.Name() == loggerContext || len(c.Name()) > mostName {
+			if c.Name() == loggerContext || len(c.Name()) > maxName {
 				continue
 			}
-			if n++; n > mostContexts || !yield(c) {
+			if n++; n > maxContexts || !yield(c) {
 				return
 			}
 		}
@@ -59,16 +59,16 @@ func (w *window) see(set *contexts.Set, now int64) {
 	var id strings.Builder
 	for c := range reportable(set) {
 		w.shape(c)
-		if key, ok := c.Key(); ok && len(key) <= mostText {
+		if key, ok := c.Key(); ok && len(key) <= maxText {
 			fmt.Fprintf(&id, "%d %s %d %s ", len(c.Name()), c.Name(), len(key), key)
 		}
 	}
-	if id.Len() == 0 || len(w.examples) >= mostExamples || w.bytes >= mostWindow || w.seen[id.String()] {
+	if id.Len() == 0 || len(w.examples) >= maxExamples || w.bytes >= maxWindow || w.seen[id.String()] {
 		return
 	}
 	w.seen[id.String()] = true
 	example, _ := json.Marshal(exampleOf(set, now))
-	if len(example) > mostExample {
+	if len(example) > maxExample {
 		return // its shape has to do
 	}
 	w.examples = append(w.examples, example)
@@ -78,7 +78,7 @@ func (w *window) see(set *contexts.Set, now int64) {
 func (w *window) shape(c contexts.Context) {
 	fields := w.shapes[c.Name()]
 	if fields == nil {
-		if len(w.shapes) >= mostShapes {
+		if len(w.shapes) >= maxShapes {
 			return
 		}
 		fields = map[string]int{}
@@ -86,10 +86,10 @@ func (w *window) shape(c contexts.Context) {
 	}
 	n := 0
 	for name, v := range c.All() {
-		if n++; n > mostProperties {
+		if n++; n > maxProperties {
 			return
 		}
-		if field, ok := fieldTypes[v.Kind()]; ok && len(name) <= mostName && len(fields) < mostProperties {
+		if field, ok := fieldTypes[v.Kind()]; ok && len(name) <= maxName && len(fields) < maxProperties {
 			fields[name] = field
 		}
 	}
@@ -114,7 +114,7 @@ type exampleContext struct {
 func exampleOf(set *contexts.Set, now int64) example {
 	e := example{Timestamp: now}
 	for c := range reportable(set) {
-		if key, ok := c.Key(); ok && len(key) <= mostText {
+		if key, ok := c.Key(); ok && len(key) <= maxText {
 			e.ContextSet.Contexts = append(e.ContextSet.Contexts, exampleContext{c.Name(), valuesOf(c)})
 		}
 	}
@@ -125,10 +125,10 @@ func valuesOf(c contexts.Context) map[string]any {
 	key, _ := c.Lookup(contexts.Key)
 	values := map[string]any{contexts.Key: typed(key)}
 	for name, v := range c.All() {
-		if len(values) >= mostProperties {
+		if len(values) >= maxProperties {
 			break
 		}
-		if out := typed(v); out != nil && len(name) <= mostName {
+		if out := typed(v); out != nil && len(name) <= maxName {
 			values[name] = out
 		}
 	}
@@ -150,7 +150,7 @@ func typed(v contexts.Value) any {
 	case contexts.List:
 		texts := []string{}
 		for item := range v.Items() {
-			if len(texts) < mostProperties {
+			if len(texts) < maxProperties {
 				texts = append(texts, clipped(item.Text()))
 			}
 		}
@@ -160,8 +160,8 @@ func typed(v contexts.Value) any {
 }
 
 func clipped(text string) string {
-	if len(text) > mostText {
-		text = text[:mostText]
+	if len(text) > maxText {
+		text = text[:maxText]
 	}
 	return strings.ToValidUTF8(text, "")
 }
@@ -191,7 +191,7 @@ func chunks(examples []json.RawMessage) func(func([]json.RawMessage) bool) {
 	return func(yield func([]json.RawMessage) bool) {
 		for len(examples) > 0 {
 			n, size := 0, 0
-			for n < len(examples) && (n == 0 || size+len(examples[n]) < mostBatchBytes) {
+			for n < len(examples) && (n == 0 || size+len(examples[n]) < maxBatchBytes) {
 				size += len(examples[n])
 				n++
 			}
@@ -234,8 +234,8 @@ type index int
 
 func (i index) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, int64(i)-1, 10), nil }
 
-// mostSummaries is how many keys stand in one event.
-const mostSummaries = 300
+// maxSummaries is how many keys stand in one event.
+const maxSummaries = 300
 
 // summaries takes the counts out of tables.
 func summaries(tables []*table, start, end int64) []json.RawMessage {
@@ -247,7 +247,7 @@ func summaries(tables []*table, start, end int64) []json.RawMessage {
 	}
 	all := slices.SortedFunc(maps.Values(byKey), func(a, b *summary) int { return cmp.Compare(a.Key, b.Key) })
 	var events []json.RawMessage
-	for some := range slices.Chunk(all, mostSummaries) {
+	for some := range slices.Chunk(all, maxSummaries) {
 		events = append(events, event("summaries", map[string]any{"start": start, "end": end, "summaries": some}))
 	}
 	return events
@@ -300,7 +300,7 @@ func (k *cardinality) see(set *contexts.Set) (warnings []string) {
 			continue
 		}
 		keys, known := k.types[c.Name()]
-		if known && keys == nil || !known && len(k.types) >= mostShapes {
+		if known && keys == nil || !known && len(k.types) >= maxShapes {
 			continue
 		}
 		if !known {

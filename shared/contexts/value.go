@@ -104,12 +104,12 @@ func literal(text string) Value {
 	return Value{kind: Double, text: text}
 }
 
-// mostPointers bounds how long a chain of pointers is followed, as it may be a
+// maxPointers bounds how long a chain of pointers is followed, as it may be a
 // ring.
-const mostPointers = 8
+const maxPointers = 8
 
 func reflected(v reflect.Value, list func(reflect.Value) Value) Value {
-	for range mostPointers {
+	for range maxPointers {
 		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
 			return plain(v, list)
 		}

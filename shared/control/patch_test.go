@@ -149,7 +149,7 @@ func TestPatchConfig(t *testing.T) {
 	if !strings.Contains(wire(t, r), `"value":{"b":1.0,"a":[null]}`) {
 		t.Error(wire(t, r))
 	}
-	// Reordered and spelled anew, it is the same.
+	// Reordered and spelled again, it is the same.
 	if again := must[*control.PatchResult](t)(w.boss().PatchConfig(ctx, "free", "default", control.ConfigPatch{Value: node(t, `{"a":[null],"b":1}`)})); again.Changed {
 		t.Error(wire(t, again))
 	}

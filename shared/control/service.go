@@ -70,7 +70,7 @@ func New(settings Settings) *Service {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
 	return &Service{settings: settings, pause: retries.Wait,
 		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
-		compared: make(chan struct{}, mostCompared), large: turns.Of(turns.Decoded)}
+		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded)}
 }
 
 func (p *Service) room(workspace string) *room {

@@ -18,12 +18,12 @@ import (
 
 const (
 	// readers is how many documents are read at a time to compare commits for an
-	// answer, and mostCompared how many for all answers together.
-	readers      = 8
-	mostCompared = 4 * readers
-	// mostTexts is about how many bytes of documents are compared for an answer:
+	// answer, and maxCompared how many for all answers together.
+	readers     = 8
+	maxCompared = 4 * readers
+	// maxTexts is about how many bytes of documents are compared for an answer:
 	// a page ends early where more would have to be.
-	mostTexts = 4 << 20
+	maxTexts = 4 << 20
 )
 
 // describe makes the entries of traces, of the first ones at least. What the
@@ -45,7 +45,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 			continue
 		}
 		free <- struct{}{}
-		if bytes.Load() > mostTexts {
+		if bytes.Load() > maxTexts {
 			entries = entries[:i]
 			break
 		}

@@ -28,7 +28,7 @@
 // that the path goes through: the ancestors of the datadir, and at every
 // symbolic link both the directory that holds it and the one it leads to.
 // Each change of such a name leads to a new survey; when the survey finds
-// other directories than those watched, the watches are set up anew from
+// other directories than those watched, the watches are set up again from
 // nothing. Changing the watches of a running fsnotify watcher is avoided
 // because it keeps them by path, and a path whose directory was replaced is
 // where its bookkeeping goes wrong.

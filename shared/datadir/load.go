@@ -93,9 +93,9 @@ func (l listing) read() (map[string][]byte, []workspace.Problem) {
 	return files, problems
 }
 
-// mostBytes is how much of a file is taken: the size of a document and a byte
+// maxBytes is how much of a file is taken: the size of a document and a byte
 // order mark, which workspace.Read does not count.
-const mostBytes = document.MaxSize + 3
+const maxBytes = document.MaxSize + 3
 
 type tooLarge int64
 
@@ -106,7 +106,7 @@ func (size tooLarge) Error() string {
 var errNoFile = errors.New("not a regular file")
 
 // reading opens the files of a directory. Each folder is opened once: walking
-// to every file anew would take twice as long.
+// to every file again would take twice as long.
 type reading struct {
 	root    *os.Root
 	folders map[string]*os.Root // nil for one that cannot be opened
@@ -153,19 +153,19 @@ func content(root *os.Root, path string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, errNoFile
-	case info.Size() > mostBytes:
+	case info.Size() > maxBytes:
 		return nil, tooLarge(info.Size())
 	}
 	return readAll(f, info.Size())
 }
 
-// readAll reads up to mostBytes. The size is what to expect: a file may grow
+// readAll reads up to maxBytes. The size is what to expect: a file may grow
 // while it is read, and some file systems do not know a size.
 func readAll(r io.Reader, size int64) ([]byte, error) {
 	var text bytes.Buffer
 	text.Grow(int(size) + bytes.MinRead)
-	n, err := text.ReadFrom(io.LimitReader(r, mostBytes+1))
-	if n > mostBytes {
+	n, err := text.ReadFrom(io.LimitReader(r, maxBytes+1))
+	if n > maxBytes {
 		return nil, tooLarge(n)
 	}
 	return text.Bytes(), err

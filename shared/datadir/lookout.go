@@ -10,9 +10,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// lookout holds the watches on the places of one survey. It is never changed:
-// another survey gets another lookout.
-type lookout struct {
+// watches holds the watches on the places of one survey. It is never changed:
+// another survey gets another watches.
+type watches struct {
 	survey  survey
 	watcher *fsnotify.Watcher
 }
@@ -23,7 +23,7 @@ type addFunc func(watcher *fsnotify.Watcher, path string) error
 // post puts a watch on every place of a survey. Whole is false when a place
 // was no longer as surveyed. The error means that this system has no (more)
 // watches to give.
-func post(s survey, add addFunc) (l *lookout, whole bool, err error) {
+func addWatches(s survey, add addFunc) (l *watches, whole bool, err error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, false, err
@@ -44,7 +44,7 @@ func post(s survey, add addFunc) (l *lookout, whole bool, err error) {
 			return nil, false, err
 		}
 	}
-	return &lookout{s, watcher}, whole, nil
+	return &watches{s, watcher}, whole, nil
 }
 
 // ancestorsWatched says whether a watch on a directory is cheap, whatever is
@@ -68,15 +68,15 @@ func exhausted(err error) bool {
 		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM)
 }
 
-// channels are where a lookout reports; without one, nothing ever comes.
-func (l *lookout) channels() (<-chan fsnotify.Event, <-chan error) {
+// channels are where a watches reports; without one, nothing ever comes.
+func (l *watches) channels() (<-chan fsnotify.Event, <-chan error) {
 	if l == nil {
 		return nil, nil
 	}
 	return l.watcher.Events, l.watcher.Errors
 }
 
-func (l *lookout) close() {
+func (l *watches) close() {
 	if l != nil {
 		l.watcher.Close()
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	mostLooked     = 100_000 // names in a folder
-	mostFolders    = 100     // folders that are none of the layout
-	mostOverlooked = 20      // problems of a folder; the rest is counted
+	maxLooked     = 100_000 // names in a folder
+	maxFolders    = 100     // folders that are none of the layout
+	maxOverlooked = 20      // problems of a folder; the rest is counted
 )
 
 // Overlooked points out what Load leaves out and its author may have meant to
@@ -59,12 +59,12 @@ func (o *overlooking) folder(folder string, reason func(fs.DirEntry) string) {
 		if why == "" {
 			continue
 		}
-		if count++; count <= mostOverlooked {
+		if count++; count <= maxOverlooked {
 			o.warn(path.Join(folder, e.Name()), why)
 		}
 	}
-	if count > mostOverlooked {
-		o.warn(folder, fmt.Sprintf("%d more files or folders in here are left out", count-mostOverlooked))
+	if count > maxOverlooked {
+		o.warn(folder, fmt.Sprintf("%d more files or folders in here are left out", count-maxOverlooked))
 	}
 }
 
@@ -74,7 +74,7 @@ func (o *overlooking) otherFolders() {
 	looked := 0
 	for _, e := range o.entries(itself) {
 		name := e.Name()
-		if !e.IsDir() || workspace.KnownFolder(name) || strings.HasPrefix(name, ".") || looked >= mostFolders {
+		if !e.IsDir() || workspace.KnownFolder(name) || strings.HasPrefix(name, ".") || looked >= maxFolders {
 			continue
 		}
 		looked++
@@ -109,7 +109,7 @@ func (o *overlooking) entries(folder string) []fs.DirEntry {
 		return nil
 	}
 	defer f.Close()
-	all, _ := f.ReadDir(mostLooked)
+	all, _ := f.ReadDir(maxLooked)
 	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return all
 }

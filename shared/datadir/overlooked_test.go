@@ -40,12 +40,12 @@ func TestOverlookedIsBounded(t *testing.T) {
 		files[fmt.Sprintf("configs/c%02d.yaml", i)] = "x"
 		files[fmt.Sprintf("other/o%02d.json", i)] = "x"
 	}
-	for i := range 2 * mostFolders {
+	for i := range 2 * maxFolders {
 		files[fmt.Sprintf("z%03d/x.json", i)] = "x"
 	}
 	tree(t, dir, files)
 	found := Overlooked(dir)
-	if want := 2*(mostOverlooked+1) + mostFolders - 1; len(found) != want {
+	if want := 2*(maxOverlooked+1) + maxFolders - 1; len(found) != want {
 		t.Errorf("%d problems, not %d", len(found), want)
 	}
 	checkProblems(t, found[:1], []string{"warning configs: 10 more files or folders in here are left out"})

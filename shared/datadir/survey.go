@@ -74,8 +74,8 @@ func (s survey) place(at string) *place {
 
 const (
 	separator = string(filepath.Separator)
-	// mostLinks is how many symbolic links Linux follows on one path.
-	mostLinks = 40
+	// maxLinks is how many symbolic links Linux follows on one path.
+	maxLinks = 40
 )
 
 // trace walks a path from at, which has no symbolic links in it, and marks
@@ -84,7 +84,7 @@ const (
 // ends, if there is anything.
 func (s survey) trace(at, path string, last weight, near bool) (end string, ok bool) {
 	rest := components(path)
-	for links := 0; len(rest) > 0 && links <= mostLinks; {
+	for links := 0; len(rest) > 0 && links <= maxLinks; {
 		name := rest[0]
 		rest = rest[1:]
 		if name == ".." {

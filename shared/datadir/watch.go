@@ -71,7 +71,7 @@ func Watch(ctx context.Context, dir string, seen State, options Options, changed
 	w.touch() // a change since seen is taken like any other
 	w.awaitRecheck(0)
 	for ctx.Err() == nil {
-		events, errs := w.lookout.channels()
+		events, errs := w.watches.channels()
 		select {
 		case <-w.ctx.Done():
 		case e := <-events:
@@ -106,8 +106,8 @@ type watch struct {
 	listing listing // the last one made
 
 	polling bool
-	lookout *lookout // nil before the first survey and when polling
-	lost    bool     // the lookout is no longer to be relied on
+	watches *watches // nil before the first survey and when polling
+	lost    bool     // the watches is no longer to be relied on
 
 	settled  *time.Timer // runs while changes are waited for to end
 	deadline time.Time   // of that wait; zero when there is none
@@ -117,11 +117,11 @@ type watch struct {
 func (w *watch) close() {
 	w.settled.Stop()
 	w.recheck.Stop()
-	w.lookout.close()
+	w.watches.close()
 }
 
 func (w *watch) event(e fsnotify.Event) {
-	switch w.lookout.survey.weigh(e) {
+	switch w.watches.survey.weigh(e) {
 	case structure:
 		// At once, and not when all is quiet: what is being written to a new
 		// folder belongs to the same burst.
@@ -205,44 +205,44 @@ func (w *watch) awaitRecheck(took time.Duration) {
 	}
 }
 
-// mostSurveys bounds how often in a row the places are surveyed, should they
+// maxSurveys bounds how often in a row the places are surveyed, should they
 // change each time.
-const mostSurveys = 5
+const maxSurveys = 5
 
 // rewatch sees to it that the places which make up the datadir now are the
 // ones watched, and says whether others were. It ends with a survey that found
 // nothing new, so that nothing appeared unseen before the last watch was set.
 func (w *watch) rewatch() (changed bool) {
-	for range mostSurveys {
+	for range maxSurveys {
 		if w.polling {
 			return changed
 		}
 		s := surveyOf(w.dir)
-		if w.lookout != nil && !w.lost && s.same(w.lookout.survey) {
-			w.lookout.survey = s
+		if w.watches != nil && !w.lost && s.same(w.watches.survey) {
+			w.watches.survey = s
 			return changed
 		}
-		w.post(s)
+		w.addWatches(s)
 		changed = true
 	}
 	w.touch()
 	return changed
 }
 
-func (w *watch) post(s survey) {
-	w.lookout.close()
-	l, whole, err := post(s, w.add)
+func (w *watch) addWatches(s survey) {
+	w.watches.close()
+	l, whole, err := addWatches(s, w.add)
 	if err != nil {
 		w.fallBack(err)
 		return
 	}
-	w.lookout, w.lost = l, !whole
+	w.watches, w.lost = l, !whole
 }
 
 // fallBack goes over to polling.
 func (w *watch) fallBack(err error) {
-	w.lookout.close()
-	w.lookout, w.polling = nil, true
+	w.watches.close()
+	w.watches, w.polling = nil, true
 	w.awaitRecheck(0)
 	w.Notice(fmt.Sprintf("the system cannot watch %s (%v): looking for changes every %v instead%s", w.dir, err, w.Interval, remedy(err)))
 }

@@ -368,7 +368,7 @@ func TestWatchLeavesNothing(t *testing.T) {
 			tree(t, s.top, map[string]string{"svc.json": "w"})
 			before := goroutines()
 			s.w = start(t, s.top, options)
-			s.mkdir("configs") // so that the watches are set up anew
+			s.mkdir("configs") // so that the watches are set up again
 			s.put("configs/a.json", "1")
 			s.reads("svc.json", "w", "configs/a.json", "1")
 			s.w.stop()

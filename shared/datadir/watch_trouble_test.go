@@ -181,7 +181,7 @@ func TestWatchAppearsMeanwhile(t *testing.T) {
 	s.put("svc.json", "x")
 	s.reads("svc.json", "x")
 	armed.Store(true)
-	(<-watchers).Errors <- fsnotify.ErrEventOverflow // for the watches to be set anew
+	(<-watchers).Errors <- fsnotify.ErrEventOverflow // for the watches to be set again
 	s.reads("svc.json", "x", "configs/a.json", "1")
 	s.put("configs/a.json", "2")
 	s.reads("svc.json", "x", "configs/a.json", "2")

@@ -255,7 +255,7 @@ func (d *decoder) truth(parent *jsontree.Node, pointer, name string) bool {
 	if n.Absent() {
 		return false
 	}
-	truth, ok := n.Truth()
+	truth, ok := n.Bool()
 	if !ok {
 		d.issue(pointer+"/"+name, name+" is a boolean, not "+n.Kind.String())
 	}

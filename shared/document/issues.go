@@ -42,7 +42,7 @@ func comparePointers(a, b string) int {
 // adds to the trouble does.
 func NewIssues(before, after []Issue) []Issue {
 	known := map[Issue]bool{}
-	allowed := map[trouble]int{}
+	allowed := map[issueKind]int{}
 	for t, n := range tally(before, func(issue Issue) bool { known[issue] = true; return true }) {
 		t.scope = ""
 		allowed[t] = max(allowed[t], n)
@@ -54,7 +54,7 @@ func NewIssues(before, after []Issue) []Issue {
 		if known[issue] {
 			continue
 		}
-		t := troubleOf(issue)
+		t := kindOf(issue)
 		kind := t
 		kind.scope = ""
 		if used[t]++; used[t] > allowed[kind] {
@@ -64,24 +64,24 @@ func NewIssues(before, after []Issue) []Issue {
 	return fresh
 }
 
-// trouble is what issues of the same kind have in common, and their scope.
-type trouble struct {
+// issueKind is what issues of the same kind have in common, and their scope.
+type issueKind struct {
 	scope, place, message string
 }
 
-func tally(issues []Issue, counts func(Issue) bool) map[trouble]int {
-	n := map[trouble]int{}
+func tally(issues []Issue, counts func(Issue) bool) map[issueKind]int {
+	n := map[issueKind]int{}
 	for _, issue := range issues {
 		if counts(issue) {
-			n[troubleOf(issue)]++
+			n[kindOf(issue)]++
 		}
 	}
 	return n
 }
 
-func troubleOf(issue Issue) trouble {
+func kindOf(issue Issue) issueKind {
 	parts := strings.Split(issue.Pointer, "/")
-	t := trouble{message: issue.Message}
+	t := issueKind{message: issue.Message}
 	switch {
 	case len(parts) > 1 && parts[1] == DefaultScope:
 		t.scope, parts = DefaultScope, parts[2:]

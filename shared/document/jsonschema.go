@@ -89,17 +89,17 @@ var (
 	literals = []string{"const", "enum", "default", "examples"}
 )
 
-// mostCounted is what every program reads exactly; the library takes a number
+// maxCounted is what every program reads exactly; the library takes a number
 // of more than 63 bits for another.
-const mostCounted = 1<<53 - 1
+const maxCounted = 1<<53 - 1
 
 // uncountable finds the numbers of counts that are too large to be one.
 func uncountable(n *jsontree.Node, pointer string, issues []Issue) []Issue {
 	for _, m := range n.Members {
 		here := pointer + jsontree.Pointer(m.Name)
 		if m.Value.Kind == jsontree.Number && slices.Contains(counts, m.Name) {
-			if f, err := strconv.ParseFloat(m.Value.Literal(), 64); err != nil || f > mostCounted {
-				issues = append(issues, Issue{Pointer: here, Message: fmt.Sprintf("%s is at most %d; leave it out for no bound", m.Name, mostCounted)})
+			if f, err := strconv.ParseFloat(m.Value.Literal(), 64); err != nil || f > maxCounted {
+				issues = append(issues, Issue{Pointer: here, Message: fmt.Sprintf("%s is at most %d; leave it out for no bound", m.Name, maxCounted)})
 			}
 		}
 		if !slices.Contains(literals, m.Name) {
@@ -331,7 +331,7 @@ func plain(n *jsontree.Node) any {
 	case jsontree.Number:
 		return number(n.Literal())
 	case jsontree.Bool:
-		truth, _ := n.Truth()
+		truth, _ := n.Bool()
 		return truth
 	}
 	return nil

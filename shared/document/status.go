@@ -86,13 +86,13 @@ func statusOf(rules []Rule) Lifecycle {
 // split of which one truth has all the weight is no split.
 func (v Value) servesTruth() (truth, whole bool) {
 	if v.Weighted == nil {
-		return v.Truth()
+		return v.Bool()
 	}
 	for _, arm := range v.Weighted.Arms {
 		if arm.Weight == 0 {
 			continue
 		}
-		of, ok := arm.Value.Truth()
+		of, ok := arm.Value.Bool()
 		if !ok || whole && of != truth {
 			return false, false
 		}

@@ -89,7 +89,7 @@ func SecrecyOf(value *jsontree.Node) Secrecy {
 // was meant to hide.
 func OwnSecrecy(value *jsontree.Node) Secrecy {
 	marker := value.Get("confidential")
-	truth, isBool := marker.Truth()
+	truth, isBool := marker.Bool()
 	key, _ := value.Get("decryptWith").Text()
 	return Secrecy{!marker.Absent() && (truth || !isBool), key}
 }

@@ -74,12 +74,12 @@ func (v Value) Served() *jsontree.Node {
 	return n
 }
 
-// Truth returns the value of a plain bool, and false, false for any other.
-func (v Value) Truth() (truth, ok bool) {
+// Bool returns the value of a plain bool, and false, false for any other.
+func (v Value) Bool() (truth, ok bool) {
 	if v.Type != BoolValue || v.DecryptWith != "" {
 		return false, false
 	}
-	return v.Content.Truth()
+	return v.Content.Bool()
 }
 
 // contentProblem says what is wrong with a value's content for its type, or

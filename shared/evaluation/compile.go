@@ -190,12 +190,12 @@ func (c *compiler) segment(doc *document.Document, key string) segment {
 	for _, r := range doc.Default {
 		compiled := membershipRule{needs: c.needs(r.Criteria)}
 		if r.Value.Weighted == nil {
-			truth, _ := r.Value.Truth()
+			truth, _ := r.Value.Bool()
 			compiled.member = []bool{truth}
 		} else {
 			compiled.split = c.split(key, r.Value.Weighted)
 			for _, arm := range r.Value.Weighted.Arms {
-				truth, _ := arm.Value.Truth()
+				truth, _ := arm.Value.Bool()
 				compiled.member = append(compiled.member, truth)
 			}
 		}

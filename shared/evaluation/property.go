@@ -81,7 +81,7 @@ func FromNode(n *jsontree.Node) Property {
 	case jsontree.Number:
 		return NumberLiteral(n.Literal())
 	case jsontree.Bool:
-		truth, _ := n.Truth()
+		truth, _ := n.Bool()
 		return Bool(truth)
 	}
 	text, _ := n.Text()

@@ -134,14 +134,14 @@ func optionalText(tree *jsontree.Node, name string) *string {
 }
 
 func optionalTruth(tree *jsontree.Node, name string) *bool {
-	if value, ok := tree.Get(name).Truth(); ok {
+	if value, ok := tree.Get(name).Bool(); ok {
 		return &value
 	}
 	return nil
 }
 
 func truth(tree *jsontree.Node, name string) bool {
-	value, _ := tree.Get(name).Truth()
+	value, _ := tree.Get(name).Bool()
 	return value
 }
 

@@ -48,7 +48,7 @@ func (d *description) parameters(list *jsontree.Node) ([]parameter, error) {
 func readParameter(node *jsontree.Node) (parameter, error) {
 	var p parameter
 	p.name, _ = node.Get("name").Text()
-	p.emptyIsAbsent, _ = node.Get("allowEmptyValue").Truth()
+	p.emptyIsAbsent, _ = node.Get("allowEmptyValue").Bool()
 	var problems []error
 	for _, m := range members(node.Get("schema")) {
 		if err := p.keyword(m.Name, m.Value); err != nil {

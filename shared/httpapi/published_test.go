@@ -22,7 +22,7 @@ const published = "testdata/published.txt"
 const howToRecord = "go test ./shared/httpapi -run TestTheDescriptionIsAsPublished -record"
 
 // TestTheDescriptionIsAsPublished: whoever changes the description says so, by
-// recording it anew, and v1 only grows.
+// recording it again, and v1 only grows.
 func TestTheDescriptionIsAsPublished(t *testing.T) {
 	version, fingerprint := textOf(spec().At("/info/version")), fingerprintOf(t, spec())
 	now := surface(spec())

@@ -91,7 +91,7 @@ func (s *surfacer) content(where string, content *jsontree.Node) {
 }
 
 func (s *surfacer) presence(where string, required *jsontree.Node) {
-	if yes, _ := required.Truth(); yes {
+	if yes, _ := required.Bool(); yes {
 		s.say("%s: required", where)
 	} else {
 		s.say("%s: optional", where)

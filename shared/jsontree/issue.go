@@ -12,17 +12,17 @@ type Issue struct {
 	Message string `json:"message"`
 }
 
-// MostIssues are told of one text. One of nothing but mistakes gets a short
+// MaxIssues are told of one text. One of nothing but mistakes gets a short
 // answer all the same.
-const MostIssues = 50
+const MaxIssues = 50
 
-// Bounded leaves the issues after the first MostIssues out, and says so.
+// Bounded leaves the issues after the first MaxIssues out, and says so.
 func Bounded(issues []Issue) []Issue {
-	more := len(issues) - MostIssues
+	more := len(issues) - MaxIssues
 	if more <= 0 {
 		return issues
 	}
-	return append(issues[:MostIssues:MostIssues], More(more))
+	return append(issues[:MaxIssues:MaxIssues], More(more))
 }
 
 // More stands for issues that were left out.
@@ -30,15 +30,15 @@ func More(n int) Issue {
 	return Issue{Message: fmt.Sprintf("and %d more like these", n)}
 }
 
-// mostInWords is how many issues a sentence tells. Whoever needs all of them
+// maxInWords is how many issues a sentence tells. Whoever needs all of them
 // reads them one by one.
-const mostInWords = 5
+const maxInWords = 5
 
 // InWords is issues as one sentence.
 func InWords(issues []Issue) string {
 	var parts []string
 	for i, issue := range issues {
-		if i == mostInWords {
+		if i == maxInWords {
 			parts = append(parts, fmt.Sprintf("and %d more", len(issues)-i))
 			break
 		}

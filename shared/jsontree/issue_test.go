@@ -21,15 +21,15 @@ func TestIssuesInWords(t *testing.T) {
 }
 
 func TestBounded(t *testing.T) {
-	all := slices.Repeat([]jsontree.Issue{{Message: "x"}}, jsontree.MostIssues+2)
-	if got := jsontree.Bounded(all[:jsontree.MostIssues]); len(got) != jsontree.MostIssues {
-		t.Errorf("%d issues became %d", jsontree.MostIssues, len(got))
+	all := slices.Repeat([]jsontree.Issue{{Message: "x"}}, jsontree.MaxIssues+2)
+	if got := jsontree.Bounded(all[:jsontree.MaxIssues]); len(got) != jsontree.MaxIssues {
+		t.Errorf("%d issues became %d", jsontree.MaxIssues, len(got))
 	}
 	got := jsontree.Bounded(all)
-	if last := got[len(got)-1]; len(got) != jsontree.MostIssues+1 || last != jsontree.More(2) {
+	if last := got[len(got)-1]; len(got) != jsontree.MaxIssues+1 || last != jsontree.More(2) {
 		t.Errorf("%d issues became %d, the last %v", len(all), len(got), last)
 	}
-	if all[jsontree.MostIssues].Message != "x" {
+	if all[jsontree.MaxIssues].Message != "x" {
 		t.Error("the caller's issues were written over")
 	}
 }

@@ -179,8 +179,8 @@ func (n *Node) Text() (string, bool) {
 	return string(b), err == nil
 }
 
-// Truth returns the value of a boolean, and false, false for any other kind.
-func (n *Node) Truth() (value, ok bool) {
+// Bool returns the value of a boolean, and false, false for any other kind.
+func (n *Node) Bool() (value, ok bool) {
 	if n == nil || n.Kind != Bool {
 		return false, false
 	}

@@ -36,7 +36,7 @@ func Parse(text []byte) (*Node, error) {
 	p := parsers.Get().(*parser)
 	defer p.release()
 	p.text = text
-	p.nodes = make([]Node, 0, min(len(text)/bytesOfNode+1, mostNodes))
+	p.nodes = make([]Node, 0, min(len(text)/bytesOfNode+1, maxNodes))
 	p.dec.Reset(bytes.NewBuffer(text))
 	n, err := p.value(0)
 	if err != nil {
@@ -68,7 +68,7 @@ var parsers = sync.Pool{New: func() any { return &parser{dec: jsontext.NewDecode
 
 const (
 	bytesOfNode = 20 // of a document, for each of its nodes
-	mostNodes   = 64 // that are made at once
+	maxNodes    = 64 // that are made at once
 )
 
 func (p *parser) release() {
@@ -77,18 +77,18 @@ func (p *parser) release() {
 	clear(p.members[:cap(p.members)])
 	clear(p.items[:cap(p.items)])
 	p.members, p.items = p.members[:0], p.items[:0]
-	if cap(p.members)+cap(p.items) <= mostScratch {
+	if cap(p.members)+cap(p.items) <= maxScratch {
 		parsers.Put(p)
 	}
 }
 
-// mostScratch bounds what is kept for the next text, and cleared for it.
-const mostScratch = 512
+// maxScratch bounds what is kept for the next text, and cleared for it.
+const maxScratch = 512
 
 // node makes a node.
 func (p *parser) node(kind Kind, offset int) *Node {
 	if len(p.nodes) == cap(p.nodes) {
-		p.nodes = make([]Node, 0, mostNodes/4)
+		p.nodes = make([]Node, 0, maxNodes/4)
 	}
 	p.nodes = append(p.nodes, Node{Kind: kind, Offset: offset})
 	return &p.nodes[len(p.nodes)-1]

@@ -249,7 +249,7 @@ func items(n *jsontree.Node) []*jsontree.Node {
 
 // confidential says whether a value has content that must not be sent.
 func confidential(value *jsontree.Node) bool {
-	secret, _ := value.Get("confidential").Truth()
+	secret, _ := value.Get("confidential").Bool()
 	kind, _ := value.Get("type").Text()
 	key, _ := value.Get("decryptWith").Text()
 	return secret && value.Get("value") != nil && key == "" && kind != string(document.ProvidedValue)

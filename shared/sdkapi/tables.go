@@ -81,8 +81,8 @@ func newTables(o Options) *tables {
 		told: lru.New[string, string](toldBytes)}
 }
 
-// mostTold bounds what one commit brings into the log.
-const mostTold = 20
+// maxTold bounds what one commit brings into the log.
+const maxTold = 20
 
 // toldBytes is for some 1,000 workspaces.
 const toldBytes = 256 << 10
@@ -98,10 +98,10 @@ func (t *tables) tell(ctx context.Context, d *control.Delivery) {
 	if err != nil {
 		return // Documents has found them already, so this is unlikely; the next commit tells
 	}
-	for _, b := range broken[:min(len(broken), mostTold)] {
+	for _, b := range broken[:min(len(broken), maxTold)] {
 		t.options.Logger.Error(b.Outcome(), "workspace", d.WorkspaceID(), "since", b.Since, "servedFrom", b.ServedFrom, "problem", b.Problems[0].String())
 	}
-	if more := len(broken) - mostTold; more > 0 {
+	if more := len(broken) - maxTold; more > 0 {
 		t.options.Logger.Error("there are more documents that cannot be served; GET /v1/workspace counts them", "workspace", d.WorkspaceID(), "more", more)
 	}
 }

@@ -16,7 +16,7 @@ type reader struct {
 }
 
 func (r *reader) refuse(at *place, format string, args ...any) {
-	if len(r.issues) == jsontree.MostIssues {
+	if len(r.issues) == jsontree.MaxIssues {
 		r.more++
 		return
 	}
@@ -133,7 +133,7 @@ func (r *reader) value(at *place, n *jsontree.Node, p *Property) {
 		}
 	case Bool:
 		if r.kind(at, n, jsontree.Bool, "the value is true or false") {
-			truth, _ := n.Truth()
+			truth, _ := n.Bool()
 			p.Text = strconv.FormatBool(truth)
 		}
 	case StringList:

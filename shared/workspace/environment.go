@@ -115,7 +115,7 @@ func readEnvironment(n *jsontree.Node) (e Environment, problem string) {
 	}
 	for member, into := range map[string]*bool{"protected": &e.Protected, "archived": &e.Archived} {
 		if b := n.Get(member); b != nil {
-			if *into, ok = b.Truth(); !ok {
+			if *into, ok = b.Bool(); !ok {
 				return e, member + " is true or false, not " + b.Kind.String()
 			}
 		}

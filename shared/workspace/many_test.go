@@ -22,7 +22,7 @@ func TestADocumentOfNothingButMistakes(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, problems := ReadServable(map[string][]byte{"feature-flags/f.json": []byte(text)}, func(*Item) {})
 	runtime.ReadMemStats(&after)
-	if len(problems) != jsontree.MostIssues+1 || problems[1].Line != 4 {
+	if len(problems) != jsontree.MaxIssues+1 || problems[1].Line != 4 {
 		t.Errorf("%d problems, %v", len(problems), problems[1])
 	}
 	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 40 {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// mostPayload is what Lambda takes as the answer of one invocation.
-	mostPayload = 6_291_556
-	// mostHeader is what is left of it for all but the body.
-	mostHeader = 64 << 10
+	// maxPayload is what Lambda takes as the answer of one invocation.
+	maxPayload = 6_291_556
+	// maxHeader is what is left of it for all but the body.
+	maxHeader = 64 << 10
 	// MaxAnswer is the largest body that can be answered, whatever is in it:
 	// as base64 it fits.
-	MaxAnswer = (mostPayload - mostHeader) / 4 * 3
+	MaxAnswer = (maxPayload - maxHeader) / 4 * 3
 )
 
 // writer keeps an answer until it is whole.
@@ -86,7 +86,7 @@ func (w *writer) payload() (p *Payload, size int) {
 		panic(err) // texts and numbers
 	}
 	const name = `,"body":""}`
-	if size = len(text) - 1 + len(name) + length; size > mostPayload {
+	if size = len(text) - 1 + len(name) + length; size > maxPayload {
 		return nil, size
 	}
 	text = append(slices.Grow(text[:len(text)-1], len(name)+length), name[:len(name)-2]...)

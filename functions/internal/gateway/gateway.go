@@ -50,7 +50,7 @@ func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPReque
 	answer, size := w.payload()
 	if answer == nil {
 		a.logger.ErrorContext(ctx, "answer too large", "bytes", size, "route", event.RouteKey)
-		return refuse(fault.New(fault.BadRequest, "the answer would be %d bytes long, and %d are the most that can be sent at once; ask for less, such as a page of a list, or one flag with POST /ofrep/v1/evaluate/flags/{key}", size, mostPayload)), nil
+		return refuse(fault.New(fault.BadRequest, "the answer would be %d bytes long, and %d are the most that can be sent at once; ask for less, such as a page of a list, or one flag with POST /ofrep/v1/evaluate/flags/{key}", size, maxPayload)), nil
 	}
 	return answer, nil
 }

@@ -179,8 +179,8 @@ func TestWhateverIsInAnAnswerOfTheLargestSizeItFits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			body := strings.Repeat(char, MaxAnswer/len(char))
 			a, n := invoked(t, New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }), silent), readEvent(t))
-			if a.StatusCode != 200 || n > mostPayload {
-				t.Errorf("status %d, %d bytes, Lambda takes %d", a.StatusCode, n, mostPayload)
+			if a.StatusCode != 200 || n > maxPayload {
+				t.Errorf("status %d, %d bytes, Lambda takes %d", a.StatusCode, n, maxPayload)
 			}
 			got := a.Body
 			if a.IsBase64Encoded {
@@ -201,7 +201,7 @@ func TestWhatIsTooLargeIsRefusedInOurEnvelope(t *testing.T) {
 	a := answered(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Etag", `"a"`)
-		io.WriteString(w, strings.Repeat("\xff", MaxAnswer+mostHeader))
+		io.WriteString(w, strings.Repeat("\xff", MaxAnswer+maxHeader))
 	})
 	if a.StatusCode != 400 || !strings.Contains(a.Body, `"error":"BAD_REQUEST"`) || !strings.Contains(a.Body, "and 6291556 are the most") || !strings.Contains(a.Body, "ask for less") || a.IsBase64Encoded {
 		t.Errorf("%d %.200s", a.StatusCode, a.Body)

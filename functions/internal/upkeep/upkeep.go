@@ -104,7 +104,7 @@ func (f *Function) ask(ctx context.Context) error {
 	if len(all) == 0 {
 		all = append(all, admin.Resume{})
 	}
-	for batch := range slices.Chunk(all, mostEntries) {
+	for batch := range slices.Chunk(all, maxEntries) {
 		if err := f.send(ctx, batch); err != nil {
 			return err
 		}
@@ -114,8 +114,8 @@ func (f *Function) ask(ctx context.Context) error {
 }
 
 const (
-	mostEntries = 10 // messages in one request
-	mostTries   = 3  // of a batch of which the queue refused some
+	maxEntries = 10 // messages in one request
+	maxTries   = 3  // of a batch of which the queue refused some
 )
 
 // send sends a batch, and what the queue did not take of it once more.
@@ -125,7 +125,7 @@ func (f *Function) send(ctx context.Context, batch []admin.Resume) error {
 		left = append(left, types.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(encode(resume))})
 	}
 	var refused []types.BatchResultErrorEntry
-	for range mostTries {
+	for range maxTries {
 		out, err := f.Messages.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &f.Queue, Entries: left})
 		if err != nil {
 			return fmt.Errorf("asking for maintenance: %w", err)
@@ -192,13 +192,13 @@ func decode(body string) (admin.Resume, error) {
 	return from, nil
 }
 
-// mostReason bounds the reason of a dead letter, in bytes.
-const mostReason = 1000
+// maxReason bounds the reason of a dead letter, in bytes.
+const maxReason = 1000
 
 // setAside puts a message among the dead letters, with the reason. To be sent
-// again later, it begins anew.
+// again later, it begins again.
 func (f *Function) setAside(ctx context.Context, body, reason string) error {
-	reason = strings.ToValidUTF8(reason[:min(len(reason), mostReason)], "")
+	reason = strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 	reason = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -93,7 +93,7 @@ func TestWhatTheQueueRefusesIsSentAgain(t *testing.T) {
 		t.Errorf("%v after %d batches: %v", err, q.batches, q.sent)
 	}
 	q = &queues{refuse: func(string) bool { return true }}
-	if _, err := function(s, q).Handle(t.Context(), json.RawMessage(`{}`)); err == nil || q.batches != mostTries || !strings.Contains(err.Error(), "InternalError") {
+	if _, err := function(s, q).Handle(t.Context(), json.RawMessage(`{}`)); err == nil || q.batches != maxTries || !strings.Contains(err.Error(), "InternalError") {
 		t.Errorf("%v after %d batches", err, q.batches)
 	}
 }
@@ -136,7 +136,7 @@ func TestAMessage(t *testing.T) {
 		if text, err := json.Marshal(got); err != nil || string(text) != want {
 			t.Errorf("a message that %s is answered with %s, want %s", name, text, want)
 		}
-		if sent := strings.Join(q.sent, "; "); c.sent == "" && sent != "" || !strings.HasPrefix(sent, c.sent) || len(q.sent) > 1 || len(sent) > mostReason+200 {
+		if sent := strings.Join(q.sent, "; "); c.sent == "" && sent != "" || !strings.HasPrefix(sent, c.sent) || len(q.sent) > 1 || len(sent) > maxReason+200 {
 			t.Errorf("after a message that %s this was sent: %s", name, sent)
 		}
 	}

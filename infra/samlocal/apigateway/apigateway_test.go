@@ -164,14 +164,14 @@ func TestAnswers(t *testing.T) {
 
 func TestWhatTheGatewayRefuses(t *testing.T) {
 	long := httptest.NewRequest("GET", "/v1/flags", nil)
-	long.Header.Set("X-Long", strings.Repeat("a", mostHead))
+	long.Header.Set("X-Long", strings.Repeat("a", maxHead))
 	for _, c := range []struct {
 		r      *http.Request
 		status int
 	}{
 		{long, 431},
 		{httptest.NewRequest("GET", "/v1/flags/50%25done", nil), 400},
-		{httptest.NewRequest("POST", "/v1/flags", io.LimitReader(zeros{}, mostBody+1)), 413},
+		{httptest.NewRequest("POST", "/v1/flags", io.LimitReader(zeros{}, maxBody+1)), 413},
 	} {
 		if _, w := through(t, c.r, events.APIGatewayV2HTTPResponse{StatusCode: 200}); w.Code != c.status || !strings.HasPrefix(w.Body.String(), `{"message":`) {
 			t.Errorf("%d %s, want %d", w.Code, w.Body, c.status)

@@ -17,8 +17,8 @@ import (
 
 // What the gateway admits.
 const (
-	mostHead = 10_240
-	mostBody = 10 << 20
+	maxHead = 10_240
+	maxBody = 10 << 20
 )
 
 // refusal is an answer of the gateway's own.
@@ -31,7 +31,7 @@ func (r *refusal) Error() string { return r.message }
 
 // newEvent makes the event of a request, and finds its route.
 func (rs Routes) newEvent(r *http.Request) (Route, *events.APIGatewayV2HTTPRequest, error) {
-	if headSize(r) > mostHead {
+	if headSize(r) > maxHead {
 		return Route{}, nil, &refusal{http.StatusRequestHeaderFieldsTooLarge, "Request Header Fields Too Large"}
 	}
 	path, err := decodePath(r.URL.EscapedPath())
@@ -42,11 +42,11 @@ func (rs Routes) newEvent(r *http.Request) (Route, *events.APIGatewayV2HTTPReque
 	if !found {
 		return Route{}, nil, &refusal{http.StatusNotFound, "Not Found"}
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, mostBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return Route{}, nil, &refusal{http.StatusBadRequest, "Bad Request"}
 	}
-	if len(body) > mostBody {
+	if len(body) > maxBody {
 		return Route{}, nil, &refusal{http.StatusRequestEntityTooLarge, "Request Entity Too Large"}
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

@@ -35,8 +35,8 @@ type Guard struct {
 	server *http.Server
 }
 
-// mostBody bounds a request's body: the services that stand behind take less.
-const mostBody = 64 << 20
+// maxBody bounds a request's body: the services that stand behind take less.
+const maxBody = 64 << 20
 
 // NewGuard starts a guard on the loopback interface. Denied hears of each
 // request that was denied.
@@ -59,7 +59,7 @@ func NewGuard(policy Policy, target string, denied func(error)) (*Guard, error) 
 	pass.ErrorLog = log.New(io.Discard, "", 0) // the client hears of it
 	g := &Guard{URL: "http://" + listener.Addr().String()}
 	g.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return

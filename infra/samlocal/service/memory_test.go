@@ -109,13 +109,13 @@ func (l *local) use(t *testing.T, w tenant, round int) {
 	}
 }
 
-// mostGrowth is how much more memory than for a workspace of ten flags a
+// maxGrowth is how much more memory than for a workspace of ten flags a
 // function may have resident, at any moment, for one of 10,000. Held are 26 MB
 // (shared/sdkapi counts them): 13 MB of text, and what lists or polls are made
 // of. On top come answers of several megabytes, a few times over on their way
 // to Lambda, and a third for the collector: 52 to 62 MB were measured, the most
 // on a busy machine, where the collector is late.
-const mostGrowth = 70 << 20
+const maxGrowth = 70 << 20
 
 // TestTheTemplatesMemoryServesLargeWorkspaces uses a workspace of 10,000 flags
 // and then 40 of 1,000 in turn, through one instance of each function, at the
@@ -130,8 +130,8 @@ func TestTheTemplatesMemoryServesLargeWorkspaces(t *testing.T) {
 			l.use(t, w, round)
 		}
 		for id, peak := range l.inMemory(t) {
-			if grown := peak - small[id]; small[id] > 0 && grown > mostGrowth {
-				t.Errorf("%s grew by %d MB, more than %d", id, grown>>20, mostGrowth>>20)
+			if grown := peak - small[id]; small[id] > 0 && grown > maxGrowth {
+				t.Errorf("%s grew by %d MB, more than %d", id, grown>>20, maxGrowth>>20)
 			}
 		}
 	})

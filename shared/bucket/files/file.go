@@ -205,8 +205,8 @@ type version struct {
 }
 
 const (
-	chunk      = 1 << 20 // bytes that are read at once
-	mostChunks = 16      // that are kept
+	chunk     = 1 << 20 // bytes that are read at once
+	maxChunks = 16      // that are kept
 )
 
 func (v *version) readAt(p []byte, offset int64) (int, error) {
@@ -237,7 +237,7 @@ func (v *version) chunk(number int64) ([]byte, error) {
 	if int64(len(part)) != length {
 		return nil, bucket.ErrChanged
 	}
-	if len(v.chunks) == mostChunks {
+	if len(v.chunks) == maxChunks {
 		clear(v.chunks)
 	}
 	v.chunks[number] = part

@@ -16,7 +16,7 @@ const defaultHashBy = "user.key"
 // SetRollout makes the fallback split contexts over several values. The
 // rollout is the request's array of {value, percent}.
 //
-// A rollout that is ramped anew keeps the property it is sticky by, and its
+// A rollout that is ramped again keeps the property it is sticky by, and its
 // arms in their stored order when they are the same values: contexts are
 // spread over the arms from the first to the last, so that the same users stay
 // where they were. Where no rollout stands, it is sticky by the property of the
@@ -174,7 +174,7 @@ func weightedOver(stored *jsontree.Node, arms []*jsontree.Node, by string) *json
 	if stands, _ := split.Get("hashByPropertyName").Text(); stands == "" {
 		split.Set("hashByPropertyName", jsontree.NewString(cmp.Or(by, defaultHashBy)))
 	}
-	if even, _ := split.Get("splitEvenly").Truth(); even && !sameWeights(arms) {
+	if even, _ := split.Get("splitEvenly").Bool(); even && !sameWeights(arms) {
 		split.Set("splitEvenly", jsontree.NewBool(false))
 	}
 	return value

@@ -175,7 +175,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	rollout := documents.Tree(t, "["+strings.Repeat("0,", 5000)+"0]")
 	_, err := SetRollout(documents.Tree(t, documents.Flag("bool", documents.ServesTrue, "")), Place{Scope: "default"}, rollout)
 	var refused *RequestError
-	if !errors.As(err, &refused) || len(refused.Issues) > jsontree.MostIssues+1 {
+	if !errors.As(err, &refused) || len(refused.Issues) > jsontree.MaxIssues+1 {
 		t.Errorf("%d issues", len(refused.Issues))
 	}
 }

@@ -248,7 +248,7 @@ func TestImportLosesTheRace(t *testing.T) {
 	}
 }
 
-// TestReindex makes the rows anew from git while somebody writes.
+// TestReindex makes the rows again from git while somebody writes.
 func TestReindex(t *testing.T) {
 	oracle, wantHead, objects := origin(t, history(40))
 	table := newTable(t)

@@ -175,8 +175,8 @@ func checkSize(objects *disk.Reader, layout repository.Tree) error {
 	return nil
 }
 
-// mostBack bounds the heads that are looked at for one that can be read.
-const mostBack = 1000
+// maxBack bounds the heads that are looked at for one that can be read.
+const maxBack = 1000
 
 // untilReadable drops the end of a history whose commit or folders have been
 // lost since they were committed, as far as there is a head before that can be
@@ -186,7 +186,7 @@ func (l *Ledger) untilReadable(h *history) *history {
 	reader := l.objects.Reader()
 	defer reader.Close()
 	rows, looks := h.rows, 0
-	for n := len(rows); n > 0 && looks < mostBack; n-- {
+	for n := len(rows); n > 0 && looks < maxBack; n-- {
 		if !rows[n-1].isHead() {
 			continue
 		}

@@ -28,13 +28,13 @@ type Trees struct {
 	kept *lru.Cache[ID, []byte]
 }
 
-// mostKept bounds the bytes of kept trees. Two trees of 10,000 documents have
+// maxKept bounds the bytes of kept trees. Two trees of 10,000 documents have
 // about 1 MB.
-const mostKept = 16 << 20
+const maxKept = 16 << 20
 
 // NewTrees looks into trees that a reader reads.
 func NewTrees(objects Reader) *Trees {
-	return &Trees{objects: objects, kept: lru.New[ID, []byte](mostKept)}
+	return &Trees{objects: objects, kept: lru.New[ID, []byte](maxKept)}
 }
 
 // Commit reads a commit object.

@@ -259,7 +259,7 @@ func TestCompact(t *testing.T) {
 }
 
 // TestEverythingAtOnce commits, reads and compacts while real git collects and
-// packs anew as fast as it can.
+// packs again as fast as it can.
 func TestEverythingAtOnce(t *testing.T) {
 	s := newStore(t)
 	s.commit("svc.json", "{}\n")

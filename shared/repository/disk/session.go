@@ -37,8 +37,8 @@ type content struct {
 	text []byte
 }
 
-// mostOpen bounds the packs that are open at once.
-const mostOpen = 64
+// maxOpen bounds the packs that are open at once.
+const maxOpen = 64
 
 // Reader begins a walk. The caller closes it.
 func (o *Objects) Reader() *Reader {
@@ -191,7 +191,7 @@ func (s *Reader) open(name string) (billy.File, error) {
 	}
 	f, err := s.openFile(packPath(name, ".pack"))
 	if err == nil {
-		if len(s.files) == mostOpen {
+		if len(s.files) == maxOpen {
 			s.Close()
 		}
 		s.files[name] = f

@@ -131,7 +131,7 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 				t.Errorf("%d bytes, %v, want that it has %d", len(text), err, test.size)
 			}
 			// What a buffer grows through adds up to several times its length.
-			if took := after.TotalAlloc - before.TotalAlloc; took > 8*(mostInflated+object.MaxBlob) {
+			if took := after.TotalAlloc - before.TotalAlloc; took > 8*(maxInflated+object.MaxBlob) {
 				t.Errorf("%d MiB were allocated for it", took>>20)
 			}
 		})

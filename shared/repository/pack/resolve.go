@@ -16,7 +16,7 @@ import (
 // is not safe for concurrent use.
 //
 // What it inflates is bounded: an object by object.Max, what it is a difference
-// from by largestBase, a chain as a whole by mostInflated and mostApplied.
+// from by largestBase, a chain as a whole by maxInflated and maxApplied.
 // Beyond that the object is an object.TooLarge.
 type Resolver struct {
 	// Entry reads what lies at an offset of a pack, as it lies; see Read for
@@ -46,18 +46,18 @@ type link struct {
 }
 
 const (
-	// mostHeld bounds the bases that are kept; most chains lie close together.
-	mostHeld = 16 << 20
+	// maxHeld bounds the bases that are kept; most chains lie close together.
+	maxHeld = 16 << 20
 	// longestChain is git's own bound on deltas of deltas.
 	longestChain = 4096
 	// largestBase is what a document may be a difference from: git takes a base
 	// of up to 32 times the size.
 	largestBase = 32 << 20
-	// mostInflated bounds the base and the differences of a chain together, and
-	// mostApplied the bytes of all that they make one after the other: fifty
+	// maxInflated bounds the base and the differences of a chain together, and
+	// maxApplied the bytes of all that they make one after the other: fifty
 	// deltas, which is git's usual depth, of the largest document are a tenth.
-	mostInflated = 64 << 20
-	mostApplied  = 512 << 20
+	maxInflated = 64 << 20
+	maxApplied  = 512 << 20
 )
 
 // Object returns the object of an id that lies at an offset of a pack. It goes
@@ -85,7 +85,7 @@ func (r *Resolver) object(pack string, index *Index, id string, offset, length i
 		if err != nil {
 			return "", nil, r.inChain(err, len(chain))
 		}
-		if inflated += int64(len(text)); inflated > mostInflated+r.maxBlob() {
+		if inflated += int64(len(text)); inflated > maxInflated+r.maxBlob() {
 			return "", nil, &object.TooLarge{}
 		}
 		if !h.IsDelta() {
@@ -102,7 +102,7 @@ func (r *Resolver) object(pack string, index *Index, id string, offset, length i
 		if size > largestBase && size > r.maxBlob() {
 			return "", nil, r.inChain(&object.TooLarge{Size: size, Max: r.maxBlob()}, len(chain))
 		}
-		if applied += size; applied > mostApplied+r.maxBlob() {
+		if applied += size; applied > maxApplied+r.maxBlob() {
 			return "", nil, &object.TooLarge{}
 		}
 		chain = append(chain, link{here, text, size})
@@ -182,7 +182,7 @@ func (r *Resolver) base(where entry) (whole, bool) {
 
 func (r *Resolver) hold(where entry, base whole) {
 	if r.bases == nil {
-		r.bases = lru.New[entry, whole](mostHeld)
+		r.bases = lru.New[entry, whole](maxHeld)
 	}
 	r.bases.Put(where, base, int64(len(base.text)))
 }

@@ -30,9 +30,9 @@ func (s stretch) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// mostFetched bounds what a Reader keeps of packs: twice what is prefetched at
+// maxFetched bounds what a Reader keeps of packs: twice what is prefetched at
 // a time (repository.AtATime), at the length of a large document.
-const mostFetched = 64 << 20
+const maxFetched = 64 << 20
 
 // fetch returns a stretch that holds the bytes asked for, as far as the pack
 // goes.
@@ -65,7 +65,7 @@ func (r *Reader) keep(pack string, s stretch) {
 	if _, kept := r.has(pack, s.from, int64(len(s.bytes))); kept {
 		return
 	}
-	if r.bytes += len(s.bytes); r.bytes > mostFetched {
+	if r.bytes += len(s.bytes); r.bytes > maxFetched {
 		clear(r.fetched)
 		r.bytes = len(s.bytes)
 	}

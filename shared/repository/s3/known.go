@@ -61,11 +61,11 @@ type known struct {
 	asked  atomic.Int64 // how often that was done
 }
 
-// mostKnown bounds the bytes of the indexes that are still remembered when one
+// maxKnown bounds the bytes of the indexes that are still remembered when one
 // more comes, the oldest go first; for what is in them the ledger is asked, who
 // knows what was merged. That is some 4,000 commits of one document. A lookup
 // that has asked needs all indexes at once, so they may be more until then.
-const mostKnown = 8 << 20
+const maxKnown = 8 << 20
 
 // bytesOf is about what indexes take, with the offsets that are made of them.
 func bytesOf(list []*packIndex) (sum int64) {
@@ -103,7 +103,7 @@ func (k *known) add(p *packIndex) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	list := k.packs()
-	for held := bytesOf(list); held > mostKnown && len(list) > 0; list = list[:len(list)-1] {
+	for held := bytesOf(list); held > maxKnown && len(list) > 0; list = list[:len(list)-1] {
 		held -= bytesOf(list[len(list)-1:])
 	}
 	list = slices.DeleteFunc(append([]*packIndex{p}, list...), func(other *packIndex) bool { return other != p && other.name == p.name })

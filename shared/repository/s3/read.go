@@ -56,7 +56,7 @@ func (r *Reader) announced(blobs []string) {
 		if p == nil {
 			continue
 		}
-		if length := p.length(offset); length > 0 && length <= mostUnasked {
+		if length := p.length(offset); length > 0 && length <= maxUnasked {
 			all = append(all, wanted{p.name, offset, length})
 		}
 	}

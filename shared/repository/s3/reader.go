@@ -83,10 +83,10 @@ func (r *Reader) at(p *packIndex, id string, offset, length int64) (content, err
 const (
 	firstGuess  = 64 << 10
 	guessGrowth = 16
-	mostLength  = 64 << 20 // compressed; what is larger is larger than is read
-	// mostUnasked is more than a document takes, compressed. What takes more is
+	maxLength   = 64 << 20 // compressed; what is larger is larger than is read
+	// maxUnasked is more than a document takes, compressed. What takes more is
 	// fetched once its header has said how large it is.
-	mostUnasked = 2 << 20
+	maxUnasked = 2 << 20
 )
 
 // admit looks at an object's header alone, and refuses it if it is too large.
@@ -110,12 +110,12 @@ func (r *Reader) entry(name string, offset, length int64, most func(pack.Header)
 	if p := r.objects.known.named(name); length == 0 && p != nil {
 		length = p.length(offset)
 	}
-	if length > mostUnasked {
+	if length > maxUnasked {
 		if err := r.admit(name, offset, most); err != nil {
 			return pack.Header{}, nil, err
 		}
 	}
-	if length > 0 && length <= mostLength {
+	if length > 0 && length <= maxLength {
 		s, err := r.fetch(name, offset, length)
 		if err != nil {
 			return pack.Header{}, nil, err
@@ -129,7 +129,7 @@ func (r *Reader) entry(name string, offset, length int64, most func(pack.Header)
 		}
 		h, text, err := pack.Read(s, offset, 0, most)
 		cutOff := errors.Is(err, io.ErrUnexpectedEOF) && s.end()-offset >= guess
-		if !cutOff || guess > mostLength {
+		if !cutOff || guess > maxLength {
 			return h, text, err
 		}
 	}

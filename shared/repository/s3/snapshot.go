@@ -17,8 +17,8 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// mostSnapshot bounds what a snapshot may hold uncompressed.
-const mostSnapshot = 512 << 20
+// maxSnapshot bounds what a snapshot may hold uncompressed.
+const maxSnapshot = 512 << 20
 
 // Snapshots are compressed here and not where they are made: a store on disk
 // needs none, and should not have to link this.
@@ -31,7 +31,7 @@ var zip = sync.OnceValue(func() *zstd.Encoder {
 })
 
 var unzip = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(mostSnapshot))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxSnapshot))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -63,7 +63,7 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := cmp.Or(o.most, mostSnapshot)
+	most := cmp.Or(o.most, maxSnapshot)
 	packed, info, err := o.bucket.GetAtMost(ctx, key, most)
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return nil, &repository.TooLarge{Bytes: info.Size, Max: most}

@@ -119,7 +119,7 @@ func flush(dir string) error {
 
 const (
 	firstPause = 200 * time.Microsecond
-	mostPause  = 20 * time.Millisecond
+	maxPause   = 20 * time.Millisecond
 )
 
 // open opens the file for one piece of work, when its turn has come.
@@ -138,7 +138,7 @@ func (s *Store) open(ctx context.Context, readOnly bool, work func(*bolt.DB) err
 	if s.damaged != nil {
 		return s.damaged
 	}
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := s.once(readOnly, work)
 		if !errors.Is(err, bolterrors.ErrTimeout) {
 			return err

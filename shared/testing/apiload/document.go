@@ -8,7 +8,7 @@ import (
 )
 
 // What the contract says of documents, as far as the tests' requests need it:
-// written anew here, so that the server is not held against itself.
+// written again here, so that the server is not held against itself.
 
 // Object is a JSON object.
 type Object = map[string]any

@@ -91,7 +91,7 @@ func testLostRace(t *testing.T, w *world) {
 	if _, _, err := w.repo.At(context.Background(), w.head(), "feature-flags/a.json", lost.SHA); !errors.Is(err, repository.ErrUnknownCommit) {
 		t.Errorf("the commit that lost can be read: %v", err)
 	}
-	// Begun anew from the head it lands.
+	// Begun again from the head it lands.
 	landed, err := slow.Commit(context.Background(), w.snapshotOf(slow), draft)
 	if err != nil || landed.Head.Sequence != won.Head.Sequence+1 {
 		t.Errorf("begun anew it ended with %v", err)

@@ -99,7 +99,7 @@ func (l *Log) Quiet() error {
 	return nil
 }
 
-// FreePort finds a port that stays free while a server is started anew: not
+// FreePort finds a port that stays free while a server is started again: not
 // one of those that the system gives to clients.
 func FreePort() string {
 	for {
