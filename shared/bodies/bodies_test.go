@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -53,12 +54,12 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 type arriving struct {
 	http.ResponseWriter
 	rest      int
-	heldOut   int
+	heldOut   atomic.Int64 // looked at while the body is being read
 	deadlines chan time.Time
 }
 
 func (a *arriving) Read(p []byte) (int, error) {
-	a.heldOut = max(a.heldOut, len(p))
+	a.heldOut.Store(max(a.heldOut.Load(), int64(len(p))))
 	if n := min(a.rest, len(p)); n > 0 {
 		a.rest -= n
 		return n, nil
@@ -90,8 +91,8 @@ func TestAnAnnouncementTakesNoMemory(t *testing.T) {
 	for _, came := range []int{0, 12, 2000} {
 		a := &arriving{ResponseWriter: httptest.NewRecorder(), rest: came, deadlines: make(chan time.Time)}
 		close(a.deadlines)
-		if err := a.read(t, new(Budget)); err == nil || a.heldOut > 4096+2*came {
-			t.Errorf("of %d bytes that came, memory was taken for %d more (%v)", came, a.heldOut, err)
+		if err := a.read(t, new(Budget)); err == nil || a.heldOut.Load() > int64(4096+2*came) {
+			t.Errorf("of %d bytes that came, memory was taken for %d more (%v)", came, a.heldOut.Load(), err)
 		}
 	}
 }
@@ -111,7 +112,7 @@ func TestSlowBodiesKeepTheirPlaceForAWhile(t *testing.T) {
 		synctest.Wait()
 		large := 0
 		for _, a := range slow {
-			if a.heldOut > 2*turns.Small {
+			if a.heldOut.Load() > 2*turns.Small {
 				large++
 			}
 		}
