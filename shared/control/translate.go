@@ -35,6 +35,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 	free := make(chan struct{}, readers)
 	var all sync.WaitGroup
 	var bytes atomic.Int64
+	described := len(traces)
 	for i, t := range traces {
 		entries[i] = t.activity()
 		if entries[i].Messages != nil {
@@ -46,7 +47,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 		}
 		free <- struct{}{}
 		if bytes.Load() > maxTexts {
-			entries = entries[:i]
+			described = i
 			break
 		}
 		all.Go(func() {
@@ -63,7 +64,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 			return nil, err
 		}
 	}
-	return entries, nil
+	return entries[:described], nil
 }
 
 // knownMessages are the messages of a trace that need no reading.
