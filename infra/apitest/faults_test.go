@@ -38,7 +38,7 @@ func usual() faultproxy.Rates {
 // answers grows faster than the history.
 func TestFaultsAndKills(t *testing.T) {
 	commits := 0
-	for range each(1, 3) {
+	for range each(1, 11) {
 		t.Run("run", func(t *testing.T) { commits += runWithFaults(t) })
 	}
 	if full() && commits < manyWrites {
@@ -50,7 +50,7 @@ func TestFaultsAndKills(t *testing.T) {
 func runWithFaults(t *testing.T) int {
 	h := create(t, apiload.Ground(), writers)
 	seed := apiload.Seed(t)
-	f := start(t, h, seed, usual(), each(400, 800))
+	f := start(t, h, seed, usual(), 400)
 	l := apiload.New(t, f.server.URL)
 	ctx, stop := context.WithCancel(background(t))
 	compacted := make(chan int)
@@ -58,10 +58,10 @@ func runWithFaults(t *testing.T) int {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		l.Run(ctx, seed, h.keys, each(36, 450))
+		l.Run(ctx, seed, h.keys, each(36, 120))
 	}()
 	for i, o := range outages {
-		l.Await(writers*each(36, 450)*(i+1)/(len(outages)+1), ended)
+		l.Await(writers*each(36, 120)*(i+1)/(len(outages)+1), ended)
 		f.suffer(o, ended)
 	}
 	<-ended
