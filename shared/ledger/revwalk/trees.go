@@ -58,32 +58,12 @@ func (t *Trees) tree(id ID) ([]byte, error) {
 	return content, nil
 }
 
-// entry is an entry of a tree as it lies there.
-type entry struct {
-	mode, name []byte
-	id         ID
-}
-
-var errTree = fmt.Errorf("%w: a tree is damaged, git fsck tells more", object.ErrMalformed)
-
-// nextEntry takes the first entry off a tree.
-func nextEntry(tree []byte) (e entry, rest []byte, err error) {
-	mode, after, spaced := bytes.Cut(tree, []byte(" "))
-	name, after, ended := bytes.Cut(after, []byte{0})
-	if !spaced || !ended || len(mode) == 0 || len(mode) > 7 || len(bytes.Trim(mode, "01234567")) > 0 || len(name) == 0 || len(after) < len(ID{}) {
-		return entry{}, nil, errTree
-	}
-	return entry{mode: mode, name: name, id: ID(after[:len(ID{})])}, after[len(ID{}):], nil
-}
-
-func (e entry) decoded() object.TreeEntry {
-	return object.TreeEntry{Mode: string(e.mode), Name: string(e.name)}
-}
+type entry = object.RawEntry
 
 // skipCommon drops the entries that two trees begin with alike.
 func skipCommon(a, b []byte) ([]byte, []byte, error) {
 	for len(a) > 0 && len(b) > 0 {
-		_, rest, err := nextEntry(a)
+		_, rest, err := object.NextEntry(a)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -110,11 +90,11 @@ func compare(a, b []byte, inA, inB func(entry)) error {
 		if errA != nil || errB != nil {
 			return errors.Join(errA, errB)
 		}
-		switch order := first.order(second); {
-		case len(b) == 0 || len(a) > 0 && order < 0:
+		switch by := order(first, second); {
+		case len(b) == 0 || len(a) > 0 && by < 0:
 			inA(first)
 			a = restA
-		case len(a) == 0 || order > 0:
+		case len(a) == 0 || by > 0:
 			inB(second)
 			b = restB
 		default:
@@ -129,23 +109,23 @@ func nextOrLast(tree []byte) (entry, []byte, error) {
 	if len(tree) == 0 {
 		return entry{}, nil, nil
 	}
-	return nextEntry(tree)
+	return object.NextEntry(tree)
 }
 
 // order is git's: a folder's name counts as if it ended in a slash.
-func (e entry) order(other entry) int {
-	n := min(len(e.name), len(other.name))
-	if by := bytes.Compare(e.name[:n], other.name[:n]); by != 0 {
+func order(a, b entry) int {
+	n := min(len(a.Name), len(b.Name))
+	if by := bytes.Compare(a.Name[:n], b.Name[:n]); by != 0 {
 		return by
 	}
-	return cmp.Compare(e.charAt(n), other.charAt(n))
+	return cmp.Compare(charAt(a, n), charAt(b, n))
 }
 
-func (e entry) charAt(n int) byte {
-	if n < len(e.name) {
-		return e.name[n]
-	}
-	if e.decoded().IsFolder() {
+func charAt(e entry, n int) byte {
+	switch {
+	case n < len(e.Name):
+		return e.Name[n]
+	case e.Decode().IsFolder():
 		return '/'
 	}
 	return 0
@@ -160,12 +140,12 @@ type side struct {
 func newSide() side { return side{files: map[string]ID{}, folders: map[string]ID{}} }
 
 func (s side) add(prefix string, e entry) {
-	switch kind := e.decoded(); {
+	switch kind := e.Decode(); {
 	case kind.IsNested():
 	case kind.IsFile() && repository.IsFile(prefix+kind.Name):
-		s.files[prefix+kind.Name] = e.id
+		s.files[prefix+kind.Name] = e.ID
 	case kind.IsFolder() && prefix == "" && workspace.KnownFolder(kind.Name):
-		s.folders[kind.Name] = e.id
+		s.folders[kind.Name] = e.ID
 	}
 }
 
@@ -267,13 +247,13 @@ func (t *Trees) Find(root ID, path string) (ID, bool, error) {
 	name := path
 	if folder, file, below := strings.Cut(path, "/"); below {
 		e, err := t.entry(root, folder)
-		if err != nil || !e.decoded().IsFolder() {
+		if err != nil || !e.Decode().IsFolder() {
 			return ID{}, false, err
 		}
-		root, name = e.id, file
+		root, name = e.ID, file
 	}
 	e, err := t.entry(root, name)
-	return e.id, err == nil && e.decoded().IsFile(), err
+	return e.ID, err == nil && e.Decode().IsFile(), err
 }
 
 // entry returns a tree's entry of a name, the zero entry when there is none.
@@ -284,10 +264,10 @@ func (t *Trees) entry(id ID, name string) (entry, error) {
 	}
 	for len(tree) > 0 {
 		var e entry
-		if e, tree, err = nextEntry(tree); err != nil {
+		if e, tree, err = object.NextEntry(tree); err != nil {
 			return entry{}, fmt.Errorf("tree %s: %w", id, err)
 		}
-		if string(e.name) == name {
+		if string(e.Name) == name {
 			return e, nil
 		}
 	}

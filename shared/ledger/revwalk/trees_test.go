@@ -43,8 +43,8 @@ func TestTreesAreComparedAsSets(t *testing.T) {
 		first, a := encode(entries.Draw(t, "a"), "mode a")
 		second, b := encode(entries.Draw(t, "b"), "mode b")
 		then, now := map[string]ID{}, map[string]ID{}
-		key := func(e entry) string { return string(e.mode) + " " + string(e.name) }
-		err := compare(a, b, func(e entry) { then[key(e)] = e.id }, func(e entry) { now[key(e)] = e.id })
+		key := func(e entry) string { return string(e.Mode) + " " + string(e.Name) }
+		err := compare(a, b, func(e entry) { then[key(e)] = e.ID }, func(e entry) { now[key(e)] = e.ID })
 		if err != nil {
 			t.Fatal(err)
 		}

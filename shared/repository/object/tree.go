@@ -75,33 +75,41 @@ func EncodeTree(entries []TreeEntry) ([]byte, error) {
 // layout, see TreeEntry.IsNested.
 func DecodeTree(content []byte) ([]TreeEntry, error) {
 	entries := make([]TreeEntry, 0, len(content)/48)
-	for at := 0; at < len(content); {
-		e, size, err := decodeEntry(content[at:])
+	for rest := content; len(rest) > 0; {
+		e, after, err := NextEntry(rest)
 		if err != nil {
-			return nil, fmt.Errorf("tree, byte %d: %w", at, err)
+			return nil, fmt.Errorf("tree, byte %d: %w", len(content)-len(rest), err)
 		}
-		entries = append(entries, e)
-		at += size
+		entries, rest = append(entries, e.Decode()), after
 	}
 	return entries, nil
 }
 
-func decodeEntry(b []byte) (TreeEntry, int, error) {
-	space := bytes.IndexByte(b[:min(len(b), 8)], ' ')
-	if space < 1 || !isOctal(b[:space]) {
-		return TreeEntry{}, 0, malformed("an entry begins with an octal mode and a space")
+// RawEntry is an entry of a tree as it lies there, for who looks at few of many.
+type RawEntry struct {
+	Mode, Name []byte
+	ID         [sha1.Size]byte
+}
+
+// Decode is the entry by itself.
+func (e RawEntry) Decode() TreeEntry {
+	return TreeEntry{Mode: modeOf(e.Mode), Name: string(e.Name), ID: hex.EncodeToString(e.ID[:])}
+}
+
+// NextEntry takes the first entry off the content of a tree.
+func NextEntry(tree []byte) (e RawEntry, rest []byte, err error) {
+	space := bytes.IndexByte(tree[:min(len(tree), 8)], ' ')
+	if space < 1 || len(bytes.Trim(tree[:space], "01234567")) > 0 {
+		return e, nil, malformed("an entry begins with an octal mode and a space")
 	}
-	end := bytes.IndexByte(b[space+1:], 0)
-	if end < 1 {
-		return TreeEntry{}, 0, malformed("the entry's name is empty or does not end")
+	name, rest, ended := bytes.Cut(tree[space+1:], []byte{0})
+	if !ended || len(name) == 0 {
+		return e, nil, malformed("the entry's name is empty or does not end")
 	}
-	name := b[space+1 : space+1+end]
-	id := b[space+1+end+1:]
-	if len(id) < sha1.Size {
-		return TreeEntry{}, 0, malformed("the entry %q is cut off in its object id", name)
+	if len(rest) < sha1.Size {
+		return e, nil, malformed("the entry %q is cut off in its object id", name)
 	}
-	e := TreeEntry{Mode: modeOf(b[:space]), Name: string(name), ID: hex.EncodeToString(id[:sha1.Size])}
-	return e, space + 1 + end + 1 + sha1.Size, nil
+	return RawEntry{tree[:space], name, [sha1.Size]byte(rest)}, rest[sha1.Size:], nil
 }
 
 // modeOf is a mode as a string, which nearly all entries share.
@@ -110,13 +118,4 @@ func modeOf(b []byte) string {
 		return ModeFile
 	}
 	return string(b)
-}
-
-func isOctal(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '7' {
-			return false
-		}
-	}
-	return true
 }
