@@ -79,7 +79,7 @@ func appendSize(d []byte, size int) []byte {
 	return append(d, byte(size))
 }
 
-// appendCopy adds commands that copy a stretch of the base: four bytes of
+// appendCopy adds commands that copy a part of the base: four bytes of
 // offset and two of length, of which zero bytes are left out.
 func appendCopy(d []byte, offset, length int) []byte {
 	for length > 0 {

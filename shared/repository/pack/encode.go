@@ -82,10 +82,12 @@ func Encode(objects []Object) (*Pack, error) {
 // Signature is what a pack begins with.
 const Signature = "PACK"
 
+// TrailerLength is how many bytes of checksum stand behind a pack's last object.
+const TrailerLength = sha1.Size
+
 const (
-	version       = 2
-	headerLength  = 12
-	trailerLength = sha1.Size
+	version      = 2
+	headerLength = 12
 )
 
 // writer writes a pack from front to end and remembers what its index needs.

@@ -38,7 +38,7 @@ func Join(packs []*Pack) (*Pack, error) {
 	joined := &Pack{Places: map[string]Place{}}
 	for n, p := range packs {
 		for i, o := range objects[n] {
-			end := int64(len(p.Bytes) - trailerLength)
+			end := int64(len(p.Bytes) - TrailerLength)
 			if i+1 < len(objects[n]) {
 				end = objects[n][i+1].offset
 			}

@@ -52,7 +52,7 @@ const missing = -1
 type merger struct {
 	out    *writer
 	placed map[plumbing.Hash]int64 // where each object was written
-	shelf  shelf
+	recent candidates
 }
 
 // item is an object in a source.
@@ -98,7 +98,7 @@ func list(source Source) ([]item, error) {
 		items[i] = item{id: source.Index.ID(i), offset: source.Index.Offset(i), checksum: source.Index.Checksum(i)}
 	}
 	sort.Slice(items, func(i, j int) bool { return items[i].offset < items[j].offset })
-	end := source.Size - trailerLength
+	end := source.Size - TrailerLength
 	for i := len(items) - 1; i >= 0; i-- {
 		items[i].end, end = end, items[i].offset
 		if items[i].offset < headerLength || items[i].offset >= items[i].end {
@@ -250,5 +250,5 @@ func (m *merger) tree(it item, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return m.shelf.put(m.out, it.id, content)
+	return m.recent.put(m.out, it.id, content)
 }
