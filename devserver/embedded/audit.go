@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -40,7 +41,7 @@ func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := objects.Reader()
+	reader := objects.Reader(ctx)
 	defer reader.Close()
 	trees := revwalk.NewTrees(reader)
 	way := revwalk.Walk[repository.Commit]{Trees: trees, Begin: func(c repository.Commit, _ []revwalk.ID) repository.Commit { return c }}
@@ -69,7 +70,7 @@ func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
 }
 
 // declarationBefore is the workspace file of a commit's first parent.
-func declarationBefore(trees *revwalk.Trees, reader *disk.Reader, parents []revwalk.ID) ([]byte, error) {
+func declarationBefore(trees *revwalk.Trees, reader *odb.Reader, parents []revwalk.ID) ([]byte, error) {
 	if len(parents) == 0 {
 		return nil, nil
 	}

@@ -181,7 +181,7 @@ func (s *Service) look(ctx context.Context, watch *reporter) error {
 
 // compact keeps the number of packs small, however many commits are made.
 func (s *Service) compact(ctx context.Context) error {
-	if s.ledger.Objects().Packs() < compactFrom {
+	if len(s.ledger.Objects().Packs()) < compactFrom {
 		return nil
 	}
 	_, err := s.ledger.Objects().Compact(ctx)

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -66,7 +67,7 @@ func Check(ctx context.Context, p Push) error {
 		if err != nil {
 			return err
 		}
-		if err := checkSizes(pushed); err != nil {
+		if err := checkSizes(ctx, pushed); err != nil {
 			return err
 		}
 		s = sources{pushed, present}
@@ -100,9 +101,9 @@ func updateOfMain(updates io.Reader) (from, to string, err error) {
 }
 
 // checkSizes refuses objects that nothing here would read.
-func checkSizes(pushed *disk.Objects) error {
+func checkSizes(ctx context.Context, pushed *disk.Objects) error {
 	var reasons []string
-	err := pushed.Sizes(func(id string, kind object.Kind, size int64) error {
+	err := pushed.Sizes(ctx, func(id string, kind object.Kind, size int64) error {
 		most := int64(largestFile)
 		if kind == object.TreeKind || kind == object.CommitKind {
 			most = object.Max(kind)
@@ -122,14 +123,14 @@ func checkSizes(pushed *disk.Objects) error {
 type sources []*disk.Objects
 
 // reader reads from all of them.
-func (s sources) reader() (read object.Read, end func()) {
-	var readers []*disk.Reader
+func (s sources) reader(ctx context.Context) (read object.Read, end func()) {
+	var readers []*odb.Reader
 	for _, objects := range s {
-		readers = append(readers, objects.Reader())
+		readers = append(readers, objects.Reader(ctx))
 	}
 	read = func(id string) (kind object.Kind, content []byte, err error) {
 		for _, r := range readers {
-			if kind, content, err = r.Read(id); !errors.Is(err, disk.ErrNoObject) {
+			if kind, content, err = r.Read(id); !errors.Is(err, odb.ErrNoObject) {
 				break
 			}
 		}
@@ -145,7 +146,7 @@ func (s sources) reader() (read object.Read, end func()) {
 // checkTree refuses what the new main would be served with, unless it is so
 // already: who mends one thing need not mend all.
 func (s sources) checkTree(ctx context.Context, from, to string) error {
-	read, end := s.reader()
+	read, end := s.reader(ctx)
 	defer end()
 	found, err := problems(ctx, read, to)
 	if err != nil || len(found) == 0 {

@@ -9,7 +9,7 @@ import (
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -71,7 +71,7 @@ type checker struct {
 	// lookedFor are packs that rows name and that came after the copy, or never.
 	lookedFor map[string]bool
 	progress  Progress
-	readers   []*disk.Reader // to be closed
+	readers   []*odb.Reader // to be closed
 }
 
 func (c *checker) close() {
@@ -146,10 +146,7 @@ func (c *checker) copy(ctx context.Context) (err error) {
 		return err
 	}
 	c.Packs = len(c.stored)
-	c.mirror, err = c.copyPacks(ctx, filepath.Join(c.dir, "git"), c.known, c.progress.of("copying", "packs"))
-	if err == nil {
-		c.mirror.packs.prefer(c.known)
-	}
+	c.mirror, err = c.copyPacks(ctx, filepath.Join(c.dir, "git"), c.known, c.known, c.progress.of("copying", "packs"))
 	return err
 }
 
@@ -180,13 +177,13 @@ func (c *checker) checkGit(ctx context.Context, lo, hi int) error {
 }
 
 func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
-	reader := c.mirror.objects.Reader()
+	reader := c.mirror.objects.Reader(ctx)
 	defer reader.Close()
 	reader.MaxBlob(largestFile)
 	c.Objects = 0
 	r := &reach{objects: reader, seen: map[revwalk.ID]bool{}, progress: c.progress.of("checking git", "commits"), tell: func(o pack.Object) error {
 		c.Objects++
-		if name, _, _, ok := c.mirror.packs.place(o.ID); ok {
+		if name, _, _, ok := c.mirror.packs.of(o.ID); ok {
 			c.needed[name] = true
 		}
 		return nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/aws/smithy-go"
-	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/ledger/revwalk"
@@ -31,7 +30,7 @@ func (c *checker) expect(ctx context.Context) ([]repository.Commit, error) {
 	if c.head.Commit == "" {
 		return nil, nil
 	}
-	reader := c.mirror.objects.Reader()
+	reader := c.mirror.objects.Reader(ctx)
 	defer reader.Close()
 	way := revwalk.Walk[repository.Commit]{
 		Trees: revwalk.NewTrees(reader),
@@ -153,7 +152,7 @@ func (c *checker) holds(ctx context.Context, name, id string) bool {
 	if m == nil {
 		return false
 	}
-	_, found := m.index.Find(plumbing.NewHash(id))
+	_, found := m.Place(id)
 	return found
 }
 

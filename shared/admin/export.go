@@ -27,10 +27,10 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 		if err != nil {
 			return err
 		}
-		if m, err = w.copyPacks(ctx, git, packs, progress.of("copying", "packs")); err != nil {
+		if m, err = w.copyPacks(ctx, git, packs, nil, progress.of("copying", "packs")); err != nil {
 			return err
 		}
-		if len(m.packs.packs) > maxLoose {
+		if len(m.packs) > mostLoose {
 			if _, err := m.objects.Compact(ctx); err != nil {
 				return err
 			}

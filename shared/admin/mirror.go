@@ -17,19 +17,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/pack"
 )
 
 // mirror is a copy of a workspace's packs in a bare repository on disk.
 type mirror struct {
 	git     string
 	objects *disk.Objects
-	packs   *atlas
+	packs   places
 	broken  map[string]error // packs that could not be copied whole, by name
 }
 
 // copyPacks copies packs into a new bare repository at a directory. A pack that
-// is not there, or is damaged, is told in broken and does not end it.
-func (w *Workspace) copyPacks(ctx context.Context, git string, names []string, progress func(done, total int)) (*mirror, error) {
+// is not there, or is damaged, is told in broken and does not end it. The packs
+// named first are those that count for objects in several.
+func (w *Workspace) copyPacks(ctx context.Context, git string, names, first []string, progress func(done, total int)) (*mirror, error) {
 	m := &mirror{git: git, broken: map[string]error{}}
 	if err := os.MkdirAll(filepath.Join(git, "objects", "pack"), 0o777); err != nil {
 		return nil, err
@@ -63,11 +65,11 @@ func (w *Workspace) copyPacks(ctx context.Context, git string, names []string, p
 		}
 	}
 	var err error
-	if m.packs, err = readAtlas(git); err != nil {
+	if m.objects, err = disk.Open(git); err != nil {
 		return nil, err
 	}
-	m.objects, err = disk.Open(git)
-	return m, err
+	m.packs = placesIn(m.objects, first)
+	return m, nil
 }
 
 // damage is what is wrong with one pack, and no failure of the store.
@@ -87,8 +89,14 @@ func (w *Workspace) copyPack(ctx context.Context, git, name string) error {
 		_, err = w.copyObject(ctx, name, ".idx", packPath(git, name, ".idx"))
 	}
 	if err == nil {
-		m, bad := readMapped(git, name)
-		if bad == nil && m.index.Pack() != sum {
+		raw, unread := os.ReadFile(packPath(git, name, ".idx"))
+		x, bad := pack.ParseIndex(raw)
+		switch {
+		case unread != nil:
+			bad = unread
+		case bad != nil:
+			bad = fmt.Errorf("the index of pack %s: %w", name, bad)
+		case x.Pack() != sum:
 			bad = fmt.Errorf("the index of pack %s belongs to another pack", name)
 		}
 		if bad != nil {
@@ -102,7 +110,8 @@ func (w *Workspace) copyPack(ctx context.Context, git, name string) error {
 	return err
 }
 
-const stretch = 8 << 20
+// partLength is how much of an object is in memory at a time.
+const partLength = 8 << 20
 
 func (w *Workspace) copyObject(ctx context.Context, name, extension, to string) (int64, error) {
 	key := Prefix(w.id()) + "objects/pack/pack-" + name + extension
@@ -112,7 +121,7 @@ func (w *Workspace) copyObject(ctx context.Context, name, extension, to string) 
 	}
 	defer out.Close()
 	for offset := int64(0); ; {
-		content, info, err := w.stores.bucket.GetRange(ctx, key, offset, stretch)
+		content, info, err := w.stores.bucket.GetRange(ctx, key, offset, partLength)
 		if errors.Is(err, fs.ErrNotExist) {
 			return 0, &damage{fmt.Errorf("%s is not in the bucket: %w", key, fs.ErrNotExist)}
 		}
@@ -136,10 +145,10 @@ func checkPack(path, name string, size int64) (string, error) {
 	}
 	defer f.Close()
 	sum := sha1.New()
-	if _, err := io.Copy(sum, io.LimitReader(f, size-packTrailer)); err != nil {
+	if _, err := io.Copy(sum, io.LimitReader(f, size-pack.TrailerLength)); err != nil {
 		return "", err
 	}
-	trailer := make([]byte, packTrailer)
+	trailer := make([]byte, pack.TrailerLength)
 	if _, err = io.ReadFull(f, trailer); err != nil || !bytes.Equal(sum.Sum(nil), trailer) {
 		return "", &damage{fmt.Errorf("pack %s is damaged: its content does not fit its checksum", name)}
 	}

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/s3"
 )
 
@@ -105,7 +106,7 @@ func (c *checker) rebuild(ctx context.Context) error {
 func (c *checker) options() dynamo.ImportOptions {
 	return dynamo.ImportOptions{
 		Objects: rebuilt{c.objects, c.mirror.objects}, Packs: slices.Sorted(maps.Keys(c.needed)), Fence: c.head.Fence,
-		Place:    func(id string) (string, int64, int64, bool) { return c.mirror.packs.place(id) },
+		Place:    func(id string) (string, int64, int64, bool) { return c.mirror.packs.of(id) },
 		Progress: c.progress.of("telling the history", "commits"),
 	}
 }
@@ -113,19 +114,19 @@ func (c *checker) options() dynamo.ImportOptions {
 // reader reads from the copy. What writers have stored since is copied when it
 // is asked for.
 func (c *checker) reader(ctx context.Context) revwalk.Reader {
-	return &late{ctx, c, c.mirror.objects.Reader()}
+	return &late{ctx, c, c.mirror.objects.Reader(ctx)}
 }
 
 type late struct {
 	ctx   context.Context
 	check *checker
-	copy  *disk.Reader
+	copy  *odb.Reader
 }
 
 // Read implements revwalk.Reader.
 func (l *late) Read(id string) (object.Kind, []byte, error) {
 	kind, content, err := l.copy.Read(id)
-	if !errors.Is(err, disk.ErrNoObject) {
+	if !errors.Is(err, odb.ErrNoObject) {
 		return kind, content, err
 	}
 	if more, failed := l.check.catchUp(l.ctx); failed != nil || !more {
@@ -145,13 +146,12 @@ func (c *checker) catchUp(ctx context.Context) (more bool, err error) {
 	if len(stored) == 0 {
 		return false, nil
 	}
-	m, err := c.copyPacks(ctx, c.mirror.git, stored, func(int, int) {})
+	m, err := c.copyPacks(ctx, c.mirror.git, stored, c.known, func(int, int) {})
 	if err != nil {
 		return false, err
 	}
 	maps.Copy(c.mirror.broken, m.broken)
 	c.mirror.packs = m.packs
-	c.mirror.packs.prefer(c.known)
 	return true, nil
 }
 

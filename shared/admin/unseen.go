@@ -67,7 +67,7 @@ func dropSeen(ctx context.Context, dir string, left map[string][]byte) (isReposi
 	if err != nil {
 		return false, err
 	}
-	reader := objects.Reader()
+	reader := objects.Reader(ctx)
 	defer reader.Close()
 	s := seen{trees: revwalk.NewTrees(reader), read: reader.Read, left: left, visited: map[string]bool{}}
 	return true, s.walk(ctx, source.Commit())

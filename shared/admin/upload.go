@@ -18,7 +18,7 @@ type packed struct {
 	dir     string
 	commit  string
 	objects *disk.Objects
-	packs   *atlas
+	packs   places
 }
 
 func (p *packed) close() { os.RemoveAll(p.dir) }
@@ -41,7 +41,7 @@ func repack(ctx context.Context, from revwalk.Reader, commit string, progress Pr
 		_, err = p.objects.Compact(ctx)
 	}
 	if err == nil {
-		p.packs, err = readAtlas(dir)
+		p.packs = placesIn(p.objects, nil)
 	}
 	if err != nil {
 		p.close()
@@ -84,7 +84,7 @@ func (w *Workspace) upload(ctx context.Context, git *clone.Source, progress Prog
 	if err != nil {
 		return nil, err
 	}
-	reader := objects.Reader()
+	reader := objects.Reader(ctx)
 	defer reader.Close()
 	reader.MaxBlob(largestFile)
 	p, err := repack(ctx, reader, git.Commit(), progress)
@@ -119,10 +119,10 @@ func packPath(dir, name, extension string) string {
 // importHistory puts the rows of a history into the table and makes its last
 // commit the head.
 func (w *Workspace) importHistory(ctx context.Context, p *packed, progress Progress) error {
-	reader := p.objects.Reader()
+	reader := p.objects.Reader(ctx)
 	defer reader.Close()
 	_, err := w.ledger.Import(ctx, reader, p.commit, dynamo.ImportOptions{
-		Objects: w.objects, Packs: p.packs.names(), Place: p.packs.place,
+		Objects: w.objects, Packs: p.packs.names(), Place: p.packs.of,
 		Progress: progress.of("telling the history", "commits"),
 	})
 	return err

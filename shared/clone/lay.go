@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 )
 
 // Fill has work fill a directory that is new or empty. When work fails, the
@@ -97,7 +98,7 @@ func CheckOut(ctx context.Context, target, commit string) error {
 		return err
 	}
 	defer root.Close()
-	e := exporter{reader: objects.Reader(), root: root, index: index.Index{Version: 2}}
+	e := exporter{reader: objects.Reader(ctx), root: root, index: index.Index{Version: 2}}
 	defer e.reader.Close()
 	e.reader.MaxBlob(largestFile)
 	if err := e.commit(ctx, commit); err != nil {
@@ -136,7 +137,7 @@ func quoteConfig(value string) string {
 const largestFile = 1 << 30
 
 type exporter struct {
-	reader *disk.Reader
+	reader *odb.Reader
 	root   *os.Root // nothing is written outside it, whatever links say
 	index  index.Index
 }

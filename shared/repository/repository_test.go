@@ -16,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/testing/repositorytest"
 )
 
@@ -294,7 +295,7 @@ func TestFarBehind(t *testing.T) {
 		parent = sha
 	}
 	s.ledger.Force(rows[len(rows)-1].SHA, rows...)
-	if _, err := repo.Snapshot(ctx, s.head()); !errors.Is(err, disk.ErrNoObject) {
+	if _, err := repo.Snapshot(ctx, s.head()); !errors.Is(err, odb.ErrNoObject) {
 		t.Errorf("reading 1,100 commits later: %v", err)
 	}
 	if n := s.ledger.since.Load(); n != 0 {

@@ -34,7 +34,7 @@ func sweep(l *dynamo.Ledger) (removed int, err error) {
 // before; what is read afterwards lands.
 func TestFence(t *testing.T) {
 	_, wantHead, objects := origin(t, history(12))
-	reader := objects.Reader()
+	reader := objects.Reader(background)
 	defer reader.Close()
 	table := newTable(t)
 	for name, land := range map[string]func(l *dynamo.Ledger, from repository.Head) error{
@@ -86,7 +86,7 @@ func TestFence(t *testing.T) {
 // TestReindexStopsAtTheFence: rows that were begun before may be gone.
 func TestReindexStopsAtTheFence(t *testing.T) {
 	_, wantHead, objects := origin(t, history(12))
-	reader := objects.Reader()
+	reader := objects.Reader(background)
 	defer reader.Close()
 	table := newTable(t)
 	ledger := table.Ledger(newWorkspace(t, table))

@@ -75,7 +75,7 @@ func (w *world) head() repository.Head {
 // head that is given.
 func (w *world) changes() map[string]func(repository.Head) error {
 	_, oldHead, objects := origin(w.t, history(5))
-	reader := objects.Reader()
+	reader := objects.Reader(background)
 	w.t.Cleanup(func() { reader.Close() })
 	n := 10
 	advance := func(head repository.Head, large bool) error {

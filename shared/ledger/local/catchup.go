@@ -9,8 +9,8 @@ import (
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 )
 
 // Rewrite is the loss of commits: the branch was moved to a commit that does
@@ -77,7 +77,7 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 // walkTo returns what leads from a history to a commit. When the commit does
 // not descend from the history's head, that is its whole own history.
 func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row, descends bool, err error) {
-	reader := l.objects.Reader()
+	reader := l.objects.Reader(ctx)
 	defer reader.Close()
 	old, _ := h.head()
 	w := walker{trees: revwalk.NewTrees(reader), progress: l.options.Progress}
@@ -114,7 +114,7 @@ func (u *unservable) Error() string { return u.why }
 // Where one is too large or of another kind, that file alone is broken. That
 // something else stands in the place of a folder or the workspace file that
 // rows removed is no wish to delete all that was there.
-func (l *Ledger) checkFiles(ctx context.Context, objects *disk.Reader, trees *revwalk.Trees, h *history, rows []row, target oid) error {
+func (l *Ledger) checkFiles(ctx context.Context, objects *odb.Reader, trees *revwalk.Trees, h *history, rows []row, target oid) error {
 	layout, err := repository.ReadFolders(objects.Read, target.String())
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func removed(rows []row, place string) bool {
 }
 
 // checkSize looks how many bytes all files have together.
-func checkSize(objects *disk.Reader, layout repository.Tree) error {
+func checkSize(objects *odb.Reader, layout repository.Tree) error {
 	left := int64(repository.MaxTexts)
 	for _, f := range repository.LayoutFiles(layout) {
 		size, err := objects.Size(f.Blob)
@@ -182,8 +182,8 @@ const maxBack = 1000
 // lost since they were committed, as far as there is a head before that can be
 // read. What main names is then refused as if it had just come. A file that was
 // lost alone is broken alone.
-func (l *Ledger) untilReadable(h *history) *history {
-	reader := l.objects.Reader()
+func (l *Ledger) untilReadable(ctx context.Context, h *history) *history {
+	reader := l.objects.Reader(ctx)
 	defer reader.Close()
 	rows, looks := h.rows, 0
 	for n := len(rows); n > 0 && looks < maxBack; n-- {

@@ -101,7 +101,7 @@ func (h *held) write(draft repository.Draft) <-chan outcome {
 
 func TestCommitsThatComeMeanwhileLandTogether(t *testing.T) {
 	h := newHeld(t)
-	before := h.ledger.Objects().Packs()
+	before := len(h.ledger.Objects().Packs())
 	ended := []<-chan outcome{h.write(change("w0", "0"))}
 	<-h.entered
 	for n := 1; n <= 10; n++ {
@@ -120,7 +120,7 @@ func TestCommitsThatComeMeanwhileLandTogether(t *testing.T) {
 		must(t, o.err)
 		commits = append(commits, o.landed.Head.Commit)
 	}
-	if n := h.ledger.Objects().Packs() - before; n != 2 {
+	if n := len(h.ledger.Objects().Packs()) - before; n != 2 {
 		t.Errorf("11 commits in %d packs, want 2", n)
 	}
 	history, err := h.repo.History(background, head(t, h.ledger), repository.Page{Limit: len(commits)})
@@ -313,7 +313,7 @@ func TestAHeldPackCanBeRead(t *testing.T) {
 	p, err := pack.Encode([]pack.Object{{ID: "9daeafb9864cf43055ae93beb0afd6c7d144bfa4", Kind: "blob", Content: []byte("test\n")}})
 	must(t, err)
 	must(t, l.Objects().PutPack(background, p.Name, p.Bytes, p.Index))
-	if n := l.Objects().Packs(); n != 0 {
+	if n := len(l.Objects().Packs()); n != 0 {
 		t.Errorf("%d packs are on disk", n)
 	}
 	touch := repository.Touch{Blob: "9daeafb9864cf43055ae93beb0afd6c7d144bfa4"}

@@ -141,7 +141,7 @@ func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision st
 		return "", repository.Touch{}, err
 	}
 	sha := v.rows[number].id().String()
-	blob, exists, err := l.blobIn(v, path, number)
+	blob, exists, err := l.blobIn(ctx, v, path, number)
 	if err != nil {
 		return "", repository.Touch{}, err
 	}
@@ -152,11 +152,11 @@ func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision st
 }
 
 // blobIn finds a file in the commit of a row.
-func (l *Ledger) blobIn(v view, path string, number uint32) (oid, bool, error) {
+func (l *Ledger) blobIn(ctx context.Context, v view, path string, number uint32) (oid, bool, error) {
 	if blob, exists, known := v.blob(path, number); known {
 		return blob, exists, nil
 	}
-	reader := l.objects.Reader()
+	reader := l.objects.Reader(ctx)
 	defer reader.Close()
 	t := revwalk.NewTrees(reader)
 	root, err := rootOf(t, v.rows[number])
@@ -177,7 +177,7 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 	if v.isLine() {
 		return v.lastTouches(), nil
 	}
-	reader := l.objects.Reader()
+	reader := l.objects.Reader(ctx)
 	defer reader.Close()
 	t := revwalk.NewTrees(reader)
 	root, err := rootOf(t, v.rows[len(v.rows)-1])

@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -130,7 +131,7 @@ func (o *Objects) storeHolding(ctx context.Context, id string) error {
 // Blob implements repository.Objects.
 func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
 	content, err := o.Objects.Blob(ctx, touch)
-	if !errors.Is(err, disk.ErrNoObject) {
+	if !errors.Is(err, odb.ErrNoObject) {
 		return content, err
 	}
 	if err := o.storeHolding(ctx, touch.Blob); err != nil {

@@ -121,7 +121,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		h = newHistory(1)
 		l.note(l.cache.reset(h.base, nil))
 	}
-	h = l.untilReadable(h)
+	h = l.untilReadable(ctx, h)
 	l.history.Store(h)
 	l.begun.Store(headOf(h).Commit != "" || l.branch.hasPacks())
 	err = l.catchUp(ctx)

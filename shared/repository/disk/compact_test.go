@@ -70,7 +70,7 @@ func TestCompactCrashes(t *testing.T) {
 			}
 			// What is left to merge is small beside what was merged, and the
 			// removal of the last .keep need not have survived.
-			if n := reopened.Packs(); n > 2 {
+			if n := len(reopened.Packs()); n > 2 {
 				t.Errorf("step %d, then again: %d packs", step, n)
 			}
 		}
@@ -98,8 +98,8 @@ func TestCompactTwice(t *testing.T) {
 			for _, text := range texts {
 				wantBlob(t, o, text)
 			}
-			if o.Packs() != 1 {
-				t.Errorf("%d packs are left", o.Packs())
+			if len(o.Packs()) != 1 {
+				t.Errorf("%d packs are left", len(o.Packs()))
 			}
 		}
 		for path, content := range saved {

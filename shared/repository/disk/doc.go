@@ -1,6 +1,7 @@
 // Package disk keeps a repository's git objects in an ordinary bare git
 // repository on a local disk, beside whatever real git does to it: a push, a
-// commit from a work tree, git gc.
+// commit from a work tree, git gc. Reading and merging is package odb's; this is
+// how things are written and removed.
 //
 // What must stay true:
 //
@@ -13,9 +14,6 @@
 //     removes what a crash left behind.
 //   - What is being written has a name that git's chores leave alone. What a
 //     crash left behind is removed by its age on the file system's own clock.
-//   - An object is found wherever it lies: in any pack, by now merged or
-//     collected, as a delta, or loose. Only a miss reads the directory again.
-//   - What is returned under an id hashes to that id.
 //   - Compact deletes a pack after the pack that holds its objects is as
 //     durable as it was, index first, so that no reader ever sees an index
 //     without its pack.
@@ -24,7 +22,7 @@
 // the owner call it every hundred commits or so. It leaves a number of packs
 // that grows with the logarithm of the history. The repositories that Init
 // makes leave collecting to it (gc.auto 0); running git gc by hand is fine at
-// any time.
+// any time. All indexes are in memory, some 40 bytes for each object.
 //
 // All methods may be called at once, and several processes may work on one
 // repository.

@@ -1,36 +1,35 @@
 package disk
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
-	"sync/atomic"
 
+	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
+
+	"svc.example/svc/shared/repository/odb"
 )
 
 // Objects are the objects of one bare repository.
 type Objects struct {
-	fs files
-
-	changing sync.Mutex // held while the listing changes
-	seen     atomic.Pointer[listing]
-
-	guarding sync.Mutex
-	guarded  map[string]bool // packs whose .keep is ours
-
+	*odb.Objects
+	store      *store
 	compacting sync.Mutex
-	owner      string // in the names of the files that are being written
 }
 
-const (
-	packFolder = "objects/pack"
-	branch     = "refs/heads/main"
-)
+func objectsIn(files files) *Objects {
+	s := &store{files: files, owner: rand.Text(), guarded: map[string]bool{}}
+	return &Objects{Objects: odb.New(s, nil), store: s}
+}
+
+const branch = "refs/heads/main"
 
 // settings of a new repository. Everything that git itself writes is flushed
 // too; a push arrives as one pack, which Compact merges; nothing collects on
@@ -64,7 +63,7 @@ func InitIn(files files) (*Objects, error) {
 	if _, err := files.Stat("HEAD"); err == nil {
 		return nil, fmt.Errorf("%s is a git repository already: %w", files.Root(), fs.ErrExist)
 	}
-	folders := []string{"objects/info", packFolder, "refs/heads", "refs/tags"}
+	folders := []string{"objects/info", odb.PackFolder, "refs/heads", "refs/tags"}
 	for _, folder := range folders {
 		if err := files.MkdirAll(folder, 0o755); err != nil {
 			return nil, err
@@ -72,7 +71,7 @@ func InitIn(files files) (*Objects, error) {
 	}
 	// HEAD last: it is what makes the directory a repository.
 	for _, file := range []struct{ name, text string }{{"config", settings}, {"HEAD", "ref: " + branch + "\n"}} {
-		if err := write(files, 0o644, newFile{file.name, []byte(file.text)}); err != nil {
+		if err := write(files, file.name, file.text); err != nil {
 			return nil, err
 		}
 	}
@@ -104,15 +103,38 @@ func OpenIn(files files) (*Objects, error) {
 	if err := checkFormat(files); err != nil {
 		return nil, fmt.Errorf("%s: %w", files.Root(), err)
 	}
-	if _, err := files.Stat(packFolder); errors.Is(err, fs.ErrNotExist) {
-		err := errors.Join(files.MkdirAll(packFolder, 0o755), flushFolder(files, "objects"))
+	if _, err := files.Stat(odb.PackFolder); errors.Is(err, fs.ErrNotExist) {
+		err := errors.Join(files.MkdirAll(odb.PackFolder, 0o755), flushFolder(files, "objects"))
 		if err != nil {
 			return nil, err
 		}
 	}
-	o := &Objects{fs: files, guarded: map[string]bool{}, owner: rand.Text()}
-	o.seen.Store(&listing{})
-	return o, o.scan()
+	o := objectsIn(files)
+	return o, o.Refresh(context.Background())
+}
+
+// OpenStore opens a directory of objects that is no repository: what git has
+// received and not taken yet, for example. It is only read.
+func OpenStore(dir string) (*Objects, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	o := objectsIn(folder{root: dir, trim: "objects/", ChrootOS: osfs.Default})
+	if _, err := o.store.Stat(odb.PackFolder); errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	}
+	return o, o.Refresh(context.Background())
+}
+
+// write makes a new file and flushes it.
+func write(files files, path, text string) error {
+	f, err := files.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte(text))
+	return errors.Join(err, flush(f), f.Close())
 }
 
 // checkFormat refuses repositories whose objects lie where, or are named in a

@@ -4,125 +4,166 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"time"
 
-	"svc.example/svc/shared/repository/pack"
+	"github.com/go-git/go-billy/v5"
+
+	"svc.example/svc/shared/repository/odb"
 )
 
-// PutPack implements repository.Objects.
-func (o *Objects) PutPack(ctx context.Context, name string, content, index []byte) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// temp is a file that is being written.
+type temp struct {
+	billy.File
+	store *store
+	path  string // "" once it has its name
+}
+
+// TempFile implements odb.FS.
+func (s *store) TempFile(context.Context) (odb.TempFile, error) { return s.temp("pack") }
+
+func (s *store) temp(kind string) (*temp, error) {
+	path := odb.PackFolder + "/" + s.tempOwner() + kind + "-" + rand.Text()
+	f, err := s.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+	return &temp{f, s, path}, err
+}
+
+// Close removes the file, unless it has its name.
+func (t *temp) Close() error {
+	err := t.File.Close()
+	if t.path != "" {
+		err = errors.Join(err, t.store.Remove(t.path))
 	}
-	x, err := pack.Accept(name, index)
+	return err
+}
+
+// rename gives a flushed file the name under which git sees it.
+func (t *temp) rename(to string) error {
+	err := t.store.Rename(t.path, to)
+	if err == nil {
+		t.path = ""
+	}
+	return err
+}
+
+// PutPack implements odb.FS. Both files are written before one is flushed: what
+// the file system then has to write down of them it writes down once. A pack is
+// guarded before it gets its name, save one that was merged and holds what heads
+// name already.
+func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, index []byte) (err error) {
+	pack, merged := content.(*temp)
+	if !merged {
+		if there, err := s.again(name, content, len(index)); there || err != nil {
+			return err
+		}
+		if pack, err = s.temp("pack"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, pack.Close()) }()
+		if _, err = io.Copy(pack, content); err != nil {
+			return err
+		}
+	}
+	idx, err := s.temp("idx")
 	if err != nil {
 		return err
 	}
-	if err := o.store(name, content, index); err != nil {
-		o.Release(name)
-		return fmt.Errorf("storing pack %s: %w", name, err)
+	defer func() { err = errors.Join(err, idx.Close()) }()
+	if _, err = idx.Write(index); err == nil {
+		err = flushAll(pack.File, idx.File)
 	}
-	o.include(&packFile{name: name, index: x, size: int64(len(content)), modified: time.Now()})
-	return nil
+	if err == nil && !merged {
+		err = s.guard(name, pack.path)
+	}
+	if err == nil {
+		err = pack.rename(odb.PackPath(name, ".pack"))
+	}
+	if err == nil {
+		err = idx.rename(odb.PackPath(name, ".idx"))
+	}
+	if err == nil {
+		err = flushFolder(s.files, odb.PackFolder)
+	}
+	return err
 }
 
-// store writes both files, unless they are there, and flushes them and their
-// names. The pack is guarded before it gets its name.
-func (o *Objects) store(name string, content, index []byte) error {
-	if o.has(name, ".pack", len(content)) && o.has(name, ".idx", len(index)) {
-		// Whoever stored it may have crashed before flushing.
-		err := errors.Join(o.guard(name, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".pack")), flushFile(o.fs, packPath(name, ".idx")))
-		return errors.Join(err, flushFolder(o.fs, packFolder))
+// again guards and flushes what is there already: whoever stored it may have
+// crashed before that.
+func (s *store) again(name string, content io.Seeker, index int) (there bool, err error) {
+	size, err := content.Seek(0, io.SeekEnd)
+	if err != nil {
+		return false, err
 	}
-	packTemp, indexTemp := o.tempPath("pack"), o.tempPath("idx")
-	if err := write(o.fs, 0o444, newFile{packTemp, content}, newFile{indexTemp, index}); err != nil {
-		return err
+	pack, idx := odb.PackPath(name, ".pack"), odb.PackPath(name, ".idx")
+	if !s.has(pack, size) || !s.has(idx, int64(index)) {
+		_, err = content.Seek(0, io.SeekStart)
+		return false, err
 	}
-	if err := o.guard(name, packTemp); err != nil {
-		o.remove(packTemp, indexTemp)
-		return err
-	}
-	return o.publish(name, packTemp, indexTemp)
+	err = errors.Join(s.guard(name, pack), flushFile(s.files, pack), flushFile(s.files, idx))
+	return true, errors.Join(err, flushFolder(s.files, odb.PackFolder))
 }
 
-// publish gives flushed files the names under which git sees them.
-func (o *Objects) publish(name, packTemp, indexTemp string) error {
-	if err := o.fs.Rename(packTemp, packPath(name, ".pack")); err != nil {
-		o.remove(packTemp, indexTemp)
-		return err
-	}
-	if err := o.fs.Rename(indexTemp, packPath(name, ".idx")); err != nil {
-		o.remove(indexTemp)
-		return err
-	}
-	return flushFolder(o.fs, packFolder)
-}
-
-func (o *Objects) has(name, extension string, size int) bool {
-	info, err := o.fs.Stat(packPath(name, extension))
-	return err == nil && info.Size() == int64(size)
-}
-
-// remove deletes files on the way out of an error, which is what matters.
-func (o *Objects) remove(paths ...string) {
-	for _, path := range paths {
-		_ = o.fs.Remove(path)
-	}
+func (s *store) has(path string, size int64) bool {
+	info, err := s.Stat(path)
+	return err == nil && info.Size() == size
 }
 
 // guard keeps a pack from being collected. The .keep is another name of the
 // pack's own file, which costs the file system next to nothing. One that is
 // there already is somebody else's and stays. It is not flushed: after a loss of
 // power there is no commit that it could guard.
-func (o *Objects) guard(name, file string) error {
-	keep := packPath(name, ".keep")
+func (s *store) guard(name, file string) error {
+	keep := odb.PackPath(name, ".keep")
 	err := errors.ErrUnsupported
-	if fs, can := o.fs.(linker); can {
-		err = fs.Link(file, keep)
+	if files, can := s.files.(linker); can {
+		err = files.Link(file, keep)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = o.guardByText(keep)
+		err = s.guardByText(keep)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	o.guarding.Lock()
-	o.guarded[name] = true
-	o.guarding.Unlock()
+	s.guarding.Lock()
+	s.guarded[name] = true
+	s.guarding.Unlock()
 	return err
 }
 
 // keepText is what a .keep of ours says where files have no second names.
 const keepText = "svc: a commit is being made\n"
 
-func (o *Objects) guardByText(keep string) error {
-	f, err := o.fs.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func (s *store) guardByText(keep string) error {
+	f, err := s.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write([]byte(keepText))
 	if err = errors.Join(err, f.Close()); err != nil {
-		o.remove(keep) // nobody would take it for ours
+		_ = s.Remove(keep) // nobody would take it for ours
+	}
+	return err
+}
+
+// PutPack implements repository.Objects.
+func (o *Objects) PutPack(ctx context.Context, name string, content, index []byte) error {
+	err := o.Objects.PutPack(ctx, name, content, index)
+	if err != nil {
+		o.Release(name)
 	}
 	return err
 }
 
 // Release implements repository.Objects.
 func (o *Objects) Release(name string) {
-	o.guarding.Lock()
-	ours := o.guarded[name]
-	delete(o.guarded, name)
-	o.guarding.Unlock()
+	o.store.guarding.Lock()
+	ours := o.store.guarded[name]
+	delete(o.store.guarded, name)
+	o.store.guarding.Unlock()
 	if ours {
-		o.remove(packPath(name, ".keep"))
+		_ = o.store.Remove(odb.PackPath(name, ".keep"))
 	}
-}
-
-func packPath(name, extension string) string {
-	return packFolder + "/pack-" + name + extension
 }
 
 // tempPrefix begins the names of files that are being written. Git's chores know
@@ -133,9 +174,5 @@ const (
 	oldTempPrefix = "tmp_svc_" // of earlier versions
 )
 
-func (o *Objects) tempPath(kind string) string {
-	return packFolder + "/" + o.tempOwner() + kind + "-" + rand.Text()
-}
-
-// tempOwner begins the names of the files that these Objects write.
-func (o *Objects) tempOwner() string { return tempPrefix + o.owner + "-" }
+// tempOwner begins the names of the files that this process writes.
+func (s *store) tempOwner() string { return tempPrefix + s.owner + "-" }

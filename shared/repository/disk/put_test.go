@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/testing/repositorytest"
 )
@@ -330,7 +331,7 @@ func TestLost(t *testing.T) {
 			}
 			_, _, err = must[*disk.Objects](t)(disk.Open(dir)).Object(ctx, id)
 			lost := (*object.Lost)(nil)
-			if is := errors.As(err, &lost); is != c.lost || is && lost.Damaged != c.damaged || !errors.Is(err, disk.ErrNoObject) {
+			if is := errors.As(err, &lost); is != c.lost || is && lost.Damaged != c.damaged || !errors.Is(err, odb.ErrNoObject) {
 				t.Errorf("%v", err)
 			}
 		})

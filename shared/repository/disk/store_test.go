@@ -48,7 +48,7 @@ func TestSizesAreGits(t *testing.T) {
 			want[words[0]] = words[1] + " " + words[2]
 		}
 		store := must[*disk.Objects](t)(disk.OpenStore(filepath.Join(dir, ".git/objects")))
-		err := store.Sizes(func(id string, kind object.Kind, size int64) error {
+		err := store.Sizes(ctx, func(id string, kind object.Kind, size int64) error {
 			got[id] = string(kind) + " " + strconv.FormatInt(size, 10)
 			return nil
 		})

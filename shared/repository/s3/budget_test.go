@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/testing/faultproxy"
 	"svc.example/svc/shared/testing/meter"
@@ -149,7 +150,7 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var merged *s3.Merged
+	var merged *odb.Pack
 	for range 5 {
 		if merged, err = o.Merge(ctx, packs, 0, nil); !errors.Is(err, repository.ErrBusy) {
 			break

@@ -8,7 +8,8 @@
 //	                                          zstd; the name is the content's
 //
 // A copy of the prefix, with refs/heads/main set to the head, is an ordinary
-// bare repository.
+// bare repository. Reading and merging is package odb's; this is the requests
+// beneath it, and what is removed when.
 //
 // What must stay true:
 //
@@ -18,10 +19,6 @@
 //     a name tells the content's checksum and the fence that the writer has
 //     read (pack.NameAt, and the fence in a snapshot), so what is there is the
 //     same, and was stored since the last sweep.
-//   - A hint where an object lies costs one ranged read. When it does not hold
-//     any more, the object is found through the packs' indexes, which are read
-//     once and kept.
-//   - What is returned under an id hashes to that id.
 //   - Merge adds a pack and deletes nothing. Sweep alone deletes: what was
 //     listed before the head's fence was raised, and what nobody names after
 //     that. No clock decides what is safe to delete; a name that was swept, or
@@ -30,4 +27,8 @@
 //
 // What a failure that may pass has left of a request is repository.ErrBusy.
 // All methods may be called at once, from any number of processes.
+//
+// Package files is a billy.Filesystem on a bucket, and not what lies beneath
+// this: what a file system promises of names, folders and open files takes
+// requests of which a pack needs none.
 package s3

@@ -9,8 +9,8 @@ import (
 // SweepAll sweeps what is not kept, however young it is.
 func (o *Objects) SweepAll(ctx context.Context, keep Keep) (Swept, error) {
 	var left Leftovers
-	for _, prefix := range []string{packFolder + "pack-", snapshotFolder} {
-		for info, err := range o.bucket.List(ctx, o.prefix+prefix) {
+	for _, prefix := range swept {
+		for info, err := range o.store.bucket.List(ctx, o.store.key(prefix)) {
 			if err != nil {
 				return Swept{}, err
 			}
@@ -21,4 +21,4 @@ func (o *Objects) SweepAll(ctx context.Context, keep Keep) (Swept, error) {
 }
 
 // Bucket is where the objects lie.
-func (o *Objects) Bucket() *bucket.Bucket { return o.bucket }
+func (o *Objects) Bucket() *bucket.Bucket { return o.store.bucket }

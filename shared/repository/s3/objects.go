@@ -2,26 +2,23 @@ package s3
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 )
 
 // Objects are the objects of one workspace's repository.
 type Objects struct {
-	bucket *bucket.Bucket
-	prefix string // ends with a slash
-	packs  Packs
-	most   int64 // see Within
-	known  known
+	*odb.Objects
+	store store
+	most  int64 // see Within
 }
 
 // Packs tells the names of the packs that hold a workspace's objects: all that
@@ -31,12 +28,8 @@ type Packs func(ctx context.Context) ([]string, error)
 // New returns the objects below a prefix of a bucket. Without packs, they are
 // found by listing, which only a tool or a test should do.
 func New(b *bucket.Bucket, prefix string, packs Packs) *Objects {
-	o := &Objects{bucket: b, prefix: strings.Trim(prefix, "/") + "/", packs: packs}
-	if packs == nil {
-		o.packs = o.List
-	}
-	o.known.asking = make(chan struct{}, 1)
-	return o
+	s := store{b, strings.Trim(prefix, "/") + "/"}
+	return &Objects{Objects: odb.New(s, packs), store: s}
 }
 
 // Within bounds, before the first use, the bytes of a workspace that is read at
@@ -44,6 +37,7 @@ func New(b *bucket.Bucket, prefix string, packs Packs) *Objects {
 // read; 0 is no bound.
 func (o *Objects) Within(most int64) *Objects {
 	o.most = most
+	o.Objects.Within(most)
 	return o
 }
 
@@ -58,76 +52,66 @@ const settings = `[core]
 func (o *Objects) Init(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": settings} {
-		group.Go(func() error {
-			_, err := o.bucket.Create(ctx, o.prefix+name, bucket.Bytes([]byte(text)))
-			if errors.Is(err, fs.ErrExist) {
-				return nil
-			}
-			return busy(err)
-		})
+		group.Go(func() error { return o.store.create(ctx, name, bucket.Bytes([]byte(text))) })
 	}
 	return group.Wait()
 }
 
-const (
-	packFolder = "objects/pack/"
-	// atOnce bounds the requests of one task that are under way at a time.
-	atOnce = 16
-)
-
-func (o *Objects) key(pack, extension string) string {
-	return o.prefix + packFolder + "pack-" + pack + extension
-}
-
-// busy translates the error of a store that is overloaded.
-func busy(err error) error {
-	if errors.Is(err, bucket.ErrBusy) {
-		return fmt.Errorf("%w: %w", repository.ErrBusy, err)
-	}
-	return err
-}
+// Release implements repository.Objects. A pack is safe by the fence.
+func (o *Objects) Release(string) {}
 
 // List returns the names of the packs that are there with their indexes.
 func (o *Objects) List(ctx context.Context) ([]string, error) {
-	files, err := o.list(ctx)
-	var names []string
-	for _, f := range files {
-		if f.complete() {
-			names = append(names, f.name)
-		}
+	packs, err := o.Objects.List(ctx)
+	return names(slices.DeleteFunc(packs, func(s odb.Stored) bool { return !object.IsID(s.Name) })), err
+}
+
+func names(packs []odb.Stored) []string {
+	var all []string
+	for _, p := range packs {
+		all = append(all, p.Name)
 	}
-	return names, err
+	return all
 }
 
-// stored is what lies in the bucket under the name of a pack.
-type stored struct {
-	name        string
-	size        int64 // of the pack
-	pack, index time.Time
-}
-
-func (s stored) complete() bool { return !s.pack.IsZero() && !s.index.IsZero() }
-
-// list returns what lies in the folder of packs, by name.
-func (o *Objects) list(ctx context.Context) ([]stored, error) {
-	var found []stored
-	for info, err := range o.bucket.List(ctx, o.prefix+packFolder) {
-		if err != nil {
-			return nil, busy(err)
+// those returns what lies in the bucket of the packs named, in their order.
+func (o *Objects) those(ctx context.Context, packs []string) ([]odb.Stored, error) {
+	all, err := o.Objects.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]odb.Stored{}
+	for _, s := range all {
+		there[s.Name] = s
+	}
+	found := make([]odb.Stored, len(packs))
+	for i, name := range packs {
+		s, ok := there[name]
+		if !ok {
+			return nil, fmt.Errorf("%s: %w", o.store.key(odb.PackPath(name, ".pack")), fs.ErrNotExist)
 		}
-		name, extension, _ := strings.Cut(strings.TrimPrefix(info.Key, o.prefix+packFolder+"pack-"), ".")
-		if !object.IsID(name) {
-			continue // no pack
-		}
-		if len(found) == 0 || found[len(found)-1].name != name {
-			found = append(found, stored{name: name})
-		}
-		switch last := &found[len(found)-1]; extension {
-		case "pack":
-			last.pack, last.size = info.Modified, info.Size
-		case "idx":
-			last.index = info.Modified
-		}
+		found[i] = s
 	}
 	return found, nil
+}
+
+// Small picks those of the packs that should be merged, see odb.Small.
+func (o *Objects) Small(ctx context.Context, packs []string) ([]string, error) {
+	stored, err := o.those(ctx, packs)
+	return names(odb.Small(stored)), err
+}
+
+// Merge makes one pack of several, given in their order as far as that is known,
+// the oldest first, and stores it under the name that it has at the fence, which
+// the caller has read before. It deletes nothing: once the ledger names the new
+// pack instead of the others, which it does only if the fence still stands, and
+// a day has passed, Sweep takes these. Progress hears now and then how many packs
+// have been read; it may be nil.
+func (o *Objects) Merge(ctx context.Context, packs []string, fence int64, progress func(read int)) (*odb.Pack, error) {
+	stored, err := o.those(ctx, packs)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(stored)
+	return o.Objects.Merge(ctx, stored, fence, progress)
 }

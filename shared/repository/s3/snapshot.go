@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"sync"
 
@@ -38,41 +37,38 @@ var unzip = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-func (o *Objects) snapshotKey(name string) (string, error) {
+func snapshotPath(name string) (string, error) {
 	if raw, err := hex.DecodeString(name); err != nil || len(raw) != sha256.Size {
 		return "", fmt.Errorf("%q is no name of a snapshot: 64 hexadecimal digits", name)
 	}
-	return o.prefix + snapshotFolder + name, nil
+	return snapshotFolder + "/" + name, nil
 }
 
-const snapshotFolder = "snapshots/"
+const snapshotFolder = "snapshots"
 
 // PutSnapshot implements repository.Checkpoints.
 func (o *Objects) PutSnapshot(ctx context.Context, name string, content []byte) error {
-	key, err := o.snapshotKey(name)
+	path, err := snapshotPath(name)
 	if err != nil {
 		return err
 	}
-	return o.create(ctx, key, bucket.Bytes(zip().EncodeAll(content, nil)))
+	return o.store.create(ctx, path, bucket.Bytes(zip().EncodeAll(content, nil)))
 }
 
 // Snapshot implements repository.Checkpoints. That it is what its name says is
 // checked where it is decoded.
 func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
-	key, err := o.snapshotKey(name)
+	path, err := snapshotPath(name)
 	if err != nil {
 		return nil, err
 	}
-	most := cmp.Or(o.most, maxSnapshot)
-	packed, info, err := o.bucket.GetAtMost(ctx, key, most)
+	most := cmp.Or(o.most, mostSnapshot)
+	packed, info, err := o.store.bucket.GetAtMost(ctx, o.store.key(path), most)
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return nil, &repository.TooLarge{Bytes: info.Size, Max: most}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("snapshot %s: %w", name, err)
-	}
 	if err != nil {
-		return nil, busy(err)
+		return nil, fmt.Errorf("snapshot %s: %w", name, busy(err))
 	}
 	var header zstd.Header
 	if err := header.Decode(packed); err == nil && header.HasFCS && header.FrameContentSize > uint64(most) {

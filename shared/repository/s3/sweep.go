@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/odb"
 )
 
 // Day is how long things stay that nobody names, by the store's clock: so long
@@ -33,14 +34,14 @@ type Keep struct {
 
 // checkNames refuses names of another kind, with which a sweep would delete
 // what they were to keep.
-func (k Keep) checkNames(o *Objects) error {
+func (k Keep) checkNames() error {
 	for _, name := range k.Packs {
 		if !object.IsID(name) {
 			return fmt.Errorf("%q is no name of a pack", name)
 		}
 	}
 	for _, name := range k.Snapshots {
-		if _, err := o.snapshotKey(name); err != nil {
+		if _, err := snapshotPath(name); err != nil {
 			return err
 		}
 	}
@@ -78,13 +79,13 @@ func nameOf(key string) string {
 // was merged. How old something is tells the store alone: the time at which it
 // says that it stored it, and the time at which it says so.
 func (o *Objects) Leftovers(ctx context.Context, keep Keep) (Leftovers, error) {
-	if err := keep.checkNames(o); err != nil {
+	if err := keep.checkNames(); err != nil {
 		return Leftovers{}, err
 	}
 	var left Leftovers
 	kept := keep.names()
-	for _, prefix := range []string{packFolder + "pack-", snapshotFolder} {
-		for info, err := range o.bucket.List(ctx, o.prefix+prefix) {
+	for _, prefix := range swept {
+		for info, err := range o.store.bucket.List(ctx, o.store.key(prefix)) {
 			if err != nil {
 				return Leftovers{}, busy(err)
 			}
@@ -96,6 +97,9 @@ func (o *Objects) Leftovers(ctx context.Context, keep Keep) (Leftovers, error) {
 	return left, nil
 }
 
+// swept are the beginnings of the paths that Sweep may delete.
+var swept = []string{odb.PackFolder + "/pack-", snapshotFolder + "/"}
+
 // Sweep deletes leftovers, except what is to be kept by now. The caller lists
 // them, then raises the fence of the head, then reads what the ledger names, and
 // calls this with it. So a pause, however long, between any two steps does no
@@ -106,7 +110,7 @@ func (o *Objects) Leftovers(ctx context.Context, keep Keep) (Leftovers, error) {
 //   - Whoever reads the fence from now on stores nothing under a leftover's
 //     name: names depend on the fence (see pack.NameAt).
 func (o *Objects) Sweep(ctx context.Context, left Leftovers, keep Keep) (Swept, error) {
-	if err := keep.checkNames(o); err != nil {
+	if err := keep.checkNames(); err != nil {
 		return Swept{}, err
 	}
 	// An index before its pack: whoever lists never sees one without the other
@@ -114,10 +118,10 @@ func (o *Objects) Sweep(ctx context.Context, left Leftovers, keep Keep) (Swept, 
 	steps, swept := left.steps(keep.names())
 	for _, keys := range steps {
 		group, within := errgroup.WithContext(ctx)
-		group.SetLimit(atOnce)
+		group.SetLimit(odb.AtOnce)
 		for i := range keys {
 			group.Go(func() error {
-				return busy(o.bucket.Delete(within, keys[i]))
+				return busy(o.store.bucket.Delete(within, keys[i]))
 			})
 		}
 		if err := group.Wait(); err != nil {

@@ -36,7 +36,7 @@ func TestAnEnormousFileIsNotImported(t *testing.T) {
 		if err := errors.Join(err, failed, from.PutPack(t.Context(), made.Name, made.Bytes, made.Index)); err != nil {
 			t.Fatal(err)
 		}
-		reader := from.Reader()
+		reader := from.Reader(t.Context())
 		reader.MaxBlob(largestFile)
 		p, err := repack(t.Context(), reader, commit.ID, nil)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

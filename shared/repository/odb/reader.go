@@ -1,0 +1,313 @@
+package odb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// ErrNoObject: neither a pack nor a loose file holds an object of that id, as
+// far as they could be read. An object.Lost is more: the file system did not
+// fail.
+var ErrNoObject = errors.New("no such object")
+
+// Reader reads several objects, for a walk through history or a tree. On a disk
+// it keeps the packs open that it has read from, elsewhere what it has fetched
+// of them, and everywhere the bases of deltas, each up to a bound. It is not safe
+// for concurrent use.
+type Reader struct {
+	ctx     context.Context
+	objects *Objects
+	files   map[string]pack.Bytes // by the pack's name
+	fetched extents
+	recent  *Pack // where the last object was found
+	deltas  pack.Resolver
+	failed  bool // the file system, since the last object was asked for
+}
+
+// mostOpen bounds the packs that are open at once.
+const mostOpen = 64
+
+// Reader begins a walk, which ends with the context. The caller closes it.
+func (o *Objects) Reader(ctx context.Context) *Reader {
+	r := &Reader{ctx: ctx, objects: o, files: map[string]pack.Bytes{}, fetched: extents{byPack: map[string][]extent{}}}
+	r.deltas.Entry = r.local
+	if o.ranger != nil {
+		r.deltas.Entry = r.remote
+	}
+	return r
+}
+
+// MaxBlob lets the walk read blobs of up to so many bytes, where what lies
+// outside the layout is read too.
+func (r *Reader) MaxBlob(most int64) { r.deltas.MaxBlob = most }
+
+// Close lets go of what the walk has opened.
+func (r *Reader) Close() {
+	for _, f := range r.files {
+		_ = f.Close() // it was only read
+	}
+	clear(r.files)
+}
+
+// rounds is how often the packs that hold an object may be replaced while it is
+// looked for.
+const rounds = 3
+
+// Read returns the kind and content of the object of an id, wherever it lies.
+// One that is not there or damaged is an object.Lost, unless the file system
+// fails, which is ErrNoObject with what failed; one that is too large to be read
+// is an object.TooLarge.
+func (r *Reader) Read(id string) (object.Kind, []byte, error) {
+	if !object.IsID(id) {
+		return "", nil, fmt.Errorf("%q is no object id", id)
+	}
+	var damaged error
+	r.failed = false
+	for range rounds {
+		if err := r.ctx.Err(); err != nil {
+			return "", nil, err
+		}
+		seen := r.objects.packs.asked.Load()
+		for _, read := range []func(string) (object.Kind, []byte, error){r.packed, r.loose} {
+			kind, content, err := read(id)
+			switch {
+			case err == nil:
+				return kind, content, nil
+			case passing(r.ctx, err):
+				return "", nil, err
+			case !errors.Is(err, errNotThere):
+				damaged = errors.Join(damaged, err)
+			}
+		}
+		if errors.As(damaged, new(*object.TooLarge)) {
+			return "", nil, damaged
+		}
+		if err := r.objects.refresh(r.ctx, seen); err != nil {
+			return "", nil, err
+		}
+	}
+	seen, lost := r.objects.packs.get(), &object.Lost{ID: id, Cause: ErrNoObject}
+	if damaged = errors.Join(damaged, seen.broken); damaged != nil {
+		lost.Cause, lost.Damaged = errors.Join(ErrNoObject, damaged), true
+	}
+	if r.failed || seen.failed {
+		return "", nil, fmt.Errorf("object %s: %w", id, lost.Cause)
+	}
+	return "", nil, lost
+}
+
+// errNotThere says that no pack, or no loose file, is known to hold an object.
+var errNotThere = errors.New("not there")
+
+// packed reads an object from the packs that are known. One that holds it and
+// cannot be read is no reason not to look into the others.
+func (r *Reader) packed(id string) (object.Kind, []byte, error) {
+	hash, packs, failed := plumbing.NewHash(id), r.objects.Packs(), error(nil)
+	for i := -1; i < len(packs); i++ {
+		p := r.recent
+		if i >= 0 {
+			p = packs[i]
+		} else if p == nil {
+			continue
+		}
+		offset, found := p.Index.Find(hash)
+		if !found {
+			continue
+		}
+		length := int64(0)
+		if r.objects.ranger != nil {
+			length = p.length(offset)
+		}
+		kind, content, err := r.at(p, id, offset, length)
+		switch {
+		case err == nil:
+			r.recent = p
+			return kind, content, nil
+		case passing(r.ctx, err):
+			return "", nil, err
+		case errors.Is(err, fs.ErrNotExist):
+			r.objects.packs.forget(p)
+		default:
+			failed = errors.Join(failed, err)
+		}
+	}
+	if failed == nil {
+		failed = errNotThere
+	}
+	return "", nil, failed
+}
+
+// at returns the object at an offset of a pack, if that is the one named. A
+// length of 0 is one that is not known.
+func (r *Reader) at(p *Pack, id string, offset, length int64) (object.Kind, []byte, error) {
+	kind, content, err := r.deltas.Object(p.Name, p.Index, id, offset, length)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s: %w", PackPath(p.Name, ".pack"), err)
+	}
+	return kind, content, nil
+}
+
+// local reads what lies at an offset of a pack on a disk, as it lies.
+func (r *Reader) local(name string, offset, length int64, most func(pack.Header) int64) (pack.Header, []byte, error) {
+	f, err := r.openPack(name)
+	if err != nil {
+		return pack.Header{}, nil, err
+	}
+	return pack.Read(f, offset, length, most)
+}
+
+func (r *Reader) openPack(name string) (pack.Bytes, error) {
+	if f, ok := r.files[name]; ok {
+		return f, nil
+	}
+	f, err := r.open(PackPath(name, ".pack"))
+	if err == nil {
+		if len(r.files) == mostOpen {
+			r.Close()
+		}
+		r.files[name] = f
+	}
+	return f, err
+}
+
+// open opens a file on a disk of which a failure to read is remembered, so that
+// what was not read is not taken for damaged.
+func (r *Reader) open(path string) (pack.Bytes, error) {
+	f, err := r.objects.opener.Open(path)
+	if r.note(err); err != nil {
+		return nil, err
+	}
+	return watched{f, r}, nil
+}
+
+// note remembers that the file system fails.
+func (r *Reader) note(err error) {
+	r.failed = r.failed || err != nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist)
+}
+
+type watched struct {
+	pack.Bytes
+	reader *Reader
+}
+
+func (w watched) ReadAt(p []byte, at int64) (int, error) {
+	n, err := w.Bytes.ReadAt(p, at)
+	w.reader.note(err)
+	return n, err
+}
+
+// How much is fetched where it is not known how much an object takes.
+const (
+	firstGuess  = 64 << 10
+	guessGrowth = 16
+	mostLength  = 64 << 20 // compressed; what is larger is larger than is read
+	// mostUnasked is more than a document takes, compressed. What takes more is
+	// fetched once its header has said how large it is.
+	mostUnasked = 2 << 20
+)
+
+// remote is local where each read is a request.
+func (r *Reader) remote(name string, offset, length int64, most func(pack.Header) int64) (pack.Header, []byte, error) {
+	if p := r.objects.packs.named(name); length == 0 && p != nil {
+		length = p.length(offset)
+	}
+	if length > mostUnasked {
+		if err := r.admit(name, offset, most); err != nil {
+			return pack.Header{}, nil, err
+		}
+	}
+	if length > 0 && length <= mostLength {
+		e, err := r.fetch(name, offset, length)
+		if err != nil {
+			return pack.Header{}, nil, err
+		}
+		return pack.Read(e, offset, length, most)
+	}
+	for guess := int64(firstGuess); ; guess *= guessGrowth {
+		e, err := r.fetch(name, offset, guess)
+		if err != nil {
+			return pack.Header{}, nil, err
+		}
+		h, content, err := pack.Read(e, offset, 0, most)
+		cutOff := errors.Is(err, io.ErrUnexpectedEOF) && e.end()-offset >= guess
+		if !cutOff || guess > mostLength {
+			return h, content, err
+		}
+	}
+}
+
+// admit looks at an object's header alone, and refuses it if it is too large.
+func (r *Reader) admit(name string, offset int64, most func(pack.Header) int64) error {
+	e, err := r.fetch(name, offset, firstGuess)
+	if err != nil {
+		return err
+	}
+	h, err := pack.ParseHeader(e.bytes[offset-e.from:])
+	if err != nil {
+		return err
+	}
+	if limit := most(h); h.Size > limit {
+		return &object.TooLarge{Size: h.Size, Max: limit}
+	}
+	return nil
+}
+
+// Blob implements repository.Objects. Packs are merged and collected: that a
+// blob is not where it was said to lie is no error.
+func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := o.Reader(ctx)
+	defer r.Close()
+	if object.IsID(touch.Pack) && touch.Offset > 0 {
+		p := o.packs.named(touch.Pack)
+		if p == nil {
+			p = &Pack{Name: touch.Pack} // another process has stored it
+		}
+		kind, content, err := r.at(p, touch.Blob, touch.Offset, touch.Length)
+		if err == nil && kind == object.Blob {
+			return content, nil
+		}
+		if passing(ctx, err) {
+			return nil, err // it may well be there
+		}
+	}
+	return object.ReadAs(r.Read, touch.Blob, object.Blob)
+}
+
+// Tree implements repository.Objects.
+func (o *Objects) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
+	r := o.Reader(ctx)
+	defer r.Close()
+	if o.opener != nil {
+		return repository.ReadTree(ctx, head, r.Read, nil, o.most)
+	}
+	return repository.ReadTree(ctx, head, r.Read, r.prefetch, o.most)
+}
+
+// prefetch fetches blobs that are read next, those that lie close together with
+// one request. What cannot be read now is read, and explained, when its turn
+// comes.
+func (r *Reader) prefetch(blobs []string) {
+	var all []wanted
+	for _, id := range blobs {
+		p := r.objects.packs.find(plumbing.NewHash(id))
+		if p == nil {
+			continue
+		}
+		if place, _ := p.Place(id); place.Length > 0 && place.Length <= mostUnasked {
+			all = append(all, wanted{p.Name, place.Offset, place.Length})
+		}
+	}
+	r.fetchAll(joined(all))
+}
