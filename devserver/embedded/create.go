@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/clone"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
 )
 
 // Creation is a workspace to be made.
@@ -25,7 +25,7 @@ type Creation struct {
 	// Source is what the files come from, in words, for the commit's message.
 	Source string
 	// Git is a repository whose history becomes the workspace's.
-	Git *clone.Source
+	Git *source.Repository
 	// KeepKey puts the first key into the file FirstKeyName of the directory,
 	// for its owner alone.
 	KeepKey bool

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"path/filepath"
 
-	"svc.example/svc/shared/clone"
+	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/source"
 )
 
 // Export writes a workspace as an ordinary git clone with a work tree, from a
@@ -28,15 +29,15 @@ func Export(ctx context.Context, dir, target string) (string, error) {
 	if commit == "" {
 		return "", errors.New("the workspace has no commit yet")
 	}
-	source := clone.At(origin, commit)
-	return source.Commit(), clone.Fill(target, func() error {
-		git, err := clone.Begin(target, origin)
+	from := source.RepositoryAt(origin, commit)
+	return from.Commit(), checkout.Fill(target, func() error {
+		git, err := checkout.Init(target, origin)
 		if err != nil {
 			return err
 		}
-		if err := source.CopyTo(git, nil); err != nil {
+		if err := from.CopyTo(git, nil); err != nil {
 			return err
 		}
-		return clone.CheckOut(ctx, target, source.Commit())
+		return checkout.Commit(ctx, target, from.Commit())
 	})
 }

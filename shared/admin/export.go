@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"svc.example/svc/shared/clone"
+	"svc.example/svc/shared/checkout"
 )
 
 // Export writes a workspace as an ordinary git repository with a work tree, its
@@ -22,8 +22,8 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 		return "", err
 	}
 	var m *mirror
-	err = clone.Fill(target, func() error {
-		git, err := clone.Begin(target, "")
+	err = checkout.Fill(target, func() error {
+		git, err := checkout.Init(target, "")
 		if err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 				return err
 			}
 		}
-		return clone.CheckOut(ctx, target, head.Commit)
+		return checkout.Commit(ctx, target, head.Commit)
 	})
 	if err != nil && m != nil {
 		err = errors.Join(err, m.complaint())

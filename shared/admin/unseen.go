@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc.example/svc/shared/clone"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/source"
 )
 
 const (
@@ -59,18 +59,18 @@ func (p *Plan) Unseen(ctx context.Context) ([]string, error) {
 // dropSeen drops the states that the repository held once, if the directory is
 // the root of one.
 func dropSeen(ctx context.Context, dir string, left map[string][]byte) (isRepository bool, err error) {
-	source, _, err := clone.Find(dir)
-	if err != nil || source == nil || source.Empty() {
+	found, _, err := source.FindRepository(dir)
+	if err != nil || found == nil || found.Empty() {
 		return false, err
 	}
-	objects, err := source.Objects()
+	objects, err := found.Objects()
 	if err != nil {
 		return false, err
 	}
 	reader := objects.Reader(ctx)
 	defer reader.Close()
 	s := seen{trees: revwalk.NewTrees(reader), read: reader.Read, left: left, visited: map[string]bool{}}
-	return true, s.walk(ctx, source.Commit())
+	return true, s.walk(ctx, found.Commit())
 }
 
 // seen goes back through a history, from each commit to its parents, and looks

@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"svc.example/svc/shared/clone"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/source"
 )
 
 // packed is a history in few packs, in a bare repository on disk.
@@ -79,7 +79,7 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 }
 
 // upload stores a git repository's history in the bucket. No head names it yet.
-func (w *Workspace) upload(ctx context.Context, git *clone.Source, progress Progress) (*packed, error) {
+func (w *Workspace) upload(ctx context.Context, git *source.Repository, progress Progress) (*packed, error) {
 	objects, err := git.Objects()
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"svc.example/svc/shared/clone"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -23,8 +22,8 @@ import (
 type Source struct {
 	Name  string // for the commit's message
 	Files map[string][]byte
-	Git   *clone.Source // nil: Files alone, as one commit
-	Notes []string      // what a person should know
+	Git   *Repository // nil: Files alone, as one commit
+	Notes []string    // what a person should know
 	// Verify is why the files should not be taken as they are, all errors that
 	// svc verify tells of in a *Refusal; nil when there are none.
 	Verify error
@@ -50,7 +49,7 @@ func Read(ctx context.Context, path string, display func(string) string) (Source
 	if err := Exists(path, display); err != nil {
 		return Source{}, err
 	}
-	git, nestedIn, err := clone.Find(path)
+	git, nestedIn, err := FindRepository(path)
 	if err != nil {
 		return Source{}, err
 	}

@@ -1,4 +1,4 @@
-package clone
+package checkout
 
 import (
 	"context"
@@ -57,17 +57,17 @@ func empty(target string, whole bool) error {
 	return err
 }
 
-// Begin makes a directory a repository with a work tree that has neither
-// objects nor files yet. What it was cloned from, its origin, may be "".
-func Begin(target, origin string) (git string, err error) {
+// Init makes a directory a repository with a work tree that has neither objects
+// nor files yet, and returns its .git. What it was cloned from, its origin, may
+// be "".
+func Init(target, origin string) (git string, err error) {
 	git = filepath.Join(target, ".git")
-	for _, folder := range []string{"refs/heads", "objects/pack"} {
-		if err := os.MkdirAll(filepath.Join(git, filepath.FromSlash(folder)), 0o777); err != nil {
-			return "", err
-		}
-	}
+	folders := []string{"refs/heads", "objects/pack"}
 	if origin != "" {
-		if err := os.MkdirAll(filepath.Join(git, remoteRefs), 0o777); err != nil {
+		folders = append(folders, remoteRefs)
+	}
+	for _, folder := range folders {
+		if err := os.MkdirAll(filepath.Join(git, filepath.FromSlash(folder)), 0o777); err != nil {
 			return "", err
 		}
 	}
@@ -82,11 +82,11 @@ func Begin(target, origin string) (git string, err error) {
 	)
 }
 
-// CheckOut makes a commit the head of a repository that Begin has begun, and
-// that has all objects by now, and writes its files and git's index.
-func CheckOut(ctx context.Context, target, commit string) error {
+// Commit makes a commit the head of a repository that Init has made, and that
+// has all objects by now, and writes its files and git's index.
+func Commit(ctx context.Context, target, commit string) error {
 	git := filepath.Join(target, ".git")
-	if err := setHead(git, commit); err != nil {
+	if err := SetMain(git, commit); err != nil {
 		return err
 	}
 	objects, err := disk.Open(git)
@@ -98,35 +98,46 @@ func CheckOut(ctx context.Context, target, commit string) error {
 		return err
 	}
 	defer root.Close()
-	e := exporter{reader: objects.Reader(ctx), root: root, index: index.Index{Version: 2}}
-	defer e.reader.Close()
-	e.reader.MaxBlob(largestFile)
-	if err := e.commit(ctx, commit); err != nil {
-		return err
+	w := writer{reader: objects.Reader(ctx), root: root, index: index.Index{Version: 2}}
+	defer w.reader.Close()
+	w.reader.MaxBlob(largestFile)
+	c, err := object.ReadCommit(w.reader.Read, commit)
+	if err == nil {
+		err = w.tree(c.Tree, "")
 	}
-	return e.writeIndex()
-}
-
-// remoteRefs are the branches of what a repository was cloned from.
-var remoteRefs = filepath.Join("refs", "remotes", "origin")
-
-func setHead(git, commit string) error {
-	err := setRef(filepath.Join(git, "refs", "heads", "main"), commit)
-	if _, none := os.Stat(filepath.Join(git, remoteRefs)); err == nil && none == nil {
-		err = setRef(filepath.Join(git, remoteRefs, "main"), commit)
-	}
-	return err
-}
-
-// setRef flushes the reference, as the objects are: a branch without content
-// would be worse than none.
-func setRef(path, commit string) error {
-	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(commit + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
+	// Without what git knows of files from the file system: it fills that in
+	// when it first looks.
+	f, err := root.Create(filepath.Join(".git", "index"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(index.NewEncoder(f).Encode(&w.index), f.Close())
+}
+
+// remoteRefs are the branches of what a repository was cloned from.
+const remoteRefs = "refs/remotes/origin"
+
+// SetMain makes a commit the head of a repository, and that of its origin's
+// branch if it has an origin. It flushes them, as the objects are: a branch
+// without content would be worse than none.
+func SetMain(git, commit string) error {
+	for _, folder := range []string{"refs/heads", remoteRefs} {
+		f, err := os.Create(filepath.Join(git, filepath.FromSlash(folder), "main"))
+		if errors.Is(err, fs.ErrNotExist) && folder == remoteRefs {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(commit + "\n")
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func quoteConfig(value string) string {
@@ -136,26 +147,15 @@ func quoteConfig(value string) string {
 // largestFile bounds what is written of a tree: it is in memory meanwhile.
 const largestFile = 1 << 30
 
-type exporter struct {
+type writer struct {
 	reader *odb.Reader
 	root   *os.Root // nothing is written outside it, whatever links say
 	index  index.Index
 }
 
-func (e *exporter) commit(ctx context.Context, id string) error {
-	commit, err := object.ReadCommit(e.reader.Read, id)
-	if err != nil {
-		return err
-	}
-	return e.tree(ctx, commit.Tree, "")
-}
-
 // tree writes the files of a tree, in git's order, which is the index's.
-func (e *exporter) tree(ctx context.Context, id, folder string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	entries, err := object.ReadTree(e.reader.Read, id)
+func (w *writer) tree(id, folder string) error {
+	entries, err := object.ReadTree(w.reader.Read, id)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (e *exporter) tree(ctx context.Context, id, folder string) error {
 			return fmt.Errorf("the tree holds %q, which cannot be written here", folder+entry.Name)
 		}
 		seen[name] = entry
-		if err := e.entry(ctx, entry, folder+entry.Name); err != nil {
+		if err := w.entry(entry, folder+entry.Name); err != nil {
 			return err
 		}
 	}
@@ -186,46 +186,36 @@ func writable(name string) bool {
 	return name != "" && name != "." && name != ".." && name != ".git" && name != "git~1" && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\\`)
 }
 
-func (e *exporter) entry(ctx context.Context, entry object.TreeEntry, path string) error {
+func (w *writer) entry(entry object.TreeEntry, path string) error {
 	to := filepath.FromSlash(path)
 	switch entry.Mode {
-	case "40000":
-		return e.tree(ctx, entry.ID, path+"/")
-	case "160000": // a submodule is its own repository
-		return errors.Join(e.root.MkdirAll(to, 0o777), e.note(entry, path, 0))
+	case object.ModeFolder:
+		return w.tree(entry.ID, path+"/")
+	case object.ModeSubmodule: // a submodule is its own repository
+		return errors.Join(w.root.MkdirAll(to, 0o777), w.note(entry, path, 0))
 	}
-	content, err := object.ReadAs(e.reader.Read, entry.ID, object.Blob)
+	content, err := object.ReadAs(w.reader.Read, entry.ID, object.Blob)
 	if err != nil {
 		return err
 	}
-	if err := e.root.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+	if err := w.root.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return err
 	}
 	switch entry.Mode {
-	case "120000":
-		err = e.root.Symlink(string(content), to)
-	case "100755":
-		err = e.root.WriteFile(to, content, 0o777)
+	case object.ModeSymlink:
+		err = w.root.Symlink(string(content), to)
+	case object.ModeExecutable:
+		err = w.root.WriteFile(to, content, 0o777)
 	default:
-		err = e.root.WriteFile(to, content, 0o666)
+		err = w.root.WriteFile(to, content, 0o666)
 	}
-	return errors.Join(err, e.note(entry, path, len(content)))
+	return errors.Join(err, w.note(entry, path, len(content)))
 }
 
-func (e *exporter) note(entry object.TreeEntry, path string, size int) error {
+func (w *writer) note(entry object.TreeEntry, path string, size int) error {
 	mode, err := filemode.New(entry.Mode)
-	e.index.Entries = append(e.index.Entries, &index.Entry{
+	w.index.Entries = append(w.index.Entries, &index.Entry{
 		Hash: plumbing.NewHash(entry.ID), Name: path, Mode: mode, Size: uint32(size),
 	})
 	return err
-}
-
-// writeIndex writes git's index, without what git knows of files from the
-// file system: it fills that in when it first looks.
-func (e *exporter) writeIndex() error {
-	f, err := e.root.Create(filepath.Join(".git", "index"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(index.NewEncoder(f).Encode(&e.index), f.Close())
 }

@@ -1,4 +1,4 @@
-package clone
+package source
 
 import (
 	"context"
@@ -10,20 +10,21 @@ import (
 	"path/filepath"
 	"strings"
 
+	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 )
 
-// Source is a git repository whose history is to be copied.
-type Source struct {
+// Repository is a git repository whose history is to be copied.
+type Repository struct {
 	git    string // the bare repository, or the .git of one with a work tree
 	commit string
 }
 
-// Find looks for a git repository at a directory: as its root, when the
+// FindRepository looks for a git repository at a directory: as its root, when the
 // directory is one, or as what it is nested in.
-func Find(dir string) (root *Source, nestedIn string, err error) {
+func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 	for _, git := range []string{dir, filepath.Join(dir, ".git")} {
 		resolved, err := gitDirectory(git)
 		if err != nil {
@@ -31,7 +32,7 @@ func Find(dir string) (root *Source, nestedIn string, err error) {
 		}
 		if resolved != "" {
 			commit, err := local.HeadOf(resolved)
-			return &Source{resolved, commit}, "", err
+			return &Repository{resolved, commit}, "", err
 		}
 	}
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
@@ -42,8 +43,8 @@ func Find(dir string) (root *Source, nestedIn string, err error) {
 	return nil, "", nil
 }
 
-// At is a repository's history up to a commit, whatever its HEAD names.
-func At(git, commit string) *Source { return &Source{git, commit} }
+// RepositoryAt is a repository's history up to a commit, whatever its HEAD names.
+func RepositoryAt(git, commit string) *Repository { return &Repository{git, commit} }
 
 // gitDirectory returns the repository at a path: the path itself, what a .git
 // file points to, or "" when there is none.
@@ -64,32 +65,32 @@ func gitDirectory(path string) (string, error) {
 }
 
 // Files are the layout's files at the commit to be imported.
-func (g *Source) Files(ctx context.Context) (map[string][]byte, error) {
-	objects, err := disk.Open(g.git)
+func (r *Repository) Files(ctx context.Context) (map[string][]byte, error) {
+	objects, err := disk.Open(r.git)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := objects.Tree(ctx, repository.Head{Commit: g.commit})
+	tree, err := objects.Tree(ctx, repository.Head{Commit: r.commit})
 	return tree.Files, err
 }
 
 // Empty says that the repository has no commit.
-func (g *Source) Empty() bool { return g.commit == "" }
+func (r *Repository) Empty() bool { return r.commit == "" }
 
 // Commit is the one that HEAD names, "" when there is none.
-func (g *Source) Commit() string { return g.commit }
+func (r *Repository) Commit() string { return r.commit }
 
 // Objects opens the repository's objects, to read them where they are.
-func (g *Source) Objects() (*disk.Objects, error) { return disk.Open(g.git) }
+func (r *Repository) Objects() (*disk.Objects, error) { return disk.Open(r.git) }
 
 // CopyTo copies the objects into a repository, file by file, and makes the
 // commit its head. Progress, which may be nil, hears of the bytes.
 //
 // Packs may be merged meanwhile, by svc or by git. What replaces them is there
 // before they go, so the directory is read again until it shows nothing new.
-func (g *Source) CopyTo(target string, progress func(done, total int64)) error {
-	c := copying{from: filepath.Join(g.git, "objects"), to: filepath.Join(target, "objects"), has: map[string]bool{}, progress: progress}
-	if err := g.whole(); err != nil {
+func (r *Repository) CopyTo(target string, progress func(done, total int64)) error {
+	c := copying{from: filepath.Join(r.git, "objects"), to: filepath.Join(target, "objects"), has: map[string]bool{}, progress: progress}
+	if err := r.whole(); err != nil {
 		return err
 	}
 	if _, err := os.Stat(c.from); err != nil {
@@ -100,17 +101,17 @@ func (g *Source) CopyTo(target string, progress func(done, total int64)) error {
 			return fmt.Errorf("copying the repository: %w", err)
 		}
 	}
-	return errors.Join(c.dropHalves(), setHead(target, g.commit))
+	return errors.Join(c.dropHalves(), checkout.SetMain(target, r.commit))
 }
 
 // whole refuses a repository that does not have all of its objects itself.
-func (g *Source) whole() error {
-	store := filepath.Join(g.git, "objects")
+func (r *Repository) whole() error {
+	store := filepath.Join(r.git, "objects")
 	if _, err := os.Stat(filepath.Join(store, "info", "alternates")); err == nil {
-		return fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d copies them", g.git)
+		return fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d makes it whole", r.git)
 	}
 	if promised, _ := filepath.Glob(filepath.Join(store, "pack", "*.promisor")); len(promised) > 0 {
-		return fmt.Errorf("%s is a partial clone, which lacks objects: clone it in full", g.git)
+		return fmt.Errorf("%s is a partial clone, which lacks objects: clone it in full", r.git)
 	}
 	return nil
 }

@@ -1,14 +1,13 @@
-package clone_test
+package checkout_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"svc.example/svc/shared/clone"
+	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -20,7 +19,7 @@ func TestNothingOutside(t *testing.T) {
 	for _, name := range []string{"..", ".git", ".GIT", "GIT~1", "."} {
 		parent := t.TempDir()
 		target := filepath.Join(parent, "out")
-		git, err := clone.Begin(target, "")
+		git, err := checkout.Init(target, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +29,7 @@ func TestNothingOutside(t *testing.T) {
 		who := object.Signature{Name: "x", Email: "x"}
 		commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
 		store(t, git, blob, inner, root, commit)
-		if err := clone.CheckOut(t.Context(), target, commit.ID); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		if err := checkout.Commit(t.Context(), target, commit.ID); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 			t.Errorf("a folder %q: %v", name, err)
 		}
 		for _, path := range []string{filepath.Join(parent, "evil"), filepath.Join(git, "evil"), filepath.Join(target, "evil")} {
@@ -45,7 +44,7 @@ func TestNothingOutside(t *testing.T) {
 func TestTwoOfOneName(t *testing.T) {
 	parent := t.TempDir()
 	target := filepath.Join(parent, "out")
-	git, err := clone.Begin(target, "")
+	git, err := checkout.Init(target, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +54,7 @@ func TestTwoOfOneName(t *testing.T) {
 	who := object.Signature{Name: "x", Email: "x"}
 	commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
 	store(t, git, blob, link, inner, root, commit)
-	if err := clone.CheckOut(t.Context(), target, commit.ID); err == nil {
+	if err := checkout.Commit(t.Context(), target, commit.ID); err == nil {
 		t.Error("it was written")
 	}
 }
@@ -89,26 +88,6 @@ func store(t *testing.T, git string, objects ...pack.Object) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	dir := t.TempDir()
-	if root, nested, err := clone.Find(dir); root != nil || nested != "" || err != nil {
-		t.Errorf("nothing: %v, %q, %v", root, nested, err)
-	}
-	if _, err := clone.Begin(dir, "somewhere"); err != nil {
-		t.Fatal(err)
-	}
-	if root, _, err := clone.Find(dir); err != nil || root == nil || !root.Empty() {
-		t.Errorf("a repository without a commit: %v, %v", root, err)
-	}
-	below := filepath.Join(dir, "a", "b")
-	if err := os.MkdirAll(below, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if root, nested, err := clone.Find(below); root != nil || nested != dir || err != nil {
-		t.Errorf("below one: %v, %q, %v", root, nested, err)
-	}
-}
-
 // TestFill: what is not finished does not stand in the way of the next attempt.
 func TestFill(t *testing.T) {
 	broken := errors.New("broken")
@@ -117,7 +96,7 @@ func TestFill(t *testing.T) {
 		half := func() error {
 			return errors.Join(os.MkdirAll(filepath.Join(dir, "a", "b"), 0o777), os.WriteFile(filepath.Join(dir, "a", "c"), nil, 0o666), broken)
 		}
-		if err := clone.Fill(dir, half); !errors.Is(err, broken) {
+		if err := checkout.Fill(dir, half); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -132,7 +111,7 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, link} {
-		if err := clone.Fill(path, func() error { t.Error("it is filled"); return broken }); err == nil || errors.Is(err, broken) {
+		if err := checkout.Fill(path, func() error { t.Error("it is filled"); return broken }); err == nil || errors.Is(err, broken) {
 			t.Errorf("%s: %v", path, err)
 		}
 		if _, err := os.Lstat(path); err != nil {
@@ -142,96 +121,10 @@ func TestFill(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := clone.Fill(there, func() error { return os.WriteFile(filepath.Join(there, "a"), nil, 0o666) }); err != nil {
+	if err := checkout.Fill(there, func() error { return os.WriteFile(filepath.Join(there, "a"), nil, 0o666) }); err != nil {
 		t.Error(err)
 	}
-	if err := clone.Fill(there, func() error { t.Error("a directory in use is filled"); return nil }); err == nil {
+	if err := checkout.Fill(there, func() error { t.Error("a directory in use is filled"); return nil }); err == nil {
 		t.Error("a directory in use is free")
 	}
-}
-
-// TestCopyBesideCompaction: packs vanish while they are copied, and what they
-// held is copied all the same.
-func TestCopyBesideCompaction(t *testing.T) {
-	for after := range 12 {
-		dir := t.TempDir()
-		git, err := clone.Begin(dir, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		root := tree(t)
-		who := object.Signature{Name: "x", Email: "x"}
-		commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
-		store(t, git, root, commit)
-		ids := []string{root.ID, commit.ID}
-		for n := range 5 {
-			blob := made(object.Blob, fmt.Appendf(nil, "text %d", n))
-			store(t, git, blob)
-			ids = append(ids, blob.ID)
-		}
-		if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		source, _, err := clone.Find(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		target := t.TempDir()
-		into, err := clone.Begin(target, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		copied := 0
-		err = source.CopyTo(into, func(int64, int64) {
-			if copied++; copied == after+1 {
-				compact(t, git)
-			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := disk.Open(into)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range ids {
-			if _, _, err := found.Object(t.Context(), id); err != nil {
-				t.Errorf("compacted after %d files: %s: %v", after+1, id, err)
-			}
-		}
-		for _, half := range halves(t, into) {
-			t.Errorf("compacted after %d files: half a pack: %s", after+1, half)
-		}
-	}
-}
-
-func compact(t *testing.T, git string) {
-	t.Helper()
-	objects, err := disk.Open(git)
-	if err == nil {
-		_, err = objects.Compact(t.Context())
-	}
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// halves lists packs without an index, and indexes without a pack.
-func halves(t *testing.T, git string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(git, "objects", "pack", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := map[string]int{}
-	for _, file := range files {
-		count[strings.TrimSuffix(file, filepath.Ext(file))]++
-	}
-	var found []string
-	for stem, n := range count {
-		if n != 2 {
-			found = append(found, stem)
-		}
-	}
-	return found
 }

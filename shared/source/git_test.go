@@ -1,0 +1,150 @@
+package source_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/checkout"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/source"
+)
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	if root, nested, err := source.FindRepository(dir); root != nil || nested != "" || err != nil {
+		t.Errorf("nothing: %v, %q, %v", root, nested, err)
+	}
+	if _, err := checkout.Init(dir, "somewhere"); err != nil {
+		t.Fatal(err)
+	}
+	if root, _, err := source.FindRepository(dir); err != nil || root == nil || !root.Empty() {
+		t.Errorf("a repository without a commit: %v, %v", root, err)
+	}
+	below := filepath.Join(dir, "a", "b")
+	if err := os.MkdirAll(below, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if root, nested, err := source.FindRepository(below); root != nil || nested != dir || err != nil {
+		t.Errorf("below one: %v, %q, %v", root, nested, err)
+	}
+}
+
+// TestCopyBesideCompaction: packs vanish while they are copied, and what they
+// held is copied all the same.
+func TestCopyBesideCompaction(t *testing.T) {
+	for after := range 12 {
+		dir := t.TempDir()
+		git, err := checkout.Init(dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := tree(t)
+		who := object.Signature{Name: "x", Email: "x"}
+		commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
+		store(t, git, root, commit)
+		ids := []string{root.ID, commit.ID}
+		for n := range 5 {
+			blob := made(object.Blob, fmt.Appendf(nil, "text %d", n))
+			store(t, git, blob)
+			ids = append(ids, blob.ID)
+		}
+		if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		from, _, err := source.FindRepository(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := t.TempDir()
+		into, err := checkout.Init(target, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := 0
+		err = from.CopyTo(into, func(int64, int64) {
+			if copied++; copied == after+1 {
+				compact(t, git)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := disk.Open(into)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if _, _, err := found.Object(t.Context(), id); err != nil {
+				t.Errorf("compacted after %d files: %s: %v", after+1, id, err)
+			}
+		}
+		for _, half := range halves(t, into) {
+			t.Errorf("compacted after %d files: half a pack: %s", after+1, half)
+		}
+	}
+}
+
+func made(kind object.Kind, content []byte) pack.Object {
+	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
+}
+
+func tree(t *testing.T, entries ...object.TreeEntry) pack.Object {
+	t.Helper()
+	content, err := object.EncodeTree(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made(object.TreeKind, content)
+}
+
+func store(t *testing.T, git string, objects ...pack.Object) {
+	t.Helper()
+	p, err := pack.Encode(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	into, err := disk.Open(git)
+	if err == nil {
+		err = into.PutPack(t.Context(), p.Name, p.Bytes, p.Index)
+		into.Release(p.Name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func compact(t *testing.T, git string) {
+	t.Helper()
+	objects, err := disk.Open(git)
+	if err == nil {
+		_, err = objects.Compact(t.Context())
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// halves lists packs without an index, and indexes without a pack.
+func halves(t *testing.T, git string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(git, "objects", "pack", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, file := range files {
+		count[strings.TrimSuffix(file, filepath.Ext(file))]++
+	}
+	var found []string
+	for stem, n := range count {
+		if n != 2 {
+			found = append(found, stem)
+		}
+	}
+	return found
+}
