@@ -13,7 +13,6 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/bucket/files"
 	"svc.example/svc/shared/repository/object"
 )
 
@@ -57,7 +56,7 @@ func newNaive(ctx context.Context, s *service) (*naive, error) {
 type stock struct{ *filesystem.Storage }
 
 func (n *naive) open() stock {
-	return stock{filesystem.NewStorage(files.New(n.ctx, n.bucket, "naive"), cache.NewObjectLRUDefault())}
+	return stock{filesystem.NewStorage(bucketFS{n.ctx, n.bucket, "naive"}, cache.NewObjectLRUDefault())}
 }
 
 func (s stock) put(kind plumbing.ObjectType, content []byte) (string, error) {

@@ -19,6 +19,5 @@
 // Whoever reads needs the permission s3:ListBucket too: without it S3 answers
 // 403 for what is not there, which no one can tell from a mistake.
 //
-// Beside it lie files, a billy.Filesystem on a bucket, and
-// shared/repository/s3, a repository's objects in one.
+// Package shared/repository/s3 keeps a repository's objects in one.
 package bucket

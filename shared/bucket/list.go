@@ -14,33 +14,18 @@ import (
 // List tells all objects whose keys have a prefix, in the order of their keys,
 // as many requests as that takes: one for each thousand. An error ends it.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
-	return b.list(ctx, prefix, "", 1000)
+	return b.list(ctx, prefix, "")
 }
 
 // Folder is List, except that what lies below a further slash is told once, as
 // a folder. The order is that of the store.
 func (b *Bucket) Folder(ctx context.Context, prefix string) iter.Seq2[Info, error] {
-	return b.list(ctx, prefix, "/", 1000)
+	return b.list(ctx, prefix, "/")
 }
 
-// Any says whether there are objects whose keys have a prefix: the first ones,
-// at most as many as asked for.
-func (b *Bucket) Any(ctx context.Context, prefix string, most int) ([]Info, error) {
-	var found []Info
-	for info, err := range b.list(ctx, prefix, "", most) {
-		if err != nil {
-			return nil, err
-		}
-		if found = append(found, info); len(found) == most {
-			break
-		}
-	}
-	return found, nil
-}
-
-func (b *Bucket) list(ctx context.Context, prefix, delimiter string, page int) iter.Seq2[Info, error] {
+func (b *Bucket) list(ctx context.Context, prefix, delimiter string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		in := &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, MaxKeys: aws.Int32(int32(page))}
+		in := &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, MaxKeys: aws.Int32(1000)}
 		if delimiter != "" {
 			in.Delimiter = &delimiter
 		}

@@ -32,24 +32,11 @@ func (b *Bucket) GetAtMost(ctx context.Context, key string, most int64) ([]byte,
 // GetRange returns the bytes of an object from an offset on: as many as there
 // are, at most length. Info.Size is that of the whole object.
 func (b *Bucket) GetRange(ctx context.Context, key string, offset, length int64) ([]byte, Info, error) {
-	return b.getRange(ctx, key, "", offset, length)
-}
-
-// GetRangeOf is GetRange of one version of an object; ErrChanged if it is
-// another by now.
-func (b *Bucket) GetRangeOf(ctx context.Context, key, etag string, offset, length int64) ([]byte, Info, error) {
-	return b.getRange(ctx, key, etag, offset, length)
-}
-
-func (b *Bucket) getRange(ctx context.Context, key, etag string, offset, length int64) ([]byte, Info, error) {
 	if offset < 0 || length <= 0 {
 		return nil, Info{}, fmt.Errorf("%s has no %d bytes at %d", key, length, offset)
 	}
 	in := &s3.GetObjectInput{Bucket: &b.name, Key: &key}
 	in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
-	if etag != "" {
-		in.IfMatch = &etag
-	}
 	return b.read(ctx, in, math.MaxInt64)
 }
 
@@ -62,8 +49,6 @@ func (b *Bucket) read(ctx context.Context, in *s3.GetObjectInput, most int64) ([
 		switch {
 		case err == nil, errors.Is(err, ErrTooLarge):
 			return content, info, err
-		case statusOf(err) == 412, statusOf(err) == 404 && in.IfMatch != nil:
-			return nil, Info{}, fmt.Errorf("%s: %w", key, ErrChanged)
 		case statusOf(err) == 416: // at or behind the end; an empty object has nothing else
 			info, err := b.Stat(ctx, key)
 			return nil, info, err

@@ -28,7 +28,7 @@
 // What a failure that may pass has left of a request is repository.ErrBusy.
 // All methods may be called at once, from any number of processes.
 //
-// Package files is a billy.Filesystem on a bucket, and not what lies beneath
-// this: what a file system promises of names, folders and open files takes
-// requests of which a pack needs none.
+// What lies beneath is not a billy.Filesystem: what that promises of names,
+// folders and open files takes requests of which a pack needs none. Package
+// gitstorage is how go-git reads from here.
 package s3
