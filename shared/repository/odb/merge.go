@@ -93,7 +93,7 @@ func (o *Objects) sources(ctx context.Context, packs []Stored, progress func(int
 	if o.ranger != nil {
 		open = (&ahead{ctx: ctx, objects: o, packs: packs, got: map[int]extent{}}).open
 	}
-	known := o.packs.get().byName()
+	known := o.packs.list.Load().byName()
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(AtOnce)
 	for i := range sources {

@@ -67,6 +67,7 @@ type Objects struct {
 // or a test should do.
 func New(files FS, which func(context.Context) ([]string, error)) *Objects {
 	o := &Objects{fs: files, which: which, packs: cache{asking: make(chan struct{}, 1)}}
+	o.packs.list.Store(&listing{})
 	o.opener, _ = files.(Opener)
 	if o.opener == nil {
 		o.ranger = files.(Ranger)

@@ -106,27 +106,20 @@ func (p *Pack) bytes() int64 { return packBytes + int64(p.Index.Size()+8*p.Index
 
 // Bytes is about what is held in memory.
 func (o *Objects) Bytes() (sum int64) {
-	for _, p := range o.packs.get().packs {
+	for _, p := range o.packs.list.Load().packs {
 		sum += p.bytes()
 	}
 	return sum
 }
 
 // Packs are the packs that were seen last.
-func (o *Objects) Packs() []*Pack { return o.packs.get().packs }
+func (o *Objects) Packs() []*Pack { return o.packs.list.Load().packs }
 
 // Packed says whether an object lies in one of them.
 func (o *Objects) Packed(id string) bool { return o.packs.find(plumbing.NewHash(id)) != nil }
 
 // Broken tells of packs whose index could not be read, nil when all could.
-func (o *Objects) Broken() error { return o.packs.get().broken }
-
-func (c *cache) get() *listing {
-	if l := c.list.Load(); l != nil {
-		return l
-	}
-	return &listing{}
-}
+func (o *Objects) Broken() error { return o.packs.list.Load().broken }
 
 func (l *listing) byName() map[string]*Pack {
 	named := make(map[string]*Pack, len(l.packs))
@@ -137,7 +130,7 @@ func (l *listing) byName() map[string]*Pack {
 }
 
 func (c *cache) named(name string) *Pack {
-	for _, p := range c.get().packs {
+	for _, p := range c.list.Load().packs {
 		if p.Name == name {
 			return p
 		}
@@ -147,7 +140,7 @@ func (c *cache) named(name string) *Pack {
 
 // find returns a pack that holds an object, as far as is known.
 func (c *cache) find(id plumbing.Hash) *Pack {
-	for _, p := range c.get().packs {
+	for _, p := range c.list.Load().packs {
 		if _, found := p.Index.Find(id); found {
 			return p
 		}
@@ -155,17 +148,17 @@ func (c *cache) find(id plumbing.Hash) *Pack {
 	return nil
 }
 
-// add remembers a pack, and takes those away that it replaces.
-func (c *cache) add(p *Pack, replaced ...string) {
+// add remembers a pack.
+func (c *cache) add(p *Pack) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	old, held := c.get(), int64(0)
+	old, held := c.list.Load(), int64(0)
 	packs := []*Pack{p}
 	for _, other := range old.packs {
 		if held += other.bytes(); c.most > 0 && held > c.most {
 			break
 		}
-		if other.Name != p.Name && !slices.Contains(replaced, other.Name) {
+		if other.Name != p.Name {
 			packs = append(packs, other)
 		}
 	}
@@ -176,7 +169,7 @@ func (c *cache) add(p *Pack, replaced ...string) {
 func (c *cache) forget(gone *Pack) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	old := c.get()
+	old := c.list.Load()
 	packs := slices.DeleteFunc(slices.Clone(old.packs), func(p *Pack) bool { return p == gone })
 	c.list.Store(&listing{packs, old.broken, old.failed})
 }
@@ -186,10 +179,12 @@ func (c *cache) forget(gone *Pack) {
 func (c *cache) replace(before, found *listing) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	added := slices.DeleteFunc(slices.Clone(c.get().packs), func(p *Pack) bool {
-		return slices.Contains(before.packs, p) || slices.ContainsFunc(found.packs, func(q *Pack) bool { return p.Name == q.Name })
-	})
-	c.list.Store(&listing{append(added, found.packs...), found.broken, found.failed})
+	if now := c.list.Load(); now != before {
+		was, is := before.byName(), found.byName()
+		added := slices.DeleteFunc(slices.Clone(now.packs), func(p *Pack) bool { return was[p.Name] != nil || is[p.Name] != nil })
+		found = &listing{append(added, found.packs...), found.broken, found.failed}
+	}
+	c.list.Store(found)
 	c.asked.Add(1)
 }
 
@@ -210,7 +205,7 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 	if o.packs.asked.Load() > seen+1 {
 		return nil // that one began after we did
 	}
-	before := o.packs.get()
+	before := o.packs.list.Load()
 	all, err := o.all(ctx)
 	if err != nil {
 		return fmt.Errorf("asking which packs there are: %w", err)

@@ -95,7 +95,7 @@ func (r *Reader) Read(id string) (object.Kind, []byte, error) {
 			return "", nil, err
 		}
 	}
-	seen, lost := r.objects.packs.get(), &object.Lost{ID: id, Cause: ErrNoObject}
+	seen, lost := r.objects.packs.list.Load(), &object.Lost{ID: id, Cause: ErrNoObject}
 	if damaged = errors.Join(damaged, seen.broken); damaged != nil {
 		lost.Cause, lost.Damaged = errors.Join(ErrNoObject, damaged), true
 	}
