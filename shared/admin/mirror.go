@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -114,7 +115,7 @@ func (w *Workspace) copyPack(ctx context.Context, git, name string) error {
 const partLength = 8 << 20
 
 func (w *Workspace) copyObject(ctx context.Context, name, extension, to string) (int64, error) {
-	key := Prefix(w.id()) + "objects/pack/pack-" + name + extension
+	key := Prefix(w.id()) + odb.PackPath(name, extension)
 	out, err := os.Create(to)
 	if err != nil {
 		return 0, err

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/source"
 )
@@ -113,7 +114,7 @@ func (w *Workspace) put(ctx context.Context, dir, name string) error {
 }
 
 func packPath(dir, name, extension string) string {
-	return filepath.Join(dir, "objects", "pack", "pack-"+name+extension)
+	return filepath.Join(dir, filepath.FromSlash(odb.PackPath(name, extension)))
 }
 
 // importHistory puts the rows of a history into the table and makes its last

@@ -74,7 +74,8 @@ func names(packs []odb.Stored) []string {
 	return all
 }
 
-// those returns what lies in the bucket of the packs named, in their order.
+// those returns what lies in the bucket of the packs named, each once, in their
+// order.
 func (o *Objects) those(ctx context.Context, packs []string) ([]odb.Stored, error) {
 	all, err := o.Objects.List(ctx)
 	if err != nil {
@@ -84,13 +85,16 @@ func (o *Objects) those(ctx context.Context, packs []string) ([]odb.Stored, erro
 	for _, s := range all {
 		there[s.Name] = s
 	}
-	found := make([]odb.Stored, len(packs))
-	for i, name := range packs {
+	var found []odb.Stored
+	taken := map[string]bool{}
+	for _, name := range packs {
 		s, ok := there[name]
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", o.store.key(odb.PackPath(name, ".pack")), fs.ErrNotExist)
 		}
-		found[i] = s
+		if !taken[name] {
+			taken[name], found = true, append(found, s)
+		}
 	}
 	return found, nil
 }
