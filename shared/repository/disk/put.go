@@ -16,8 +16,9 @@ import (
 // temp is a file that is being written.
 type temp struct {
 	billy.File
-	store *store
-	path  string // "" once it has its name
+	store  *store
+	path   string // "" once it has its name
+	closed bool
 }
 
 // TempFile implements odb.FS.
@@ -26,12 +27,21 @@ func (s *store) TempFile(context.Context) (odb.TempFile, error) { return s.temp(
 func (s *store) temp(kind string) (*temp, error) {
 	path := odb.PackFolder + "/" + s.tempOwner() + kind + "-" + rand.Text()
 	f, err := s.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
-	return &temp{f, s, path}, err
+	return &temp{File: f, store: s, path: path}, err
+}
+
+// finish ends the writing. Windows neither renames nor removes an open file.
+func (t *temp) finish() error {
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	return t.File.Close()
 }
 
 // Close removes the file, unless it has its name.
 func (t *temp) Close() error {
-	err := t.File.Close()
+	err := t.finish()
 	if t.path != "" {
 		err = errors.Join(err, t.store.Remove(t.path))
 	}
@@ -72,6 +82,9 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 	defer func() { err = errors.Join(err, idx.Close()) }()
 	if _, err = idx.Write(index); err == nil {
 		err = flushAll(pack.File, idx.File)
+	}
+	if err == nil {
+		err = errors.Join(pack.finish(), idx.finish())
 	}
 	if err == nil && !merged {
 		err = s.guard(name, pack.path)
