@@ -26,10 +26,12 @@
 //     one ranged read.
 //   - Its storage is not safe for concurrent readers, and does not see packs
 //     that others have written. Objects are, and do.
-//   - Its packs depend on the order of a map. Ours are deterministic, so that
-//     the same commit stored twice is the same file.
-//   - Its repack holds all objects in memory. Merging here streams: it copies
-//     objects as they lie and keeps the indexes and a few trees.
+//   - It looks for deltas whenever it writes a pack. A commit's pack is whole
+//     objects in a fixed order here, so that the same commit stored twice is the
+//     same file.
+//   - Its repack of 10,000 packs took 324 seconds and wrote 144 MB. Merging here
+//     streams: it copies objects as they lie, and keeps the indexes and a few
+//     trees.
 //   - It flushes nothing. On a disk, pack and index are flushed before they get
 //     their names, and the folder after that.
 //   - It inflates whatever it is given. Here an object's size, and that of what
