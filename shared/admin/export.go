@@ -30,7 +30,7 @@ func (w *Workspace) Export(ctx context.Context, target string, progress Progress
 		if m, err = w.copyPacks(ctx, git, packs, nil, progress.of("copying", "packs")); err != nil {
 			return err
 		}
-		if len(m.packs) > mostLoose {
+		if len(m.packs) > maxLoose {
 			if _, err := m.objects.Compact(ctx); err != nil {
 				return err
 			}

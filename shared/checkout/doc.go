@@ -5,7 +5,7 @@
 // whatever the tree's entries are called and wherever links lead.
 //
 // The formats are go-git's. Its own checkout is not used: it looks each file up
-// from the root, and decodes a folder below the root anew for each lookup. With
+// from the root, and decodes a folder below the root again for each lookup. With
 // 10,000 files in one folder, which is what a workspace is, that took nine
 // minutes.
 package checkout

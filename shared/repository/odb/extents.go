@@ -39,9 +39,9 @@ type extents struct {
 	held   int
 }
 
-// mostFetched bounds what a Reader keeps of packs: twice what is prefetched at
+// maxFetched bounds what a Reader keeps of packs: twice what is prefetched at
 // a time (repository.AtATime), at the length of a large document.
-const mostFetched = 64 << 20
+const maxFetched = 64 << 20
 
 // find returns an extent with all of the bytes asked for. Since none lies within
 // another, the one that begins last before them reaches farthest.
@@ -61,7 +61,7 @@ func (x *extents) keep(pack string, e extent) {
 	if _, kept := x.find(pack, e.from, int64(len(e.bytes))); kept {
 		return
 	}
-	if x.held += len(e.bytes); x.held > mostFetched {
+	if x.held += len(e.bytes); x.held > maxFetched {
 		clear(x.byPack)
 		x.held = len(e.bytes)
 	}

@@ -71,7 +71,7 @@ func New(files FS, which func(context.Context) ([]string, error)) *Objects {
 	o.opener, _ = files.(Opener)
 	if o.opener == nil {
 		o.ranger = files.(Ranger)
-		o.packs.most = mostCached
+		o.packs.most = maxCached
 	}
 	return o
 }

@@ -93,11 +93,11 @@ type listing struct {
 	failed bool    // the file system, for one of them
 }
 
-// mostCached bounds the bytes of the indexes that are still remembered when one
+// maxCached bounds the bytes of the indexes that are still remembered when one
 // more comes, the oldest go first; for what is in them the ledger is asked, who
 // knows what was merged. That is some 4,000 commits of one document. A lookup
 // that has asked needs all indexes at once, so they may be more until then.
-const mostCached = 8 << 20
+const maxCached = 8 << 20
 
 // packBytes is about what a pack takes beside its index and its offsets.
 const packBytes = 512

@@ -33,8 +33,8 @@ type Reader struct {
 	failed  bool // the file system, since the last object was asked for
 }
 
-// mostOpen bounds the packs that are open at once.
-const mostOpen = 64
+// maxOpen bounds the packs that are open at once.
+const maxOpen = 64
 
 // Reader begins a walk, which ends with the context. The caller closes it.
 func (o *Objects) Reader(ctx context.Context) *Reader {
@@ -171,7 +171,7 @@ func (r *Reader) openPack(name string) (pack.Bytes, error) {
 	}
 	f, err := r.open(PackPath(name, ".pack"))
 	if err == nil {
-		if len(r.files) == mostOpen {
+		if len(r.files) == maxOpen {
 			r.Close()
 		}
 		r.files[name] = f
@@ -209,10 +209,10 @@ func (w watched) ReadAt(p []byte, at int64) (int, error) {
 const (
 	firstGuess  = 64 << 10
 	guessGrowth = 16
-	mostLength  = 64 << 20 // compressed; what is larger is larger than is read
-	// mostUnasked is more than a document takes, compressed. What takes more is
+	maxLength  = 64 << 20 // compressed; what is larger is larger than is read
+	// maxUnasked is more than a document takes, compressed. What takes more is
 	// fetched once its header has said how large it is.
-	mostUnasked = 2 << 20
+	maxUnasked = 2 << 20
 )
 
 // remote is local where each read is a request.
@@ -220,12 +220,12 @@ func (r *Reader) remote(name string, offset, length int64, most func(pack.Header
 	if p := r.objects.packs.named(name); length == 0 && p != nil {
 		length = p.length(offset)
 	}
-	if length > mostUnasked {
+	if length > maxUnasked {
 		if err := r.admit(name, offset, most); err != nil {
 			return pack.Header{}, nil, err
 		}
 	}
-	if length > 0 && length <= mostLength {
+	if length > 0 && length <= maxLength {
 		e, err := r.fetch(name, offset, length)
 		if err != nil {
 			return pack.Header{}, nil, err
@@ -239,7 +239,7 @@ func (r *Reader) remote(name string, offset, length int64, most func(pack.Header
 		}
 		h, content, err := pack.Read(e, offset, 0, most)
 		cutOff := errors.Is(err, io.ErrUnexpectedEOF) && e.end()-offset >= guess
-		if !cutOff || guess > mostLength {
+		if !cutOff || guess > maxLength {
 			return h, content, err
 		}
 	}
@@ -305,7 +305,7 @@ func (r *Reader) prefetch(blobs []string) {
 		if p == nil {
 			continue
 		}
-		if place, _ := p.Place(id); place.Length > 0 && place.Length <= mostUnasked {
+		if place, _ := p.Place(id); place.Length > 0 && place.Length <= maxUnasked {
 			all = append(all, wanted{p.Name, place.Offset, place.Length})
 		}
 	}

@@ -21,7 +21,7 @@ type candidate struct {
 }
 
 const (
-	mostCandidates = 16
+	maxCandidates = 16
 	deepest        = 50 // as git: what a reader has to go through
 	largestTree    = 8 << 20
 	smallestTree   = 100
@@ -52,7 +52,7 @@ func (c *candidates) put(w *writer, id plumbing.Hash, content []byte) error {
 }
 
 func (c *candidates) add(tree candidate) {
-	if len(c.trees) == mostCandidates {
+	if len(c.trees) == maxCandidates {
 		c.trees = slices.Delete(c.trees, 0, 1)
 	}
 	c.trees = append(c.trees, tree)

@@ -62,7 +62,7 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := cmp.Or(o.most, mostSnapshot)
+	most := cmp.Or(o.most, maxSnapshot)
 	packed, info, err := o.store.bucket.GetAtMost(ctx, o.store.key(path), most)
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return nil, &repository.TooLarge{Bytes: info.Size, Max: most}
