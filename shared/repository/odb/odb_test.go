@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ type memory struct {
 	files map[string][]byte
 	// listing is called when the folder has been read.
 	listing func()
-	read    int
+	reads   atomic.Int64 // indexes are read side by side
 }
 
 type info struct {
@@ -39,7 +40,7 @@ func (i info) IsDir() bool        { return false }
 func (i info) Sys() any           { return nil }
 
 func (m *memory) ReadFile(_ context.Context, path string) ([]byte, error) {
-	m.read++
+	m.reads.Add(1)
 	content, there := m.files[path]
 	if !there {
 		return nil, fs.ErrNotExist
@@ -132,11 +133,11 @@ func TestAPackIsKnownFromTheStart(t *testing.T) {
 	if err := o.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if m.read = 0; !o.Packed(ids[0]) || len(o.Packs()) != 1 {
+	if m.reads.Store(0); !o.Packed(ids[0]) || len(o.Packs()) != 1 {
 		t.Errorf("of the pack is known %v", o.Packs())
 	}
-	if _, _, err := o.Object(t.Context(), ids[0]); err != nil || m.read != 1 {
-		t.Errorf("%d requests, %v", m.read, err)
+	if _, _, err := o.Object(t.Context(), ids[0]); err != nil || m.reads.Load() != 1 {
+		t.Errorf("%d requests, %v", m.reads.Load(), err)
 	}
 }
 
