@@ -2,6 +2,7 @@ package disk_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -293,6 +294,37 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestADamagedPackHidesNothing: git may have the same object loose.
+func TestADamagedPackHidesNothing(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	p, id := encode(t, "some text"), blobID("some text")
+	path, loose := filepath.Join(dir, "objects/pack/pack-"+p.Name+".pack"), filepath.Join(dir, "objects", id[:2], id[2:])
+	var deflated bytes.Buffer
+	w := zlib.NewWriter(&deflated)
+	_, err := w.Write([]byte("blob 9\x00some text"))
+	err = errors.Join(err, w.Close(), os.Mkdir(filepath.Dir(loose), 0o777), os.WriteFile(loose, deflated.Bytes(), 0o666),
+		o.PutPack(ctx, p.Name, p.Bytes, p.Index), os.Chmod(path, 0o666), os.WriteFile(path, make([]byte, len(p.Bytes)), 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := must[*disk.Objects](t)(disk.Open(dir)).Reader(ctx)
+	defer reader.Close()
+	if _, got, err := reader.Read(id); string(got) != "some text" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if size, err := reader.Size(id); size != 9 || err != nil {
+		t.Errorf("%d bytes, %v", size, err)
+	}
+	if err := os.Remove(loose); err != nil {
+		t.Fatal(err)
+	}
+	lost := (*object.Lost)(nil)
+	if _, err := reader.Size(id); !errors.As(err, &lost) || !lost.Damaged {
+		t.Errorf("the size in a damaged pack: %v", err)
 	}
 }
 

@@ -116,6 +116,10 @@ func TestAnotherPackHelps(t *testing.T) {
 		if !errors.Is(err, odb.ErrNoObject) || !errors.As(err, &lost) || lost.Damaged != strings.HasSuffix(what, "index") {
 			t.Errorf("%s: an object that is not there: %v", what, err)
 		}
+		_, err = o.Blob(t.Context(), repository.Touch{Blob: missing[0]})
+		if !errors.Is(err, odb.ErrNoObject) || errors.As(err, &lost) || errors.Is(err, object.ErrMalformed) {
+			t.Errorf("%s: a stand-in would take the place of a text in a bucket: %v", what, err)
+		}
 	}
 }
 

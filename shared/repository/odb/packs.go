@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -232,7 +231,7 @@ func (o *Objects) refresh(ctx context.Context, seen int64) error {
 		return err
 	}
 	packs = slices.DeleteFunc(packs, func(p *Pack) bool { return p == nil })
-	failed := slices.ContainsFunc(broken, func(err error) bool { return err != nil && !errors.Is(err, object.ErrMalformed) })
+	failed := slices.ContainsFunc(broken, func(err error) bool { return err != nil && !errors.Is(err, errIndex) })
 	o.packs.replace(before, &listing{packs, errors.Join(broken...), failed})
 	return nil
 }
@@ -259,6 +258,8 @@ func (o *Objects) all(ctx context.Context) ([]Stored, error) {
 	return all, err
 }
 
+var errIndex = errors.New("the index is damaged")
+
 func (o *Objects) load(ctx context.Context, s Stored) (*Pack, error) {
 	path := PackPath(s.Name, ".idx")
 	raw, err := o.fs.ReadFile(ctx, path)
@@ -267,7 +268,7 @@ func (o *Objects) load(ctx context.Context, s Stored) (*Pack, error) {
 	}
 	x, err := pack.ParseIndex(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, object.ErrMalformed, err)
+		return nil, fmt.Errorf("%s: %w: %w", path, errIndex, err)
 	}
 	return newPack(s.Name, x, s.Size), nil
 }

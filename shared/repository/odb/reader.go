@@ -261,6 +261,17 @@ func (r *Reader) admit(name string, offset int64, most func(pack.Header) int64) 
 	return nil
 }
 
+// readText is Read for package repository, which puts a stand-in in the place of
+// a text that is lost. What lies in a bucket is never told to be lost: the
+// stand-in would stay in stored snapshots when the object is back.
+func (r *Reader) readText(id string) (object.Kind, []byte, error) {
+	kind, content, err := r.Read(id)
+	if lost := (*object.Lost)(nil); r.objects.ranger != nil && errors.As(err, &lost) {
+		err = fmt.Errorf("object %s: %w", id, lost.Cause)
+	}
+	return kind, content, err
+}
+
 // Blob implements repository.Objects. Packs are merged and collected: that a
 // blob is not where it was said to lie is no error.
 func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
@@ -282,7 +293,7 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 			return nil, err // it may well be there
 		}
 	}
-	return object.ReadAs(r.Read, touch.Blob, object.Blob)
+	return object.ReadAs(r.readText, touch.Blob, object.Blob)
 }
 
 // Tree implements repository.Objects.
@@ -290,9 +301,9 @@ func (o *Objects) Tree(ctx context.Context, head repository.Head) (repository.Tr
 	r := o.Reader(ctx)
 	defer r.Close()
 	if o.opener != nil {
-		return repository.ReadTree(ctx, head, r.Read, nil, o.most)
+		return repository.ReadTree(ctx, head, r.readText, nil, o.most)
 	}
-	return repository.ReadTree(ctx, head, r.Read, r.prefetch, o.most)
+	return repository.ReadTree(ctx, head, r.readText, r.prefetch, o.most)
 }
 
 // prefetch fetches blobs that are read next, those that lie close together with
