@@ -33,24 +33,10 @@ func usual() faultproxy.Rates {
 // TestFaultsAndKills: whatever goes wrong between the instances and the stores,
 // and whenever an instance dies, no acknowledged write is lost, none is there
 // twice, nothing is visible that nobody wrote, and all clients see one order.
-//
-// A full run is several, each judged by itself: the search for one order of all
-// answers grows faster than the history.
 func TestFaultsAndKills(t *testing.T) {
-	commits := 0
-	for range each(1, 11) {
-		t.Run("run", func(t *testing.T) { commits += runWithFaults(t) })
-	}
-	if full() && commits < manyWrites {
-		t.Errorf("%d acknowledged commits, want at least %d", commits, manyWrites)
-	}
-}
-
-// runWithFaults returns how many commits were acknowledged.
-func runWithFaults(t *testing.T) int {
 	h := create(t, apiload.Ground(), writers)
 	seed := apiload.Seed(t)
-	f := start(t, h, seed, usual(), 400)
+	f := start(t, h, seed, usual(), each(400, 800))
 	l := apiload.New(t, f.server.URL)
 	ctx, stop := context.WithCancel(background(t))
 	compacted := make(chan int)
@@ -58,10 +44,10 @@ func runWithFaults(t *testing.T) int {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		l.Run(ctx, seed, h.keys, each(36, 120))
+		l.Run(ctx, seed, h.keys, each(36, 1200))
 	}()
 	for i, o := range outages {
-		l.Await(writers*each(36, 120)*(i+1)/(len(outages)+1), ended)
+		l.Await(writers*each(36, 1200)*(i+1)/(len(outages)+1), ended)
 		f.suffer(o, ended)
 	}
 	<-ended
@@ -70,6 +56,9 @@ func runWithFaults(t *testing.T) int {
 	merged := <-compacted
 	counts := l.Report(t)
 	f.tell(l, merged)
+	if n := counts["commits"]; full() && n < manyWrites {
+		t.Errorf("%d acknowledged commits, want at least %d", n, manyWrites)
+	}
 	if counts["commits"] == 0 || counts["no answer"] == 0 || counts["503"] == 0 {
 		t.Error("hardly anything went wrong")
 	}
@@ -77,7 +66,6 @@ func runWithFaults(t *testing.T) int {
 	l.JudgeAll(t, g).Demand(t)
 	l.Honest(t)
 	h.sound(t, g, l.Client, f.server.URL)
-	return counts["commits"]
 }
 
 // compact merges packs again and again while others write.

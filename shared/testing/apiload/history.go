@@ -47,6 +47,17 @@ func (c Commit) Parent() string {
 	return c.Parents[0]
 }
 
+// earlier is by commit what wrote its path before.
+func (h *History) earlier() map[string]string {
+	earlier, last := map[string]string{}, map[string]string{}
+	for _, c := range h.Commits {
+		for _, path := range c.Paths {
+			earlier[c.SHA], last[path] = last[path], c.SHA
+		}
+	}
+	return earlier
+}
+
 // compare holds the acknowledged writes and the lists of a load against the
 // history, which began with an import.
 func (l *Load) compare(h *History) []string {
@@ -99,14 +110,13 @@ func (l *Load) checkWrites(h *History) (problems []string) {
 			problems = append(problems, fmt.Sprintf("%s by client %d is %+v in the history, and %s to its client", o, r.Client, c, a))
 		}
 	}
-	l.landed = map[string]bool{}
-	for _, c := range h.Commits[1:] {
-		if claimed[c.SHA] {
+	l.unclaimed = nil
+	for at, c := range h.Commits {
+		if at == 0 || claimed[c.SHA] {
 			continue
 		}
-		who := c.Author + " " + strings.Join(c.Paths, " ")
-		l.landed[who] = true
-		if unanswered[who]--; unanswered[who] < 0 {
+		l.unclaimed = append(l.unclaimed, at)
+		if unanswered[c.who()]--; unanswered[c.who()] < 0 {
 			problems = append(problems, fmt.Sprintf("nobody wrote %+v", c))
 		}
 	}

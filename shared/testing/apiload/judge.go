@@ -30,8 +30,12 @@ func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 	t.Helper()
 	h := ReadHistory(t, git)
 	found := Findings{History: l.compare(h)}
-	model := &model{stored: git.look(t, l.places()), known: map[edit]edited{}}
-	parts := l.parts()
+	model := &model{stored: git.look(t, l.places(h)), known: map[edit]edited{}, earlier: h.earlier()}
+	var problems []string
+	l.attributed, problems = l.attribute(h, model)
+	found.History = append(found.History, problems...)
+	model.writers(l.attributed)
+	parts := l.parts(model)
 	for _, pool := range slices.Sorted(maps.Keys(parts)) {
 		beginning := groundOf(pool, h.Commits[0].SHA)
 		result, info := porcupine.CheckOperationsVerbose(model.from(beginning), parts[pool], verdictTime)
@@ -91,17 +95,17 @@ func (m *model) from(beginning state) porcupine.Model {
 // parts divides what was seen by pools. An answer about one key depends on
 // what else holds the key in another case, and on nothing else. A list is one
 // read of each pool here; that all its rows are of one moment is seen by
-// compare. A write without an answer whose commit is not in the history did
-// nothing, by git's own account: it is left out, since each that stays open
-// doubles what the search has to try.
-func (l *Load) parts() map[string][]porcupine.Operation {
+// compare. A write without an answer that made no commit did nothing, by git's
+// own account: it is left out, since each that stays open doubles what the
+// search has to try.
+func (l *Load) parts(m *model) map[string][]porcupine.Operation {
 	parts := map[string][]porcupine.Operation{}
 	add := func(pool string, r Record, o *Operation, a *Answer) {
 		parts[pool] = append(parts[pool], porcupine.Operation{
 			ClientId: r.Client, Input: o, Output: a, Call: r.Call, Return: r.Back})
 	}
 	for _, r := range l.Records {
-		nothing := r.Answer.Open && !l.landed[l.author(r)+" "+PathOf(r.Op.Family, r.Op.Key)]
+		nothing := r.Answer.Open && m.made[r.Answer].commits == nil
 		if r.Op.Kind != ReadList && !nothing {
 			add(strings.ToLower(r.Op.Key), r, r.Op, r.Answer)
 		}
@@ -129,9 +133,17 @@ func (l *Load) parts() map[string][]porcupine.Operation {
 }
 
 // places are what the model needs to know of the repository: what each token
-// stands for, and each commit that an answer names.
-func (l *Load) places() map[place]bool {
+// stands for, each commit that an answer names, and those that none names, with
+// their parents.
+func (l *Load) places(h *History) map[place]bool {
 	places := map[place]bool{}
+	for _, at := range l.unclaimed {
+		c := h.Commits[at]
+		for _, path := range c.Paths {
+			places[place{c.SHA, path}] = true
+			places[place{c.Parent(), path}] = true
+		}
+	}
 	for _, r := range l.Records {
 		path := PathOf(r.Op.Family, r.Op.Key)
 		for _, commit := range []string{r.Op.Token, r.Answer.Commit} {

@@ -23,6 +23,10 @@ type model struct {
 	// stored is what a commit holds under a path, by git's account: what a
 	// token stands for.
 	stored *stored
+	// made are the commits that a request without an answer may have made.
+	made map[*Answer]made
+	// earlier is the commit that wrote a path before a commit did.
+	earlier map[string]string
 
 	mu    sync.Mutex
 	known map[edit]edited
@@ -56,21 +60,13 @@ func (m *model) step(s state, o *Operation, a *Answer) (bool, state) {
 	}
 	for _, want := range m.outcomes(s, o) {
 		if a.Open {
-			return true, want.next.unnamed(s)
+			return m.unanswered(s, want.next, a)
 		}
 		if ok, next := m.matches(s, want, a); ok {
 			return true, next
 		}
 	}
 	return a.Open, s
-}
-
-// unnamed is a state whose commit nobody was told.
-func (s state) unnamed(before state) state {
-	if s != before {
-		s.commit = ""
-	}
-	return s
 }
 
 func (m *model) matches(s state, want outcome, a *Answer) (bool, state) {
