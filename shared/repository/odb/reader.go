@@ -209,7 +209,7 @@ func (w watched) ReadAt(p []byte, at int64) (int, error) {
 const (
 	firstGuess  = 64 << 10
 	guessGrowth = 16
-	maxLength  = 64 << 20 // compressed; what is larger is larger than is read
+	maxLength   = 64 << 20 // compressed; what is larger is larger than is read
 	// maxUnasked is more than a document takes, compressed. What takes more is
 	// fetched once its header has said how large it is.
 	maxUnasked = 2 << 20

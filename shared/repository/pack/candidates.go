@@ -22,9 +22,9 @@ type candidate struct {
 
 const (
 	maxCandidates = 16
-	deepest        = 50 // as git: what a reader has to go through
-	largestTree    = 8 << 20
-	smallestTree   = 100
+	deepest       = 50 // as git: what a reader has to go through
+	largestTree   = 8 << 20
+	smallestTree  = 100
 )
 
 // put writes a tree, as a difference where that pays.
