@@ -164,7 +164,8 @@ func (r reference) recover() error {
 }
 
 // lockIsOurs says whether svc made the branch's lock: it is the file next or,
-// where there are no hard links, a whole copy of it.
+// where a link could not be made, a whole copy of it. Nobody else knows the id
+// that is in it.
 func (r reference) lockIsOurs(next fs.FileInfo) (bool, error) {
 	lock, err := r.files.stat(r.path(branchLock))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,21 +174,7 @@ func (r reference) lockIsOurs(next fs.FileInfo) (bool, error) {
 	if err != nil || os.SameFile(lock, next) {
 		return err == nil, err
 	}
-	if linked, err := r.canLink(); linked || err != nil {
-		return false, err
-	}
 	return r.lockIsCopy()
-}
-
-func (r reference) canLink() (bool, error) {
-	probe := r.path(nextHead + "-link")
-	if err := r.files.remove(probe); err != nil {
-		return false, err
-	}
-	if err := r.files.link(r.path(nextHead), probe); err != nil {
-		return false, nil
-	}
-	return true, r.files.remove(probe)
 }
 
 func (r reference) lockIsCopy() (bool, error) {
