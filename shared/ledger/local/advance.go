@@ -114,12 +114,13 @@ func (l *Ledger) join(from repository.Head, c repository.Commit) (*group, int) {
 	if last != nil {
 		tip = last.tip()
 	}
-	if from != tip {
-		if !h.holds(c.SHA) && !l.unsure.Load() {
-			return nil, 0
-		}
-		// It may have landed, and this is the question whether it has.
+	if h.holds(c.SHA) || l.unsure[c.SHA] {
+		// It may have landed, and this is the question whether it has: alone, so
+		// that nothing that happens to others is taken for the answer.
 		return &group{commits: []pending{p}, done: make(chan struct{})}, 0
+	}
+	if from != tip {
+		return nil, 0
 	}
 	if last != nil && !last.closed {
 		last.commits = append(last.commits, p)
@@ -173,27 +174,21 @@ func (l *Ledger) flush(ctx context.Context, commits []pending) ([]repository.Hea
 	if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
 		return nil, repository.Unwritten(err)
 	}
-	l.unsure.Store(false)
+	l.leaveOpen(nil)
 	h := l.history.Load()
-	rest := commits
-	for len(rest) > 0 && h.holds(rest[0].commit.SHA) {
-		rest = rest[1:]
-	}
-	if len(rest) < len(commits) {
+	first, from, last := commits[0].commit, commits[0].from, commits[len(commits)-1].commit
+	if h.holds(first.SHA) {
 		// An earlier Advance moved the head and failed afterwards, perhaps to flush it.
 		if err := l.branch.flush(); err != nil {
 			return nil, err
 		}
-	}
-	if len(rest) == 0 {
 		return headsOf(h, commits, found.Version), nil
 	}
-	from, last := rest[0].from, rest[len(rest)-1].commit
 	if at := headOf(h); at.Commit != from.Commit || at.Sequence != from.Sequence {
 		return nil, repository.ErrMoved
 	}
 	var packs []string
-	for _, p := range rest {
+	for _, p := range commits {
 		packs = append(packs, p.commit.Pack)
 	}
 	var storing errgroup.Group
@@ -214,22 +209,35 @@ func (l *Ledger) flush(ctx context.Context, commits []pending) ([]repository.Hea
 		return nil, repository.ErrMoved
 	}
 	if err := l.branch.swap(ctx, from.Commit, last.SHA, entryOf(last)); err != nil {
-		l.unsure.Store(!repository.Refused(err))
+		if !repository.Refused(err) {
+			l.leaveOpen(commits)
+		}
 		return nil, err
 	}
-	if rest[0].commit.Parent != from.Commit { // it brings a history
+	if first.Parent != from.Commit { // it brings a history
 		if err := l.catchUp(context.WithoutCancel(ctx)); err != nil {
+			l.leaveOpen(commits)
 			return nil, err
 		}
 	} else {
-		rows := make([]row, len(rest))
-		for i, p := range rest {
-			rows[i] = rowOf(p.commit).asHead(i == len(rest)-1)
+		rows := make([]row, len(commits))
+		for i, p := range commits {
+			rows[i] = rowOf(p.commit).asHead(i == len(commits)-1)
 		}
 		l.begun.Store(true)
 		l.extend(rows)
 	}
 	return headsOf(l.history.Load(), commits, found.Version), nil
+}
+
+// leaveOpen notes which commits may have landed without the history telling.
+func (l *Ledger) leaveOpen(commits []pending) {
+	l.groups.Lock()
+	defer l.groups.Unlock()
+	l.unsure = map[string]bool{}
+	for _, p := range commits {
+		l.unsure[p.commit.SHA] = true
+	}
 }
 
 func headsOf(h *history, commits []pending, access int64) []repository.Head {

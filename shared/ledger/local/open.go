@@ -54,9 +54,9 @@ type Ledger struct {
 	// one before it.
 	groups sync.Mutex
 	newest *group
-	// unsure: a move of the head has failed in a way that leaves open whether it
-	// moved, and nobody has looked since.
-	unsure atomic.Bool
+	// unsure are the commits of a move of the head that failed in a way that
+	// leaves open whether it moved; until somebody has looked.
+	unsure map[string]bool
 }
 
 // turn is a lock that can be waited for until a context ends.
