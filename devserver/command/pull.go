@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -82,12 +81,21 @@ func (in Invocation) pull(cmd *cobra.Command, f pullFlags) error {
 		in.printPlan(plan, dir)
 	}
 	if len(plan.Changed) > 0 && !f.force {
-		return in.localChanges(plan, dir)
+		lines := []string{"nothing written, these files differ from the workspace; --force overwrites them:"}
+		for _, c := range plan.Changed {
+			lines = append(lines, in.inside(dir, c.Path)+": "+c.How)
+		}
+		return errors.New(strings.Join(lines, "\n"))
 	}
 	if f.dryRun {
 		return nil
 	}
-	return in.apply(cmd.Context(), plan, dir)
+	if err := plan.Apply(cmd.Context()); err != nil {
+		return err
+	}
+	fmt.Fprintf(in.Stderr, "%s: %s written, %d removed, %d unchanged\n",
+		in.display(dir), cli.Plural(len(plan.Write), "file"), len(plan.Remove), plan.Same)
+	return nil
 }
 
 // pullInto is where to: the directory that every command finds, or the one
@@ -106,15 +114,6 @@ func (in Invocation) pullInto(flag string) (string, error) {
 	return dir, err
 }
 
-func (in Invocation) apply(ctx context.Context, plan *pull.Plan, dir string) error {
-	if err := plan.Apply(ctx); err != nil {
-		return err
-	}
-	fmt.Fprintf(in.Stderr, "%s: %s written, %d removed, %d unchanged\n",
-		in.display(dir), cli.Plural(len(plan.Write), "file"), len(plan.Remove), plan.Same)
-	return nil
-}
-
 func (in Invocation) printPlan(plan *pull.Plan, dir string) {
 	for _, path := range plan.Write {
 		fmt.Fprintln(in.Stdout, "write ", in.inside(dir, path))
@@ -131,16 +130,6 @@ func (in Invocation) inside(dir, path string) string {
 	return terminal.Escape(filepath.Join(in.display(dir), filepath.FromSlash(path)))
 }
 
-func (in Invocation) localChanges(plan *pull.Plan, dir string) error {
-	lines := []string{"nothing written, these files differ from the workspace; --force overwrites them:"}
-	for _, c := range plan.Changed {
-		lines = append(lines, in.inside(dir, c.Path)+": "+c.How)
-	}
-	return errors.New(strings.Join(lines, "\n"))
-}
-
-func isSegment(path string) bool { return strings.HasPrefix(path, string(workspace.Segments)+"/") }
-
 // maxRemarks is how many problems of files are listed.
 const maxRemarks = 20
 
@@ -150,7 +139,8 @@ func (in Invocation) remark(plan *pull.Plan) {
 		fmt.Fprintf(in.Stderr, "the API has no JSON Schemas: copy schemas/%s.json here by hand, or svc verify reports %s as missing\n",
 			terminal.Escape(strings.Join(plan.Schemas, ".json, schemas/")), map[bool]string{true: "it", false: "them"}[len(plan.Schemas) == 1])
 	}
-	if plan.Rebuilt && slices.ContainsFunc(plan.Write, isSegment) {
+	segments := func(path string) bool { return strings.HasPrefix(path, string(workspace.Segments)+"/") }
+	if plan.Rebuilt && slices.ContainsFunc(plan.Write, segments) {
 		fmt.Fprintln(in.Stderr, "segments have only their key, name, description and rules: the API has no other fields of them")
 	}
 	for i, p := range plan.Problems {

@@ -51,42 +51,7 @@ func verify(in Invocation, dir string, asJSON, strict bool) error {
 	state := datadir.Look(dir)
 	ws, problems := workspace.ReadAndVerify(state.Files)
 	problems = slices.Concat(state.Problems, problems, datadir.Overlooked(dir))
-	result := newVerification(dir, ws, problems, strict)
-	var err error
-	if asJSON {
-		err = result.printJSON(in)
-	} else {
-		result.print(in)
-	}
-	if err == nil && !result.OK {
-		return cli.ErrSaid
-	}
-	return err
-}
-
-// verification is the answer of svc verify --json.
-type verification struct {
-	OK       bool            `json:"ok"`
-	Datadir  string          `json:"datadir"`
-	Files    int             `json:"files"`
-	Errors   int             `json:"errors"`
-	Warnings int             `json:"warnings"`
-	Problems []problemReport `json:"problems"`
-
-	found []workspace.Problem
-}
-
-type problemReport struct {
-	Severity string `json:"severity"` // error or warning
-	File     string `json:"file"`     // in the datadir, with forward slashes
-	Line     int    `json:"line,omitempty"`
-	Column   int    `json:"column,omitempty"`
-	Path     string `json:"path"` // JSON Pointer into the file
-	Message  string `json:"message"`
-}
-
-func newVerification(dir string, ws *workspace.Workspace, problems []workspace.Problem, strict bool) verification {
-	v := verification{Datadir: dir, Files: len(ws.Items) + len(ws.Schemas), Problems: []problemReport{}, found: problems}
+	v := verification{Datadir: dir, Files: len(ws.Items) + len(ws.Schemas), Problems: []problemReport{}}
 	if ws.Declared {
 		v.Files++
 	}
@@ -101,19 +66,40 @@ func newVerification(dir string, ws *workspace.Workspace, problems []workspace.P
 		v.Problems = append(v.Problems, problemReport{severity, p.File, p.Line, p.Column, p.Pointer, p.Message})
 	}
 	v.OK = v.Errors == 0 && (v.Warnings == 0 || !strict)
-	return v
-}
-
-func (v verification) printJSON(in Invocation) error {
-	enc := json.NewEncoder(in.Stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
-func (v verification) print(in Invocation) {
-	for _, p := range v.found {
-		fmt.Fprintln(in.Stdout, p.In(in.display(v.Datadir)))
+	if asJSON {
+		enc := json.NewEncoder(in.Stdout)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range problems {
+			fmt.Fprintln(in.Stdout, p.In(in.display(dir)))
+		}
+		fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(dir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
 	}
-	fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(v.Datadir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
+	if !v.OK {
+		return cli.ErrSaid
+	}
+	return nil
+}
+
+// verification is the answer of svc verify --json.
+type verification struct {
+	OK       bool            `json:"ok"`
+	Datadir  string          `json:"datadir"`
+	Files    int             `json:"files"`
+	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
+	Problems []problemReport `json:"problems"`
+}
+
+type problemReport struct {
+	Severity string `json:"severity"` // error or warning
+	File     string `json:"file"`     // in the datadir, with forward slashes
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Path     string `json:"path"` // JSON Pointer into the file
+	Message  string `json:"message"`
 }

@@ -77,7 +77,19 @@ func (d *Directory) Follow(ctx context.Context) {
 func (d *Directory) update(state datadir.State) {
 	loaded, problems := load(state, d.environment)
 	if len(problems) > 0 {
-		d.refuse(problems)
+		fresh := false
+		now := map[string]bool{}
+		for _, p := range problems {
+			line := p.String()
+			now[line] = true
+			if !d.refused[line] {
+				fresh = true
+				d.report(line)
+			}
+		}
+		if d.refused = now; fresh {
+			d.report("not reloaded: the last good state goes on being served")
+		}
 		return
 	}
 	fixed := len(d.refused) > 0
@@ -125,23 +137,6 @@ func (d *Directory) Warn() {
 	}
 	d.warnings, d.fresh = now, nil
 	debug.FreeOSMemory() // a load leaves garbage many times the size of what is served
-}
-
-func (d *Directory) refuse(problems []workspace.Problem) {
-	now := map[string]bool{}
-	fresh := false
-	for _, p := range problems {
-		line := p.String()
-		now[line] = true
-		if !d.refused[line] {
-			fresh = true
-			d.report(line)
-		}
-	}
-	d.refused = now
-	if fresh {
-		d.report("not reloaded: the last good state goes on being served")
-	}
 }
 
 const maxWarnings = 20
@@ -193,8 +188,13 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 		table.Add(evaluation.Source{Key: item.Key, Document: item.View})
 	})
 	problems = append(problems, state.Problems...)
-	if !slices.ContainsFunc(problems, aboutDeclaration) {
-		problems = append(problems, unknownEnvironment(ws, environment)...)
+	// Where the workspace file is broken, what it declares is not known.
+	broken := slices.ContainsFunc(problems, func(p workspace.Problem) bool {
+		return p.Severity == workspace.Fatal && p.File == workspace.File
+	})
+	if _, declared := ws.Environment(environment); ws.Declared && !declared && !broken {
+		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
+			Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is not declared; %s", environment, known(ws))})
 	}
 	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
 		workspace.SortProblems(fatal)
@@ -210,30 +210,19 @@ func (l *loaded) warnings() []workspace.Problem {
 	for i := range all {
 		all[i].Severity = workspace.Warning
 	}
-	all = append(all, unnamedEnvironment(l.ws, l.table.Environment)...)
-	return append(all, withheld(l.table)...)
-}
-
-// aboutDeclaration: where the workspace file is broken, what it declares is
-// not known.
-func aboutDeclaration(p workspace.Problem) bool {
-	return p.Severity == workspace.Fatal && p.File == workspace.File
-}
-
-func unknownEnvironment(ws *workspace.Workspace, environment string) []workspace.Problem {
-	if _, known := ws.Environment(environment); known || !ws.Declared {
-		return nil
+	if _, named := l.ws.Environment(l.table.Environment); !named && !l.ws.Declared {
+		all = append(all, workspace.Problem{Severity: workspace.Warning, File: workspace.File,
+			Message: fmt.Sprintf("there is no such file, and no document names the environment %q, so the default rules are served; %s", l.table.Environment, known(l.ws))})
 	}
-	return []workspace.Problem{{Severity: workspace.Fatal, File: workspace.File,
-		Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is not declared; %s", environment, known(ws))}}
-}
-
-func unnamedEnvironment(ws *workspace.Workspace, environment string) []workspace.Problem {
-	if _, known := ws.Environment(environment); known || ws.Declared {
-		return nil
+	for _, w := range l.table.Withheld {
+		are := "are"
+		if w.Values == 1 {
+			are = "is"
+		}
+		all = append(all, workspace.Problem{Severity: workspace.Warning, File: workspace.Path(w.Type, w.Key),
+			Message: fmt.Sprintf("%s of %s %s not sent to browsers (%s); clients get their own default there", count(w.Values, "value"), w.Key, are, w.Why)})
 	}
-	return []workspace.Problem{{Severity: workspace.Warning, File: workspace.File,
-		Message: fmt.Sprintf("there is no such file, and no document names the environment %q, so the default rules are served; %s", environment, known(ws))}}
+	return all
 }
 
 func known(ws *workspace.Workspace) string {
@@ -241,20 +230,4 @@ func known(ws *workspace.Workspace) string {
 		return "known are " + strings.Join(names, ", ")
 	}
 	return "no environment is known"
-}
-
-func withheld(t *delivery.Table) []workspace.Problem {
-	var problems []workspace.Problem
-	for _, w := range t.Withheld {
-		problems = append(problems, workspace.Problem{Severity: workspace.Warning, File: workspace.Path(w.Type, w.Key),
-			Message: fmt.Sprintf("%s of %s not sent to browsers (%s); clients get their own default there", count(w.Values, "value"), areIs(w.Values, w.Key), w.Why)})
-	}
-	return problems
-}
-
-func areIs(n int, key string) string {
-	if n == 1 {
-		return key + " is"
-	}
-	return key + " are"
 }

@@ -22,8 +22,15 @@ func (l *reporter) see(s *repository.Snapshot, broken []control.Broken) {
 	told := map[string]string{}
 	for _, b := range broken {
 		told[b.File.Path] = b.File.Blob
-		if l.told[b.File.Path] != b.File.Blob {
-			l.tell(b)
+		if l.told[b.File.Path] == b.File.Blob {
+			continue
+		}
+		what := b.Outcome()
+		if b.File.Path == workspace.File {
+			what += "; until it is mended the API lists the environments that documents name too, and all are protected"
+		}
+		for _, p := range b.Problems {
+			l.logger.Error(what, "since", b.Since, "servedFrom", b.ServedFrom, "problem", p.String())
 		}
 	}
 	_, declared := s.File(workspace.File)
@@ -32,14 +39,4 @@ func (l *reporter) see(s *repository.Snapshot, broken []control.Broken) {
 			"file", workspace.File, "commit", s.Head.Commit)
 	}
 	l.at, l.told, l.declared = s.Head.Commit, told, declared
-}
-
-func (l *reporter) tell(b control.Broken) {
-	what := b.Outcome()
-	if b.File.Path == workspace.File {
-		what += "; until it is mended the API lists the environments that documents name too, and all are protected"
-	}
-	for _, p := range b.Problems {
-		l.logger.Error(what, "since", b.Since, "servedFrom", b.ServedFrom, "problem", p.String())
-	}
 }

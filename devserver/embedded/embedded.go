@@ -152,8 +152,10 @@ func (s *Service) upkeep(ctx context.Context) {
 		if err := s.uses.Flush(); err != nil {
 			s.logger.Error("noting when keys were used last", "error", err)
 		}
-		if err := s.compact(ctx); err != nil && ctx.Err() == nil {
-			s.logger.Error("merging packs", "error", err)
+		if len(s.ledger.Objects().Packs()) >= compactFrom {
+			if _, err := s.ledger.Objects().Compact(ctx); err != nil && ctx.Err() == nil {
+				s.logger.Error("merging packs", "error", err)
+			}
 		}
 	}
 }
@@ -176,15 +178,6 @@ func (s *Service) look(ctx context.Context, watch *reporter) error {
 	if err == nil {
 		watch.see(snapshot, broken)
 	}
-	return err
-}
-
-// compact keeps the number of packs small, however many commits are made.
-func (s *Service) compact(ctx context.Context) error {
-	if len(s.ledger.Objects().Packs()) < compactFrom {
-		return nil
-	}
-	_, err := s.ledger.Objects().Compact(ctx)
 	return err
 }
 

@@ -104,18 +104,6 @@ func fatal(files map[string][]byte) []workspace.Problem {
 	return workspace.FatalOnly(problems)
 }
 
-// sound says whether a file that was pulled can be what the workspace holds. An
-// earlier version wrote whatever came.
-func sound(path string, local []byte) bool {
-	tree, err := jsontree.Parse(local)
-	if err != nil || len(fatal(map[string][]byte{path: local})) > 0 {
-		return false
-	}
-	_, key, _ := workspace.SplitPath(path)
-	said, _ := tree.Get("key").Text()
-	return said == key
-}
-
 // encoded is a document as it is written: laid out for people, where that keeps
 // it within what a file may have.
 func encoded(tree *jsontree.Node) []byte {

@@ -96,10 +96,19 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 }
 
 // holds says whether a file has a content of that sum, which can be what the
-// workspace holds.
+// workspace holds: an earlier version wrote whatever came.
 func (p *Plan) holds(path, sha string) bool {
 	local, err := p.in.read(path)
-	return err == nil && local != nil && sum(local) == sha && sound(path, local)
+	if err != nil || local == nil || sum(local) != sha {
+		return false
+	}
+	tree, err := jsontree.Parse(local)
+	if err != nil || len(fatal(map[string][]byte{path: local})) > 0 {
+		return false
+	}
+	_, key, _ := workspace.SplitPath(path)
+	said, _ := tree.Get("key").Text()
+	return said == key
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {

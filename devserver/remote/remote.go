@@ -66,9 +66,6 @@ func (c *Client) Exposed() bool {
 	return c.base.Scheme == "http" && !local
 }
 
-// URL is the address of the API.
-func (c *Client) URL() string { return c.base.String() }
-
 // Refusal is an answer that is no success.
 type Refusal struct {
 	Status  int
@@ -157,8 +154,11 @@ func (c *Client) once(ctx context.Context, path string, query url.Values, most i
 	request.Header.Set("Authorization", "Bearer "+c.key)
 	request.Header.Set("User-Agent", "svc")
 	answer, err := c.http.Do(request)
+	if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" {
+		err = fmt.Errorf("%s does not answer: %w; is svc api running there?", c.base, refused.Err)
+	}
 	if err != nil {
-		return nil, nil, c.unreachable(err)
+		return nil, nil, err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -169,14 +169,6 @@ func (c *Client) once(ctx context.Context, path string, query url.Values, most i
 		err = fmt.Errorf("GET %s: the answer is larger than %d bytes", path, most)
 	}
 	return answer, body, err
-}
-
-func (c *Client) unreachable(err error) error {
-	var refused *net.OpError
-	if errors.As(err, &refused) && refused.Op == "dial" {
-		return fmt.Errorf("%s does not answer: %w; is svc api running there?", c.base, refused.Err)
-	}
-	return err
 }
 
 // keys are what looks like a key of svc's: whoever answers may repeat what it was
