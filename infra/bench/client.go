@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -37,6 +38,9 @@ func dial(host string) (*connection, error) {
 
 func (c *connection) do(request []byte, keep bool) (answer, error) {
 	var a answer
+	if keep {
+		a.header = map[string]string{}
+	}
 	if _, err := c.conn.Write(request); err != nil {
 		return a, err
 	}
@@ -61,35 +65,16 @@ func (c *connection) do(request []byte, keep bool) (answer, error) {
 			length, _ = strconv.Atoi(string(v))
 		}
 		if name, value, ok := strings.Cut(string(line), ": "); ok && keep {
-			a.keep(name, value)
+			a.header[name] = value
 		}
 	}
 	if keep {
 		a.body = make([]byte, length)
-		_, err := readFull(c.in, a.body)
+		_, err := io.ReadFull(c.in, a.body)
 		return a, err
 	}
 	_, err := c.in.Discard(length)
 	return a, err
-}
-
-func (a *answer) keep(name, value string) {
-	if a.header == nil {
-		a.header = map[string]string{}
-	}
-	a.header[name] = value
-}
-
-func readFull(in *bufio.Reader, into []byte) (int, error) {
-	n := 0
-	for n < len(into) {
-		k, err := in.Read(into[n:])
-		n += k
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
 }
 
 // get is a request for a path, with a key if there is one.

@@ -48,21 +48,18 @@ func writeFlags(dir string, n int) error {
 	return os.WriteFile(filepath.Join(dir, "svc.json"), []byte("{\n  \"environments\": [\n    \"development\"\n  ]\n}\n"), 0o666)
 }
 
-// contextOf is a user's context, another one for every i.
-func contextOf(i int) string {
-	return fmt.Sprintf(`"key":"user-%d","plan":"plan-%d","email":"user-%d@team%d.example","country":"%s","orders":%d`,
-		i, i%60, i, i%60, []string{"DE", "US", "FR"}[i%3], i%120)
-}
-
 // variety is how many contexts are prepared; each connection walks them from
 // a place of its own, so that none comes twice in a row.
 const variety = 4096
 
-// polls are requests with a context each, ready to be written.
+// polls are requests with a user's context each, another one in every request,
+// ready to be written.
 func polls(host string) [][]byte {
 	requests := make([][]byte, variety)
 	for i := range requests {
-		token := base64.StdEncoding.EncodeToString([]byte(`{"user":{` + contextOf(i) + `}}`))
+		user := fmt.Sprintf(`"key":"user-%d","plan":"plan-%d","email":"user-%d@team%d.example","country":"%s","orders":%d`,
+			i, i%60, i, i%60, []string{"DE", "US", "FR"}[i%3], i%120)
+		token := base64.StdEncoding.EncodeToString([]byte(`{"user":{` + user + `}}`))
 		requests[i] = fmt.Appendf(nil, "GET /api/v2/configs/eval-with-context/%s HTTP/1.1\r\nHost: %s\r\nOrigin: http://localhost:3000\r\n\r\n", url.PathEscape(token), host)
 	}
 	return requests
@@ -72,18 +69,9 @@ func polls(host string) [][]byte {
 func bulks(host string) [][]byte {
 	requests := make([][]byte, variety)
 	for i := range requests {
-		body := flatContext(i)
+		body := fmt.Sprintf(`{"context":{"targetingKey":"user-%d","user.plan":"plan-%d","user.email":"user-%d@team%d.example","user.country":"%s","user.orders":%d}}`,
+			i, i%60, i, i%60, []string{"DE", "US", "FR"}[i%3], i%120)
 		requests[i] = fmt.Appendf(nil, "POST /ofrep/v1/evaluate/flags HTTP/1.1\r\nHost: %s\r\nOrigin: http://localhost:3000\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", host, len(body), body)
 	}
 	return requests
-}
-
-func flatContext(i int) string {
-	return fmt.Sprintf(`{"context":{"targetingKey":"user-%d","user.plan":"plan-%d","user.email":"user-%d@team%d.example","user.country":"%s","user.orders":%d}}`,
-		i, i%60, i, i%60, []string{"DE", "US", "FR"}[i%3], i%120)
-}
-
-// conditional is one poll that has the current answer already.
-func conditional(request []byte, etag string) []byte {
-	return with(request, "If-None-Match: "+etag)
 }
