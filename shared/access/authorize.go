@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,19 +29,15 @@ func Required(tier Tier, scopes []Scope) Permission {
 	case TierStandard, "":
 		return EditStandard
 	case TierProtectedEnv:
-		if slices.ContainsFunc(scopes, protectedOrDefault) {
+		// The default rules are guarded even in a workspace that has no
+		// protected environment yet.
+		if slices.ContainsFunc(scopes, func(s Scope) bool { return s.Protected || s.Name == DefaultScope }) {
 			return EditProtected
 		}
 		return EditStandard
 	default:
 		return EditProtected
 	}
-}
-
-// protectedOrDefault: in the tier protected-env the default rules are guarded
-// even in a workspace that has no protected environment yet.
-func protectedOrDefault(s Scope) bool {
-	return s.Protected || s.Name == DefaultScope
 }
 
 // Write is what has to be authorized. Build one with Edit or Move; the zero
@@ -81,9 +78,13 @@ type Denial struct {
 // Message says in one sentence what was refused and what would be needed. It
 // names no value.
 func (d Denial) Message() string {
+	var missing []string
+	for _, permission := range d.Missing {
+		missing = append(missing, string(permission))
+	}
 	return fmt.Sprintf("editing %s needs the permission %s, which comes with the role %s",
-		orElse(strings.Join(d.Scopes, ", "), "this document"),
-		strings.Join(texts(d.Missing), " and "), strings.Join(d.roles, " or "))
+		cmp.Or(strings.Join(d.Scopes, ", "), "this document"),
+		strings.Join(missing, " and "), strings.Join(d.roles, " or "))
 }
 
 // Authorize decides whether a principal with these roles may do the write; nil
@@ -93,10 +94,18 @@ func Authorize(roles []string, write Write) *Denial {
 	if missing == nil {
 		return nil
 	}
+	var scopes []string
+	for _, scope := range write.scopes {
+		name := scope.Name
+		if scope.Protected {
+			name += " (protected)"
+		}
+		scopes = append(scopes, name)
+	}
 	return &Denial{
 		Required: missing[len(missing)-1],
 		Missing:  missing,
-		Scopes:   names(write.scopes),
+		Scopes:   scopes,
 		roles:    slices.DeleteFunc(Roles(), func(role string) bool { return write.missing([]string{role}) != nil }),
 	}
 }
@@ -135,31 +144,4 @@ func satisfies(granted []Permission, needed Permission, scopes []Scope) bool {
 	}
 	anyProtected := slices.ContainsFunc(scopes, func(s Scope) bool { return s.Protected })
 	return !anyProtected && slices.Contains(granted, needed+nonprotected)
-}
-
-func names(scopes []Scope) []string {
-	var out []string
-	for _, scope := range scopes {
-		name := scope.Name
-		if scope.Protected {
-			name += " (protected)"
-		}
-		out = append(out, name)
-	}
-	return out
-}
-
-func texts(permissions []Permission) []string {
-	var out []string
-	for _, permission := range permissions {
-		out = append(out, string(permission))
-	}
-	return out
-}
-
-func orElse(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }

@@ -18,7 +18,9 @@ func encodeBase62(content []byte, width int) string {
 // encodeBase62 does not write for that many bytes, a number too large included:
 // 43 characters hold a little more than 32 bytes.
 func decodeBase62(content []byte, text string) bool {
-	if strings.ContainsFunc(text, notAlphanumeric) {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
 		return false
 	}
 	number, ok := new(big.Int).SetString(text, base62)
@@ -27,8 +29,4 @@ func decodeBase62(content []byte, text string) bool {
 	}
 	number.FillBytes(content)
 	return true
-}
-
-func notAlphanumeric(r rune) bool {
-	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }

@@ -36,12 +36,8 @@ func NewID(random io.Reader) (ID, error) {
 
 // ParseID checks that text is an id.
 func ParseID(text string) (ID, error) {
-	if len(text) != idLength || strings.ContainsFunc(text, notInID) {
+	if len(text) != idLength || strings.Trim(text, idAlphabet) != "" {
 		return "", ErrIDFormat
 	}
 	return ID(text), nil
-}
-
-func notInID(r rune) bool {
-	return !strings.ContainsRune(idAlphabet, r)
 }

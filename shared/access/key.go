@@ -52,7 +52,17 @@ type Key struct {
 
 // NewKey draws a key with a new id for an existing workspace and principal.
 func NewKey(random io.Reader, kind Kind, workspace, principal ID) (Key, error) {
-	if err := checkOwner(kind, workspace, principal); err != nil {
+	var problems []error
+	if kind.Prefix() == "" {
+		problems = append(problems, fmt.Errorf("kind: %w", errKind))
+	}
+	if _, err := ParseID(string(workspace)); err != nil {
+		problems = append(problems, fmt.Errorf("workspace: %w", err))
+	}
+	if _, err := ParseID(string(principal)); err != nil {
+		problems = append(problems, fmt.Errorf("principal: %w", err))
+	}
+	if err := errors.Join(problems...); err != nil {
 		return Key{}, err
 	}
 	id, err := NewID(random)
@@ -64,20 +74,6 @@ func NewKey(random io.Reader, kind Kind, workspace, principal ID) (Key, error) {
 		return Key{}, fmt.Errorf("making a key: drawing its secret: %w", err)
 	}
 	return sealed(kind, workspace, principal, id, secret), nil
-}
-
-func checkOwner(kind Kind, workspace, principal ID) error {
-	var problems []error
-	if kind.Prefix() == "" {
-		problems = append(problems, fmt.Errorf("kind: %w", errKind))
-	}
-	if _, err := ParseID(string(workspace)); err != nil {
-		problems = append(problems, fmt.Errorf("workspace: %w", err))
-	}
-	if _, err := ParseID(string(principal)); err != nil {
-		problems = append(problems, fmt.Errorf("principal: %w", err))
-	}
-	return errors.Join(problems...)
 }
 
 func sealed(kind Kind, workspace, principal, id ID, secret [secretBytes]byte) Key {
@@ -100,18 +96,14 @@ func ParseKey(text string) (Key, error) {
 	if checksum(text[:payloadLimit]) != text[payloadLimit:] {
 		return Key{}, errKeyChecksum
 	}
-	return parseParts(kind, text[prefixLength:payloadLimit])
-}
-
-// parseParts refuses only what somebody made up with a matching checksum.
-func parseParts(kind Kind, text string) (Key, error) {
-	ids, separator, encoded := text[:3*idLength], text[3*idLength], text[3*idLength+1:]
-	workspace, workspaceErr := ParseID(ids[:idLength])
-	principal, principalErr := ParseID(ids[idLength : 2*idLength])
-	id, idErr := ParseID(ids[2*idLength:])
+	// From here on only what somebody made up with a matching checksum is refused.
+	parts := text[prefixLength:payloadLimit]
+	workspace, workspaceErr := ParseID(parts[:idLength])
+	principal, principalErr := ParseID(parts[idLength : 2*idLength])
+	id, idErr := ParseID(parts[2*idLength : 3*idLength])
 	var secret [secretBytes]byte
-	secretOK := decodeBase62(secret[:], encoded)
-	if errors.Join(workspaceErr, principalErr, idErr) != nil || separator != '_' || !secretOK {
+	secretOK := decodeBase62(secret[:], parts[3*idLength+1:])
+	if errors.Join(workspaceErr, principalErr, idErr) != nil || parts[3*idLength] != '_' || !secretOK {
 		return Key{}, errKeyParts
 	}
 	return sealed(kind, workspace, principal, id, secret), nil

@@ -1,5 +1,10 @@
 package access
 
+import (
+	"maps"
+	"slices"
+)
+
 // DefaultScope is the name of the scope that holds the default rules. It is
 // reserved and never an environment's name.
 const DefaultScope = "default"
@@ -21,7 +26,7 @@ type Environments map[string]bool
 func (e Environments) Scope(name string) Scope {
 	protected, declared := e[name]
 	if name == DefaultScope || !declared {
-		protected = e.anyProtected()
+		protected = slices.Contains(slices.Collect(maps.Values(e)), true)
 	}
 	return Scope{Name: name, Protected: protected}
 }
@@ -30,13 +35,4 @@ func (e Environments) Scope(name string) Scope {
 // tags, access and the like.
 func (e Environments) Metadata() Scope {
 	return e.Scope(DefaultScope)
-}
-
-func (e Environments) anyProtected() bool {
-	for _, protected := range e {
-		if protected {
-			return true
-		}
-	}
-	return false
 }

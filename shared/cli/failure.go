@@ -29,7 +29,18 @@ func Main(ctx context.Context, newRoot func(stdout, stderr io.Writer) *cobra.Com
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	return status(cmd, err, stderr)
+	if err == nil {
+		return 0
+	}
+	var failed *failure
+	if errors.As(err, &failed) {
+		if failed.err != nil {
+			fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), failed.err)
+		}
+		return 1
+	}
+	fmt.Fprintf(stderr, "%s: %v\nRun %s --help for what it takes.\n", cmd.CommandPath(), err, cmd.CommandPath())
+	return 2
 }
 
 // unknownCommand finds a word where a command belongs. cobra does so below the
@@ -49,21 +60,6 @@ func unknownCommand(root *cobra.Command, args []string) (*cobra.Command, error) 
 		meant = "; did you mean " + strings.Join(group.SuggestionsFor(words[0]), " or ") + "?"
 	}
 	return group, Usagef("unknown command %q for %q%s", words[0], group.CommandPath(), meant)
-}
-
-func status(cmd *cobra.Command, err error, stderr io.Writer) int {
-	if err == nil {
-		return 0
-	}
-	var failed *failure
-	if errors.As(err, &failed) {
-		if failed.err != nil {
-			fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), failed.err)
-		}
-		return 1
-	}
-	fmt.Fprintf(stderr, "%s: %v\nRun %s --help for what it takes.\n", cmd.CommandPath(), err, cmd.CommandPath())
-	return 2
 }
 
 // failure is an error of the work itself, as opposed to one of the command
