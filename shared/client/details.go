@@ -124,9 +124,6 @@ func asJSON(v *value) (json.RawMessage, bool) {
 	return json.RawMessage(slices.Clone(v.raw)), v.kind == document.JSONValue
 }
 
-// anything reads a value of any type as JSON.
-func anything(v *value) (json.RawMessage, bool) { return json.RawMessage(slices.Clone(v.raw)), true }
-
 func get[T any](c *Client, ctx context.Context, key string, or T, jit []*contexts.Set, as pick[T]) T {
 	t, i, err := c.find(key)
 	if err != nil {
@@ -161,11 +158,8 @@ func details[T any](c *Client, ctx context.Context, key string, or T, jit []*con
 	if !ok {
 		return d.failed(&Error{Code: TypeMismatch, Message: "the value is of type " + string(out.value.kind)})
 	}
-	return d.served(served, out.value.secret, &t.answers[out.answer])
-}
-
-func (d Details[T]) served(value T, secret bool, a *answer) Details[T] {
-	d.Value, d.Secret = value, secret
+	a := &t.answers[out.answer]
+	d.Value, d.Secret = served, out.value.secret
 	d.Reason, d.Variant = Reason(a.reason), a.variant
 	d.RuleSource, d.RuleIndex, d.ArmIndex = string(a.list), a.rule, a.arm
 	return d

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"svc.example/svc/shared/contexts"
-	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 )
 
@@ -177,7 +176,3 @@ func (t *table) evaluate(i int, f *evaluation.Frame) outcome {
 	}
 	return outcome{n, t.value(n, f, 0)}
 }
-
-// level is whether an item is a log level: evaluated per logger, it says
-// nothing of who uses the program.
-func (i *item) level() bool { return i.kind == document.LogLevel }

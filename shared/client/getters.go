@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"svc.example/svc/shared/contexts"
@@ -83,7 +84,7 @@ func (c *Client) JSONDetails(ctx context.Context, key string, or json.RawMessage
 
 // AnyDetails is the value of an item of any type, as JSON.
 func (c *Client) AnyDetails(ctx context.Context, key string, or json.RawMessage, jit ...*contexts.Set) Details[json.RawMessage] {
-	return details(c, ctx, key, or, jit, anything)
+	return details(c, ctx, key, or, jit, func(v *value) (json.RawMessage, bool) { return slices.Clone(v.raw), true })
 }
 
 // find finds an item.

@@ -87,12 +87,18 @@ func (l *line) plain(err error) error {
 	return err
 }
 
+// maxWords bounds what is passed on of a server's message.
+const maxWords = 1000
+
 // refusal is an answer that is none of those wanted, in the server's words.
 func (l *line) refusal(r reply) error {
 	var envelope struct{ Message string }
 	message := http.StatusText(r.status)
 	if json.Unmarshal(r.body, &envelope) == nil && envelope.Message != "" {
-		message = l.cleaned(envelope.Message)
+		if message = envelope.Message; len(message) > maxWords {
+			message = strings.ToValidUTF8(message[:maxWords], "") + "…"
+		}
+		message = strings.ReplaceAll(message, l.key, redacted) // should the server have repeated it
 	}
 	if r.status/100 == 3 {
 		message = "the address redirects, which is not followed with a key: name the final one in Options.URL"
@@ -101,18 +107,6 @@ func (l *line) refusal(r reply) error {
 		message += "; svc serve has answers for browsers alone, and programs read its directory: Options.Datadir"
 	}
 	return &LoadError{From: l.host, Status: r.status, Err: fmt.Errorf("%d: %s", r.status, message)}
-}
-
-// maxWords bounds what is passed on of a server's message.
-const maxWords = 1000
-
-// cleaned is a server's message as it may stand in a log, without the key
-// should the server have repeated it.
-func (l *line) cleaned(message string) string {
-	if len(message) > maxWords {
-		message = strings.ToValidUTF8(message[:maxWords], "") + "…"
-	}
-	return strings.ReplaceAll(message, l.key, redacted)
 }
 
 // retryAfter is what the server asks for, 0 for nothing.

@@ -71,7 +71,7 @@ func (t *table) logLevel(service string) int {
 	if service == "" && len(t.levels) == 1 {
 		return t.levels[0]
 	}
-	if i, found := t.index[document.LogLevelPrefix+strings.TrimPrefix(service, document.LogLevelPrefix)]; found && t.items[i].level() {
+	if i, found := t.index[document.LogLevelPrefix+strings.TrimPrefix(service, document.LogLevelPrefix)]; found && t.items[i].kind == document.LogLevel {
 		return i
 	}
 	return -1
@@ -98,14 +98,9 @@ func (c *Client) warnOfLevels(t *table) {
 	if service != "" {
 		why = fmt.Sprintf("Options.Service %q names no log-level document", service)
 	}
-	c.aside("no log level applies, and callers get their defaults: " + why + "; there are: " + cmp.Or(t.levelKeys(), "none"))
-}
-
-// aside has something logged for a getter, which must not wait for a log: the
-// log may be one that asks for a level itself.
-func (c *Client) aside(words string) {
+	// A getter must not wait for a log, which may be one that asks for a level itself.
 	select {
-	case c.asides <- words:
+	case c.asides <- "no log level applies, and callers get their defaults: " + why + "; there are: " + cmp.Or(t.levelKeys(), "none"):
 	default: // so much to say that nobody would read it
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -65,39 +66,28 @@ func newTable(from origin, variables variables) *table {
 	t.timed = t.snapshot.Phase(math.MinInt64) != t.snapshot.Phase(math.MaxInt64)
 	for i, source := range content.Items {
 		t.index[source.Key] = i
-		t.items = append(t.items, newItem(source, from.digests[source.Key]))
-		if source.Document.Type == document.LogLevel {
+		doc := source.Document
+		t.items = append(t.items, item{source.Key, cmp.Or(doc.ID, source.Key), doc.Type, doc.ValueType, from.digests[source.Key]})
+		if doc.Type == document.LogLevel {
 			t.levels = append(t.levels, i)
 		}
 	}
 	t.answers = make([]answer, len(content.Answers))
 	for i, a := range content.Answers {
-		t.resolve(&t.answers[i], a, content.Items[a.Item].Document, variables)
+		out, doc := &t.answers[i], content.Items[a.Item].Document
+		out.item, out.reason, out.list, out.rule, out.arm = a.Item, a.Reason, a.RuleSource, a.RuleIndex, a.ArmIndex
+		out.variant = a.Variant(doc)
+		switch {
+		case a.Value.DecryptWith != "":
+			text, _ := a.Value.Content.Text()
+			out.sealed = &sealed{kind: a.Value.Type, item: t.items[a.Item].key, with: a.Value.DecryptWith, ciphertext: text, opened: map[*value]*value{}}
+		case a.Value.Type == document.ProvidedValue:
+			out.value = provided(a.Value, doc.ValueType, variables)
+		default:
+			out.value = stored(a.Value)
+		}
 	}
 	return t
-}
-
-func newItem(source evaluation.Source, digest uint64) item {
-	doc := source.Document
-	id := doc.ID
-	if id == "" {
-		id = source.Key
-	}
-	return item{source.Key, id, doc.Type, doc.ValueType, digest}
-}
-
-func (t *table) resolve(out *answer, a evaluation.Answer, doc *document.Document, variables variables) {
-	out.item, out.reason, out.list, out.rule, out.arm = a.Item, a.Reason, a.RuleSource, a.RuleIndex, a.ArmIndex
-	out.variant = a.Variant(doc)
-	switch {
-	case a.Value.DecryptWith != "":
-		text, _ := a.Value.Content.Text()
-		out.sealed = &sealed{kind: a.Value.Type, item: t.items[a.Item].key, with: a.Value.DecryptWith, ciphertext: text, opened: map[*value]*value{}}
-	case a.Value.Type == document.ProvidedValue:
-		out.value = provided(a.Value, doc.ValueType, variables)
-	default:
-		out.value = stored(a.Value)
-	}
 }
 
 // maxUnresolved is how many values one warning names.

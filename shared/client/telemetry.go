@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,7 @@ type telemetry struct {
 }
 
 func newTelemetry(c *Client, l *line) *telemetry {
-	t := &telemetry{client: c, line: l, instance: newID(), window: newWindow(c.now()), keys: newCardinality(c.options.ManyKeys)}
+	t := &telemetry{client: c, line: l, instance: newID(), window: newWindow(c.now()), keys: cardinality{c.options.ManyKeys, maphash.MakeSeed(), map[string]map[uint64]struct{}{}}}
 	t.number.Store(1)
 	return t
 }
@@ -143,6 +144,9 @@ func (t *telemetry) send(ctx context.Context) {
 	}
 }
 
+// pauseRefused is how long nothing is sent after a key was refused.
+const pauseRefused = 5 * time.Minute
+
 // deliver uploads a batch and says whether it is done with, one way or the
 // other.
 func (t *telemetry) deliver(ctx context.Context, b *batch) (done bool) {
@@ -160,14 +164,6 @@ func (t *telemetry) deliver(ctx context.Context, b *batch) (done bool) {
 		err = t.line.refusal(r)
 	}
 	t.warn(err)
-	return t.settle(r)
-}
-
-// pauseRefused is how long nothing is sent after a key was refused.
-const pauseRefused = 5 * time.Minute
-
-// settle decides by an answer what becomes of a batch that was not taken.
-func (t *telemetry) settle(r reply) (done bool) {
 	switch {
 	case r.status == http.StatusNotFound:
 		t.off.Store(true)

@@ -266,20 +266,15 @@ func (t *table) summarize(a *answer, into map[string]*summary) {
 	if a.reason != evaluation.Static {
 		c.Rule = index(a.rule + 1)
 	}
-	into[i.key].add(c, n)
-}
-
-// add counts for the counter that there is, if there is one: the rules of an
-// environment and the default rules are numbered alike, and tables follow one
-// another.
-func (s *summary) add(c counted, n int64) {
-	for i := range s.Counters {
-		if s.Counters[i].counted == c {
-			s.Counters[i].Count += n
-			return
-		}
+	// One that counts the same may be there: the rules of an environment and the
+	// default rules are numbered alike, and tables follow one another.
+	counters := &into[i.key].Counters
+	at := slices.IndexFunc(*counters, func(k counter) bool { return k.counted == c })
+	if at < 0 {
+		at = len(*counters)
+		*counters = append(*counters, counter{counted: c})
 	}
-	s.Counters = append(s.Counters, counter{c, n})
+	(*counters)[at].Count += n
 }
 
 // cardinality watches for context types with very many distinct keys.
@@ -287,10 +282,6 @@ type cardinality struct {
 	most  int
 	seed  maphash.Seed
 	types map[string]map[uint64]struct{} // nil when it has been said
-}
-
-func newCardinality(most int) cardinality {
-	return cardinality{most, maphash.MakeSeed(), map[string]map[uint64]struct{}{}}
 }
 
 func (k *cardinality) see(set *contexts.Set) (warnings []string) {
