@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"svc.example/svc/shared/fault"
@@ -50,22 +49,6 @@ type answer struct {
 	contentType string
 	encoding    string
 	body        []byte
-}
-
-// send writes the answer. Its headers beside these are written already.
-func (a *answer) send(w http.ResponseWriter, head bool) {
-	header := w.Header()
-	if a.status != http.StatusNotModified {
-		header.Set("Content-Type", a.contentType)
-		header.Set("Content-Length", strconv.Itoa(len(a.body)))
-	}
-	if a.encoding != "" {
-		header.Set("Content-Encoding", a.encoding)
-	}
-	w.WriteHeader(a.status)
-	if !head && a.status != http.StatusNotModified {
-		_, _ = w.Write(a.body) // nobody is left to be told
-	}
 }
 
 // encode writes JSON as it is stored: no character is escaped that need not be.

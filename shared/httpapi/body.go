@@ -26,7 +26,13 @@ var elsewhere = []string{"required", "additionalProperties", "oneOf", "if", "the
 
 func (d *description) readBody(node *jsontree.Node) (*body, error) {
 	tree := d.checked(node)
-	b := &body{schema: sync.OnceValues(func() (*document.Schema, error) { return compile(tree) })}
+	b := &body{schema: sync.OnceValues(func() (*document.Schema, error) {
+		schema, issues := document.CompileSchema(tree)
+		if len(issues) > 0 {
+			return nil, fmt.Errorf("openapi.json: a body's schema: %s", jsontree.InWords(issues))
+		}
+		return schema, nil
+	})}
 	for _, m := range members(tree.Get("properties")) {
 		b.fields = append(b.fields, m.Name)
 	}
@@ -35,14 +41,6 @@ func (d *description) readBody(node *jsontree.Node) (*body, error) {
 		return nil, errors.New("a body is an object with properties")
 	}
 	return b, nil
-}
-
-func compile(tree *jsontree.Node) (*document.Schema, error) {
-	schema, issues := document.CompileSchema(tree)
-	if len(issues) > 0 {
-		return nil, fmt.Errorf("openapi.json: a body's schema: %s", jsontree.InWords(issues))
-	}
-	return schema, nil
 }
 
 // checked is the part of a schema that is checked here, in one piece and with
@@ -96,26 +94,22 @@ func (c *call) readBody() (*jsontree.Node, error) {
 		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
 	}
 	tree, err := jsontree.Parse(text)
+	var syntax *jsontree.SyntaxError
+	if errors.As(err, &syntax) {
+		message := cut(syntax.Message, maxMessage)
+		return nil, fault.New(fault.BadRequest, "the body is not JSON at %d:%d: %s", syntax.Line, syntax.Column, message).
+			With(map[string]any{
+				"line": syntax.Line, "column": syntax.Column,
+				"issues": []document.Issue{{Pointer: cut(syntax.Pointer, maxMessage), Message: message}},
+			})
+	}
 	if err != nil {
-		return nil, notJSON(err)
+		return nil, fault.New(fault.BadRequest, "the body is not JSON").Because(err)
 	}
 	if tree.Kind != jsontree.Object {
 		return nil, refused([]document.Issue{{Message: "the body is a JSON object, not " + tree.Kind.String()}})
 	}
 	return tree, nil
-}
-
-func notJSON(err error) error {
-	var syntax *jsontree.SyntaxError
-	if !errors.As(err, &syntax) {
-		return fault.New(fault.BadRequest, "the body is not JSON").Because(err)
-	}
-	message := cut(syntax.Message, maxMessage)
-	return fault.New(fault.BadRequest, "the body is not JSON at %d:%d: %s", syntax.Line, syntax.Column, message).
-		With(map[string]any{
-			"line": syntax.Line, "column": syntax.Column,
-			"issues": []document.Issue{{Pointer: cut(syntax.Pointer, maxMessage), Message: message}},
-		})
 }
 
 // The fields of a body. One of another type is as good as absent: check has

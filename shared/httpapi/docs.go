@@ -116,9 +116,14 @@ func (d *docs) responses(list *jsontree.Node) {
 	for _, m := range members(list) {
 		response, _ := d.target(m.Value)
 		d.raw("<details", map[bool]string{true: " open"}[m.Name == "200"], "><summary><b>", html.EscapeString(m.Name), "</b> ")
-		d.inline(firstSentence(d.text(response.Get("description"))))
+		description := d.text(response.Get("description"))
+		first := description
+		if end := strings.Index(description, ". "); end >= 0 {
+			first = description[:end+1]
+		}
+		d.inline(first)
 		d.raw("</summary>\n")
-		d.prose(d.text(response.Get("description")))
+		d.prose(description)
 		for _, content := range members(response.Get("content")) {
 			d.raw("<p>", html.EscapeString(content.Name), " ")
 			d.schemaName(content.Value.Get("schema"))
@@ -127,13 +132,6 @@ func (d *docs) responses(list *jsontree.Node) {
 		}
 		d.raw("</details>\n")
 	}
-}
-
-func firstSentence(text string) string {
-	if end := strings.Index(text, ". "); end >= 0 {
-		return text[:end+1]
-	}
-	return text
 }
 
 func (d *docs) examples(content *jsontree.Node) {

@@ -101,5 +101,5 @@ func replace(t document.Type) handler {
 // write is what every write has. What is wrong with its shape goes along, so
 // that control tells all of it at once.
 func (c *call) write() control.Request {
-	return control.Request{ID: c.id, DryRun: c.query.truth("dryRun"), Malformed: c.issues}
+	return control.Request{ID: c.id, DryRun: c.query["dryRun"] == "true", Malformed: c.issues}
 }

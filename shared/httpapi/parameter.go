@@ -195,6 +195,3 @@ func (q query) number(name string) *int {
 	}
 	return &n
 }
-
-// truth is a boolean, false when it is not there.
-func (q query) truth(name string) bool { return q[name] == "true" }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -207,7 +208,18 @@ func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.body = nil
 	c.leave() // before a slow client takes its time
-	a.send(w, r.Method == http.MethodHead)
+	modified := a.status != http.StatusNotModified
+	if modified {
+		c.header.Set("Content-Type", a.contentType)
+		c.header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	if a.encoding != "" {
+		c.header.Set("Content-Encoding", a.encoding)
+	}
+	w.WriteHeader(a.status)
+	if modified && r.Method != http.MethodHead {
+		_, _ = w.Write(a.body) // nobody is left to be told
+	}
 }
 
 // answer carries the request out. A panic is an error like any other.
