@@ -28,7 +28,11 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 		w = l.rows(from.Index).of(c, nil)
 	}
 	to := next(from, c, w)
-	large := w.isLarge()
+	size := w.size
+	for _, i := range w.items {
+		size += sizeOf(i)
+	}
+	large := len(w.rest) > 0 || len(w.items)+3 > dynamo.MaxWrites || size > maxBytes
 	if !large {
 		return l.move(ctx, from, to, c, w.transaction(large))
 	}
@@ -46,15 +50,6 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 		_ = l.table.db.PutAll(ctx, []item{note})
 	}
 	return head, err
-}
-
-// isLarge says whether the rows are too many for one transaction.
-func (w written) isLarge() bool {
-	size := w.size
-	for _, i := range w.items {
-		size += sizeOf(i)
-	}
-	return len(w.rest) > 0 || len(w.items)+3 > dynamo.MaxWrites || size > maxBytes
 }
 
 // transaction lists the rows that are written together with the head.

@@ -14,18 +14,15 @@ type item = dynamo.Item
 // The partitions.
 const workspacesPartition = "workspaces"
 
-func headPartition(ws access.ID) string   { return "head/" + string(ws) }
 func accessPartition(ws access.ID) string { return "access/" + string(ws) }
 func auditPartition(ws access.ID) string  { return "audit/" + string(ws) }
 func indexPartition(ws access.ID) string  { return "index/" + string(ws) }
-func packsPartition(ws access.ID) string  { return "packs/" + string(ws) }
-
-func headKey(ws access.ID) item { return dynamo.Key(headPartition(ws), "head") }
+func headKey(ws access.ID) item           { return dynamo.Key("head/"+string(ws), "head") }
 func principalKey(ws, id access.ID) item {
 	return dynamo.Key(accessPartition(ws), "principal/"+string(id))
 }
 func accessKeyKey(ws, id access.ID) item   { return dynamo.Key(accessPartition(ws), "key/"+string(id)) }
-func packsKey(ws access.ID) item           { return dynamo.Key(packsPartition(ws), "packs") }
+func packsKey(ws access.ID) item           { return dynamo.Key("packs/"+string(ws), "packs") }
 func pendingSort(index, sha string) string { return pendingPrefix + index + "/" + sha }
 
 // rows names the partitions of one index.

@@ -40,7 +40,10 @@ func (t *Table) headRowTimed(ctx context.Context, ws access.ID, attributes ...st
 	switch {
 	case err != nil:
 	case i == nil:
-		err = noWorkspace(ws)
+		err = fmt.Errorf("there is no workspace %s: %w", ws, access.ErrNotFound)
+		if _, malformed := access.ParseID(string(ws)); malformed != nil { // and is not repeated
+			err = fmt.Errorf("there is no such workspace: %w", malformed)
+		}
 	default:
 		err = checkFormat(ws, i)
 	}
@@ -48,14 +51,6 @@ func (t *Table) headRowTimed(ctx context.Context, ws access.ID, attributes ...st
 		return nil, now, err
 	}
 	return i, now, nil
-}
-
-// noWorkspace repeats an id only when it is one.
-func noWorkspace(ws access.ID) error {
-	if _, err := access.ParseID(string(ws)); err != nil {
-		return fmt.Errorf("there is no such workspace: %w", err)
-	}
-	return fmt.Errorf("there is no workspace %s: %w", ws, access.ErrNotFound)
 }
 
 // How far the head may go on from its base.

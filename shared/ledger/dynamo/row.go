@@ -54,13 +54,6 @@ func packed(b []byte) []byte {
 	return zip().EncodeAll(b, nil)
 }
 
-func unpacked(b []byte) ([]byte, error) {
-	if !bytes.HasPrefix(b, zstdMagic) {
-		return b, nil
-	}
-	return unzip().DecodeAll(b, nil)
-}
-
 // packTexts makes one text of those of the touches; nil when none has one. ok
 // is false when a touch does not bring it, or when they are too large.
 func packTexts(touched []repository.Touch) (packedTexts []byte, ok bool) {
@@ -133,11 +126,13 @@ func touchesOnly(c repository.Commit, touched []repository.Touch) repository.Com
 }
 
 func decodeCommit(b []byte) (repository.Commit, error) {
-	plain, err := unpacked(b)
-	if err != nil {
-		return repository.Commit{}, fmt.Errorf("%w: %w", errRow, err)
+	if bytes.HasPrefix(b, zstdMagic) {
+		var err error
+		if b, err = unzip().DecodeAll(b, nil); err != nil {
+			return repository.Commit{}, fmt.Errorf("%w: %w", errRow, err)
+		}
 	}
-	c, rest, err := repository.ReadCommit(plain)
+	c, rest, err := repository.ReadCommit(b)
 	if err != nil || len(rest) > 0 {
 		return repository.Commit{}, errRow
 	}

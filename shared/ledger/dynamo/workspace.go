@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"svc.example/svc/shared/access"
@@ -24,10 +25,14 @@ func (t *Table) CreateWorkspace(ctx context.Context, w access.Workspace) error {
 	id := access.ID(w.ID)
 	head := headKey(id)
 	putWorkspace(head, w)
-	for name, value := range emptyHead() {
-		head[name] = value
-	}
-	err := t.db.Transact(ctx, what, t.db.Put(head, dynamo.Missing(dynamo.HashKey)), t.db.Put(listed(id, w.Name)))
+	maps.Copy(head, item{
+		"format": dynamo.Number(Format),
+		"commit": dynamo.Text(""), "sequence": dynamo.Number(0), "access": dynamo.Number(1), "index": dynamo.Text(newIndex()),
+		"baseName": dynamo.Text(""), "baseSequence": dynamo.Number(0), "baseFollow": dynamo.Number(0), "baseBytes": dynamo.Number(0),
+	})
+	listed := dynamo.Key(workspacesPartition, string(id))
+	listed["name"] = dynamo.Text(w.Name)
+	err := t.db.Transact(ctx, what, t.db.Put(head, dynamo.Missing(dynamo.HashKey)), t.db.Put(listed))
 	if errors.Is(err, dynamo.ErrRefused) {
 		return t.isOurs(ctx, id, head)
 	}
@@ -42,21 +47,6 @@ func (t *Table) isOurs(ctx context.Context, id access.ID, made item) error {
 		err = fmt.Errorf("%s: %w", id, ErrExists)
 	}
 	return err
-}
-
-// listed is the row by which a workspace is found in lists.
-func listed(id access.ID, name string) item {
-	i := dynamo.Key(workspacesPartition, string(id))
-	i["name"] = dynamo.Text(name)
-	return i
-}
-
-func emptyHead() item {
-	return item{
-		"format": dynamo.Number(Format),
-		"commit": dynamo.Text(""), "sequence": dynamo.Number(0), "access": dynamo.Number(1), "index": dynamo.Text(newIndex()),
-		"baseName": dynamo.Text(""), "baseSequence": dynamo.Number(0), "baseFollow": dynamo.Number(0), "baseBytes": dynamo.Number(0),
-	}
 }
 
 // newIndex names a set of rows that no other head will name.

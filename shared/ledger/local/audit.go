@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,25 +57,16 @@ func (r *registryStore) Trail(context.Context) ([]access.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", auditName, err)
 	}
-	return landedEntries(text, current.Version), nil
-}
-
-// landedEntries reads the lines of the edits that count. One that cannot be
-// read is what a power cut has left of an edit that never came to count.
-func landedEntries(text []byte, version int64) []access.Entry {
 	byVersion := map[int64]access.Entry{}
 	for line := range bytes.Lines(text) {
+		// One that cannot be read is what a power cut has left of an edit that
+		// never came to count.
 		var e access.Entry
-		if json.Unmarshal(line, &e) == nil && e.Version > 0 && e.Version <= version {
+		if json.Unmarshal(line, &e) == nil && e.Version > 0 && e.Version <= current.Version {
 			byVersion[e.Version] = e
 		}
 	}
-	entries := make([]access.Entry, 0, len(byVersion))
-	for _, e := range byVersion {
-		entries = append(entries, e)
-	}
-	slices.SortFunc(entries, func(a, b access.Entry) int { return int(a.Version - b.Version) })
-	return entries
+	return slices.SortedFunc(maps.Values(byVersion), func(a, b access.Entry) int { return int(a.Version - b.Version) }), nil
 }
 
 // append adds a line to a file, durably, and makes the file when it is new. What

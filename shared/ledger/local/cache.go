@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"path/filepath"
 )
 
 // cache is the history on disk, so that a start need not walk. It is a file of
@@ -39,10 +38,6 @@ const (
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func newCache(files filesystem, dir string) *cache {
-	return &cache{files: files, path: filepath.Join(dir, cacheName)}
-}
 
 // load reads the history that the cache holds; nil when it holds none. It is
 // left ready to be appended to.
@@ -170,27 +165,21 @@ func (c *cache) reset(base int64, rows []row) error {
 	header, sum := encodeCacheHeader(base)
 	content, sum := encodeRows(sum, rows)
 	next := c.path + ".next"
-	err := c.replace(next, append(header, content...))
+	err := c.files.before(OpWrite, c.path)
+	if err == nil {
+		err = os.WriteFile(next, append(header, content...), 0o600)
+	}
+	if err == nil {
+		err = c.files.rename(next, c.path)
+	}
+	if err == nil {
+		c.file, err = os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND, 0)
+	}
 	if err != nil {
 		return fmt.Errorf("the cache of the history could not be written: %w", err)
 	}
 	c.sum = sum
 	return nil
-}
-
-func (c *cache) replace(next string, content []byte) error {
-	if err := c.files.before(OpWrite, c.path); err != nil {
-		return err
-	}
-	if err := os.WriteFile(next, content, 0o600); err != nil {
-		return err
-	}
-	if err := c.files.rename(next, c.path); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND, 0)
-	c.file = f
-	return err
 }
 
 func (c *cache) close() {

@@ -37,10 +37,6 @@ func orNothing(commit string) string {
 	return commit
 }
 
-func logRewrite(w Rewrite) {
-	slog.Error(w.String(), "old", w.Old, "new", w.New, "lost", w.Lost)
-}
-
 // catchUp brings the history to where the branch is now. The caller holds the
 // writer's turn.
 func (l *Ledger) catchUp(ctx context.Context) error {

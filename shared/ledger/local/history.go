@@ -38,25 +38,21 @@ func (h *history) append(rows ...row) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range rows {
-		h.appendOne(r)
+		number := uint32(len(h.rows))
+		h.lines = append(h.lines, h.lineOf(r, number))
+		h.rows = append(h.rows, r)
+		id := r.id()
+		bucket := binary.BigEndian.Uint16(id[:2])
+		h.ids[bucket] = append(h.ids[bucket], number)
+		_ = r.touches(func(path []byte, place uint32) {
+			trail := h.trails[string(path)]
+			if trail == nil {
+				trail = new([]step)
+				h.trails[string(path)] = trail
+			}
+			*trail = append(*trail, step{row: number, place: place})
+		})
 	}
-}
-
-func (h *history) appendOne(r row) {
-	number := uint32(len(h.rows))
-	h.lines = append(h.lines, h.lineOf(r, number))
-	h.rows = append(h.rows, r)
-	id := r.id()
-	bucket := binary.BigEndian.Uint16(id[:2])
-	h.ids[bucket] = append(h.ids[bucket], number)
-	_ = r.touches(func(path []byte, place uint32) {
-		trail := h.trails[string(path)]
-		if trail == nil {
-			trail = new([]step)
-			h.trails[string(path)] = trail
-		}
-		*trail = append(*trail, step{row: number, place: place})
-	})
 }
 
 // lineOf is where the line begins that a row ends: the longest run of rows

@@ -62,8 +62,6 @@ type Ledger struct {
 // turn is a lock that can be waited for until a context ends.
 type turn chan struct{}
 
-func newTurn() turn { return make(turn, 1) }
-
 func (t turn) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -84,15 +82,15 @@ func (t turn) release() { <-t }
 // ctx ends.
 func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	if options.Rewritten == nil {
-		options.Rewritten = logRewrite
+		options.Rewritten = func(w Rewrite) { slog.Error(w.String(), "old", w.Old, "new", w.New, "lost", w.Lost) }
 	}
 	files := filesystem{step: options.Step}
 	l := &Ledger{
 		dir: dir, options: options, files: files,
 		registry: newRegistry(files, dir),
 		branch:   reference{files: files, git: filepath.Join(dir, RepositoryName)},
-		cache:    newCache(files, dir),
-		writing:  newTurn(),
+		cache:    &cache{files: files, path: filepath.Join(dir, cacheName)},
+		writing:  make(turn, 1),
 	}
 	if err := l.open(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())

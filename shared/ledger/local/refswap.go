@@ -69,21 +69,14 @@ func (r reference) begin(ctx context.Context, from, to string, entry reflogEntry
 	if err := r.lock(ctx, to); err != nil {
 		return err
 	}
-	if err := r.expect(from); err != nil {
-		return err
-	}
-	return r.appendReflog(from, to, entry)
-}
-
-func (r reference) expect(commit string) error {
 	current, err := r.read()
 	if err != nil {
 		return err
 	}
-	if current != commit {
+	if current != from {
 		return repository.ErrMoved
 	}
-	return nil
+	return r.appendReflog(from, to, entry)
 }
 
 // lock makes the branch's lock file, with the id in it from the start. It
@@ -108,7 +101,12 @@ func (r reference) lock(ctx context.Context, to string) error {
 func (r reference) tryToLock(to string) error {
 	err := r.files.link(r.path(nextHead), r.path(branchLock))
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := r.makeFolder(); err != nil {
+		// A tool may have removed the directory of branches when all of them
+		// were packed.
+		if err := r.files.mkdir(r.path(path.Dir(branch)), 0o777); err != nil {
+			return err
+		}
+		if err := r.files.syncDir(r.path("refs")); err != nil {
 			return err
 		}
 		err = r.files.link(r.path(nextHead), r.path(branchLock))
@@ -127,15 +125,6 @@ func (r reference) flush() error {
 		return fmt.Errorf("flushing the head: %w", err)
 	}
 	return r.files.syncDir(r.path(path.Dir(branch)))
-}
-
-// makeFolder makes the directory of branches: a tool may have removed it when
-// all of them were packed.
-func (r reference) makeFolder() error {
-	if err := r.files.mkdir(r.path(path.Dir(branch)), 0o777); err != nil {
-		return err
-	}
-	return r.files.syncDir(r.path("refs"))
 }
 
 // recover clears away what is left of a swap: this process's own, or that of

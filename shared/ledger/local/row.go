@@ -72,20 +72,18 @@ func headerOf(c repository.Commit, parents []oid) row {
 func (r row) withTouches(touches []repository.Touch) row {
 	r = binary.AppendUvarint(r, uint64(len(touches)))
 	for _, touch := range touches {
-		r = appendTouch(r, touch)
+		var flags byte
+		if touch.Created {
+			flags |= touchCreated
+		}
+		if touch.Blob == "" {
+			r = append(r, flags|touchDeleted)
+		} else {
+			r = appendID(append(r, flags), touch.Blob)
+		}
+		r = repository.AppendText(r, touch.Path)
 	}
 	return slices.Clip(r)
-}
-
-func appendTouch(b row, touch repository.Touch) row {
-	var flags byte
-	if touch.Created {
-		flags |= touchCreated
-	}
-	if touch.Blob == "" {
-		return repository.AppendText(append(b, flags|touchDeleted), touch.Path)
-	}
-	return repository.AppendText(appendID(append(b, flags), touch.Blob), touch.Path)
 }
 
 // appendID adds an id, zeros for "". That it is an id has been checked.

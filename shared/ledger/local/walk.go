@@ -32,7 +32,13 @@ const progressStep = 1000
 func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
 	way := revwalk.Walk[row]{Trees: w.trees, Begin: headerOf, Known: w.known}
 	if w.earlier != nil {
-		way.Earlier = w.met
+		way.Earlier = func(id oid) (revwalk.Node[row], bool) {
+			r, ok := w.earlier(id)
+			if !ok {
+				return revwalk.Node[row]{}, false
+			}
+			return revwalk.Node[row]{ID: id, Tree: r.tree(), Date: r.commit(0).Committer.When.Unix(), Parents: r.parents(), Row: r}, true
+		}
 	}
 	var rows []row
 	err := way.Each(ctx, head, func(n *revwalk.Node[row], touched []repository.Touch) error {
@@ -41,7 +47,9 @@ func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
 			r = r.withTouches(touched)
 		}
 		rows = append(rows, r.asHead(false))
-		w.report(len(rows))
+		if w.progress != nil && len(rows)%progressStep == 0 {
+			w.progress(len(rows))
+		}
 		return nil
 	})
 	if err != nil {
@@ -51,20 +59,6 @@ func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
 		rows[last] = rows[last].asHead(true)
 	}
 	return rows, nil
-}
-
-func (w *walker) report(commits int) {
-	if w.progress != nil && commits%progressStep == 0 {
-		w.progress(commits)
-	}
-}
-
-func (w *walker) met(id oid) (revwalk.Node[row], bool) {
-	r, ok := w.earlier(id)
-	if !ok {
-		return revwalk.Node[row]{}, false
-	}
-	return revwalk.Node[row]{ID: id, Tree: r.tree(), Date: r.commit(0).Committer.When.Unix(), Parents: r.parents(), Row: r}, true
 }
 
 // rootOf returns the id of the root tree of a row's commit.

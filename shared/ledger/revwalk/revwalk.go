@@ -152,21 +152,17 @@ func (w *Walk[R]) touched(n *Node[R]) ([]repository.Touch, error) {
 	}
 	parents := make([]ID, len(n.Parents))
 	for i, parent := range n.Parents {
-		tree, err := w.treeOf(parent)
+		if known := w.nodes[parent]; known != nil && known.Tree != (ID{}) {
+			parents[i] = known.Tree
+			continue
+		}
+		c, err := w.Trees.Commit(parent)
 		if err != nil {
 			return nil, err
 		}
-		parents[i] = tree
+		parents[i] = ParseID(c.Tree)
 	}
 	return w.Trees.Touches(n.Tree, parents)
-}
-
-func (w *Walk[R]) treeOf(commit ID) (ID, error) {
-	if n := w.nodes[commit]; n != nil && n.Tree != (ID{}) {
-		return n.Tree, nil
-	}
-	c, err := w.Trees.Commit(commit)
-	return ParseID(c.Tree), err
 }
 
 // byDate is a heap with the youngest commit on top, and of two of one second
