@@ -98,9 +98,9 @@ func (d *Directory) update(state datadir.State) {
 	d.serve(loaded)
 	switch {
 	case fixed:
-		d.report("fixed: serving the directory as it is now, " + Contents(loaded.table))
+		d.report("fixed: serving the directory as it is now, " + contents(loaded.table))
 	case changed:
-		d.report("reloaded: " + Contents(loaded.table))
+		d.report("reloaded: " + contents(loaded.table))
 	}
 	d.Warn()
 }
@@ -141,8 +141,8 @@ func (d *Directory) Warn() {
 
 const maxWarnings = 20
 
-// Contents says in words what a table serves.
-func Contents(t *delivery.Table) string {
+// contents says in words what a table serves.
+func contents(t *delivery.Table) string {
 	flags, configs := t.Count()
 	return count(flags, "flag") + ", " + count(configs, "config")
 }

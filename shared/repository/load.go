@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"svc.example/svc/shared/lru"
 )
 
 // Repository is one workspace's versioned documents. It is safe for
@@ -15,30 +17,16 @@ type Repository struct {
 	ledger  Ledger
 	objects Objects
 	memory  memory
-	loading turn
+	loading chan struct{} // holds one of those who read
 }
 
 // New makes a repository of a ledger and the objects it speaks of.
 func New(ledger Ledger, objects Objects) *Repository {
-	return &Repository{ledger: ledger, objects: objects, memory: newMemory(), loading: make(turn, 1)}
+	return &Repository{ledger: ledger, objects: objects, memory: memory{lru.New[string, *Snapshot](maxRemembered)}, loading: make(chan struct{}, 1)}
 }
 
 // Bytes is about what the repository holds in memory, for who has many of them.
 func (r *Repository) Bytes() int64 { return r.memory.bytes() }
-
-// turn lets one at a time do something. Waiting for it ends with the context.
-type turn chan struct{}
-
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) give() { <-t }
 
 // Snapshot returns everything at a head, from memory when it can. Of those
 // who ask for the same new head at once, one reads and the others wait for
@@ -48,10 +36,12 @@ func (r *Repository) Snapshot(ctx context.Context, head Head) (*Snapshot, error)
 	if s, ok := r.memory.get(head); ok {
 		return s, nil
 	}
-	if err := r.loading.take(ctx); err != nil {
-		return nil, err
+	select {
+	case r.loading <- struct{}{}:
+		defer func() { <-r.loading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	defer r.loading.give()
 	if s, ok := r.memory.get(head); ok {
 		return s, nil
 	}
@@ -107,18 +97,12 @@ func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) 
 }
 
 // Assemble makes a snapshot of a commit's tree and of who touched its files
-// last, by path.
+// last, by path. A file that the ledger knows nothing of is as old as the head,
+// by nobody.
 func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
-	s := &Snapshot{Head: head, Files: files(head, tree, last), treeKnown: true}
+	s := &Snapshot{Head: head, Files: make([]File, 0, len(tree.Files)), treeKnown: true}
 	s.tree = Tree{Root: tree.Root, Folders: tree.Folders}
-	return s.weigh(0)
-}
-
-// files puts a tree's files together with who touched them last. A file that
-// the ledger knows nothing of is as old as the head, by nobody.
-func files(head Head, tree Tree, last map[string]Commit) []File {
 	blobs := blobsOf(tree)
-	all := make([]File, 0, len(tree.Files))
 	commits := map[string]*Commit{}
 	for _, path := range slices.Sorted(maps.Keys(tree.Files)) {
 		by := last[path]
@@ -131,9 +115,9 @@ func files(head Head, tree Tree, last map[string]Commit) []File {
 			shared = &by
 			commits[by.SHA] = shared
 		}
-		all = append(all, File{Path: path, Blob: blobs[path], Text: tree.Files[path], Last: shared})
+		s.Files = append(s.Files, File{Path: path, Blob: blobs[path], Text: tree.Files[path], Last: shared})
 	}
-	return all
+	return s.weigh(0)
 }
 
 func blobsOf(tree Tree) map[string]string {

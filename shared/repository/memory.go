@@ -18,8 +18,6 @@ type memory struct {
 // maxRemembered is about six snapshots of 10,000 files.
 const maxRemembered = 8 << 20
 
-func newMemory() memory { return memory{lru.New[string, *Snapshot](maxRemembered)} }
-
 // get returns the snapshot of a head.
 func (m memory) get(head Head) (*Snapshot, bool) {
 	s, found := m.snapshots.Get(head.Commit)

@@ -141,7 +141,7 @@ func (o *Objects) Sweep() {
 // alone, which need not be this machine's. What cannot be removed does no harm.
 func (o *Objects) sweep(life time.Duration) {
 	files, err := o.store.ReadDir(context.Background(), odb.PackFolder)
-	if err != nil || !slices.ContainsFunc(files, isLeftover) {
+	if err != nil || !slices.ContainsFunc(files, func(f os.FileInfo) bool { return isTemp(f) || isKeep(f) }) {
 		return
 	}
 	now, err := o.clock()
@@ -164,8 +164,6 @@ func isTemp(f os.FileInfo) bool {
 }
 
 func isKeep(f os.FileInfo) bool { return strings.HasSuffix(f.Name(), ".keep") }
-
-func isLeftover(f os.FileInfo) bool { return isTemp(f) || isKeep(f) }
 
 // clock is the time that the file system gives to a file that is made now.
 func (o *Objects) clock() (time.Time, error) {

@@ -66,7 +66,15 @@ func DecodeCommit(content []byte) (Commit, error) {
 			c.Committer = decodeSignature(value)
 		}
 	}
-	return c, c.checkNames()
+	if !IsID(c.Tree) {
+		return c, malformed("commit: %q is no id of a tree", c.Tree)
+	}
+	for _, parent := range c.Parents {
+		if !IsID(parent) {
+			return c, malformed("commit: %q is no id of a parent", parent)
+		}
+	}
+	return c, nil
 }
 
 const (
@@ -85,18 +93,6 @@ func beginning(text string, most int) string {
 	return strings.Clone(text[:most])
 }
 
-func (c Commit) checkNames() error {
-	if !IsID(c.Tree) {
-		return malformed("commit: %q is no id of a tree", c.Tree)
-	}
-	for _, parent := range c.Parents {
-		if !IsID(parent) {
-			return malformed("commit: %q is no id of a parent", parent)
-		}
-	}
-	return nil
-}
-
 func decodeSignature(line string) Signature {
 	var s Signature
 	end := strings.LastIndexByte(line, '>')
@@ -113,7 +109,8 @@ func decodeSignature(line string) Signature {
 	return s
 }
 
-// decodeTime reads seconds and zone; what cannot be read is the zero time.
+// decodeTime reads seconds and zone; what cannot be read is the zero time, or
+// UTC.
 func decodeTime(text string) time.Time {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
@@ -127,13 +124,9 @@ func decodeTime(text string) time.Time {
 	if len(fields) < 2 {
 		return moment
 	}
-	return moment.In(decodeZone(fields[1]))
-}
-
-func decodeZone(text string) *time.Location {
-	n, err := strconv.Atoi(text)
-	if err != nil || len(text) != 5 || n == 0 {
-		return time.UTC
+	zone, err := strconv.Atoi(fields[1])
+	if err != nil || len(fields[1]) != 5 || zone == 0 {
+		return moment
 	}
-	return time.FixedZone("", (n/100*60+n%100)*60)
+	return moment.In(time.FixedZone("", (zone/100*60+zone%100)*60))
 }

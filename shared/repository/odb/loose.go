@@ -15,8 +15,8 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// LoosePath is where an object lies that git has not packed yet.
-func LoosePath(id string) string { return "objects/" + id[:2] + "/" + id[2:] }
+// loosePath is where an object lies that git has not packed yet.
+func loosePath(id string) string { return "objects/" + id[:2] + "/" + id[2:] }
 
 // loose reads an object that git has not packed yet. There is none where nothing
 // can be opened.
@@ -24,7 +24,7 @@ func (r *Reader) loose(id string) (object.Kind, []byte, error) {
 	if r.objects.opener == nil {
 		return "", nil, errNotThere
 	}
-	path := LoosePath(id)
+	path := loosePath(id)
 	f, err := r.open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, errNotThere

@@ -47,7 +47,7 @@ func (r *Reader) Size(id string) (int64, error) {
 		}
 		problems = errors.Join(problems, err)
 	}
-	_, size, err := looseSize(r.open, LoosePath(id))
+	_, size, err := looseSize(r.open, loosePath(id))
 	if err == nil {
 		return size, nil
 	}
@@ -131,7 +131,7 @@ func (o *Objects) looseSizes(ctx context.Context, tell func(string, object.Kind,
 			if !object.IsID(id) {
 				continue
 			}
-			kind, size, err := looseSize(o.opener.Open, LoosePath(id))
+			kind, size, err := looseSize(o.opener.Open, loosePath(id))
 			if err == nil {
 				err = tell(id, kind, size)
 			}

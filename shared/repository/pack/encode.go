@@ -69,7 +69,8 @@ func Encode(objects []Object) (*Pack, error) {
 			continue
 		}
 		offset := w.offset
-		if err := w.whole(plumbing.NewHash(o.ID), typeOf(o.Kind), o.Content); err != nil {
+		kind, _ := plumbing.ParseObjectType(string(o.Kind)) // unknown: invalid, which no pack holds
+		if err := w.whole(plumbing.NewHash(o.ID), kind, o.Content); err != nil {
 			return nil, err
 		}
 		p.Places[o.ID] = Place{offset, w.offset - offset}
@@ -197,9 +198,4 @@ func deflate(content []byte) []byte {
 	w.Write(content) // a buffer takes everything
 	w.Close()
 	return b.Bytes()
-}
-
-func typeOf(kind object.Kind) plumbing.ObjectType {
-	t, _ := plumbing.ParseObjectType(string(kind)) // unknown: invalid, which no pack holds
-	return t
 }

@@ -50,17 +50,13 @@ func ParseHeader(b []byte) (Header, error) {
 	case plumbing.OFSDeltaObject:
 		return h, h.parseDistance(b)
 	case plumbing.REFDeltaObject:
-		return h, h.parseBase(b)
+		if copy(h.Base[:], b[h.Length:]) < len(h.Base) {
+			return h, errCutOff
+		}
+		h.Length += len(h.Base)
+		return h, nil
 	}
 	return Header{}, fmt.Errorf("there is no object of type %d", h.Type)
-}
-
-func (h *Header) parseBase(b []byte) error {
-	if copy(h.Base[:], b[h.Length:]) < len(h.Base) {
-		return errCutOff
-	}
-	h.Length += len(h.Base)
-	return nil
 }
 
 // parseDistance reads git's variable-length distance, in which no number has

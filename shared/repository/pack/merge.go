@@ -165,7 +165,11 @@ func (m *merger) copy(from io.ReaderAt, items []item, it item) error {
 	case err != nil:
 		return err
 	case it.header.IsDelta():
-		return m.rebase(it, base, raw)
+		header, err := m.rebased(it, base, raw[:it.header.Length])
+		if err != nil {
+			return err
+		}
+		return m.out.entry(it.id, header, raw[it.header.Length:])
 	case it.header.Type == plumbing.TreeObject && it.header.Size <= largestTree:
 		return m.tree(it, raw)
 	}
@@ -183,15 +187,6 @@ func baseOf(items []item, it item) (plumbing.Hash, error) {
 		return plumbing.Hash{}, err
 	}
 	return base.id, nil
-}
-
-// rebase copies a delta.
-func (m *merger) rebase(it item, base plumbing.Hash, raw []byte) error {
-	header, err := m.rebased(it, base, raw[:it.header.Length])
-	if err != nil {
-		return err
-	}
-	return m.out.entry(it.id, header, raw[it.header.Length:])
 }
 
 // rebased is the header of a delta in the new pack. Its base has been written,
@@ -246,7 +241,7 @@ func (m *merger) tree(it item, raw []byte) error {
 	if it.isBase {
 		return m.out.entry(it.id, raw)
 	}
-	content, err := Inflate(bytes.NewReader(raw[it.header.Length:]), it.header.Size)
+	content, err := inflate(bytes.NewReader(raw[it.header.Length:]), it.header.Size)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func Read(pack io.ReaderAt, offset, length int64, most func(Header) int64) (Head
 		return h, nil, &object.TooLarge{Size: h.Size, Max: limit}
 	}
 	rest := io.NewSectionReader(pack, offset+int64(n), 1<<62-offset)
-	content, err := Inflate(io.MultiReader(bytes.NewReader(first[h.Length:]), rest), h.Size)
+	content, err := inflate(io.MultiReader(bytes.NewReader(first[h.Length:]), rest), h.Size)
 	if err != nil {
 		return h, nil, fmt.Errorf("byte %d of the pack: %w", offset, err)
 	}
@@ -96,8 +96,8 @@ func (f *inflater) reset(r io.Reader) (err error) {
 	return f.zlib.(zlib.Resetter).Reset(f.buffer, nil)
 }
 
-// Inflate inflates content that must be of the size given.
-func Inflate(r io.Reader, size int64) ([]byte, error) {
+// inflate inflates content that must be of the size given.
+func inflate(r io.Reader, size int64) ([]byte, error) {
 	f := inflaters.Get().(*inflater)
 	defer inflaters.Put(f)
 	if err := f.reset(r); err != nil {
