@@ -10,15 +10,12 @@ func (b bench) growths(planes map[content]*plane) error {
 	// History goes first, because the smallest workspace is in both: what it
 	// is compared with has not been written to either.
 	fmt.Printf("\nsvc api: latency with one client as history grows (%s documents)\n\n", grouped(smallest.documents))
-	if err := b.growth(planes, byCommits, content.commitCount, "1.3"); err != nil {
+	if err := b.growth(planes, byCommits, func(c content) int { return c.commits }, "1.3"); err != nil {
 		return err
 	}
 	fmt.Printf("\nsvc api: latency with one client as the documents grow (%s commits)\n\n", grouped(smallest.commits))
-	return b.growth(planes, byDocuments, content.documentCount, "")
+	return b.growth(planes, byDocuments, func(c content) int { return c.documents }, "")
 }
-
-func (c content) documentCount() int { return c.documents }
-func (c content) commitCount() int   { return c.commits }
 
 // operation is one request after the other of one kind.
 type operation struct {

@@ -165,21 +165,6 @@ func (s *service) toggle(api http.Handler) error {
 	return err
 }
 
-// each measures an operation that is done n times.
-func (s *service) each(n int, do func() error) (usage, error) {
-	s.counter.take(1)
-	var rounds float64
-	for range n {
-		if err := do(); err != nil {
-			return usage{}, err
-		}
-		rounds += float64(s.counter.rounds.Take())
-	}
-	u := s.counter.take(n)
-	u.rounds = rounds / float64(n)
-	return u, nil
-}
-
 // What both ways do, and what traffic is made of.
 const (
 	aWrite      = "a write (one flag toggled)"
@@ -319,10 +304,20 @@ type measurements struct {
 	err  error
 }
 
+// add measures an operation that is done n times.
 func (m *measurements) add(what string, n int, do func() error) {
 	if m.err != nil {
 		return
 	}
-	u, err := m.each(n, do)
-	m.rows, m.err = append(m.rows, row{what, u}), err
+	m.counter.take(1)
+	var rounds float64
+	for range n {
+		if m.err = do(); m.err != nil {
+			return
+		}
+		rounds += float64(m.counter.rounds.Take())
+	}
+	u := m.counter.take(n)
+	u.rounds = rounds / float64(n)
+	m.rows = append(m.rows, row{what, u})
 }

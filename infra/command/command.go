@@ -107,7 +107,7 @@ servers than AWS's.`,
 	for _, name := range []string{"table", "bucket"} {
 		flags.Lookup(name).DefValue = "" // the help is the same everywhere
 	}
-	root.AddCommand(newWorkspace(s), newKeys(s), newPrincipals(s), newAudit(s), newEnvironment(s), newApply(s), newExport(s),
+	root.AddCommand(newWorkspace(s), cli.NewKey(s.registry()), cli.NewPrincipal(s.registry()), newAudit(s), newEnvironment(s), newApply(s), newExport(s),
 		newUsage(s), newFsck(s), newReindex(s), newCompact(s), newMaintain(s), newTable(s))
 	cli.Explain(root, s.explain)
 	return root

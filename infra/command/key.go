@@ -8,7 +8,6 @@ import (
 	"svc.example/svc/shared/cli"
 )
 
-func newKeys(s *session) *cobra.Command { return cli.NewKey(s.registry()) }
 func newAudit(s *session) *cobra.Command {
 	return cli.NewAudit(s.registry(), func(cmd *cobra.Command) ([]audit.Event, error) {
 		w, err := s.open(cmd.Context())
@@ -18,8 +17,6 @@ func newAudit(s *session) *cobra.Command {
 		return w.Audit(cmd.Context())
 	})
 }
-
-func newPrincipals(s *session) *cobra.Command { return cli.NewPrincipal(s.registry()) }
 
 // registry says how the commands on keys and principals reach a workspace.
 func (s *session) registry() cli.Settings {

@@ -195,8 +195,8 @@ func parsed(text []byte) *jsontree.Node {
 	return tree
 }
 
-// Subject is the first line of the commit's message, unless another is given.
-func (p *Plan) Subject() string {
+// subject is the first line of the commit's message, unless another is given.
+func (p *Plan) subject() string {
 	if len(p.Changes) == 1 && len(p.Changes[0].Messages) > 0 {
 		return activity.Subject([]activity.Message{{Message: p.Changes[0].Messages[0]}})
 	}
@@ -221,7 +221,7 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 		return "", ErrUnchanged
 	}
 	if message == "" {
-		message = p.Subject()
+		message = p.subject()
 	}
 	draft := repository.Draft{Author: by, Committer: committer(by.When), Message: message + "\n"}
 	for _, c := range p.Changes {

@@ -111,7 +111,14 @@ func (c *checker) checkCommits(ctx context.Context, lo, hi int) error {
 	if err := c.checkGit(ctx, lo, hi); err != nil {
 		return err
 	}
-	return c.checkRows(ctx, lo, hi)
+	if !c.whole {
+		return nil // there is nothing to compare the rows with
+	}
+	hi = min(hi, len(c.expected))
+	if err := c.checkLog(ctx, c.expected[lo:hi], lo == 0); err != nil {
+		return err
+	}
+	return c.checkNames(ctx, c.expected[lo:hi])
 }
 
 // finish checks what is not of single commits.

@@ -13,18 +13,6 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// checkRows compares the rows of some commits with the history as git tells it.
-func (c *checker) checkRows(ctx context.Context, lo, hi int) error {
-	if !c.whole {
-		return nil // there is nothing to compare with
-	}
-	hi = min(hi, len(c.expected))
-	if err := c.checkLog(ctx, c.expected[lo:hi], lo == 0); err != nil {
-		return err
-	}
-	return c.checkNames(ctx, c.expected[lo:hi])
-}
-
 // expect is the history as git tells it, oldest first, numbered up to the head.
 func (c *checker) expect(ctx context.Context) ([]repository.Commit, error) {
 	if c.head.Commit == "" {

@@ -94,26 +94,22 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error
 			return err
 		}
 	case c.Source != nil:
-		if err := w.firstCommit(ctx, c); err != nil {
+		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: committer(c.Author.When)}
+		for path, content := range c.Source.Files {
+			if repository.IsFile(path) {
+				draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
+			}
+		}
+		empty, err := w.snapshot(ctx)
+		if err == nil {
+			_, err = w.repo.Commit(ctx, empty, draft)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	err := w.Registry().By(c.Author.Name+" <"+c.Author.Email+">").SetWorkspace(ctx, func(r *access.Workspace) { r.Provisioning = false })
 	w.Provisioning = err != nil
-	return err
-}
-
-func (w *Workspace) firstCommit(ctx context.Context, c Creation) error {
-	draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: committer(c.Author.When)}
-	for path, content := range c.Source.Files {
-		if repository.IsFile(path) {
-			draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
-		}
-	}
-	empty, err := w.snapshot(ctx)
-	if err == nil {
-		_, err = w.repo.Commit(ctx, empty, draft)
-	}
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"svc.example/svc/shared/ledger/revwalk"
@@ -26,14 +25,9 @@ type reach struct {
 	progress func(done, total int)
 }
 
-// from goes through what a commit reaches, the oldest commits first.
-func (r *reach) from(ctx context.Context, commit string) error {
-	return r.between(ctx, commit, 0, math.MaxInt)
-}
-
-// between is from for some of the commits: those after the first lo, up to the
-// first hi. What is told of several such parts is what is told of them all, and
-// some of it more than once.
+// between goes through what a commit reaches, the oldest commits first, for some
+// of the commits: those after the first lo, up to the first hi. What is told of
+// several such parts is what is told of them all, and some of it more than once.
 func (r *reach) between(ctx context.Context, commit string, lo, hi int) error {
 	commits, err := r.commits(ctx, commit)
 	if err != nil {

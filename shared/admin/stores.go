@@ -35,14 +35,9 @@ func Open(cfg aws.Config, table, bucketName string) *Stores {
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), awsclient.KeepAlive)
 	db := dynamodb.NewFromConfig(cfg)
 	objects := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
-		o.UsePathStyle = o.BaseEndpoint != nil || elsewhere()
+		o.UsePathStyle = o.BaseEndpoint != nil || os.Getenv("AWS_ENDPOINT_URL_S3") != "" || os.Getenv("AWS_ENDPOINT_URL") != ""
 	})
 	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetrydynamo.New(db, table)}
-}
-
-// elsewhere says whether the environment names another S3 than AWS's.
-func elsewhere() bool {
-	return os.Getenv("AWS_ENDPOINT_URL_S3") != "" || os.Getenv("AWS_ENDPOINT_URL") != ""
 }
 
 // CreateTable makes the table, for a stand-in: on AWS the template does.

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -73,7 +74,7 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 		}
 		return flush()
 	}}
-	if err := r.from(ctx, p.commit); err != nil {
+	if err := r.between(ctx, p.commit, 0, math.MaxInt); err != nil {
 		return err
 	}
 	return flush()
@@ -95,22 +96,18 @@ func (w *Workspace) upload(ctx context.Context, git *source.Repository, progress
 	told := progress.of("storing", "packs")
 	for i, name := range p.packs.names() {
 		told(i, len(p.packs.names()))
-		if err := w.put(ctx, p.dir, name); err != nil {
+		content, err := os.ReadFile(packPath(p.dir, name, ".pack"))
+		index, indexErr := os.ReadFile(packPath(p.dir, name, ".idx"))
+		if err = errors.Join(err, indexErr); err == nil {
+			err = w.objects.PutPack(ctx, name, content, index)
+		}
+		if err != nil {
 			p.close()
 			return nil, err
 		}
 	}
 	told(len(p.packs.names()), len(p.packs.names()))
 	return p, nil
-}
-
-func (w *Workspace) put(ctx context.Context, dir, name string) error {
-	content, err := os.ReadFile(packPath(dir, name, ".pack"))
-	index, indexErr := os.ReadFile(packPath(dir, name, ".idx"))
-	if err := errors.Join(err, indexErr); err != nil {
-		return err
-	}
-	return w.objects.PutPack(ctx, name, content, index)
 }
 
 func packPath(dir, name, extension string) string {

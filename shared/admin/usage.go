@@ -26,18 +26,9 @@ func (w *Workspace) Usage(ctx context.Context, month telemetry.Month) (Usage, er
 	if err != nil {
 		return u, err
 	}
-	for _, count := range []func(context.Context, *Usage) error{w.countDocuments, w.countObjects, w.countKeys} {
-		if err := count(ctx, &u); err != nil {
-			return u, err
-		}
-	}
-	return u, nil
-}
-
-func (w *Workspace) countDocuments(ctx context.Context, u *Usage) error {
 	s, err := w.snapshot(ctx)
 	if err != nil {
-		return err
+		return u, err
 	}
 	u.Commits = s.Head.Sequence
 	for _, f := range s.Files {
@@ -48,28 +39,23 @@ func (w *Workspace) countDocuments(ctx context.Context, u *Usage) error {
 			u.Schemas++
 		}
 	}
-	return nil
-}
-
-func (w *Workspace) countObjects(ctx context.Context, u *Usage) error {
 	for info, err := range w.stores.bucket.List(ctx, Prefix(w.id())) {
 		if err != nil {
-			return err
+			return u, err
 		}
 		u.Objects++
 		u.Bytes += info.Size
 	}
 	packs, err := w.ledger.Packs(ctx)
+	if err != nil {
+		return u, err
+	}
 	u.Packs = len(packs)
-	return err
-}
-
-func (w *Workspace) countKeys(ctx context.Context, u *Usage) error {
 	keys, err := w.Registry().Keys(ctx)
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() {
 			u.LiveKeys++
 		}
 	}
-	return err
+	return u, err
 }

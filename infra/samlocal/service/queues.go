@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/backoff"
 )
 
 // Client is a client of the SQS that settings name.
@@ -38,11 +39,13 @@ func (s *Settings) MakeQueues(ctx context.Context, path string, change func(*tem
 		}
 		attributes := map[string]string{"VisibilityTimeout": strconv.Itoa(q.VisibilityTimeout)}
 		if q.DeadLetters != "" {
-			arn, err := arnOf(ctx, client, s.Queues[q.DeadLetters])
+			out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+				QueueUrl: aws.String(s.Queues[q.DeadLetters]), AttributeNames: []types.QueueAttributeName{"QueueArn"},
+			})
 			if err != nil {
 				return err
 			}
-			policy, err := json.Marshal(map[string]any{"deadLetterTargetArn": arn, "maxReceiveCount": q.MaxReceive})
+			policy, err := json.Marshal(map[string]any{"deadLetterTargetArn": out.Attributes["QueueArn"], "maxReceiveCount": q.MaxReceive})
 			if err != nil {
 				return err
 			}
@@ -55,14 +58,6 @@ func (s *Settings) MakeQueues(ctx context.Context, path string, change func(*tem
 		s.Queues[q.ID] = *made.QueueUrl
 	}
 	return nil
-}
-
-func arnOf(ctx context.Context, client *sqs.Client, queue string) (string, error) {
-	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{"QueueArn"}})
-	if err != nil {
-		return "", err
-	}
-	return out.Attributes["QueueArn"], nil
 }
 
 // QueueVariables are the variables that name queues, where all functions get the
@@ -122,19 +117,10 @@ func (w worker) run(ctx context.Context) {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			w.service.Denied.Add(fmt.Errorf("taking messages for %s: %w", w.mapping.Function, err))
-			pause(ctx)
+			_ = backoff.Sleep(ctx, time.Second)
 		case err == nil && len(out.Messages) > 0:
 			w.hand(ctx, out.Messages)
 		}
-	}
-}
-
-func pause(ctx context.Context) {
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 
