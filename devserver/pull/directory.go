@@ -105,13 +105,6 @@ func (d directory) obstacle(name string) string {
 	return ""
 }
 
-func (d directory) remove(name string) error {
-	if err := d.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // replace puts content in the place of a file, by way of one beside it whose
 // name begins with a dot. A link is replaced, not followed.
 func (d directory) replace(name string, content []byte) error {

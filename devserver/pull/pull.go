@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"svc.example/svc/devserver/remote"
@@ -248,7 +250,9 @@ func (p *Plan) Apply(ctx context.Context) error {
 	}
 	var failed error
 	for _, path := range p.Remove {
-		failed = errors.Join(failed, p.in.remove(path))
+		if err := p.in.root.Remove(filepath.FromSlash(path)); !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
 	}
 	return errors.Join(failed, p.next.write(p.in))
 }

@@ -96,14 +96,6 @@ func flagPath(i int) string { return "feature-flags/" + flagKey(i) + ".json" }
 // history is full however few commits there are. The others take turns.
 const often = 0
 
-// changed is the flag that a commit changes.
-func (c content) changed(commit int) int {
-	if commit%4 == 0 {
-		return often
-	}
-	return commit % c.documents
-}
-
 // writeHistory makes a bare repository with real git.
 func (c content) writeHistory(dir string) error {
 	if out, err := git("", "init", "--quiet", "--bare", "--initial-branch=main", dir).CombinedOutput(); err != nil {
@@ -135,7 +127,11 @@ func (c content) writeStream(w io.Writer) {
 		fmt.Fprintf(w, "commit refs/heads/main\nauthor Ada Lovelace <ada@example.com> %d +0000\ncommitter svc <noreply@svc> %[1]d +0000\n", 1_700_000_000+n)
 		writeData(w, text)
 		if n > 0 {
-			writeFlag(w, c.changed(n), n)
+			changed := often
+			if n%4 != 0 {
+				changed = n % c.documents
+			}
+			writeFlag(w, changed, n)
 			continue
 		}
 		fmt.Fprint(w, "M 100644 inline svc.json\n")

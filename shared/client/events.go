@@ -97,20 +97,17 @@ func (c *Client) swap(t *table) (recovered bool) {
 
 // confirm notes that what is served is still what the source has.
 func (c *Client) confirm() {
-	if recovered := c.stillGood(); recovered {
-		c.sayRecovered()
-	}
-}
-
-func (c *Client) stillGood() (recovered bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if t := c.table.Load(); t != nil && c.status == Stale {
 		c.status = Ready
 		c.tell(Event{Status: Ready, Was: Stale, Version: t.version})
 	}
 	c.cause = nil
-	return c.standing.good()
+	recovered := c.standing.good()
+	c.mu.Unlock()
+	if recovered {
+		c.sayRecovered()
+	}
 }
 
 // trouble notes that the source has no new state; what is served stays. It

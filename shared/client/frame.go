@@ -81,14 +81,6 @@ func (p *prepared) give(l *lease) {
 	p.spare.Load().Put(l)
 }
 
-// report has telemetry see the set once in each of its windows: a context that
-// is in use for long is in use in every one of them.
-func (p *prepared) report(t *telemetry) {
-	if now := t.number.Load(); p.reported.Load() != now && p.reported.Swap(now) != now {
-		t.saw(p.set)
-	}
-}
-
 // Release gives a frame back for another set, when the scope that this one was
 // made for has ended. Who goes on with the set fills a new one.
 func (p *prepared) Release() {
@@ -141,7 +133,11 @@ func (t *table) in(set *contexts.Set, i int, c *Client) outcome {
 		set.Remember(t, p)
 	}
 	if c.telemetry != nil {
-		p.report(c.telemetry)
+		// Once in each window: a context that is in use for long is in use in
+		// every one of them.
+		if now := c.telemetry.number.Load(); p.reported.Load() != now && p.reported.Swap(now) != now {
+			c.telemetry.saw(set)
+		}
 	}
 	l := p.take(c.now)
 	out := t.evaluate(i, l.frame)

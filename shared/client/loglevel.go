@@ -150,22 +150,17 @@ func (c *Client) Handler(next slog.Handler, logger string) *Handler {
 // Enabled says whether the logger's level, in the scope of ctx, lets a record
 // through.
 func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
-	if least := h.level(ctx); least != nil && level < *least {
-		return false
+	var least *slog.Level
+	if k := h.known.Load(); k != nil && k.table == h.client.table.Load() && k.set == contexts.Merged(ctx, h.client.global.Current()) {
+		least = k.level
+	} else {
+		var set *contexts.Set
+		var from *table
+		if least, set, from = h.client.level(ctx, h.logger); from != nil {
+			h.known.Store(&knownLevel{set, from, least})
+		}
 	}
-	return h.next.Enabled(ctx, level)
-}
-
-func (h *Handler) level(ctx context.Context) *slog.Level {
-	k := h.known.Load()
-	if k != nil && k.table == h.client.table.Load() && k.set == contexts.Merged(ctx, h.client.global.Current()) {
-		return k.level
-	}
-	level, set, from := h.client.level(ctx, h.logger)
-	if from != nil {
-		h.known.Store(&knownLevel{set, from, level})
-	}
-	return level
+	return (least == nil || level >= *least) && h.next.Enabled(ctx, level)
 }
 
 // Handle passes a record on.

@@ -62,16 +62,6 @@ func encode(value any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mustEncode writes an envelope, whose details are made of plain values.
-func mustEncode(envelope fault.Envelope) []byte {
-	text, err := encode(envelope)
-	if err != nil {
-		envelope.Details = nil
-		text, _ = encode(envelope)
-	}
-	return text
-}
-
 // success is the answer to a request that was carried out.
 func (c *call) success(result any) (*answer, error) {
 	p, ready := result.(*page)

@@ -10,7 +10,16 @@ import (
 // plainDocs writes the description as the body of a page that needs no script.
 func plainDocs(tree *jsontree.Node) string {
 	d := &docs{tree: tree}
-	d.contents()
+	d.raw("<nav><ul>")
+	for _, tag := range items(tree.Get("tags")) {
+		name := d.text(tag.Get("name"))
+		d.raw("<li><b>", html.EscapeString(name), "</b><ul>")
+		d.eachOperation(name, func(method, path string, node *jsontree.Node) {
+			d.raw("<li><a href=\"#", html.EscapeString(d.text(node.Get("operationId"))), "\"><span>", method, "</span> ", html.EscapeString(path), "</a></li>")
+		})
+		d.raw("</ul></li>\n")
+	}
+	d.raw("</ul></nav>\n")
 	d.raw("<main><h1>", html.EscapeString(d.text(tree.At("/info/title"))), "</h1>\n<p>Base address: <code>",
 		html.EscapeString(d.text(tree.At("/servers/0/url"))), "</code></p>\n")
 	d.prose(d.text(tree.At("/info/description")))
@@ -62,24 +71,18 @@ func (d *docs) eachOperation(tag string, show func(method, path string, node *js
 	}
 }
 
-func (d *docs) contents() {
-	d.raw("<nav><ul>")
-	for _, tag := range items(d.tree.Get("tags")) {
-		name := d.text(tag.Get("name"))
-		d.raw("<li><b>", html.EscapeString(name), "</b><ul>")
-		d.eachOperation(name, func(method, path string, node *jsontree.Node) {
-			d.raw("<li><a href=\"#", html.EscapeString(d.text(node.Get("operationId"))), "\"><span>", method, "</span> ", html.EscapeString(path), "</a></li>")
-		})
-		d.raw("</ul></li>\n")
-	}
-	d.raw("</ul></nav>\n")
-}
-
 func (d *docs) operation(method, path string, node *jsontree.Node) {
 	d.raw("<section id=\"", html.EscapeString(d.text(node.Get("operationId"))), "\"><h3><code>", method, " ", html.EscapeString(path), "</code> ",
 		html.EscapeString(d.text(node.Get("summary"))), "</h3>\n")
 	d.prose(d.text(node.Get("description")))
-	d.parameters(node.Get("parameters"))
+	if list := items(node.Get("parameters")); len(list) > 0 {
+		d.raw("<h4>Parameters</h4>\n<table>")
+		for _, item := range list {
+			p, _ := d.target(item)
+			d.row(d.text(p.Get("name"))+" ("+d.text(p.Get("in"))+")", p.Get("schema"), d.text(p.Get("description")))
+		}
+		d.raw("</table>\n")
+	}
 	if body := node.At("/requestBody/content/application~1json"); body != nil {
 		d.raw("<h4>Body</h4>\n<p>")
 		d.schemaName(body.Get("schema"))
@@ -88,18 +91,6 @@ func (d *docs) operation(method, path string, node *jsontree.Node) {
 	}
 	d.responses(node.Get("responses"))
 	d.raw("</section>\n")
-}
-
-func (d *docs) parameters(list *jsontree.Node) {
-	if len(items(list)) == 0 {
-		return
-	}
-	d.raw("<h4>Parameters</h4>\n<table>")
-	for _, item := range list.Items {
-		p, _ := d.target(item)
-		d.row(d.text(p.Get("name"))+" ("+d.text(p.Get("in"))+")", p.Get("schema"), d.text(p.Get("description")))
-	}
-	d.raw("</table>\n")
 }
 
 func (d *docs) row(name string, schema *jsontree.Node, description string) {

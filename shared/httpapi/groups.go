@@ -42,7 +42,7 @@ func Activity() Group {
 	return Group{"activity", map[string]handler{
 		"listActivity": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Activity(ctx, control.ActivityQuery{
-				PageQuery: c.page(), Type: c.query.text("type"), Key: c.query.text("key")})
+				PageQuery: c.page(), Type: c.query["type"], Key: c.query["key"]})
 		},
 	}}
 }
@@ -52,12 +52,12 @@ func Contexts() Group {
 	return Group{"contexts", map[string]handler{
 		"listContexts": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Contexts(ctx, control.ContextQuery{
-				Type: c.query.text("type"), Query: c.query.text("query"),
-				Environment: c.query.text("environment"), Limit: c.query.number("limit")})
+				Type: c.query["type"], Query: c.query["query"],
+				Environment: c.query["environment"], Limit: c.query.number("limit")})
 		},
 	}}
 }
 
 func (c *call) page() control.PageQuery {
-	return control.PageQuery{Limit: c.query.number("limit"), Cursor: c.query.text("cursor")}
+	return control.PageQuery{Limit: c.query.number("limit"), Cursor: c.query["cursor"]}
 }

@@ -12,7 +12,7 @@ func Flags() Group {
 	return Group{"flags", map[string]handler{
 		"listFlags": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flags(ctx, control.FlagQuery{
-				PageQuery: c.page(), Tag: c.query.text("tag"), Status: c.query.text("status")})
+				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"]})
 		},
 		"createFlag": func(ctx context.Context, c *call) (any, error) {
 			return c.session.CreateFlag(ctx, control.FlagCreation{
@@ -39,7 +39,7 @@ func Flags() Group {
 func Configs() Group {
 	return Group{"configs", map[string]handler{
 		"listConfigs": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query.text("tag")})
+			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"]})
 		},
 		"createConfig": func(ctx context.Context, c *call) (any, error) {
 			return c.session.CreateConfig(ctx, control.ConfigCreation{
@@ -86,7 +86,11 @@ func history(t document.Type) handler {
 
 func stored(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Document(ctx, t, c.request.PathValue("key"), c.query.optional("at"))
+		var at *string
+		if revision, given := c.query["at"]; given {
+			at = &revision
+		}
+		return c.session.Document(ctx, t, c.request.PathValue("key"), at)
 	}
 }
 

@@ -176,17 +176,6 @@ func (o *operation) unknown(rest url.Values) []document.Issue {
 	return issues
 }
 
-// text is a parameter's value, "" when it is not there.
-func (q query) text(name string) string { return q[name] }
-
-// optional is a parameter's value, nil when it is not there.
-func (q query) optional(name string) *string {
-	if value, present := q[name]; present {
-		return &value
-	}
-	return nil
-}
-
 // number is a whole number, nil when it is not there.
 func (q query) number(name string) *int {
 	n, err := strconv.Atoi(q[name])

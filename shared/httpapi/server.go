@@ -229,7 +229,13 @@ func (c *call) answer() (a *answer, err error) {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			a, err = nil, &panicError{describePanic(p), debug.Stack()}
+			// What anybody panicked with but the runtime could hold a part of a
+			// document.
+			what := fmt.Sprintf("a %T", p)
+			if known, ok := p.(runtime.Error); ok {
+				what = known.Error()
+			}
+			a, err = nil, &panicError{what, debug.Stack()}
 		}
 	}()
 	if err := c.find(); err != nil {
@@ -329,15 +335,6 @@ type panicError struct {
 
 func (e *panicError) Error() string { return "panic: " + e.what }
 
-// describePanic leaves out what anybody panicked with but the runtime: it
-// could hold a part of a document.
-func describePanic(p any) string {
-	if err, ok := p.(runtime.Error); ok {
-		return err.Error()
-	}
-	return fmt.Sprintf("a %T", p)
-}
-
 // refusal is the answer to a request that failed, and logs what is our fault.
 func (c *call) refusal(err error) *answer {
 	f := fault.Of(err)
@@ -354,7 +351,12 @@ func (c *call) refusal(err error) *answer {
 	case fault.Unauthorized:
 		c.header.Set("WWW-Authenticate", `Bearer realm="svc"`)
 	}
-	return &answer{status: f.Kind.Status(), contentType: jsonType, body: mustEncode(envelope)}
+	body, err := encode(envelope)
+	if err != nil { // the details are the only part that may not be plain
+		envelope.Details = nil
+		body, _ = encode(envelope)
+	}
+	return &answer{status: f.Kind.Status(), contentType: jsonType, body: body}
 }
 
 func (c *call) log(level slog.Level, err error, f *fault.Fault) {

@@ -86,7 +86,20 @@ func (r *Repository) rebuild(ctx context.Context, head Head) (*Snapshot, error) 
 	var treeErr error
 	var reading sync.WaitGroup
 	reading.Go(func() { tree, treeErr = r.objects.Tree(ctx, head) })
-	last, err := r.lastTouches(ctx, head)
+	var last map[string]Commit
+	var err error
+	if index, ok := r.ledger.(Index); ok {
+		last, err = index.LastTouches(ctx, head)
+	} else {
+		var commits []Commit
+		commits, err = r.ledger.Since(ctx, head, 0)
+		last = map[string]Commit{}
+		for _, c := range commits {
+			for _, t := range c.Touched {
+				last[t.Path] = c
+			}
+		}
+	}
 	reading.Wait()
 	// Both count: where an object is missing, the ledger may know that the head
 	// is no longer one.
@@ -131,20 +144,6 @@ func blobsOf(tree Tree) map[string]string {
 		}
 	}
 	return blobs
-}
-
-func (r *Repository) lastTouches(ctx context.Context, head Head) (map[string]Commit, error) {
-	if index, ok := r.ledger.(Index); ok {
-		return index.LastTouches(ctx, head)
-	}
-	commits, err := r.ledger.Since(ctx, head, 0)
-	last := map[string]Commit{}
-	for _, c := range commits {
-		for _, t := range c.Touched {
-			last[t.Path] = c
-		}
-	}
-	return last, err
 }
 
 // History returns a page of history, newest first.

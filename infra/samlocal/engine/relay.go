@@ -26,18 +26,16 @@ func newRelay(address netip.Addr, from netip.Prefix, to string) (*relay, error) 
 		return nil, err
 	}
 	r := &relay{listener: l, from: from, to: to, open: map[net.Conn]bool{}}
-	r.done.Go(r.accept)
-	return r, nil
-}
-
-func (r *relay) accept() {
-	for {
-		in, err := r.listener.Accept()
-		if err != nil {
-			return
+	r.done.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r.done.Go(func() { r.pass(in) })
 		}
-		r.done.Go(func() { r.pass(in) })
-	}
+	})
+	return r, nil
 }
 
 // pass copies in both directions until both ends are through. Other machines

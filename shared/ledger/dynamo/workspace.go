@@ -33,17 +33,13 @@ func (t *Table) CreateWorkspace(ctx context.Context, w access.Workspace) error {
 	listed := dynamo.Key(workspacesPartition, string(id))
 	listed["name"] = dynamo.Text(w.Name)
 	err := t.db.Transact(ctx, what, t.db.Put(head, dynamo.Missing(dynamo.HashKey)), t.db.Put(listed))
-	if errors.Is(err, dynamo.ErrRefused) {
-		return t.isOurs(ctx, id, head)
+	if !errors.Is(err, dynamo.ErrRefused) {
+		return err
 	}
-	return err
-}
-
-// isOurs is nil when the workspace that is there is the one just made, whose
-// making has only not been confirmed: nobody else draws the same index.
-func (t *Table) isOurs(ctx context.Context, id access.ID, made item) error {
+	// The workspace that is there may be the one just made, whose making has only
+	// not been confirmed: nobody else draws the same index.
 	there, err := t.headRow(ctx, id)
-	if err == nil && dynamo.TextOf(there, "index") != dynamo.TextOf(made, "index") {
+	if err == nil && dynamo.TextOf(there, "index") != dynamo.TextOf(head, "index") {
 		err = fmt.Errorf("%s: %w", id, ErrExists)
 	}
 	return err

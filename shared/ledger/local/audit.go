@@ -35,7 +35,7 @@ func (r *registryStore) appendEntry(e access.Entry) error {
 	}
 	line, err := json.Marshal(e)
 	if err == nil {
-		err = r.files.append(filepath.Join(r.dir, auditName), r.dir, append(line, '\n'), registryMode)
+		err = r.files.append(filepath.Join(r.dir, auditName), append(line, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", auditName, err)
@@ -71,11 +71,11 @@ func (r *registryStore) Trail(context.Context) ([]access.Entry, error) {
 
 // append adds a line to a file, durably, and makes the file when it is new. What
 // an earlier one may have left of a line is ended first.
-func (s filesystem) append(path, parent string, line []byte, mode fs.FileMode) error {
+func (s filesystem) append(path string, line []byte) error {
 	if err := s.before(OpCreate, path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, mode)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, registryMode)
 	if err != nil {
 		return err
 	}
@@ -92,5 +92,5 @@ func (s filesystem) append(path, parent string, line []byte, mode fs.FileMode) e
 	if err = errors.Join(err, f.Close()); err != nil || info.Size() > 0 {
 		return err
 	}
-	return s.syncDir(parent)
+	return s.syncDir(filepath.Dir(path))
 }

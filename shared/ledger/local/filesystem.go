@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Operation is a step on the file system.
@@ -164,18 +165,19 @@ func (s filesystem) syncDir(path string) error {
 }
 
 // replace puts content in the place of the file at path, durably: a reader, and
-// whoever looks after a crash, finds all of the old content or all of the new.
+// whoever looks after a crash, finds all of the old content or all of the new,
+// and nobody but this user may read it.
 // Only one process at a time may call it for a path.
-func (s filesystem) replace(path, parent string, content []byte, mode fs.FileMode) error {
+func (s filesystem) replace(path string, content []byte) error {
 	next := path + ".next"
 	if err := s.remove(next); err != nil {
 		return err
 	}
-	if err := s.create(next, content, mode); err != nil {
+	if err := s.create(next, content, registryMode); err != nil {
 		return err
 	}
 	if err := s.rename(next, path); err != nil {
 		return errors.Join(err, os.Remove(next))
 	}
-	return s.syncDir(parent)
+	return s.syncDir(filepath.Dir(path))
 }

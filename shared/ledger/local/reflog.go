@@ -29,9 +29,8 @@ func (r reference) appendReflog(from, to string, entry reflogEntry) error {
 		from = noCommit
 	}
 	clean := strings.NewReplacer("\n", " ", "<", "", ">", "")
-	_, offset := entry.who.When.Zone()
-	line := fmt.Sprintf("%s %s %s <%s> %d %s\t%s\n", from, to, clean.Replace(entry.who.Name), clean.Replace(entry.who.Email),
-		entry.who.When.Unix(), zoneText(offset), strings.ReplaceAll(entry.what, "\n", " "))
+	who := repository.Signature{Name: clean.Replace(entry.who.Name), Email: clean.Replace(entry.who.Email), When: entry.who.When}
+	line := fmt.Sprintf("%s %s %s\t%s\n", from, to, who.Encode(), strings.ReplaceAll(entry.what, "\n", " "))
 	err := r.appendTo("logs/"+branch, line)
 	if err == nil && r.headIsBranch() {
 		err = r.appendTo("logs/HEAD", line)
@@ -66,13 +65,4 @@ func (r reference) appendTo(name, line string) error {
 		}
 	}
 	return errors.Join(err, f.Close())
-}
-
-// zoneText writes an offset from UTC, in seconds, as git does.
-func zoneText(offset int) string {
-	sign := '+'
-	if offset < 0 {
-		sign, offset = '-', -offset
-	}
-	return fmt.Sprintf("%c%02d%02d", sign, offset/3600, offset/60%60)
 }

@@ -166,7 +166,7 @@ func (r *registryStore) Update(ctx context.Context, edit func(access.State) (acc
 }
 
 func (r *registryStore) write(text []byte) error {
-	if err := r.files.replace(r.path(), r.dir, text, registryMode); err != nil {
+	if err := r.files.replace(r.path(), text); err != nil {
 		return fmt.Errorf("writing the registry: %w", err)
 	}
 	return nil

@@ -77,7 +77,7 @@ func (u *Uses) Flush() error {
 	}
 	text, err := json.MarshalIndent(u.days, "", "  ")
 	if err == nil {
-		err = u.files.replace(filepath.Join(u.dir, usedName), u.dir, append(text, '\n'), registryMode)
+		err = u.files.replace(filepath.Join(u.dir, usedName), append(text, '\n'))
 	}
 	u.fresh = err != nil
 	return err

@@ -33,11 +33,12 @@ func EncodeCommit(c Commit) []byte {
 	for _, parent := range c.Parents {
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
-	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", c.Author.encode(), c.Committer.encode(), c.Message)
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", c.Author.Encode(), c.Committer.Encode(), c.Message)
 	return b.Bytes()
 }
 
-func (s Signature) encode() string {
+// Encode writes a signature as git does: name, address, seconds and zone.
+func (s Signature) Encode() string {
 	_, offset := s.When.Zone()
 	sign, minutes := '+', offset/60
 	if minutes < 0 {

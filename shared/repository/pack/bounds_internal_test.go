@@ -100,7 +100,7 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 			packed := deflate(difference) // once: that takes its time
 			for range 3 {
 				offset := b.w.offset
-				header := appendHeader(nil, plumbing.OFSDeltaObject, int64(len(difference)))
+				header := encodeHeader(plumbing.OFSDeltaObject, int64(len(difference)))
 				if err := b.w.entry(plumbing.Hash{}, appendDistance(header, offset-at), packed); err != nil {
 					b.t.Fatal(err)
 				}

@@ -154,12 +154,12 @@ func (w *writer) stream(id plumbing.Hash, header []byte, old uint32, content io.
 }
 
 func (w *writer) whole(id plumbing.Hash, kind plumbing.ObjectType, content []byte) error {
-	return w.entry(id, appendHeader(nil, kind, int64(len(content))), deflate(content))
+	return w.entry(id, encodeHeader(kind, int64(len(content))), deflate(content))
 }
 
 // delta writes an object as its difference from one that was written before.
 func (w *writer) delta(id plumbing.Hash, base int64, difference []byte) error {
-	header := appendHeader(nil, plumbing.OFSDeltaObject, int64(len(difference)))
+	header := encodeHeader(plumbing.OFSDeltaObject, int64(len(difference)))
 	return w.entry(id, appendDistance(header, w.offset-base), deflate(difference))
 }
 

@@ -81,7 +81,7 @@ func (h *Header) parseDistance(b []byte) error {
 	}
 }
 
-func appendHeader(b []byte, kind plumbing.ObjectType, size int64) []byte {
+func encodeHeader(kind plumbing.ObjectType, size int64) (b []byte) {
 	c := byte(kind)<<4 | byte(size&15)
 	for size >>= 4; size > 0; size >>= 7 {
 		b = append(b, c|0x80)

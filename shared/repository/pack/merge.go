@@ -196,7 +196,7 @@ func (m *merger) rebased(it item, base plumbing.Hash, old []byte) ([]byte, error
 	offset, known := m.placed[base]
 	switch {
 	case known && offset != missing:
-		header := appendHeader(nil, plumbing.OFSDeltaObject, it.header.Size)
+		header := encodeHeader(plumbing.OFSDeltaObject, it.header.Size)
 		return appendDistance(header, m.out.offset-offset), nil
 	case known && it.header.Type == plumbing.REFDeltaObject:
 		return old, nil
