@@ -178,12 +178,6 @@ func (s stock) putTree(entries []object.TreeEntry) (string, error) {
 	return s.put(plumbing.TreeObject, content)
 }
 
-func (n *naive) toggle() error {
-	n.serial++
-	i := n.serial % n.documents
-	return n.commit(n.open(), map[string][]byte{name(i) + ".json": document(i, n.serial)})
-}
-
 // read reads some files at the head.
 func (n *naive) read(wanted int) error {
 	s := n.open()
@@ -222,7 +216,11 @@ func (n *naive) history() error {
 // measure does what clients of the service have asked for.
 func (n *naive) measure(commits int) ([]row, error) {
 	m := &measurements{service: n.service}
-	m.add(aWrite, commits, n.toggle)
+	m.add(aWrite, commits, func() error {
+		n.serial++
+		i := n.serial % n.documents
+		return n.commit(n.open(), map[string][]byte{name(i) + ".json": document(i, n.serial)})
+	})
 	m.add(oneFlag, 10, func() error { return n.read(1) })
 	m.add(allFlags, 1, func() error { return n.read(n.documents) })
 	m.add(flagHistory, 1, n.history)

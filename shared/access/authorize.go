@@ -114,8 +114,9 @@ func Authorize(roles []string, write Write) *Denial {
 func (w Write) missing(roles []string) []Permission {
 	granted := Permissions(roles)
 	var missing []Permission
+	anyProtected := slices.ContainsFunc(w.scopes, func(s Scope) bool { return s.Protected })
 	for _, needed := range w.needs() {
-		if !satisfies(granted, needed, w.scopes) {
+		if !slices.Contains(granted, needed) && (anyProtected || !slices.Contains(granted, needed+nonprotected)) {
 			missing = append(missing, needed)
 		}
 	}
@@ -136,12 +137,4 @@ func (w Write) needs() []Permission {
 		}
 	}
 	return needed
-}
-
-func satisfies(granted []Permission, needed Permission, scopes []Scope) bool {
-	if slices.Contains(granted, needed) {
-		return true
-	}
-	anyProtected := slices.ContainsFunc(scopes, func(s Scope) bool { return s.Protected })
-	return !anyProtected && slices.Contains(granted, needed+nonprotected)
 }

@@ -226,12 +226,6 @@ func (u *upkeep) see(names []string, now time.Time) {
 	u.Rows = seen
 }
 
-func (u *upkeep) clone() upkeep {
-	c := *u
-	c.Retired, c.Bases, c.Rows = maps.Clone(u.Retired), maps.Clone(u.Bases), maps.Clone(u.Rows)
-	return c
-}
-
 // over writes it over the text from which it was read, so that what a newer
 // version remembers stays.
 func (u *upkeep) over(was upkeep, text []byte) ([]byte, error) {
@@ -278,7 +272,8 @@ func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*up
 		if u.Bases == nil {
 			u.Bases = map[string]time.Time{}
 		}
-		was := u.clone()
+		was := u
+		was.Retired, was.Bases, was.Rows = maps.Clone(u.Retired), maps.Clone(u.Bases), maps.Clone(u.Rows)
 		change(&u)
 		u.forget(now)
 		next, err := u.over(was, text)

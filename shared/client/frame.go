@@ -31,7 +31,12 @@ type lease struct {
 func (p *prepared) take(now func() int64) *lease {
 	l := p.idle.Swap(nil)
 	if l == nil {
-		l = p.another()
+		if pool := p.spare.Load(); pool != nil {
+			l, _ = pool.Get().(*lease)
+		}
+		if l == nil {
+			l = new(lease)
+		}
 	}
 	if !p.table.timed {
 		return l.filled(p, 0)
@@ -42,15 +47,6 @@ func (p *prepared) take(now func() int64) *lease {
 		l.frame = nil
 	}
 	return l.filled(p, at)
-}
-
-func (p *prepared) another() *lease {
-	if pool := p.spare.Load(); pool != nil {
-		if l, ok := pool.Get().(*lease); ok {
-			return l
-		}
-	}
-	return new(lease)
 }
 
 func (l *lease) filled(p *prepared, at int64) *lease {

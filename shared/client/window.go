@@ -67,12 +67,18 @@ func (w *window) see(set *contexts.Set, now int64) {
 		return
 	}
 	w.seen[id.String()] = true
-	example, _ := json.Marshal(exampleOf(set, now))
-	if len(example) > maxExample {
+	e := example{Timestamp: now} // of the contexts that have a key
+	for c := range reportable(set) {
+		if key, ok := c.Key(); ok && len(key) <= maxText {
+			e.ContextSet.Contexts = append(e.ContextSet.Contexts, exampleContext{c.Name(), valuesOf(c)})
+		}
+	}
+	text, _ := json.Marshal(e)
+	if len(text) > maxExample {
 		return // its shape has to do
 	}
-	w.examples = append(w.examples, example)
-	w.bytes += len(example)
+	w.examples = append(w.examples, text)
+	w.bytes += len(text)
 }
 
 func (w *window) shape(c contexts.Context) {
@@ -108,17 +114,6 @@ type example struct {
 type exampleContext struct {
 	Type   string         `json:"type"`
 	Values map[string]any `json:"values"`
-}
-
-// exampleOf holds the contexts that have a key, and no other.
-func exampleOf(set *contexts.Set, now int64) example {
-	e := example{Timestamp: now}
-	for c := range reportable(set) {
-		if key, ok := c.Key(); ok && len(key) <= maxText {
-			e.ContextSet.Contexts = append(e.ContextSet.Contexts, exampleContext{c.Name(), valuesOf(c)})
-		}
-	}
-	return e
 }
 
 func valuesOf(c contexts.Context) map[string]any {

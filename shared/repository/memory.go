@@ -32,7 +32,9 @@ func (m memory) get(head Head) (*Snapshot, bool) {
 }
 
 // put keeps a snapshot in the place of one of the same commit.
-func (m memory) put(s *Snapshot) { m.snapshots.Put(s.Head.Commit, s, s.bytes()) }
+func (m memory) put(s *Snapshot) {
+	m.snapshots.Put(s.Head.Commit, s, s.fresh+fileBytes*int64(len(s.Files)))
+}
 
 // before returns the snapshot with the highest sequence below a head's; of
 // two, the one used later. It is none whose commit is still on its way.
@@ -93,8 +95,6 @@ func (s *Snapshot) weigh(fresh int64) *Snapshot {
 	s.fresh = fresh
 	return s
 }
-
-func (s *Snapshot) bytes() int64 { return s.fresh + fileBytes*int64(len(s.Files)) }
 
 // textsOf is how many bytes of text updates bring.
 func textsOf(updates []update) (sum int64) {

@@ -159,14 +159,13 @@ func replace(entries []TreeEntry, changed map[string]TreeEntry) ([]TreeEntry, er
 		}
 	}
 	maps.DeleteFunc(left, func(_ string, e TreeEntry) bool { return e.ID == "" })
-	return interleave(kept, slices.SortedFunc(maps.Values(left), gitOrder)), nil
-}
-
-func gitOrder(a, b TreeEntry) int {
-	if a.Less(b) {
-		return -1
-	}
-	return 1 // no two have one name
+	added := slices.SortedFunc(maps.Values(left), func(a, b TreeEntry) int {
+		if a.Less(b) {
+			return -1
+		}
+		return 1 // no two have one name
+	})
+	return interleave(kept, added), nil
 }
 
 // interleave adds sorted entries to others, whose own order stays even if it

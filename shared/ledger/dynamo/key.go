@@ -2,8 +2,6 @@ package dynamo
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/dynamo"
@@ -48,10 +46,3 @@ func place(sequence int64, sha string) string { return first(sequence) + sha }
 // first is the lower bound of the sort keys of a sequence, last the upper one.
 func first(sequence int64) string { return fmt.Sprintf("%012d/", sequence) }
 func last(sequence int64) string  { return fmt.Sprintf("%012d0", sequence) } // 0 comes after /
-
-// placeOf reads it.
-func placeOf(i item) (sequence int64, sha string) {
-	digits, sha, _ := strings.Cut(dynamo.TextOf(i, dynamo.RangeKey), "/")
-	sequence, _ = strconv.ParseInt(digits, 10, 64)
-	return sequence, sha
-}

@@ -123,7 +123,7 @@ func (c check) visible(ctx context.Context, i item) (bool, error) {
 	if !dynamo.BoolOf(i, "u") {
 		return true, nil
 	}
-	_, sha := placeOf(i)
+	_, sha, _ := strings.Cut(dynamo.TextOf(i, dynamo.RangeKey), "/") // see place
 	if visible, known := c.known[sha]; known {
 		return visible, nil
 	}

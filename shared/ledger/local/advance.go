@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,7 +53,7 @@ func (l *Ledger) pendingTip(access int64) *repository.Head {
 func (l *Ledger) await(ctx context.Context, commit string) error {
 	l.groups.Lock()
 	g := l.newest
-	for g != nil && !g.holds(commit) {
+	for g != nil && !slices.ContainsFunc(g.commits, func(p pending) bool { return p.commit.SHA == commit }) {
 		g = g.after
 	}
 	l.groups.Unlock()
@@ -65,15 +66,6 @@ func (l *Ledger) await(ctx context.Context, commit string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func (g *group) holds(commit string) bool {
-	for _, p := range g.commits {
-		if p.commit.SHA == commit {
-			return true
-		}
-	}
-	return false
 }
 
 // Advance implements repository.Ledger. A commit onto no head may bring a
