@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"golang.org/x/mod/semver"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/expression"
@@ -315,11 +315,24 @@ func dated(pass func(property, operand float64) bool) build {
 	}
 }
 
+// maxVersion is the longest text that is read as a version.
+const maxVersion = 256
+
+// version is a version by SemVer 2.0.0 as package semver takes it, with a v. That
+// package also takes short ones, such as v1.2.
+func version(text string) (v string, ok bool) {
+	if len(text) > maxVersion {
+		return "", false
+	}
+	v = "v" + text
+	return v, semver.Canonical(v)+semver.Build(v) == v
+}
+
 func versions(pass func(int) bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
 		written, _ := text(operand)
-		limit, err := semver.StrictNewVersion(written)
-		if err != nil {
+		limit, ok := version(written)
+		if !ok {
 			return never, "valueToMatch must be a version by SemVer 2.0.0, like 1.4.0 or 2.0.0-rc.1"
 		}
 		return func(f *Frame) bool {
@@ -327,8 +340,8 @@ func versions(pass func(int) bool) build {
 			if p.Kind != TextProperty {
 				return false
 			}
-			v, err := semver.StrictNewVersion(p.Text)
-			return err == nil && pass(v.Compare(limit))
+			v, ok := version(p.Text)
+			return ok && pass(semver.Compare(v, limit))
 		}, ""
 	}
 }
