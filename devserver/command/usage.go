@@ -21,8 +21,9 @@ func newUsage(in Invocation) *cobra.Command {
 		Short: "Count the distinct context keys of a month (MTK)",
 		Long: `Count the distinct context keys that applications reported in a month: each pair
 of context type and key once, however often and from whichever environment it
-was reported. Contexts without a key do not count. It works while svc api serves
-the data directory.`,
+was reported. Contexts without a key do not count. Of more than 10,000 new keys in
+an hour the rest is not counted; how often these came is told, and there are at
+most so many more. It works while svc api serves the data directory.`,
 		Example: `  svc usage
   svc usage --month 2026-11 --json`,
 		Args: cli.Arguments(""),
@@ -57,7 +58,11 @@ func (in Invocation) printUsage(u telemetry.Usage) error {
 	for _, t := range u.Types {
 		rows = append(rows, []string{string(u.Month), terminal.Printable(t.Type), strconv.Itoa(t.Keys)})
 	}
-	return cli.Table(in.Stdout, append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)}))
+	rows = append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)})
+	if u.NotCounted > 0 {
+		rows = append(rows, []string{string(u.Month), "(not counted, at most)", strconv.Itoa(u.NotCounted)})
+	}
+	return cli.Table(in.Stdout, rows)
 }
 
 func (in Invocation) printJSON(value any) error {

@@ -187,6 +187,9 @@ func usageTable(u admin.Usage) [][]string {
 	for _, t := range u.Types {
 		rows = append(rows, row("  "+t.Type, t.Keys))
 	}
+	if u.NotCounted > 0 {
+		rows = append(rows, row("not counted, at most", u.NotCounted))
+	}
 	return append(rows,
 		row("documents", u.Documents), row("schemas", u.Schemas), row("commits", u.Commits),
 		row("live keys", u.LiveKeys), row("packs", u.Packs), row("objects in the bucket", u.Objects), row("bytes of them", u.Bytes))

@@ -22,8 +22,8 @@ const (
 	// last of all that its environment and type leave.
 	MaxSearched = 20_000
 	// MaxNewKeys is how many contexts that are not saved yet a workspace takes
-	// in an hour, by the clock of whoever receives them. Others are counted and
-	// not saved.
+	// in an hour, by the clock of whoever receives them. Of others, and of their
+	// pairs, nothing is stored but how often they came.
 	MaxNewKeys = 10_000
 	// MaxGroups is how many types of context an environment has contexts of.
 	// When another one comes, the one that was longest in no batch makes room:
@@ -50,7 +50,8 @@ type Store interface {
 	// been applied of it. A batch whose ID it remembers changes nothing.
 	//
 	//  - A pair is counted once in its month, which is open when the batch is
-	//    received.
+	//    received. One of a context that is beyond MaxNewKeys is not counted,
+	//    unless it was before; that it came is.
 	//  - A context takes the place of the saved one of its environment, type
 	//    and key when it supersedes it.
 	//  - A shape is joined with the one known of its type.
@@ -78,7 +79,7 @@ func (b Batch) Hour() int64 { return b.Received.Unix() / 3600 }
 type Batch struct {
 	ID       [32]byte
 	Received time.Time
-	Pairs    []Pair  // to be counted
+	Pairs    []Pair  // to be counted: of the contexts
 	Contexts []Saved // to be saved
 	Shapes   []KnownShape
 }
@@ -88,6 +89,15 @@ type Pair struct {
 	Month     Month
 	Type, Key string
 }
+
+// Beyond are contexts of a batch that are beyond MaxNewKeys, by type and key.
+type Beyond map[[2]string]bool
+
+// Add adds a context.
+func (b Beyond) Add(c Saved) { b[[2]string{c.Type, c.Key}] = true }
+
+// Has says whether a pair is one of theirs.
+func (b Beyond) Has(p Pair) bool { return b[[2]string{p.Type, p.Key}] }
 
 // Saved is an example context that is kept.
 type Saved struct {
@@ -169,6 +179,9 @@ type Usage struct {
 	Month Month       `json:"month"`
 	Keys  int         `json:"keys"` // distinct pairs of type and key: MTK
 	Types []TypeUsage `json:"types"`
+	// NotCounted is how often a pair came of which nothing was stored, because its
+	// context was beyond MaxNewKeys: there are at most so many more keys.
+	NotCounted int `json:"notCounted"`
 }
 
 // TypeUsage is the count of a type of context.
@@ -178,8 +191,8 @@ type TypeUsage struct {
 }
 
 // NewUsage adds the counts of types up; the largest come first.
-func NewUsage(month Month, counts map[string]int) Usage {
-	u := Usage{Month: month, Types: []TypeUsage{}}
+func NewUsage(month Month, counts map[string]int, notCounted int) Usage {
+	u := Usage{Month: month, Types: []TypeUsage{}, NotCounted: notCounted}
 	for name, keys := range counts {
 		u.Keys += keys
 		u.Types = append(u.Types, TypeUsage{name, keys})

@@ -79,7 +79,7 @@ func (i *Intake) tellUnsaved(workspace string, hour int64, unsaved int) {
 	if unsaved == 0 || i.Logger == nil || !i.watch.firstIn(workspace, hour) {
 		return
 	}
-	i.Logger.Warn("more new context keys than are saved in an hour: they are counted, and cannot be searched for",
+	i.Logger.Warn("more new context keys than are saved in an hour: the rest cannot be searched for and is not among the keys of the month; how often it came is",
 		"workspace", workspace, "atMost", MaxNewKeys)
 }
 

@@ -17,36 +17,42 @@ import (
 // three items.
 const perTransaction = dynamo.MaxWrites / 3
 
-// save saves the contexts that supersede what is there, and returns how many
-// were too many.
-func (r *recording) save(ctx context.Context) (unsaved int, err error) {
+// admit leaves the contexts in the batch that there is room for in this hour.
+func (r *recording) admit(ctx context.Context) error {
+	isNew := func(c telemetry.Saved) bool { return r.found[r.keys.context(c)] == nil }
 	fresh := 0
 	for _, c := range r.batch.Contexts {
-		if _, there := r.found[r.keys.context(c)]; !there {
+		if isNew(c) {
 			fresh++
 		}
 	}
 	admitted, err := r.admitNew(ctx, fresh)
-	if err != nil {
-		return 0, err
-	}
+	r.batch.Contexts = slices.DeleteFunc(slices.Clone(r.batch.Contexts), func(c telemetry.Saved) bool {
+		if !isNew(c) {
+			return false
+		}
+		if admitted--; admitted >= 0 {
+			return false
+		}
+		r.beyond.Add(c)
+		r.unsaved++
+		return true
+	})
+	return err
+}
+
+// save saves the contexts that supersede what is there.
+func (r *recording) save(ctx context.Context) error {
 	taken := map[string][]telemetry.Saved{} // by environment
 	for _, c := range r.batch.Contexts {
-		if _, there := r.found[r.keys.context(c)]; !there {
-			if admitted == 0 {
-				unsaved++
-				continue
-			}
-			admitted--
-		}
 		taken[c.Environment] = append(taken[c.Environment], c)
 	}
 	for environment, contexts := range taken {
 		if err := r.saveOf(ctx, environment, contexts); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return unsaved, nil
+	return nil
 }
 
 // saveOf saves contexts of one environment, of the types that there is keys
@@ -231,13 +237,17 @@ func (s *Store) Shapes(ctx context.Context, workspace string) ([]telemetry.Known
 
 // Usage implements telemetry.Store.
 func (s *Store) Usage(ctx context.Context, workspace string, month telemetry.Month) (telemetry.Usage, error) {
-	counts := map[string]int{}
-	err := s.each(ctx, "reading usage", keys(workspace).usage(month), func(row dynamo.Item) error {
+	counts, beyond, k := map[string]int{}, 0, keys(workspace)
+	err := s.each(ctx, "reading usage", k.usage(month), func(row dynamo.Item) error {
+		if dynamo.TextOf(row, dynamo.RangeKey) == k.notCounted(month).sk {
+			beyond = int(dynamo.NumberOf(row, attrN))
+			return nil
+		}
 		counts[dynamo.TextOf(row, dynamo.RangeKey)[len("0/"):]] += int(dynamo.NumberOf(row, attrN))
 		return nil
 	})
 	if err != nil {
 		return telemetry.Usage{}, err
 	}
-	return telemetry.NewUsage(month, counts), nil
+	return telemetry.NewUsage(month, counts, beyond), nil
 }

@@ -5,6 +5,7 @@
 //	pk                               sk              what it is
 //	telemetry/<ws>/pair/<month>/<h>  pair            a pair of type and key that was counted
 //	telemetry/<ws>/usage/<month>     <shard>/<type>  n N: how many of the type's pairs were
+//	telemetry/<ws>/usage/<month>     notCounted      n N: how often a pair came whose context was too many
 //	telemetry/<ws>/context/<h>       context         seen N, digest B: the sighting that is saved
 //	telemetry/<ws>/seen/<h>          <seen>/<h>      doc S: the saved context, as JSON
 //	telemetry/<ws>/shape             type/<type>     fields S: its properties, as JSON; version N

@@ -130,10 +130,19 @@ func TestRequests(t *testing.T) {
 	}
 	unseen := report(4, many...)
 	unseen.Contexts = nil
+	// An hour that is full: of types that are too many, little is saved.
+	full := ofTypes(7, telemetry.MaxNewKeys+telemetry.MaxGroups) // some are saved already
+	full.Received, full.Shapes = full.Received.Add(time.Hour), nil
+	var flood []string
+	for i := range 30 {
+		flood = append(flood, fmt.Sprint("flood-", i))
+	}
+	beyond := report(8, flood...)
+	beyond.Received, beyond.Shapes = full.Received, nil
 	for _, test := range []struct {
 		name string
 		work func()
-		want string
+		want string // "" for any
 	}{
 		{"the first batch", record(report(1, "a")), "1 BatchGetItem, 4 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
 		{"30 new contexts", record(report(2, many...)), "1 BatchGetItem, 1 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
@@ -144,9 +153,11 @@ func TestRequests(t *testing.T) {
 		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 Query"},
 		{"an hour later", record(later(5, many...)), "1 BatchGetItem, 3 PutItem, 1 TransactWriteItems"},
 		{"more types than there may be", record(ofTypes(6, 3*telemetry.MaxGroups)), "13 BatchGetItem, 203 PutItem, 1 UpdateItem, 1 DeleteItem, 7 TransactWriteItems"},
+		{"more contexts than an hour takes", record(full), ""},
+		{"30 new contexts in an hour that is full", record(beyond), "1 BatchGetItem, 1 PutItem, 1 UpdateItem"},
 		{"usage", func() { _, _ = s.Usage(ctx, "ws", telemetrytest.Month) }, "1 Query"},
 	} {
-		if got := w.requests(test.work); got != test.want {
+		if got := w.requests(test.work); got != test.want && test.want != "" {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}

@@ -20,26 +20,33 @@ type recording struct {
 	keys  keys
 	batch telemetry.Batch
 	found map[address]dynamo.Item
+	// Contexts that are not saved and were not admitted, and how many.
+	beyond  telemetry.Beyond
+	unsaved int
 }
 
 // Record implements telemetry.Store.
 func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
-	r := recording{Store: s, keys: keys(workspace), batch: b}
+	r := recording{Store: s, keys: keys(workspace), batch: b, beyond: telemetry.Beyond{}}
 	if r.found, err = s.rows(ctx, r.addresses()); err != nil {
 		return done, err
 	}
 	if _, known := r.found[r.keys.batch(b.ID)]; known {
 		return done, nil
 	}
+	if err := r.admit(ctx); err != nil {
+		return done, err
+	}
 	if done.Counted, err = r.count(ctx); err != nil {
 		return telemetry.Recorded{}, err
 	}
-	if done.Unsaved, err = r.save(ctx); err != nil {
+	if err := r.save(ctx); err != nil {
 		return telemetry.Recorded{}, err
 	}
 	if err := r.joinShapes(ctx); err != nil {
 		return telemetry.Recorded{}, err
 	}
+	done.Unsaved = r.unsaved
 	return done, r.remember(ctx)
 }
 
@@ -73,7 +80,7 @@ func (r *recording) remember(ctx context.Context) error {
 }
 
 // count counts the pairs that are new, as many at a time as a transaction holds
-// together with their counters.
+// together with their counters, and those that are not counted.
 func (r *recording) count(ctx context.Context) (counted int, err error) {
 	var chunk []telemetry.Pair
 	counters := map[counter]int{}
@@ -83,8 +90,13 @@ func (r *recording) count(ctx context.Context) (counted int, err error) {
 		chunk, counters = nil, map[counter]int{}
 		return err
 	}
+	notCounted := map[telemetry.Month]int{}
 	for _, p := range r.batch.Pairs {
 		if _, known := r.found[r.keys.pair(p)]; known {
+			continue
+		}
+		if r.beyond.Has(p) {
+			notCounted[p.Month]++
 			continue
 		}
 		chunk = append(chunk, p)
@@ -92,6 +104,12 @@ func (r *recording) count(ctx context.Context) (counted int, err error) {
 			if err := flush(); err != nil {
 				return counted, err
 			}
+		}
+	}
+	for month, n := range notCounted {
+		if _, err := r.table.Write(ctx, "counting pairs that are too many", r.table.Update(r.keys.notCounted(month).key(),
+			expression.Add(expression.Name(attrN), expression.Value(n)))); err != nil {
+			return counted, err
 		}
 	}
 	return counted, flush()

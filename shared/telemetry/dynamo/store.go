@@ -68,6 +68,12 @@ func (k keys) pair(p telemetry.Pair) address {
 
 func (k keys) usage(month telemetry.Month) string { return k.pk("usage/" + string(month)) }
 
+// notCounted is where the pairs that were too many in a month are counted, among
+// the counters of the types, whose rows have a slash.
+func (k keys) notCounted(month telemetry.Month) address {
+	return address{k.usage(month), "notCounted"}
+}
+
 func (k keys) context(c telemetry.Saved) address {
 	return address{k.pk("context/" + hash(c.Environment, c.Type, c.Key)), "context"}
 }

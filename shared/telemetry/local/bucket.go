@@ -71,6 +71,7 @@ var (
 	closed   = []byte("closed") // of a month that counts no more
 	size     = []byte("size")   // how many rows the bucket beside it has
 
-	lastBatch = []byte("lastBatch") // the number of the batch that a group was last in
-	newInHour = []byte("newInHour") // an hour, and how many keys were new in it
+	lastBatch  = []byte("lastBatch")  // the number of the batch that a group was last in
+	newInHour  = []byte("newInHour")  // an hour, and how many keys were new in it
+	notCounted = []byte("notCounted") // how often a pair came in a month that was too many
 )

@@ -22,8 +22,8 @@ type record struct {
 	Properties []telemetry.Property `json:"properties"`
 }
 
-// save saves contexts and returns how many were too many.
-func (s *Store) save(root *bolt.Bucket, b telemetry.Batch) (unsaved int, err error) {
+// save saves contexts, and notes and counts those that were too many.
+func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, beyond telemetry.Beyond) (unsaved int, err error) {
 	if len(b.Contexts) == 0 {
 		return 0, nil
 	}
@@ -40,6 +40,7 @@ func (s *Store) save(root *bolt.Bucket, b telemetry.Batch) (unsaved int, err err
 	for _, c := range b.Contexts {
 		if !isSaved(all, c) {
 			if news.n >= telemetry.MaxNewKeys {
+				beyond.Add(c)
 				unsaved++
 				continue
 			}
@@ -326,10 +327,14 @@ func (s *Store) Shapes(ctx context.Context, workspace string) ([]telemetry.Known
 
 // Usage implements telemetry.Store.
 func (s *Store) Usage(ctx context.Context, workspace string, month telemetry.Month) (telemetry.Usage, error) {
-	byType := map[string]int{}
+	byType, beyond := map[string]int{}, 0
 	err := s.read(ctx, workspace, func(root *bolt.Bucket) error {
 		all := root.Bucket(months)
-		if all == nil || all.Bucket([]byte(month)) == nil || all.Bucket([]byte(month)).Bucket(counts) == nil {
+		if all == nil || all.Bucket([]byte(month)) == nil {
+			return nil
+		}
+		beyond = count(all.Bucket([]byte(month)), notCounted)
+		if all.Bucket([]byte(month)).Bucket(counts) == nil {
 			return nil
 		}
 		stored := all.Bucket([]byte(month)).Bucket(counts)
@@ -343,5 +348,5 @@ func (s *Store) Usage(ctx context.Context, workspace string, month telemetry.Mon
 	if err != nil {
 		return telemetry.Usage{}, fmt.Errorf("reading the usage of %s: %w", month, err)
 	}
-	return telemetry.NewUsage(month, byType), nil
+	return telemetry.NewUsage(month, byType, beyond), nil
 }

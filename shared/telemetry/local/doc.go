@@ -16,6 +16,7 @@
 //	  months
 //	    <month>
 //	      counts  type -> number of keys
+//	      notCounted  how often a pair came whose context was too many
 //	      pairs   type, key (long ones: their SHA-256) -> nothing; gone when the month is closed
 //
 // Names that are made of several parts have the length before each. A count

@@ -23,10 +23,11 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 		if !fresh {
 			return errNothing
 		}
-		if done.Counted, err = countPairs(root, b); err != nil {
+		beyond := telemetry.Beyond{}
+		if done.Unsaved, err = s.save(root, b, beyond); err != nil {
 			return err
 		}
-		if done.Unsaved, err = s.save(root, b); err != nil {
+		if done.Counted, err = countPairs(root, b, beyond); err != nil {
 			return err
 		}
 		return joinShapes(root, b.Shapes)
@@ -91,13 +92,13 @@ func forget(root, known, byTime *bolt.Bucket, b telemetry.Batch, n int) error {
 	return err
 }
 
-func countPairs(root *bolt.Bucket, b telemetry.Batch) (counted int, err error) {
+func countPairs(root *bolt.Bucket, b telemetry.Batch, beyond telemetry.Beyond) (counted int, err error) {
 	all, err := root.CreateBucketIfNotExists(months)
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range b.Pairs {
-		fresh, err := countPair(all, p)
+		fresh, err := countPair(all, p, beyond.Has(p))
 		if err != nil {
 			return 0, err
 		}
@@ -108,7 +109,7 @@ func countPairs(root *bolt.Bucket, b telemetry.Batch) (counted int, err error) {
 	return counted, closeMonths(all, b)
 }
 
-func countPair(all *bolt.Bucket, p telemetry.Pair) (bool, error) {
+func countPair(all *bolt.Bucket, p telemetry.Pair, beyond bool) (bool, error) {
 	month, err := all.CreateBucketIfNotExists([]byte(p.Month))
 	if err != nil || month.Get(closed) != nil {
 		return false, err
@@ -120,6 +121,10 @@ func countPair(all *bolt.Bucket, p telemetry.Pair) (bool, error) {
 	row := pairRow(p)
 	if known.Get(row) != nil || known.Get(name(p.Type, p.Key)) != nil {
 		return false, nil
+	}
+	if beyond {
+		_, err := add(month, notCounted, 1)
+		return false, err
 	}
 	byType, err := month.CreateBucketIfNotExists(counts)
 	if err != nil {

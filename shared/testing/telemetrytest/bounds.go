@@ -77,37 +77,58 @@ func testTypes(w *world) {
 	}
 }
 
-// testNewKeys: what comes on top in an hour is counted and not saved; what is
-// saved already is kept up.
+// testNewKeys: what comes on top in an hour is neither saved nor counted, and
+// it is known how often it came; what is saved already is kept up and counted,
+// and so is what was counted before.
 func testNewKeys(w *world) {
 	const each = 2600
-	unsaved := 0
+	const over = 4*each - telemetry.MaxNewKeys
+	of := func(c telemetry.Saved, month telemetry.Month) telemetry.Pair {
+		return telemetry.Pair{Month: month, Type: c.Type, Key: c.Key}
+	}
+	counted := func(keys, notCounted int) {
+		w.Helper()
+		if u := w.usage(Month); u.Keys != keys || u.NotCounted != notCounted {
+			w.Errorf("%d are counted and %d are not, want %d and %d", u.Keys, u.NotCounted, keys, notCounted)
+		}
+	}
+	before := telemetry.Pair{Month: Month, Type: "type-3", Key: fmt.Sprint(4*each - 1)}
+	w.record(telemetry.Batch{Pairs: []telemetry.Pair{before}})
+	unsaved, last := 0, telemetry.Batch{}
 	for batch := range 4 {
 		b := telemetry.Batch{Received: Now}
 		for i := range each {
-			key := fmt.Sprint(batch*each + i)
-			b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: fmt.Sprint("type-", batch), Key: key, LastSeen: Now})
-			if batch == 3 && i >= each-10 {
-				b.Pairs = append(b.Pairs, pair(key))
-			}
+			c := telemetry.Saved{Environment: "production", Type: fmt.Sprint("type-", batch), Key: fmt.Sprint(batch*each + i), LastSeen: Now}
+			b.Contexts, b.Pairs = append(b.Contexts, c), append(b.Pairs, of(c, Month))
 		}
 		done := w.recorded(b)
-		if unsaved += done.Unsaved; done.Counted != len(b.Pairs) {
-			w.Errorf("%d of %d are counted", done.Counted, len(b.Pairs))
+		if unsaved += done.Unsaved; done.Counted != each-done.Unsaved {
+			w.Errorf("%d are counted, and %d of %d not saved", done.Counted, done.Unsaved, each)
 		}
+		last = b
 	}
-	if want := 4*each - telemetry.MaxNewKeys; unsaved != want {
-		w.Errorf("%d contexts were not saved, want %d", unsaved, want)
+	if unsaved != over {
+		w.Errorf("%d contexts were not saved, want %d", unsaved, over)
 	}
+	counted(telemetry.MaxNewKeys+1, over-1)
+	last.ID = [32]byte{1}
+	if done := w.recorded(last); done.Counted != 0 || done.Unsaved != over {
+		w.Errorf("the same again: %+v", done)
+	}
+	counted(telemetry.MaxNewKeys+1, 2*(over-1))
 	again := telemetry.Saved{Environment: "production", Type: "type-0", Key: "0", LastSeen: Now.Add(time.Second)}
 	beyond := telemetry.Saved{Environment: "production", Type: "another", Key: "new", LastSeen: Now}
-	if done := w.recorded(telemetry.Batch{Received: Now.Add(time.Minute), Contexts: []telemetry.Saved{again, beyond}}); done.Unsaved != 1 {
-		w.Errorf("%+v", done)
+	b := telemetry.Batch{Received: Now.Add(time.Minute), Contexts: []telemetry.Saved{beyond, again},
+		Pairs: []telemetry.Pair{of(again, "2026-12"), of(beyond, "2026-12")}}
+	if done := w.recorded(b); done.Unsaved != 1 || done.Counted != 1 {
+		w.Errorf("one of an hour that is full, one that is saved, in a new month: %+v", done)
 	}
 	w.same("one that is saved already", w.find(telemetry.Query{Type: "type-0", Limit: 1}), []telemetry.Saved{again})
 	w.same("one more", keys(w.find(telemetry.Query{Type: "another"})), []string{})
-	if done := w.recorded(telemetry.Batch{Received: Now.Add(time.Hour), Contexts: []telemetry.Saved{beyond}}); done.Unsaved != 0 {
+	b = telemetry.Batch{Received: Now.Add(time.Hour), Contexts: []telemetry.Saved{beyond}, Pairs: []telemetry.Pair{of(beyond, Month)}}
+	if done := w.recorded(b); done.Unsaved != 0 || done.Counted != 1 {
 		w.Errorf("an hour later: %+v", done)
 	}
 	w.same("an hour later", keys(w.find(telemetry.Query{Type: "another"})), []string{"new"})
+	counted(telemetry.MaxNewKeys+2, 2*(over-1))
 }

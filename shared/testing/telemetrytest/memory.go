@@ -25,6 +25,7 @@ type room struct {
 	hour     int64
 	news     int // keys that were new in the hour
 	pairs    map[telemetry.Pair]bool
+	beyond   map[telemetry.Month]int // pairs that were not counted
 	contexts map[[3]string]telemetry.Saved
 	shapes   map[string]*telemetry.KnownShape
 }
@@ -45,7 +46,7 @@ func (m *Memory) enter(ctx context.Context, workspace string) (*room, error) {
 	}
 	r := m.rooms[workspace]
 	if r == nil {
-		r = &room{batches: map[[32]byte]bool{}, groups: map[[2]string]int{}, types: map[string]int{}, pairs: map[telemetry.Pair]bool{},
+		r = &room{batches: map[[32]byte]bool{}, groups: map[[2]string]int{}, types: map[string]int{}, pairs: map[telemetry.Pair]bool{}, beyond: map[telemetry.Month]int{},
 			contexts: map[[3]string]telemetry.Saved{}, shapes: map[string]*telemetry.KnownShape{}}
 		m.rooms[workspace] = r
 	}
@@ -62,17 +63,25 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 		return done, err
 	}
 	r.batches[b.ID] = true
-	for _, p := range b.Pairs {
-		if !r.pairs[p] {
-			r.pairs[p] = true
-			done.Counted++
-		}
-	}
 	if r.hour != b.Hour() {
 		r.hour, r.news = b.Hour(), 0
 	}
+	beyond := telemetry.Beyond{}
 	for _, c := range b.Contexts {
-		done.Unsaved += r.save(c, len(r.batches))
+		if !r.save(c, len(r.batches)) {
+			beyond.Add(c)
+			done.Unsaved++
+		}
+	}
+	for _, p := range b.Pairs {
+		switch {
+		case r.pairs[p]:
+		case beyond.Has(p):
+			r.beyond[p.Month]++
+		default:
+			r.pairs[p] = true
+			done.Counted++
+		}
 	}
 	for _, s := range b.Shapes {
 		r.join(s, len(r.batches))
@@ -80,13 +89,13 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 	return done, nil
 }
 
-// save returns how many contexts were not saved.
-func (r *room) save(c telemetry.Saved, now int) (unsaved int) {
+// save says whether there was room for a context.
+func (r *room) save(c telemetry.Saved, now int) bool {
 	id, group := [3]string{c.Environment, c.Type, c.Key}, [2]string{c.Environment, c.Type}
 	old, there := r.contexts[id]
 	if !there {
 		if r.news >= telemetry.MaxNewKeys {
-			return 1
+			return false
 		}
 		r.news++
 	}
@@ -105,7 +114,7 @@ func (r *room) save(c telemetry.Saved, now int) (unsaved int) {
 	if !there || c.Supersedes(old.Sighting()) {
 		r.contexts[id] = c
 	}
-	return 0
+	return true
 }
 
 func (r *room) join(s telemetry.KnownShape, now int) {
@@ -180,5 +189,5 @@ func (m *Memory) Usage(ctx context.Context, workspace string, month telemetry.Mo
 			counts[p.Type]++
 		}
 	}
-	return telemetry.NewUsage(month, counts), nil
+	return telemetry.NewUsage(month, counts, r.beyond[month]), nil
 }
