@@ -116,7 +116,7 @@ func TestActivityOfLargeDocuments(t *testing.T) {
 		files := map[string]string{}
 		for i := range items {
 			key := fmt.Sprint("c", i)
-			files["configs/"+key+".json"] = configOf(key, "string", fmt.Sprintf("%q", strings.Repeat(fmt.Sprint(round), 900<<10)), "")
+			files["configs/"+key+".json"] = configOf(key, "string", `"`+strings.Repeat(fmt.Sprint(round), 900<<10)+`"`, "")
 		}
 		w.repo.push(ada, "", files)
 	}

@@ -108,8 +108,7 @@ func (r *fakeRepository) add(draft repository.Draft) repository.Commit {
 	r.sequence++
 	c.Sequence = r.sequence
 	c.Author, c.Committer, c.Message = draft.Author, draft.Committer, draft.Message
-	c.SHA = sum(fmt.Sprint(c.Parent, c.Sequence, draft))
-	last := c.Commit
+	var last repository.Commit
 	for _, change := range draft.Changes {
 		_, known := c.files[change.Path]
 		touch := repository.Touch{Path: change.Path, Created: !known}
@@ -122,6 +121,10 @@ func (r *fakeRepository) add(draft repository.Draft) repository.Commit {
 		}
 		c.Touched = append(c.Touched, touch)
 	}
+	draft.Changes = nil // which are large, and named by their blobs
+	c.SHA = sum(fmt.Sprint(c.Parent, c.Sequence, draft, c.Touched))
+	last = c.Commit
+	last.Touched = nil
 	r.commits = append(r.commits, c)
 	return c.Commit
 }
