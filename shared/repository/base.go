@@ -9,11 +9,11 @@ import (
 )
 
 // fromBase reads the base that a head names, and at the same time the rows
-// since it. Should the base be lost or damaged, everything is read; one that is
-// TooLarge is neither.
+// since it. Should the base be lost or damaged, everything is read; one that holds
+// too much is neither.
 func (r *Repository) fromBase(ctx context.Context, head Head) (*Snapshot, error) {
 	s, err := r.fromBaseAlone(ctx, head)
-	if large := (*TooLarge)(nil); err == nil || ctx.Err() != nil || errors.Is(err, ErrBusy) || errors.As(err, &large) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrBusy) || holdsTooMuch(err) {
 		return s, err
 	}
 	return r.rebuild(ctx, head)

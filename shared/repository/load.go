@@ -18,6 +18,10 @@ type Repository struct {
 	objects Objects
 	memory  memory
 	loading chan struct{} // holds one of those who read
+	// The head that was last found to hold more than is read, and the error: who
+	// asks for it again does not cost what that took. Held by loading.
+	refused Head
+	refusal error
 }
 
 // New makes a repository of a ledger and the objects it speaks of.
@@ -45,8 +49,16 @@ func (r *Repository) Snapshot(ctx context.Context, head Head) (*Snapshot, error)
 	if s, ok := r.memory.get(head); ok {
 		return s, nil
 	}
+	version := head
+	version.Access = 0
+	if r.refusal != nil && r.refused == version {
+		return nil, r.refusal
+	}
 	s, err := r.load(ctx, head)
 	if err != nil {
+		if holdsTooMuch(err) && !errors.Is(err, ErrBusy) {
+			r.refused, r.refusal = version, err
+		}
 		return nil, err
 	}
 	r.memory.put(s)

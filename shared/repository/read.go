@@ -105,6 +105,11 @@ type TooLarge struct {
 	Max   int64
 }
 
+// holdsTooMuch says whether a head is refused for what it holds, as it always is.
+func holdsTooMuch(err error) bool {
+	return errors.As(err, new(*TooLarge)) || errors.Is(err, ErrTooMuch)
+}
+
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the files of the workspace have at least %d bytes together, and %d are the most that can be held", e.Bytes, e.Max)
 }

@@ -93,6 +93,53 @@ func TestTreeInFewRequests(t *testing.T) {
 	}
 }
 
+// counted is a ledger that counts how often it is asked.
+type counted struct {
+	*repositorytest.Memory
+	asked int
+}
+
+func (c *counted) Since(ctx context.Context, head repository.Head, after int64) ([]repository.Commit, error) {
+	c.asked++
+	return c.Memory.Since(ctx, head, after)
+}
+
+func (c *counted) LastTouches(ctx context.Context, head repository.Head) (map[string]repository.Commit, error) {
+	c.asked++
+	return c.Memory.LastTouches(ctx, head)
+}
+
+// TestAWorkspaceThatIsTooLargeIsReadOnce for each head: whoever asks for it again
+// costs nothing.
+func TestAWorkspaceThatIsTooLargeIsReadOnce(t *testing.T) {
+	m := meter.New()
+	b := openBucket(t, func(o *sdk.Options) { o.APIOptions = append(o.APIOptions, m.Install) })
+	h := begin(t, s3.New(b, prefix, nil))
+	h.grow(10)
+	ledger := &counted{Memory: h.ledger}
+	repo := repository.New(ledger, s3.New(b, prefix, nil).Within(100))
+	ask := func(what string, head repository.Head, reads bool) {
+		t.Helper()
+		m.Take()
+		ledger.asked = 0
+		_, err := repo.Snapshot(ctx, head)
+		if large := (*repository.TooLarge)(nil); !errors.As(err, &large) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if made := m.Take().Requests(); (len(made) > 0) != reads || (ledger.asked > 0) != reads {
+			t.Errorf("%s: %v were made, and the ledger was asked %d times", what, made, ledger.asked)
+		}
+	}
+	at := h.at.Head
+	ask("at first", at, true)
+	ask("again", at, false)
+	at.Access++
+	ask("after a key was made", at, false)
+	h.commit(change("configs/z.json", "{}"))
+	ask("after a commit", h.at.Head, true)
+	ask("after that", h.at.Head, false)
+}
+
 // TestFaults commits, reads and merges while requests fail in every way.
 func TestFaults(t *testing.T) {
 	proxy, err := faultproxy.Start(standin.S3(t), faultproxy.Plan{Seed: 5, Slow: 2 * time.Millisecond, Rates: faultproxy.Everything(0.02)})
