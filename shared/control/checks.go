@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -222,4 +223,23 @@ func (a *attempt) fits(context.Context) error {
 	}
 	return invalid(fault.Unprocessable, codeVerify, "the workspace is full", []document.Issue{{Message: fmt.Sprintf(
 		"its documents would have %d bytes together with this one, and %d are the most that is served: make others smaller, or this one", total+text, most)}})
+}
+
+// fitsExpressions answers 422 for a document that brings in regular expressions
+// where all documents together have as many as are served.
+func (a *attempt) fitsExpressions(context.Context) error {
+	of := func(tree *jsontree.Node) expression.Set {
+		item := a.item(tree)
+		_, expressions := workspace.Unservable(&item)
+		return expressions
+	}
+	set := of(a.edited.Tree)
+	if before := a.before(); set.IsEmpty() || before != nil && before.Kind == jsontree.Object && set.Within(of(before)) {
+		return nil
+	}
+	total, _ := a.view.expressions(a.path)
+	if err := total.Add(set); err != nil {
+		return invalid(fault.Unprocessable, codeVerify, "the workspace is full", []document.Issue{{Message: err.Error()}})
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,5 +33,65 @@ func TestAFullWorkspaceTakesNothingMore(t *testing.T) {
 	}
 	if _, err := w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}); refusal(err) != "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION" {
 		t.Errorf("a small change that does not fit: %v", err)
+	}
+}
+
+// matching is a flag with large expressions, the same for the same seed.
+func matching(key string, seed int) string {
+	var rules []string
+	for i := range 49 {
+		rules = append(rules, fmt.Sprintf(`{"criteria":[{"operator":"PROP_MATCHES","propertyName":"user.key","valueToMatch":{"type":"string","value":"%d-%d|x{1000}"}}],"value":{"type":"bool","value":true}}`, seed, i))
+	}
+	return boolFlag(key, "", rules...)
+}
+
+// fullOfExpressions is a workspace with no room for those of one more document.
+func fullOfExpressions(t *testing.T) *world {
+	files := map[string]string{path("z"): boolFlag("z", "")}
+	for i := range 5 {
+		files[path(fmt.Sprint("f", i))] = matching(fmt.Sprint("f", i), i)
+	}
+	return newWorld(t, files)
+}
+
+// TestAWorkspaceFullOfExpressions takes no more of them, and whatever else.
+func TestAWorkspaceFullOfExpressions(t *testing.T) {
+	w := fullOfExpressions(t)
+	_, err := w.put("z", matching("z", 9))
+	if got := refusal(err); !strings.HasPrefix(got, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION") || !strings.Contains(err.Error(), "250000 instructions together") {
+		t.Errorf("more of them: %s, %v", got, err)
+	}
+	if _, err := w.put("z", matching("z", 4)); err != nil {
+		t.Errorf("those that are there: %v", err)
+	}
+	if _, err := w.put("f0", matching("f0", 8)); err != nil {
+		t.Errorf("others instead: %v", err)
+	}
+	w.repo.push(ada, "Too many", map[string]string{path("z"): matching("z", 9)})
+	for _, key := range []string{"z", "f1"} {
+		if _, err := w.boss().PatchFlag(ctx, key, "production", control.FlagPatch{Enabled: ptr(false)}); err != nil {
+			t.Errorf("%s cannot be switched off: %v", key, err)
+		}
+	}
+}
+
+// TestExpressionsThatArePushedBeyondTheBound: the documents that came last are
+// served as they last were good, wherever they stand in the alphabet.
+func TestExpressionsThatArePushedBeyondTheBound(t *testing.T) {
+	w := fullOfExpressions(t)
+	before := matching("a", 3)
+	w.repo.push(ada, "Some that are there", map[string]string{path("a"): before})
+	w.repo.push(ada, "Too many", map[string]string{path("a"): matching("a", 8), path("b"): matching("b", 9)})
+	for key, want := range map[string]string{"a": before, "b": "", "f4": matching("f4", 4), "z": boolFlag("z", "")} {
+		if got := w.served(path(key)); got != want {
+			t.Errorf("of %s %.80q is served", key, got)
+		}
+	}
+	if d := w.detail(); d.BrokenDocuments != 2 || *d.Broken[0].Key != "a" || !strings.Contains(d.Broken[0].Problem, "250000 instructions together") || d.Broken[0].ServedFrom == nil || d.Broken[1].ServedFrom != nil {
+		t.Errorf("%+v", d)
+	}
+	w.repo.push(ada, "Make room", map[string]string{path("f0"): boolFlag("f0", ""), path("f1"): boolFlag("f1", "")})
+	if got := w.served(path("b")); got != matching("b", 9) {
+		t.Errorf("where there is room again %.80q is served", got)
 	}
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
 )
@@ -71,8 +73,9 @@ func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
 		return v.found, nil
 	}
 	found := []Broken{}
+	_, beyond := v.expressions("")
 	for i, c := range v.read {
-		if problems := c.unservable(); len(problems) > 0 {
+		if problems := slices.Concat(c.unservable(), beyond[i]); len(problems) > 0 {
 			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 		}
 	}
@@ -187,6 +190,29 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 		return nil
 	}
 	return nil
+}
+
+// expressions are the regular expressions of all documents but that at a path,
+// as far as there is room for them, and what is wrong with the documents that
+// there is none for, by their place. Those that were touched last make way:
+// nobody's push takes away what others are served.
+func (v *view) expressions(except string) (total expression.Total, beyond map[int][]workspace.Problem) {
+	var places []int
+	for i, c := range v.read {
+		if !c.expressions.IsEmpty() && v.snapshot.Files[i].Path != except && len(c.unservable()) == 0 {
+			places = append(places, i)
+		}
+	}
+	slices.SortStableFunc(places, func(a, b int) int {
+		return cmp.Compare(v.snapshot.Files[a].Last.Sequence, v.snapshot.Files[b].Last.Sequence)
+	})
+	beyond = map[int][]workspace.Problem{}
+	for _, i := range places {
+		if err := total.Add(v.read[i].expressions); err != nil {
+			beyond[i] = []workspace.Problem{{Severity: workspace.Fatal, File: v.snapshot.Files[i].Path, Message: err.Error()}}
+		}
+	}
+	return total, beyond
 }
 
 // unservable is what keeps a file from being served: what cannot be read in

@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
@@ -96,8 +97,9 @@ type content struct {
 	problems    []workspace.Problem
 	// misleading is what nobody should serve though it can be read; see
 	// workspace.Unservable.
-	misleading []workspace.Problem
-	bytes      int64 // about what it takes
+	misleading  []workspace.Problem
+	expressions expression.Set // of a document
+	bytes       int64          // about what it takes
 }
 
 // decoded is a file decoded.
@@ -145,7 +147,9 @@ func (d *decoded) summary(f *repository.File, listed bool) *content {
 	c := &content{problems: d.problems, bytes: contentBytes}
 	if d.item != nil {
 		c.document, c.key = true, d.item.Key
-		c.misleading = append(workspace.Unservable(d.item), workspace.Circles(d.part)...)
+		c.misleading, c.expressions = workspace.Unservable(d.item)
+		c.misleading = append(c.misleading, workspace.Circles(d.part)...)
+		c.bytes += c.expressions.Bytes()
 		if listed {
 			c.outline = outlineOf(d.item)
 			c.bytes += outlineBytes

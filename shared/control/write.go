@@ -199,7 +199,7 @@ func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 	if !a.changed() {
 		return a.unchanged(), nil
 	}
-	for _, step := range []func(context.Context) error{a.validate, a.verify, a.fits} {
+	for _, step := range []func(context.Context) error{a.validate, a.verify, a.fits, a.fitsExpressions} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -51,6 +51,7 @@ type compiler struct {
 	answers     []Answer       // of the item that is being compiled
 	segmentAt   map[string]int // of segments that were added, or that a rule names
 	patterns    map[string]pattern
+	compiled    int64          // instructions of all patterns
 	expressions expression.Set // of the document that is being compiled
 	testAt      map[testKey]int32
 }

@@ -176,6 +176,29 @@ func TestTheExpressionsOfADocumentAreBounded(t *testing.T) {
 	}
 }
 
+// TestTheExpressionsOfAWorkspaceAreBounded together: what one environment serves
+// of them is what is held in memory.
+func TestTheExpressionsOfAWorkspaceAreBounded(t *testing.T) {
+	var sources []Source
+	for i := range 6 {
+		var rules []string
+		for j := range 49 {
+			rules = append(rules, serve(criterion("PROP_MATCHES", "user.p", "string", fmt.Sprintf(`"d%da%d|x{1000}"`, i, j)), "yes"))
+		}
+		sources = append(sources, source(t, flag(fmt.Sprint("d", i), strings.Join(rules, ","))))
+	}
+	again := serve(criterion("PROP_MATCHES", "user.p", "string", `"d0a0|x{1000}"`), "yes")
+	s := compile("test", append(sources, source(t, flag("e", again)))...)
+	for key, text := range map[string]string{"d0": "d0a48", "d4": "d4a48", "d5": "d5a0", "e": "d0a0"} {
+		if got := put(t, s, key, Text(text)); got != "yes" {
+			t.Errorf("%s serves %s", key, got)
+		}
+	}
+	if got := put(t, s, "d5", Text("d5a48")); got == "yes" {
+		t.Error("what goes beyond is compiled")
+	}
+}
+
 // TestAHostileContextIsAnswered: whatever a context of a megabyte holds.
 func TestAHostileContextIsAnswered(t *testing.T) {
 	s := hostile(t, 20)

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -181,6 +182,8 @@ func matches(wanted bool) build {
 	}
 }
 
+var errTooMany = errors.New("too many regular expressions")
+
 // pattern is a regular expression that is compiled.
 type pattern struct {
 	*regexp.Regexp
@@ -188,17 +191,23 @@ type pattern struct {
 }
 
 // pattern compiles an expression that its document may have, once in a
-// workspace.
+// workspace. Beyond what a workspace may have none is compiled: it was refused
+// before, unless it comes from somewhere that asks nobody.
 func (c *compiler) pattern(text string) (pattern, error) {
 	if known, ok := c.patterns[text]; ok {
 		return known, nil
+	}
+	size := int64(c.expressions.Instructions(text))
+	if c.compiled+size > expression.MaxTogether {
+		return pattern{}, errTooMany
 	}
 	re, err := expression.Compile(text)
 	if err != nil {
 		return pattern{}, err
 	}
-	made := pattern{re, int64(c.expressions.Instructions(text))}
+	made := pattern{re, size}
 	c.patterns[text] = made
+	c.compiled += size
 	return made, nil
 }
 

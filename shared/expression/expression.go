@@ -6,6 +6,7 @@ package expression
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"regexp/syntax"
 
@@ -16,6 +17,10 @@ const (
 	// MaxInstructions is how many instructions the expressions of one document
 	// may compile to, all that differ together.
 	MaxInstructions = 50_000
+	// MaxTogether is how many those of a workspace may compile to, all that
+	// differ together. Compiled they take up to 41 MB, mostly less: many small
+	// ones have 160 bytes an instruction, a few large ones 50.
+	MaxTogether = 250_000
 	// MaxLength is how many bytes an expression may have.
 	MaxLength = 32 << 10
 )
@@ -50,6 +55,51 @@ func (e *Set) Check(pattern string) error {
 	}
 	e.seen[pattern] = size
 	e.instructions += size
+	return nil
+}
+
+// IsEmpty says that no expression of the set can be used.
+func (e *Set) IsEmpty() bool { return len(e.seen) == 0 }
+
+// Within says whether another set has all expressions of this one.
+func (e *Set) Within(other Set) bool {
+	for pattern := range e.seen {
+		if _, has := other.seen[pattern]; !has {
+			return false
+		}
+	}
+	return true
+}
+
+// Bytes is about what the set takes in memory.
+func (e *Set) Bytes() (sum int64) {
+	for pattern := range e.seen {
+		sum += int64(len(pattern)) + 50
+	}
+	return sum
+}
+
+// Total is the expressions of the documents of a workspace. The zero Total is
+// empty.
+type Total struct{ all Set }
+
+// Add adds those of a document, all or, with an error that says why, none.
+func (t *Total) Add(document Set) error {
+	size := 0
+	for pattern, n := range document.seen {
+		if _, known := t.all.seen[pattern]; !known {
+			size += n
+		}
+	}
+	if size > 0 && t.all.instructions+size > MaxTogether {
+		return fmt.Errorf("the regular expressions of all documents take at most %d instructions together, each that differs counted once, and there is no room for the %d that this one adds: shorten repetitions such as {0,1000}, here or in other documents",
+			MaxTogether, size)
+	}
+	if t.all.seen == nil {
+		t.all.seen = map[string]int{}
+	}
+	maps.Copy(t.all.seen, document.seen)
+	t.all.instructions += size
 	return nil
 }
 

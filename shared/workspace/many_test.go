@@ -3,6 +3,7 @@ package workspace
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,4 +29,40 @@ func TestADocumentOfNothingButMistakes(t *testing.T) {
 	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 160 { // 30; with the race detector 80
 		t.Errorf("%d MB were made", made)
 	}
+}
+
+// TestTheExpressionsOfAWorkspaceAreBounded together, each that differs counted
+// once: the problem is that of the document which has no room.
+func TestTheExpressionsOfAWorkspaceAreBounded(t *testing.T) {
+	files := map[string][]byte{}
+	put := func(key string, of int) {
+		var rules []string
+		for i := range 49 {
+			rules = append(rules, fmt.Sprintf(`{"criteria":[{"operator":"PROP_MATCHES","propertyName":"user.a","valueToMatch":{"type":"string","value":"%d-%d|x{1000}"}}],"value":{"type":"bool","value":true}}`, of, i))
+		}
+		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[%s]}}`, key, strings.Join(rules, ","))
+	}
+	check := func(want ...string) {
+		t.Helper()
+		_, served := ReadServable(files, func(*Item) {})
+		_, verified := ReadAndVerify(files)
+		for _, found := range [][]Problem{FatalOnly(served), verified} {
+			var at []string
+			for _, p := range found {
+				if strings.Contains(p.Message, "250000 instructions together") && strings.Contains(p.Message, "shorten") {
+					at = append(at, p.File)
+				}
+			}
+			if !slices.Equal(at, want) {
+				t.Errorf("the problems are at %v, want %v", at, want)
+			}
+		}
+	}
+	for i := range 5 {
+		put(fmt.Sprint("f", i), i)
+	}
+	put("same", 0)
+	check()
+	put("more", 7)
+	check("feature-flags/more.json")
 }

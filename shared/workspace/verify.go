@@ -16,6 +16,7 @@ import (
 // of the structure of documents: ReadAndVerify says it once.
 func Verify(ws *Workspace) []Problem {
 	v := verifier{ws: ws, index: newIndex(ws)}
+	var expressions expression.Total
 	v.declaration()
 	for i := range ws.Items {
 		v, item := &v, ws.Items[i].Read()
@@ -24,6 +25,8 @@ func Verify(ws *Workspace) []Problem {
 		v.add(Error, f, placeIssues(item)...)
 		v.add(Error, f, v.index.referenceIssues(item)...)
 		v.add(Error, f, schemaIssues(v.ws, item)...)
+		_, usable := Unservable(item)
+		v.add(Error, f, beyond(&expressions, usable)...)
 		v.add(Warning, f, Warnings(item)...)
 		v.fileName(f, item.Key)
 		v.byteOrderMark(f)
@@ -43,7 +46,8 @@ func Verify(ws *Workspace) []Problem {
 // since it would serve something other than was meant: a type that is not that
 // of its folder, a regular expression that does not compile. Circles finds the
 // rest of what nobody should serve. Of very many problems it tells the first.
-func Unservable(item *Item) []Problem {
+// Beside them it returns the expressions that can be used.
+func Unservable(item *Item) ([]Problem, expression.Set) {
 	var v verifier
 	v.add(Fatal, item.file(), typeIssues(item)...)
 	var expressions expression.Set
@@ -54,7 +58,16 @@ func Unservable(item *Item) []Problem {
 		}
 	}
 	v.add(Fatal, item.file(), jsontree.Bounded(issues)...) // which looks for the lines once
-	return v.problems
+	return v.problems, expressions
+}
+
+// beyond adds the regular expressions of a document to those of others, or says
+// that there is no room for them.
+func beyond(total *expression.Total, added expression.Set) []document.Issue {
+	if err := total.Add(added); err != nil {
+		return []document.Issue{{Message: err.Error()}}
+	}
+	return nil
 }
 
 // Circles finds segments that refer to each other in a circle.
@@ -67,14 +80,18 @@ func Circles(ws *Workspace) []Problem {
 }
 
 // ReadServable is ReadEach for a workspace that is to be served: the problems
-// are also those of Unservable and Circles.
+// are also those of Unservable and Circles, and that there is no room for all
+// regular expressions.
 func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
-	var unservable []Problem
+	var found verifier
+	var expressions expression.Total
 	ws, problems := ReadEach(files, func(item *Item) {
-		unservable = append(unservable, Unservable(item)...)
+		problems, usable := Unservable(item)
+		found.problems = append(found.problems, problems...)
+		found.add(Fatal, item.file(), beyond(&expressions, usable)...)
 		each(item)
 	})
-	return ws, slices.Concat(problems, unservable, Circles(ws))
+	return ws, slices.Concat(problems, found.problems, Circles(ws))
 }
 
 // ReadAndVerify is Read and then Verify, with each problem once.
