@@ -110,7 +110,11 @@ func (r *Repository) whole() error {
 	if _, err := os.Stat(filepath.Join(store, "info", "alternates")); err == nil {
 		return fmt.Errorf("%s borrows objects from another repository (a shared clone): git repack -a -d makes it whole", r.git)
 	}
-	if promised, _ := filepath.Glob(filepath.Join(store, "pack", "*.promisor")); len(promised) > 0 {
+	promised, err := fs.Glob(os.DirFS(store), "pack/*.promisor")
+	if err != nil {
+		return err
+	}
+	if len(promised) > 0 {
 		return fmt.Errorf("%s is a partial clone, which lacks objects: clone it in full", r.git)
 	}
 	return nil
@@ -128,28 +132,59 @@ type copying struct {
 // pass copies what is not there yet.
 func (c *copying) pass() error {
 	c.again = false
+	folders, err := os.ReadDir(c.from)
+	if err != nil {
+		return err
+	}
 	var found []string
-	err := filepath.WalkDir(c.from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return c.present(err)
+	for _, folder := range folders {
+		if folder.Name() != "pack" && len(folder.Name()) != 2 {
+			continue
 		}
-		name, err := filepath.Rel(c.from, path)
-		if err != nil || c.has[name] || !isObjectFile(filepath.ToSlash(name)) {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			found, c.total = append(found, name), c.total+info.Size()
-		}
-		return c.present(err)
-	})
-	for _, name := range found {
+		info, err := c.follow(folder.Name())
 		if err != nil {
 			return err
 		}
-		err = c.present(c.file(name))
+		if info == nil || !info.IsDir() {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(c.from, folder.Name()))
+		if err = c.present(err); err != nil {
+			return err
+		}
+		for _, file := range files {
+			name := filepath.Join(folder.Name(), file.Name())
+			if c.has[name] || !isObjectFile(folder.Name(), file.Name()) {
+				continue
+			}
+			info, err := c.follow(name)
+			if err != nil {
+				return err
+			}
+			if info != nil {
+				found, c.total = append(found, name), c.total+info.Size()
+			}
+		}
 	}
-	return err
+	for _, name := range found {
+		if err := c.present(c.file(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow is what lies at a path, or where the link there leads; nil when it is
+// gone. Some keep the objects of their repositories on another disk by a link.
+func (c *copying) follow(name string) (fs.FileInfo, error) {
+	path := filepath.Join(c.from, name)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%s is a symbolic link that leads nowhere", path)
+		}
+	}
+	return info, c.present(err)
 }
 
 // present makes nothing of it that a file is gone: what it held lies elsewhere,
@@ -202,10 +237,9 @@ func (c *copying) dropHalves() error {
 	return errors.Join(problems...)
 }
 
-// isObjectFile says whether a file of the object store holds objects: a loose
-// one, or a pack with its index.
-func isObjectFile(name string) bool {
-	folder, file, _ := strings.Cut(name, "/")
+// isObjectFile says whether a file in a folder of the object store holds
+// objects: a loose one, or a pack with its index.
+func isObjectFile(folder, file string) bool {
 	if folder == "pack" {
 		return strings.HasSuffix(file, ".pack") || strings.HasSuffix(file, ".idx")
 	}

@@ -1,6 +1,9 @@
 package source_test
 
 import (
+	"bytes"
+	"compress/zlib"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,6 +92,101 @@ func TestCopyBesideCompaction(t *testing.T) {
 	}
 }
 
+// TestCopyThroughLinks: what a link leads to is copied, and one that leads
+// nowhere is an error.
+func TestCopyThroughLinks(t *testing.T) {
+	for linked, want := range map[string]string{
+		".": "", "pack": "", "pack/*.pack": "", "??": "", "??/*": "",
+		"pack/pack-1.pack": "leads nowhere", "ab": "leads nowhere",
+	} {
+		t.Run(strings.ReplaceAll(linked, "/", " "), func(t *testing.T) {
+			dir := t.TempDir()
+			git, err := checkout.Init(dir, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			root := tree(t)
+			who := object.Signature{Name: "x", Email: "x"}
+			commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
+			store(t, git, root)
+			storeLoose(t, git, commit)
+			if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID+"\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			link(t, filepath.Join(git, "objects"), linked)
+			from, _, err := source.FindRepository(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			into, err := checkout.Init(t.TempDir(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = from.CopyTo(into, nil)
+			if want != "" {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := disk.Open(into)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{root.ID, commit.ID} {
+				if _, _, err := found.Object(t.Context(), id); err != nil {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+}
+
+// link moves what a pattern finds elsewhere, and leaves a link to it. Where it
+// finds nothing, it leaves a link that leads nowhere.
+func link(t *testing.T, dir, pattern string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		if err := os.Symlink("nowhere", filepath.Join(dir, pattern)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range found {
+		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+		if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestNotWhole: a repository that lacks objects is refused, wherever it lies.
+func TestNotWhole(t *testing.T) {
+	for file, want := range map[string]string{
+		"info/alternates": "borrows objects", "pack/pack-1.promisor": "partial clone",
+	} {
+		dir := filepath.Join(t.TempDir(), "[a]")
+		git, err := checkout.Init(dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(git, "objects"), file, "")
+		into, err := checkout.Init(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := source.RepositoryAt(git, "").CopyTo(into, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 func made(kind object.Kind, content []byte) pack.Object {
 	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
 }
@@ -116,6 +214,17 @@ func store(t *testing.T, git string, objects ...pack.Object) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func storeLoose(t *testing.T, git string, o pack.Object) {
+	t.Helper()
+	var deflated bytes.Buffer
+	w := zlib.NewWriter(&deflated)
+	_, err := fmt.Fprintf(w, "%s %d\x00%s", o.Kind, len(o.Content), o.Content)
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, git, "objects/"+o.ID[:2]+"/"+o.ID[2:], deflated.String())
 }
 
 func compact(t *testing.T, git string) {

@@ -133,12 +133,11 @@ func Exists(path string, display func(string) string) error {
 // above.
 func NoDirectory(path string, display func(string) string) error {
 	hint := ""
-	inside, _ := filepath.Glob(filepath.Join(path, "*", workspace.File))
-	if flags, _ := filepath.Glob(filepath.Join(path, "*", string(workspace.Flags))); len(inside) == 0 {
-		inside = flags
-	}
-	if len(inside) > 0 {
-		hint = "; did you mean " + display(filepath.Dir(inside[0])) + "?"
+	for _, sign := range []string{string(workspace.Flags), workspace.File} {
+		// Without a hint where the directory cannot be read: that comes out elsewhere.
+		if inside, _ := fs.Glob(os.DirFS(path), "*/"+sign); len(inside) > 0 {
+			hint = "; did you mean " + display(filepath.Join(path, filepath.Dir(inside[0]))) + "?"
+		}
 	}
 	return fmt.Errorf("%s holds no config directory: neither a %s nor folders such as %s%s", display(path), workspace.File, workspace.Flags, hint)
 }

@@ -56,9 +56,9 @@ func TestRefusals(t *testing.T) {
 	if _, err := source.Read(t.Context(), unverified, short); !errors.As(err, &refusal) || len(refusal.Problems) != 3 {
 		t.Errorf("not all at once: %v", err)
 	}
-	above := t.TempDir()
+	above := filepath.Join(t.TempDir(), "[x]")
 	write(t, above, "our-config/svc.json", `{"environments": []}`)
-	if _, err := source.Read(t.Context(), above, short); err == nil || !strings.Contains(err.Error(), "did you mean it?") {
+	if _, err := source.Read(t.Context(), above, filepath.Base); err == nil || !strings.Contains(err.Error(), "did you mean our-config?") {
 		t.Errorf("the one above: %v", err)
 	}
 	if _, err := source.Read(t.Context(), filepath.Join(above, "nowhere"), short); err == nil {
