@@ -328,6 +328,31 @@ func TestAnImportBringsItsHistory(t *testing.T) {
 	agree(t, l, 2)
 }
 
+// TestMainOf: a repository whose branch is gone is not an empty one, in whatever
+// directory it lies.
+func TestMainOf(t *testing.T) {
+	for _, name := range []string{"plain", "[a]"} {
+		dir := filepath.Join(t.TempDir(), name)
+		must(t, os.Mkdir(dir, 0o777))
+		g := gitIn(t, dir)
+		g.run("init", "-q", "-b", "main")
+		git := filepath.Join(dir, ".git")
+		if got, err := MainOf(git); got != "" || err != nil {
+			t.Errorf("%s: before the first commit: %q, %v", name, got, err)
+		}
+		g.write("feature-flags/a.json", "1")
+		want := g.commit("one")
+		g.run("repack", "-q", "-a", "-d")
+		if got, err := MainOf(git); got != want || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		g.run("update-ref", "-d", "refs/heads/main")
+		if got, err := MainOf(git); !errors.Is(err, errNoMain) {
+			t.Errorf("%s: without the branch: %q, %v", name, got, err)
+		}
+	}
+}
+
 func TestHeadOf(t *testing.T) {
 	g := gitIn(t, t.TempDir())
 	g.run("init", "-q", "-b", "trunk")

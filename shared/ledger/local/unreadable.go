@@ -51,9 +51,9 @@ func (r reference) hasBegun() (bool, error) {
 // hasPacks says whether there are packs other than those of a first commit that
 // never came to be.
 func (r reference) hasPacks() bool {
-	packs, _ := filepath.Glob(r.path("objects/pack/pack-*.idx")) // the pattern is a good one
+	packs, _ := fs.Glob(os.DirFS(r.path("objects/pack")), "pack-*.idx") // the pattern is a good one
 	for _, index := range packs {
-		if _, err := os.Stat(strings.TrimSuffix(index, ".idx") + ".keep"); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(r.path("objects/pack/" + strings.TrimSuffix(index, ".idx") + ".keep")); errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
 	}
