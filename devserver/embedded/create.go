@@ -53,11 +53,11 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
-		return b, err
+		return b, fmt.Errorf("making the data directory %s: %w", dir, err)
 	}
 	unfinished, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".unfinished-")
 	if err != nil {
-		return b, err
+		return b, fmt.Errorf("making the data directory %s: %w", dir, err)
 	}
 	defer os.RemoveAll(unfinished)
 	if b, err = fill(ctx, unfinished, c); err != nil {

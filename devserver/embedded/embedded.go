@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,8 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keepOutOfGit(dir); err != nil {
+	seen := telemetrylocal.New(dir)
+	if err := cmp.Or(keepOutOfGit(dir), seen.Check()); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
 	if options.Program != "" {
@@ -71,7 +73,6 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		}
 	}
 	repo := repository.New(ledger, ledger.Objects())
-	seen := telemetrylocal.New(dir)
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.plane = control.New(control.Settings{

@@ -17,6 +17,13 @@ func flushDirectory(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
+// canWrite says why no file can be made in a directory. A file system may be
+// mounted read-only, which binds root too.
+func canWrite(dir string) error {
+	const write, search = 2, 1
+	return syscall.Access(dir, write|search)
+}
+
 // tryLock takes the lock on an open file, or returns errHeld. The system lets
 // it go when the file is closed, also when the process is killed.
 func tryLock(f *os.File) error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/odb"
 )
 
 // RepositoryName is the bare repository's directory in a data directory.
@@ -105,6 +107,9 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if _, err := l.registry.current(); err != nil {
 		return err // before anything is touched
 	}
+	if err := l.checkWritable(); err != nil {
+		return err
+	}
 	if l.serving, err = l.files.lockToServe(l.dir); err != nil {
 		return err
 	}
@@ -156,6 +161,17 @@ func checkRepository(git string) error {
 	}
 	if _, err := os.Stat(filepath.Join(git, "reftable")); err == nil {
 		return fmt.Errorf("%s keeps its references in the format reftable: git refs migrate --ref-format=files makes them files", git)
+	}
+	return nil
+}
+
+// checkWritable refuses what every write would fail at, while there is somebody
+// who has just started the program and reads what it says.
+func (l *Ledger) checkWritable() error {
+	for _, folder := range []string{l.dir, l.branch.git, l.branch.path(odb.PackFolder), l.branch.path(path.Dir(branch))} {
+		if err := canWrite(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w; whoever runs svc has to be able to write the data directory %s and all that is in it", folder, err, l.dir)
+		}
 	}
 	return nil
 }

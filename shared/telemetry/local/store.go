@@ -35,6 +35,18 @@ func New(dir string) *Store {
 	return &Store{path: filepath.Join(dir, Name), turn: make(chan struct{}, 1), kept: telemetry.MaxSaved, searched: telemetry.MaxSearched}
 }
 
+// Check says why nothing could be recorded in a file that is there already.
+func (s *Store) Check() error {
+	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w; whoever runs svc has to be able to write this file; where it is lost, move it away, and another is made", s.path, errors.Unwrap(err))
+	}
+	return f.Close()
+}
+
 // wait is how long one who wants the file waits for others.
 const wait = 10 * time.Second
 
