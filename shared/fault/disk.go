@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -17,6 +18,17 @@ func init() {
 	if runtime.GOOS == "windows" { // ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL
 		fullDisk = append(fullDisk, syscall.Errno(39), syscall.Errno(112))
 	}
+}
+
+// FullDiskIn is the error of a full disk whose words a text ends with, for what
+// comes of a library that keeps no more than the words; nil when there is none.
+func FullDiskIn(text string) error {
+	for _, full := range fullDisk {
+		if strings.HasSuffix(text, full.Error()) {
+			return full
+		}
+	}
+	return nil
 }
 
 // IsFullDisk says whether an error comes of a disk that is full.

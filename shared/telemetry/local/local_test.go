@@ -6,16 +6,19 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -384,5 +387,17 @@ func TestAClockThatIsSetBackDoesNotStopSaving(t *testing.T) {
 	mustRecord(t, s, report(1, now, "a"))
 	if got := saved(t, s); len(got) != 1 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestAFileThatCannotGrow: bbolt returns the words of the system's error alone.
+func TestAFileThatCannotGrow(t *testing.T) {
+	for cause, full := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+		words := fmt.Errorf("file resize error: %s", &fs.PathError{Op: "truncate", Path: Name, Err: cause})
+		s := New(t.TempDir())
+		err := s.change(ctx, "ws", func(*bolt.Bucket) error { return words })
+		if got := fault.Of(telemetry.Fault(err)); (got.Kind == fault.Unavailable) != full || full != (got.Message == fault.FullDisk) {
+			t.Errorf("%v: %v", cause, got)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -72,7 +73,7 @@ var errNothing = errors.New("nothing to do")
 // change runs work as one transaction.
 func (s *Store) change(ctx context.Context, workspace string, work func(*bolt.Bucket) error) error {
 	if err := s.create(); err != nil {
-		return err
+		return withCause(err)
 	}
 	err := s.open(ctx, false, func(db *bolt.DB) error {
 		return db.Update(func(tx *bolt.Tx) error {
@@ -86,7 +87,7 @@ func (s *Store) change(ctx context.Context, workspace string, work func(*bolt.Bu
 	if errors.Is(err, errNothing) {
 		return nil
 	}
-	return err
+	return withCause(err)
 }
 
 // create makes the file beside its place and links it there when it is whole,
@@ -187,4 +188,16 @@ func (s *Store) once(readOnly bool, work func(*bolt.DB) error) (err error) {
 		return fmt.Errorf("opening %s: %w", s.path, err)
 	}
 	return work(db)
+}
+
+// withCause adds the error of a full disk where bbolt has made words of it, as it
+// does when a file cannot grow.
+func withCause(err error) error {
+	if err == nil || fault.IsFullDisk(err) {
+		return err
+	}
+	if full := fault.FullDiskIn(err.Error()); full != nil {
+		return fmt.Errorf("%w (%w)", err, full)
+	}
+	return err
 }
