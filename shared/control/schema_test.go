@@ -64,6 +64,18 @@ func TestNoValueIsWrittenUnderASchemaThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// TestASchemaThatChangesMeanwhile: a value is held against the schema that is
+// there when it lands.
+func TestASchemaThatChangesMeanwhile(t *testing.T) {
+	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`), "schemas/s.json": `{"type":"integer"}`})
+	w.meanwhile(w.pushes("schemas/s.json", `{"type":"string"}`))
+	_, err := w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Value: node(t, "2")})
+	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
+	w.meanwhile(w.pushes("schemas/s.json", `{"type":"integer"}`))
+	_, err = w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Value: node(t, `"x"`)})
+	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
+}
+
 // TestNoValueIsWrittenUnderASchemaThatIsMissing: nobody could say whether it
 // fits. Naming another or none, and what sets no value, is written all the same.
 func TestNoValueIsWrittenUnderASchemaThatIsMissing(t *testing.T) {
