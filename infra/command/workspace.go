@@ -108,13 +108,19 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 	return nil
 }
 
-// refuseTwin keeps names apart, so that they can stand for the ids.
+// refuseTwin keeps names apart, so that they can stand for the ids. Names that
+// only a newer version can read keep nobody from creating: two workspaces of one
+// name can still be told by their ids.
 func (s *session) refuseTwin(ctx context.Context, stores *admin.Stores, name string) error {
 	all, err := stores.Workspaces(ctx)
 	for _, w := range all {
 		if w.Name == access.PlainName(name) {
 			return fmt.Errorf("there is a workspace %s already (%s)", w.Name, w.ID)
 		}
+	}
+	if errors.Is(err, repository.ErrNewer) {
+		fmt.Fprintf(s.Stderr, "warning: whether one of these is called %s too cannot be seen: %v\n", name, err)
+		return nil
 	}
 	return err
 }
