@@ -103,9 +103,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 	if err != nil {
 		return fmt.Errorf("the workspace was created, but not its first key; svcadmin key create creates one: %w", err)
 	}
-	fmt.Fprintln(s.Stdout, key.Reveal())
-	fmt.Fprintf(s.Stderr, "key %s for %s; it is shown only once\n", key.ID(), p.Name)
-	return nil
+	return cli.ShowKey(s.Stdout, s.Stderr, key, p.Name)
 }
 
 // refuseTwin keeps names apart, so that they can stand for the ids. Names that

@@ -15,11 +15,10 @@ import (
 
 // Main runs a command line, says what went wrong, if anything did, and returns
 // the exit status. Commands take their writers from it, so that all that they
-// print is escaped.
+// print is escaped, and that what could not be printed is a failure.
 func Main(ctx context.Context, newRoot func(stdout, stderr io.Writer) *cobra.Command, args []string, to, toErr io.Writer) int {
 	stdout, stderr := terminal.NewWriter(to), terminal.NewWriter(toErr)
-	defer stdout.Flush()
-	defer stderr.Flush()
+	defer stderr.Flush() // there is nowhere left to say it
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -28,6 +27,9 @@ func Main(ctx context.Context, newRoot func(stdout, stderr io.Writer) *cobra.Com
 	cmd, err := unknownCommand(root, args)
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
+	}
+	if unprinted := stdout.Flush(); err == nil && unprinted != nil {
+		err = &failure{unprinted}
 	}
 	if err == nil {
 		return 0

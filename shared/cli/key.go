@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -73,8 +74,9 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(s.Stdout, key.Reveal())
-			fmt.Fprintf(s.Stderr, "key %s for %s; it is shown only once\n", key.ID(), access.PlainName(q.Name))
+			if err := ShowKey(s.Stdout, s.Stderr, key, q.Name); err != nil {
+				return err
+			}
 			s.warn(q.Kind, principal)
 			return nil
 		}),
@@ -88,6 +90,15 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 	flags.StringVar(&q.Environment, "environment", "", "environment that an SDK key reads")
 	flags.Var((*lifetime)(&q.Expires), "expires", "how long the key is valid, such as 90d or 12h (default for ever)")
 	return cmd
+}
+
+// ShowKey prints a new key, which cannot be printed again, and says whose it is.
+func ShowKey(stdout, stderr io.Writer, key access.Key, name string) error {
+	if _, err := fmt.Fprintln(stdout, key.Reveal()); err != nil {
+		return fmt.Errorf("the key %s was created and could not be printed; revoke it and create another: %w", key.ID(), err)
+	}
+	fmt.Fprintf(stderr, "key %s for %s; it is shown only once\n", key.ID(), access.PlainName(name))
+	return nil
 }
 
 // warn says why a key can do less than whoever makes it may think.

@@ -17,6 +17,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -92,8 +93,9 @@ func obeyed(r rune) bool {
 type Writer struct {
 	to io.Writer
 
-	mu   sync.Mutex
-	rest []byte // the beginning of a character whose end has not come yet
+	mu     sync.Mutex
+	rest   []byte // the beginning of a character whose end has not come yet
+	failed error  // the first error of what is written to
 }
 
 // NewWriter returns a Writer to a file or a terminal.
@@ -107,18 +109,27 @@ func (w *Writer) Write(p []byte) (int, error) {
 	text := append(w.rest, p...)
 	whole := wholeRunes(text)
 	w.rest = append([]byte(nil), text[whole:]...)
-	if _, err := w.to.Write(appendEscaped(make([]byte, 0, whole), text[:whole], "\n\t")); err != nil {
+	if err := w.pass(appendEscaped(make([]byte, 0, whole), text[:whole], "\n\t")); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// Flush passes on what is left of a character that never ended.
+// Flush passes on what is left of a character that never ended, and returns the
+// first error of all that was passed on.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, err := w.to.Write(appendEscaped(nil, w.rest, ""))
-	w.rest = nil
+	if len(w.rest) > 0 {
+		_ = w.pass(appendEscaped(nil, w.rest, "")) // it is remembered
+		w.rest = nil
+	}
+	return w.failed
+}
+
+func (w *Writer) pass(text []byte) error {
+	_, err := w.to.Write(text)
+	w.failed = cmp.Or(w.failed, err)
 	return err
 }
 
