@@ -46,22 +46,38 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 // RepositoryAt is a repository's history up to a commit, whatever its HEAD names.
 func RepositoryAt(git, commit string) *Repository { return &Repository{git, commit} }
 
-// gitDirectory returns the repository at a path: the path itself, what a .git
-// file points to, or "" when there is none.
+// gitDirectory returns the repository at a path, or "" when there is none. One
+// that cannot be read is an error: without it, its history would be left behind.
 func gitDirectory(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
+	info, err := stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	if info.IsDir() {
-		_, noHead := os.Stat(filepath.Join(path, "HEAD"))
-		_, noObjects := os.Stat(filepath.Join(path, "objects"))
-		if noHead != nil || noObjects != nil {
-			return "", nil
-		}
-		return path, nil
+	if err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("%s is a file: import the repository that this work tree belongs to", path)
+	if !info.IsDir() {
+		return "", fmt.Errorf("%s is a file: import the repository that this work tree belongs to", path)
+	}
+	for _, name := range []string{"HEAD", "objects"} {
+		if _, err := stat(filepath.Join(path, name)); errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return path, nil
+}
+
+// stat is os.Stat, but for a link that leads nowhere: that is not nothing.
+func stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%s is a symbolic link that leads nowhere", path)
+		}
+	}
+	return info, err
 }
 
 // Files are the layout's files at the commit to be imported.
@@ -93,7 +109,7 @@ func (r *Repository) CopyTo(target string, progress func(done, total int64)) err
 	if err := r.whole(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(c.from); err != nil {
+	if _, err := stat(c.from); err != nil {
 		return fmt.Errorf("copying the repository: %w", err)
 	}
 	for c.again = true; c.again; {
@@ -141,7 +157,7 @@ func (c *copying) pass() error {
 		if folder.Name() != "pack" && len(folder.Name()) != 2 {
 			continue
 		}
-		info, err := c.follow(folder.Name())
+		info, err := c.stat(folder.Name())
 		if err != nil {
 			return err
 		}
@@ -157,7 +173,7 @@ func (c *copying) pass() error {
 			if c.has[name] || !isObjectFile(folder.Name(), file.Name()) {
 				continue
 			}
-			info, err := c.follow(name)
+			info, err := c.stat(name)
 			if err != nil {
 				return err
 			}
@@ -174,16 +190,10 @@ func (c *copying) pass() error {
 	return nil
 }
 
-// follow is what lies at a path, or where the link there leads; nil when it is
-// gone. Some keep the objects of their repositories on another disk by a link.
-func (c *copying) follow(name string) (fs.FileInfo, error) {
-	path := filepath.Join(c.from, name)
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
-			return nil, fmt.Errorf("%s is a symbolic link that leads nowhere", path)
-		}
-	}
+// stat is nil for what is gone. Some keep the objects of their repositories on
+// another disk by a link.
+func (c *copying) stat(name string) (fs.FileInfo, error) {
+	info, err := stat(filepath.Join(c.from, name))
 	return info, c.present(err)
 }
 

@@ -37,6 +37,39 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindWhatCannotBeUsed: a repository that cannot be read now is not taken for
+// none, which would leave its history behind.
+func TestFindWhatCannotBeUsed(t *testing.T) {
+	for name, spoil := range map[string]func(git string) error{
+		"objects on a disk that is not there": func(git string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(git, "objects")), os.Symlink("nowhere", filepath.Join(git, "objects")))
+		},
+		"a directory that is not there": func(git string) error {
+			return errors.Join(os.RemoveAll(git), os.Symlink("nowhere", git))
+		},
+		"links in a circle": func(git string) error {
+			return errors.Join(os.RemoveAll(git), os.Symlink(".git", git))
+		},
+		"a file": func(git string) error {
+			return errors.Join(os.RemoveAll(git), os.WriteFile(git, []byte("gitdir: elsewhere\n"), 0o666))
+		},
+	} {
+		dir := t.TempDir()
+		git, err := checkout.Init(dir, "")
+		if err = errors.Join(err, spoil(git)); err != nil {
+			t.Fatal(err)
+		}
+		if root, _, err := source.FindRepository(dir); err == nil || !strings.Contains(err.Error(), git) {
+			t.Errorf("%s: %v, %v", name, root, err)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, ".git/description", "no HEAD: git takes it for none too")
+	if root, _, err := source.FindRepository(dir); root != nil || err != nil {
+		t.Errorf("%v, %v", root, err)
+	}
+}
+
 // TestCopyBesideCompaction: packs vanish while they are copied, and what they
 // held is copied all the same.
 func TestCopyBesideCompaction(t *testing.T) {
