@@ -67,7 +67,8 @@ func (d directory) explain(name string, err error) error {
 	return err
 }
 
-// names are the names in a folder.
+// names are the names in a folder, for a note to whoever pulls; none where it
+// cannot be read.
 func (d directory) names(folder string) []string {
 	if d.root == nil {
 		return nil

@@ -140,7 +140,7 @@ func (r row) touches(each func(path []byte, place uint32)) error {
 // places lists the places of all touches.
 func (r row) places() []uint32 {
 	var places []uint32
-	_ = r.touches(func(_ []byte, place uint32) { places = append(places, place) })
+	_ = r.touches(func(_ []byte, place uint32) { places = append(places, place) }) // the row was decoded before
 	return places
 }
 

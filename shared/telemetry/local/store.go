@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -120,14 +121,17 @@ func (s *Store) create() error {
 	return errors.Join(err, flush(dir))
 }
 
-// flush makes a new name in a directory durable, where the system can.
+// flush makes a new name in a directory durable. Windows has no such call, and
+// NTFS keeps its names in a journal.
 func flush(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	_ = d.Sync() // Windows has no such thing
-	return d.Close()
+	return errors.Join(d.Sync(), d.Close())
 }
 
 const (
