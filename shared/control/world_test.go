@@ -1,9 +1,7 @@
 package control_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,7 +13,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
-	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/documents"
 )
 
 var ctx = context.Background()
@@ -161,27 +159,7 @@ func (w *world) last() fakeCommit {
 	return w.repo.commits[len(w.repo.commits)-1]
 }
 
-// wire is a value as the API writes it.
-func wire(t testing.TB, v any) string {
-	t.Helper()
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
-	return string(bytes.TrimSpace(b.Bytes()))
-}
-
-// node parses JSON that is part of a test.
-func node(t testing.TB, text string) *jsontree.Node {
-	t.Helper()
-	n, err := jsontree.Parse([]byte(text))
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return n
-}
+var wire, node = documents.Wire, documents.Tree
 
 // must stops the test at an error.
 func must[R any](t testing.TB) func(R, error) R {

@@ -20,13 +20,22 @@ type Commit struct {
 	LastModified *Modified `json:"lastModified,omitempty"` // nil: not attributed
 }
 
+// Item is what is shown of every flag and config.
+type Item struct {
+	Key         string             `json:"key"`
+	Name        string             `json:"name,omitempty"`
+	Description string             `json:"description,omitempty"`
+	ValueType   document.ValueType `json:"valueType"`
+	Tags        []string           `json:"tags"`
+}
+
+func itemOf(d *document.Document) Item {
+	return Item{d.Key, d.Name, d.Description, d.ValueType.Canonical(), some(d.Tags)}
+}
+
 // FlagSummary is a row of the list of flags.
 type FlagSummary struct {
-	Key                 string                        `json:"key"`
-	Name                string                        `json:"name,omitempty"`
-	Description         string                        `json:"description,omitempty"`
-	ValueType           document.ValueType            `json:"valueType"`
-	Tags                []string                      `json:"tags"`
+	Item
 	ReadyForCleanup     bool                          `json:"readyForCleanup"`
 	Statuses            map[string]document.Lifecycle `json:"statuses"`
 	EnvironmentStatuses map[string]document.Lifecycle `json:"environmentStatuses"`
@@ -52,11 +61,7 @@ type FlagOutline struct {
 func OutlineFlag(d *document.Document) FlagOutline {
 	return FlagOutline{
 		FlagSummary{
-			Key:             d.Key,
-			Name:            d.Name,
-			Description:     d.Description,
-			ValueType:       d.ValueType.Canonical(),
-			Tags:            some(d.Tags),
+			Item:            itemOf(d),
 			ReadyForCleanup: d.ReadyForCleanup,
 		},
 		document.LifecyclesOf(d),
@@ -65,24 +70,16 @@ func OutlineFlag(d *document.Document) FlagOutline {
 
 // ConfigSummary is a row of the list of configs.
 type ConfigSummary struct {
-	Key             string             `json:"key"`
-	Name            string             `json:"name,omitempty"`
-	Description     string             `json:"description,omitempty"`
-	ValueType       document.ValueType `json:"valueType"`
-	Tags            []string           `json:"tags"`
-	SendToClientSDK bool               `json:"sendToClientSdk"`
-	SchemaKey       string             `json:"schemaKey,omitempty"`
+	Item
+	SendToClientSDK bool   `json:"sendToClientSdk"`
+	SchemaKey       string `json:"schemaKey,omitempty"`
 	Commit
 }
 
 // SummarizeConfig projects a config onto a row of the list.
 func SummarizeConfig(d *document.Document, commit Commit) ConfigSummary {
 	return ConfigSummary{
-		Key:             d.Key,
-		Name:            d.Name,
-		Description:     d.Description,
-		ValueType:       d.ValueType.Canonical(),
-		Tags:            some(d.Tags),
+		Item:            itemOf(d),
 		SendToClientSDK: d.SendToClientSDK,
 		SchemaKey:       d.SchemaKey,
 		Commit:          commit,
@@ -110,11 +107,7 @@ type VariantDetail struct {
 // FlagDetail is everything of a flag that its readers work with. It leaves out
 // what a writer needs too, so it cannot be written back.
 type FlagDetail struct {
-	Key                 string                        `json:"key"`
-	Name                string                        `json:"name,omitempty"`
-	Description         string                        `json:"description,omitempty"`
-	ValueType           document.ValueType            `json:"valueType"`
-	Tags                []string                      `json:"tags"`
+	Item
 	ReadyForCleanup     bool                          `json:"readyForCleanup"`
 	Default             RuleList                      `json:"default"`
 	Environments        []EnvironmentRules            `json:"environments"`
@@ -147,11 +140,7 @@ func DetailConfig(tree *jsontree.Node, commit Commit) ConfigDetail {
 
 func detailOf(tree *jsontree.Node, d *document.Document, commit Commit) FlagDetail {
 	return FlagDetail{
-		Key:             d.Key,
-		Name:            d.Name,
-		Description:     d.Description,
-		ValueType:       d.ValueType.Canonical(),
-		Tags:            some(d.Tags),
+		Item:            itemOf(d),
 		ReadyForCleanup: d.ReadyForCleanup,
 		Default:         RuleList{some(document.StoredRules(tree.Get("default")))},
 		Environments:    storedEnvironments(tree),

@@ -1,25 +1,11 @@
 package project
 
 import (
-	"bytes"
-	"encoding/json"
 	"testing"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/testing/documents"
 )
-
-// wire is a projection as the API writes it.
-func wire(t *testing.T, v any) string {
-	t.Helper()
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
-	return string(bytes.TrimSpace(b.Bytes()))
-}
 
 func TestProjections(t *testing.T) {
 	commit := Commit{"abc", &Modified{"2026-01-02T03:04:05Z", "Ada"}}
@@ -58,7 +44,7 @@ func TestProjections(t *testing.T) {
 		"aliases are spelled out": {SummarizeConfig(document.View(documents.Tree(t, `{"key":"c","valueType":"string-list"}`)), Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"string_list","tags":[],"sendToClientSdk":false,"commitSha":"abc"}`},
 	} {
-		if got := wire(t, tt.got); got != tt.want {
+		if got := documents.Wire(t, tt.got); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
 		}
 	}
@@ -75,7 +61,7 @@ func TestLogLevelRow(t *testing.T) {
 		`{"scope":"split","targets":[],"otherRuleCount":1},` +
 		`{"scope":"early","targets":[{"target":"com","level":"ERROR"}],"otherRuleCount":1}],` +
 		`"commitSha":"abc","lastModified":"2026-01-02T03:04:05Z"}`
-	if got := wire(t, SummarizeLogLevel(tree, "abc", "2026-01-02T03:04:05Z")); got != want {
+	if got := documents.Wire(t, SummarizeLogLevel(tree, "abc", "2026-01-02T03:04:05Z")); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

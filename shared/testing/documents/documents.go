@@ -2,6 +2,8 @@
 package documents
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -16,6 +18,18 @@ func Tree(t testing.TB, text string) *jsontree.Node {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return tree
+}
+
+// Wire is a value as the API writes it.
+func Wire(t testing.TB, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.TrimSpace(b.Bytes()))
 }
 
 // Flag is a flag whose default rules and environments are given.
