@@ -54,26 +54,31 @@ func TestListenRefusals(t *testing.T) {
 	}
 }
 
-// TestStoppingLetsAnswersFinish: a request that is being answered when the
-// server is told to stop gets its answer, and the port is free afterwards.
-func TestStoppingLetsAnswersFinish(t *testing.T) {
+// serving serves until stop is called; served tells how it ended.
+func serving(t *testing.T, handler http.Handler) (address string, stop func(), served chan error) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, goOn := make(chan struct{}), make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() {
-		served <- Serve(ctx, []net.Listener{l}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			close(asked)
-			<-goOn
-			io.WriteString(w, "whole")
-		}))
-	}()
+	served = make(chan error)
+	go func() { served <- Serve(ctx, []net.Listener{l}, handler) }()
+	return l.Addr().String(), stop, served
+}
+
+// TestStoppingLetsAnswersFinish: a request that is being answered when the
+// server is told to stop gets its answer, and the port is free afterwards.
+func TestStoppingLetsAnswersFinish(t *testing.T) {
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	address, stop, served := serving(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-goOn
+		io.WriteString(w, "whole")
+	}))
 	answered := make(chan string)
 	go func() {
-		r, err := http.Get("http://" + l.Addr().String())
+		r, err := http.Get("http://" + address)
 		if err != nil {
 			answered <- err.Error()
 			return
@@ -85,7 +90,7 @@ func TestStoppingLetsAnswersFinish(t *testing.T) {
 	<-asked
 	stop()
 	for { // until the port no longer accepts
-		c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
+		c, err := net.DialTimeout("tcp", address, time.Second)
 		if err != nil {
 			break
 		}
@@ -103,19 +108,13 @@ func TestStoppingLetsAnswersFinish(t *testing.T) {
 // TestStoppingDoesNotWaitForUnusedConnections: browsers open connections ahead
 // of need.
 func TestStoppingDoesNotWaitForUnusedConnections(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() { served <- Serve(ctx, []net.Listener{l}, http.NotFoundHandler()) }()
-	silent, err := net.Dial("tcp", l.Addr().String())
+	address, stop, served := serving(t, http.NotFoundHandler())
+	silent, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	if _, err := http.Get("http://" + l.Addr().String()); err != nil { // so that the silent one was accepted before
+	if _, err := http.Get("http://" + address); err != nil { // so that the silent one was accepted before
 		t.Fatal(err)
 	}
 	stop()
@@ -129,14 +128,8 @@ func TestStoppingDoesNotWaitForUnusedConnections(t *testing.T) {
 // TestARefusalReachesWhoIsStillSending: the answer to a large body that nobody
 // reads comes once it was sent, on a connection that goes on.
 func TestARefusalReachesWhoIsStillSending(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() { served <- Serve(ctx, []net.Listener{l}, http.NotFoundHandler()) }()
-	c, err := net.Dial("tcp", l.Addr().String())
+	address, stop, served := serving(t, http.NotFoundHandler())
+	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

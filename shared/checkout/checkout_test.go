@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/checkout"
-	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/gitobjects"
 )
 
 // TestNothingOutside: a tree that somebody made up writes nothing beside the
@@ -23,12 +22,11 @@ func TestNothingOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blob := made(object.Blob, []byte("evil"))
-		inner := tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "evil", ID: blob.ID})
-		root := tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: name, ID: inner.ID})
-		who := object.Signature{Name: "x", Email: "x"}
-		commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
-		store(t, git, blob, inner, root, commit)
+		blob := gitobjects.Blob("evil")
+		inner := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "evil", ID: blob.ID})
+		root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: name, ID: inner.ID})
+		commit := gitobjects.Commit(root)
+		gitobjects.StoreIn(t, git, blob, inner, root, commit)
 		if err := checkout.Commit(t.Context(), target, commit.ID); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 			t.Errorf("a folder %q: %v", name, err)
 		}
@@ -48,43 +46,13 @@ func TestTwoOfOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob, link := made(object.Blob, []byte("evil")), made(object.Blob, []byte(".git"))
-	inner := tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "evil", ID: blob.ID})
-	root := tree(t, object.TreeEntry{Mode: object.ModeSymlink, Name: "a", ID: link.ID}, object.TreeEntry{Mode: object.ModeFolder, Name: "A", ID: inner.ID})
-	who := object.Signature{Name: "x", Email: "x"}
-	commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
-	store(t, git, blob, link, inner, root, commit)
+	blob, link := gitobjects.Blob("evil"), gitobjects.Blob(".git")
+	inner := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFile, Name: "evil", ID: blob.ID})
+	root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeSymlink, Name: "a", ID: link.ID}, object.TreeEntry{Mode: object.ModeFolder, Name: "A", ID: inner.ID})
+	commit := gitobjects.Commit(root)
+	gitobjects.StoreIn(t, git, blob, link, inner, root, commit)
 	if err := checkout.Commit(t.Context(), target, commit.ID); err == nil {
 		t.Error("it was written")
-	}
-}
-
-func made(kind object.Kind, content []byte) pack.Object {
-	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
-}
-
-func tree(t *testing.T, entries ...object.TreeEntry) pack.Object {
-	t.Helper()
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made(object.TreeKind, content)
-}
-
-func store(t *testing.T, git string, objects ...pack.Object) {
-	t.Helper()
-	p, err := pack.Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	into, err := disk.Open(git)
-	if err == nil {
-		err = into.PutPack(t.Context(), p.Name, p.Bytes, p.Index)
-		into.Release(p.Name)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // folders are where the types lie in a datadir.
@@ -72,22 +72,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 }
 
 // journal is a log that tests can look into.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
+type journal struct{ svcbinary.Log }
 
 func (j *journal) count(words string) int { return strings.Count(j.String(), words) }
 

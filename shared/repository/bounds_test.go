@@ -11,7 +11,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/testing/gitobjects"
 	"svc.example/svc/shared/testing/repositorytest"
 )
 
@@ -20,32 +20,6 @@ func TestADocumentMayBeAsLargeAsAnObjectThatIsRead(t *testing.T) {
 	if object.MaxBlob != document.MaxSize+3 {
 		t.Errorf("a document has up to %d bytes, and a blob of up to %d is read", document.MaxSize, object.MaxBlob)
 	}
-}
-
-// packed stores objects in one pack.
-func packed(t *testing.T, into *disk.Objects, objects ...pack.Object) {
-	t.Helper()
-	p, err := pack.Encode(objects)
-	if err == nil {
-		err = into.PutPack(ctx, p.Name, p.Bytes, p.Index)
-		into.Release(p.Name)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func made(kind object.Kind, content []byte) pack.Object {
-	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
-}
-
-func treeOf(t *testing.T, entries ...object.TreeEntry) pack.Object {
-	t.Helper()
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made(object.TreeKind, content)
 }
 
 // TestAllTextsTogetherAreBounded: one blob of 1 MB under many names is as many
@@ -60,8 +34,8 @@ func TestAllTextsTogetherAreBounded(t *testing.T) {
 	ledger := repositorytest.NewMemory()
 	repo := repository.New(ledger, objects)
 	who := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Unix(1_700_000_000, 0)}
-	large := made(object.Blob, []byte(`"`+strings.Repeat(" ", 1<<20-2)+`"`))
-	declaration := made(object.Blob, []byte(`{"environments": []}`))
+	large := gitobjects.Blob(`"` + strings.Repeat(" ", 1<<20-2) + `"`)
+	declaration := gitobjects.Blob(`{"environments": []}`)
 	var head repository.Head
 	land := func(n int) error {
 		t.Helper()
@@ -77,17 +51,13 @@ func TestAllTextsTogetherAreBounded(t *testing.T) {
 				touched = append(touched, touch)
 			}
 		}
-		folder := treeOf(t, configs...)
-		root := treeOf(t, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: folder.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "svc.json", ID: declaration.ID})
+		folder := gitobjects.Tree(t, configs...)
+		root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: folder.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "svc.json", ID: declaration.ID})
 		if head.Commit == "" {
 			touched = append(touched, repository.Touch{Path: "svc.json", Blob: declaration.ID, Created: true})
 		}
-		c := object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x\n"}
-		if head.Commit != "" {
-			c.Parents = []string{head.Commit}
-		}
-		commit := made(object.CommitKind, object.EncodeCommit(c))
-		packed(t, objects, large, declaration, folder, root, commit)
+		commit := gitobjects.Commit(root, strings.Fields(head.Commit)...)
+		gitobjects.Store(t, objects, large, declaration, folder, root, commit)
 		var failed error
 		head, failed = ledger.Advance(ctx, head, repository.Commit{SHA: commit.ID, Sequence: head.Sequence + 1, Parent: head.Commit,
 			Author: who, Committer: who, Message: "x\n", Tree: root.ID, Touched: touched})

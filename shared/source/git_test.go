@@ -12,9 +12,9 @@ import (
 
 	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/repository/disk"
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/gitobjects"
 )
 
 func TestFind(t *testing.T) {
@@ -79,14 +79,13 @@ func TestCopyBesideCompaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		root := tree(t)
-		who := object.Signature{Name: "x", Email: "x"}
-		commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
-		store(t, git, root, commit)
+		root := gitobjects.Tree(t)
+		commit := gitobjects.Commit(root)
+		gitobjects.StoreIn(t, git, root, commit)
 		ids := []string{root.ID, commit.ID}
 		for n := range 5 {
-			blob := made(object.Blob, fmt.Appendf(nil, "text %d", n))
-			store(t, git, blob)
+			blob := gitobjects.Blob(fmt.Sprint("text ", n))
+			gitobjects.StoreIn(t, git, blob)
 			ids = append(ids, blob.ID)
 		}
 		if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID+"\n"), 0o666); err != nil {
@@ -138,10 +137,9 @@ func TestCopyThroughLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			root := tree(t)
-			who := object.Signature{Name: "x", Email: "x"}
-			commit := made(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root.ID, Author: who, Committer: who, Message: "x"}))
-			store(t, git, root)
+			root := gitobjects.Tree(t)
+			commit := gitobjects.Commit(root)
+			gitobjects.StoreIn(t, git, root)
 			storeLoose(t, git, commit)
 			if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID+"\n"), 0o666); err != nil {
 				t.Fatal(err)
@@ -217,35 +215,6 @@ func TestNotWhole(t *testing.T) {
 		if err := source.RepositoryAt(git, "").CopyTo(into, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
 		}
-	}
-}
-
-func made(kind object.Kind, content []byte) pack.Object {
-	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
-}
-
-func tree(t *testing.T, entries ...object.TreeEntry) pack.Object {
-	t.Helper()
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made(object.TreeKind, content)
-}
-
-func store(t *testing.T, git string, objects ...pack.Object) {
-	t.Helper()
-	p, err := pack.Encode(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	into, err := disk.Open(git)
-	if err == nil {
-		err = into.PutPack(t.Context(), p.Name, p.Bytes, p.Index)
-		into.Release(p.Name)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

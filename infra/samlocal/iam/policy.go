@@ -68,7 +68,7 @@ func newStatement(t *template.Template, s template.Statement, names Names) (stat
 			return one, fmt.Errorf("the condition %s has no keys", operator)
 		}
 		for key, value := range byKey {
-			one.conditions = append(one.conditions, condition{operator, key, texts(value)})
+			one.conditions = append(one.conditions, condition{operator, key, template.Texts(value)})
 		}
 	}
 	return one, nil
@@ -101,19 +101,6 @@ func arnOf(t *template.Template, resource any, names Names) (string, error) {
 func tableARN(name string) string  { return "arn:aws:dynamodb:local:000000000000:table/" + name }
 func bucketARN(name string) string { return "arn:aws:s3:::" + name }
 func queueARN(name string) string  { return "arn:aws:sqs:local:000000000000:" + name }
-
-// texts is one value or a list of them.
-func texts(value any) []string {
-	list, isList := value.([]any)
-	if !isList {
-		list = []any{value}
-	}
-	var out []string
-	for _, v := range list {
-		out = append(out, fmt.Sprint(v))
-	}
-	return out
-}
 
 // Request is a request as IAM judges it. One request to a service can be
 // several of them: a transaction is one for each of its items.

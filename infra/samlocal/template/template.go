@@ -226,7 +226,7 @@ func (t *Template) statements(policies any) ([]Statement, error) {
 			return nil, fmt.Errorf("a policy is not written out: %v", p)
 		}
 		for _, s := range inline {
-			st := Statement{Actions: texts(At(s, "Action"))}
+			st := Statement{Actions: Texts(At(s, "Action"))}
 			st.Sid, _ = At(s, "Sid").(string)
 			st.Effect, _ = At(s, "Effect").(string)
 			st.Condition, _ = At(s, "Condition").(map[string]any)
@@ -239,8 +239,8 @@ func (t *Template) statements(policies any) ([]Statement, error) {
 	return out, nil
 }
 
-// texts is one text or a list of them.
-func texts(value any) []string {
+// Texts is one value or a list of them, as texts.
+func Texts(value any) []string {
 	list, isList := value.([]any)
 	if !isList {
 		list = []any{value}
@@ -304,7 +304,7 @@ func (t *Template) Mappings() ([]Mapping, error) {
 		}
 		m.BatchSize, _ = r.Properties["BatchSize"].(int)
 		m.AtOnce, _ = At(r.Properties, "ScalingConfig", "MaximumConcurrency").(int)
-		m.Partial = slices.Contains(texts(r.Properties["FunctionResponseTypes"]), "ReportBatchItemFailures")
+		m.Partial = slices.Contains(Texts(r.Properties["FunctionResponseTypes"]), "ReportBatchItemFailures")
 		out = append(out, m)
 	}
 	return out, nil
