@@ -4,9 +4,11 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -18,29 +20,19 @@ var described = sync.OnceValues(func() (*description, error) { return readDescri
 
 // description is what the handlers take from openapi.json.
 type description struct {
-	tree  *jsontree.Node
-	paths []*pathItem
-}
-
-// pathItem is one path and its operations by method.
-type pathItem struct {
-	path       string // a parameter stands as {name}
-	beside     bool   // it stands beside the API, not under its base path
-	operations map[string]*operation
+	tree       *jsontree.Node
+	operations map[string]*operation // by operationId
 }
 
 // operation is one thing that the API does.
 type operation struct {
-	id      string
-	group   string
-	method  string
-	keyless bool
-	query   []parameter
-	body    *body // nil for one that reads none
+	endpoints.Endpoint
+	query []parameter
+	body  *body // nil for one that reads none
 }
 
 // writes says whether the operation can change something.
-func (o *operation) writes() bool { return o.method != "GET" }
+func (o *operation) writes() bool { return o.Method != http.MethodGet }
 
 var methods = []string{"get", "put", "post", "delete", "patch"}
 
@@ -51,19 +43,27 @@ func readDescription(text []byte) (*description, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
 	}
-	d := &description{tree: tree}
+	d := &description{tree: tree, operations: map[string]*operation{}}
 	var problems []error
-	seen := map[string]bool{}
 	for _, p := range members(tree.Get("paths")) {
-		item, err := d.pathItem(p.Name, p.Value)
-		problems = append(problems, err)
-		for _, o := range item.operations {
-			if seen[o.id] {
-				problems = append(problems, fmt.Errorf("%s: the operationId %q stands twice", p.Name, o.id))
-			}
-			seen[o.id] = true
+		path := version + p.Name
+		if p.Value.Get("servers") != nil { // beside the API
+			path = p.Name
 		}
-		d.paths = append(d.paths, item)
+		for _, method := range methods {
+			node := p.Value.Get(method)
+			if node == nil {
+				continue
+			}
+			o, err := d.operation(node)
+			if o.Method, o.Path = strings.ToUpper(method), path; err != nil {
+				problems = append(problems, fmt.Errorf("%s %s: %w", method, p.Name, err))
+			}
+			if d.operations[o.Operation] != nil {
+				problems = append(problems, fmt.Errorf("%s: the operationId %q stands twice", p.Name, o.Operation))
+			}
+			d.operations[o.Operation] = o
+		}
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
@@ -71,38 +71,18 @@ func readDescription(text []byte) (*description, error) {
 	return d, nil
 }
 
-func (d *description) pathItem(path string, node *jsontree.Node) (*pathItem, error) {
-	item := &pathItem{
-		path:       path,
-		beside:     node.Get("servers") != nil,
-		operations: map[string]*operation{},
-	}
-	var problems []error
-	for _, method := range methods {
-		node := node.Get(method)
-		if node == nil {
-			continue
-		}
-		o, err := d.operation(strings.ToUpper(method), node)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s %s: %w", method, path, err))
-		}
-		item.operations[o.method] = o
-	}
-	return item, errors.Join(problems...)
-}
-
-func (d *description) operation(method string, node *jsontree.Node) (*operation, error) {
-	o := &operation{method: method}
-	o.id, _ = node.Get("operationId").Text()
+// operation reads all but the method and the path.
+func (d *description) operation(node *jsontree.Node) (*operation, error) {
+	o := &operation{Endpoint: endpoints.Endpoint{Keys: endpoints.Management}}
+	o.Operation, _ = node.Get("operationId").Text()
 	if tags := node.Get("tags"); tags != nil && len(tags.Items) == 1 {
-		o.group, _ = tags.Items[0].Text()
+		o.Group, _ = tags.Items[0].Text()
 	}
-	if security := node.Get("security"); security != nil {
-		o.keyless = len(security.Items) == 0
+	if security := node.Get("security"); security != nil && len(security.Items) == 0 {
+		o.Keys = endpoints.NoKey
 	}
 	var problems []error
-	if o.id == "" || o.group == "" {
+	if o.Operation == "" || o.Group == "" {
 		problems = append(problems, errors.New("an operation has an operationId and exactly one tag"))
 	}
 	var err error
@@ -113,6 +93,21 @@ func (d *description) operation(method string, node *jsontree.Node) (*operation,
 		problems = append(problems, err)
 	}
 	return o, errors.Join(problems...)
+}
+
+// find is the description of an endpoint. It fails when the two differ.
+func (d *description) find(e endpoints.Endpoint) (*operation, error) {
+	if e == endpoints.DocsFile {
+		return &operation{Endpoint: e}, nil
+	}
+	o := d.operations[e.Operation]
+	if o == nil {
+		return nil, fmt.Errorf("%s: the table of endpoints has it and openapi.json does not", e.Operation)
+	}
+	if o.Method != e.Method || o.Path != e.Path || o.Group != e.Group || o.Keys != e.Keys {
+		return nil, fmt.Errorf("%s: the table of endpoints and openapi.json differ in its method, path, tag or keys", e.Operation)
+	}
+	return o, nil
 }
 
 // resolve follows a $ref into the description.

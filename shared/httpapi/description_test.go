@@ -1,11 +1,14 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/endpoints"
 )
 
 func TestBindingIsOneToOne(t *testing.T) {
@@ -16,6 +19,14 @@ func TestBindingIsOneToOne(t *testing.T) {
 	plane := control.New(control.Settings{})
 	without := func(g Group, id string) Group { delete(g.handlers, id); return g }
 	with := func(g Group, id string) Group { g.handlers[id] = nil; return g }
+	elsewhere := *d
+	elsewhere.operations = maps.Clone(d.operations)
+	moved := *d.operations["listSegments"]
+	moved.Path = "/v1/segment"
+	elsewhere.operations["listSegments"] = &moved
+	if _, err := newServer(&elsewhere, Options{Service: plane}, []Group{Segments()}); err == nil || !strings.Contains(err.Error(), "differ") {
+		t.Errorf("a path that is not the described one: %v", err)
+	}
 	renamed := Segments()
 	renamed.handlers["getSegmentt"] = renamed.handlers["getSegment"]
 	for _, c := range []struct {
@@ -83,14 +94,26 @@ func TestBodySchemasCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, item := range d.paths {
-		for _, o := range item.operations {
-			if o.body == nil {
-				continue
-			}
-			if _, err := o.body.schema(); err != nil {
-				t.Errorf("%s: %v", o.id, err)
-			}
+	for _, o := range d.operations {
+		if o.body == nil {
+			continue
+		}
+		if _, err := o.body.schema(); err != nil {
+			t.Errorf("%s: %v", o.Operation, err)
+		}
+	}
+}
+
+// TestEveryOperationIsAnEndpoint: the description has nothing that is not
+// served. That it has all that is served is looked at when a group starts.
+func TestEveryOperationIsAnEndpoint(t *testing.T) {
+	d, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range d.operations {
+		if !slices.ContainsFunc(endpoints.REST, func(e endpoints.Endpoint) bool { return e.Operation == id }) {
+			t.Errorf("%s is in openapi.json and not in the table of endpoints", id)
 		}
 	}
 }

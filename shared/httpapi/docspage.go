@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"html"
-	"net/http"
 	"strings"
 	"sync"
 
@@ -64,17 +63,6 @@ var docsPolicy = sync.OnceValue(func() string {
 func sourceHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-const docsFileID = "getDocsFile"
-
-// docsFiles is where the page's files are. They are no part of the API, so
-// that the description has nothing of them.
-var docsFiles = &pathItem{
-	path: "/docs/{digest}/{file}",
-	operations: map[string]*operation{http.MethodGet: {
-		id: docsFileID, group: referenceTag, method: http.MethodGet, keyless: true,
-	}},
 }
 
 // file answers with a file of the page.

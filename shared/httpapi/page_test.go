@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/httpapi/swaggerui"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestAPageIsPackedOnce(t *testing.T) {
 	var m memo
 	text := func(*server) []byte { return []byte(strings.Repeat("text ", 1000)) }
-	c := &call{server: &server{}, operation: &operation{id: "getDocs"}}
+	c := &call{server: &server{}, operation: &operation{Endpoint: endpoints.Endpoint{Operation: "getDocs"}}}
 	request := httptest.NewRequest("GET", "/", nil)
 	request.SetPathValue("digest", swaggerui.Digest())
 	request.SetPathValue("file", swaggerui.Style)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -22,7 +23,7 @@ func Reference() Group {
 			c.header.Set("Content-Security-Policy", docsPolicy())
 			return ready.page(c, "text/html; charset=utf-8", func(s *server) []byte { return renderDocs(s.stamped()) }), nil
 		},
-		docsFileID: ready.file,
+		endpoints.DocsFile.Operation: ready.file,
 		"getStoredConfigSchema": func(_ context.Context, c *call) (any, error) {
 			return ready.page(c, "application/schema+json", (*server).storedConfigSchema), nil
 		},
@@ -42,7 +43,7 @@ type memoKey struct {
 }
 
 func (m *memo) page(c *call, contentType string, build func(*server) []byte) *page {
-	return m.keep(memoKey{c.server, c.operation.id}, func() *page {
+	return m.keep(memoKey{c.server, c.operation.Operation}, func() *page {
 		return &page{contentType: contentType, body: build(c.server)}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/ratelimit"
@@ -88,12 +89,8 @@ func Routes(options Options, groups ...Group) (routes []router.Route, notFound h
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, item := range s.paths {
-		base := s.options.BasePath
-		if item.beside {
-			base = s.beside
-		}
-		routes = append(routes, router.Route{Path: base + item.path, Handler: pathHandler{s, item}})
+	for path, operations := range s.paths {
+		routes = append(routes, router.Route{Path: s.beside + path, Handler: pathHandler{s, operations}})
 	}
 	return routes, pathHandler{s, nil}, nil
 }
@@ -103,6 +100,9 @@ var DefaultLimit = ratelimit.Rate{PerSecond: 5, Burst: 25}
 
 const version = "/v1"
 
+// operations are those at one path, by method.
+type operations map[string]*operation
+
 type server struct {
 	description *description
 	options     Options
@@ -110,7 +110,7 @@ type server struct {
 	guard       authentication.Guard
 	bodies      bodies.Budget
 	handlers    map[string]handler
-	paths       []*pathItem
+	paths       map[string]operations
 }
 
 func newServer(d *description, options Options, groups []Group) (*server, error) {
@@ -133,11 +133,11 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: d, options: options, beside: beside,
 		guard:    authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Strangers, options.Now), Proxies: options.Proxies},
-		handlers: map[string]handler{}}
+		handlers: map[string]handler{}, paths: map[string]operations{}}
 	return s, s.bind(groups)
 }
 
-// bind gives every operation of the groups its handler.
+// bind gives every endpoint of the groups its handler and its description.
 func (s *server) bind(groups []Group) error {
 	var problems []error
 	ours := map[string]bool{}
@@ -151,23 +151,26 @@ func (s *server) bind(groups []Group) error {
 		}
 	}
 	bound := 0
-	for _, item := range append(slices.Clone(s.description.paths), docsFiles) {
-		for _, o := range item.operations {
-			if !ours[o.group] {
-				continue
-			}
-			if !slices.Contains(s.paths, item) {
-				s.paths = append(s.paths, item)
-			}
-			if s.handlers[o.id] == nil {
-				problems = append(problems, fmt.Errorf("%s: the description has it and no handler does", o.id))
-				continue
-			}
-			bound++
+	for _, e := range endpoints.REST {
+		if !ours[e.Group] {
+			continue
 		}
+		o, err := s.description.find(e)
+		if err == nil && s.handlers[e.Operation] == nil {
+			err = fmt.Errorf("%s: the table of endpoints has it and no handler does", e.Operation)
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		if s.paths[e.Path] == nil {
+			s.paths[e.Path] = operations{}
+		}
+		s.paths[e.Path][e.Method] = o
+		bound++
 	}
 	if bound < len(s.handlers) && len(problems) == 0 {
-		problems = append(problems, errors.New("there are handlers for operations that the description does not have"))
+		problems = append(problems, errors.New("there are handlers for operations that the table of endpoints does not have"))
 	}
 	return errors.Join(problems...)
 }
@@ -175,7 +178,7 @@ func (s *server) bind(groups []Group) error {
 // call is one request.
 type call struct {
 	*server
-	item      *pathItem // nil for a path where there is nothing
+	here      operations // nil for a path where there is nothing
 	request   *http.Request
 	writer    http.ResponseWriter // for the limit on the body's size
 	header    http.Header         // of the answer
@@ -192,12 +195,12 @@ type call struct {
 // pathHandler answers at one path, or where there is nothing.
 type pathHandler struct {
 	*server
-	item *pathItem // nil for a path where there is nothing
+	here operations // nil for a path where there is nothing
 }
 
 // ServeHTTP answers a request.
 func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{server: h.server, item: h.item, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
+	c := &call{server: h.server, here: h.here, request: r, writer: w, header: w.Header(), id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
 	c.header.Set(requestid.Header, cmp.Or(c.named, c.id))
 	c.header.Set("X-Content-Type-Options", "nosniff")
 	c.header.Set("Cache-Control", "private, no-cache")
@@ -248,7 +251,7 @@ func (c *call) answer() (a *answer, err error) {
 	if err := c.admit(); err != nil {
 		return nil, err
 	}
-	result, err := c.handlers[c.operation.id](c.request.Context(), c)
+	result, err := c.handlers[c.operation.Operation](c.request.Context(), c)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +261,7 @@ func (c *call) answer() (a *answer, err error) {
 // admit goes through the checks that come before the operation's own, and opens
 // the session.
 func (c *call) admit() (err error) {
-	if c.operation.keyless {
+	if c.operation.Keys == endpoints.NoKey {
 		if err := c.stranger(); err != nil {
 			return err
 		}
@@ -296,18 +299,18 @@ func (c *call) stranger() error {
 
 // find finds the operation.
 func (c *call) find() error {
-	if c.item == nil {
+	if c.here == nil {
 		return fault.New(fault.NotFound, "there is nothing at this path; %s/docs lists what there is", c.options.BasePath)
 	}
 	method := c.request.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	if c.operation = c.item.operations[method]; c.operation != nil {
+	if c.operation = c.here[method]; c.operation != nil {
 		return nil
 	}
 	var taken []string
-	for m := range c.item.operations {
+	for m := range c.here {
 		taken = append(taken, m)
 		if m == http.MethodGet {
 			taken = append(taken, http.MethodHead)
@@ -368,7 +371,7 @@ func (c *call) log(level slog.Level, err error, f *fault.Fault) {
 		attributes = append(attributes, slog.String("clientRequestId", c.named))
 	}
 	if c.operation != nil {
-		attributes = append(attributes, slog.String("operation", c.operation.id))
+		attributes = append(attributes, slog.String("operation", c.operation.Operation))
 	}
 	if f.Cause != nil {
 		attributes = append(attributes, slog.String("cause", f.Cause.Error()))
