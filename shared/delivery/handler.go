@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/bodies"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/router"
@@ -31,32 +32,31 @@ type Handler struct {
 }
 
 // The paths of the protocol.
-const (
-	evalPrefix    = "/api/v2/configs/eval-with-context/"
-	ofrepFlags    = "/ofrep/v1/evaluate/flags"
-	telemetryPath = "/api/v1/telemetry"
+var (
+	evalPrefix = endpoints.Evaluate.Path
+	ofrepFlags = endpoints.EvaluateFlags.Path
 )
 
-// endpoint is one endpoint of the protocol: what it takes, how a request sends
+// protocol is how each endpoint of the protocol is answered: how a request sends
 // its key, and what answers with the table that this key reads.
-type endpoint struct {
-	method, path string
-	key          func(*http.Request) string
-	answer       func(h *Handler, w http.ResponseWriter, r *http.Request, table *Table)
-	refuse       func(w http.ResponseWriter, r *http.Request, f *fault.Fault)
+var protocol = []answering{
+	{endpoints.Evaluate, BasicKey, (*Handler).evaluate, refuse},
+	{endpoints.EvaluateFlags, anyKey, (*Handler).bulk, refuseOFREP},
+	{endpoints.EvaluateFlag, anyKey, (*Handler).single, refuseOFREP},
 }
 
-var endpoints = []endpoint{
-	{http.MethodGet, evalPrefix, BasicKey, (*Handler).evaluate, refuse},
-	{http.MethodPost, ofrepFlags, anyKey, (*Handler).bulk, refuseOFREP},
-	{http.MethodPost, ofrepFlags + "/", anyKey, (*Handler).single, refuseOFREP},
+type answering struct {
+	endpoints.Endpoint
+	key    func(*http.Request) string
+	answer func(h *Handler, w http.ResponseWriter, r *http.Request, table *Table)
+	refuse func(w http.ResponseWriter, r *http.Request, f *fault.Fault)
 }
 
 // Routes are the endpoints of the protocol, and that of health.
 func (h *Handler) Routes() []router.Route {
-	routes := []router.Route{{Path: "/healthz", Handler: http.HandlerFunc(health)}}
-	for _, e := range endpoints {
-		routes = append(routes, router.Route{Path: e.path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(&e, w, r) })})
+	routes := []router.Route{{Path: endpoints.Health.Path, Handler: http.HandlerFunc(health)}}
+	for _, e := range protocol {
+		routes = append(routes, router.Route{Path: e.Path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(&e, w, r) })})
 	}
 	return routes
 }
@@ -71,16 +71,23 @@ func NoTelemetry() []router.Route {
 	refused := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		WriteFault(w, fault.New(fault.NotFound, "telemetry is not served here; switch off evaluation summaries and context upload in the client"))
 	})
-	return []router.Route{{Path: telemetryPath, Handler: refused}, {Path: telemetryPath + "/{$}", Handler: refused}}
+	return TelemetryRoutes(refused)
 }
 
-func (h *Handler) serve(e *endpoint, w http.ResponseWriter, r *http.Request) {
-	if !Takes(e.method, r) {
+// TelemetryRoutes are the paths that telemetry is sent to: with and without a
+// slash at the end.
+func TelemetryRoutes(handler http.Handler) []router.Route {
+	path := endpoints.ReportContexts.Path
+	return []router.Route{{Path: path, Handler: handler}, {Path: path + "/{$}", Handler: handler}}
+}
+
+func (h *Handler) serve(e *answering, w http.ResponseWriter, r *http.Request) {
+	if !Takes(e.Method, r) {
 		if _, err := h.Tables(w, r, anyKey(r)); err != nil {
 			WriteFault(w, fault.Of(err))
 			return
 		}
-		WriteMethodNotAllowed(w, r, e.method)
+		WriteMethodNotAllowed(w, r, e.Method)
 		return
 	}
 	table, err := h.Tables(w, r, e.key(r))

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/negotiation"
@@ -44,7 +45,7 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 		delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes GET, not %s", r.Method))
 		return
 	}
-	d, err := t.options.open(t.guard, r, secretKey, delivery.BasicKey(r))
+	d, err := t.options.open(t.guard, r, endpoints.Documents, delivery.BasicKey(r))
 	if err != nil {
 		t.options.refuse(w, r, err)
 		return

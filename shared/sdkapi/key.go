@@ -6,40 +6,44 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/workspace"
 )
 
-// need is which key an endpoint takes, and how it is sent.
-type need struct {
+// takes is which key an endpoint takes, and how it is sent.
+type takes struct {
 	authentication.Keys
 	how string
 }
 
 const basic = "send it as Authorization: Basic base64(1:<key>)"
 
-var (
-	publicKey = need{authentication.Keys{Kinds: []access.Kind{access.KindPublicSDK},
-		Wanted: "evaluation for browsers and OpenFeature takes a public SDK key (svc_pk_…)"}, basic + " (OFREP also takes Bearer and X-API-Key)"}
-	secretKey = need{authentication.Keys{Kinds: []access.Kind{access.KindSecretSDK},
-		Wanted: "the documents of an environment take a secret SDK key (svc_sk_…)"}, basic}
-	sdkKey = need{authentication.Keys{Kinds: []access.Kind{access.KindPublicSDK, access.KindSecretSDK},
-		Wanted: "telemetry takes an SDK key (svc_pk_… or svc_sk_…)"}, basic}
-)
+var keys = map[endpoints.Keys]takes{
+	endpoints.PublicSDK: {authentication.Keys{Kinds: []access.Kind{access.KindPublicSDK},
+		Wanted: "evaluation for browsers and OpenFeature takes a public SDK key (svc_pk_…)"}, basic + " (OFREP also takes Bearer and X-API-Key)"},
+	endpoints.SecretSDK: {authentication.Keys{Kinds: []access.Kind{access.KindSecretSDK},
+		Wanted: "the documents of an environment take a secret SDK key (svc_sk_…)"}, basic},
+	endpoints.AnySDK: {authentication.Keys{Kinds: []access.Kind{access.KindPublicSDK, access.KindSecretSDK},
+		Wanted: "telemetry takes an SDK key (svc_pk_… or svc_sk_…)"}, basic},
+}
 
-func (o Options) guard(rate ratelimit.Rate) authentication.Guard {
+// guard limits the requests to an endpoint.
+func (o Options) guard(e endpoints.Endpoint) authentication.Guard {
+	rate := map[endpoints.Limit]ratelimit.Rate{endpoints.Polls: o.Polls, endpoints.Telemetry: o.Telemetry}[e.Limit]
 	return authentication.Guard{Service: o.Service, Keys: ratelimit.New(rate, o.Strangers, o.Now), Proxies: o.Proxies}
 }
 
 // open authenticates a request by the text of its key, "" for none, and opens
 // what its environment serves.
-func (o Options) open(g authentication.Guard, r *http.Request, need need, text string) (*control.Delivery, error) {
+func (o Options) open(g authentication.Guard, r *http.Request, e endpoints.Endpoint, text string) (*control.Delivery, error) {
+	takes := keys[e.Keys]
 	var unreadable error
 	if text == "" {
-		unreadable = fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", need.Wanted, need.how)
+		unreadable = fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", takes.Wanted, takes.how)
 	}
-	caller, err := g.Authenticate(r, need.Keys, text, unreadable)
+	caller, err := g.Authenticate(r, takes.Keys, text, unreadable)
 	if err != nil {
 		return nil, err
 	}

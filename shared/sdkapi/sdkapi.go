@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
@@ -67,11 +68,6 @@ func (o Options) complete() Options {
 	return o
 }
 
-const (
-	configsPath   = "/api/v2/configs"
-	telemetryPath = "/api/v1/telemetry"
-)
-
 // Routes are all endpoints for applications, for an address that they share with
 // others. Without an Intake no telemetry is taken.
 func Routes(o Options) []router.Route {
@@ -92,7 +88,7 @@ func Delivery(o Options) http.Handler {
 func Telemetry(o Options) http.Handler {
 	o = o.complete()
 	return router.New(o.telemetry(), o.public(func(w http.ResponseWriter, _ *http.Request) {
-		delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", telemetryPath))
+		delivery.WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; telemetry is taken at POST %s/", endpoints.ReportContexts.Path))
 	}))
 }
 
@@ -105,7 +101,7 @@ func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 		routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
 	}
 	// No CORS headers here: a secret key in a page must not work.
-	routes = append(routes, router.Route{Path: configsPath, Handler: named(t.configs)})
+	routes = append(routes, router.Route{Path: endpoints.Documents.Path, Handler: named(t.configs)})
 	return routes, o.public(protocol.NotFound)
 }
 
@@ -116,9 +112,8 @@ func (o Options) telemetry() (routes []router.Route) {
 		}
 		return routes
 	}
-	i := &intake{options: o, guard: o.guard(o.Telemetry), slots: make(chan struct{}, atOnce)}
-	taking := o.public(i.ServeHTTP)
-	return []router.Route{{Path: telemetryPath, Handler: taking}, {Path: telemetryPath + "/{$}", Handler: taking}}
+	i := &intake{options: o, guard: o.guard(endpoints.ReportContexts), slots: make(chan struct{}, atOnce)}
+	return delivery.TelemetryRoutes(o.public(i.ServeHTTP))
 }
 
 // public serves what pages of the allowed origins may read.

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/workspace"
@@ -77,7 +78,7 @@ const defaultCacheBytes = 32 << 20
 const environmentBytes = 512
 
 func newTables(o Options) *tables {
-	return &tables{options: o, guard: o.guard(o.Polls), byName: lru.New[[2]string, *environment](cmp.Or(o.CacheBytes, defaultCacheBytes)),
+	return &tables{options: o, guard: o.guard(endpoints.Evaluate), byName: lru.New[[2]string, *environment](cmp.Or(o.CacheBytes, defaultCacheBytes)),
 		told: lru.New[string, string](toldBytes)}
 }
 
@@ -114,7 +115,7 @@ func (t *tables) environment(d *control.Delivery) *environment {
 
 // find implements delivery.Tables for public SDK keys.
 func (t *tables) find(w http.ResponseWriter, r *http.Request, key string) (*delivery.Table, error) {
-	d, err := t.options.open(t.guard, r, publicKey, key)
+	d, err := t.options.open(t.guard, r, endpoints.Evaluate, key)
 	if err != nil {
 		return nil, t.options.noted(w, r, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
 )
@@ -48,7 +49,7 @@ func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt, error) {
-	d, err := i.options.open(i.guard, r, sdkKey, delivery.BasicKey(r))
+	d, err := i.options.open(i.guard, r, endpoints.ReportContexts, delivery.BasicKey(r))
 	if err != nil {
 		return telemetry.Receipt{}, err
 	}
