@@ -2,16 +2,17 @@ package functions
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"svc.example/svc/infra/samlocal/template"
-	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/endpoints"
 )
 
 const path = "../template.yaml"
@@ -34,82 +35,46 @@ func functions(t *testing.T) map[string]template.Function {
 	return got
 }
 
-// beside are the routes of applications, which the description has not.
-var beside = map[string]string{
-	"ANY /api/v2/{path+}": "delivery",
-	"ANY /ofrep/{path+}":  "delivery",
-	"ANY /healthz":        "delivery",
-	"ANY /api/v1/{path+}": "telemetry",
-	"$default":            "reference",
-}
+var record = flag.Bool("record", false, "write the routes of the table of endpoints into the template")
 
-// described reads from the API's description which group serves which path.
-func described(t *testing.T) map[string]string {
-	t.Helper()
-	api, err := httpapi.New(httpapi.Options{}, httpapi.Reference())
+const (
+	routesBegin = "  # The routes of shared/endpoints. Written by: go test ./functions -run Routes -record\n\n"
+	routesEnd   = "  # The end of the routes.\n"
+)
+
+func TestTheRoutesAreThoseOfTheEndpoints(t *testing.T) {
+	integrations := map[string]string{}
+	for id, f := range functions(t) {
+		integrations[f.Group()] = strings.TrimSuffix(id, "Function") + "Integration"
+	}
+	var want strings.Builder
+	for _, r := range endpoints.Routes() {
+		name := "" // V1FlagsKey. A route that gets another name cannot be deployed beside the old one
+		for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.Key, "ANY"), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+			name += strings.ToUpper(word[:1]) + word[1:]
+		}
+		fmt.Fprintf(&want, "  %sRoute:\n    Type: AWS::ApiGatewayV2::Route\n    Properties:\n      ApiId: !Ref Api\n      RouteKey: %s\n      Target: !Sub integrations/${%s}\n\n", name, r.Key, integrations[r.Function])
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := httptest.NewRecorder()
-	api.ServeHTTP(w, httptest.NewRequest("GET", "/v1/openapi.json", nil))
-	var description struct {
-		Paths map[string]map[string]json.RawMessage
+	before, rest, begins := strings.Cut(string(text), routesBegin)
+	got, after, ends := strings.Cut(rest, routesEnd)
+	if !begins || !ends {
+		t.Fatalf("%s has no section of routes, between the lines\n%s%s", path, routesBegin, routesEnd)
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &description); err != nil {
-		t.Fatal(err)
-	}
-	routes := map[string]string{}
-	for path, item := range description.Paths {
-		base := "/v1"
-		if item["servers"] != nil {
-			base = ""
+	if *record {
+		if err := os.WriteFile(path, []byte(before+routesBegin+want.String()+routesEnd+after), 0o666); err != nil {
+			t.Fatal(err)
 		}
-		for method, text := range item {
-			if !slices.Contains([]string{"get", "put", "post", "patch", "delete"}, method) {
-				continue
-			}
-			var operation struct{ Tags []string }
-			if err := json.Unmarshal(text, &operation); err != nil {
-				t.Fatal(err)
-			}
-			group := strings.ReplaceAll(operation.Tags[0], "-", "")
-			key := "ANY " + base + path
-			if before := routes[key]; before != "" && before != group {
-				t.Errorf("%s belongs to two groups, %s and %s: one route cannot lead to both", path, before, group)
-			}
-			routes[key] = group
-		}
+		return
 	}
-	if len(routes) < 20 {
-		t.Fatalf("only %d paths were found in the description", len(routes))
+	if got != want.String() {
+		t.Errorf("the routes are not those of the table of endpoints; write them:\n  go test ./functions -run Routes -record\n%s", want.String())
 	}
-	return routes
-}
-
-func TestEveryPathHasARouteToItsGroup(t *testing.T) {
-	want := described(t)
-	maps.Copy(want, beside)
-	routes, err := read(t).Routes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := functions(t)
-	got := map[string]string{}
-	for _, r := range routes {
-		if _, twice := got[r.Key]; twice {
-			t.Errorf("%s stands twice", r.Key)
-		}
-		got[r.Key] = all[r.Function].Group()
-	}
-	for key, group := range want {
-		if got[key] != group {
-			t.Errorf("%s goes to %q, and belongs to %q", key, got[key], group)
-		}
-	}
-	for key := range got {
-		if want[key] == "" {
-			t.Errorf("%s is in the template and nowhere else", key)
-		}
+	if routes, err := read(t).Routes(); err != nil || len(routes) != len(endpoints.Routes()) {
+		t.Errorf("%d routes for %d of the table of endpoints, %v", len(routes), len(endpoints.Routes()), err)
 	}
 }
 
@@ -276,34 +241,31 @@ func TestAFloodTakesNothingFromOtherRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions, known := functions(t), map[string]bool{}
+	ids := map[string]string{}
 	for _, r := range routes {
-		known[r.Key] = true
+		ids[r.Key] = r.ID
+	}
+	for _, r := range endpoints.Routes() {
 		own := template.At(settings, r.Key)
-		group := functions[r.Function].Group()
 		rate, burst := fmt.Sprint(template.At(own, "ThrottlingRateLimit")), fmt.Sprint(template.At(own, "ThrottlingBurstLimit"))
 		switch {
-		case r.Key == "ANY /healthz" || group == "reference":
+		case r.Limit == endpoints.Anonymous:
 			if n, ok := template.At(own, "ThrottlingRateLimit").(int); !ok || n > 50 {
 				t.Errorf("%s, which needs no key, is throttled at %s", r.Key, rate)
 			}
-		case group == "delivery":
-			if rate != "map[Ref:PollThrottleRate]" || burst != "map[Ref:PollThrottleBurst]" {
-				t.Errorf("%s is throttled at %s, %s", r.Key, rate, burst)
-			}
-		case group == "telemetry":
-			if rate != "map[Ref:TelemetryThrottleRate]" || burst != "map[Ref:TelemetryThrottleBurst]" {
+		case r.Limit != endpoints.Requests:
+			if rate != fmt.Sprintf("map[Ref:%sThrottleRate]", r.Limit) || burst != fmt.Sprintf("map[Ref:%sThrottleBurst]", r.Limit) {
 				t.Errorf("%s is throttled at %s, %s", r.Key, rate, burst)
 			}
 		case own != nil:
 			t.Errorf("%s has settings of its own; the REST API has the stage's", r.Key)
 		}
-		if own != nil && !strings.Contains(string(depends), `"`+r.ID+`"`) {
-			t.Errorf("the stage has settings for %s, and does not wait for %s", r.Key, r.ID)
+		if own != nil && !strings.Contains(string(depends), `"`+ids[r.Key]+`"`) {
+			t.Errorf("the stage has settings for %s, and does not wait for %s", r.Key, ids[r.Key])
 		}
 	}
 	for key := range settings {
-		if !known[key] {
+		if ids[key] == "" {
 			t.Errorf("the stage has settings for %s, which is no route: the deployment would fail", key)
 		}
 	}
