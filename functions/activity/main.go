@@ -3,7 +3,9 @@ package main
 
 import (
 	"svc.example/svc/functions/internal/api"
+	"svc.example/svc/functions/internal/start"
+	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/httpapi"
 )
 
-func main() { api.Serve(httpapi.Activity()) }
+func main() { start.HTTP(api.Function(table.FromEnvironment, httpapi.Activity())) }

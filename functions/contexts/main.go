@@ -3,16 +3,9 @@
 package main
 
 import (
-	"svc.example/svc/functions/internal/api"
-	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/contexts"
+	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
-	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/httpapi"
-	"svc.example/svc/shared/telemetry/dynamo"
 )
 
-func main() {
-	api.Serve(httpapi.Contexts(), func(s settings.Settings, plane *control.Settings) {
-		plane.Contexts = dynamo.New(table.Client(), s.Table)
-	})
-}
+func main() { start.HTTP(contexts.Function(table.FromEnvironment)) }

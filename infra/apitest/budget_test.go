@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -13,13 +14,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/instance"
 	"svc.example/svc/shared/testing/meter"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -64,7 +65,8 @@ type budgets struct {
 
 func newBudgets(t *testing.T, n size) *budgets {
 	t.Helper()
-	b := &budgets{T: t, service: open(t), size: n, meter: meter.New(), rounds: &meter.Rounds{}}
+	b := &budgets{T: t, service: open(t), size: n, meter: meter.New(), rounds: &meter.Rounds{Only: instance.Waits}}
+	b.meter.Only = instance.Waits
 	source, err := source.Read(background(t), n.repository(t), filepath.ToSlash)
 	must(t, err)
 	b.judge = b.newJudge(t)
@@ -120,14 +122,12 @@ func modify(w io.Writer, path, text string) {
 // instance is an instance that has read nothing, and whose requests count.
 func (b *budgets) instance() http.Handler {
 	b.Helper()
-	c, err := b.Connect(background(b))
+	api, err := b.New(background(b), func(function string, c *aws.Config) {
+		b.judge.watch(function, c)
+		c.APIOptions = append(c.APIOptions, b.meter.Install, b.rounds.Install)
+	}, slog.New(slog.DiscardHandler))
 	must(b, err)
-	api, err := b.New(judged(c).With(
-		func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, b.meter.Install, b.rounds.Install) },
-		func(o *awss3.Options) { o.APIOptions = append(o.APIOptions, b.meter.Install, b.rounds.Install) },
-	), nil)
-	must(b, err)
-	return b.judge.serve(api)
+	return api
 }
 
 // asks sends a request and returns what it took.
@@ -177,6 +177,7 @@ func (b *budgets) reads() {
 	}
 	api, flag := b.instance(), "/v1/flags/"+b.size.key(1)
 	b.asks(api, "GET", flag, "")
+	b.asks(api, "GET", "/v1/activity?limit=1", "") // which is another function
 	page := map[string]int{"BatchGetItem": 1, "Query": 1}
 	b.takes("the history of an item", api, flag+"/history?limit=5", 2, page)
 	b.takes("a page of the feed", api, "/v1/activity?limit=60", 2, page)
@@ -315,6 +316,7 @@ const maxRead = 4
 func (b *budgets) elsewhere() {
 	here, there := b.instance(), b.instance()
 	b.asks(here, "GET", "/v1/flags", "")
+	b.asks(here, "GET", poll, "") // which is another function
 	for _, commits := range []int{1, 20} {
 		for range commits {
 			b.toggles(there)

@@ -1,10 +1,10 @@
 // Package apitest shows that the control plane on AWS keeps what it promises:
-// the handlers that the functions run, over a DynamoDB table and an S3 bucket,
-// several instances at a time as Lambda has them. It holds tests only; the
+// the functions as they are shipped (package instance), over a DynamoDB table and
+// an S3 bucket, several instances at a time as Lambda has them. It holds tests only; the
 // clients and the judges are those of package apiload, which judge svc api too.
 //
 //   - many clients of several instances see one order, and a table without its
-//     condition or an authenticator with old news is caught;
+//     condition or with old news is caught;
 //   - the same with faults in front of both stores, and with instances that are
 //     processes of their own and are killed between any two requests;
 //   - every kind of request stays within its budget of requests and of round

@@ -1,16 +1,15 @@
 package apitest
 
 import (
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
 
-	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/testing/apiload"
 )
 
@@ -21,11 +20,8 @@ const (
 	writers   = 16
 )
 
-// harm is what is broken about an instance.
-type harm struct {
-	table func(*dynamodb.Options)
-	gate  func(*dynamo.Table) control.Authenticator
-}
+// harm breaks what a function's clients are told; nil breaks nothing.
+type harm func(*middleware.Stack) error
 
 // serveInstances serves a workspace by several instances at one address, each
 // request by any of them.
@@ -43,14 +39,14 @@ func (h *service) instances(t *testing.T, broken harm) (handlers []http.Handler)
 	t.Helper()
 	j := h.newJudge(t)
 	for range instances {
-		c, err := h.Connect(background(t))
+		handler, err := h.New(background(t), func(function string, c *aws.Config) {
+			j.watch(function, c)
+			if broken != nil {
+				c.APIOptions = append(c.APIOptions, broken)
+			}
+		}, slog.New(slog.DiscardHandler))
 		must(t, err)
-		if broken.table != nil {
-			c = c.With(broken.table, func(*awss3.Options) {})
-		}
-		handler, err := h.New(judged(c), broken.gate)
-		must(t, err)
-		handlers = append(handlers, j.serve(handler))
+		handlers = append(handlers, handler)
 	}
 	return handlers
 }
@@ -68,7 +64,7 @@ func each(short, long int) int {
 func TestOneOfIdenticalRequestsWins(t *testing.T) {
 	h := create(t, apiload.Ground(), 1)
 	var bases []string
-	for _, handler := range h.instances(t, harm{}) {
+	for _, handler := range h.instances(t, nil) {
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
 		bases = append(bases, server.URL)
@@ -78,7 +74,7 @@ func TestOneOfIdenticalRequestsWins(t *testing.T) {
 
 func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {
 	h := create(t, apiload.Ground(), writers)
-	base := h.serveInstances(t, harm{})
+	base := h.serveInstances(t, nil)
 	l := apiload.New(t, base)
 	l.Run(background(t), apiload.Seed(t), h.keys, each(24, 60))
 	l.ReportRich(t)

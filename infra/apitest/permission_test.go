@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,9 +54,7 @@ func TestThePermissionMatrix(t *testing.T) {
 			}
 			files[apiload.PathOf("configs", borrower)] = apiload.Canonical(borrowing(nil, ""))
 			h := create(t, files, 0)
-			c, err := h.Connect(background(t))
-			must(t, err)
-			api, err := h.New(c, nil)
+			api, err := h.New(background(t), nil, slog.New(slog.DiscardHandler))
 			must(t, err)
 			p := &permitted{T: t, api: api, reader: h.mint(t, "reader", "reader@example.com", "member"),
 				boss: h.mint(t, "boss", "boss@example.com", "protected_engineer")}

@@ -95,17 +95,17 @@ func (h *service) mint(t testing.TB, name, email string, roles ...string) string
 func (h *service) copied(t testing.TB) apiload.Git {
 	t.Helper()
 	ctx, dir := background(t), t.TempDir()
-	c, err := h.Connect(ctx)
+	db, objects, err := h.Clients(ctx)
 	must(t, err)
 	id := access.ID(h.workspace.ID)
-	store, prefix := bucket.New(c.S3, h.Bucket), admin.Prefix(id)
+	store, prefix := bucket.New(objects, h.Bucket), admin.Prefix(id)
 	for info, err := range store.List(ctx, prefix) {
 		must(t, err)
 		content, _, err := store.Get(ctx, info.Key)
 		must(t, err)
 		put(t, filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(info.Key, prefix))), content)
 	}
-	head, err := dynamo.New(c.DB, h.Table).Ledger(id).Head(ctx)
+	head, err := dynamo.New(db, h.Table).Ledger(id).Head(ctx)
 	must(t, err)
 	put(t, filepath.Join(dir, "refs", "heads", "main"), []byte(head.Commit+"\n"))
 	g := apiload.Git{Program: testenv.Program(t, "install git", "git"), Dir: dir}

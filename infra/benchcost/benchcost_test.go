@@ -40,12 +40,12 @@ func TestLargeAnswersCostMore(t *testing.T) {
 // each that is written, twice in a transaction.
 func TestDynamoDBCharges(t *testing.T) {
 	ctx := context.Background()
-	client, c := standin.DynamoDBClient(t), newCounter()
+	client, c := standin.DynamoDBClient(t), newCounter(nil)
 	name := standin.Table(t, client)
 	if err := dynamo.New(client, name).Create(ctx); err != nil {
 		t.Fatal(err)
 	}
-	client = dynamodb.New(client.Options(), c.table)
+	client = dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, c.options()...) })
 	row := func(key string, size int) map[string]types.AttributeValue {
 		return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "p"}, "sk": &types.AttributeValueMemberS{Value: key}, "b": &types.AttributeValueMemberB{Value: make([]byte, size)}}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -13,17 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
-	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/source"
-	"svc.example/svc/shared/telemetry"
-	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
 	"svc.example/svc/shared/testing/instance"
 	"svc.example/svc/shared/testing/standin"
 )
@@ -41,7 +38,7 @@ type service struct {
 
 // open starts the stores and makes a workspace.
 func open(ctx context.Context, documents int) (*service, error) {
-	s := &service{documents: documents, counter: newCounter(), Site: instance.Site{Table: standin.Name(), Bucket: standin.Name()}}
+	s := &service{documents: documents, counter: newCounter(instance.Waits), Site: instance.Site{Table: standin.Name(), Bucket: standin.Name()}}
 	var err error
 	if s.DynamoDB, err = standin.StartDynamoDB(); err != nil {
 		return nil, err
@@ -49,11 +46,11 @@ func open(ctx context.Context, documents int) (*service, error) {
 	if s.S3, err = standin.StartS3(); err != nil {
 		return nil, err
 	}
-	c, err := s.Connect(ctx)
+	_, objects, err := s.Clients(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.S3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
+	if _, err := objects.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.Bucket}); err != nil {
 		return nil, err
 	}
 	setenv := func(variable, value string) { _ = os.Setenv(variable, value) } // which takes any name
@@ -116,11 +113,7 @@ func document(i, version int) []byte {
 
 // new is a new instance whose requests count.
 func (s *service) new(ctx context.Context) (http.Handler, error) {
-	c, err := s.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.New(c.With(s.counter.table, s.counter.bucket), nil)
+	return s.New(ctx, func(_ string, c *aws.Config) { c.APIOptions = append(c.APIOptions, s.counter.options()...) }, slog.New(slog.DiscardHandler))
 }
 
 const (
@@ -257,13 +250,10 @@ func (s *service) fullAnswers(ctx context.Context) ([]row, error) {
 
 // telemetry measures what reports of contexts take.
 func (s *service) telemetry(ctx context.Context) ([]row, error) {
-	c, err := s.Connect(ctx)
+	api, err := s.new(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c = c.With(s.counter.table, s.counter.bucket)
-	plane := control.New(control.Settings{Authenticator: dynamo.New(c.DB, s.Table).WithoutSecret(), Now: time.Now})
-	api := sdkapi.Telemetry(sdkapi.Options{Service: plane, Intake: &telemetry.Intake{Store: telemetrydynamo.New(c.DB, s.Table), Now: time.Now}})
 	report := func(number, contexts, from int) error {
 		var examples []string
 		for i := range contexts {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
@@ -32,12 +33,14 @@ const (
 )
 
 func newNaive(ctx context.Context, s *service) (*naive, error) {
-	c, err := s.Connect(ctx)
+	_, objects, err := s.Clients(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counted := c.With(s.counter.table, s.counter.bucket)
-	n := &naive{service: s, ctx: ctx, bucket: bucket.New(counted.S3, s.Bucket)}
+	own := *s
+	own.counter = newCounter(nil)
+	counted := s3.New(objects.Options(), func(o *s3.Options) { o.APIOptions = append(o.APIOptions, own.counter.options()...) })
+	n := &naive{service: &own, ctx: ctx, bucket: bucket.New(counted, s.Bucket)}
 	storage := n.open()
 	if err := storage.Init(); err != nil {
 		return nil, err

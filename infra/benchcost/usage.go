@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/middleware"
 
 	"svc.example/svc/shared/testing/meter"
@@ -36,14 +35,16 @@ type counter struct {
 	answered      float64
 }
 
-func newCounter() *counter { return &counter{meter: meter.New()} }
-
-func (c *counter) table(o *dynamodb.Options) {
-	o.APIOptions = append(o.APIOptions, c.meter.Install, c.rounds.Install, c.units)
+// newCounter counts requests; only is as that of a meter.
+func newCounter(only func(context.Context) bool) *counter {
+	c := &counter{meter: meter.New(), rounds: meter.Rounds{Only: only}}
+	c.meter.Only = only
+	return c
 }
 
-func (c *counter) bucket(o *awss3.Options) {
-	o.APIOptions = append(o.APIOptions, c.meter.Install, c.rounds.Install)
+// options are those of a client that is counted.
+func (c *counter) options() []func(*middleware.Stack) error {
+	return []func(*middleware.Stack) error{c.meter.Install, c.rounds.Install, c.units}
 }
 
 // units asks the table what each request is charged, and adds it up.

@@ -109,9 +109,14 @@ var rules = []struct {
 		why:     "HTTP speaks to the use cases only; main packages name the stores",
 	},
 	{
-		who:     []string{"shared/router"},
+		who:     []string{"shared/router", "shared/endpoints"},
 		reaches: []string{module + "shared/..."},
 		why:     "what matches a path knows nothing of what answers there",
+	},
+	{
+		who:     []string{"shared/testing/instance", "infra/bench", "infra/benchcost"},
+		imports: []string{module + "shared/control", module + "shared/httpapi", module + "shared/sdkapi", module + "shared/delivery", module + "functions/internal/..."},
+		why:     "tests and measurements start what is shipped: package functions wires the functions, and nobody else does",
 	},
 	{
 		who:     []string{"shared/repository", "shared/ledger"},

@@ -1,10 +1,10 @@
 // Package httpapi is the control plane's REST API.
 //
-// The API is described once, by hand, in openapi.json, and that description
-// drives the handlers: routes, query parameters, what a body may hold and
-// whether a key is needed are read from it. Code is bound to it by operationId
-// and by nothing else, and a group of operations that are not bound one to one
-// does not start. The tests hold every answer against the description's
+// The table of endpoints (package endpoints) drives the routes: methods, paths,
+// groups and whether a key is needed. What the query and a body may hold is read
+// from the API's description, openapi.json, which is written by hand. Handlers
+// are bound to both by operationId, and a group does not start whose endpoints,
+// descriptions and handlers are not the same. The tests hold every answer against the description's
 // response schemas, closed, so that a field cannot be added or lost in only
 // one of the two.
 //

@@ -59,6 +59,9 @@ type Group struct {
 	handlers map[string]handler // by operationId
 }
 
+// Tag is its tag in the description, and its name in the table of endpoints.
+func (g Group) Tag() string { return g.tag }
+
 // handler carries out one operation. What it returns is answered as JSON, but
 // for a *page.
 type handler func(ctx context.Context, c *call) (any, error)

@@ -3,7 +3,6 @@
 package api
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -18,13 +17,14 @@ import (
 	"svc.example/svc/shared/ratelimit"
 )
 
-// Serve runs a function that serves a group. It does not return.
-func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control.Settings)) {
-	start.HTTP(settings.TableAndBucket, func(_ context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error) {
-		rows := table.Open(s)
+// Function serves a group. What it takes more of the control plane than all
+// groups do is added by more.
+func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Settings, plane *control.Settings)) start.Function {
+	return start.Function{Needs: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+		rows := connect.Open(s)
 		plane := control.Settings{
 			Authenticator: rows,
-			Repository:    repositories.Open(s, rows).Find,
+			Repository:    repositories.Open(connect, s, rows).Find,
 			Now:           time.Now,
 			PublicURL:     s.PublicURL,
 			Used:          table.Uses(rows, logger),
@@ -39,5 +39,5 @@ func Serve(group httpapi.Group, more ...func(s settings.Settings, plane *control
 			Limit: s.Limit, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 			MaxAnswer: gateway.MaxAnswer, Logger: logger,
 		}, group)
-	})
+	}}
 }

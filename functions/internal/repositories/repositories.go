@@ -38,9 +38,12 @@ type Repositories struct {
 	open   *lru.Cache[string, *opened]
 }
 
+// EndpointVariable is the one of S3.
+const EndpointVariable = "AWS_ENDPOINT_URL_S3"
+
 // Open is about the repositories in the function's table and bucket.
-func Open(s settings.Settings, rows *dynamo.Table) *Repositories {
-	config := table.Config("AWS_ENDPOINT_URL_S3")
+func Open(connect table.AWS, s settings.Settings, rows *dynamo.Table) *Repositories {
+	config := connect(EndpointVariable)
 	client := awss3.NewFromConfig(config, func(o *awss3.Options) {
 		o.UsePathStyle = config.BaseEndpoint != nil // a host of its own for each bucket has only AWS
 	})

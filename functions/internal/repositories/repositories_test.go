@@ -17,7 +17,8 @@ func TestAdministrationPutsObjectsAtTheSamePlace(t *testing.T) {
 
 func TestARepositoryIsOpenedOnce(t *testing.T) {
 	s := settings.Settings{Table: "t", Bucket: "b", Memory: 1 << 20}
-	r := Open(s, table.Open(s))
+	connect := table.AWS(table.FromEnvironment)
+	r := Open(connect, s, connect.Open(s))
 	first, err := r.Find(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +30,8 @@ func TestARepositoryIsOpenedOnce(t *testing.T) {
 
 func TestRepositoriesAreBoundedInBytes(t *testing.T) {
 	s := settings.Settings{Table: "t", Bucket: "b", Memory: 1 << 20}
-	r := Open(s, table.Open(s))
+	connect := table.AWS(table.FromEnvironment)
+	r := Open(connect, s, connect.Open(s))
 	for i := range 1000 {
 		r.Find(t.Context(), string(rune('b'+i)))
 	}

@@ -27,17 +27,30 @@ import (
 	"svc.example/svc/shared/terminal"
 )
 
-// Wire makes a function's handler.
-type Wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (http.Handler, error)
+// Function is a function that answers the gateway's events: what it needs, and
+// how its handler is wired.
+type Function struct {
+	Needs settings.Needs
+	Wire  func(s settings.Settings, logger *slog.Logger) (http.Handler, error)
+}
+
+// Adapter is what answers the events.
+func (f Function) Adapter(s settings.Settings, logger *slog.Logger) (*gateway.Adapter, error) {
+	handler, err := f.Wire(s, logger)
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(handler, logger), nil
+}
 
 // HTTP runs a function that answers the gateway's events. It does not return.
-func HTTP(needs settings.Needs, wire Wire) {
-	run(needs, func(ctx context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
-		handler, err := wire(ctx, s, logger)
+func HTTP(f Function) {
+	run(f.Needs, func(_ context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
+		adapter, err := f.Adapter(s, logger)
 		if err != nil {
 			return nil, err
 		}
-		return gateway.New(handler, logger).Invoke, nil
+		return adapter.Invoke, nil
 	})
 }
 

@@ -26,10 +26,12 @@ import (
 	"svc.example/svc/shared/ledger/dynamo"
 )
 
-// Config is the configuration of a service's client. The service's variable
-// (AWS_ENDPOINT_URL_DYNAMODB and the like) names an endpoint that is not
-// AWS's.
-func Config(endpointVariable string) aws.Config {
+// AWS makes the configuration of a service's clients, by the variable that
+// names an endpoint of it that is not AWS's (AWS_ENDPOINT_URL_DYNAMODB).
+type AWS func(endpointVariable string) aws.Config
+
+// FromEnvironment is the configuration that Lambda gives a function.
+func FromEnvironment(endpointVariable string) aws.Config {
 	c := aws.Config{
 		Region:      cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
 		APIOptions:  []func(*middleware.Stack) error{awsclient.KeepAlive},
@@ -41,9 +43,12 @@ func Config(endpointVariable string) aws.Config {
 	return c
 }
 
+// EndpointVariable is the one of DynamoDB.
+const EndpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
+
 // Client is a client of DynamoDB.
-func Client() *dynamodb.Client {
-	return dynamodb.NewFromConfig(Config("AWS_ENDPOINT_URL_DYNAMODB"))
+func (connect AWS) Client() *dynamodb.Client {
+	return dynamodb.NewFromConfig(connect(EndpointVariable))
 }
 
 // Uses notes on which day a key was used last, beside the requests.
@@ -55,8 +60,12 @@ func Uses(rows *dynamo.Table, logger *slog.Logger) func(access.KeyRecord, time.T
 }
 
 // Open is about the function's table.
-func Open(s settings.Settings) *dynamo.Table { return dynamo.New(Client(), s.Table) }
+func (connect AWS) Open(s settings.Settings) *dynamo.Table {
+	return dynamo.New(connect.Client(), s.Table)
+}
 
 // OpenWithoutSecret is about the function's table, without the secrets by which
 // the REST API signs cursors: a function that signs none may not read them.
-func OpenWithoutSecret(s settings.Settings) *dynamo.Table { return Open(s).WithoutSecret() }
+func (connect AWS) OpenWithoutSecret(s settings.Settings) *dynamo.Table {
+	return connect.Open(s).WithoutSecret()
+}

@@ -2,24 +2,16 @@ package instance
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
-	"sync"
-	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/admin"
-	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/control"
-	"svc.example/svc/shared/httpapi"
-	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/ratelimit"
-	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/s3"
-	"svc.example/svc/shared/router"
-	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/functions"
+	"svc.example/svc/infra/samlocal/apigateway"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -29,67 +21,78 @@ type Site struct {
 	Table, Bucket string
 }
 
-// Clients are what an instance reaches the stores with.
-type Clients struct {
-	DB *dynamodb.Client
-	S3 *awss3.Client
-}
-
-// Connect makes clients of an instance's own.
-func (s Site) Connect(ctx context.Context) (Clients, error) {
+// Clients are clients of the stores beside an instance's own.
+func (s Site) Clients(ctx context.Context) (*dynamodb.Client, *awss3.Client, error) {
 	forTable, err := standin.Config(ctx, s.DynamoDB)
 	if err != nil {
-		return Clients{}, err
+		return nil, nil, err
 	}
 	forBucket, err := standin.Config(ctx, s.S3)
-	return Clients{dynamodb.NewFromConfig(forTable), awss3.NewFromConfig(forBucket, standin.PathStyle)}, err
+	return dynamodb.NewFromConfig(forTable), awss3.NewFromConfig(forBucket, standin.PathStyle), err
 }
 
-// With returns clients that have more options.
-func (c Clients) With(forTable func(*dynamodb.Options), forBucket func(*awss3.Options)) Clients {
-	return Clients{dynamodb.New(c.DB.Options(), forTable), awss3.New(c.S3.Options(), forBucket)}
-}
-
-// unlimited lifts the rate limit.
-var unlimited = ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
-
-// New makes an instance. The table authenticates, or what authenticator makes of it.
-func (s Site) New(c Clients, authenticator func(*dynamo.Table) control.Authenticator) (http.Handler, error) {
-	const public = "https://svc.test"
-	table := dynamo.New(c.DB, s.Table)
-	opened := &repositories{table: table, bucket: bucket.New(c.S3, s.Bucket), open: map[string]*repository.Repository{}}
-	settings := control.Settings{Authenticator: table, Repository: opened.find, Now: time.Now, PublicURL: public}
-	if authenticator != nil {
-		settings.Authenticator = authenticator(table)
+// variables are what the template sets, but for the limits, which are lifted.
+func (s Site) variables(name string) string {
+	switch name {
+	case "TABLE":
+		return s.Table
+	case "BUCKET":
+		return s.Bucket
+	case "PUBLIC_URL":
+		return "https://svc.test"
 	}
-	plane := control.New(settings)
-	routes, notFound, err := httpapi.Routes(httpapi.Options{Service: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
+	for _, limit := range []string{"", "POLL_", "TELEMETRY_", "ANONYMOUS_"} {
+		if name == limit+"LIMIT_PER_SECOND" || name == limit+"LIMIT_BURST" {
+			return "1e9"
+		}
+	}
+	return ""
+}
+
+// New makes an instance. Faults and meters are put between it and the stores by
+// change, which may be nil: it is called for the configuration of each
+// function's clients of each store.
+func (s Site) New(ctx context.Context, change func(function string, c *aws.Config), logger *slog.Logger) (http.Handler, error) {
+	configs := map[string]aws.Config{}
+	for service, endpoint := range map[string]string{functions.DynamoDB: s.DynamoDB, functions.S3: s.S3} {
+		c, err := standin.Config(ctx, endpoint)
+		if err != nil {
+			return nil, err
+		}
+		configs[service] = c
+	}
+	invoke, err := functions.New(s.variables, func(function, service string) aws.Config {
+		c := configs[service].Copy()
+		if change != nil {
+			change(function, &c)
+		}
+		return c
+	}, logger)
 	if err != nil {
 		return nil, err
 	}
-	settings.Authenticator = table.WithoutSecret() // as functions/delivery has it
-	if authenticator != nil {
-		settings.Authenticator = authenticator(table)
+	var routes []apigateway.Route
+	for _, r := range endpoints.Routes() {
+		routes = append(routes, apigateway.Route{Key: r.Key, Target: r.Function})
 	}
-	return router.New(append(routes, sdkapi.Routes(sdkapi.Options{Service: control.New(settings)})...), notFound), nil
+	table, err := apigateway.NewRoutes(routes)
+	if err != nil {
+		return nil, err
+	}
+	front := &apigateway.Front{Routes: table, Invoke: apigateway.Invoke(invoke), Logger: logger}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		front.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), waiting{}, r.Method+" "+r.URL.Path)))
+	}), nil
 }
 
-// repositories are those that an instance has opened.
-type repositories struct {
-	table  *dynamo.Table
-	bucket *bucket.Bucket
+type waiting struct{}
 
-	lock sync.Mutex
-	open map[string]*repository.Repository
-}
+// Waits says whether a client's request waits for what is asked of a store. None
+// waits for the note of the day on which a key was used.
+func Waits(ctx context.Context) bool { return ctx.Value(waiting{}) != nil }
 
-func (r *repositories) find(_ context.Context, workspace string) (control.Repository, error) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if r.open[workspace] == nil {
-		ledger := r.table.Ledger(access.ID(workspace))
-		objects := s3.New(r.bucket, admin.Prefix(access.ID(workspace)), ledger.Packs)
-		r.open[workspace] = repository.New(ledger, objects)
-	}
-	return r.open[workspace], nil
+// Request is the client's request that waits; "" for none.
+func Request(ctx context.Context) string {
+	request, _ := ctx.Value(waiting{}).(string)
+	return request
 }

@@ -27,6 +27,9 @@ type Counts map[string]Count
 
 // Meter counts. It may be installed in any number of clients.
 type Meter struct {
+	// Only says which requests count; nil is all.
+	Only func(context.Context) bool
+
 	lock   sync.Mutex
 	counts Counts
 }
@@ -42,6 +45,9 @@ func (m *Meter) Install(stack *middleware.Stack) error {
 
 // count runs once for each attempt, next to the wire.
 func (m *Meter) count(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+	if m.Only != nil && !m.Only(ctx) {
+		return next.HandleDeserialize(ctx, in)
+	}
 	name := awsmiddleware.GetServiceID(ctx) + "." + awsmiddleware.GetOperationName(ctx)
 	one := Count{Requests: 1}
 	if req, ok := in.Request.(*smithyhttp.Request); ok && req.ContentLength > 0 {

@@ -12,6 +12,9 @@ import (
 // the longest chain of which each began when the one before had ended. It may
 // be installed in any number of clients. The zero value is ready.
 type Rounds struct {
+	// Only says which requests are followed; nil is all.
+	Only func(context.Context) bool
+
 	lock    sync.Mutex
 	longest int
 }
@@ -27,6 +30,9 @@ func (r *Rounds) Install(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Rounds", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		if r.Only != nil && !r.Only(ctx) {
+			return next.HandleInitialize(ctx, in)
+		}
 		mine := r.begin()
 		time.Sleep(together)
 		out, metadata, err := next.HandleInitialize(ctx, in)

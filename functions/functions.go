@@ -1,0 +1,102 @@
+// Package functions is the Lambda functions: each folder is a program that reads
+// its settings, wires and starts. What they are wired of is in internal:
+//
+//	settings       the environment variables that template.yaml sets
+//	start          the log, the start, the invocations
+//	gateway        the gateway's events as HTTP requests, whole
+//	table          DynamoDB, without S3
+//	repositories   workspaces' repositories: DynamoDB and S3
+//	api            a group of the REST API over these
+//	contexts       api, and the contexts that were saved
+//	delivery       polls
+//	telemetry      telemetry's intake
+//	reference      the API's description
+//	upkeep         maintenance, by a queue
+//
+// The package itself wires all functions that answer requests into one process,
+// for tests and measurements: they start what is shipped. No function imports
+// it, because it links everything.
+//
+// The tests here hold template.yaml against the table of endpoints and against
+// what each function may do, and the binaries against what each may link.
+package functions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"svc.example/svc/functions/internal/api"
+	"svc.example/svc/functions/internal/contexts"
+	"svc.example/svc/functions/internal/delivery"
+	"svc.example/svc/functions/internal/reference"
+	"svc.example/svc/functions/internal/repositories"
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/start"
+	"svc.example/svc/functions/internal/table"
+	"svc.example/svc/functions/internal/telemetry"
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/httpapi"
+)
+
+// The variables that name an endpoint which is not AWS's. Clients of a service
+// are configured by its variable.
+const (
+	DynamoDB = table.EndpointVariable
+	S3       = repositories.EndpointVariable
+)
+
+// Invoke answers an event of the gateway, as JSON, like the function of that
+// name.
+type Invoke func(ctx context.Context, function string, event []byte) (answer []byte, err error)
+
+// New wires all functions that answer requests. getenv has the variables that
+// the template sets; configure makes the configuration of a function's clients
+// of a service, DynamoDB or S3.
+func New(getenv func(string) string, configure func(function, service string) aws.Config, logger *slog.Logger) (Invoke, error) {
+	connect := func(function string) table.AWS {
+		return func(service string) aws.Config { return configure(function, service) }
+	}
+	all := map[string]start.Function{
+		"delivery":  delivery.Function(connect("delivery")),
+		"telemetry": telemetry.Function(connect("telemetry")),
+	}
+	for _, group := range httpapi.All() {
+		name := endpoints.Function(group.Tag())
+		all[name] = api.Function(connect(name), group)
+	}
+	all["contexts"], all["reference"] = contexts.Function(connect("contexts")), reference.Function()
+	wired := map[string]func(context.Context, []byte) (io.Reader, error){}
+	for name, f := range all {
+		s, err := settings.Read(getenv, f.Needs)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		adapter, err := f.Adapter(s, logger)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		wired[name] = func(ctx context.Context, text []byte) (io.Reader, error) {
+			var event events.APIGatewayV2HTTPRequest
+			if err := json.Unmarshal(text, &event); err != nil {
+				return nil, err
+			}
+			return adapter.Invoke(ctx, event)
+		}
+	}
+	return func(ctx context.Context, function string, event []byte) ([]byte, error) {
+		if wired[function] == nil {
+			return nil, fmt.Errorf("no function %q answers requests", function)
+		}
+		answer, err := wired[function](ctx, event)
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(answer)
+	}, nil
+}

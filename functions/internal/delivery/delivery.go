@@ -1,0 +1,34 @@
+// Package delivery wires the function that applications poll.
+package delivery
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"svc.example/svc/functions/internal/gateway"
+	"svc.example/svc/functions/internal/repositories"
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/start"
+	"svc.example/svc/functions/internal/table"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/sdkapi"
+)
+
+// Function serves what applications poll.
+func Function(connect table.AWS) start.Function {
+	return start.Function{Needs: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+		rows := connect.OpenWithoutSecret(s)
+		plane := control.New(control.Settings{
+			Authenticator: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
+			CacheBytes: s.ViewBytes(), Unlisted: true,
+		})
+		handler := sdkapi.Delivery(sdkapi.Options{
+			Service: plane, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
+			Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+		})
+		return gateway.KeepPlus(endpoints.Evaluate.Path, handler), nil
+	}}
+}
