@@ -10,29 +10,6 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// contract is every endpoint of the contract and the decisions.
-var contract = strings.Fields(`
-	GET/whoami GET/workspaces GET/workspace GET/environments
-	GET/flags POST/flags GET/flags/{key} GET/flags/{key}/history PATCH/flags/{key}/environments/{env} GET/flags/{key}/document PUT/flags/{key}/document
-	GET/configs POST/configs GET/configs/{key} GET/configs/{key}/history PATCH/configs/{key}/environments/{env} GET/configs/{key}/document PUT/configs/{key}/document
-	GET/log-levels PATCH/log-levels/{key} GET/log-levels/{key}/document PUT/log-levels/{key}/document
-	GET/segments GET/segments/{key} GET/segments/{key}/history
-	GET/activity GET/contexts GET/openapi.json GET/docs GET/schemas/v1/stored-config.json`)
-
-func TestTheContractsEndpoints(t *testing.T) {
-	described := map[string]bool{}
-	every(func(path, method string, _ *jsontree.Node) { described[strings.ToUpper(method)+path] = true })
-	for _, endpoint := range contract {
-		if !described[endpoint] {
-			t.Errorf("%s is not described", endpoint)
-		}
-		delete(described, endpoint)
-	}
-	for endpoint := range described {
-		t.Errorf("%s is not in the contract", endpoint)
-	}
-}
-
 func TestReads(t *testing.T) {
 	w := newWorld(t, shop())
 	first := w.get("/flags/checkout.redesign").ok().text("/commitSha")
