@@ -97,7 +97,7 @@ func handlersOf(t *testing.T, s store, ledger *local.Ledger) (handlers []http.Ha
 // TestOneOfIdenticalRequestsWins: the same principal, token and content in the
 // same second make commits that differ in nothing but who made them.
 func TestOneOfIdenticalRequestsWins(t *testing.T) {
-	w := newWorkplace(t, apiload.Ground(), 1)
+	w := newWorkplace(t, apiload.Fixture(), 1)
 	ledger, err := local.Open(background(t), w.dir, local.Options{Rewritten: func(local.Rewrite) {}})
 	must(t, err)
 	var bases []string
@@ -127,7 +127,7 @@ func instance(t *testing.T, gate control.Authenticator, repo *repository.Reposit
 // TestManyClientsOfManyInstancesSeeOneOrder is the counterpart of the test
 // below: nothing is broken, and nothing is found.
 func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {
-	w := newWorkplace(t, apiload.Ground(), clients)
+	w := newWorkplace(t, apiload.Fixture(), clients)
 	gitIn(t, w.repository())
 	base, stop := serveInstances(t, w, func(l *local.Ledger) store { return l })
 	l := apiload.New(t, base)
@@ -160,7 +160,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 
 func tryBroken(t *testing.T, harm func(*local.Ledger) store) apiload.Findings {
 	t.Helper()
-	w := newWorkplace(t, apiload.Ground(), clients)
+	w := newWorkplace(t, apiload.Fixture(), clients)
 	gitIn(t, w.repository())
 	base, stop := serveInstances(t, w, harm)
 	l := apiload.New(t, base)

@@ -33,7 +33,7 @@ type site struct {
 }
 
 func newSite(t *testing.T) *site {
-	w := newWorkplace(t, apiload.Ground(), 1)
+	w := newWorkplace(t, apiload.Fixture(), 1)
 	s := &site{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
 	s.public = w.mint(t, access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
 	s.start()
@@ -293,9 +293,9 @@ func TestAStartRemovesWhatAKilledProcessWasWriting(t *testing.T) {
 // control plane shows what is there.
 func TestBrokenIsDeliveredAsItLastWas(t *testing.T) {
 	s := newSite(t)
-	ground := apiload.Ground()
+	fixture := apiload.Fixture()
 	segment := `{"key": "insiders", "type": "segment", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}`
-	inside := strings.Replace(ground["feature-flags/headline.json"], `{"operator": "ALWAYS_TRUE"}`,
+	inside := strings.Replace(fixture["feature-flags/headline.json"], `{"operator": "ALWAYS_TRUE"}`,
 		`{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "insiders"}}`, 1)
 	s.put("Good", map[string]string{"segments/insiders.json": segment, "feature-flags/headline.json": inside})
 	good := s.bare.Run(t, "rev-parse", "refs/heads/main")
@@ -328,8 +328,8 @@ func TestBrokenIsDeliveredAsItLastWas(t *testing.T) {
 		s.logs("since=" + broken)
 		s.restart()
 	}
-	s.put("Mend", map[string]string{"feature-flags/redesign.json": ground["feature-flags/redesign.json"], "feature-flags/never.json": "",
-		"segments/insiders.json": segment, "svc.json": ground["svc.json"]})
+	s.put("Mend", map[string]string{"feature-flags/redesign.json": fixture["feature-flags/redesign.json"], "feature-flags/never.json": "",
+		"segments/insiders.json": segment, "svc.json": fixture["svc.json"]})
 	if r := s.report(); r.BrokenDocuments != 0 {
 		t.Errorf("mended, and %+v", r)
 	}

@@ -21,7 +21,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Skipf("only root can mount a small disk: %v", err)
 	}
 	t.Cleanup(func() { must(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
-	before := newWorkplace(t, apiload.Ground(), 1)
+	before := newWorkplace(t, apiload.Fixture(), 1)
 	w := workplace{dir: filepath.Join(disk, "data"), keys: before.keys}
 	must(t, os.CopyFS(w.dir, os.DirFS(before.dir)))
 	s := &site{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}

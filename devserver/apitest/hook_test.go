@@ -54,14 +54,14 @@ func (p *pusher) push(words string, args ...string) {
 
 // TestWhatIsPushedIsChecked with real git push.
 func TestWhatIsPushedIsChecked(t *testing.T) {
-	ground := apiload.Ground()
+	fixture := apiload.Fixture()
 	const flag = "feature-flags/redesign.json"
-	undeclared := strings.Replace(ground[flag], `"production"`, `"moon"`, 1)
+	undeclared := strings.Replace(fixture[flag], `"production"`, `"moon"`, 1)
 	for name, test := range map[string]struct {
 		files map[string]string
 		words string
 	}{
-		"a good change":            {map[string]string{flag: strings.Replace(ground[flag], "checkout", "basket", 1)}, ""},
+		"a good change":            {map[string]string{flag: strings.Replace(fixture[flag], "checkout", "basket", 1)}, ""},
 		"a file outside":           {map[string]string{"README.md": "hello", "src/x.json": "{"}, ""},
 		"no JSON":                  {map[string]string{flag: "{\n  oops"}, "remote: svc: feature-flags/redesign.json:2:3: "},
 		"an unknown environment":   {map[string]string{flag: undeclared}, "feature-flags/redesign.json:"},

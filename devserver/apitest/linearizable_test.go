@@ -18,7 +18,7 @@ func operations() int {
 }
 
 func TestManyClientsSeeOneOrder(t *testing.T) {
-	w := newWorkplace(t, apiload.Ground(), clients)
+	w := newWorkplace(t, apiload.Fixture(), clients)
 	gitIn(t, w.repository())
 	l := apiload.New(t, within(t, w))
 	l.Run(background(t), apiload.Seed(t), w.keys, operations())
@@ -33,7 +33,7 @@ const kills = 3
 // Writes that it had not answered may have happened or not.
 func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
 	t.Parallel()
-	w := newWorkplace(t, apiload.Ground(), clients)
+	w := newWorkplace(t, apiload.Fixture(), clients)
 	gitIn(t, w.repository())
 	port, seed := svcbinary.FreePort(), apiload.Seed(t)
 	p := launch(t, svcbinary.Watched, w, port)

@@ -282,7 +282,7 @@ func TestDocsFitAPhone(t *testing.T) {
 	fits("with an answer")
 }
 
-// light is how light the page's ground and its text are, from 0 to 255.
+// light is how light the page's background and its text are, from 0 to 255.
 const light = `() => {
 	const of = (color) => color.match(/[\d.]+/g).slice(0, 3).reduce((sum, part) => sum + part / 3, 0);
 	return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector(".swagger-ui .title")).color].map(of);

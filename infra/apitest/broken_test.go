@@ -94,7 +94,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 
 func tryBroken(t *testing.T, broken harm) apiload.Findings {
 	t.Helper()
-	h := create(t, apiload.Ground(), writers)
+	h := create(t, apiload.Fixture(), writers)
 	l := apiload.New(t, h.serveInstances(t, broken))
 	l.Run(background(t), apiload.Seed(t), h.keys, 10)
 	l.Counts(t)

@@ -34,7 +34,7 @@ func usual() faultproxy.Rates {
 // and whenever an instance dies, no acknowledged write is lost, none is there
 // twice, nothing is visible that nobody wrote, and all clients see one order.
 func TestFaultsAndKills(t *testing.T) {
-	h := create(t, apiload.Ground(), writers)
+	h := create(t, apiload.Fixture(), writers)
 	seed := apiload.Seed(t)
 	f := start(t, h, seed, usual(), each(400, 800))
 	l := apiload.New(t, f.server.URL)

@@ -62,7 +62,7 @@ func each(short, long int) int {
 // TestOneOfIdenticalRequestsWins: the same principal, token and content in the
 // same second make commits that differ in nothing but who made them.
 func TestOneOfIdenticalRequestsWins(t *testing.T) {
-	h := create(t, apiload.Ground(), 1)
+	h := create(t, apiload.Fixture(), 1)
 	var bases []string
 	for _, handler := range h.instances(t, nil) {
 		server := httptest.NewServer(handler)
@@ -73,7 +73,7 @@ func TestOneOfIdenticalRequestsWins(t *testing.T) {
 }
 
 func TestManyClientsOfManyInstancesSeeOneOrder(t *testing.T) {
-	h := create(t, apiload.Ground(), writers)
+	h := create(t, apiload.Fixture(), writers)
 	base := h.serveInstances(t, nil)
 	l := apiload.New(t, base)
 	l.Run(background(t), apiload.Seed(t), h.keys, each(24, 60))

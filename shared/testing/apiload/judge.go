@@ -37,7 +37,7 @@ func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 	model.writers(l.attributed)
 	parts := l.parts(model)
 	for _, pool := range slices.Sorted(maps.Keys(parts)) {
-		beginning := groundOf(pool, h.Commits[0].SHA)
+		beginning := fixtureOf(pool, h.Commits[0].SHA)
 		result, info := porcupine.CheckOperationsVerbose(model.from(beginning), parts[pool], verdictTime)
 		switch result {
 		case porcupine.Unknown:
@@ -64,9 +64,9 @@ func (f Findings) Demand(t testing.TB) {
 	}
 }
 
-// groundOf is what a pool holds at the start.
-func groundOf(pool, commit string) state {
-	for path, text := range Ground() {
+// fixtureOf is what a pool holds at the start.
+func fixtureOf(pool, commit string) state {
+	for path, text := range Fixture() {
 		for family := range Families {
 			if path == PathOf(family, pool) {
 				value, _ := parse([]byte(text))

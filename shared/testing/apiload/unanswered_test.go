@@ -19,7 +19,7 @@ type repository struct {
 func newRepository(t *testing.T) *repository {
 	r := &repository{Git{testenv.Program(t, "install git", "git"), t.TempDir()}, map[string]string{}}
 	r.Run(t, "init", "--quiet", "--initial-branch=main")
-	for path, text := range Ground() {
+	for path, text := range Fixture() {
 		value, err := parse([]byte(text))
 		must(t, err)
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(r.Dir, path)), 0o777))

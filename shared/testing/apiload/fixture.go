@@ -11,8 +11,8 @@ const (
 	serviceLogs = "log-level.shop"
 )
 
-// Ground is what the clients find.
-func Ground() map[string]string {
+// Fixture is what the clients find.
+func Fixture() map[string]string {
 	return map[string]string{
 		"svc.json": `{"environments": ["development", "staging", {"name": "production", "protected": true}]}`,
 		PathOf("flags", boolFlag): `{
