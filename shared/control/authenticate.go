@@ -68,7 +68,7 @@ func (p *Service) Open(c Caller, use Use) (*Session, error) {
 	if p.settings.Used != nil {
 		p.settings.Used(c.entry.Key, p.settings.Now())
 	}
-	return &Session{service: p, shown: c.key, entry: c.entry, use: use, room: p.room(c.entry.Workspace.ID)}, nil
+	return &Session{service: p, shown: c.key, entry: c.entry, use: use, cache: p.cache(c.entry.Workspace.ID)}, nil
 }
 
 func (c Caller) check(use Use) error {
@@ -94,7 +94,7 @@ func (s *Session) again(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{service: s.service, shown: s.shown, entry: c.entry, use: s.use, room: s.room}, nil
+	return &Session{service: s.service, shown: s.shown, entry: c.entry, use: s.use, cache: s.cache}, nil
 }
 
 // storageFault makes a fault of what a port returned, and leaves one alone.

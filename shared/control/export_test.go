@@ -20,7 +20,7 @@ var (
 )
 
 // Held is how many bytes are remembered of workspaces.
-func (p *Service) Held() int64 { return p.rooms.Held() + p.words.Held() }
+func (p *Service) Held() int64 { return p.caches.Held() + p.words.Held() }
 
 // Author is a principal as git writes one.
 var Author = author

@@ -270,7 +270,7 @@ func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repo
 	if err != nil {
 		return nil, err
 	}
-	return p.view(workspaceID, p.room(workspaceID), snapshot).allBroken(ctx, repo)
+	return p.view(workspaceID, p.cache(workspaceID), snapshot).allBroken(ctx, repo)
 }
 
 // WorkspaceDetail is the workspace of a key and what is wrong with it.

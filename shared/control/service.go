@@ -49,10 +49,10 @@ type Service struct {
 	settings Settings
 	// pause waits before a write is tried again.
 	pause func(ctx context.Context, try int) error
-	// rooms are what is remembered, by workspace; words the messages of
+	// caches are what is remembered, by workspace; words the messages of
 	// commits that were compared with their parents, by workspace and trace.
-	rooms *lru.Cache[string, *room]
-	words *lru.Cache[string, []activity.Message]
+	caches *lru.Cache[string, *cache]
+	words  *lru.Cache[string, []activity.Message]
 	// compared and large bound what is read at a time to find messages, by all.
 	compared chan struct{}
 	large    *turns.Turns
@@ -69,18 +69,18 @@ const (
 func New(settings Settings) *Service {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
 	return &Service{settings: settings, pause: retries.Wait,
-		rooms: lru.New[string, *room](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
+		caches: lru.New[string, *cache](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
 		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded)}
 }
 
-func (p *Service) room(workspace string) *room {
-	return p.rooms.Share(workspace, roomBytes, func() *room { return &room{listed: !p.settings.Unlisted} })
+func (p *Service) cache(workspace string) *cache {
+	return p.caches.Share(workspace, cacheBytes, func() *cache { return &cache{listed: !p.settings.Unlisted} })
 }
 
-// view is a snapshot of a workspace as its room remembers it.
-func (p *Service) view(workspace string, r *room, snapshot *repository.Snapshot) *view {
+// view is a snapshot of a workspace as its cache remembers it.
+func (p *Service) view(workspace string, r *cache, snapshot *repository.Snapshot) *view {
 	v := r.at(snapshot)
-	p.rooms.Weigh(workspace, r.bytes())
+	p.caches.Weigh(workspace, r.bytes())
 	return v
 }
 

@@ -14,7 +14,7 @@ type Session struct {
 	shown   access.Key // by the request
 	entry   Entry
 	use     Use
-	room    *room
+	cache   *cache
 	opened  *opened
 }
 
@@ -35,7 +35,7 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 		if err != nil {
 			return err
 		}
-		s.opened = &opened{repo, snapshot, s.service.view(s.entry.Workspace.ID, s.room, snapshot)}
+		s.opened = &opened{repo, snapshot, s.service.view(s.entry.Workspace.ID, s.cache, snapshot)}
 		return nil
 	})
 	return s.opened, err

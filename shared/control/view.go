@@ -15,8 +15,8 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// room is what an instance remembers of a workspace.
-type room struct {
+// cache is what an instance remembers of a workspace.
+type cache struct {
 	listed bool // see Settings.Unlisted
 	mu     sync.Mutex
 	// The views asked for last, the latest first: readers look at the head
@@ -26,7 +26,7 @@ type room struct {
 
 // at returns the view of a snapshot. One that is built holds the others up:
 // whoever waits wants the same one, more often than not.
-func (r *room) at(snapshot *repository.Snapshot) *view {
+func (r *cache) at(snapshot *repository.Snapshot) *view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -40,10 +40,10 @@ func (r *room) at(snapshot *repository.Snapshot) *view {
 }
 
 // bytes is about what the views take. What they share is counted once.
-func (r *room) bytes() int64 {
+func (r *cache) bytes() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	sum := int64(roomBytes)
+	sum := int64(cacheBytes)
 	if r.view != nil {
 		sum += r.view.bytes + r.view.goodBytes.Load()
 	}
@@ -136,7 +136,7 @@ func decode(path string, text []byte) *decoded {
 
 // What things take in memory, about, beside their texts.
 const (
-	roomBytes    = 512
+	cacheBytes   = 512
 	contentBytes = 256 // of any file
 	outlineBytes = 512 // of a document, with its row
 	schemaFactor = 40  // of a schema compiled, times its text

@@ -135,7 +135,7 @@ func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{Session: s, opened: &opened{repo, base, s.service.view(s.entry.Workspace.ID, s.room, base)}, write: w}
+	a := &attempt{Session: s, opened: &opened{repo, base, s.service.view(s.entry.Workspace.ID, s.cache, base)}, write: w}
 	out, refusal := a.decide(ctx)
 	var draft repository.Draft // which confirms base, when there is nothing to write
 	if refusal == nil && a.changed() {
