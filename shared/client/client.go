@@ -141,8 +141,8 @@ type Client struct {
 	first     chan struct{} // closed with the first state
 	mu        sync.Mutex    // of what follows, and of changing the table
 	status    Status
-	cause     error // of the trouble that the source is in; nil for none
-	standing  standing
+	cause     error // why the source fails; nil while it does not
+	health    health
 	listeners map[int]func(Event)
 	enlisted  int
 
@@ -198,11 +198,11 @@ func (c *Client) source() (source, error) {
 	if c.options.URL == "" {
 		return newDirectory(c.options)
 	}
-	line := newLine(c.options)
+	connection := newConnection(c.options)
 	if c.options.Telemetry {
-		c.telemetry = newTelemetry(c, line)
+		c.telemetry = newTelemetry(c, connection)
 	}
-	return &hosted{line: line}, nil
+	return &hosted{connection: connection}, nil
 }
 
 func (c *Client) await(ctx context.Context, failed <-chan error) error {

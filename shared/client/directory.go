@@ -50,13 +50,13 @@ func (r *Refusal) Error() string {
 func (d *directory) run(ctx context.Context, c *Client, hopeless func(error)) {
 	state := datadir.Look(d.path)
 	if err := d.update(c, state); err != nil {
-		c.trouble(err)
+		c.sourceFailed(err)
 		hopeless(err) // and for Open to say
 	}
 	options := datadir.Options{Notice: func(message string) { d.options.Log.Warn("svc: " + message) }}
 	datadir.Watch(ctx, d.path, state, options, func(state datadir.State) {
 		if err := d.update(c, state); err != nil {
-			switch news := c.trouble(err); {
+			switch news := c.sourceFailed(err); {
 			case !news:
 			case c.table.Load() != nil:
 				d.options.Log.Error("svc: not reloaded, the last good state is kept", "error", err)

@@ -12,7 +12,7 @@ type Status string
 const (
 	Starting Status = "STARTING" // no state yet: every getter returns its default
 	Ready    Status = "READY"
-	Stale    Status = "STALE" // the last good state is served, and the source is in trouble
+	Stale    Status = "STALE" // the last good state is served, and the source fails
 )
 
 // Event is a change of what a client serves or of how it stands.
@@ -21,7 +21,7 @@ type Event struct {
 	Was     Status   // before: the same when only what is served has changed
 	Version string   // of what is served; "" before the first state
 	Changed []string // the keys that differ from the state before
-	Err     error    // why the source is in trouble
+	Err     error    // why the source fails
 }
 
 // Status is how the client stands.
@@ -92,7 +92,7 @@ func (c *Client) swap(t *table) (recovered bool) {
 	c.status = Ready
 	c.tell(e)
 	c.cause = nil
-	return c.standing.good()
+	return c.health.good()
 }
 
 // confirm notes that what is served is still what the source has.
@@ -103,16 +103,16 @@ func (c *Client) confirm() {
 		c.tell(Event{Status: Ready, Was: Stale, Version: t.version})
 	}
 	c.cause = nil
-	recovered := c.standing.good()
+	recovered := c.health.good()
 	c.mu.Unlock()
 	if recovered {
 		c.sayRecovered()
 	}
 }
 
-// trouble notes that the source has no new state; what is served stays. It
+// sourceFailed notes that the source has no new state; what is served stays. It
 // says whether that is news for the log.
-func (c *Client) trouble(err error) (news bool) {
+func (c *Client) sourceFailed(err error) (news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cause = err
@@ -124,7 +124,7 @@ func (c *Client) trouble(err error) (news bool) {
 		c.status = e.Status
 		c.tell(e)
 	}
-	return c.standing.bad(err)
+	return c.health.bad(err)
 }
 
 // repeatedly says something at most once in a while, however often it happens.

@@ -18,10 +18,10 @@ const configsPath = "/api/v2/configs"
 
 // hosted is a hosted workspace as a source.
 type hosted struct {
-	line     *line
-	etag     string
-	failures int
-	skipped  string // what was last said of entries that could not be read
+	connection *connection
+	etag       string
+	failures   int
+	skipped    string // what was last said of entries that could not be read
 }
 
 func (h *hosted) run(ctx context.Context, c *Client, hopeless func(error)) {
@@ -31,7 +31,7 @@ func (h *hosted) run(ctx context.Context, c *Client, hopeless func(error)) {
 		if ctx.Err() != nil {
 			return
 		}
-		switch news := err != nil && c.trouble(err); {
+		switch news := err != nil && c.sourceFailed(err); {
 		case err == nil:
 		case !gaveUp && c.table.Load() == nil && refused(err):
 			gaveUp = true
@@ -57,11 +57,11 @@ func (h *hosted) poll(ctx context.Context, c *Client) (wait time.Duration, err e
 	if h.etag != "" {
 		header.Set("If-None-Match", h.etag)
 	}
-	r, err := h.line.do(ctx, http.MethodGet, configsPath, nil, header)
+	r, err := h.connection.do(ctx, http.MethodGet, configsPath, nil, header)
 	if err == nil {
 		err = h.take(r, c)
 	} else {
-		err = &LoadError{From: h.line.host, Err: err}
+		err = &LoadError{From: h.connection.host, Err: err}
 	}
 	if err == nil {
 		h.failures = 0
@@ -77,11 +77,11 @@ func (h *hosted) take(r reply, c *Client) error {
 		c.confirm()
 		return nil
 	case r.status != http.StatusOK:
-		return h.line.refusal(r)
+		return h.connection.refusal(r)
 	}
 	from, skipped, err := decode(r.body)
 	if err != nil {
-		return &LoadError{From: h.line.host, Status: r.status, Err: err}
+		return &LoadError{From: h.connection.host, Status: r.status, Err: err}
 	}
 	h.etag = r.header.Get("ETag")
 	text := ""

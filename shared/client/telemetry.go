@@ -22,11 +22,11 @@ const telemetryPath = "/api/v1/telemetry/"
 // one window of observations and a few batches that wait. A nil telemetry
 // collects nothing.
 type telemetry struct {
-	client   *Client
-	line     *line
-	instance string
-	off      atomic.Bool  // the server takes none
-	number   atomic.Int64 // of the window, from 1
+	client     *Client
+	connection *connection
+	instance   string
+	off        atomic.Bool  // the server takes none
+	number     atomic.Int64 // of the window, from 1
 
 	mu       sync.Mutex // held for moments only: evaluation waits for it
 	window   *window
@@ -41,8 +41,8 @@ type telemetry struct {
 	said    repeatedly
 }
 
-func newTelemetry(c *Client, l *line) *telemetry {
-	t := &telemetry{client: c, line: l, instance: newID(), window: newWindow(c.now()), keys: cardinality{c.options.ManyKeys, maphash.MakeSeed(), map[string]map[uint64]struct{}{}}}
+func newTelemetry(c *Client, l *connection) *telemetry {
+	t := &telemetry{client: c, connection: l, instance: newID(), window: newWindow(c.now()), keys: cardinality{c.options.ManyKeys, maphash.MakeSeed(), map[string]map[uint64]struct{}{}}}
 	t.number.Store(1)
 	return t
 }
@@ -152,7 +152,7 @@ const pauseRefused = 5 * time.Minute
 func (t *telemetry) deliver(ctx context.Context, b *batch) (done bool) {
 	b.attempts++
 	header := http.Header{"Content-Type": {"application/json"}}
-	r, err := t.line.do(ctx, http.MethodPost, telemetryPath, b.body(t.instance, t.client.now()), header)
+	r, err := t.connection.do(ctx, http.MethodPost, telemetryPath, b.body(t.instance, t.client.now()), header)
 	if err == nil && r.status/100 == 2 {
 		t.failed = 0
 		return true
@@ -161,7 +161,7 @@ func (t *telemetry) deliver(ctx context.Context, b *batch) (done bool) {
 		return false // closing, and not a failure
 	}
 	if err == nil {
-		err = t.line.refusal(r)
+		err = t.connection.refusal(r)
 	}
 	t.warn(err)
 	switch {

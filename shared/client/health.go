@@ -56,7 +56,7 @@ func (c *Client) startAnyway(err error) {
 	c.mu.Lock()
 	late := c.table.Load() == nil
 	if late && c.cause == nil {
-		c.standing.bad(err) // for the recovery to be said
+		c.health.bad(err) // for the recovery to be said
 	}
 	c.mu.Unlock()
 	if late {
@@ -68,25 +68,25 @@ func (c *Client) sayRecovered() {
 	c.options.Log.Info("svc: the source is good again", "serving", c.Version())
 }
 
-// standing is how the source is doing, as the log has it.
-type standing struct {
-	cause string // of its trouble; "" when all is well
+// health is how the source is doing, as the log has it.
+type health struct {
+	cause string // why it fails; "" when all is well
 	said  repeatedly
 }
 
 // bad says whether a failure is news: another cause at once, the same one now
 // and then.
-func (s *standing) bad(err error) (news bool) {
+func (s *health) bad(err error) (news bool) {
 	if cause := causeOf(err); cause != s.cause {
-		*s = standing{cause: cause}
+		*s = health{cause: cause}
 	}
 	return s.said.now(time.Minute)
 }
 
 // good says whether it is news that all is well.
-func (s *standing) good() (news bool) {
+func (s *health) good() (news bool) {
 	news = s.cause != ""
-	*s = standing{}
+	*s = health{}
 	return news
 }
 

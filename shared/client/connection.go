@@ -17,19 +17,19 @@ import (
 	"svc.example/svc/shared/retryafter"
 )
 
-// line is the way to a hosted workspace.
-type line struct {
+// connection is the way to a hosted workspace.
+type connection struct {
 	base string // scheme, host and path prefix
 	host string // for messages
 	key  string
 	http *http.Client
 }
 
-// newLine makes a line that follows no redirect: net/http would send the key to
+// newConnection makes one that follows no redirect: net/http would send the key to
 // any port of the same host, and over plain http. A client of the caller's that
 // has a rule for redirects keeps it.
-func newLine(o Options) *line {
-	l := &line{base: strings.TrimRight(o.URL, "/"), key: o.Key}
+func newConnection(o Options) *connection {
+	l := &connection{base: strings.TrimRight(o.URL, "/"), key: o.Key}
 	if o.HTTP != nil {
 		own := *o.HTTP
 		l.http = &own
@@ -53,7 +53,7 @@ type reply struct {
 // maxBytes is the largest answer that is read.
 const maxBytes = 64 << 20
 
-func (l *line) do(ctx context.Context, method, path string, body []byte, header http.Header) (reply, error) {
+func (l *connection) do(ctx context.Context, method, path string, body []byte, header http.Header) (reply, error) {
 	r, err := http.NewRequestWithContext(ctx, method, l.base+path, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, errors.New("the request cannot be made")
@@ -80,7 +80,7 @@ func (l *line) do(ctx context.Context, method, path string, body []byte, header 
 }
 
 // plain leaves the URL out of an error, as messages name the host by then.
-func (l *line) plain(err error) error {
+func (l *connection) plain(err error) error {
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		return wrapped.Err
 	}
@@ -91,7 +91,7 @@ func (l *line) plain(err error) error {
 const maxWords = 1000
 
 // refusal is an answer that is none of those wanted, in the server's words.
-func (l *line) refusal(r reply) error {
+func (l *connection) refusal(r reply) error {
 	var envelope struct{ Message string }
 	message := http.StatusText(r.status)
 	if json.Unmarshal(r.body, &envelope) == nil && envelope.Message != "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // watches holds the watches on the places of one survey. It is never changed:
-// another survey gets another watches.
+// another survey gets others.
 type watches struct {
 	survey  survey
 	watcher *fsnotify.Watcher
@@ -20,7 +20,7 @@ type watches struct {
 // addFunc puts a watch on a directory.
 type addFunc func(watcher *fsnotify.Watcher, path string) error
 
-// post puts a watch on every place of a survey. Whole is false when a place
+// addWatches puts a watch on every place of a survey. Whole is false when a place
 // was no longer as surveyed. The error means that this system has no (more)
 // watches to give.
 func addWatches(s survey, add addFunc) (l *watches, whole bool, err error) {
@@ -68,7 +68,7 @@ func exhausted(err error) bool {
 		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM)
 }
 
-// channels are where a watches reports; without one, nothing ever comes.
+// channels are where watches report; without one, nothing ever comes.
 func (l *watches) channels() (<-chan fsnotify.Event, <-chan error) {
 	if l == nil {
 		return nil, nil

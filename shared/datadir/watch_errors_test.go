@@ -98,9 +98,9 @@ func TestWatchOverflow(t *testing.T) {
 	}
 }
 
-// TestWatchTroubleLater is a kqueue that cannot open a new file: it says so
+// TestWatchErrorsLater is a kqueue that cannot open a new file: it says so
 // when it happens, and not when the watch is set.
-func TestWatchTroubleLater(t *testing.T) {
+func TestWatchErrorsLater(t *testing.T) {
 	s := &scene{t: t, top: t.TempDir()}
 	tree(t, s.top, map[string]string{"svc.json": "w"})
 	watchers := make(chan *fsnotify.Watcher, 10)
@@ -129,9 +129,9 @@ func TestWatchRecheck(t *testing.T) {
 	}
 }
 
-// TestWatchRecheckWatchesAnew is an ancestor that is replaced where ancestors
+// TestWatchRecheckWatchesAgain is an ancestor that is replaced where ancestors
 // are not watched: the directories below are others from then on.
-func TestWatchRecheckWatchesAnew(t *testing.T) {
+func TestWatchRecheckWatchesAgain(t *testing.T) {
 	s := &scene{t: t, top: realTempDir(t)}
 	tree(t, s.top, map[string]string{"x/y/conf/svc.json": "w", "new/conf/svc.json": "x"})
 	posted := make(chan string, 1000)

@@ -175,7 +175,7 @@ func TestWhatIsNewsForTheLog(t *testing.T) {
 	expired := func(now string) error {
 		return x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time " + now}
 	}
-	var s standing
+	var s health
 	if s.good() {
 		t.Error("news that nothing was wrong")
 	}
