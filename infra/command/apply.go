@@ -64,16 +64,16 @@ func (s *session) apply(ctx context.Context, w *admin.Workspace, dir string, f a
 	if err != nil {
 		return err
 	}
-	var unseen []string
+	var drift []string
 	if !f.overwrite {
-		if unseen, err = plan.Unseen(ctx); err != nil {
+		if drift, err = plan.Drift(ctx); err != nil {
 			return err
 		}
 	}
 	s.show(plan)
-	if len(unseen) > 0 {
+	if len(drift) > 0 {
 		return fmt.Errorf("the workspace has changes that the git history of %s never held, and this would undo them:\n  %s\nNothing was written. Export the workspace again and make your change there, or add --overwrite",
-			s.display(s.absolute(dir)), strings.Join(unseen, "\n  "))
+			s.display(s.absolute(dir)), strings.Join(drift, "\n  "))
 	}
 	if len(plan.Changes) == 0 || f.dryRun {
 		return nil

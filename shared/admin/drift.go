@@ -26,12 +26,12 @@ const (
 	maxRevived = 500
 )
 
-// Unseen lists the files of the plan that somebody else has changed: the
+// Drift lists the files of the plan that somebody else has changed: the
 // workspace has them in a state that the git history of the directory, if it
 // is a repository, never held, nor did an Apply of it lead there. To bring them
 // to the directory's state would undo that change without a look. Where the
 // history cannot be read, a note says so.
-func (p *Plan) Unseen(ctx context.Context) ([]string, error) {
+func (p *Plan) Drift(ctx context.Context) ([]string, error) {
 	left := map[string][]byte{}
 	for _, c := range p.Changes {
 		f, _ := p.base.File(c.Path)
