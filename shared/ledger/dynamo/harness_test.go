@@ -109,28 +109,28 @@ func gitDir(t testing.TB) (dir, git string) {
 	return dir, git
 }
 
-// shelf is objects on disk that keep snapshots, in memory.
-type shelf struct {
+// snapshotStore is objects on disk that keep snapshots, in memory.
+type snapshotStore struct {
 	*disk.Objects
 	mu        sync.Mutex
 	snapshots map[string][]byte
 	calls     []string
 }
 
-func newShelf(t testing.TB, dir string) *shelf {
+func newSnapshotStore(t testing.TB, dir string) *snapshotStore {
 	t.Helper()
 	objects, err := disk.Open(dir)
 	must(t, err)
-	return &shelf{Objects: objects, snapshots: map[string][]byte{}}
+	return &snapshotStore{Objects: objects, snapshots: map[string][]byte{}}
 }
 
-func (s *shelf) note(call string) {
+func (s *snapshotStore) note(call string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, call)
 }
 
-func (s *shelf) PutSnapshot(ctx context.Context, name string, content []byte) error {
+func (s *snapshotStore) PutSnapshot(ctx context.Context, name string, content []byte) error {
 	s.note("PutSnapshot")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,29 +138,29 @@ func (s *shelf) PutSnapshot(ctx context.Context, name string, content []byte) er
 	return ctx.Err()
 }
 
-func (s *shelf) Snapshot(ctx context.Context, name string) ([]byte, error) {
+func (s *snapshotStore) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	s.note("Snapshot")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snapshots[name], ctx.Err()
 }
 
-func (s *shelf) PutPack(ctx context.Context, name string, pack, index []byte) error {
+func (s *snapshotStore) PutPack(ctx context.Context, name string, pack, index []byte) error {
 	s.note("PutPack")
 	return s.Objects.PutPack(ctx, name, pack, index)
 }
 
-func (s *shelf) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
+func (s *snapshotStore) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
 	s.note("Blob")
 	return s.Objects.Blob(ctx, touch)
 }
 
-func (s *shelf) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
+func (s *snapshotStore) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
 	s.note("Tree")
 	return s.Objects.Tree(ctx, head)
 }
 
-func (s *shelf) take() []string {
+func (s *snapshotStore) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	calls := s.calls

@@ -153,20 +153,20 @@ func sameAnswers(t *testing.T, got, want repository.Ledger, head, wantHead repos
 }
 
 // keeper is the objects of an origin, with snapshots.
-func keeper(objects *disk.Objects) *shelf {
-	return &shelf{Objects: objects, snapshots: map[string][]byte{}}
+func keeper(objects *disk.Objects) *snapshotStore {
+	return &snapshotStore{Objects: objects, snapshots: map[string][]byte{}}
 }
 
 func TestImport(t *testing.T) {
 	oracle, wantHead, objects := origin(t, history(60))
 	table := newTable(t)
 	ledger := table.Ledger(newWorkspace(t, table))
-	shelf := keeper(objects)
+	store := keeper(objects)
 	reader := objects.Reader(background)
 	defer reader.Close()
 	told := 0
 	options := dynamo.ImportOptions{
-		Objects: shelf, Packs: []string{strings.Repeat("a", 40)},
+		Objects: store, Packs: []string{strings.Repeat("a", 40)},
 		Progress: func(done, total int) {
 			if told++; done != told || total < done {
 				t.Errorf("told of %d of %d after %d", done, total, told)
@@ -184,7 +184,7 @@ func TestImport(t *testing.T) {
 	sameAnswers(t, ledger, oracle, head, wantHead)
 
 	// A reader begins with the snapshot alone, and sees what the oracle's sees.
-	got, err := repository.New(ledger, shelf).Snapshot(background, head)
+	got, err := repository.New(ledger, store).Snapshot(background, head)
 	must(t, err)
 	want, err := repository.New(oracle, objects).Snapshot(background, wantHead)
 	must(t, err)
@@ -193,7 +193,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("%s by %s, want %s by %s", g.Path, g.Last.SHA, f.Path, f.Last.SHA)
 		}
 	}
-	if calls := shelf.take(); !slices.Equal(calls, []string{"Tree", "PutSnapshot", "Snapshot"}) {
+	if calls := store.take(); !slices.Equal(calls, []string{"Tree", "PutSnapshot", "Snapshot"}) {
 		t.Errorf("%v", calls)
 	}
 	packs, err := ledger.Packs(background)
@@ -254,12 +254,12 @@ func TestReindex(t *testing.T) {
 	table := newTable(t)
 	ws := newWorkspace(t, table)
 	ledger := table.Ledger(ws)
-	shelf := keeper(objects)
+	store := keeper(objects)
 	reader := objects.Reader(background)
 	defer reader.Close()
-	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: shelf, Packs: []string{strings.Repeat("a", 40)}})
+	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store, Packs: []string{strings.Repeat("a", 40)}})
 	must(t, err)
-	repo := repository.New(ledger, shelf)
+	repo := repository.New(ledger, store)
 	var written atomic.Int32
 	write := func() {
 		now, err := ledger.Head(background)
@@ -274,7 +274,7 @@ func TestReindex(t *testing.T) {
 	write()
 	before, err := ledger.Head(background)
 	must(t, err)
-	after, err := ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: shelf, Progress: func(done, _ int) {
+	after, err := ledger.Reindex(background, reader, dynamo.ImportOptions{Objects: store, Progress: func(done, _ int) {
 		if done%10 == 0 {
 			write()
 			must(t, table.Registry(ws).SetWorkspace(background, func(w *access.Workspace) { w.Name += "." }))
@@ -291,7 +291,7 @@ func TestReindex(t *testing.T) {
 	// The writer's repository followed from the old rows to the new ones.
 	now, err := ledger.Head(background)
 	must(t, err)
-	cold, err := repository.New(ledger, shelf).Snapshot(background, now)
+	cold, err := repository.New(ledger, store).Snapshot(background, now)
 	must(t, err)
 	if f, ok := cold.File("configs/w.json"); !ok || string(f.Text) != fmt.Sprintln(written.Load()) {
 		t.Errorf("%q", f.Text)
@@ -315,10 +315,10 @@ func TestBaseIsLost(t *testing.T) {
 	oracle, wantHead, objects := origin(t, history(30))
 	table := newTable(t)
 	ledger := table.Ledger(newWorkspace(t, table))
-	shelf := keeper(objects)
+	store := keeper(objects)
 	reader := objects.Reader(background)
 	defer reader.Close()
-	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: shelf})
+	head, err := ledger.Import(background, reader, wantHead.Commit, dynamo.ImportOptions{Objects: store})
 	must(t, err)
 	want, err := repository.New(oracle, objects).Snapshot(background, wantHead)
 	must(t, err)
@@ -327,9 +327,9 @@ func TestBaseIsLost(t *testing.T) {
 		"damaged": func(b []byte) []byte { return slices.Concat(b[:40], []byte("?"), b[41:]) },
 		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
 	} {
-		whole := shelf.snapshots[head.Base.Name]
-		shelf.snapshots[head.Base.Name] = spoil(whole)
-		got, err := repository.New(ledger, shelf).Snapshot(background, head)
+		whole := store.snapshots[head.Base.Name]
+		store.snapshots[head.Base.Name] = spoil(whole)
+		got, err := repository.New(ledger, store).Snapshot(background, head)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -339,7 +339,7 @@ func TestBaseIsLost(t *testing.T) {
 				t.Errorf("%s: %s by %s, want %s by %s", what, g.Path, g.Last.SHA, f.Path, f.Last.SHA)
 			}
 		}
-		shelf.snapshots[head.Base.Name] = whole
+		store.snapshots[head.Base.Name] = whole
 	}
 }
 

@@ -25,15 +25,15 @@ func (eager) Due(repository.Head, *repository.Commit) bool { return true }
 // every commit, so that each new reader begins with one.
 func TestRepository(t *testing.T) {
 	table := newTable(t)
-	for name, spoil := range map[string]func(*repositorytest.Store, *shelf){
-		"as it is":                     func(*repositorytest.Store, *shelf) {},
-		"without snapshots":            func(s *repositorytest.Store, o *shelf) { s.Objects = o.Objects },
-		"with a snapshot every commit": func(s *repositorytest.Store, _ *shelf) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
+	for name, spoil := range map[string]func(*repositorytest.Store, *snapshotStore){
+		"as it is":                     func(*repositorytest.Store, *snapshotStore) {},
+		"without snapshots":            func(s *repositorytest.Store, o *snapshotStore) { s.Objects = o.Objects },
+		"with a snapshot every commit": func(s *repositorytest.Store, _ *snapshotStore) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
 				dir, git := gitDir(t)
-				objects := newShelf(t, dir)
+				objects := newSnapshotStore(t, dir)
 				s := store(t, table, newWorkspace(t, table), objects, dir, git)
 				spoil(&s, objects)
 				return s
