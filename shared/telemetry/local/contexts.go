@@ -36,7 +36,7 @@ func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, beyond telemetry.Beyo
 		return 0, err
 	}
 	news := newKeys(root, b.Hour())
-	roster := map[string]*roster{} // by environment
+	recent := map[string]*recency{} // by environment
 	for _, c := range b.Contexts {
 		if !isSaved(all, c) {
 			if news.n >= telemetry.MaxNewKeys {
@@ -46,10 +46,10 @@ func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, beyond telemetry.Beyo
 			}
 			news.n++
 		}
-		if roster[c.Environment] == nil {
-			roster[c.Environment] = typesOf(all, c.Environment)
+		if recent[c.Environment] == nil {
+			recent[c.Environment] = typesOf(all, c.Environment)
 		}
-		g, err := s.openGroup(all, roster[c.Environment], c, batch)
+		g, err := s.openGroup(all, recent[c.Environment], c, batch)
 		if err == nil {
 			err = g.put(c)
 		}
@@ -84,12 +84,12 @@ func (h hourly) put(root *bolt.Bucket) error {
 	return root.Put(newInHour, append(number(h.hour), number(h.n)...))
 }
 
-// roster is the types of an environment, and the number of the batch that each
+// recency is the types of an environment, and the number of the batch that each
 // was last in.
-type roster struct{ batch map[string]uint64 }
+type recency struct{ batch map[string]uint64 }
 
-func typesOf(all *bolt.Bucket, environment string) *roster {
-	r := &roster{map[string]uint64{}}
+func typesOf(all *bolt.Bucket, environment string) *recency {
+	r := &recency{map[string]uint64{}}
 	prefix := name(environment)
 	cursor := all.Cursor()
 	for row, _ := cursor.Seek(prefix); bytes.HasPrefix(row, prefix); row, _ = cursor.Next() {
@@ -101,7 +101,7 @@ func typesOf(all *bolt.Bucket, environment string) *roster {
 }
 
 // oldest is the type that was longest in no batch.
-func (r *roster) oldest() (found string) {
+func (r *recency) oldest() (found string) {
 	first := uint64(math.MaxUint64)
 	for contextType, batch := range r.batch {
 		if batch < first || batch == first && contextType < found {
@@ -116,7 +116,7 @@ type group struct{ bucket, keys, seen *bolt.Bucket }
 
 // openGroup makes the group of a context, which another makes room for when
 // there are too many.
-func (s *Store) openGroup(all *bolt.Bucket, types *roster, c telemetry.Saved, batch uint64) (*group, error) {
+func (s *Store) openGroup(all *bolt.Bucket, types *recency, c telemetry.Saved, batch uint64) (*group, error) {
 	if _, known := types.batch[c.Type]; !known && len(types.batch) >= telemetry.MaxGroups {
 		gone := types.oldest()
 		delete(types.batch, gone)

@@ -223,8 +223,8 @@ func joinShapes(root *bolt.Bucket, news []telemetry.KnownShape) error {
 }
 
 // shapeTypes are the types that have a shape.
-func shapeTypes(all *bolt.Bucket) (*roster, error) {
-	r := &roster{map[string]uint64{}}
+func shapeTypes(all *bolt.Bucket) (*recency, error) {
+	r := &recency{map[string]uint64{}}
 	err := all.ForEach(func(row, _ []byte) error {
 		if of := parts(row); len(of) == 2 && of[0] == "type" {
 			r.batch[of[1]] = uint64(count(all, name("last", of[1])))
