@@ -19,8 +19,8 @@ func seed(environment, version string) [sha256.Size]byte {
 // etag names the answer to a context: the table's version and environment,
 // the phase of rules on the current time, and the context as it was sent.
 func (t *Table) etag(protocol byte, now int64, context string) string {
-	var room [1024]byte // so that a usual context needs no allocation
-	parts := append(append(room[:0], t.seed[:]...), protocol)
+	var buffer [1024]byte // so that a usual context needs no allocation
+	parts := append(append(buffer[:0], t.seed[:]...), protocol)
 	parts = binary.BigEndian.AppendUint64(parts, uint64(t.snapshot.Phase(now)))
 	sum := sha256.Sum256(append(parts, context...))
 	tag := [2*half + 2]byte{0: '"', 2*half + 1: '"'}

@@ -38,7 +38,7 @@ type Table struct {
 // is read ahead. Each ends in the comma that parts it from the next.
 type encodings struct {
 	texts [][]byte
-	room  []byte // what is left of the last piece
+	left  []byte // what is left of the last piece
 }
 
 // pieceBytes is large enough to be read in order, and small beside what many
@@ -51,11 +51,11 @@ func (e *encodings) add(text []byte) {
 		return
 	}
 	length := len(text) + 1
-	if len(e.room) < length {
-		e.room = make([]byte, max(length, pieceBytes))
+	if len(e.left) < length {
+		e.left = make([]byte, max(length, pieceBytes))
 	}
-	stored := e.room[:length:length]
-	e.room = e.room[length:]
+	stored := e.left[:length:length]
+	e.left = e.left[length:]
 	stored[copy(stored, text)] = ','
 	e.texts = append(e.texts, stored)
 }

@@ -211,7 +211,7 @@ func kept(properties []Property) []Property {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	room := maxSavedBytes
+	left := maxSavedBytes
 	out := sorted[:0]
 	for _, p := range sorted {
 		size := len(p.Name)
@@ -224,10 +224,10 @@ func kept(properties []Property) []Property {
 			size += min(len(item), maxSavedText)
 		}
 		p.List = list
-		if size += len(p.Text); size > room {
+		if size += len(p.Text); size > left {
 			continue
 		}
-		room -= size
+		left -= size
 		out = append(out, p)
 	}
 	return out
