@@ -73,7 +73,7 @@ func New(getenv func(string) string, configure func(function, service string) aw
 	all["contexts"], all["reference"] = contexts.Function(connect("contexts")), reference.Function()
 	wired := map[string]func(context.Context, []byte) (io.Reader, error){}
 	for name, f := range all {
-		s, err := settings.Read(getenv, f.Needs)
+		s, err := settings.Read(getenv, f.Required)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

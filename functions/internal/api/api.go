@@ -20,7 +20,7 @@ import (
 // Function serves a group. What it takes more of the control plane than all
 // groups do is added by more.
 func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Settings, plane *control.Settings)) start.Function {
-	return start.Function{Needs: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.Open(s)
 		plane := control.Settings{
 			Authenticator: rows,

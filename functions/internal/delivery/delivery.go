@@ -19,7 +19,7 @@ import (
 
 // Function serves what applications poll.
 func Function(connect table.AWS) start.Function {
-	return start.Function{Needs: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.OpenWithoutSecret(s)
 		plane := control.New(control.Settings{
 			Authenticator: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),

@@ -17,7 +17,7 @@ import (
 // Function serves the description, and answers every path that no other
 // function has.
 func Function() start.Function {
-	return start.Function{Needs: settings.Nothing, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	return start.Function{Required: settings.Nothing, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		return httpapi.New(httpapi.Options{
 			BasePath: s.BasePath, PublicURL: s.PublicURL, Release: release.Name(),
 			MaxAnswer: gateway.MaxAnswer, Logger: logger,

@@ -46,25 +46,25 @@ type Settings struct {
 	Memory                             int64 // bytes that the function may take
 }
 
-// Needs is what a function cannot do without.
-type Needs int
+// Required is what a function cannot do without.
+type Required int
 
-// The needs.
+// What may be required, each with what stands before it.
 const (
-	Nothing Needs = iota
+	Nothing Required = iota
 	Table
 	TableAndBucket
 	Everything // the queues too
 )
 
 // Read reads the settings.
-func Read(getenv func(string) string, needs Needs) (Settings, error) {
+func Read(getenv func(string) string, required Required) (Settings, error) {
 	r := reader{getenv: getenv}
 	s := Settings{
-		Table:       r.text("TABLE", needs >= Table),
-		Bucket:      r.text("BUCKET", needs >= TableAndBucket),
-		Queue:       r.text("QUEUE", needs >= Everything),
-		DeadLetters: r.text("DEAD_LETTERS", needs >= Everything),
+		Table:       r.text("TABLE", required >= Table),
+		Bucket:      r.text("BUCKET", required >= TableAndBucket),
+		Queue:       r.text("QUEUE", required >= Everything),
+		DeadLetters: r.text("DEAD_LETTERS", required >= Everything),
 		PublicURL:   r.address("PUBLIC_URL"),
 		BasePath:    r.basePath("BASE_PATH"),
 		Limit:       r.rate("LIMIT", 5, 25),

@@ -30,8 +30,8 @@ import (
 // Function is a function that answers the gateway's events: what it needs, and
 // how its handler is wired.
 type Function struct {
-	Needs settings.Needs
-	Wire  func(s settings.Settings, logger *slog.Logger) (http.Handler, error)
+	Required settings.Required
+	Wire     func(s settings.Settings, logger *slog.Logger) (http.Handler, error)
 }
 
 // Adapter is what answers the events.
@@ -45,7 +45,7 @@ func (f Function) Adapter(s settings.Settings, logger *slog.Logger) (*gateway.Ad
 
 // HTTP runs a function that answers the gateway's events. It does not return.
 func HTTP(f Function) {
-	run(f.Needs, func(_ context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
+	run(f.Required, func(_ context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
 		adapter, err := f.Adapter(s, logger)
 		if err != nil {
 			return nil, err
@@ -60,8 +60,8 @@ type Work func(ctx context.Context, event json.RawMessage) (answer any, err erro
 // Events runs a function that takes other events than requests: of a schedule
 // or a queue. An error of the work is logged and makes the invocation fail, so
 // that the alarm rings.
-func Events(needs settings.Needs, wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (Work, error)) {
-	run(needs, func(ctx context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
+func Events(required settings.Required, wire func(ctx context.Context, s settings.Settings, logger *slog.Logger) (Work, error)) {
+	run(required, func(ctx context.Context, s settings.Settings, logger *slog.Logger) (any, error) {
 		work, err := wire(ctx, s, logger)
 		return func(ctx context.Context, event json.RawMessage) (any, error) {
 			answer, err := work(ctx, event)
@@ -76,8 +76,8 @@ func Events(needs settings.Needs, wire func(ctx context.Context, s settings.Sett
 // initTime is how long wiring may take: Lambda gives ten seconds.
 const initTime = 9 * time.Second
 
-func run(needs settings.Needs, wire func(context.Context, settings.Settings, *slog.Logger) (any, error)) {
-	s, err := settings.Read(os.Getenv, needs)
+func run(required settings.Required, wire func(context.Context, settings.Settings, *slog.Logger) (any, error)) {
+	s, err := settings.Read(os.Getenv, required)
 	logger := newLogger(terminal.NewWriter(os.Stderr), s.LogLevel)
 	if err == nil {
 		heap.Within(s.Memory)

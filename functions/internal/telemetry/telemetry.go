@@ -20,7 +20,7 @@ import (
 
 // Function takes telemetry in.
 func Function(connect table.AWS) start.Function {
-	return start.Function{Needs: settings.Table, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	return start.Function{Required: settings.Table, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.OpenWithoutSecret(s)
 		plane := control.New(control.Settings{Authenticator: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
 		intake := &telemetry.Intake{Store: dynamo.New(connect.Client(), s.Table), Now: time.Now, Logger: logger}
