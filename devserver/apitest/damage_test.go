@@ -35,7 +35,7 @@ type site struct {
 func newSite(t *testing.T) *site {
 	w := newWorkplace(t, apiload.Fixture(), 1)
 	s := &site{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
-	s.public = w.mint(t, access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
+	s.public = w.issueKey(t, access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
 	s.start()
 	return s
 }

@@ -55,7 +55,7 @@ func TestKeysChangeUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t, apiload.Fixture(), bystanders)
 	h := &holder{t: t, w: w, client: apiload.NewHTTPClient(t), email: "holder@example.com", bare: gitIn(t, w.repository())}
-	h.key = w.mint(t, access.KeyRequest{Kind: access.KindUser, Name: "Holder", Email: h.email, Roles: []string{"protected_engineer"}})
+	h.key = w.issueKey(t, access.KeyRequest{Kind: access.KindUser, Name: "Holder", Email: h.email, Roles: []string{"protected_engineer"}})
 	p := launch(t, svcbinary.Watched, w, svcbinary.FreePort())
 	h.base = p.base
 

@@ -52,14 +52,14 @@ func newWorkplace(t testing.TB, files map[string]string, clients int) workplace 
 			w.keys = append(w.keys, w.keys[i-1])
 			continue
 		}
-		w.keys = append(w.keys, w.mint(t, access.KeyRequest{
+		w.keys = append(w.keys, w.issueKey(t, access.KeyRequest{
 			Kind: access.KindUser, Name: fmt.Sprint("client ", i), Email: apiload.AuthorOf(i), Roles: []string{"protected_engineer"},
 		}))
 	}
 	return w
 }
 
-func (w workplace) mint(t testing.TB, m access.KeyRequest) string {
+func (w workplace) issueKey(t testing.TB, m access.KeyRequest) string {
 	t.Helper()
 	key, _, err := embedded.IssueKey(background(t), w.dir, "", m)
 	must(t, err)

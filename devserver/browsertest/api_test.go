@@ -42,8 +42,8 @@ func serveAPI(t *testing.T) api {
 	return a
 }
 
-// mint makes a key as the guide says, while the server runs.
-func (a api) mint(t *testing.T) string {
+// issueKey makes a key as the guide says, while the server runs.
+func (a api) issueKey(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", "user",
 		"--name", "Ada Lovelace", "--email", "ada@acme.example", "--role", "protected_engineer")

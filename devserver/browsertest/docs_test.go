@@ -132,7 +132,7 @@ func TestTryIt(t *testing.T) {
 		{"on a phone, below a stage", gateway, gateway + "/prod", phone, "development"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key := server.mint(t)
+			key := server.issueKey(t)
 			page := openDocs(t, c.base, c.screen)
 			page.paste(t, key)
 			status, body := page.try(t, "workspace", "getWhoami").execute(t)

@@ -72,7 +72,7 @@ func newBudgets(t *testing.T, n size) *budgets {
 	b.judge = b.newJudge(t)
 	b.workspace, err = b.stores.Create(background(t), admin.Creation{Name: "shop", Source: &source})
 	must(t, err)
-	b.keys = []string{b.mint(t, "Ada", "ada@example.com", "protected_engineer")}
+	b.keys = []string{b.issueKey(t, "Ada", "ada@example.com", "protected_engineer")}
 	key, _, err := b.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindPublicSDK, Name: "web", Environment: "production"})
 	must(t, err)
 	b.sdk = key.Reveal()

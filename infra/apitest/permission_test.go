@@ -56,10 +56,10 @@ func TestThePermissionMatrix(t *testing.T) {
 			h := create(t, files, 0)
 			api, err := h.New(background(t), nil, slog.New(slog.DiscardHandler))
 			must(t, err)
-			p := &permitted{T: t, api: api, reader: h.mint(t, "reader", "reader@example.com", "member"),
-				boss: h.mint(t, "boss", "boss@example.com", "protected_engineer")}
+			p := &permitted{T: t, api: api, reader: h.issueKey(t, "reader", "reader@example.com", "member"),
+				boss: h.issueKey(t, "boss", "boss@example.com", "protected_engineer")}
 			for _, role := range roles {
-				p.key = h.mint(t, role, role+"@example.com", role)
+				p.key = h.issueKey(t, role, role+"@example.com", role)
 				for _, row := range rows[workspace] {
 					p.try(role, row)
 					p.borrow(role, row, standardRow(rows[workspace], row["scope"]))

@@ -78,12 +78,12 @@ func create(t *testing.T, files map[string]string, clients int) *service {
 			h.keys = append(h.keys, h.keys[i-1])
 			continue
 		}
-		h.keys = append(h.keys, h.mint(t, fmt.Sprint("client ", i), apiload.AuthorOf(i), "protected_engineer"))
+		h.keys = append(h.keys, h.issueKey(t, fmt.Sprint("client ", i), apiload.AuthorOf(i), "protected_engineer"))
 	}
 	return h
 }
 
-func (h *service) mint(t testing.TB, name, email string, roles ...string) string {
+func (h *service) issueKey(t testing.TB, name, email string, roles ...string) string {
 	t.Helper()
 	key, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: access.KindUser, Name: name, Email: email, Roles: roles})
 	must(t, err)

@@ -107,7 +107,7 @@ func (b bench) startPlane(p *plane, source string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.mint(b.svc); err != nil {
+	if err := p.issueKey(b.svc); err != nil {
 		return err
 	}
 	var next, nextCPU []time.Duration
@@ -151,8 +151,8 @@ func (p *plane) begin(svc, probe string, more ...string) (took, cpu time.Duratio
 	return p.ready, cpu, err
 }
 
-// mint makes the key that is asked with.
-func (p *plane) mint(svc string) error {
+// issueKey makes the key that is asked with.
+func (p *plane) issueKey(svc string) error {
 	out, err := exec.Command(svc, "key", "create", "--data", p.data, "--kind", "user", "--name", "bench",
 		"--email", "bench@example.com", "--role", "protected_engineer").Output()
 	if err != nil {

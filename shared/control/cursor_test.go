@@ -57,17 +57,17 @@ func TestACursorIsGoodForItsListAndWorkspaceOnly(t *testing.T) {
 func FuzzCursor(f *testing.F) {
 	w := newWorld(f, map[string]string{path("f"): boolFlag("f", "")})
 	s := w.enter()
-	minted := s.Cursor("flags", "f")
-	f.Add(minted)
+	issued := s.Cursor("flags", "f")
+	f.Add(issued)
 	f.Add("")
-	f.Add(minted + "\n")
+	f.Add(issued + "\n")
 	f.Add("AAAA")
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := s.Flags(ctx, control.FlagQuery{PageQuery: control.PageQuery{Cursor: text}})
 		switch {
 		case err != nil:
 			wantRefusal(t, err, "400 BAD_REQUEST")
-		case text != "" && text != minted:
+		case text != "" && text != issued:
 			t.Errorf("%q is taken: %v", text, list)
 		}
 	})

@@ -44,7 +44,7 @@ func (l *local) tenantOf(t *testing.T, name string, files map[string]string) ten
 	if err != nil {
 		t.Fatal(err)
 	}
-	mint := func(kind access.Kind, environment string, roles ...string) string {
+	issueKey := func(kind access.Kind, environment string, roles ...string) string {
 		key, _, err := w.IssueKey(t.Context(), "", access.KeyRequest{Kind: kind, Name: "app", Environment: environment, Roles: roles})
 		if err != nil {
 			t.Fatal(err)
@@ -52,9 +52,9 @@ func (l *local) tenantOf(t *testing.T, name string, files map[string]string) ten
 		return key.Reveal()
 	}
 	return tenant{
-		editor: mint(access.KindUser, "", "protected_engineer"),
-		public: mint(access.KindPublicSDK, "production"),
-		secret: mint(access.KindSecretSDK, "production")}
+		editor: issueKey(access.KindUser, "", "protected_engineer"),
+		public: issueKey(access.KindPublicSDK, "production"),
+		secret: issueKey(access.KindSecretSDK, "production")}
 }
 
 // answered sends a request that accepts gzip, wants 200, and returns the text.

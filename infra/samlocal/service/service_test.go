@@ -195,7 +195,7 @@ func (l *local) do(t *testing.T, method, path, body string, header http.Header) 
 	return response, string(text)
 }
 
-func (l *local) mint(t *testing.T, kind access.Kind, environment string) string {
+func (l *local) issueKey(t *testing.T, kind access.Kind, environment string) string {
 	t.Helper()
 	key, _, err := l.workspace.IssueKey(t.Context(), "", access.KeyRequest{Kind: kind, Name: "app", Environment: environment})
 	if err != nil {
@@ -350,7 +350,7 @@ func (l *local) bodies(t *testing.T) {
 }
 
 func (l *local) delivery(t *testing.T) {
-	public, secret := l.mint(t, access.KindPublicSDK, "production"), l.mint(t, access.KindSecretSDK, "production")
+	public, secret := l.issueKey(t, access.KindPublicSDK, "production"), l.issueKey(t, access.KindSecretSDK, "production")
 	// A context whose base64 has both a slash and a plus in it.
 	question := `{"user":{"key":"u-1","what":"???>>>~~~","name":"ÿÿÿ"}}`
 	token := base64.StdEncoding.EncodeToString([]byte(question))
@@ -396,7 +396,7 @@ func (l *local) delivery(t *testing.T) {
 }
 
 func (l *local) telemetry(t *testing.T) {
-	secret := l.mint(t, access.KindSecretSDK, "production")
+	secret := l.issueKey(t, access.KindSecretSDK, "production")
 	report := fmt.Sprintf(`{"instanceHash":"i","events":[{"exampleContexts":{"examples":[{"timestamp":%d,"contextSet":{"contexts":[{"type":"user","values":{"key":{"string":"u-77"},"name":{"string":"Ada"}}}]}}]}}]}`, time.Now().UnixMilli())
 	for _, path := range []string{"/api/v1/telemetry/", "/api/v1/telemetry"} {
 		header := basic(secret)

@@ -19,10 +19,10 @@ type Rounds struct {
 	longest int
 }
 
-// together is how long each request is held back, so that those which are made
+// holdBack is how long each request is held back, so that those which are made
 // at once also are at the servers at once. Were it too short for a slow
 // machine, more rounds would be counted, never fewer.
-const together = 5 * time.Millisecond
+const holdBack = 5 * time.Millisecond
 
 // Install makes Rounds follow what a client does; it is one of the client's
 // APIOptions.
@@ -34,7 +34,7 @@ func (r *Rounds) Install(stack *middleware.Stack) error {
 			return next.HandleInitialize(ctx, in)
 		}
 		mine := r.begin()
-		time.Sleep(together)
+		time.Sleep(holdBack)
 		out, metadata, err := next.HandleInitialize(ctx, in)
 		r.end(mine)
 		return out, metadata, err
