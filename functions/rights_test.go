@@ -22,8 +22,8 @@ func of(r iam.Request, attributes ...string) iam.Request {
 	return r
 }
 
-// together is an item of a transaction.
-func together(r iam.Request) iam.Request {
+// inTransaction is an item of a transaction.
+func inTransaction(r iam.Request) iam.Request {
 	r.Keys["dynamodb:EnclosingOperation"] = []string{"TransactWriteItems"}
 	return r
 }
@@ -79,27 +79,27 @@ var rightsOf = []struct {
 	{"scan", about("Scan"), nil},
 
 	{"delete a commit's row", about("DeleteItem", "log/w/i"), []string{"maintenance"}},
-	{"delete a commit's row in a transaction", together(about("DeleteItem", "log/w/i")), []string{"maintenance"}},
+	{"delete a commit's row in a transaction", inTransaction(about("DeleteItem", "log/w/i")), []string{"maintenance"}},
 	{"delete commits' rows in a batch", about("BatchWriteItem", "log/w/i"), []string{"maintenance"}},
 	{"delete commits' rows among others", about("BatchWriteItem", "item/w/i/a", "log/w/i"), []string{"maintenance"}},
 	{"change a commit's row", about("UpdateItem", "log/w/i"), []string{"maintenance"}},
 	{"write a commit's row without moving the head", about("PutItem", "log/w/i"), nil},
-	{"write a commit's row with the head", together(about("PutItem", "log/w/i")), writers},
+	{"write a commit's row with the head", inTransaction(about("PutItem", "log/w/i")), writers},
 	{"delete a commit's name", about("BatchWriteItem", "ids/w/i"), []string{"maintenance"}},
-	{"delete a head", together(about("DeleteItem", "head/w")), nil},
-	{"write a head anew", together(about("PutItem", "head/w")), nil},
-	{"move the head", of(together(about("UpdateItem", "head/w")), "pk", "sk", "commit", "sequence", "access", "fence", "index", "baseName", "baseSequence", "baseFollow", "baseBytes"), writers},
+	{"delete a head", inTransaction(about("DeleteItem", "head/w")), nil},
+	{"overwrite a head", inTransaction(about("PutItem", "head/w")), nil},
+	{"move the head", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "sequence", "access", "fence", "index", "baseName", "baseSequence", "baseFollow", "baseBytes"), writers},
 	{"raise the fence", of(about("UpdateItem", "head/w"), "pk", "sk", "fence", "format"), []string{"maintenance"}},
 	{"move the head without the commit's rows", of(about("UpdateItem", "head/w"), "pk", "sk", "commit", "sequence"), nil},
-	{"change the secret", of(together(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
-	{"change a head without saying what", together(about("UpdateItem", "head/w")), nil},
-	{"end the workspace's bill", of(together(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
+	{"change the secret", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
+	{"change a head without saying what", inTransaction(about("UpdateItem", "head/w")), nil},
+	{"end the workspace's bill", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
 	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"flags", "configs", "loglevels", "maintenance"}},
-	{"change the list of packs", together(about("PutItem", "packs/w")), []string{"maintenance"}},
-	{"make a key", together(about("PutItem", "access/w")), nil},
+	{"change the list of packs", inTransaction(about("PutItem", "packs/w")), []string{"maintenance"}},
+	{"make a key", inTransaction(about("PutItem", "access/w")), nil},
 	{"revoke a key", about("UpdateItem", "access/w"), nil},
-	{"list another workspace", together(about("PutItem", "workspaces")), nil},
-	{"save telemetry", together(about("PutItem", "telemetry/w/pair/2026-11/h")), []string{"telemetry"}},
+	{"list another workspace", inTransaction(about("PutItem", "workspaces")), nil},
+	{"save telemetry", inTransaction(about("PutItem", "telemetry/w/pair/2026-11/h")), []string{"telemetry"}},
 	{"save telemetry among others", about("BatchWriteItem", "telemetry/w/known"), nil},
 
 	{"read a pack", object("GetObject", pack), but("telemetry", "reference")},

@@ -242,7 +242,7 @@ func TestBadContextsAreEvaluated(t *testing.T) {
 	}
 }
 
-func TestChanceIsThrownAnew(t *testing.T) {
+func TestEachEvaluationDrawsAgain(t *testing.T) {
 	half := `{"type":"weighted_values","value":{"weightedValues":[{"value":{"type":"bool","value":true},"weight":1},{"value":{"type":"bool","value":false},"weight":1}]}}`
 	c := serving(t, documentOf("feature_flag", "coin", "bool", always(half)),
 		documentOf("segment", "lucky", "bool", always(half)),

@@ -151,7 +151,7 @@ const (
 )
 
 // traces collects a page of traces, and the position that the rest begins
-// after, if there is more. Where a long stretch touches no item, the page ends
+// after, if there is more. Where many commits touch no item, the page ends
 // in it, even if it is not full.
 func (s *Session) traces(ctx context.Context, path string, b bounds) (found []trace, rest string, err error) {
 	// The commit of the position is read again: not all of it may have been

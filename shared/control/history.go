@@ -107,7 +107,7 @@ func (a *stale) fault(ctx context.Context) error {
 			"expectedCommitSha names no commit that holds the %s %s; send the whole commitSha (40 hexadecimal digits) of a fresh read", a.t.Noun(), quoted(a.key)).With(details)
 	}
 	return fault.New(fault.Conflict,
-		"the %s %s has changed since the commit in expectedCommitSha; read it again and decide anew", a.t.Noun(), quoted(a.key)).With(details)
+		"the %s %s has changed since the commit in expectedCommitSha; read it again and decide again", a.t.Noun(), quoted(a.key)).With(details)
 }
 
 const (

@@ -56,7 +56,7 @@ func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAfterALostRaceEverythingIsLookedAtAnew(t *testing.T) {
+func TestAfterALostRaceEverythingIsCheckedAgain(t *testing.T) {
 	token := func(w *world) *string { return ptr(w.last().SHA) }
 	none := func(*world) *string { return nil }
 	for _, test := range []struct {

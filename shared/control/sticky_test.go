@@ -92,7 +92,7 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 	}
 }
 
-func TestAHistoryThatCannotBeReadIsNoReasonToSpreadAnew(t *testing.T) {
+func TestAHistoryThatCannotBeReadIsNoReasonToSpreadAgain(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.fail["History"] = errStorage
 	n := w.repo.head()

@@ -149,7 +149,7 @@ func difference(path string, before, after *jsontree.Node) []activity.Message {
 		if messages := activity.Diff(before, after); len(messages) > 0 {
 			return messages
 		}
-		return []activity.Message{{Message: "written anew; it says the same"}}
+		return []activity.Message{{Message: "rewritten; it says the same"}}
 	case after == nil:
 		return []activity.Message{{Message: item + " deleted"}}
 	}

@@ -39,7 +39,7 @@ func comparePointers(a, b string) int {
 // rules. What counts is how often: an issue is new when a scope has more of
 // its kind than any scope had before. So a change that mends one rule and
 // breaks another of the same list in the very same way passes; nothing that
-// adds to the trouble does.
+// adds an issue does.
 func NewIssues(before, after []Issue) []Issue {
 	known := map[Issue]bool{}
 	allowed := map[issueKind]int{}

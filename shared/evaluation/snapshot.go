@@ -253,7 +253,7 @@ func (s *split) point(f *Frame) float64 {
 	return float64(murmur3.Sum32(f.scratch)) / 4294967295
 }
 
-// Phase numbers the stretch of time that a moment falls into: within one
+// Phase numbers the interval of time that a moment falls into: within one
 // phase the time alone changes no answer. A cached answer is good for its
 // phase only.
 func (s *Snapshot) Phase(now int64) int64 {

@@ -34,7 +34,7 @@ func TestAPageIsPackedOnce(t *testing.T) {
 			one, err := ask().as(encoding)
 			other, err2 := ask().as(encoding)
 			if err != nil || err2 != nil || len(one) == 0 || &one[0] != &other[0] {
-				t.Errorf("%s is made anew in the encoding %q", name, encoding)
+				t.Errorf("%s is made again in the encoding %q", name, encoding)
 			}
 		}
 		if after, _ := ask().identity(); after != before {

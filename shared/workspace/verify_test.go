@@ -161,7 +161,7 @@ func TestVerifyFinds(t *testing.T) {
 {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "k", "value": "v2:AAAAAAAAAAAAAAAAvcIjTygUpGS7yAs2eOZhKsdAUOoJMg=="}},
 {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "k", "value": "vault:v1:8SDd3WHDOjf7mq69CyCqYjBXAiQQAVZRkFM13ok481zoCmHnSeDX9vyf7w=="}},
 {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "decryptWith": "k", "value": "dG9vIHNob3J0"}}]}}`}, []string{
-			`configs/c.json:2:102: warning /default/rules/0/value/value: this ciphertext opens in any item, also in one that it is copied into; encrypt it anew for this one (client.Encrypt)`}},
+			`configs/c.json:2:102: warning /default/rules/0/value/value: this ciphertext opens in any item, also in one that it is copied into; encrypt it again for this one (client.Encrypt)`}},
 		{"a mark that protects nothing", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "string", "default": {"rules": [
 {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "weighted_values", "value": {"weightedValues": [
   {"weight": 1, "confidential": true, "value": {"type": "string", "value": "hunter2"}}]}}}]}}`}, []string{

@@ -86,7 +86,7 @@ func unboundIssues(doc *document.Document) []document.Issue {
 			continue
 		}
 		issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/value",
-			Message: "this ciphertext opens in any item, also in one that it is copied into; encrypt it anew for this one (client.Encrypt)"})
+			Message: "this ciphertext opens in any item, also in one that it is copied into; encrypt it again for this one (client.Encrypt)"})
 	}
 	return issues
 }

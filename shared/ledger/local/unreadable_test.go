@@ -82,8 +82,8 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 					t.Errorf("the head is %+v, want %+v", now, good)
 				}
 				_, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2"))
-				trouble := (*repository.Unavailable)(nil)
-				if !errors.As(err, &trouble) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(trouble.Message, bad) {
+				unavailable := (*repository.Unavailable)(nil)
+				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, bad) {
 					t.Errorf("a write: %v", err)
 				}
 				must(t, l.Close())
@@ -145,8 +145,8 @@ func TestALossAfterTheFact(t *testing.T) {
 					if now := head(t, l); now != good {
 						t.Errorf("the head is %+v, want %+v", now, good)
 					}
-					trouble := (*repository.Unavailable)(nil)
-					if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.As(err, &trouble) || !strings.Contains(trouble.Message, id) {
+					unavailable := (*repository.Unavailable)(nil)
+					if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.As(err, &unavailable) || !strings.Contains(unavailable.Message, id) {
 						t.Errorf("a write: %v", err)
 					}
 					must(t, l.Close())
@@ -211,8 +211,8 @@ func TestABranchThatNamesNothing(t *testing.T) {
 					t.Errorf("the head is %+v, want %+v", now, good)
 				}
 				_, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2"))
-				trouble := (*repository.Unavailable)(nil)
-				if !errors.As(err, &trouble) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(trouble.Message, wayBack) {
+				unavailable := (*repository.Unavailable)(nil)
+				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, wayBack) {
 					t.Errorf("a write: %v", err)
 				}
 				must(t, l.Close())
@@ -265,8 +265,8 @@ func TestADiskThatFailsForAWhile(t *testing.T) {
 		must(t, os.Rename(file, file+".away"))
 		must(t, os.Symlink(file, file))
 		must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit+"\n"), 0o666))
-		trouble := (*repository.Unavailable)(nil)
-		if now, err := l.Head(background); err == nil || errors.As(err, &trouble) {
+		unavailable := (*repository.Unavailable)(nil)
+		if now, err := l.Head(background); err == nil || errors.As(err, &unavailable) {
 			t.Errorf("without %s the head is %+v, %v", id, now, err)
 		}
 		must(t, os.Remove(file))

@@ -94,7 +94,7 @@ func testLostRace(t *testing.T, w *world) {
 	// Begun again from the head it lands.
 	landed, err := slow.Commit(context.Background(), w.snapshotOf(slow), draft)
 	if err != nil || landed.Head.Sequence != won.Head.Sequence+1 {
-		t.Errorf("begun anew it ended with %v", err)
+		t.Errorf("started again it ended with %v", err)
 	}
 	w.fsck()
 }
@@ -112,7 +112,7 @@ func testAccess(t *testing.T, w *world) {
 	}
 	landed, err := w.repo.Commit(context.Background(), s, draft)
 	if err != nil || landed.Head.Access != s.Head.Access {
-		t.Errorf("let in anew it ended with %v", err)
+		t.Errorf("admitted again it ended with %v", err)
 	}
 }
 
