@@ -26,9 +26,11 @@ func (eager) Due(repository.Head, *repository.Commit) bool { return true }
 func TestRepository(t *testing.T) {
 	table := newTable(t)
 	for name, spoil := range map[string]func(*repositorytest.Store, *snapshotStore){
-		"as it is":                     func(*repositorytest.Store, *snapshotStore) {},
-		"without snapshots":            func(s *repositorytest.Store, o *snapshotStore) { s.Objects = o.Objects },
-		"with a snapshot every commit": func(s *repositorytest.Store, _ *snapshotStore) { s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true },
+		"as it is":          func(*repositorytest.Store, *snapshotStore) {},
+		"without snapshots": func(s *repositorytest.Store, o *snapshotStore) { s.Objects = o.Objects },
+		"with a snapshot every commit": func(s *repositorytest.Store, _ *snapshotStore) {
+			s.Ledger, s.Extra = eager{s.Ledger.(*dynamo.Ledger)}, true
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repositorytest.Run(t, func(t *testing.T) repositorytest.Store {
