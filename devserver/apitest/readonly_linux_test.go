@@ -17,7 +17,7 @@ import (
 // TestWhatCannotBeWritten: a server that could not write says so when it is
 // started, and not to whoever is first to write.
 func TestWhatCannotBeWritten(t *testing.T) {
-	before := newWorkplace(t, apiload.Ground(), 0)
+	before := newWorkplace(t, apiload.Fixture(), 0)
 	for _, path := range []string{".", "repository.git", "repository.git/objects/pack", "repository.git/refs/heads", "telemetry.db"} {
 		t.Run(strings.ReplaceAll(path, "/", " "), func(t *testing.T) {
 			w := workplace{dir: filepath.Join(t.TempDir(), "data")}
