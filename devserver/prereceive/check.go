@@ -18,9 +18,11 @@ import (
 )
 
 const (
-	main  = "refs/heads/main"
-	noID  = "0000000000000000000000000000000000000000"
-	maxID = 1 << 20 // bytes of names that a push may bring
+	main = "refs/heads/main"
+	noID = "0000000000000000000000000000000000000000"
+	// maxUpdates bounds the lines in which git tells of a push, in bytes: a
+	// hundred thousand references take fewer.
+	maxUpdates = 16 << 20
 	// largestFile bounds what is pushed outside the layout, where nothing reads
 	// it: svcadmin import takes no larger one.
 	largestFile = 64 << 20
@@ -80,8 +82,11 @@ func Check(ctx context.Context, p Push) error {
 
 // updateOfMain is where main is to be moved to, "" when it stays.
 func updateOfMain(updates io.Reader) (from, to string, err error) {
-	lines := bufio.NewScanner(io.LimitReader(updates, maxID))
+	lines, size := bufio.NewScanner(updates), 0
 	for lines.Scan() {
+		if size += len(lines.Bytes()) + 1; size > maxUpdates {
+			return "", "", refuse("it updates more references than can be checked at once; push fewer of them at a time")
+		}
 		words := strings.SplitN(lines.Text(), " ", 3)
 		if len(words) != 3 || !object.IsID(words[0]) || !object.IsID(words[1]) {
 			return "", "", fmt.Errorf("git tells of an update in words that are not known: %q", lines.Text())
