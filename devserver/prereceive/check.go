@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -55,7 +57,7 @@ func refuse(reasons ...string) error { return &Refusal{reasons} }
 
 // Check says why a push is refused.
 func Check(ctx context.Context, p Push) error {
-	from, to, err := updateOfMain(p.Updates)
+	from, to, err := p.updateOfMain()
 	if err != nil {
 		return err
 	}
@@ -81,8 +83,13 @@ func Check(ctx context.Context, p Push) error {
 }
 
 // updateOfMain is where main is to be moved to, "" when it stays.
-func updateOfMain(updates io.Reader) (from, to string, err error) {
-	lines, size := bufio.NewScanner(updates), 0
+func (p Push) updateOfMain() (from, to string, err error) {
+	root, err := os.OpenRoot(p.Repository)
+	if err != nil {
+		return "", "", err
+	}
+	defer root.Close()
+	lines, size := bufio.NewScanner(p.Updates), 0
 	for lines.Scan() {
 		if size += len(lines.Bytes()) + 1; size > maxUpdates {
 			return "", "", refuse("it updates more references than can be checked at once; push fewer of them at a time")
@@ -91,18 +98,54 @@ func updateOfMain(updates io.Reader) (from, to string, err error) {
 		if len(words) != 3 || !object.IsID(words[0]) || !object.IsID(words[1]) {
 			return "", "", fmt.Errorf("git tells of an update in words that are not known: %q", lines.Text())
 		}
-		if !slices.ContainsFunc(taken, func(prefix string) bool { return strings.HasPrefix(words[2], prefix) }) && words[1] != noID {
-			return "", "", refuse(printable(words[2]) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
-		}
-		if words[2] != main {
+		ref := words[2]
+		switch {
+		case !slices.ContainsFunc(taken, func(prefix string) bool { return strings.HasPrefix(ref, prefix) }) && words[1] != noID:
+			return "", "", refuse(printable(ref) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
+		case ref != main && atMain(ref):
+			return "", "", refuse(printable(ref) + " lies where main does, on a disk that does not tell their names apart for example; call it something else")
+		case isSymbolic(root, ref):
+			return "", "", refuse(printable(ref) + " stands for another reference in this repository (git symbolic-ref); push to that one")
+		case ref != main:
 			continue
-		}
-		if words[1] == noID {
+		case words[1] == noID:
 			return "", "", refuse("it deletes the branch main (a rename does too), from which the workspace is served")
+		case to != "":
+			return "", "", refuse("it updates main twice")
 		}
 		from, to = words[0], words[1]
 	}
 	return from, to, lines.Err()
+}
+
+// atMain says whether a reference's file may be main's or lie below it. Many
+// disks do not tell capital letters from small ones; some leave out invisible ones.
+func atMain(ref string) bool {
+	parts := strings.Split(ref, "/")
+	place := strings.Join(parts[:min(len(parts), 3)], "/")
+	return strings.EqualFold(main, strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, place))
+}
+
+// isSymbolic says whether git would update another reference in place of one.
+// It has not looked at the name yet, which may be any path.
+func isSymbolic(root *os.Root, ref string) bool {
+	info, err := root.Lstat(filepath.FromSlash(ref))
+	if err != nil || !info.Mode().IsRegular() {
+		return err == nil && !info.IsDir()
+	}
+	f, err := root.Open(filepath.FromSlash(ref))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begin := make([]byte, len("ref:"))
+	_, err = io.ReadFull(f, begin)
+	return err == nil && string(begin) == "ref:"
 }
 
 // checkSizes refuses objects that nothing here would read.

@@ -3,6 +3,7 @@ package prereceive_test
 import (
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,12 +17,27 @@ const (
 	id   = "1111111111111111111111111111111111111111"
 )
 
-// TestUpdatesAreReadToTheirEnd, or the push is refused.
-func TestUpdatesAreReadToTheirEnd(t *testing.T) {
-	repository := filepath.Join(t.TempDir(), "repository.git")
-	if _, err := disk.Init(repository); err != nil {
+func newRepository(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "repository.git")
+	if _, err := disk.Init(dir); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// check demands that updates are refused with words, or taken when there are none.
+func check(t *testing.T, repository string, updates io.Reader, words string) {
+	t.Helper()
+	err := prereceive.Check(t.Context(), prereceive.Push{Repository: repository, Updates: updates})
+	if words == "" && err != nil || words != "" && (!errors.As(err, new(*prereceive.Refusal)) || !strings.Contains(err.Error(), words)) {
+		t.Errorf("%v, want %q", err, words)
+	}
+}
+
+// TestUpdatesAreReadToTheirEnd, or the push is refused.
+func TestUpdatesAreReadToTheirEnd(t *testing.T) {
+	repository := newRepository(t)
 	branch := none + " " + id + " refs/heads/" + strings.Repeat("a", 900) + "\n"
 	for _, test := range []struct {
 		name    string
@@ -33,16 +49,31 @@ func TestUpdatesAreReadToTheirEnd(t *testing.T) {
 		{"main behind them", strings.NewReader(strings.Repeat(branch, 1200) + id + " " + none + " refs/heads/main\n"), "deletes the branch main"},
 		{"no end of branches", &endless{line: branch}, "updates more references than can be checked"},
 	} {
-		err := prereceive.Check(t.Context(), prereceive.Push{Repository: repository, Updates: test.updates})
-		if test.words == "" {
-			if err != nil {
-				t.Errorf("%s: %v", test.name, err)
-			}
-			continue
-		}
-		if !errors.As(err, new(*prereceive.Refusal)) || !strings.Contains(err.Error(), test.words) {
-			t.Errorf("%s: %v, want %q", test.name, err, test.words)
-		}
+		t.Run(test.name, func(t *testing.T) { check(t, repository, test.updates, test.words) })
+	}
+}
+
+// TestOnlyMainMovesMain: what git or the disk would take for main is refused
+// under any other name, and so is a second update, of which git takes the first.
+func TestOnlyMainMovesMain(t *testing.T) {
+	repository := newRepository(t)
+	if err := os.WriteFile(filepath.Join(repository, "refs", "heads", "alias"), []byte("ref: refs/heads/main\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ updates, words string }{
+		{id + " " + id + " refs/heads/MAIN", "refs/heads/MAIN lies where main does"},
+		{id + " " + none + " refs/HEADS/main", "refs/HEADS/main lies where main does"},
+		{id + " " + id + " refs/heads/ma\u200din", `refs/heads/ma\u200din lies where main does`},
+		{none + " " + id + " refs/heads/main/next", "refs/heads/main/next lies where main does"},
+		{none + " " + id + " refs/heads/Main/next", "refs/heads/Main/next lies where main does"},
+		{id + " " + id + " refs/heads/main\n" + none + " " + id + " refs/heads/main", "updates main twice"},
+		{id + " " + id + " refs/heads/alias", "refs/heads/alias stands for another reference"},
+		{id + " " + none + " refs/heads/alias", "refs/heads/alias stands for another reference"},
+		{none + " " + id + " refs/heads/mainly", ""},
+		{none + " " + id + " refs/heads/next/main", ""},
+		{none + " " + id + " refs/tags/main", ""},
+	} {
+		t.Run(test.updates, func(t *testing.T) { check(t, repository, strings.NewReader(test.updates+"\n"), test.words) })
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package prereceive refuses pushes that would break a workspace: git asks it,
 // by the hook pre-receive, before it takes what was pushed.
 //
-// Refused are a push that deletes the branch main (a rename deletes it too);
+// Refused are a push that deletes the branch main (a rename deletes it too) or
+// names it twice; references that the disk or git itself takes for main;
 // references that are no branches, tags or notes, since refs/replace would change
 // what git reads in place of any object;
 // objects of more bytes than are read anywhere, whatever branch they are for; a
