@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/ledger/local"
@@ -23,7 +25,8 @@ type Repository struct {
 }
 
 // FindRepository looks for a git repository at a directory: as its root, when the
-// directory is one, or as what it is nested in.
+// directory is one, or as what it is nested in. One whose files lie elsewhere is
+// an error.
 func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 	for _, git := range []string{dir, filepath.Join(dir, ".git")} {
 		resolved, err := gitDirectory(git)
@@ -31,6 +34,9 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 			return nil, "", err
 		}
 		if resolved != "" {
+			if err := checkInside(dir, resolved); err != nil {
+				return nil, "", err
+			}
 			commit, err := local.HeadOf(resolved)
 			return &Repository{resolved, commit}, "", err
 		}
@@ -43,7 +49,8 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 	return nil, "", nil
 }
 
-// RepositoryAt is a repository's history up to a commit, whatever its HEAD names.
+// RepositoryAt is the history up to a commit of svc's own repository, whose links
+// are followed.
 func RepositoryAt(git, commit string) *Repository { return &Repository{git, commit} }
 
 // gitDirectory returns the repository at a path, or "" when there is none. One
@@ -209,11 +216,14 @@ func (c *copying) present(err error) error {
 
 func (c *copying) file(name string) error {
 	c.again = true
-	in, err := os.Open(filepath.Join(c.from, name))
+	in, err := os.OpenFile(filepath.Join(c.from, name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return cmp.Or(err, errNoFile(in.Name()))
+	}
 	to := filepath.Join(c.to, name)
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return err

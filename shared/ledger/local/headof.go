@@ -44,5 +44,9 @@ func HeadOf(git string) (string, error) {
 	if !symbolic {
 		return parseLoose(content)
 	}
-	return reference{files: files, git: git, name: strings.TrimSpace(name)}.read()
+	name = strings.TrimSpace(name)
+	if !strings.HasPrefix(name, "refs/") || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "", fmt.Errorf("HEAD of %s names %q, which is no branch", git, name)
+	}
+	return reference{files: files, git: git, name: name}.read()
 }
