@@ -11,6 +11,9 @@ import (
 // are waited for. A lock older than that was left behind.
 const gitPatience = 8 * time.Second
 
+// maxGitFile is more bytes than a .git file has, which holds one path.
+const maxGitFile = 16 << 10
+
 // gitAtWork says whether git is changing the work tree that a directory lies
 // in: it holds the lock of the index from the first file to the last. A busy
 // machine can make it pause in between for longer than any quiet that an edit
@@ -41,6 +44,9 @@ func gitDirectory(path string) string {
 	}
 	if info.IsDir() {
 		return path
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxGitFile {
+		return ""
 	}
 	content, err := os.ReadFile(path)
 	target, found := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir: ")

@@ -5,6 +5,7 @@ package datadir
 import (
 	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -43,5 +44,25 @@ func TestBecamePipe(t *testing.T) {
 	must(t, syscall.Mkfifo(filepath.Join(dir, "configs/a.json"), 0o644))
 	if files, problems := l.read(); len(files) != 0 || problems != nil {
 		t.Errorf("%v, %v", files, problems)
+	}
+}
+
+// TestGitNoFile: what a .git points to is read from a file alone.
+func TestGitNoFile(t *testing.T) {
+	dir := t.TempDir()
+	must(t, syscall.Mkfifo(filepath.Join(dir, ".git"), 0o644))
+	if gitAtWork(dir, time.Now()) {
+		t.Error("a pipe")
+	}
+	dir = t.TempDir()
+	must(t, os.Symlink("/dev/zero", filepath.Join(dir, ".git")))
+	if gitAtWork(dir, time.Now()) {
+		t.Error("a device")
+	}
+	dir = t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, ".git"), nil, 0o666))
+	must(t, os.Truncate(filepath.Join(dir, ".git"), 1<<40))
+	if gitAtWork(dir, time.Now()) {
+		t.Error("a file without end")
 	}
 }
