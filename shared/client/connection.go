@@ -95,10 +95,10 @@ func (l *connection) refusal(r reply) error {
 	var envelope struct{ Message string }
 	message := http.StatusText(r.status)
 	if json.Unmarshal(r.body, &envelope) == nil && envelope.Message != "" {
-		if message = envelope.Message; len(message) > maxWords {
+		message = strings.ReplaceAll(envelope.Message, l.key, redacted) // should the server have repeated it
+		if len(message) > maxWords {
 			message = strings.ToValidUTF8(message[:maxWords], "") + "…"
 		}
-		message = strings.ReplaceAll(message, l.key, redacted) // should the server have repeated it
 	}
 	if r.status/100 == 3 {
 		message = "the address redirects, which is not followed with a key: name the final one in Options.URL"
