@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
@@ -151,15 +152,18 @@ func sameState(a, b []byte) bool {
 	return (a == nil) == (b == nil) && same(a, b)
 }
 
-// appliedFile names, in a repository's .git, the commit that an Apply of the
-// directory has made.
-const appliedFile = "svc-applied"
+const (
+	// appliedFile names, in a repository, the commit that an Apply of the
+	// directory has made.
+	appliedFile = ".git/svc-applied"
+	maxApplied  = 100 // bytes
+)
 
 // dropApplied drops the states that the last Apply of the directory led to.
 func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
-	applied, err := os.ReadFile(filepath.Join(p.dir, ".git", appliedFile))
-	if err != nil {
-		return nil // there was none
+	applied := p.applied()
+	if applied == "" {
+		return nil
 	}
 	paths := slices.Collect(maps.Keys(left))
 	known := make([]bool, len(paths))
@@ -167,7 +171,7 @@ func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
 	group.SetLimit(atOnce)
 	for i := range paths {
 		group.Go(func() error {
-			_, text, err := p.workspace.repo.At(within, p.base.Head, paths[i], strings.TrimSpace(string(applied)))
+			_, text, err := p.workspace.repo.At(within, p.base.Head, paths[i], applied)
 			switch {
 			case errors.Is(err, repository.ErrUnknownCommit):
 				return nil
@@ -180,7 +184,7 @@ func (p *Plan) dropApplied(ctx context.Context, left map[string][]byte) error {
 			return nil
 		})
 	}
-	err = group.Wait()
+	err := group.Wait()
 	for i, path := range paths {
 		if known[i] {
 			delete(left, path)
@@ -223,10 +227,37 @@ func (p *Plan) dropNew(ctx context.Context, left map[string][]byte) error {
 	return nil
 }
 
+// applied is the commit that the last Apply of the directory made, "" when there
+// was none. Somebody else may have made the directory, so that neither this nor
+// noteApplied follows a link out of it or waits for a pipe.
+func (p *Plan) applied() string {
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	f, err := root.OpenFile(appliedFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, maxApplied))
+	return strings.TrimSpace(string(text))
+}
+
 // noteApplied makes a later Apply know this one's states. Without it that one
 // asks once more than it need.
 func (p *Plan) noteApplied(commit string) {
-	if info, err := os.Stat(filepath.Join(p.dir, ".git")); err == nil && info.IsDir() {
-		_ = os.WriteFile(filepath.Join(p.dir, ".git", appliedFile), []byte(commit+"\n"), 0o666)
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	if info, err := root.Stat(".git"); err == nil && info.IsDir() {
+		_ = root.Remove(appliedFile)
+		if f, err := root.OpenFile(appliedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+			_, _ = f.WriteString(commit + "\n")
+			_ = f.Close()
+		}
 	}
 }

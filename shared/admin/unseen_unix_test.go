@@ -1,0 +1,46 @@
+//go:build unix
+
+package admin
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestTheNoteOfAnApplyStaysInTheDirectory, which somebody else may have made.
+func TestTheNoteOfAnApplyStaysInTheDirectory(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	for name, spoil := range map[string]func(git string) error{
+		"as it is": func(git string) error { return os.Mkdir(git, 0o777) },
+		"again": func(git string) error {
+			return errors.Join(os.Mkdir(git, 0o777), os.WriteFile(filepath.Join(git, "svc-applied"), nil, 0o666))
+		},
+		"a link": func(git string) error {
+			return errors.Join(os.Mkdir(git, 0o777), os.Symlink(filepath.Join(outside, "svc-applied"), filepath.Join(git, "svc-applied")))
+		},
+		"a pipe": func(git string) error {
+			return errors.Join(os.Mkdir(git, 0o777), syscall.Mkfifo(filepath.Join(git, "svc-applied"), 0o666))
+		},
+		"elsewhere": func(git string) error { return os.Symlink(outside, git) },
+	} {
+		const mine = "mine\n"
+		write(t, outside, "svc-applied", mine)
+		p := &Plan{dir: t.TempDir()}
+		if err := spoil(filepath.Join(p.dir, ".git")); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.applied(); got != "" {
+			t.Errorf("%s: read %q", name, got)
+		}
+		p.noteApplied("commit")
+		if got, err := os.ReadFile(filepath.Join(outside, "svc-applied")); err != nil || string(got) != mine {
+			t.Errorf("%s: the file outside is now %q, %v", name, got, err)
+		}
+		if got := p.applied(); (got == "commit") == (name == "elsewhere") {
+			t.Errorf("%s: then read %q", name, got)
+		}
+	}
+}
