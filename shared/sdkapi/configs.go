@@ -50,13 +50,17 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 		t.options.refuse(w, r, err)
 		return
 	}
-	if tag := entityTag(d); notModified(w, r, tag, false) || notModified(w, r, tag, true) {
-		return
+	tag := entityTag(d)
+	for _, packed := range []bool{false, true} { // "*" does not say that there was an answer
+		if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.ThisOne {
+			notModified(w, tag, packed)
+			return
+		}
 	}
 	e := t.environment(d)
 	docs, err := e.documents.at(r.Context(), d, t, e, func(ws *workspace.Workspace) *documents { return newDocuments(ws, d) })
 	if err == nil {
-		err = t.sendDocuments(w, r, docs, entityTag(d))
+		err = t.sendDocuments(w, r, docs, tag)
 	}
 	if err != nil {
 		t.options.refuse(w, r, err)
@@ -85,13 +89,9 @@ func setHeaders(w http.ResponseWriter, tag string, packed bool) {
 	header.Set("Vary", "Accept-Encoding")
 }
 
-func notModified(w http.ResponseWriter, r *http.Request, tag string, packed bool) bool {
-	if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.Neither {
-		return false
-	}
+func notModified(w http.ResponseWriter, tag string, packed bool) {
 	setHeaders(w, tag, packed)
 	w.WriteHeader(http.StatusNotModified)
-	return true
 }
 
 func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *documents, tag string) (err error) {
@@ -101,6 +101,10 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 	}
 	if most := t.options.MaxAnswer; most > 0 && size > most {
 		return fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; accept gzip in Accept-Encoding", size)
+	}
+	if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.Whichever {
+		notModified(w, tag, packed)
+		return nil
 	}
 	body := docs.packed
 	if !packed {

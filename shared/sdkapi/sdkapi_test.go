@@ -300,8 +300,10 @@ func TestKeysOfAnEnvironmentThatIsGone(t *testing.T) {
 	for environment, says := range map[string]string{"old": `the environment "old", which the workspace has archived`, "qa": `the environment "qa", which the workspace does not have`} {
 		for range 2 { // the second time from memory
 			for path, key := range map[string]string{polling: w.key(access.KindPublicSDK, environment), configs: w.key(access.KindSecretSDK, environment)} {
-				if answer := w.send("GET", path, key, ""); answer.Code != 401 || !strings.Contains(message(answer), says) {
-					t.Errorf("%s: %d %s", path, answer.Code, message(answer))
+				for _, known := range []string{"", `"x"`, "*"} {
+					if answer := w.send("GET", path, key, "", "If-None-Match", known); answer.Code != 401 || !strings.Contains(message(answer), says) {
+						t.Errorf("%s of whoever knows %q: %d %s", path, known, answer.Code, message(answer))
+					}
 				}
 			}
 		}
@@ -407,8 +409,10 @@ func TestPartsServeTheirPart(t *testing.T) {
 		t.Errorf("delivery answers %d %d %d", a, b, c)
 	}
 	w.handler = sdkapi.Delivery(sdkapi.Options{Service: service, MaxAnswer: 500})
-	if answer := w.send("GET", configs, secret, ""); answer.Code != 400 || !strings.Contains(message(answer), "accept gzip") {
-		t.Errorf("%d %s", answer.Code, message(answer))
+	for _, known := range []string{"", "*"} {
+		if answer := w.send("GET", configs, secret, "", "If-None-Match", known); answer.Code != 400 || !strings.Contains(message(answer), "accept gzip") {
+			t.Errorf("of whoever knows %q: %d %s", known, answer.Code, message(answer))
+		}
 	}
 	w.handler = sdkapi.Telemetry(sdkapi.Options{Service: service, Intake: &telemetry.Intake{Store: w.store, Now: time.Now}})
 	if a, b := w.send("GET", polling, public, "").Code, w.send("POST", posting, public, "{}").Code; a != 404 || b != 202 {
