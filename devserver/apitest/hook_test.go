@@ -103,6 +103,10 @@ func TestReferencesOfOtherKindsAreRefused(t *testing.T) {
 	p.push("", "HEAD:refs/tags/v1", "HEAD:refs/notes/commits", "HEAD:refs/heads/draft")
 	p.bare.Run(t, "update-ref", "refs/svc/old", head)
 	p.push("", "--delete", "refs/svc/old")
+	p.bare.Run(t, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
+	p.commit(map[string]string{"svc.json": "["})
+	p.push("refs/heads/alias stands for another reference", "HEAD:alias")
+	p.push("refs/heads/alias stands for another reference", "--delete", "alias")
 	p.works(true)
 }
 
