@@ -401,4 +401,17 @@ func TestMaintain(t *testing.T) {
 			t.Errorf("%+v, %v", done, err)
 		}
 	}
+	// Also when the damage is such that no packs can be listed, and none merged.
+	unread := rows[len(rows)-1]
+	unread["c"] = &types.AttributeValueMemberB{Value: []byte("nonsense")}
+	s.putRow(t, unread)
+	done, err := s.Maintain(ctx, Maintenance{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range done.Workspaces {
+		if w.ID == two.ID && (w.Error == "" || len(w.Problems) == 0) {
+			t.Errorf("%+v", w)
+		}
+	}
 }

@@ -166,8 +166,9 @@ func (w *Workspace) maintain(ctx context.Context, o Maintenance, at *Resume) (do
 		done.Rows += compacted.Rows
 		at.Compacted = err == nil && !compacted.More
 	}
-	if err == nil {
-		err = w.checkDaily(ctx, o, at, &done)
+	// The check tells most when something is wrong.
+	if ctx.Err() == nil {
+		err = errors.Join(err, w.checkDaily(ctx, o, at, &done))
 	}
 	return done, err
 }

@@ -131,7 +131,7 @@ func (l *Ledger) packsFor(ctx context.Context, head repository.Head, given []str
 	all := slices.Clone(given)
 	m, err := l.merged(ctx)
 	if err == nil {
-		err = l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch, _ int) error {
+		err = l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch) error {
 			if c.Pack != "" {
 				all = append(all, c.Pack)
 			}
@@ -168,18 +168,19 @@ func (l *Ledger) extend(ctx context.Context, from, now, to repository.Head) (rep
 	return to, nil
 }
 
-// put writes the rows of commits: those of the log first, by which Sweep finds
-// the others.
+// put writes the rows of commits: those first by which Sweep finds the others.
 func (l *Ledger) put(ctx context.Context, all []written) error {
-	var logs, others []item
+	var logs, parts, others []item
 	for _, w := range all {
-		logs = append(logs, w.log)
-		others = append(append(append(others, w.id), w.items...), w.rest...)
+		logs, parts = append(logs, w.log), append(parts, w.rest...)
+		others = append(append(others, w.id), w.items...)
 	}
-	if err := l.table.db.PutAll(ctx, logs); err != nil {
-		return err
+	for _, rows := range [][]item{logs, parts, others} {
+		if err := l.table.db.PutAll(ctx, rows); err != nil {
+			return err
+		}
 	}
-	return l.table.db.PutAll(ctx, others)
+	return nil
 }
 
 // rowsAtOnce is how many rows are collected before they are written.

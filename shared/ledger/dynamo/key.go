@@ -33,6 +33,12 @@ func (r rows) log() string  { return "log/" + string(r.workspace) + "/" + r.inde
 func (r rows) ids() string  { return "ids/" + string(r.workspace) + "/" + r.index }
 func (r rows) rest() string { return "rest/" + string(r.workspace) + "/" + r.index }
 
+// partsOf asks for all touches of a commit that are too many for its row, however
+// many there are to be.
+func (r rows) partsOf(sha string) dynamo.Query {
+	return dynamo.Query{Partition: r.rest(), Low: sha + "/", High: sha + "0"} // 0 comes after /
+}
+
 func (r rows) item(path string) string {
 	return "item/" + string(r.workspace) + "/" + r.index + "/" + path
 }

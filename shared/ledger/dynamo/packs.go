@@ -75,7 +75,7 @@ func (l *Ledger) withLater(ctx context.Context, head repository.Head, m merged) 
 	for _, p := range m.packs {
 		all[p] = true
 	}
-	err := l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch, _ int) error {
+	err := l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch) error {
 		if c.Pack != "" {
 			all[c.Pack] = true
 		}
@@ -86,7 +86,7 @@ func (l *Ledger) withLater(ctx context.Context, head repository.Head, m merged) 
 
 // log calls for the commits after a sequence, oldest first, each with its
 // shifts, without texts.
-func (l *Ledger) log(ctx context.Context, head repository.Head, after int64, each func(c repository.Commit, shifts []repository.Touch, parts int) error) error {
+func (l *Ledger) log(ctx context.Context, head repository.Head, after int64, each func(c repository.Commit, shifts []repository.Touch) error) error {
 	if head.Commit == "" || after >= head.Sequence {
 		return ctx.Err()
 	}
@@ -100,7 +100,7 @@ func (l *Ledger) log(ctx context.Context, head repository.Head, after int64, eac
 		if err != nil {
 			return false, err
 		}
-		return true, each(c, shifts, int(dynamo.NumberOf(i, "n")))
+		return true, each(c, shifts)
 	})
 }
 
@@ -231,7 +231,7 @@ func (l *Ledger) relocateAll(ctx context.Context, c Compaction, generation int64
 	}
 	rows := l.rows(head.Index)
 	var moves []relocation
-	err = l.log(ctx, head, after, func(commit repository.Commit, shifts []repository.Touch, _ int) error {
+	err = l.log(ctx, head, after, func(commit repository.Commit, shifts []repository.Touch) error {
 		for _, t := range slices.Concat(commit.Touched, shifts) {
 			if where, moved := c.Places[t.Blob]; moved && t.Blob != "" {
 				moves = append(moves, relocation{dynamo.Key(rows.item(t.Path), place(commit.Sequence, commit.SHA)), &where})

@@ -101,68 +101,94 @@ func (l *Ledger) Sweep(ctx context.Context, left Leftovers, fence int64) (remove
 	return removed, err
 }
 
-// sweepIndex removes all rows of an index, the log's last. Nobody gives its name
-// to another one.
+// sweepIndex removes all rows of an index, those by which the others are found
+// last, so that one that was interrupted is ended by the next. Rows may be
+// missing or damaged, which may be why they were replaced: touches are taken from
+// what can be read. Nobody gives its name to another one.
 func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err error) {
-	index := dynamo.TextOf(note, dynamo.RangeKey)
-	everything := repository.Head{Commit: "any", Sequence: farFuture, Index: index}
-	var dependent, logs []item
+	rows := l.rows(dynamo.TextOf(note, dynamo.RangeKey))
+	var items, parts, logs []item
 	flush := func() error {
-		removed += len(dependent) + len(logs)
-		if err := l.table.db.DeleteAll(ctx, dependent); err != nil {
-			return err
+		for _, keys := range []*[]item{&items, &parts, &logs} {
+			if err := l.table.db.DeleteAll(ctx, *keys); err != nil {
+				return err
+			}
+			removed += len(*keys)
+			*keys = nil
 		}
-		err := l.table.db.DeleteAll(ctx, logs)
-		dependent, logs = nil, nil
-		return err
+		return nil
 	}
-	rows := l.rows(index)
-	err = l.log(ctx, everything, -1, func(c repository.Commit, shifts []repository.Touch, parts int) error {
-		logs = append(logs, dynamo.Key(rows.log(), place(c.Sequence, c.SHA)))
-		dependent = append(dependent, dynamo.Key(rows.ids(), c.SHA))
-		for _, t := range slices.Concat(c.Touched, shifts) {
-			dependent = append(dependent, dynamo.Key(rows.item(t.Path), place(c.Sequence, c.SHA)))
+	q := dynamo.Query{Partition: rows.log(), Attributes: withoutTexts}
+	err = l.table.db.Query(ctx, "reading the log", q, func(i item) (bool, error) {
+		sequence, sha := placeOf(i)
+		logs = append(logs, dynamo.KeyOf(i))
+		parts = append(parts, dynamo.Key(rows.ids(), sha))
+		note := func(holder item) {
+			for _, name := range []string{"c", "x"} {
+				if c, err := decodeCommit(dynamo.BytesOf(holder, name)); err == nil {
+					for _, t := range c.Touched {
+						items = append(items, dynamo.Key(rows.item(t.Path), place(sequence, sha)))
+					}
+				}
+			}
 		}
-		for part := range parts {
-			dependent = append(dependent, dynamo.Key(rows.rest(), partSort(c.SHA, part)))
+		note(i)
+		if dynamo.NumberOf(i, "n") > 0 {
+			err := l.table.db.Query(ctx, "looking for touches", rows.partsOf(sha), func(part item) (bool, error) {
+				parts = append(parts, dynamo.KeyOf(part))
+				note(part)
+				return true, nil
+			})
+			if err != nil {
+				return false, err
+			}
 		}
-		if len(dependent) < rowsAtOnce {
-			return nil
+		if len(items)+len(parts)+len(logs) < rowsAtOnce {
+			return true, nil
 		}
-		return flush()
+		return true, flush()
 	})
+	// And those whose row of the log is not there.
+	for _, partition := range []string{rows.rest(), rows.ids()} {
+		if err == nil {
+			err = flush()
+		}
+		if err == nil {
+			q := dynamo.Query{Partition: partition, Attributes: []string{dynamo.HashKey, dynamo.RangeKey}}
+			err = l.table.db.Query(ctx, "looking for rows that are left over", q, func(i item) (bool, error) {
+				parts = append(parts, dynamo.KeyOf(i))
+				return true, nil
+			})
+		}
+	}
 	if err == nil {
 		err = flush()
 	}
 	if err != nil {
-		return removed, fmt.Errorf("removing the rows of index %s: %w", index, err)
+		return removed, fmt.Errorf("removing the rows of index %s: %w", rows.index, err)
 	}
 	return removed, l.table.db.DeleteAll(ctx, []item{note})
 }
-
-const farFuture = 999_999_999_998
 
 // sweepPending ends a large commit that nobody ended. The same commit may be on
 // its way once more, under the same keys and another fence.
 func (l *Ledger) sweepPending(ctx context.Context, head repository.Head, note item, fence int64) (removed int, err error) {
 	where := strings.TrimPrefix(dynamo.TextOf(note, dynamo.RangeKey), pendingPrefix)
 	index, sha, _ := strings.Cut(where, "/")
-	list, err := unzip().DecodeAll(dynamo.BytesOf(note, "c"), nil)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %s", errRow, dynamo.TextOf(note, dynamo.RangeKey))
-	}
 	rows := l.rows(index)
 	var items []item
-	for path := range strings.SplitSeq(string(list), "\x00") {
-		items = append(items, dynamo.Key(rows.item(path), place(dynamo.NumberOf(note, "n"), sha)))
+	// Without the list its rows stay, which are as if they were not there.
+	if list, err := unzip().DecodeAll(dynamo.BytesOf(note, "c"), nil); err == nil {
+		for path := range strings.SplitSeq(string(list), "\x00") {
+			items = append(items, dynamo.Key(rows.item(path), place(dynamo.NumberOf(note, "n"), sha)))
+		}
 	}
 	row, _, err := l.table.db.Get(ctx, "looking for a commit", dynamo.Key(rows.ids(), sha))
 	if err != nil {
 		return 0, err
 	}
 	if row == nil {
-		q := dynamo.Query{Partition: rows.rest(), Low: sha + "/", High: sha + "0"}
-		err = l.table.db.Query(ctx, "looking for touches", q, func(i item) (bool, error) {
+		err = l.table.db.Query(ctx, "looking for touches", rows.partsOf(sha), func(i item) (bool, error) {
 			items = append(items, dynamo.KeyOf(i))
 			return true, nil
 		})
