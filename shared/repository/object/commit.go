@@ -49,24 +49,31 @@ func (s Signature) Encode() string {
 
 // DecodeCommit reads the content of a commit object. It takes whatever git
 // has accepted at some time: unknown headers are skipped, and a signature
-// that makes no sense comes out as far as it can be read. Histories are kept in
-// memory: of an absurdly long message or name only the beginning comes out.
+// that makes no sense comes out as far as it can be read. As in git the tree is
+// the first header, parents come directly after it, and of other headers that
+// stand twice the first counts. Histories are kept in memory: of an absurdly long
+// message or name only the beginning comes out.
 func DecodeCommit(content []byte) (Commit, error) {
-	header, message, _ := bytes.Cut(content, []byte("\n\n"))
+	text, message, _ := bytes.Cut(content, []byte("\n\n"))
+	header := strings.Split(string(text), "\n")
 	c := Commit{Message: beginning(string(message), longestMessage)}
-	for line := range strings.SplitSeq(string(header), "\n") {
-		key, value, _ := strings.Cut(line, " ")
-		switch key {
-		case "tree":
-			c.Tree = value
-		case "parent":
-			c.Parents = append(c.Parents, value)
-		case "author":
-			c.Author = decodeSignature(value)
-		case "committer":
-			c.Committer = decodeSignature(value)
-		}
+	if tree, found := strings.CutPrefix(header[0], "tree "); found {
+		c.Tree = tree
 	}
+	header = header[1:]
+	for len(header) > 0 && strings.HasPrefix(header[0], "parent ") {
+		c.Parents = append(c.Parents, strings.TrimPrefix(header[0], "parent "))
+		header = header[1:]
+	}
+	first := func(key string) Signature {
+		for _, line := range header {
+			if value, found := strings.CutPrefix(line, key); found {
+				return decodeSignature(value)
+			}
+		}
+		return Signature{}
+	}
+	c.Author, c.Committer = first("author "), first("committer ")
 	if !IsID(c.Tree) {
 		return c, malformed("commit: %q is no id of a tree", c.Tree)
 	}

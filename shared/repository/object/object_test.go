@@ -221,6 +221,61 @@ func TestCommitRoundTrip(t *testing.T) {
 	}
 }
 
+// TestRepeatedHeaders: of headers that stand twice, or where they do not belong,
+// the same count as in git.
+func TestRepeatedHeaders(t *testing.T) {
+	git := testenv.Program(t, "apt-get install git", "git")
+	dir := t.TempDir()
+	run := func(args ...string) string {
+		out, err := exec.Command(git, append([]string{"-C", dir}, args...)...).CombinedOutput()
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("init", "--quiet", "--bare")
+	one := store(t, git, dir, "tree", nil)
+	blob := store(t, git, dir, "blob", []byte("text"))
+	entry, err := object.EncodeTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "a", ID: blob}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := store(t, git, dir, "tree", entry)
+	people := "author A <a@b> 5 +0000\ncommitter C <c@d> 6 +0000\n"
+	p := store(t, git, dir, "commit", []byte("tree "+one+"\n"+people+"\nparent\n"))
+	q := store(t, git, dir, "commit", []byte("tree "+one+"\n"+people+"\nother parent\n"))
+	for name, content := range map[string]string{
+		"as git writes it":   "tree " + one + "\nparent " + p + "\nparent " + q + "\n" + people,
+		"two trees":          "tree " + one + "\n" + people + "tree " + other + "\n",
+		"two trees in a row": "tree " + one + "\ntree " + other + "\n" + people,
+		"a late parent":      "tree " + one + "\nparent " + p + "\n" + people + "parent " + q + "\n",
+		"a late first one":   "tree " + one + "\n" + people + "parent " + q + "\n",
+		"others in a header": "tree " + one + "\n" + people + "gpgsig x\n tree " + other + "\n parent " + q + "\n author X\n",
+		"other people":       "tree " + one + "\n" + people + "author E <e@f> 7 +0000\ncommitter G <g@h> 8 +0000\n",
+		"no tree in front":   people + "tree " + one + "\n",
+		"an id in front":     one + "\n" + people,
+		"a parent in front":  "parent " + p + "\ntree " + one + "\n" + people,
+	} {
+		id := store(t, git, dir, "commit", []byte(content+"\nmessage\n"))
+		want := run("rev-parse", "--quiet", "--verify", id+"^{tree}")
+		c, err := object.DecodeCommit([]byte(content + "\nmessage\n"))
+		if (err == nil) != (want != "") {
+			t.Errorf("%s: %v, and git reads tree %q", name, err, want)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		line := strings.Join(append([]string{id}, c.Parents...), " ")
+		if wantLine := run("rev-list", "--max-count=1", "--parents", id); c.Tree != want || line != wantLine {
+			t.Errorf("%s: tree %s of %q; git says %s of %q", name, c.Tree, line, want, wantLine)
+		}
+		if c.Author.Name != "A" || c.Committer.Name != "C" {
+			t.Errorf("%s: by %s and %s", name, c.Author.Name, c.Committer.Name)
+		}
+	}
+}
+
 // store lets git store an object, unchecked, and returns its id.
 func store(t *testing.T, git, dir, kind string, content []byte) string {
 	cmd := exec.Command(git, "-C", dir, "hash-object", "-w", "--literally", "--stdin", "-t", kind)
