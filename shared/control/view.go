@@ -30,8 +30,8 @@ func (r *cache) at(snapshot *repository.Snapshot) *view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.view != nil && sameVersion(r.view.snapshot.Head, snapshot.Head):
-	case r.other != nil && sameVersion(r.other.snapshot.Head, snapshot.Head):
+	case r.view != nil && sameVersion(r.view.snapshot, snapshot):
+	case r.other != nil && sameVersion(r.other.snapshot, snapshot):
 		r.view, r.other = r.other, r.view
 	default:
 		r.view, r.other = newView(snapshot, r.view, r.listed), r.view
@@ -53,9 +53,10 @@ func (r *cache) bytes() int64 {
 	return sum
 }
 
-// sameVersion leaves the access version out of account.
-func sameVersion(a, b repository.Head) bool {
-	return a.Commit == b.Commit && a.Sequence == b.Sequence
+// sameVersion leaves the access version out of account. What was lost may be
+// back.
+func sameVersion(a, b *repository.Snapshot) bool {
+	return a.Head.Commit == b.Head.Commit && a.Head.Sequence == b.Head.Sequence && slices.Equal(a.Lost(), b.Lost())
 }
 
 // view is what is remembered of a snapshot's files. It does not change. No
@@ -225,7 +226,7 @@ func (v *view) same(f *repository.File, at int) (*content, int) {
 	for at < len(files) && files[at].Path < f.Path {
 		at++
 	}
-	if at < len(files) && files[at].Path == f.Path && files[at].Blob == f.Blob {
+	if at < len(files) && files[at].Path == f.Path && files[at].Blob == f.Blob && workspace.IsLost(files[at].Text) == workspace.IsLost(f.Text) {
 		return v.read[at], at
 	}
 	return nil, at

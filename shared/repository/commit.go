@@ -237,6 +237,6 @@ func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 		}
 	}
 	head := Head{Commit: by.SHA, Sequence: sequence, Access: base.Head.Access, Fence: base.Head.Fence}
-	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true}
+	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true, seekAt: base.seekAt}
 	return s.weigh(textsOf(updates))
 }

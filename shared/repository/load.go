@@ -34,10 +34,10 @@ func (r *Repository) Bytes() int64 { return r.memory.bytes() }
 
 // Snapshot returns everything at a head, from memory when it can. Of those
 // who ask for the same new head at once, one reads and the others wait for
-// it. For a head that a forced push has taken out of the history it may be
-// ErrMoved.
+// it. Files that are lost are looked for again from time to time. For a head
+// that a forced push has taken out of the history it may be ErrMoved.
 func (r *Repository) Snapshot(ctx context.Context, head Head) (*Snapshot, error) {
-	if s, ok := r.memory.get(head); ok {
+	if s, ok := r.memory.get(head); ok && !s.isDue() {
 		return s, nil
 	}
 	select {
@@ -46,20 +46,26 @@ func (r *Repository) Snapshot(ctx context.Context, head Head) (*Snapshot, error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if s, ok := r.memory.get(head); ok {
+	s, ok := r.memory.get(head)
+	if ok && !s.isDue() {
 		return s, nil
 	}
-	version := head
-	version.Access = 0
-	if r.refusal != nil && r.refused == version {
-		return nil, r.refusal
-	}
-	s, err := r.load(ctx, head)
-	if err != nil {
-		if holdsTooMuch(err) && !errors.Is(err, ErrBusy) {
-			r.refused, r.refusal = version, err
+	if !ok {
+		version := head
+		version.Access = 0
+		if r.refusal != nil && r.refused == version {
+			return nil, r.refusal
 		}
-		return nil, err
+		var err error
+		if s, err = r.load(ctx, head); err != nil {
+			if holdsTooMuch(err) && !errors.Is(err, ErrBusy) {
+				r.refused, r.refusal = version, err
+			}
+			return nil, err
+		}
+	}
+	if s.isDue() {
+		s = s.seek(ctx, r.objects)
 	}
 	r.memory.put(s)
 	return s, nil

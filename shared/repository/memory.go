@@ -1,7 +1,10 @@
 package repository
 
 import (
+	"time"
+
 	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/workspace"
 )
 
 // memory holds the snapshots that were used last, by commit: a slow request may
@@ -54,7 +57,7 @@ func (m memory) clear() { m.snapshots.Clear() }
 // text returns the content of a blob if some snapshot has it at a path.
 func (m memory) text(path, blob string) ([]byte, bool) {
 	for _, s := range m.snapshots.Values() {
-		if f, ok := s.File(path); ok && f.Blob == blob {
+		if f, ok := s.File(path); ok && f.Blob == blob && !workspace.IsLost(f.Text) {
 			return f.Text, true
 		}
 	}
@@ -87,12 +90,17 @@ func (m memory) bytes() int64 {
 // with path and id.
 const fileBytes = 250
 
-// weigh counts what a snapshot takes.
+// weigh counts what a snapshot takes, and notes which files are lost.
 func (s *Snapshot) weigh(fresh int64) *Snapshot {
 	for i := range s.Files {
 		s.texts += int64(len(s.Files[i].Text))
+		if workspace.IsLost(s.Files[i].Text) {
+			s.lost = append(s.lost, s.Files[i].Path)
+		}
 	}
-	s.fresh = fresh
+	if s.fresh = fresh; len(s.lost) > 0 && s.seekAt.IsZero() {
+		s.seekAt = time.Now().Add(seekEvery)
+	}
 	return s
 }
 

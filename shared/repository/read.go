@@ -120,7 +120,7 @@ func textOf(text []byte, err error) ([]byte, error) {
 	large, lost := (*object.TooLarge)(nil), (*object.Lost)(nil)
 	switch {
 	case errors.As(err, &lost):
-		return workspace.UnreadBecause(lost.Why() + "; git fsck tells more"), nil
+		return workspace.Lost(lost.Why() + "; git fsck tells more"), nil
 	case errors.Is(err, object.ErrMalformed):
 		return workspace.UnreadBecause("what git names there is no file"), nil
 	case !errors.As(err, &large):

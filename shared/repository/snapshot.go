@@ -3,9 +3,13 @@ package repository
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"svc.example/svc/shared/workspace"
 )
 
 // Snapshot is everything at one head.
@@ -21,6 +25,9 @@ type Snapshot struct {
 
 	texts int64 // bytes of all files' texts
 	fresh int64 // bytes of those that no earlier snapshot has
+
+	lost   []string  // the files that something stands in for, as they are lost
+	seekAt time.Time // when they are looked for again
 
 	// superseded: a commit of ours has landed on this very snapshot, so that
 	// another one on it cannot.
@@ -69,7 +76,39 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) copy(head Head) *Snapshot {
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
-	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, texts: s.texts, fresh: s.fresh, landing: s.landing}
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, landing: s.landing}
+}
+
+// Lost are the paths of the files whose texts are lost, for which something
+// stands in; of two snapshots of the same commit the later one may lack fewer.
+func (s *Snapshot) Lost() []string { return s.lost }
+
+const (
+	seekEvery = time.Second
+	// seekShare bounds the share of the time that looking for lost files takes.
+	seekShare = 10
+)
+
+// isDue says whether lost files may be back by now.
+func (s *Snapshot) isDue() bool { return len(s.lost) > 0 && !time.Now().Before(s.seekAt) }
+
+// seek looks for the lost files.
+func (s *Snapshot) seek(ctx context.Context, objects Objects) *Snapshot {
+	begun := time.Now()
+	found := s.copy(s.Head)
+	found.Files, found.lost, found.texts = slices.Clone(s.Files), nil, 0
+	for i := range found.Files {
+		f := &found.Files[i]
+		if !workspace.IsLost(f.Text) {
+			continue
+		}
+		if text, err := textOf(objects.Blob(ctx, Touch{Path: f.Path, Blob: f.Blob})); err == nil {
+			f.Text = text
+		}
+	}
+	now := time.Now()
+	found.seekAt = now.Add(max(seekEvery, seekShare*now.Sub(begun)))
+	return found.weigh(s.fresh)
 }
 
 // wholeTree returns the git tree, read from objects if need be. The lock is

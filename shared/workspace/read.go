@@ -174,8 +174,10 @@ func parse(path string, text []byte) (*jsontree.Node, []byte, *Problem) {
 	if len(text) > document.MaxSize {
 		return nil, text, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text)))}
 	}
-	if why, unread := bytes.CutPrefix(text, []byte(unreadMark)); unread {
-		return nil, text, &Problem{Severity: Fatal, File: path, Message: string(why)}
+	for _, mark := range []string{unreadMark, lostMark} {
+		if why, unread := bytes.CutPrefix(text, []byte(mark)); unread {
+			return nil, text, &Problem{Severity: Fatal, File: path, Message: string(why)}
+		}
 	}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		// What PowerShell's > writes.
@@ -195,8 +197,11 @@ func tooLarge(size int64) string {
 	return fmt.Sprintf("%d bytes; a file may have at most %d", size, document.MaxSize)
 }
 
-// unreadMark begins what stands in for a file. No JSON begins with it.
-const unreadMark = "\x00svc did not read this file: "
+// What stands in for a file begins so. No JSON does.
+const (
+	unreadMark = "\x00svc did not read this file: "
+	lostMark   = "\x00svc did not find this file: "
+)
 
 // Unread stands in for the text of a file of so many bytes that is too large to
 // be read. To Read it is a file with that problem.
@@ -204,6 +209,12 @@ func Unread(size int64) []byte { return []byte(unreadMark + tooLarge(size)) }
 
 // UnreadBecause is Unread for a file that is not read for another reason.
 func UnreadBecause(why string) []byte { return []byte(unreadMark + why) }
+
+// Lost is UnreadBecause for a file that somebody may bring back.
+func Lost(why string) []byte { return []byte(lostMark + why) }
+
+// IsLost says whether a text is what Lost gives.
+func IsLost(text []byte) bool { return bytes.HasPrefix(text, []byte(lostMark)) }
 
 // doubles reports every key that stands twice: keys are pooled over the four
 // folders, whatever their case.
