@@ -193,12 +193,15 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	return v
 }
 
-// findings are what is known of broken files, by path.
+// findings are what is known of broken files, by path. Nobody waits for whoever is
+// finding it out: it is sought again then.
 func (v *view) findings() map[string]Broken {
 	if v == nil {
 		return nil
 	}
-	v.asking.Lock()
+	if !v.asking.TryLock() {
+		return v.earlier
+	}
 	defer v.asking.Unlock()
 	if v.found == nil {
 		return v.earlier
@@ -207,7 +210,7 @@ func (v *view) findings() map[string]Broken {
 	for _, b := range v.found {
 		known[b.File.Path] = b
 	}
-	if v.compiling.TryLock() { // else they are sought again: nobody waits for schemas
+	if v.compiling.TryLock() {
 		defer v.compiling.Unlock()
 		for _, b := range v.unusable {
 			known[b.File.Path] = b
