@@ -111,10 +111,10 @@ func storageFault(err error) error {
 		return fault.New(fault.Unavailable, "%s", unavailable.Message).Because(err)
 	case errors.As(err, &lost):
 		return fault.New(fault.Unavailable, "the workspace cannot be read, because %s; its operator has to put it back, and git fsck tells what else is wrong", lost.Why()).Because(err)
-	case errors.Is(err, repository.ErrNewer):
-		return fault.New(fault.Unavailable, "the workspace was stored by a newer version of svc than the one that answers; its operator has to update this one").Because(err)
 	case errors.Is(err, repository.ErrUnknownOutcome):
 		return fault.New(fault.Unavailable, "the storage did not say whether the change was made; read the item before repeating the request").Because(err)
+	case errors.Is(err, repository.ErrNewer):
+		return fault.New(fault.Unavailable, "the workspace was stored by a newer version of svc than the one that answers; its operator has to update this one").Because(err)
 	case errors.Is(err, repository.ErrMoved), errors.Is(err, repository.ErrUnknownCommit):
 		return fault.New(fault.Unavailable, "the history was replaced meanwhile; the request can be repeated").Because(err)
 	case errors.Is(err, repository.ErrBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -230,6 +231,7 @@ func TestWhatACommitCanAnswer(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome), "503 SERVICE_UNAVAILABLE"},
+		{fmt.Errorf("%w: %w", repository.ErrUnknownOutcome, repository.ErrNewer), "503 SERVICE_UNAVAILABLE"},
 		{repository.ErrBusy, "503 SERVICE_UNAVAILABLE"},
 		{repository.ErrOccupied, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"},
 		{repository.ErrDraft, "500 INTERNAL"},
@@ -237,7 +239,10 @@ func TestWhatACommitCanAnswer(t *testing.T) {
 		w := newWorld(t, nil)
 		w.repo.fail["Commit"] = test.err
 		_, err := w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"})
-		wantRefusal(t, err, test.want)
+		said := wantRefusal(t, err, test.want).Message
+		if unknown := errors.Is(test.err, repository.ErrUnknownOutcome); unknown != strings.Contains(said, "read the item before repeating") {
+			t.Errorf("%v: %s", test.err, said)
+		}
 		if n := w.repo.count("Commit"); n != 1 {
 			t.Errorf("%v: tried %d times", test.err, n)
 		}

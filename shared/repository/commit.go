@@ -61,7 +61,9 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 	if err != nil && !Refused(err) {
 		head, err = r.settle(ctx, base.Head, p.commit, err)
 	}
-	if !errors.Is(err, ErrUnknownOutcome) {
+	if errors.Is(err, ErrUnknownOutcome) {
+		time.AfterFunc(longest, func() { r.objects.Release(made.Name) }) // it may land yet
+	} else {
 		r.objects.Release(made.Name)
 	}
 	if err != nil {
@@ -199,6 +201,7 @@ const (
 	patience = 5 * time.Second
 	attempts = 3
 	pause    = 100 * time.Millisecond
+	longest  = time.Hour // no commit takes that long
 )
 
 // settle finds out how an Advance ended, by asking for it once more: a commit
@@ -212,8 +215,11 @@ func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause erro
 		if head, err = r.ledger.Advance(ctx, from, c); err == nil {
 			return head, nil
 		}
-		if errors.Is(err, ErrMoved) || errors.Is(err, ErrNewer) {
+		if errors.Is(err, ErrMoved) {
 			return Head{}, err
+		}
+		if errors.Is(err, ErrNewer) {
+			break // which says nothing of how it was before
 		}
 		if backoff.Sleep(ctx, pause) != nil {
 			break

@@ -166,6 +166,12 @@ func testResponseLost(t *testing.T, w *world) {
 	busy := func(int, func() (repository.Head, error)) (repository.Head, error) {
 		return repository.Head{}, repository.ErrBusy
 	}
+	newer := func(n int, advance func() (repository.Head, error)) (repository.Head, error) {
+		if n > 1 {
+			return repository.Head{}, repository.ErrNewer
+		}
+		return lostAfter(n, advance)
+	}
 	for _, test := range []struct {
 		name    string
 		through through
@@ -177,6 +183,7 @@ func testResponseLost(t *testing.T, w *world) {
 		{"another one lands meanwhile", overtaken, repository.ErrMoved, 1},
 		{"another one lands on top", passed, nil, 2},
 		{"for good", silent, repository.ErrUnknownOutcome, 0},
+		{"a newer version has begun meanwhile", newer, repository.ErrUnknownOutcome, 1},
 		{"busy", busy, repository.ErrBusy, 0},
 	} {
 		before := len(w.history(repository.Page{}))
