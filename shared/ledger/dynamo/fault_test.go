@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -389,6 +390,32 @@ func TestEditsUnderFaults(t *testing.T) {
 		must(t, registry.SetRoles(background, p.ID, []string{"protected_engineer"}))
 		f.set("TransactWriteItems", broken)
 		must(t, registry.SetWorkspace(background, func(w *access.Workspace) { w.Name = fmt.Sprint("shop ", n) }))
+	}
+	// So often that the transaction itself is given up, whose answer, or which
+	// itself, was lost: it is not said to have failed when it was made.
+	for n, broken := range []fate{{before: errReset}, {after: errReset}} {
+		registry := table.Registry(ws).By("tester")
+		f.set("TransactWriteItems", times(6, broken)...)
+		key, err := access.NewKey(rand.Reader, access.KindUser, ws, p.ID)
+		must(t, err)
+		if err := registry.CreateKey(background, access.RecordOf(key, "a key", noon)); err != nil {
+			t.Errorf("creating a key, fate %d: %v", n, err)
+		}
+		f.set("TransactWriteItems", times(6, broken)...)
+		if record, err := registry.RevokeKey(background, key.ID(), noon); err != nil || record.RevokedAt.IsZero() {
+			t.Errorf("revoking it, fate %d: %+v, %v", n, record, err)
+		}
+		told := 0
+		entries, err := registry.Audit(background)
+		must(t, err)
+		for _, e := range entries {
+			if strings.Contains(fmt.Sprint(e), string(key.ID())) {
+				told++
+			}
+		}
+		if told != 2 {
+			t.Errorf("fate %d: told %d times", n, told)
+		}
 	}
 	f.set("TransactWriteItems")
 	principals, err := registry.Principals(background)

@@ -79,10 +79,11 @@ func appendDoc[T any](list *[]T, i item) error {
 // Update implements access.Store.
 func (r *registry) Update(ctx context.Context, edit func(access.State) (access.State, access.Entry, error)) error {
 	const what = "changing keys and principals"
+	var unknown error // how an earlier attempt ended
 	for attempt := 1; ; attempt++ {
 		before, err := r.read(ctx)
 		if err != nil {
-			return err
+			return errors.Join(unknown, err)
 		}
 		after, entry, err := edit(before.State)
 		if err != nil || after.Version == before.Version {
@@ -93,11 +94,18 @@ func (r *registry) Update(ctx context.Context, edit func(access.State) (access.S
 			return err
 		}
 		err = r.table.db.Transact(ctx, what, writes...)
-		if !errors.Is(err, dynamo.ErrRefused) {
-			return err
+		switch {
+		case errors.Is(err, dynamo.ErrRefused):
+			unknown = nil // whatever became of it shows now
+		case errors.Is(err, dynamo.ErrUnknown):
+			unknown = err
+		case err == nil:
+			return nil
+		default:
+			return errors.Join(unknown, err)
 		}
-		if err := r.table.db.Again(ctx, what, attempt, repository.ErrMoved); err != nil {
-			return err
+		if err := r.table.db.Again(ctx, what, attempt, cmp.Or(unknown, repository.ErrMoved)); err != nil {
+			return errors.Join(unknown, err)
 		}
 	}
 }
