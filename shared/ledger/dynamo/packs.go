@@ -118,25 +118,28 @@ type Compaction struct {
 // Compacted takes a compaction into the rows, so that old documents are found
 // in the new pack. It is asked when the new pack is stored and before the old
 // ones go. Asked again, it does the same again. It is ErrMoved when the fence
-// was raised meanwhile: the new pack may be gone.
+// was raised meanwhile, since the new pack may be gone, or the rows were replaced,
+// which name the old packs.
 //
 // The new pack is named first, if the fence still stands; then rows are told
 // where their objects lie now; and only then are the old packs no longer named.
 // At every moment all objects lie in packs that are named.
 func (l *Ledger) Compacted(ctx context.Context, c Compaction) error {
-	generation, err := l.announce(ctx, c)
+	head, generation, err := l.announce(ctx, c)
 	if err == nil {
-		err = l.relocateAll(ctx, c, generation)
+		err = l.relocateAll(ctx, head, c, generation)
 	}
 	if err == nil {
-		err = l.retire(ctx, c)
+		err = l.retire(ctx, head.Index, c)
 	}
 	return err
 }
 
-// announce names the new pack beside the old ones.
-func (l *Ledger) announce(ctx context.Context, c Compaction) (generation int64, err error) {
+// announce names the new pack beside the old ones, in the rows that the head it
+// returns names.
+func (l *Ledger) announce(ctx context.Context, c Compaction) (at repository.Head, generation int64, err error) {
 	err = l.relist(ctx, func(head repository.Head, m merged) (item, error) {
+		at = head
 		if head.Fence != c.Fence {
 			return nil, fmt.Errorf("what nobody names was swept meanwhile; merge again: %w", repository.ErrMoved)
 		}
@@ -149,14 +152,17 @@ func (l *Ledger) announce(ctx context.Context, c Compaction) (generation int64, 
 		row["g"] = dynamo.Number(generation)
 		return row, listable(packs)
 	})
-	return generation, err
+	return at, generation, err
 }
 
 // retire takes the old packs off the list, which tells from then on all packs
 // up to the head. If the new pack is not on it any more, a later compaction has
-// merged that as well, or the history was replaced.
-func (l *Ledger) retire(ctx context.Context, c Compaction) error {
+// merged that as well.
+func (l *Ledger) retire(ctx context.Context, index string, c Compaction) error {
 	return l.relist(ctx, func(head repository.Head, m merged) (item, error) {
+		if head.Index != index {
+			return nil, fmt.Errorf("the rows were replaced meanwhile; merge again: %w", repository.ErrMoved)
+		}
 		if !slices.Contains(m.packs, c.Pack) {
 			return nil, nil
 		}
@@ -211,12 +217,10 @@ type relocation struct {
 	place *pack.Place // nil for a row of the log
 }
 
-// relocateAll changes the rows of everything that lies in the new pack now.
-func (l *Ledger) relocateAll(ctx context.Context, c Compaction, generation int64) error {
-	head, err := l.Head(ctx)
-	if err != nil {
-		return err
-	}
+// relocateAll changes the rows of everything that lies in the new pack now: those
+// beside which it was announced. Rows that have replaced them may name old packs
+// that nothing else does, and know nothing of the new one.
+func (l *Ledger) relocateAll(ctx context.Context, head repository.Head, c Compaction, generation int64) error {
 	m, err := l.merged(ctx)
 	if err != nil {
 		return err
