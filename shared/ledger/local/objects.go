@@ -19,6 +19,8 @@ import (
 type Objects struct {
 	*disk.Objects
 
+	storing sync.Mutex // one at a time stores what is held: else it would be stored twice
+
 	lock sync.Mutex
 	held map[string]*heldPack // by name, until they are released
 }
@@ -55,6 +57,8 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 
 // store makes packs durable, as one, unless they are.
 func (o *Objects) store(ctx context.Context, names ...string) error {
+	o.storing.Lock()
+	defer o.storing.Unlock()
 	o.lock.Lock()
 	var held []*heldPack
 	var packs []*pack.Pack
@@ -78,10 +82,16 @@ func (o *Objects) store(ctx context.Context, names ...string) error {
 		return err
 	}
 	o.lock.Lock()
-	defer o.lock.Unlock()
-	stored := &storedPack{whole.Name, len(held)}
+	stored := &storedPack{name: whole.Name}
 	for _, p := range held {
+		if o.held[p.Name] == p { // else it was released meanwhile
+			stored.held++
+		}
 		p.stored, p.Pack, p.index = stored, nil, nil
+	}
+	o.lock.Unlock()
+	if stored.held == 0 {
+		o.Objects.Release(whole.Name)
 	}
 	return nil
 }
