@@ -273,6 +273,28 @@ func TestPausesLoseNothing(t *testing.T) {
 	}
 }
 
+// TestAMergeBesideAReindex holds either up, while the other does its work and what
+// nobody names is swept.
+func TestAMergeBesideAReindex(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
+	s := newSite(t, -tenYears)
+	swept := func(begin func() func(*actor)) func() func(*actor) {
+		return func() func(*actor) {
+			steps := []func(*actor){begin(), s.small(), s.sweep(), s.sweep()}
+			return func(a *actor) {
+				for _, step := range steps {
+					step(a)
+					s.clock.Pass(twoDays)
+				}
+			}
+		}
+	}
+	s.holdUp("a merge beside a reindex", s.compact, swept(s.reindex))
+	s.holdUp("a reindex beside a merge", s.reindex, swept(s.compact))
+}
+
 // holdUp holds one up at each of its requests, while the other does all of its
 // work. A merge makes the more requests the longer the history is, so from time
 // to time it is a new workspace.
