@@ -135,6 +135,7 @@ func (s *Service) upkeep(ctx context.Context) {
 	defer tick.Stop()
 	watch := reporter{logger: s.logger}
 	told := "" // the error that was logged last
+	merging := turns{}
 	// Open has locked the directory: nobody else writes there.
 	s.ledger.Objects().Sweep()
 	for {
@@ -153,12 +154,33 @@ func (s *Service) upkeep(ctx context.Context) {
 		if err := s.uses.Flush(); err != nil {
 			s.logger.Error("noting when keys were used last", "error", err)
 		}
-		if len(s.ledger.Objects().Packs()) >= compactFrom {
-			if _, err := s.ledger.Objects().Compact(ctx); err != nil && ctx.Err() == nil {
-				s.logger.Error("merging packs", "error", err)
-			}
+		if len(s.ledger.Objects().Packs()) < compactFrom || !merging.due() {
+			continue
+		}
+		_, err = s.ledger.Objects().Compact(ctx)
+		if merging.ended(err); err != nil && ctx.Err() == nil {
+			s.logger.Error("merging packs", "error", err)
 		}
 	}
+}
+
+// turns lets out ever more turns of something that goes on failing.
+type turns struct{ failures, left int }
+
+const maxTurns = 1800 // an hour's
+
+func (t *turns) due() bool {
+	t.left--
+	return t.left < 0
+}
+
+func (t *turns) ended(err error) {
+	if err == nil {
+		*t = turns{}
+		return
+	}
+	t.left = min(1<<t.failures, maxTurns)
+	t.failures = min(t.failures+1, 16)
 }
 
 // look shows the reporter the newest state.

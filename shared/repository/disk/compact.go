@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
@@ -26,7 +28,8 @@ type Compaction struct {
 // Compact merges small packs into a larger one, so that few are left, and
 // removes what crashes have left behind. Everything may go on meanwhile:
 // commits, readers, real git. It does nothing, cheaply, when there is nothing
-// to merge.
+// to merge. A pack that cannot be merged, as it is damaged, is left out from the next
+// time on.
 func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
 	o.compacting.Lock()
 	defer o.compacting.Unlock()
@@ -55,6 +58,10 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 	slices.SortFunc(small, func(a, b odb.Stored) int { return b.Modified.Compare(a.Modified) })
 	merged, err := o.Merge(ctx, small, 0, nil)
 	if err != nil {
+		if at := (*pack.SourceError)(nil); errors.As(err, &at) && ctx.Err() == nil && !fault.IsFullDisk(err) && !errors.Is(err, fs.ErrNotExist) {
+			o.unmergeable[small[at.Source].Name] = true
+			err = fmt.Errorf("pack %s: %w", small[at.Source].Name, err)
+		}
 		return Compaction{}, err
 	}
 	done := Compaction{Merged: len(small), Written: merged.Size}
@@ -68,7 +75,7 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 
 // mergeable returns the packs that are ours to merge: not one that somebody
 // keeps, or that git treats in a way of its own (promised or cruft objects), nor
-// one whose index cannot be read.
+// one that cannot be read.
 func (o *Objects) mergeable(files []os.FileInfo) []odb.Stored {
 	if slices.ContainsFunc(files, func(f os.FileInfo) bool { return f.Name() == "multi-pack-index.d" }) {
 		return nil
@@ -78,7 +85,7 @@ func (o *Objects) mergeable(files []os.FileInfo) []odb.Stored {
 		known[p.Name] = true
 	}
 	return slices.DeleteFunc(odb.StoredIn(files), func(s odb.Stored) bool {
-		return !known[s.Name] || s.Has(".keep") || s.Has(".promisor") || s.Has(".mtimes")
+		return !known[s.Name] || o.unmergeable[s.Name] || s.Has(".keep") || s.Has(".promisor") || s.Has(".mtimes")
 	})
 }
 

@@ -232,4 +232,12 @@ func TestCompactRefusesDamage(t *testing.T) {
 	if len(left) != 6 {
 		t.Errorf("what is left is %q", left)
 	}
+	// It does not keep the others from being merged for good.
+	if done, err := o.Compact(ctx); err != nil || done.Merged != 2 || done.Left != 2 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	left = must[[]string](t)(filepath.Glob(filepath.Join(dir, "objects/pack/*.pack")))
+	if len(left) != 2 || !slices.Contains(left, packs[1]) {
+		t.Errorf("what is left is %q", left)
+	}
 }

@@ -20,13 +20,15 @@ import (
 // Objects are the objects of one bare repository.
 type Objects struct {
 	*odb.Objects
-	store      *store
-	compacting sync.Mutex
+	store *store
+
+	compacting  sync.Mutex
+	unmergeable map[string]bool // packs at which a merge failed
 }
 
 func objectsIn(files files) *Objects {
 	s := &store{files: files, owner: rand.Text(), guarded: map[string]bool{}}
-	return &Objects{Objects: odb.New(s, nil), store: s}
+	return &Objects{Objects: odb.New(s, nil), store: s, unmergeable: map[string]bool{}}
 }
 
 const branch = "refs/heads/main"

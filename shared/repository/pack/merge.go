@@ -24,9 +24,20 @@ type Bytes interface {
 	io.Closer
 }
 
+// SourceError is why Merge failed, and at which of its sources.
+type SourceError struct {
+	Source int
+	Err    error
+}
+
+func (e *SourceError) Error() string { return e.Err.Error() }
+
+func (e *SourceError) Unwrap() error { return e.Err }
+
 // Merge writes one pack with all objects of the sources to out and returns
 // its name and index. Given the newest source first, a tree is stored as its
-// difference from the next newer version, so that the newest are whole.
+// difference from the next newer version, so that the newest are whole. It fails
+// with a SourceError where it was at a source.
 func Merge(out io.Writer, sources []Source) (name string, index []byte, err error) {
 	m := &merger{placed: map[plumbing.Hash]int64{}}
 	for _, source := range sources {
@@ -38,9 +49,9 @@ func Merge(out io.Writer, sources []Source) (name string, index []byte, err erro
 	if err != nil {
 		return "", nil, err
 	}
-	for _, source := range sources {
+	for i, source := range sources {
 		if err := m.add(source); err != nil {
-			return "", nil, err
+			return "", nil, &SourceError{i, err}
 		}
 	}
 	return m.out.close()
