@@ -204,7 +204,8 @@ func (h *snapshotHeader) files(r *Decoder, tree Tree) ([]File, error) {
 	return files, nil
 }
 
-// LayoutFiles lists the files of the layout in a tree, by path, without texts.
+// LayoutFiles lists the files of the layout in a tree, by path, without texts. Of
+// entries of one name, which git does not write, the last counts.
 func LayoutFiles(tree Tree) []File {
 	var files []File
 	add := func(path string, e TreeEntry) {
@@ -220,6 +221,7 @@ func LayoutFiles(tree Tree) []File {
 			add(folder+"/"+e.Name, e)
 		}
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return files
+	slices.Reverse(files)
+	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path })
 }
