@@ -35,14 +35,14 @@ func (a *attempt) stick(ctx context.Context) error {
 }
 
 // lastProperty goes back through the item's history, and reads the document as
-// it was before each commit that may have changed what the scope serves.
+// it was before each commit that may have changed what the scope serves. The
+// history is that of what the write rests on, which may be on its way.
 func (a *attempt) lastProperty(ctx context.Context) (string, error) {
-	commits, err := a.repo.History(ctx, a.entry.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
+	commits, err := a.repo.History(ctx, a.snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	if err != nil {
 		return "", err
 	}
-	// The stored document may be that of a commit that has not landed yet.
-	differs := len(commits) > 0 && commits[0].SHA != a.file.Last.SHA
+	differs := false
 	read := 0
 	for _, c := range commits {
 		if differs {
@@ -76,7 +76,7 @@ func mayHaveChanged(c repository.Commit, scope string) bool {
 
 // propertyAt is the property that the scope's rollout had after a commit.
 func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, error) {
-	_, text, err := a.repo.At(ctx, a.entry.Head, a.path, c.SHA)
+	_, text, err := a.repo.At(ctx, a.snapshot.Head, a.path, c.SHA)
 	if errors.Is(err, repository.ErrAbsent) {
 		return "", nil // it was deleted then
 	}

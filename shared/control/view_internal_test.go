@@ -13,7 +13,7 @@ func TestAViewOfWhatWasLost(t *testing.T) {
 	of := func(text []byte) *repository.Snapshot {
 		return repository.Assemble(head, repository.Tree{Files: map[string][]byte{"configs/a.json": text}}, nil)
 	}
-	r := &room{}
+	r := &cache{}
 	if v := r.at(of(workspace.Lost("it is gone"))); len(v.read[0].problems) != 1 {
 		t.Errorf("%+v", v.read[0])
 	}
@@ -28,7 +28,7 @@ func TestANewViewWaitsForNobody(t *testing.T) {
 	at := func(sequence int64) *repository.Snapshot {
 		return repository.Assemble(repository.Head{Commit: "c", Sequence: sequence}, repository.Tree{}, nil)
 	}
-	r := &room{}
+	r := &cache{}
 	first := r.at(at(1))
 	first.earlier = map[string]Broken{"configs/a.json": {Since: "known before"}}
 	first.asking.Lock()

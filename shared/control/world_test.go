@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/documents"
 )
 
@@ -29,6 +30,7 @@ type world struct {
 
 // fakeGate holds the rows of one workspace's keys.
 type fakeGate struct {
+	landed    *repository.Head // with which the later commits are on their way
 	mu        sync.Mutex
 	repo      *fakeRepository
 	workspace access.Workspace
@@ -49,7 +51,12 @@ func (g *fakeGate) Authenticate(_ context.Context, key access.Key) (control.Entr
 	if !known {
 		return control.Entry{}, access.ErrNotFound
 	}
-	return control.Entry{Key: record, Principal: g.people[key.Principal()], Workspace: g.workspace, Head: g.repo.head()}, nil
+	e := control.Entry{Key: record, Principal: g.people[key.Principal()], Workspace: g.workspace, Head: g.repo.head()}
+	if g.landed != nil {
+		tip := e.Head
+		e.Head, e.Tip = *g.landed, &tip
+	}
+	return e, nil
 }
 
 const (
