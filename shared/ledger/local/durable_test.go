@@ -55,6 +55,21 @@ func TestAdvanceFlushesBeforeItReturns(t *testing.T) {
 	}
 }
 
+// TestOpenFlushesTheHead: whoever moved it may have been killed before that.
+func TestOpenFlushesTheHead(t *testing.T) {
+	dir := created(t)
+	must(t, opened(t, dir, Options{}).Close())
+	var r recorder
+	l := opened(t, dir, Options{Step: r.step})
+	if !slices.Contains(r.steps, "syncdir heads") {
+		t.Errorf("%q", r.steps)
+	}
+	must(t, l.Close())
+	// git may have packed all branches, and removed their folder.
+	must(t, os.RemoveAll(filepath.Join(l.Repository(), "refs", "heads")))
+	opened(t, dir, Options{})
+}
+
 // TestPlaceFlushesFirst: all names below are durable before the directory has
 // its own, and that one is before the answer.
 func TestPlaceFlushesFirst(t *testing.T) {

@@ -151,7 +151,15 @@ func (l *Ledger) openRepository(ctx context.Context) (err error) {
 		return err
 	}
 	defer release()
-	return l.branch.recover()
+	if err := l.branch.recover(); err != nil {
+		return err
+	}
+	// Whoever moved the head last may have been killed before this. With all
+	// branches packed there may be no folder, and git has flushed them.
+	if err := l.files.syncDir(l.branch.path(path.Dir(branch))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("flushing the head: %w", err)
+	}
+	return nil
 }
 
 // checkRepository refuses what would go wrong later in a less clear way.

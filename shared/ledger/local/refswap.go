@@ -128,9 +128,9 @@ func (r reference) flush() error {
 }
 
 // recover clears away what is left of a swap: this process's own, or that of
-// one that was killed in the middle. The caller has the write lock, so that no
-// other process is in a swap. The branch's lock goes before the evidence that
-// it is ours.
+// one that was killed in the middle. Only the process that serves the directory
+// swaps, one swap at a time, so that nobody is in one. The branch's lock goes
+// before the evidence that it is ours.
 func (r reference) recover() error {
 	next, err := r.files.stat(r.path(nextHead))
 	if errors.Is(err, fs.ErrNotExist) {
