@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -105,6 +106,11 @@ func Commit(ctx context.Context, target, commit string) error {
 	if err == nil {
 		err = w.tree(c.Tree, "")
 	}
+	for _, link := range w.links {
+		if err == nil {
+			err = root.Symlink(link.to, link.path)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -151,7 +157,13 @@ type writer struct {
 	reader *odb.Reader
 	root   *os.Root // nothing is written outside it, whatever links say
 	index  index.Index
+	// links come last: a file system may take names for the same that are
+	// different here, and a file could be written through a link, into .git.
+	links []link
 }
+
+// link is a symbolic link at a path.
+type link struct{ path, to string }
 
 // tree writes the files of a tree, in git's order, which is the index's.
 func (w *writer) tree(id, folder string) error {
@@ -181,8 +193,15 @@ func clash(a, b object.TreeEntry) bool {
 }
 
 // writable refuses names, in lower case, that lead elsewhere, or into git's own
-// files; git~1 is what Windows also calls .git.
+// files; git~1 is what Windows also calls .git, and macOS may leave out characters
+// that nobody sees.
 func writable(name string) bool {
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name)
 	return name != "" && name != "." && name != ".." && name != ".git" && name != "git~1" && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\\`)
 }
 
@@ -203,7 +222,7 @@ func (w *writer) entry(entry object.TreeEntry, path string) error {
 	}
 	switch entry.Mode {
 	case object.ModeSymlink:
-		err = w.root.Symlink(string(content), to)
+		w.links = append(w.links, link{to, string(content)})
 	case object.ModeExecutable:
 		err = w.root.WriteFile(to, content, 0o777)
 	default:

@@ -15,7 +15,7 @@ import (
 // TestNothingOutside: a tree that somebody made up writes nothing beside the
 // directory, nor into its .git.
 func TestNothingOutside(t *testing.T) {
-	for _, name := range []string{"..", ".git", ".GIT", "GIT~1", "."} {
+	for _, name := range []string{"..", ".git", ".GIT", "GIT~1", ".", ".g\u200cit", ".git\ufeff"} {
 		parent := t.TempDir()
 		target := filepath.Join(parent, "out")
 		git, err := checkout.Init(target, "")
@@ -53,6 +53,43 @@ func TestTwoOfOneName(t *testing.T) {
 	gitobjects.StoreIn(t, git, blob, link, inner, root, commit)
 	if err := checkout.Commit(t.Context(), target, commit.ID); err == nil {
 		t.Error("it was written")
+	}
+}
+
+// TestLinksComeLast: file systems have names for the same that nobody here knows,
+// so nothing is written while there is a link that it could be written through.
+func TestLinksComeLast(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "out")
+	git, err := checkout.Init(target, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, link := gitobjects.Blob("text"), gitobjects.Blob(".git")
+	// Its last file is not there: that is how far it comes.
+	lost := object.ID(object.Blob, []byte("lost"))
+	inner := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeSymlink, Name: "link", ID: link.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "text", ID: blob.ID})
+	entries := []object.TreeEntry{
+		{Mode: object.ModeFolder, Name: "a", ID: inner.ID}, {Mode: object.ModeSymlink, Name: "s", ID: link.ID},
+		{Mode: object.ModeFile, Name: "t", ID: blob.ID}, {Mode: object.ModeFile, Name: "z", ID: lost},
+	}
+	for _, complete := range []bool{false, true} {
+		if complete {
+			entries = entries[:3]
+		}
+		root := gitobjects.Tree(t, entries...)
+		commit := gitobjects.Commit(root)
+		gitobjects.StoreIn(t, git, blob, link, inner, root, commit)
+		if err := checkout.Commit(t.Context(), target, commit.ID); (err == nil) != complete {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"a/link", "s"} {
+			if to, _ := os.Readlink(filepath.Join(target, path)); (to == ".git") != complete {
+				t.Errorf("complete %v: the link %s leads to %q", complete, path, to)
+			}
+		}
+		if text, err := os.ReadFile(filepath.Join(target, "a/text")); err != nil || string(text) != "text" {
+			t.Errorf("%q, %v", text, err)
+		}
 	}
 }
 

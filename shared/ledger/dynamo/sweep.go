@@ -120,14 +120,15 @@ func (l *Ledger) sweepIndex(ctx context.Context, note item) (removed int, err er
 	}
 	q := dynamo.Query{Partition: rows.log(), Attributes: withoutTexts}
 	err = l.table.db.Query(ctx, "reading the log", q, func(i item) (bool, error) {
-		sequence, sha := placeOf(i)
+		where := dynamo.TextOf(i, dynamo.RangeKey)
+		_, sha, _ := strings.Cut(where, "/") // see place
 		logs = append(logs, dynamo.KeyOf(i))
 		parts = append(parts, dynamo.Key(rows.ids(), sha))
 		note := func(holder item) {
 			for _, name := range []string{"c", "x"} {
 				if c, err := decodeCommit(dynamo.BytesOf(holder, name)); err == nil {
 					for _, t := range c.Touched {
-						items = append(items, dynamo.Key(rows.item(t.Path), place(sequence, sha)))
+						items = append(items, dynamo.Key(rows.item(t.Path), where))
 					}
 				}
 			}
