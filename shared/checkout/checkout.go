@@ -84,7 +84,8 @@ func Init(target, origin string) (git string, err error) {
 }
 
 // Commit makes a commit the head of a repository that Init has made, and that
-// has all objects by now, and writes its files and git's index.
+// has all objects by now, and writes its files and git's index. It flushes only
+// what SetMain does: a copy that a power cut spoils is made again.
 func Commit(ctx context.Context, target, commit string) error {
 	git := filepath.Join(target, ".git")
 	if err := SetMain(git, commit); err != nil {
@@ -127,8 +128,8 @@ func Commit(ctx context.Context, target, commit string) error {
 const remoteRefs = "refs/remotes/origin"
 
 // SetMain makes a commit the head of a repository, and that of its origin's
-// branch if it has an origin. It flushes them, as the objects are: a branch
-// without content would be worse than none.
+// branch if it has an origin. It flushes these files and nothing else: neither
+// their folders, nor objects.
 func SetMain(git, commit string) error {
 	for _, folder := range []string{"refs/heads", remoteRefs} {
 		f, err := os.Create(filepath.Join(git, filepath.FromSlash(folder), "main"))

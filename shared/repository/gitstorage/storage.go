@@ -40,6 +40,7 @@ type Storage struct {
 	memory.IndexStorage
 	memory.ShallowStorage
 
+	ctx     context.Context // go-git's methods have none
 	objects *odb.Objects
 	head    func() (string, error)
 
@@ -52,7 +53,7 @@ var _ storage.Storer = (*Storage)(nil)
 // New shows the objects of a repository and the commit that its branch main
 // names, "" while there is none. It ends with the context; the caller closes it.
 func New(ctx context.Context, objects *odb.Objects, head func() (string, error)) *Storage {
-	return &Storage{objects: objects, head: head, reader: objects.Reader(ctx)}
+	return &Storage{ctx: ctx, objects: objects, head: head, reader: objects.Reader(ctx)}
 }
 
 // At is a head that stays.
@@ -114,7 +115,11 @@ func (s *Storage) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 // IterEncodedObjects implements storer.EncodedObjectStorer, for the objects in
 // packs.
 func (s *Storage) IterEncodedObjects(want plumbing.ObjectType) (storer.EncodedObjectIter, error) {
-	if err := s.objects.Refresh(context.Background()); err != nil {
+	err := s.ctx.Err()
+	if err == nil {
+		err = s.objects.Refresh(s.ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	met := map[plumbing.Hash]bool{}

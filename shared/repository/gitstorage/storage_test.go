@@ -218,3 +218,21 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("its objects: %v", err)
 	}
 }
+
+// TestItEndsWithTheContext, whatever is asked of it.
+func TestItEndsWithTheContext(t *testing.T) {
+	objects, err := disk.Init(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := gitstorage.New(ctx, objects.Objects, gitstorage.At(""))
+	defer s.Close()
+	if _, err := s.IterEncodedObjects(plumbing.AnyObject); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if _, err := s.IterEncodedObjects(plumbing.AnyObject); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

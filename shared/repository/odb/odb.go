@@ -77,7 +77,8 @@ func New(files FS, which func(context.Context) ([]string, error)) *Objects {
 }
 
 // Within bounds, before the first use, the bytes of a workspace that Tree reads.
-// More is repository.TooLarge, and is not read; 0 is no bound.
+// More is repository.TooLarge, of which hardly more than that is read; 0 is no
+// bound.
 func (o *Objects) Within(most int64) { o.most = most }
 
 // AtOnce bounds the reads of one task that are under way at a time.

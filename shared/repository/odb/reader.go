@@ -308,9 +308,11 @@ func (o *Objects) Tree(ctx context.Context, head repository.Head) (repository.Tr
 
 // prefetch fetches blobs that are read next, those that lie close together with
 // one request. What cannot be read now is read, and explained, when its turn
-// comes.
+// comes. Those of a tree that is too large are fetched only so far that reading
+// them shows it.
 func (r *Reader) prefetch(blobs []string) {
 	var all []wanted
+	var sum int64
 	for _, id := range blobs {
 		p := r.objects.packs.find(plumbing.NewHash(id))
 		if p == nil {
@@ -318,6 +320,9 @@ func (r *Reader) prefetch(blobs []string) {
 		}
 		if place, _ := p.Place(id); place.Length > 0 && place.Length <= maxUnasked {
 			all = append(all, wanted{p.Name, place.Offset, place.Length})
+			if sum += place.Length; r.objects.most > 0 && sum > r.objects.most {
+				break
+			}
 		}
 	}
 	r.fetchAll(joined(all))
