@@ -28,7 +28,7 @@ type Table struct {
 	noMatch  []uint32             // per item: the phrase that ends the OFREP answer which leaves the default to the caller
 	tails    struct{ native, ofrep []byte }
 	size     int // of the largest answer to a whole poll, so that one buffer does
-	bytes    int // of all native answers
+	bytes    int // of all native answers and phrases
 	configs  int // how many of the items are configs
 	seed     [sha256.Size]byte
 }
@@ -115,7 +115,7 @@ func (t *Table) Size() int64 {
 		return 0
 	}
 	const header = 24
-	return int64(t.bytes+(header+16)*len(t.ofrep)+4*len(t.noMatch)) + t.snapshot.Size()
+	return int64(t.bytes+(header+16)*len(t.ofrep)+4*len(t.noMatch)+16*len(t.phrases)) + t.snapshot.Size()
 }
 
 // unserved is the filter that nothing can switch off. Segments pass it: rules
@@ -179,6 +179,7 @@ func (b *Builder) phrase(text string) uint32 {
 		n = uint32(len(b.table.phrases))
 		b.phraseAt[text] = n
 		b.table.phrases = append(b.table.phrases, text)
+		b.table.bytes += len(text)
 	}
 	return n
 }

@@ -2,6 +2,7 @@ package document
 
 import (
 	"strconv"
+	"unicode/utf8"
 
 	"svc.example/svc/shared/jsontree"
 )
@@ -30,7 +31,7 @@ func (d *decoder) document(tree *jsontree.Node) *Document {
 		d.issue("", "a document is a JSON object, not "+tree.Kind.String())
 		return doc
 	}
-	doc.ID = d.text(tree, "", "id", false)
+	doc.ID = short(d.text(tree, "", "id", false))
 	doc.Key = d.text(tree, "", "key", true)
 	doc.Type = Type(d.text(tree, "", "type", true))
 	doc.ValueType = ValueType(d.text(tree, "", "valueType", true))
@@ -112,7 +113,7 @@ func (d *decoder) variant(n *jsontree.Node, pointer string) Variant {
 	if !d.object(n, pointer, "a variant") {
 		return v
 	}
-	v.Name = d.text(n, pointer, "name", false)
+	v.Name = short(d.text(n, pointer, "name", false))
 	v.Description = d.text(n, pointer, "description", false)
 	v.Value = d.value(n.Get("value"), pointer+"/value", false)
 	return v
@@ -246,6 +247,14 @@ func (d *decoder) text(parent *jsontree.Node, pointer, name string, required boo
 	text, ok := n.Text()
 	if !ok {
 		d.issue(pointer+"/"+name, name+" is a string, not "+n.Kind.String())
+	}
+	return text
+}
+
+// short is a text of at most MaxName characters, and "" for a longer one.
+func short(text string) string {
+	if len(text) > MaxName && utf8.RuneCountInString(text) > MaxName {
+		return ""
 	}
 	return text
 }

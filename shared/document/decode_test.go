@@ -56,6 +56,17 @@ func TestDecodeReadsOldFiles(t *testing.T) {
 	}
 }
 
+// TestALongNameCountsAsLeftOut where it would be served over and over.
+func TestALongNameCountsAsLeftOut(t *testing.T) {
+	for length, left := range map[int]bool{MaxName: false, MaxName + 1: true, 500_000: true} {
+		name := `"` + strings.Repeat("\u00e9", length) + `"`
+		doc, issues := Decode(put(t, put(t, parse(t, threeRuleFlag), "/id", name), "/variants/0/name", name))
+		if len(issues) > 0 || (doc.ID == "") != left || (doc.Variants[0].Name == "") != left {
+			t.Errorf("of %d characters: %d and %d bytes, %q", length, len(doc.ID), len(doc.Variants[0].Name), lines(issues))
+		}
+	}
+}
+
 func TestDecodeReportsEverythingAtOnce(t *testing.T) {
 	doc, issues := Decode(parse(t, `{"key": 1, "valueType": "bool", "tags": ["a", 2],
 		"default": {"rules": [1, {"criteria": {}, "value": {"type": "bool", "value": 1}}]},

@@ -11,6 +11,10 @@ import (
 // as a request body, so that whatever a directory holds can also be written.
 const MaxSize = 1 << 20
 
+// MaxName is how many characters an id and the name of a variant may have: they
+// are served with every answer. Decode takes a longer one for one left out.
+const MaxName = 200
+
 // Type is the kind of item a document stores.
 type Type string
 

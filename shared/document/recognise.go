@@ -25,6 +25,11 @@ func (d *Document) recognised(tree *jsontree.Node) bool {
 			return false
 		}
 	}
+	for _, variant := range tree.Get("variants").Elements() {
+		if short(text(variant.Get("name"))) != text(variant.Get("name")) {
+			return false
+		}
+	}
 	for _, rule := range d.Rules() {
 		if !rule.plain() {
 			return false
@@ -45,7 +50,7 @@ var (
 )
 
 func (d *Document) plainTop(tree *jsontree.Node) bool {
-	return keyPattern.MatchString(d.Key) && d.expectedType() != "" &&
+	return keyPattern.MatchString(d.Key) && d.ID == text(tree.Get("id")) && d.expectedType() != "" &&
 		(tree.Get("access") == nil || slices.Contains(tiers, d.Access)) &&
 		(tree.Get("schemaKey") == nil || d.SchemaKey != "")
 }

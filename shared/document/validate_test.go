@@ -132,7 +132,9 @@ func TestValidateTakes(t *testing.T) {
 		"unknown fields": `{"key": "k", "type": "feature_flag", "valueType": "bool", "default": {"rules": [], "note": 1}, "owner": {"team": null}}`,
 		"empty lists of a segment": `{"key": "k", "type": "segment", "valueType": "bool", "default": {"rules": []},
 			"environments": [], "variants": []}`,
-		"longest key":       strings.Replace(betaUsers, "beta-users", strings.Repeat("k", 200), 1),
+		"longest key": strings.Replace(betaUsers, "beta-users", strings.Repeat("k", 200), 1),
+		"longest names": strings.Replace(strings.Replace(threeRuleFlag, `"key":`, `"id": "`+strings.Repeat("\u00e9", MaxName)+`", "key":`, 1),
+			`"variants": [{`, `"variants": [{"name": "`+strings.Repeat("\u00e9", MaxName)+`", `, 1),
 		"unknown operator":  strings.Replace(betaUsers, "PROP_IS_ONE_OF", "PROP_OF_LATER_DAYS", 1),
 		"int":               ofType("int", `{"type": "int", "value": 9223372036854775807}`),
 		"int as 1.0":        ofType("int", `{"type": "int", "value": 1.0}`),
@@ -203,6 +205,9 @@ func TestValidateFinds(t *testing.T) {
 		{"null for a string", threeRuleFlag, "/name", `null`, []string{`/name: name is a string`}},
 		{"schema address", threeRuleFlag, "/$schema", `1`, []string{`/$schema: $schema is the address of this schema`}},
 		{"old identifier", threeRuleFlag, "/id", `1`, []string{`/id: id is a string, not a number`}},
+		{"long identifier", threeRuleFlag, "/id", `"` + strings.Repeat("\u00e9", MaxName+1) + `"`, []string{`/id: id is a string of at most 200 characters`}},
+		{"long name of a variant", threeRuleFlag, "/variants/1/name", `"` + strings.Repeat("n", MaxName+1) + `"`, []string{
+			`/variants/1/name: the name of a variant is a string of at most 200 characters`}},
 		{"tags", threeRuleFlag, "/tags", `["a", 1, null]`, []string{
 			`/tags/1: a tag is a string, not a number`, `/tags/2: a tag is a string, not null`}},
 		{"tags as a string", threeRuleFlag, "/tags", `"a,b"`, []string{`/tags: tags is an array, not a string`}},

@@ -144,6 +144,9 @@ func (s *Snapshot) Size() int64 {
 	}
 	for i := range s.slots {
 		size += slot + word*len(s.slots[i].words)
+		for text := range s.slots[i].words {
+			size += len(text)
+		}
 	}
 	for i := range s.segments {
 		size += test * len(s.segments[i].rules)

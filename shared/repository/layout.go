@@ -21,21 +21,19 @@ func IsFile(path string) bool {
 	return ok
 }
 
-const maxName = 255 // bytes; more cannot be checked out
-
 // checkPath says what keeps a file from being written at a path. Reading is
 // more lenient: a git that somebody else wrote is served as it is.
 func checkPath(path string) error {
 	_, name, _ := strings.Cut(path, "/")
 	switch {
+	case len(name) > workspace.MaxName:
+		return fmt.Errorf("%q: a file's name has at most %d bytes", path, workspace.MaxName)
 	case !IsFile(path):
 		return fmt.Errorf("%q is no file of the layout: %s, or <folder>/<key>.json", path, workspace.File)
 	case !utf8.ValidString(path):
 		return fmt.Errorf("%q must be UTF-8", path)
 	case strings.ContainsFunc(path, unicode.IsControl), strings.ContainsRune(path, '\\'):
 		return fmt.Errorf("%q must not contain control characters or backslashes", path)
-	case len(name) > maxName:
-		return fmt.Errorf("%q: a file's name has at most %d bytes", path, maxName)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -88,6 +89,8 @@ func Overlooked(name string, isFolder bool) string {
 		return "this folder is left out: documents stand in the folder above it"
 	case strings.HasPrefix(lower, "readme"):
 		return ""
+	case len(name) > MaxName:
+		return fmt.Sprintf("this is left out: the name of a document has at most %d bytes", MaxName)
 	case strings.HasSuffix(lower, extension) && !strings.HasSuffix(name, extension):
 		return "this is left out: the name of a document ends in " + extension + ", in small letters"
 	case slices.Contains(otherFormats, path.Ext(lower)):
@@ -117,9 +120,13 @@ func FolderLike(name string) Folder {
 	return Folder(known.like(name))
 }
 
+// MaxName is how many bytes the name of a file may have; one with more cannot be
+// checked out. The key that it makes is served with every answer.
+const MaxName = 255
+
 // KnownName says whether a file of that name in a folder of the layout is
 // part of the workspace.
 func KnownName(name string) bool {
-	return strings.HasSuffix(name, extension) && len(name) > len(extension) &&
+	return strings.HasSuffix(name, extension) && len(name) > len(extension) && len(name) <= MaxName &&
 		!strings.HasPrefix(name, ".") && !strings.Contains(name, "/")
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"strings"
 	"testing"
 
 	"svc.example/svc/shared/document"
@@ -17,20 +18,22 @@ func TestSplitPath(t *testing.T) {
 		"segments/a.json.json":        {Segments, "a.json"},
 		"schemas/S.json":              {Schemas, "S"},
 		"svc.json":                    {},
-		"feature-flags/.a.json":       {},
-		"feature-flags/.json":         {},
-		"feature-flags/a.JSON":        {},
-		"feature-flags/a.json~":       {},
-		"feature-flags/a/b.json":      {},
-		"feature-flags":               {},
-		"feature-flags/":              {},
-		"Feature-Flags/a.json":        {},
-		"/feature-flags/a.json":       {},
-		"x/feature-flags/a.json":      {},
-		"feature-flags/../svc.json":   {},
-		"../feature-flags/a.json":     {},
-		"feature-flags\\a.json":       {},
-		"":                            {},
+		"segments/" + strings.Repeat("a", MaxName-5) + ".json": {Segments, strings.Repeat("a", MaxName-5)},
+		"segments/" + strings.Repeat("a", MaxName-4) + ".json": {},
+		"feature-flags/.a.json":                                {},
+		"feature-flags/.json":                                  {},
+		"feature-flags/a.JSON":                                 {},
+		"feature-flags/a.json~":                                {},
+		"feature-flags/a/b.json":                               {},
+		"feature-flags":                                        {},
+		"feature-flags/":                                       {},
+		"Feature-Flags/a.json":                                 {},
+		"/feature-flags/a.json":                                {},
+		"x/feature-flags/a.json":                               {},
+		"feature-flags/../svc.json":                            {},
+		"../feature-flags/a.json":                              {},
+		"feature-flags\\a.json":                                {},
+		"":                                                     {},
 	} {
 		folder, key, ok := SplitPath(path)
 		if folder != want.folder || key != want.key || ok != (want.key != "") {
