@@ -73,10 +73,14 @@ func newTable(from origin, variables variables) *table {
 		}
 	}
 	t.answers = make([]answer, len(content.Answers))
+	var variants evaluation.Variants // of the item whose answers come one after the other
 	for i, a := range content.Answers {
 		out, doc := &t.answers[i], content.Items[a.Item].Document
 		out.item, out.reason, out.list, out.rule, out.arm = a.Item, a.Reason, a.RuleSource, a.RuleIndex, a.ArmIndex
-		out.variant = a.Variant(doc)
+		if i == 0 || a.Item != content.Answers[i-1].Item {
+			variants = evaluation.VariantsOf(doc)
+		}
+		out.variant = variants.Of(&a)
 		switch {
 		case a.Value.DecryptWith != "":
 			text, _ := a.Value.Content.Text()

@@ -147,6 +147,7 @@ func (b *Builder) Add(item evaluation.Source) {
 	end := string(append(t.appendMetadata(nil, item), `}},`...))
 	t.noMatch = append(t.noMatch, b.phrase(end))
 	largest := len(ofrepHead) + len(quote(nil, item.Key)) + len(end)
+	variants := evaluation.VariantsOf(item.Document)
 	var withheld *Withheld
 	for _, answer := range answers {
 		if why := withholds(answer.Value); why != "" {
@@ -159,7 +160,7 @@ func (b *Builder) Add(item evaluation.Source) {
 			continue
 		}
 		native, o := encodeNative(item, answer)
-		end := string(t.encodeOFREPEnd(item, answer))
+		end := string(t.encodeOFREPEnd(item, answer, variants))
 		o.phrase = b.phrase(end)
 		t.native.add(native)
 		t.bytes += len(native)
@@ -261,9 +262,9 @@ const (
 
 // encodeOFREPEnd writes what comes after the value of a flag in an OFREP
 // answer, with its comma.
-func (t *Table) encodeOFREPEnd(item evaluation.Source, a evaluation.Answer) []byte {
+func (t *Table) encodeOFREPEnd(item evaluation.Source, a evaluation.Answer, variants evaluation.Variants) []byte {
 	b := quote([]byte(`,"reason":`), string(a.Reason))
-	b = quote(append(b, `,"variant":`...), a.Variant(item.Document))
+	b = quote(append(b, `,"variant":`...), variants.Of(&a))
 	b = appendIndexes(t.appendMetadata(b, item), a)
 	return append(b, `}},`...)
 }

@@ -271,10 +271,45 @@ func TestVariants(t *testing.T) {
 			s := compile("here", flag)
 			f := s.NewFrame(testNow, func() float64 { return 0.5 })
 			a := s.Answers[s.Evaluate(0, f)]
-			if got := a.Variant(flag.Document); got != tt.want {
+			if got := VariantsOf(flag.Document).Of(&a); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestVariantsAreLookedUp: the work follows from how many variants and answers
+// there are, not from the product of both.
+func TestVariantsAreLookedUp(t *testing.T) {
+	allocations := func(n int) float64 {
+		var variants, rules []string
+		for i := range n {
+			variants = append(variants, fmt.Sprintf(`{"name":"v%d","value":{"type":"string","value":"a%d"}}`, i, i))
+			rules = append(rules, serve(criterion("IS_PRESENT", "user.key", "bool", "true"), fmt.Sprintf("b%d", i)))
+		}
+		flag := source(t, `{"key":"f","type":"feature_flag","valueType":"string","default":{"rules":[`+strings.Join(rules, ",")+`]},"variants":[`+strings.Join(variants, ",")+`]}`)
+		_, content := Compile([]Source{flag}, "here")
+		return testing.AllocsPerRun(1, func() {
+			names := VariantsOf(flag.Document)
+			for i := range content.Answers {
+				if name := names.Of(&content.Answers[i]); name != "targeting:"+fmt.Sprint(i) {
+					t.Errorf("answer %d is called %s", i, name)
+				}
+			}
+		})
+	}
+	if few, many := allocations(100), allocations(1000); many > 12*few {
+		t.Errorf("100 variants and answers take %v allocations, 1000 take %v", few, many)
+	}
+}
+
+// TestTheFirstVariantOfAValueNamesIt, however the value is written.
+func TestTheFirstVariantOfAValueNamesIt(t *testing.T) {
+	flag := source(t, `{"key":"f","type":"config","valueType":"json","default":{"rules":[{"criteria":[`+always+`],"value":{"type":"json","value":{"b":[1e0,"x"],"a":null}}}]},
+		"variants":[{"value":{"type":"json","value":{"a":null,"b":[1,"x"]}}},{"name":"one","value":{"type":"json","value":{"a":null,"b":[1.0,"x"]}}},{"name":"two","value":{"type":"json","value":{"a":null,"b":[1,"x"]}}}]}`)
+	_, content := Compile([]Source{flag}, "here")
+	if name := VariantsOf(flag.Document).Of(&content.Answers[0]); name != "one" {
+		t.Error(name)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/twmb/murmur3"
 
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/jsontree"
 )
 
 // Reason says how a value came to be served.
@@ -43,13 +42,31 @@ type Answer struct {
 	ArmIndex   int // -1 unless Reason is Split
 }
 
-// Variant is what the answer is called, given the document that it is an answer
-// of: by the variant of its value when that has a name, else by how it came to
-// be served. Variants of an item that has a confidential value give no names.
-func (a *Answer) Variant(doc *document.Document) string {
+// Variants are the names of a document's values: the first name that each has,
+// by its canonical form.
+type Variants map[string]string
+
+// VariantsOf are the names of a document's values. Variants of an item that has a
+// confidential value give no names.
+func VariantsOf(doc *document.Document) Variants {
+	names := Variants{}
 	for _, v := range doc.Variants {
-		if v.Name != "" && !doc.Confidential && jsontree.Equal(v.Value.Served(), a.Value.Served()) {
-			return v.Name
+		if v.Name == "" || doc.Confidential {
+			continue
+		}
+		if value := v.Value.Served().Canonical(); names[value] == "" {
+			names[value] = v.Name
+		}
+	}
+	return names
+}
+
+// Of is what an answer of the document is called: by the variant of its value
+// when that has a name, else by how it came to be served.
+func (v Variants) Of(a *Answer) string {
+	if len(v) > 0 {
+		if name := v[a.Value.Served().Canonical()]; name != "" {
+			return name
 		}
 	}
 	switch a.Reason {
