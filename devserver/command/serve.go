@@ -130,7 +130,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 			dir.Follow(ctx)
 		}
 	}()
-	handler := &delivery.Handler{Tables: limited(f.polls, proxies, dir.Tables(f.key)), Now: time.Now, Random: rand.Float64}
+	handler := &delivery.Handler{Tables: limited(f.polls, proxies, dir.Tables(f.key)), Now: time.Now, Random: rand.Float64, Proxies: proxies}
 	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler.Mux())))
 	stop()
 	<-followed

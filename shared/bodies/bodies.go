@@ -19,8 +19,12 @@ import (
 // Max is how many bytes a body may have.
 const Max = 1 << 20
 
-// maxArriving is how many bytes of large bodies are taken in at a time.
-const maxArriving = 16 * Max
+// maxArriving is how many bytes of large bodies are taken in at a time, and
+// maxShare how many of one owner.
+const (
+	maxArriving = 16 * Max
+	maxShare    = maxArriving / 4
+)
 
 // Budget is what the bodies of the requests to a handler share. Handlers do not
 // share one: whoever evaluates would wait for a store that is slow to take what
@@ -30,32 +34,34 @@ type Budget struct {
 	arriving, decoded *turns.Turns
 }
 
-// Read reads the body of a request and waits until it may be decoded. Memory is
-// taken for what arrives and not for what is announced. The caller leaves when
-// nothing of it is in memory any more, and before it answers a client that may
-// be slow; once or more often. The error is a fault: of a body that is larger
+// Read reads the body of a request and waits until it may be decoded. Large ones
+// take turns by owner, such as a key at an address, which is asked for only of
+// these; others do not wait for all that one owner sends. Memory is taken for what arrives and not for what is announced. The error is a fault: of a body that is larger
 // than Max, encoded or not whole, or of one that has waited for long and may be
 // sent again.
-func (b *Budget) Read(w http.ResponseWriter, r *http.Request) (body []byte, leave func(), err error) {
+func (b *Budget) Read(w http.ResponseWriter, r *http.Request, owner func() string) (body []byte, place Place, err error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, nil, fault.New(fault.BadRequest, "the body is sent with a Content-Encoding; send it plain")
+		return nil, Place{}, fault.New(fault.BadRequest, "the body is sent with a Content-Encoding; send it plain")
 	}
 	var text bytes.Buffer
 	from := http.MaxBytesReader(w, r.Body, Max)
 	if _, err := text.ReadFrom(io.LimitReader(from, turns.Small+1)); err != nil {
-		return nil, nil, refusal(err)
+		return nil, Place{}, refusal(err)
 	}
 	if text.Len() <= turns.Small {
-		return text.Bytes(), func() {}, nil
+		return text.Bytes(), Place{}, nil
 	}
 	size := int64(Max)
 	if r.ContentLength > 0 {
 		size = min(r.ContentLength, Max)
 	}
-	b.made.Do(func() { b.arriving, b.decoded = turns.Of(maxArriving), turns.Of(turns.Decoded) })
-	gone, err := b.arriving.Take(r.Context(), size)
+	b.made.Do(func() {
+		b.arriving, b.decoded = turns.Of(maxArriving, maxShare), turns.Of(turns.Decoded, turns.Decoded)
+	})
+	of := owner()
+	gone, err := b.arriving.Take(r.Context(), of, size)
 	if err != nil {
-		return nil, nil, err
+		return nil, Place{}, err
 	}
 	// A body that dawdles keeps its place from others no longer than this. Not
 	// every server has deadlines; those without have their own.
@@ -64,15 +70,35 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request) (body []byte, leav
 	text.Grow(int(size) - text.Len() + bytes.MinRead)
 	if _, err := text.ReadFrom(from); err != nil {
 		gone()
-		return nil, nil, refusal(err)
+		return nil, Place{}, refusal(err)
 	}
 	_ = deadlines.SetReadDeadline(time.Time{})
-	decoded, err := b.decoded.Take(r.Context(), int64(text.Len()))
+	decoded, err := b.decoded.Take(r.Context(), of, int64(text.Len()))
 	if err != nil {
 		gone()
-		return nil, nil, err
+		return nil, Place{}, err
 	}
-	return text.Bytes(), func() { decoded(); gone() }, nil
+	return text.Bytes(), Place{decoded, gone}, nil
+}
+
+// Place is what a large body has of its handler's Budget. The zero Place is that
+// of a small one.
+type Place struct{ decoded, gone func() }
+
+// Decoded lets the next large body be decoded: of this one nothing is left but
+// what was made of it. To be called once or more often.
+func (p Place) Decoded() {
+	if p.decoded != nil {
+		p.decoded()
+	}
+}
+
+// Leave gives the place up. It is called when nothing of the body is in memory any
+// more, and before a client is answered that may be slow; once or more often.
+func (p Place) Leave() {
+	if p.Decoded(); p.gone != nil {
+		p.gone()
+	}
 }
 
 // refusal is the fault of a body that could not be read.

@@ -2,6 +2,7 @@ package bodies
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,8 +23,8 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 		var b Budget
 		read := func(ctx context.Context, size int) (func(), error) {
 			body := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", size)))
-			_, leave, err := b.Read(httptest.NewRecorder(), body.WithContext(ctx))
-			return leave, err
+			_, place, err := b.Read(httptest.NewRecorder(), body.WithContext(ctx), anybody)
+			return place.Leave, err
 		}
 		leave, err := read(t.Context(), Max)
 		if err != nil {
@@ -53,6 +54,7 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 // when the deadline is over. It notes how much memory is held out for more.
 type arriving struct {
 	http.ResponseWriter
+	of        string // whose it is
 	rest      int
 	heldOut   atomic.Int64 // looked at while the body is being read
 	deadlines chan time.Time
@@ -72,6 +74,10 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return 0, os.ErrDeadlineExceeded
 }
 
+func (a *arriving) owner() string { return a.of }
+
+func anybody() string { return "anybody" }
+
 func (*arriving) Close() error { return nil }
 
 func (a *arriving) SetReadDeadline(t time.Time) error {
@@ -82,7 +88,7 @@ func (a *arriving) SetReadDeadline(t time.Time) error {
 func (a *arriving) read(t *testing.T, b *Budget) error {
 	r := httptest.NewRequest("POST", "/", nil).WithContext(t.Context())
 	r.Body, r.ContentLength = a, Max
-	_, _, err := b.Read(a, r)
+	_, _, err := b.Read(a, r, a.owner)
 	return err
 }
 
@@ -106,7 +112,7 @@ func TestSlowBodiesKeepTheirPlaceForAWhile(t *testing.T) {
 		slow := make([]*arriving, many)
 		results := make(chan error, many)
 		for i := range slow {
-			slow[i] = &arriving{ResponseWriter: httptest.NewRecorder(), rest: turns.Small + 1, deadlines: make(chan time.Time, 1)}
+			slow[i] = &arriving{of: fmt.Sprint(i), ResponseWriter: httptest.NewRecorder(), rest: turns.Small + 1, deadlines: make(chan time.Time, 1)}
 			go func() { results <- slow[i].read(t, &b) }()
 		}
 		synctest.Wait()
@@ -121,7 +127,7 @@ func TestSlowBodiesKeepTheirPlaceForAWhile(t *testing.T) {
 		}
 		few := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", turns.Small)))
 		begin := time.Now()
-		if _, _, err := b.Read(httptest.NewRecorder(), few); err != nil || time.Since(begin) > 0 {
+		if _, _, err := b.Read(httptest.NewRecorder(), few, anybody); err != nil || time.Since(begin) > 0 {
 			t.Errorf("a small body waits %v for slow ones: %v", time.Since(begin), err)
 		}
 		for range many {
@@ -130,8 +136,29 @@ func TestSlowBodiesKeepTheirPlaceForAWhile(t *testing.T) {
 			}
 		}
 		whole := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", Max)))
-		if _, _, err := b.Read(httptest.NewRecorder(), whole); err != nil {
+		if _, _, err := b.Read(httptest.NewRecorder(), whole, anybody); err != nil {
 			t.Errorf("the place of the slow ones is still taken: %v", err)
+		}
+	})
+}
+
+// TestAnOwnersSlowBodiesKeepNobodyElseOut, however many there are.
+func TestAnOwnersSlowBodiesKeepNobodyElseOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b Budget
+		results := make(chan error, 16)
+		for range cap(results) {
+			a := &arriving{of: "one", ResponseWriter: httptest.NewRecorder(), rest: turns.Small + 1, deadlines: make(chan time.Time, 1)}
+			go func() { results <- a.read(t, &b) }()
+		}
+		synctest.Wait()
+		begin := time.Now()
+		whole := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat(" ", Max)))
+		if _, _, err := b.Read(httptest.NewRecorder(), whole, anybody); err != nil || time.Since(begin) > 0 {
+			t.Errorf("another's body waits %v: %v", time.Since(begin), err)
+		}
+		for range cap(results) {
+			<-results
 		}
 	})
 }
@@ -156,7 +183,7 @@ func TestWhatIsReadOfARequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest("POST", "/", c.body)
 			r.Header.Set("Content-Encoding", c.encoding)
-			body, leave, err := new(Budget).Read(httptest.NewRecorder(), r)
+			body, place, err := new(Budget).Read(httptest.NewRecorder(), r, anybody)
 			if c.says != "" {
 				if f := fault.Of(err); err == nil || f.Kind != c.kind || !strings.Contains(f.Message, c.says) {
 					t.Errorf("%v", err)
@@ -166,8 +193,8 @@ func TestWhatIsReadOfARequest(t *testing.T) {
 			if err != nil || len(body) != c.want {
 				t.Fatalf("%d bytes, %v", len(body), err)
 			}
-			leave()
-			leave()
+			place.Leave()
+			place.Leave()
 		})
 	}
 }

@@ -70,7 +70,7 @@ func New(settings Settings) *Service {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
 	return &Service{settings: settings, pause: retries.Wait,
 		caches: lru.New[string, *cache](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
-		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded)}
+		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded, turns.Decoded)}
 }
 
 func (p *Service) cache(workspace string) *cache {

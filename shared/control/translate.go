@@ -119,7 +119,7 @@ func (s *Session) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([
 		return nil, err
 	}
 	bytes.Add(int64(len(before) + len(after)))
-	leave, err := s.service.large.Take(ctx, int64(len(before)+len(after)))
+	leave, err := s.service.large.Take(ctx, string(s.entry.Principal.ID), int64(len(before)+len(after)))
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/router"
 )
 
@@ -27,6 +28,8 @@ type Handler struct {
 	Now    func() time.Time
 	// Random decides splits that have no property to hash; in [0, 1).
 	Random func() float64
+	// Proxies are believed where they say whose request they pass on.
+	Proxies ratelimit.Proxies
 
 	bodies bodies.Budget
 }

@@ -113,7 +113,7 @@ type question struct {
 
 // read reads the context of an OFREP request. When it is not ok it has answered.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, table *Table, key string) (question, bool) {
-	body, leave, err := h.bodies.Read(w, r)
+	body, place, err := h.bodies.Read(w, r, func() string { return anyKey(r) + " " + h.Proxies.Address(r).String() })
 	if err != nil {
 		WriteFault(w, fault.Of(err))
 		return question{}, false
@@ -122,11 +122,11 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, table *Table, key
 	frame := table.snapshot.NewFrame(now, h.Random)
 	if code, err := readOFREP(body, frame); err != nil {
 		frame.Release()
-		leave()
+		place.Leave()
 		writeOFREPError(w, http.StatusBadRequest, ofrepError{key, code, explain(err)})
 		return question{}, false
 	}
-	return question{frame, body, now, leave}, true
+	return question{frame, body, now, place.Leave}, true
 }
 
 // readOFREP fills a frame from {"context": {...}}. Without a body, or without

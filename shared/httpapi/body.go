@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"svc.example/svc/shared/document"
@@ -17,6 +18,7 @@ type body struct {
 	fields []string // in alphabetical order
 	// schema is compiled by the first body that is read: a program that only
 	// answers reads, or has just been started to answer one, does not pay.
+	most   map[string]int // items of a field that is a list, where there is a limit
 	schema func() (*document.Schema, error)
 }
 
@@ -26,7 +28,7 @@ var elsewhere = []string{"required", "additionalProperties", "oneOf", "if", "the
 
 func (d *description) readBody(node *jsontree.Node) (*body, error) {
 	tree := d.checked(node)
-	b := &body{schema: sync.OnceValues(func() (*document.Schema, error) {
+	b := &body{most: map[string]int{}, schema: sync.OnceValues(func() (*document.Schema, error) {
 		schema, issues := document.CompileSchema(tree)
 		if len(issues) > 0 {
 			return nil, fmt.Errorf("openapi.json: a body's schema: %s", jsontree.InWords(issues))
@@ -35,6 +37,9 @@ func (d *description) readBody(node *jsontree.Node) (*body, error) {
 	})}
 	for _, m := range members(tree.Get("properties")) {
 		b.fields = append(b.fields, m.Name)
+		if most, err := strconv.Atoi(tree.Get("properties").Get(m.Name).Get("maxItems").Literal()); err == nil {
+			b.most[m.Name] = most
+		}
 	}
 	slices.Sort(b.fields)
 	if len(b.fields) == 0 {
@@ -78,6 +83,9 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 		if !slices.Contains(b.fields, m.Name) {
 			issues = append(issues, document.Issue{Pointer: jsontree.Pointer(brief(m.Name)), Message: "unknown field; known are " + join(b.fields)})
 		}
+		if most, limited := b.most[m.Name]; limited && len(m.Value.Items) > most { // looked at no further
+			return nil, refused([]document.Issue{{Pointer: jsontree.Pointer(m.Name), Message: fmt.Sprintf("%s has at most %d entries, not %d", m.Name, most, len(m.Value.Items))}})
+		}
 	}
 	return append(issues, schema.Check(tree)...), nil
 }
@@ -85,11 +93,11 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 // readBody reads a request's body as a JSON object, whatever its Content-Type
 // says: curl -d sends another.
 func (c *call) readBody() (*jsontree.Node, error) {
-	text, leave, err := c.bodies.Read(c.writer, c.request)
+	text, place, err := c.bodies.Read(c.writer, c.request, c.owner)
 	if err != nil {
 		return nil, err
 	}
-	c.leave = leave
+	c.leave = place.Leave
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
 	}
@@ -110,6 +118,15 @@ func (c *call) readBody() (*jsontree.Node, error) {
 		return nil, refused([]document.Issue{{Message: "the body is a JSON object, not " + tree.Kind.String()}})
 	}
 	return tree, nil
+}
+
+// owner is who takes turns with large bodies.
+func (c *call) owner() string {
+	address := c.options.Proxies.Address(c.request).String()
+	if c.session == nil {
+		return address
+	}
+	return string(c.session.Principal().ID) + " " + address
 }
 
 // The fields of a body. One of another type is as good as absent: check has

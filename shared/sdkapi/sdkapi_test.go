@@ -399,6 +399,33 @@ func TestTelemetryNeverHoldsUpEvaluation(t *testing.T) {
 	}
 }
 
+// TestNoLargeBodyWaitsForTheStore that another's is recorded in.
+func TestNoLargeBodyWaitsForTheStore(t *testing.T) {
+	w := newWorld(t, shop)
+	stuck := stuckStore{w.store, make(chan struct{}), make(chan struct{}, 100)}
+	service := control.New(control.Settings{Authenticator: countedGate{w}, Now: time.Now,
+		Repository: func(context.Context, string) (control.Repository, error) { return w.counted(), nil }})
+	w.handler = all(sdkapi.Options{Service: service, Intake: &telemetry.Intake{Store: stuck, Now: time.Now}})
+	answers := make(chan int, 2)
+	for range cap(answers) {
+		key := w.key(access.KindSecretSDK, "production")
+		go func() { answers <- w.send("POST", posting, key, "{}"+strings.Repeat(" ", 1_000_000)).Code }()
+	}
+	for came := range cap(answers) {
+		select {
+		case <-stuck.came:
+		case code := <-answers:
+			t.Fatalf("only %d of 2 came to the store, one answers %d", came, code)
+		}
+	}
+	close(stuck.gate)
+	for range cap(answers) {
+		if code := <-answers; code != 202 {
+			t.Errorf("answers %d", code)
+		}
+	}
+}
+
 func TestPartsServeTheirPart(t *testing.T) {
 	w := newWorld(t, shop)
 	service := control.New(control.Settings{Authenticator: countedGate{w}, Now: time.Now,

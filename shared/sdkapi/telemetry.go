@@ -53,7 +53,7 @@ func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt
 	if err != nil {
 		return telemetry.Receipt{}, err
 	}
-	body, done, err := i.bodies.Read(w, r)
+	body, place, err := i.bodies.Read(w, r, func() string { return delivery.BasicKey(r) + " " + i.guard.Proxies.Address(r).String() })
 	if err != nil {
 		f := fault.Of(err)
 		if f.Kind == fault.PayloadTooLarge {
@@ -61,13 +61,12 @@ func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt
 		}
 		return telemetry.Receipt{}, f
 	}
-	defer done()
-	leave, err := i.slot(r.Context())
-	if err != nil {
-		return telemetry.Receipt{}, err
-	}
-	defer leave()
-	return i.options.Intake.Take(r.Context(), telemetry.Source{Workspace: d.WorkspaceID(), Environment: d.Environment()}, body)
+	defer place.Leave()
+	from := telemetry.Source{Workspace: d.WorkspaceID(), Environment: d.Environment()}
+	return i.options.Intake.Take(r.Context(), from, body, func(ctx context.Context) (leave func(), err error) {
+		place.Decoded() // nobody's body waits for the store
+		return i.slot(ctx)
+	})
 }
 
 // slot waits for its turn.

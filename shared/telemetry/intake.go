@@ -45,13 +45,22 @@ type Receipt struct {
 }
 
 // Take takes a body in. What is wrong with it is a fault that lists all of it.
-func (i *Intake) Take(ctx context.Context, from Source, body []byte) (Receipt, error) {
+// Enter, if it is not nil, is called when the body has been decoded, and may wait
+// or refuse before the store is asked; leave is called after that.
+func (i *Intake) Take(ctx context.Context, from Source, body []byte, enter func(context.Context) (leave func(), err error)) (Receipt, error) {
 	report, issues := Decode(body)
 	if len(issues) > 0 {
 		return Receipt{}, refusal(len(body), issues)
 	}
 	now := i.Now().UTC().Truncate(time.Millisecond)
 	b, receipt := newBatch(report, from, body, now)
+	if enter != nil {
+		leave, err := enter(ctx)
+		if err != nil {
+			return Receipt{}, err
+		}
+		defer leave()
+	}
 	recorded, err := i.Store.Record(ctx, from.Workspace, b)
 	if err != nil {
 		return Receipt{}, Fault(err)

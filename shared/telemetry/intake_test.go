@@ -36,7 +36,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) take(from telemetry.Source, body string) telemetry.Receipt {
 	w.Helper()
-	receipt, err := w.intake.Take(context.Background(), from, []byte(body))
+	receipt, err := w.intake.Take(context.Background(), from, []byte(body), nil)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestAReplayChangesNothing(t *testing.T) {
 // TestNothingOfARefusedBodyIsTaken: one mistake at its end refuses all of it.
 func TestNothingOfARefusedBodyIsTaken(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.intake.Take(context.Background(), production, []byte(example(w.now, ada+`,{"type":"user","values":{"plan":{"string":7}}}`)))
+	_, err := w.intake.Take(context.Background(), production, []byte(example(w.now, ada+`,{"type":"user","values":{"plan":{"string":7}}}`)), nil)
 	f := fault.Of(err)
 	if f.Kind != fault.BadRequest || f.Details["issues"] == nil || !strings.Contains(f.Message, "nothing of the batch was taken") {
 		t.Errorf("%v %v", f.Kind, f)
@@ -269,7 +269,7 @@ func TestNothingOfARefusedBodyIsTaken(t *testing.T) {
 	if w.store.Records() != 0 {
 		t.Error("the store was asked")
 	}
-	_, err = w.intake.Take(context.Background(), production, bytes.Repeat([]byte(" "), telemetry.MaxBody+1))
+	_, err = w.intake.Take(context.Background(), production, bytes.Repeat([]byte(" "), telemetry.MaxBody+1), nil)
 	if fault.Of(err).Kind != fault.PayloadTooLarge {
 		t.Error(err)
 	}
@@ -315,7 +315,7 @@ func TestFailuresOfTheStore(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.intake.Store = broken{w.store, err}
-		_, got := w.intake.Take(context.Background(), production, []byte(example(w.now, ada)))
+		_, got := w.intake.Take(context.Background(), production, []byte(example(w.now, ada)), nil)
 		if f := fault.Of(got); f.Kind != kind || strings.Contains(f.Message, "disk") {
 			t.Errorf("%v: %v", err, f)
 		}

@@ -13,6 +13,9 @@ import (
 // defaultHashBy is the property that a new rollout is sticky by.
 const defaultHashBy = "user.key"
 
+// MaxShares is how many entries the rollout of a request may have.
+const MaxShares = 1000
+
 // SetRollout makes the fallback split contexts over several values. The
 // rollout is the request's array of {value, percent}.
 //
@@ -60,6 +63,9 @@ type share struct {
 func readShares(rollout *jsontree.Node) (shares []share, issues []document.Issue) {
 	if rollout == nil || rollout.Kind != jsontree.Array {
 		return nil, []document.Issue{{Pointer: "/rollout", Message: "a rollout is an array of at least two objects with value and percent"}}
+	}
+	if n := len(rollout.Items); n > MaxShares {
+		return nil, []document.Issue{{Pointer: "/rollout", Message: fmt.Sprintf("rollout has at most %d entries, not %d", MaxShares, n)}}
 	}
 	if len(rollout.Items) < 2 {
 		issues = append(issues, document.Issue{Pointer: "/rollout", Message: "a rollout has at least two entries; to serve one value, send value"})

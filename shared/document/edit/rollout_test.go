@@ -138,6 +138,7 @@ func TestRefusedRollouts(t *testing.T) {
 		{`{}`, []string{"/rollout at least two"}},
 		{`[{"value":"a","percent":100}]`, []string{"/rollout at least two"}},
 		{`[]`, []string{"/rollout at least two"}},
+		{`[{"x":1}` + strings.Repeat(`,{"value":1,"percent":50}`, MaxShares) + `]`, []string{"/rollout at most 1000"}},
 		{`[{"value":"a","percent":50},{"value":"b","percent":49.999}]`, []string{"/rollout sum to 99.999"}},
 		{`[{"value":"a","percent":50},{"value":"b","percent":50.001}]`, []string{"/rollout sum to 100.001"}},
 		{`[{"value":"a","percent":33.3333},{"value":"b","percent":-1}]`, []string{"/rollout/0/percent 3 decimals", "/rollout/1/percent 0 to 100"}},
