@@ -97,6 +97,31 @@ func slicesOf(text string, n int) []string {
 	return list
 }
 
+// TestAListIsPricedByTheWordsItIsLookedUpAmong: looking for an element among
+// 1000 words takes ten steps.
+func TestAListIsPricedByTheWordsItIsLookedUpAmong(t *testing.T) {
+	for _, tt := range []struct {
+		rules, words int
+		object       bool
+	}{{400, 1, false}, {400, 16, false}, {400, 1000, true}, {150, 1000, false}, {150, 10_000, true}} {
+		var sources []Source
+		for i := range tt.rules {
+			words := make([]string, tt.words)
+			for j := range words {
+				words[j] = fmt.Sprintf("%q", fmt.Sprint("k", i+j))
+			}
+			sources = append(sources, source(t, flag(fmt.Sprintf("f%04d", i), serve(criterion("PROP_IS_ONE_OF", "user.p", "string_list", "["+strings.Join(words, ",")+"]"), "x"))))
+		}
+		s := compile("test", sources...)
+		f := s.NewFrame(testNow, noRandom)
+		f.Put(f.Slot([]byte("user"), []byte("p")), List(slicesOf("no", MaxItems)))
+		if got := f.properties[0].Kind == OtherProperty; got != tt.object {
+			t.Errorf("%d rules of %d words: an object: %v, %d spent", tt.rules, tt.words, got, f.spent)
+		}
+		f.Release()
+	}
+}
+
 // TestOneBudgetForAllProperties: a context does not get more by spreading what
 // it holds.
 func TestOneBudgetForAllProperties(t *testing.T) {

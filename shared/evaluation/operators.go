@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,7 +88,11 @@ func oneOf(negated bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
 		list, bad := texts(operand)
 		c.readsTimeOddly(slot)
-		c.out.slots[slot].price.item += itemTest
+		price := itemTest
+		if len(list) > shortList {
+			price = searchStep * bits.Len(uint(len(list)))
+		}
+		c.out.slots[slot].price.item += int64(price)
 		words := make([]int32, len(list))
 		for i, text := range list {
 			words[i] = c.word(slot, text)
