@@ -345,7 +345,7 @@ const maxNumber = 300
 // can hold, would fail): that one is rounded to a 64-bit float.
 func number(literal string) json.Number {
 	exponent := strings.IndexAny(literal, "eE")
-	if len(literal) <= maxNumber && (exponent < 0 || len(literal)-exponent <= len("e+999")) {
+	if len(literal) <= maxNumber && (exponent < 0 || len(literal)-exponent <= len("e+99")) {
 		return json.Number(literal)
 	}
 	f, err := strconv.ParseFloat(literal, 64)

@@ -53,12 +53,13 @@ type graph struct {
 	// which makes every part take notes.
 	tracked  bool
 	literals map[*jsonschema.Schema]int // parts of enum and const
+	numbers  map[*jsonschema.Schema]int // how many of these are numbers
 }
 
 // newGraph collects a schema's parts, with those that only a dynamic reference
 // finds.
 func newGraph(root *jsonschema.Schema, more []*jsonschema.Schema) *graph {
-	g := &graph{root: root, anchors: map[string][]*jsonschema.Schema{}, literals: map[*jsonschema.Schema]int{}}
+	g := &graph{root: root, anchors: map[string][]*jsonschema.Schema{}, literals: map[*jsonschema.Schema]int{}, numbers: map[*jsonschema.Schema]int{}}
 	seen := map[*jsonschema.Schema]bool{}
 	queue := append([]*jsonschema.Schema{root}, more...)
 	for len(queue) > 0 {
@@ -77,10 +78,10 @@ func newGraph(root *jsonschema.Schema, more []*jsonschema.Schema) *graph {
 		}
 		g.tracked = g.tracked || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
 		if s.Enum != nil {
-			g.literals[s] += literalParts(any(s.Enum.Values))
+			g.addLiteral(s, any(s.Enum.Values))
 		}
 		if s.Const != nil {
-			g.literals[s] += literalParts(*s.Const)
+			g.addLiteral(s, *s.Const)
 		}
 		queue = append(append(queue, here(s)...), within(s)...)
 		if s.DynamicRef != nil {
@@ -89,25 +90,6 @@ func newGraph(root *jsonschema.Schema, more []*jsonschema.Schema) *graph {
 		queue = append(queue, s.RecursiveRef)
 	}
 	return g
-}
-
-const literalBytes = 64 // of a text, for which it counts as one part more
-
-func literalParts(v any) int {
-	total := 1
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			total += literalParts(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			total += literalParts(item)
-		}
-	case string:
-		total += len(v) / literalBytes
-	}
-	return total
 }
 
 // here are the parts that are held against the same value as a schema, but for
@@ -219,6 +201,7 @@ type meter struct {
 	spent int // by what came before, and by the parts that were looked at
 	known map[application]int
 	texts map[*jsontree.Node]string // that were decoded
+	parts map[*jsontree.Node]int    // of the largest number within
 	over  *Issue
 }
 
@@ -253,7 +236,7 @@ func (p *place) in(name string) *place {
 // measure works out how many steps a value takes, or says where it takes too
 // many.
 func (g *graph) measure(n *jsontree.Node, budget *Budget) *Issue {
-	m := &meter{graph: g, spent: budget.spent, known: map[application]int{}, texts: map[*jsontree.Node]string{}}
+	m := &meter{graph: g, spent: budget.spent, known: map[application]int{}, texts: map[*jsontree.Node]string{}, parts: map[*jsontree.Node]int{}}
 	steps := m.of(g.root, n, nil)
 	budget.spent += steps
 	return m.over
@@ -305,7 +288,11 @@ func (m *meter) check(steps int, s *jsonschema.Schema, at *place) {
 
 // own is what a part takes by itself.
 func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
-	steps := 1 + m.literals[s]/literalsAStep
+	compared := m.literals[s]
+	if numbers := m.numbers[s]; numbers > 0 {
+		compared += numbers * m.number(n)
+	}
+	steps := 1 + compared/literalsAStep
 	if at != nil {
 		steps += at.depth / 16 // an error has a copy of where it is
 	}
@@ -331,6 +318,11 @@ func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
 		if s.Pattern != nil {
 			steps += matching(s.Pattern, text)
 		}
+	case jsontree.Number:
+		steps += numberParts(n.Literal()) / literalsAStep
+		if s.MultipleOf != nil {
+			steps += (numberParts(n.Literal()) + ratParts(s.MultipleOf)) / literalsAStep
+		}
 	case jsontree.Object:
 		for _, name := range s.Required {
 			if n.Get(name) == nil {
@@ -343,10 +335,20 @@ func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
 		steps += len(s.PatternProperties) * size
 	case jsontree.Array:
 		if s.UniqueItems {
-			steps += parts(n, maxSteps*unequalAStep) * min(len(n.Items), 20) / unequalAStep
+			steps += parts(n, maxSteps*unequalAStep) * eachDiffers(len(n.Items)) / unequalAStep
 		}
 	}
 	return steps
+}
+
+// eachDiffers is how often each of so many items is looked at to find two that
+// are the same: a few are all compared with one another, of more there is an
+// index.
+func eachDiffers(items int) int {
+	if items <= 20 {
+		return items
+	}
+	return 10
 }
 
 // parts counts the nodes of a value, and what its texts come to, up to a number.
@@ -361,6 +363,9 @@ func parts(n *jsontree.Node, most int) int {
 		if total += parts(item, most-total); total > most {
 			return total
 		}
+	}
+	if n.Kind == jsontree.Number {
+		return total + numberParts(n.Literal()) - 1
 	}
 	text, _ := n.Text()
 	return total + len(text)/literalBytes

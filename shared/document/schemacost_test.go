@@ -140,6 +140,18 @@ func TestAValueThatTakesTooManyStepsIsRefused(t *testing.T) {
 		"expressions of names": {`{"patternProperties": {` + join(200, func(i int) string { return fmt.Sprintf(`"(x+x+){1,20}%d": {}`, i) }) + `}}`,
 			`{` + join(1000, func(i int) string { return fmt.Sprintf(`"%s%d": 1`, strings.Repeat("x", 100), i) }) + `}`, tooMuch},
 		"items that must differ": {`{"uniqueItems": true}`, `[` + join(300_000, func(i int) string { return fmt.Sprint(i) }) + `]`, tooMuch},
+		"a small enum of numbers for very many items": {`{"items": {"enum": [` + join(109, func(i int) string { return fmt.Sprint(i + 2) }) + `]}}`,
+			`[` + join(6000, func(int) string { return "1" }) + `]`, tooMuch},
+		"numbers that are far out": {`{"items": {"not": {"enum": [` + join(109, func(i int) string { return fmt.Sprintf("%de99", i+1) }) + `]}}}`,
+			`[` + join(1000, func(int) string { return "1.5e-99" }) + `]`, tooMuch},
+		"numbers in lists": {`{"items": {"not": {"enum": [` + join(109, func(i int) string { return "[" + strings.Repeat("1.5e-99,", 20) + fmt.Sprint(i) + "]" }) + `]}}}`,
+			`[` + join(100, func(int) string { return "[" + strings.Repeat("1.5e-99,", 20) + "-1]" }) + `]`, tooMuch},
+		"multiples of long numbers": {`{"items": {"allOf": [` + join(100, func(i int) string { return fmt.Sprintf(`{"multipleOf": 0.%s%d}`, strings.Repeat("7", 280), i+1) }) + `]}}`,
+			`[` + join(900, func(int) string { return strings.Repeat("9", 290) + "e-99" }) + `]`, tooMuch},
+		"far numbers that must differ": {`{"items": {"uniqueItems": true}}`, `[` + join(1000, func(int) string {
+			return `[` + join(20, func(i int) string { return fmt.Sprintf("%d.5e-99", i) }) + `]`
+		}) + `]`, tooMuch},
+		"a few numbers for many items": {`{"items": {"enum": [1, 2, 3, 4, 5], "minimum": 1, "multipleOf": 1}}`, `[` + join(10_000, func(int) string { return "5" }) + `]`, ""},
 		"names": {`{"propertyNames": {"anyOf": [` + join(300, func(int) string { return `{"minLength": 99}` }) + `]}}`,
 			`{` + join(1000, func(i int) string { return fmt.Sprintf(`"n%d": 1`, i) }) + `}`, tooMuch},
 		"what nobody has looked at": {`{"allOf": [` + join(100, func(int) string { return `{"properties": {"x": {}}}` }) + `], "unevaluatedProperties": false}`,

@@ -103,7 +103,7 @@ func TestAListIsPricedByTheWordsItIsLookedUpAmong(t *testing.T) {
 	for _, tt := range []struct {
 		rules, words int
 		object       bool
-	}{{400, 1, false}, {400, 16, false}, {400, 1000, true}, {150, 1000, false}, {150, 10_000, true}} {
+	}{{400, 1, false}, {400, 16, false}, {400, 1000, true}, {150, 1000, false}, {170, 2000, true}} {
 		var sources []Source
 		for i := range tt.rules {
 			words := make([]string, tt.words)
