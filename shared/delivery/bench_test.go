@@ -16,6 +16,10 @@ func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
+// As a server's writer has them.
+func (d discard) SetWriteDeadline(time.Time) error { return nil }
+func (d discard) FlushError() error                { return nil }
+
 // manyFlags is a directory of flags with three targeting rules each.
 func manyFlags(n int) string {
 	var docs []string

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/turns"
 )
 
 // Tables authenticates a request by the key that it carries, "" for none, and
@@ -31,7 +32,8 @@ type Handler struct {
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
 
-	bodies bodies.Budget
+	bodies  bodies.Budget
+	answers answers
 }
 
 // The paths of the protocol.
@@ -148,6 +150,12 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 		notModified(w, tag)
 		return
 	}
+	held, err := h.hold(r, table.size)
+	if err != nil {
+		WriteFault(w, fault.Of(err))
+		return
+	}
+	defer held.release()
 	b := buffer(table.size)
 	defer buffers.Put(b)
 	var whole bool
@@ -173,7 +181,18 @@ func writeEvaluated(w http.ResponseWriter, tag string, body []byte) {
 	header["Content-Type"] = jsonType
 	header["Content-Length"] = values[1:]
 	w.WriteHeader(http.StatusOK)
-	w.Write(body)
+	writeBody(w, body)
+}
+
+// writeBody writes a body of any size.
+func writeBody(w http.ResponseWriter, body []byte) {
+	if len(body) <= turns.Small {
+		w.Write(body)
+		return
+	}
+	steady := NewSteady(w)
+	_, _ = steady.Write(body) // nobody is left to be told
+	_ = steady.Close()
 }
 
 func notModified(w http.ResponseWriter, tag string) {
@@ -203,7 +222,7 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	header["Content-Type"] = jsonType
 	header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	w.Write(body)
+	writeBody(w, body)
 }
 
 // Takes says whether a request's method is the one that an endpoint takes. GET

@@ -69,6 +69,12 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 		notModified(w, tag)
 		return
 	}
+	held, err := h.hold(r, table.size)
+	if err != nil {
+		WriteFault(w, fault.Of(err))
+		return
+	}
+	defer held.release()
 	b := buffer(table.size)
 	defer buffers.Put(b)
 	var whole bool
@@ -92,7 +98,14 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
 	item, found := table.snapshot.Find(key)
 	var one []byte
 	if found {
-		one = table.one(item, q.frame)
+		answer := table.snapshot.Evaluate(item, q.frame)
+		held, err := h.hold(r, table.oneBytes(answer))
+		if err != nil {
+			WriteFault(w, fault.Of(err))
+			return
+		}
+		defer held.release()
+		one = table.one(item, answer)
 	}
 	q.leave()
 	if one == nil {
@@ -113,7 +126,7 @@ type question struct {
 
 // read reads the context of an OFREP request. When it is not ok it has answered.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, table *Table, key string) (question, bool) {
-	body, place, err := h.bodies.Read(w, r, func() string { return anyKey(r) + " " + h.Proxies.Address(r).String() })
+	body, place, err := h.bodies.Read(w, r, func() string { return h.owner(r) })
 	if err != nil {
 		WriteFault(w, fault.Of(err))
 		return question{}, false

@@ -333,9 +333,17 @@ func (t *Table) appendOne(b []byte, item, a int) []byte {
 	return append(b, t.phrases[parts.phrase]...)
 }
 
+// oneBytes is about how many bytes an answer to OFREP has.
+func (t *Table) oneBytes(a int) int {
+	if a == evaluation.None {
+		return 0
+	}
+	return len(t.native.at(a))
+}
+
 // one is an item's OFREP answer, or nil when its value is withheld.
-func (t *Table) one(item int, f *evaluation.Frame) []byte {
-	if text := t.appendOne(make([]byte, 0, 512), item, t.snapshot.Evaluate(item, f)); len(text) > 0 {
+func (t *Table) one(item, a int) []byte {
+	if text := t.appendOne(make([]byte, 0, 512+t.oneBytes(a)), item, a); len(text) > 0 {
 		return text[:len(text)-1]
 	}
 	return nil

@@ -94,9 +94,14 @@ func CompressFrom(write func(w io.Writer)) []byte {
 
 // Decompress undoes Compress.
 func Decompress(packed []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
+	z, err := Decompressed(packed)
 	if err != nil {
 		return nil, err
 	}
 	return io.ReadAll(z)
+}
+
+// Decompressed is what Compress has compressed, unpacked while it is read.
+func Decompressed(packed []byte) (io.Reader, error) {
+	return gzip.NewReader(bytes.NewReader(packed))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/control"
@@ -94,7 +95,7 @@ func notModified(w http.ResponseWriter, tag string, packed bool) {
 	w.WriteHeader(http.StatusNotModified)
 }
 
-func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *documents, tag string) (err error) {
+func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *documents, tag string) error {
 	packed, size := negotiation.Gzip(r, docs.plain), docs.plain
 	if packed {
 		size = len(docs.packed)
@@ -106,17 +107,23 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 		notModified(w, tag, packed)
 		return nil
 	}
-	body := docs.packed
-	if !packed {
-		if body, err = negotiation.Decompress(docs.packed); err != nil {
-			return err
-		}
+	plain, err := negotiation.Decompressed(docs.packed)
+	if err != nil {
+		return err
 	}
 	setHeaders(w, tag, packed)
 	if packed {
 		w.Header().Set("Content-Encoding", "gzip")
+		delivery.WriteJSON(w, http.StatusOK, docs.packed)
+		return nil
 	}
-	delivery.WriteJSON(w, http.StatusOK, body)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(docs.plain))
+	w.WriteHeader(http.StatusOK)
+	// It is written while it is unpacked: many who are slow would hold it many times.
+	steady := delivery.NewSteady(w)
+	_, _ = io.Copy(steady, plain)
+	_ = steady.Close()
 	return nil
 }
 
