@@ -38,6 +38,27 @@ func TestALongTextMatchesNoExpression(t *testing.T) {
 	}
 }
 
+// TestAnOperandMayBeOfAnyLength: only what a context holds is bounded.
+func TestAnOperandMayBeOfAnyLength(t *testing.T) {
+	for operator, want := range map[string][2]string{
+		"PROP_IS_ONE_OF": {"yes", "-"}, "PROP_IS_NOT_ONE_OF": {"-", "yes"},
+		"PROP_STARTS_WITH_ONE_OF": {"yes", "-"}, "PROP_DOES_NOT_END_WITH_ONE_OF": {"-", "yes"},
+	} {
+		for _, length := range []int{MaxItems, MaxItems + 1, 3 * MaxItems} {
+			words := make([]string, length)
+			for i := range words {
+				words[i] = fmt.Sprintf(`"u%05d"`, i)
+			}
+			s := compile("test", source(t, flag("f", serve(criterion(operator, "user.p", "string_list", "["+strings.Join(words, ",")+"]"), "yes"))))
+			for i, p := range []string{fmt.Sprintf("u%05d", length-1), "other"} {
+				if got := put(t, s, "f", Text(p)); got != want[i] {
+					t.Errorf("%s among %d words serves %s to %s, want %s", operator, length, got, p, want[i])
+				}
+			}
+		}
+	}
+}
+
 // hostile are rules of every kind that takes long, many of each, on user.p.
 func hostile(t testing.TB, n int) compiled {
 	var sources []Source

@@ -72,7 +72,7 @@ func texts(operand *document.Value) ([]string, problem) {
 	if operand == nil || operand.Content == nil {
 		return nil, "valueToMatch is missing: expected a string_list"
 	}
-	p := FromNode(operand.Content)
+	p := operandOf(operand.Content)
 	if p.scalar() {
 		return []string{p.Text}, ""
 	}
@@ -315,7 +315,7 @@ func dated(pass func(property, operand float64) bool) build {
 	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
 		var p Property
 		if operand != nil {
-			p = FromNode(operand.Served())
+			p = operandOf(operand.Served())
 		}
 		limit, ok := moment(&p)
 		if !ok {

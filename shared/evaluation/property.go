@@ -52,7 +52,7 @@ func NumberLiteral(literal string) Property {
 // Bool makes a property of a boolean.
 func Bool(b bool) Property { return Property{Kind: BoolProperty, Text: strconv.FormatBool(b)} }
 
-// List makes a property of an array, given the texts of its scalars.
+// List makes a property of a context's array, given the texts of its scalars.
 func List(texts []string) Property {
 	if len(texts) > MaxItems {
 		return Property{Kind: OtherProperty}
@@ -60,8 +60,17 @@ func List(texts []string) Property {
 	return Property{Kind: ListProperty, List: texts}
 }
 
-// FromNode makes a property of a JSON value.
+// FromNode makes a property of a JSON value in a context.
 func FromNode(n *jsontree.Node) Property {
+	if p := operandOf(n); p.Kind != ListProperty || len(p.List) <= MaxItems {
+		return p
+	}
+	return Property{Kind: OtherProperty}
+}
+
+// operandOf is what a rule compares with. Its lists may be of any length: who
+// writes rules does not choose the context.
+func operandOf(n *jsontree.Node) Property {
 	if n == nil {
 		return Property{}
 	}
@@ -73,7 +82,7 @@ func FromNode(n *jsontree.Node) Property {
 				texts = append(texts, text)
 			}
 		}
-		return List(texts)
+		return Property{Kind: ListProperty, List: texts}
 	case jsontree.Object:
 		return Property{Kind: OtherProperty}
 	case jsontree.Null:
@@ -90,7 +99,7 @@ func FromNode(n *jsontree.Node) Property {
 
 // scalarText is the text by which scalars compare.
 func scalarText(n *jsontree.Node) (string, bool) {
-	p := FromNode(n)
+	p := operandOf(n)
 	return p.Text, p.scalar()
 }
 
