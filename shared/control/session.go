@@ -41,6 +41,15 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 	return s.opened, err
 }
 
+// Size is how many bytes the files of the workspace have at the session's head.
+func (s *Session) Size(ctx context.Context) (int64, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return o.snapshot.Size(), nil
+}
+
 // maxRenewals bounds how often a request begins again with another head.
 const maxRenewals = 3
 

@@ -1,9 +1,9 @@
 package delivery
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"svc.example/svc/shared/bodies"
 )
 
 // unread is an answer to a client that takes nothing of it.
@@ -76,13 +78,13 @@ func TestClientsThatDoNotReadHoldLittle(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			other := &counted{discard: discard{http.Header{}}}
+			other := httptest.NewRecorder()
 			ask(other, "192.0.2.2:1")
-			if other.bytes < 3_000_000 || time.Since(begin) > 0 {
-				t.Errorf("%s: another client gets %d bytes after %v", name, other.bytes, time.Since(begin))
+			if other.Body.Len() < 3_000_000 || time.Since(begin) > 0 {
+				t.Errorf("%s: another client gets %d bytes after %v", name, other.Body.Len(), time.Since(begin))
 			}
 			all.Wait()
-			if most := most.Load(); most > freelyHeld+heldByOne || most < freelyHeld/2 {
+			if most := most.Load(); most > bodies.FreelyHeld+bodies.HeldByOne || most < bodies.FreelyHeld/2 {
 				t.Errorf("%s: %d bytes are held at once", name, most)
 			}
 			if took := time.Since(begin); took > time.Minute {
@@ -104,43 +106,3 @@ func TestClientsThatDoNotReadHoldLittle(t *testing.T) {
 		})
 	}
 }
-
-// counted counts what is written, and how often there was a deadline for it.
-type counted struct {
-	discard
-	bytes, deadlines int
-	last             time.Time
-}
-
-func (c *counted) Write(p []byte) (int, error) { c.bytes += len(p); return len(p), nil }
-
-func (c *counted) SetWriteDeadline(at time.Time) error {
-	if !at.IsZero() {
-		c.deadlines++
-	}
-	c.last = at
-	return nil
-}
-
-// TestProgressRenewsTheDeadline, and none is left behind.
-func TestProgressRenewsTheDeadline(t *testing.T) {
-	c := &counted{discard: discard{http.Header{}}}
-	s := NewSteady(c)
-	if n, err := s.Write(make([]byte, 10*chunk+1)); n != 10*chunk+1 || err != nil || s.Close() != nil {
-		t.Fatal(n, err)
-	}
-	if c.deadlines != 11 || !c.last.IsZero() || c.bytes != 10*chunk+1 {
-		t.Errorf("%d deadlines for %d bytes, the last %v", c.deadlines, c.bytes, c.last)
-	}
-	without := &bare{discard{http.Header{}}}
-	if n, err := NewSteady(without).Write(make([]byte, 3*chunk)); n != 3*chunk || errors.Is(err, http.ErrNotSupported) {
-		t.Error(n, err)
-	}
-}
-
-// bare is a writer of a server without deadlines.
-type bare struct{ w http.ResponseWriter }
-
-func (b *bare) Header() http.Header         { return b.w.Header() }
-func (b *bare) Write(p []byte) (int, error) { return b.w.Write(p) }
-func (b *bare) WriteHeader(status int)      { b.w.WriteHeader(status) }

@@ -16,7 +16,6 @@ import (
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/router"
-	"svc.example/svc/shared/turns"
 )
 
 // Tables authenticates a request by the key that it carries, "" for none, and
@@ -33,7 +32,7 @@ type Handler struct {
 	Proxies ratelimit.Proxies
 
 	bodies  bodies.Budget
-	answers answers
+	answers bodies.Answers
 }
 
 // The paths of the protocol.
@@ -155,7 +154,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 		WriteFault(w, fault.Of(err))
 		return
 	}
-	defer held.release()
+	defer held.Release()
 	b := buffer(table.size)
 	defer buffers.Put(b)
 	var whole bool
@@ -164,6 +163,16 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 		return
 	}
 	writeEvaluated(w, tag, *b)
+}
+
+// hold takes the memory of an answer, or waits for it.
+func (h *Handler) hold(r *http.Request, size int) (bodies.Held, error) {
+	return h.answers.Hold(r.Context(), func() string { return h.owner(r) }, int64(size))
+}
+
+// owner is who takes turns with what is large.
+func (h *Handler) owner(r *http.Request) string {
+	return anyKey(r) + " " + h.Proxies.Address(r).String()
 }
 
 // abandoned answers a request that ended before its answer was whole: its
@@ -181,18 +190,7 @@ func writeEvaluated(w http.ResponseWriter, tag string, body []byte) {
 	header["Content-Type"] = jsonType
 	header["Content-Length"] = values[1:]
 	w.WriteHeader(http.StatusOK)
-	writeBody(w, body)
-}
-
-// writeBody writes a body of any size.
-func writeBody(w http.ResponseWriter, body []byte) {
-	if len(body) <= turns.Small {
-		w.Write(body)
-		return
-	}
-	steady := NewSteady(w)
-	_, _ = steady.Write(body) // nobody is left to be told
-	_ = steady.Close()
+	bodies.Write(w, body)
 }
 
 func notModified(w http.ResponseWriter, tag string) {
@@ -222,7 +220,7 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	header["Content-Type"] = jsonType
 	header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	writeBody(w, body)
+	bodies.Write(w, body)
 }
 
 // Takes says whether a request's method is the one that an endpoint takes. GET

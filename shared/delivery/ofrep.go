@@ -74,7 +74,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 		WriteFault(w, fault.Of(err))
 		return
 	}
-	defer held.release()
+	defer held.Release()
 	b := buffer(table.size)
 	defer buffers.Put(b)
 	var whole bool
@@ -104,7 +104,7 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
 			WriteFault(w, fault.Of(err))
 			return
 		}
-		defer held.release()
+		defer held.Release()
 		one = table.one(item, answer)
 	}
 	q.leave()

@@ -27,9 +27,9 @@ func Workspace() Group {
 // Segments is the rule sets that others share.
 func Segments() Group {
 	return Group{"segments", map[string]handler{
-		"listSegments": func(ctx context.Context, c *call) (any, error) {
+		"listSegments": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segments(ctx)
-		},
+		}),
 		"getSegment": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
 		},

@@ -2,11 +2,13 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,6 +92,60 @@ func TestAnswersThatAreTooLarge(t *testing.T) {
 	}
 	body := `{"key": "big", "type": "string", "value": "` + strings.Repeat("x", 5000) + `"}`
 	w.do("POST", "/flags", body).ok() // it has happened
+}
+
+// unread is a client that takes nothing of its answer until it is let.
+type unread struct {
+	*httptest.ResponseRecorder
+	writing *atomic.Int64
+	let     chan struct{}
+}
+
+func (u *unread) Write(p []byte) (int, error) {
+	u.writing.Add(1)
+	<-u.let
+	return len(p), nil
+}
+
+// TestFewListsAreHeldAtOnce: clients that do not read theirs keep a few in memory.
+func TestFewListsAreHeldAtOnce(t *testing.T) {
+	files := shop()
+	for i := range 15 {
+		key := fmt.Sprintf("f%d", i)
+		flag := strings.Replace(colour, "colour", key, 1)
+		files["feature-flags/"+key+".json"] = strings.Replace(flag, "{", `{"description": "`+strings.Repeat("x", 1_000_000)+`", `, 1)
+	}
+	w := newWorld(t, files)
+	u := &unread{writing: &atomic.Int64{}, let: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan int, 20)
+	for range cap(ended) {
+		go func() {
+			to := &unread{httptest.NewRecorder(), u.writing, u.let}
+			r := httptest.NewRequestWithContext(ctx, "GET", "http://svc.test/v1/flags", nil)
+			r.Header.Set("Authorization", "Bearer "+w.key)
+			w.handler.ServeHTTP(to, r)
+			ended <- to.Code
+		}()
+	}
+	const most = 2 + 1 // for whoever comes first, and this one's turn
+	for begin := time.Now(); u.writing.Load() < most && time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+	}
+	time.Sleep(300 * time.Millisecond) // for more to come
+	if n := u.writing.Load(); n != most {
+		t.Errorf("%d lists are held at once, want %d", n, most)
+	}
+	cancel() // who waits goes
+	close(u.let)
+	counts := map[int]int{}
+	for range cap(ended) {
+		counts[<-ended]++
+	}
+	if counts[200]+counts[503] != cap(ended) || counts[503] == 0 {
+		t.Errorf("they got %v", counts)
+	}
+	w.get("/flags?limit=1").ok()
 }
 
 func TestMethods(t *testing.T) {

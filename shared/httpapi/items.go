@@ -10,10 +10,10 @@ import (
 // Flags is everything about flags.
 func Flags() Group {
 	return Group{"flags", map[string]handler{
-		"listFlags": func(ctx context.Context, c *call) (any, error) {
+		"listFlags": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flags(ctx, control.FlagQuery{
 				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"]})
-		},
+		}),
 		"createFlag": func(ctx context.Context, c *call) (any, error) {
 			return c.session.CreateFlag(ctx, control.FlagCreation{
 				Request: c.write(), Key: text(c.body, "key"), Type: optionalText(c.body, "type"),
@@ -38,9 +38,9 @@ func Flags() Group {
 // Configs is everything about configs.
 func Configs() Group {
 	return Group{"configs", map[string]handler{
-		"listConfigs": func(ctx context.Context, c *call) (any, error) {
+		"listConfigs": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"]})
-		},
+		}),
 		"createConfig": func(ctx context.Context, c *call) (any, error) {
 			return c.session.CreateConfig(ctx, control.ConfigCreation{
 				Request: c.write(), Key: text(c.body, "key"), ValueType: text(c.body, "valueType"),
@@ -64,9 +64,9 @@ func Configs() Group {
 // LogLevels is everything about log levels.
 func LogLevels() Group {
 	return Group{"log-levels", map[string]handler{
-		"listLogLevels": func(ctx context.Context, c *call) (any, error) {
+		"listLogLevels": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.LogLevels(ctx)
-		},
+		}),
 		"updateLogLevel": func(ctx context.Context, c *call) (any, error) {
 			return c.session.PatchLogLevel(ctx, c.request.PathValue("key"), control.LogLevelPatch{
 				Request: c.write(), Level: optionalText(c.body, "level"), Target: optionalText(c.body, "target"),

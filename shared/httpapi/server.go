@@ -112,6 +112,7 @@ type server struct {
 	beside      string // what the paths beside the API begin with
 	guard       authentication.Guard
 	bodies      bodies.Budget
+	answers     bodies.Answers
 	handlers    map[string]handler
 	paths       map[string]operations
 }
@@ -193,6 +194,7 @@ type call struct {
 	body      *jsontree.Node
 	issues    []document.Issue // what is wrong with the shape of a write
 	leave     func()           // lets the next large body in
+	held      bodies.Held      // the memory of a large answer
 }
 
 // pathHandler answers at one path, or where there is nothing.
@@ -207,7 +209,7 @@ func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.header.Set(requestid.Header, cmp.Or(c.named, c.id))
 	c.header.Set("X-Content-Type-Options", "nosniff")
 	c.header.Set("Cache-Control", "private, no-cache")
-	defer func() { c.leave() }()
+	defer func() { c.leave(); c.held.Release() }()
 	a, err := c.answer()
 	if err != nil {
 		a = c.refusal(err)
@@ -224,7 +226,7 @@ func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(a.status)
 	if modified && r.Method != http.MethodHead {
-		_, _ = w.Write(a.body) // nobody is left to be told
+		bodies.Write(w, a.body)
 	}
 }
 
@@ -259,6 +261,21 @@ func (c *call) answer() (a *answer, err error) {
 		return nil, err
 	}
 	return c.success(result)
+}
+
+// list makes a list when there is memory for it. How large it becomes is not known
+// by then: at the most it is about all that the workspace holds.
+func list(work handler) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		size, err := c.session.Size(ctx)
+		if err == nil {
+			c.held, err = c.answers.Hold(ctx, c.owner, size)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return work(ctx, c)
+	}
 }
 
 // admit goes through the checks that come before the operation's own, and opens

@@ -79,6 +79,9 @@ func (s *Snapshot) copy(head Head) *Snapshot {
 	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, landing: s.landing}
 }
 
+// Size is how many bytes the texts of all files have.
+func (s *Snapshot) Size() int64 { return s.texts }
+
 // Lost are the paths of the files whose texts are lost, for which something
 // stands in; of two snapshots of the same commit the later one may lack fewer.
 func (s *Snapshot) Lost() []string { return s.lost }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/document"
@@ -121,7 +122,7 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 	w.Header().Set("Content-Length", strconv.Itoa(docs.plain))
 	w.WriteHeader(http.StatusOK)
 	// It is written while it is unpacked: many who are slow would hold it many times.
-	steady := delivery.NewSteady(w)
+	steady := bodies.NewSteady(w)
 	_, _ = io.Copy(steady, plain)
 	_ = steady.Close()
 	return nil

@@ -1,6 +1,7 @@
-package delivery
+package bodies
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -12,13 +13,13 @@ import (
 // A client that takes nothing of its answer keeps all of it in memory. So there is
 // a bound on what is held for all of them, and on how long one may stand still.
 const (
-	// freelyHeld is how many bytes of large answers are held for whoever comes
+	// FreelyHeld is how many bytes of large answers are held for whoever comes
 	// first.
-	freelyHeld = 32 << 20
-	// heldInTurn is how many are held beside them, by turns, and heldByOne how
+	FreelyHeld = 32 << 20
+	// heldInTurn is how many are held beside them, by turns, and HeldByOne how
 	// many of these for one key at an address.
 	heldInTurn = 32 << 20
-	heldByOne  = heldInTurn / 4
+	HeldByOne  = heldInTurn / 4
 
 	// chunk is what a client must have taken within standstill, and longest is
 	// how long an answer may take in all.
@@ -27,37 +28,39 @@ const (
 	longest    = time.Minute
 )
 
-// answers is the large answers that a handler is writing.
-type answers struct {
-	free  atomic.Int64 // how many bytes of freelyHeld are taken
+// Answers are the large answers that a handler makes and writes. The zero Answers
+// are ready for use.
+type Answers struct {
+	free  atomic.Int64 // how many bytes of FreelyHeld are taken
 	made  sync.Once
 	turns *turns.Turns
 }
 
-// held is the memory of one answer.
-type held struct {
-	of    *answers // of freelyHeld; or
+// Held is the memory of one answer.
+type Held struct {
+	of    *Answers // of FreelyHeld; or
 	bytes int64
 	leave func() // of a turn
 }
 
-// hold takes the memory of an answer, or waits for it. A small one needs none.
-func (h *Handler) hold(r *http.Request, size int) (held, error) {
+// Hold takes the memory of an answer, or waits for it. A small one needs none. The
+// owner, such as a key at an address, is asked for only when it has to wait. The
+// error is a fault: the request may be repeated.
+func (a *Answers) Hold(ctx context.Context, owner func() string, size int64) (Held, error) {
 	if size <= turns.Small {
-		return held{}, nil
+		return Held{}, nil
 	}
-	bytes := int64(size)
-	if h.answers.free.Add(bytes) <= freelyHeld {
-		return held{of: &h.answers, bytes: bytes}, nil
+	if a.free.Add(size) <= FreelyHeld {
+		return Held{of: a, bytes: size}, nil
 	}
-	h.answers.free.Add(-bytes)
-	h.answers.made.Do(func() { h.answers.turns = turns.Of(heldInTurn, heldByOne) })
-	leave, err := h.answers.turns.Take(r.Context(), h.owner(r), bytes)
-	return held{leave: leave}, err
+	a.free.Add(-size)
+	a.made.Do(func() { a.turns = turns.Of(heldInTurn, HeldByOne) })
+	leave, err := a.turns.Take(ctx, owner(), size)
+	return Held{leave: leave}, err
 }
 
-// release gives the memory back.
-func (m held) release() {
+// Release gives the memory back.
+func (m Held) Release() {
 	if m.of != nil {
 		m.of.free.Add(-m.bytes)
 	}
@@ -66,9 +69,15 @@ func (m held) release() {
 	}
 }
 
-// owner is who takes turns with what is large.
-func (h *Handler) owner(r *http.Request) string {
-	return anyKey(r) + " " + h.Proxies.Address(r).String()
+// Write writes a body of any size. A client that stands still is cut off.
+func Write(w http.ResponseWriter, body []byte) {
+	if len(body) <= turns.Small {
+		_, _ = w.Write(body) // nobody is left to be told
+		return
+	}
+	steady := NewSteady(w)
+	_, _ = steady.Write(body)
+	_ = steady.Close()
 }
 
 // Steady writes an answer and cuts off a client that stands still, where the
