@@ -22,8 +22,9 @@ func newUsage(in Invocation) *cobra.Command {
 		Long: `Count the distinct context keys that applications reported in a month: each pair
 of context type and key once, however often and from whichever environment it
 was reported. Contexts without a key do not count. Of more than 10,000 new keys in
-an hour the rest is not counted; how often these came is told, and there are at
-most so many more. It works while svc api serves the data directory.`,
+an hour the rest is not counted, nor are the keys of more than 50 new types; how
+often these came is told, and there are at most so many more. It works while
+svc api serves the data directory.`,
 		Example: `  svc usage
   svc usage --month 2026-11 --json`,
 		Args: cli.Arguments(""),

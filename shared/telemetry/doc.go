@@ -24,6 +24,10 @@
 //   - An answer depends on the batch alone: a public key is in everybody's
 //     hands, and must not be able to ask which keys are known.
 //   - What is saved is bounded, whatever is sent: see the constants.
+//   - Made-up types drive out few others, and those in use last: a workspace takes
+//     MaxNewTypes new ones an hour, whether or not there is room. Contexts of
+//     others go the way of keys beyond MaxNewKeys: nothing of them is saved, how
+//     often their pairs came is counted, and their types get no counter.
 //
 // # Time
 //

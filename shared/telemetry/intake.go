@@ -65,7 +65,7 @@ func (i *Intake) Take(ctx context.Context, from Source, body []byte, enter func(
 	if err != nil {
 		return Receipt{}, Fault(err)
 	}
-	i.tellUnsaved(from.Workspace, b.Hour(), recorded.Unsaved)
+	i.tellBeyond(from.Workspace, b.Hour(), recorded)
 	i.notice(ctx, from.Workspace, MonthOf(now), recorded.Counted)
 	return receipt, nil
 }

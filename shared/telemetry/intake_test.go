@@ -322,27 +322,35 @@ func TestFailuresOfTheStore(t *testing.T) {
 	}
 }
 
-// flooded is a store that saves no more.
-type flooded struct{ telemetry.Store }
+// flooded is a store that takes nothing new: no keys, or no types.
+type flooded struct {
+	telemetry.Store
+	types bool
+}
 
 func (f flooded) Record(ctx context.Context, workspace string, b telemetry.Batch) (telemetry.Recorded, error) {
+	if f.types {
+		return telemetry.Recorded{Types: len(b.Shapes)}, nil
+	}
 	return telemetry.Recorded{Counted: len(b.Pairs), Unsaved: len(b.Contexts)}, nil
 }
 
-// TestUnsavedKeysAreToldOncePerHour, and the answer tells the sender nothing of
+// TestWhatIsNotTakenIsToldOncePerHour, and the answer tells the sender nothing of
 // what is saved.
-func TestUnsavedKeysAreToldOncePerHour(t *testing.T) {
+func TestWhatIsNotTakenIsToldOncePerHour(t *testing.T) {
 	w := newWorld(t)
 	saved := w.take(production, example(w.now, ada))
-	w.intake.Store = flooded{w.store}
-	for i := range 4 {
-		w.now = telemetrytest.Now.Add(time.Duration(i) * 30 * time.Minute)
+	for i := range 8 {
+		w.intake.Store = flooded{w.store, i%2 == 1}
+		w.now = telemetrytest.Now.Add(time.Duration(i) * 15 * time.Minute)
 		if got := w.take(production, example(w.now, ada)); got != saved {
 			t.Errorf("the answer is %+v, and was %+v", got, saved)
 		}
 	}
-	if n := strings.Count(w.log.String(), "more new context keys than are saved"); n != 2 {
-		t.Errorf("told %d times in two hours: %s", n, &w.log)
+	for _, what := range []string{"more new context keys than are saved in an hour", "more new context types than are taken in an hour"} {
+		if n := strings.Count(w.log.String(), what); n != 2 {
+			t.Errorf("%s: told %d times in two hours: %s", what, n, &w.log)
+		}
 	}
 }
 

@@ -25,6 +25,11 @@ const (
 	// in an hour, by the clock of whoever receives them. Of others, and of their
 	// pairs, nothing is stored but how often they came.
 	MaxNewKeys = 10_000
+	// MaxNewTypes is how many types of context a workspace takes in an hour that
+	// have no contexts in their environment yet, or no shape. Of others nothing is
+	// stored, as of new keys. Whoever has a public key can make types up: were it
+	// not for this, one batch of them would drive out all that are in use.
+	MaxNewTypes = 50
 	// MaxGroups is how many types of context an environment has contexts of.
 	// When another one comes, the one that was longest in no batch makes room:
 	// no clock of a client decides it.
@@ -50,8 +55,8 @@ type Store interface {
 	// been applied of it. A batch whose ID it remembers changes nothing.
 	//
 	//  - A pair is counted once in its month, which is open when the batch is
-	//    received. One of a context that is beyond MaxNewKeys is not counted,
-	//    unless it was before; that it came is.
+	//    received. One of a context that is beyond MaxNewKeys or MaxNewTypes is
+	//    not counted, unless it was before; that it came is.
 	//  - A context takes the place of the saved one of its environment, type
 	//    and key when it supersedes it.
 	//  - A shape is joined with the one known of its type.
@@ -70,6 +75,7 @@ type Store interface {
 type Recorded struct {
 	Counted int // pairs that had not been counted before
 	Unsaved int // contexts beyond MaxNewKeys
+	Types   int // types of context beyond MaxNewTypes
 }
 
 // Hour numbers the hour in which a batch is received.
@@ -89,15 +95,6 @@ type Pair struct {
 	Month     Month
 	Type, Key string
 }
-
-// Beyond are contexts of a batch that are beyond MaxNewKeys, by type and key.
-type Beyond map[[2]string]bool
-
-// Add adds a context.
-func (b Beyond) Add(c Saved) { b[[2]string{c.Type, c.Key}] = true }
-
-// Has says whether a pair is one of theirs.
-func (b Beyond) Has(p Pair) bool { return b[[2]string{p.Type, p.Key}] }
 
 // Saved is an example context that is kept.
 type Saved struct {
@@ -180,7 +177,8 @@ type Usage struct {
 	Keys  int         `json:"keys"` // distinct pairs of type and key: MTK
 	Types []TypeUsage `json:"types"`
 	// NotCounted is how often a pair came of which nothing was stored, because its
-	// context was beyond MaxNewKeys: there are at most so many more keys.
+	// context was beyond MaxNewKeys or MaxNewTypes: there are at most so many more
+	// keys.
 	NotCounted int `json:"notCounted"`
 }
 

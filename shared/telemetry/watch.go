@@ -15,7 +15,7 @@ type watch struct {
 	mu      sync.Mutex
 	pending map[string]int // pairs counted since the last look, by workspace
 	warned  map[[3]string]bool
-	unsaved map[string]int64 // the hour that was spoken of last, by workspace
+	beyond  map[[2]string]int64 // the hour that was spoken of last, by workspace and what was too much
 }
 
 // due says whether it is time to look at a workspace's usage: with the first
@@ -73,26 +73,33 @@ func (i *Intake) notice(ctx context.Context, workspace string, month Month, coun
 	}
 }
 
-// tellUnsaved warns, once an hour, that a workspace has more new keys than are
-// saved.
-func (i *Intake) tellUnsaved(workspace string, hour int64, unsaved int) {
-	if unsaved == 0 || i.Logger == nil || !i.watch.firstIn(workspace, hour) {
+// tellBeyond warns, of keys and of types once an hour, that a workspace has more
+// that is new than is taken.
+func (i *Intake) tellBeyond(workspace string, hour int64, done Recorded) {
+	if i.Logger == nil {
 		return
 	}
-	i.Logger.Warn("more new context keys than are saved in an hour: the rest cannot be searched for and is not among the keys of the month; how often it came is",
-		"workspace", workspace, "atMost", MaxNewKeys)
+	if done.Unsaved > 0 && i.watch.firstIn(workspace, "keys", hour) {
+		i.Logger.Warn("more new context keys than are saved in an hour: the rest cannot be searched for and is not among the keys of the month; how often it came is",
+			"workspace", workspace, "atMost", MaxNewKeys)
+	}
+	if done.Types > 0 && i.watch.firstIn(workspace, "types", hour) {
+		i.Logger.Warn("more new context types than are taken in an hour: contexts of the rest cannot be searched for, and their keys are not among those of the month; how often these came is told",
+			"workspace", workspace, "atMost", MaxNewTypes)
+	}
 }
 
-// firstIn says whether an hour has not been spoken of.
-func (w *watch) firstIn(workspace string, hour int64) bool {
+// firstIn says whether this has not been told in the hour.
+func (w *watch) firstIn(workspace, what string, hour int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.unsaved == nil {
-		w.unsaved = map[string]int64{}
+	if w.beyond == nil {
+		w.beyond = map[[2]string]int64{}
 	}
-	if told, known := w.unsaved[workspace]; known && told == hour {
+	id := [2]string{workspace, what}
+	if told, known := w.beyond[id]; known && told == hour {
 		return false
 	}
-	w.unsaved[workspace] = hour
+	w.beyond[id] = hour
 	return true
 }

@@ -17,30 +17,6 @@ import (
 // three items.
 const perTransaction = dynamo.MaxWrites / 3
 
-// admit leaves the contexts in the batch that there is room for in this hour.
-func (r *recording) admit(ctx context.Context) error {
-	isNew := func(c telemetry.Saved) bool { return r.found[r.keys.context(c)] == nil }
-	fresh := 0
-	for _, c := range r.batch.Contexts {
-		if isNew(c) {
-			fresh++
-		}
-	}
-	admitted, err := r.admitNew(ctx, fresh)
-	r.batch.Contexts = slices.DeleteFunc(slices.Clone(r.batch.Contexts), func(c telemetry.Saved) bool {
-		if !isNew(c) {
-			return false
-		}
-		if admitted--; admitted >= 0 {
-			return false
-		}
-		r.beyond.Add(c)
-		r.unsaved++
-		return true
-	})
-	return err
-}
-
 // save saves the contexts that supersede what is there.
 func (r *recording) save(ctx context.Context) error {
 	taken := map[string][]telemetry.Saved{} // by environment
@@ -55,7 +31,7 @@ func (r *recording) save(ctx context.Context) error {
 	return nil
 }
 
-// saveOf saves contexts of one environment, of the types that there is keys
+// saveOf saves contexts of one environment, of the types that there is room
 // for.
 func (r *recording) saveOf(ctx context.Context, environment string, contexts []telemetry.Saved) error {
 	names := map[string]bool{}

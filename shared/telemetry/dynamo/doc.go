@@ -12,7 +12,7 @@
 //	telemetry/<ws>/known             contexts/<h>    types S: JSON of the types that have rows in seen, and the hour each was last in a batch; environment S; version N
 //	telemetry/<ws>/known             shapes          types S: the same of those that have rows in shape; version N
 //	telemetry/<ws>/known             known           groupNames, typeNames SS: the same of an earlier version, which is read
-//	telemetry/<ws>/new/<hour>        new             n N: how many contexts were new in the hour
+//	telemetry/<ws>/new/<hour>        new             n, newTypes N: how many contexts and types of context were new in the hour
 //	telemetry/<ws>/batch/<id>        batch           a batch that was applied
 //
 // <h> is the SHA-256, in hexadecimal, of what the row stands for: month, type
@@ -42,5 +42,5 @@
 //
 // A batch of which nothing is new costs one BatchGetItem for 100 of its rows
 // and a PutItem, and once an hour two more; new pairs, some 95 in a transaction;
-// sightings, 33 in one; new contexts one UpdateItem together.
+// sightings, 33 in one; new contexts and types one UpdateItem together.
 package dynamo

@@ -20,14 +20,12 @@ type recording struct {
 	keys  keys
 	batch telemetry.Batch
 	found map[address]dynamo.Item
-	// Contexts that are not saved and were not admitted, and how many.
-	beyond  telemetry.Beyond
-	unsaved int
+	news  telemetry.Hourly
 }
 
 // Record implements telemetry.Store.
 func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
-	r := recording{Store: s, keys: keys(workspace), batch: b, beyond: telemetry.Beyond{}}
+	r := recording{Store: s, keys: keys(workspace), batch: b}
 	if r.found, err = s.rows(ctx, r.addresses()); err != nil {
 		return done, err
 	}
@@ -37,22 +35,22 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 	if err := r.admit(ctx); err != nil {
 		return done, err
 	}
-	if done.Counted, err = r.count(ctx); err != nil {
-		return telemetry.Recorded{}, err
+	counted, err := r.count(ctx)
+	if err != nil {
+		return done, err
 	}
 	if err := r.save(ctx); err != nil {
-		return telemetry.Recorded{}, err
+		return done, err
 	}
 	if err := r.joinShapes(ctx); err != nil {
-		return telemetry.Recorded{}, err
+		return done, err
 	}
-	done.Unsaved = r.unsaved
-	return done, r.remember(ctx)
+	return r.news.Recorded(counted), r.remember(ctx)
 }
 
 // addresses are all rows that a batch is about.
 func (r *recording) addresses() []address {
-	list := []address{r.keys.batch(r.batch.ID), r.keys.before(), r.keys.newKeys(r.batch.Hour())}
+	list := []address{r.keys.batch(r.batch.ID), r.keys.before(), r.keys.newInHour(r.batch.Hour())}
 	for _, p := range r.batch.Pairs {
 		list = append(list, r.keys.pair(p))
 	}
@@ -95,7 +93,7 @@ func (r *recording) count(ctx context.Context) (counted int, err error) {
 		if _, known := r.found[r.keys.pair(p)]; known {
 			continue
 		}
-		if r.beyond.Has(p) {
+		if r.news.Beyond(p) {
 			notCounted[p.Month]++
 			continue
 		}

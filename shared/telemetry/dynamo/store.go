@@ -32,15 +32,16 @@ func New(client *dynamodb.Client, table string) *Store {
 
 // Attributes.
 const (
-	attrExpires = "expires"
-	attrN       = "n"
-	attrSeen    = "seen"
-	attrDigest  = "digest"
-	attrDoc     = "doc"
-	attrFields  = "fields"
-	attrVersion = "version"
-	attrTypes   = "types"
-	attrOwner   = "environment"
+	attrExpires  = "expires"
+	attrN        = "n"
+	attrSeen     = "seen"
+	attrDigest   = "digest"
+	attrDoc      = "doc"
+	attrFields   = "fields"
+	attrVersion  = "version"
+	attrTypes    = "types"
+	attrNewTypes = "newTypes"
+	attrOwner    = "environment"
 	// Of an earlier version, which kept one row of names that made no keys.
 	attrOldGroups = "groupNames"
 	attrOldTypes  = "typeNames"
@@ -103,8 +104,8 @@ func (k keys) shapeTypes() address { return address{k.known(), "shapes"} }
 // before is the one row of names of an earlier version.
 func (k keys) before() address { return address{k.known(), "known"} }
 
-// newKeys is where the keys that are new in an hour are counted.
-func (k keys) newKeys(hour int64) address {
+// newInHour is where the keys and types that are new in an hour are counted.
+func (k keys) newInHour(hour int64) address {
 	return address{k.pk(fmt.Sprintf("new/%d", hour)), "new"}
 }
 

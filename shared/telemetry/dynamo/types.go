@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/telemetry"
 )
@@ -30,8 +29,18 @@ func typesOf(row dynamo.Item) (typesInUse, error) {
 	return r, nil
 }
 
+// typesAt are the types of an environment, or of all shapes, by their row, nil
+// where there is none.
+func (r *recording) typesAt(at address, environment string, row dynamo.Item) (typesInUse, error) {
+	is, err := typesOf(row)
+	if row == nil {
+		r.inherit(is, at, environment)
+	}
+	return is, err
+}
+
 // see notes types that are in a batch. Beyond the number that there may be, the
-// one that was longest in no batch makes keys, those of this batch last. Gone
+// one that was longest in no batch makes room, those of this batch last. Gone
 // are those that were there before.
 func (r typesInUse) see(names []string, hour int64, limit int) (gone []string, changed bool) {
 	before, late := maps.Clone(r), map[string]bool{}
@@ -66,11 +75,8 @@ func (r typesInUse) see(names []string, hour int64, limit int) (gone []string, c
 // then, and which have made room.
 func (r *recording) noteTypes(ctx context.Context, at address, environment string, names []string, limit int) (is typesInUse, gone []string, err error) {
 	err = r.replace(ctx, "noting what contexts there are", at, func(row dynamo.Item) (dynamo.Item, error) {
-		if is, err = typesOf(row); err != nil {
+		if is, err = r.typesAt(at, environment, row); err != nil {
 			return nil, err
-		}
-		if row == nil {
-			r.inherit(is, at, environment)
 		}
 		var changed bool
 		if gone, changed = is.see(names, r.batch.Hour(), limit); !changed {
@@ -142,20 +148,4 @@ func (s *Store) groups(ctx context.Context, k keys, m telemetry.Matcher) ([]grou
 		return cmp.Or(cmp.Compare(b.hour, a.hour), strings.Compare(a.environment, b.environment), strings.Compare(a.contextType, b.contextType))
 	})
 	return list, err
-}
-
-// admitNew says how many of so many contexts that are new the hour still takes.
-func (r *recording) admitNew(ctx context.Context, n int) (int, error) {
-	at := r.keys.newKeys(r.batch.Hour())
-	if n == 0 || dynamo.NumberOf(r.found[at], attrN) >= telemetry.MaxNewKeys {
-		return 0, nil
-	}
-	counted, err := r.table.Write(ctx, "counting new contexts", r.table.Update(at.key(),
-		expression.Add(expression.Name(attrN), expression.Value(n)).
-			Set(expression.Name(attrExpires), expression.Value(until(r.batch.Received.AddDate(0, 0, 1))))))
-	if err != nil {
-		return 0, err
-	}
-	before := int(dynamo.NumberOf(counted, attrN)) - n
-	return max(0, min(n, telemetry.MaxNewKeys-before)), nil
 }

@@ -72,6 +72,6 @@ var (
 	size     = []byte("size")   // how many rows the bucket beside it has
 
 	lastBatch  = []byte("lastBatch")  // the number of the batch that a group was last in
-	newInHour  = []byte("newInHour")  // an hour, and how many keys were new in it
+	newInHour  = []byte("newInHour")  // an hour, and how many keys and types were new in it
 	notCounted = []byte("notCounted") // how often a pair came in a month that was too many
 )

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -22,32 +23,26 @@ type record struct {
 	Properties []telemetry.Property `json:"properties"`
 }
 
-// save saves contexts, and notes and counts those that were too many.
-func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, beyond telemetry.Beyond) (unsaved int, err error) {
+// save saves the contexts that the hour takes.
+func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, news *telemetry.Hourly) error {
 	if len(b.Contexts) == 0 {
-		return 0, nil
+		return nil
 	}
 	all, err := root.CreateBucketIfNotExists(groups)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	batch, err := all.NextSequence()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	news := newKeys(root, b.Hour())
 	recent := map[string]*recency{} // by environment
 	for _, c := range b.Contexts {
-		if !isSaved(all, c) {
-			if news.n >= telemetry.MaxNewKeys {
-				beyond.Add(c)
-				unsaved++
-				continue
-			}
-			news.n++
-		}
 		if recent[c.Environment] == nil {
 			recent[c.Environment] = typesOf(all, c.Environment)
+		}
+		if _, known := recent[c.Environment].batch[c.Type]; !news.TakeContext(c, !isSaved(all, c), !known) {
+			continue
 		}
 		g, err := s.openGroup(all, recent[c.Environment], c, batch)
 		if err == nil {
@@ -57,10 +52,10 @@ func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, beyond telemetry.Beyo
 			err = g.trim(s.kept)
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return unsaved, news.put(root)
+	return nil
 }
 
 // isSaved says whether a context has been saved, in whatever state.
@@ -69,19 +64,21 @@ func isSaved(all *bolt.Bucket, c telemetry.Saved) bool {
 	return bucket != nil && bucket.Bucket(keys) != nil && bucket.Bucket(keys).Get([]byte(c.Key)) != nil
 }
 
-// hourly counts the keys that are new in an hour.
-type hourly struct{ hour, n int64 }
-
-func newKeys(root *bolt.Bucket, hour int64) hourly {
+// hourly is what was new in an hour so far.
+func hourly(root *bolt.Bucket, hour int64) (h telemetry.Hourly) {
 	text := root.Get(newInHour)
-	if len(text) == 16 && int64(binary.BigEndian.Uint64(text)) == hour {
-		return hourly{hour, int64(binary.BigEndian.Uint64(text[8:]))}
+	if len(text) < 16 || int64(binary.BigEndian.Uint64(text)) != hour {
+		return h // another one, also when the clock was set back
 	}
-	return hourly{hour: hour} // another one, also when the clock was set back
+	h.Keys = int(binary.BigEndian.Uint64(text[8:]))
+	if len(text) == 24 { // an earlier version counted keys alone
+		h.Types = int(binary.BigEndian.Uint64(text[16:]))
+	}
+	return h
 }
 
-func (h hourly) put(root *bolt.Bucket) error {
-	return root.Put(newInHour, append(number(h.hour), number(h.n)...))
+func putHourly(root *bolt.Bucket, hour int64, h telemetry.Hourly) error {
+	return root.Put(newInHour, slices.Concat(number(hour), number(int64(h.Keys)), number(int64(h.Types))))
 }
 
 // recency is the types of an environment, and the number of the batch that each

@@ -6,7 +6,7 @@
 //	<workspace>
 //	  batches   id -> when it was received
 //	  received  when, id -> nothing; for forgetting
-//	  newInHour an hour, and how many keys were new in it
+//	  newInHour an hour, and how many keys and types were new in it
 //	  shapes    type -> JSON of the properties, and the batch it was last in
 //	  groups
 //	    <environment, type>

@@ -23,14 +23,19 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 		if !fresh {
 			return errNothing
 		}
-		beyond := telemetry.Beyond{}
-		if done.Unsaved, err = s.save(root, b, beyond); err != nil {
+		news := hourly(root, b.Hour())
+		if err := s.save(root, b, &news); err != nil {
 			return err
 		}
-		if done.Counted, err = countPairs(root, b, beyond); err != nil {
+		counted, err := countPairs(root, b, &news)
+		if err != nil {
 			return err
 		}
-		return joinShapes(root, b.Shapes)
+		if err := joinShapes(root, b.Shapes, &news); err != nil {
+			return err
+		}
+		done = news.Recorded(counted)
+		return putHourly(root, b.Hour(), news)
 	})
 	if err != nil {
 		return telemetry.Recorded{}, fmt.Errorf("recording telemetry: %w", err)
@@ -92,13 +97,13 @@ func forget(root, known, byTime *bolt.Bucket, b telemetry.Batch, n int) error {
 	return err
 }
 
-func countPairs(root *bolt.Bucket, b telemetry.Batch, beyond telemetry.Beyond) (counted int, err error) {
+func countPairs(root *bolt.Bucket, b telemetry.Batch, news *telemetry.Hourly) (counted int, err error) {
 	all, err := root.CreateBucketIfNotExists(months)
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range b.Pairs {
-		fresh, err := countPair(all, p, beyond.Has(p))
+		fresh, err := countPair(all, p, news.Beyond(p))
 		if err != nil {
 			return 0, err
 		}
@@ -177,8 +182,8 @@ func closeMonths(all *bolt.Bucket, b telemetry.Batch) error {
 	return nil
 }
 
-func joinShapes(root *bolt.Bucket, news []telemetry.KnownShape) error {
-	if len(news) == 0 {
+func joinShapes(root *bolt.Bucket, reported []telemetry.KnownShape, news *telemetry.Hourly) error {
+	if len(reported) == 0 {
 		return nil
 	}
 	all, err := root.CreateBucketIfNotExists(shapes)
@@ -193,7 +198,7 @@ func joinShapes(root *bolt.Bucket, news []telemetry.KnownShape) error {
 	if err != nil {
 		return err
 	}
-	for _, shape := range news {
+	for _, shape := range reported {
 		known := telemetry.KnownShape{Type: shape.Type}
 		row := name("type", shape.Type)
 		text := all.Get(row)
@@ -201,6 +206,8 @@ func joinShapes(root *bolt.Bucket, news []telemetry.KnownShape) error {
 			if err := json.Unmarshal(text, &known); err != nil {
 				return err
 			}
+		} else if !news.TakeType(shape.Type) {
+			continue
 		} else if len(types.batch) >= telemetry.MaxShapeTypes {
 			gone := types.oldest()
 			delete(types.batch, gone)

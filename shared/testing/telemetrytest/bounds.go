@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"svc.example/svc/shared/telemetry"
@@ -131,4 +132,73 @@ func testNewKeys(w *world) {
 	}
 	w.same("an hour later", keys(w.find(telemetry.Query{Type: "another"})), []string{"new"})
 	counted(telemetry.MaxNewKeys+2, 2*(over-1))
+}
+
+// testNewTypes: types that come on top in an hour drive nothing out, and are
+// neither saved nor counted nor given a shape, whether or not there is room; it is
+// known how often their pairs came. What is known goes on.
+func testNewTypes(w *world) {
+	real := ofTypes("production", 0, "user")
+	for i := range 99 {
+		c := person(fmt.Sprint("u-", i), 0)
+		real.Contexts, real.Pairs = append(real.Contexts, c), append(real.Pairs, telemetry.Pair{Month: Month, Type: c.Type, Key: c.Key})
+	}
+	w.record(real)
+	const taken, many = telemetry.MaxNewTypes, telemetry.MaxGroups + 50
+	holds := func(keys, types, notCounted, users int) {
+		w.Helper()
+		u := w.usage(Month)
+		shapes, err := w.another().Shapes(context.Background(), here)
+		if u.Keys != keys || len(u.Types) != types || u.NotCounted != notCounted || len(shapes) != types || err != nil {
+			w.Errorf("%d keys of %d types are counted, %d not, and there are %d shapes (%v); want %d, %d, %d and %d",
+				u.Keys, len(u.Types), u.NotCounted, len(shapes), err, keys, types, notCounted, types)
+		}
+		if n := len(w.find(telemetry.Query{Type: "user", Limit: 1000})); n != users {
+			w.Errorf("%d users are left of %d", n, users)
+		}
+	}
+	for _, test := range []struct {
+		batch telemetry.Batch
+		want  telemetry.Recorded
+	}{
+		{ofTypes("production", 0, made(0, many)...), telemetry.Recorded{Counted: taken - 1, Types: many - (taken - 1)}},
+		{ofTypes("production", 0, made(many, 2*many)...), telemetry.Recorded{Types: many}},
+		{ofTypes("staging", 0, "other"), telemetry.Recorded{Types: 1}},
+		{telemetry.Batch{Shapes: ofTypes("production", 0, made(0, many)...).Shapes}, telemetry.Recorded{Types: many - (taken - 1)}},
+	} {
+		if done := w.recorded(test.batch); done != test.want {
+			w.Errorf("%+v, want %+v", done, test.want)
+		}
+	}
+	notCounted := many - (taken - 1) + many + 1
+	holds(100+taken-1, taken, notCounted, 100)
+	w.same("another environment", keys(w.find(telemetry.Query{Environment: "staging"})), []string{})
+	more := person("one more", 0)
+	if done := w.recorded(telemetry.Batch{Contexts: []telemetry.Saved{more}, Pairs: []telemetry.Pair{pair(more.Key)}}); done != (telemetry.Recorded{Counted: 1}) {
+		w.Errorf("a key of a type that is known: %+v", done)
+	}
+	if done := w.recorded(ofTypes("staging", 1, "other")); done != (telemetry.Recorded{Counted: 1}) {
+		w.Errorf("an hour later: %+v", done)
+	}
+	holds(100+taken+1, taken+1, notCounted, 101)
+}
+
+// testNewTypesConcurrently lets several processes bring types of their own at
+// once: together they bring what the hour takes.
+func testNewTypesConcurrently(w *world) {
+	const processes, each = 4, telemetry.MaxNewTypes / 2
+	var group sync.WaitGroup
+	for p := range processes {
+		store, b := w.another(), w.batch(ofTypes("production", 0, made(p*each, (p+1)*each)...))
+		group.Go(func() {
+			if _, err := persist(func() (telemetry.Recorded, error) { return store.Record(context.Background(), here, b) }); err != nil {
+				w.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	u, found := w.usage(Month), w.find(telemetry.Query{Limit: 1000})
+	if len(u.Types) > telemetry.MaxNewTypes || len(u.Types) == 0 || len(found) != u.Keys {
+		w.Errorf("%d types are counted and %d contexts saved, %d are taken in an hour", len(u.Types), len(found), telemetry.MaxNewTypes)
+	}
 }

@@ -23,7 +23,7 @@ type room struct {
 	groups   map[[2]string]int // when each was last in a batch
 	types    map[string]int    // the same of types that have a shape
 	hour     int64
-	news     int // keys that were new in the hour
+	news     telemetry.Hourly // keys and types that were new in the hour
 	pairs    map[telemetry.Pair]bool
 	beyond   map[telemetry.Month]int // pairs that were not counted
 	contexts map[[3]string]telemetry.Saved
@@ -63,41 +63,36 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 		return done, err
 	}
 	r.batches[b.ID] = true
+	news := telemetry.Hourly{Keys: r.news.Keys, Types: r.news.Types}
 	if r.hour != b.Hour() {
-		r.hour, r.news = b.Hour(), 0
+		r.hour, news = b.Hour(), telemetry.Hourly{}
 	}
-	beyond := telemetry.Beyond{}
 	for _, c := range b.Contexts {
-		if !r.save(c, len(r.batches)) {
-			beyond.Add(c)
-			done.Unsaved++
-		}
+		r.save(c, len(r.batches), &news)
 	}
+	counted := 0
 	for _, p := range b.Pairs {
 		switch {
 		case r.pairs[p]:
-		case beyond.Has(p):
+		case news.Beyond(p):
 			r.beyond[p.Month]++
 		default:
 			r.pairs[p] = true
-			done.Counted++
+			counted++
 		}
 	}
 	for _, s := range b.Shapes {
-		r.join(s, len(r.batches))
+		r.join(s, len(r.batches), &news)
 	}
-	return done, nil
+	r.news = news
+	return news.Recorded(counted), nil
 }
 
-// save says whether there was room for a context.
-func (r *room) save(c telemetry.Saved, now int) bool {
+func (r *room) save(c telemetry.Saved, now int, news *telemetry.Hourly) {
 	id, group := [3]string{c.Environment, c.Type, c.Key}, [2]string{c.Environment, c.Type}
 	old, there := r.contexts[id]
-	if !there {
-		if r.news >= telemetry.MaxNewKeys {
-			return false
-		}
-		r.news++
+	if _, known := r.groups[group]; !news.TakeContext(c, !there, !known) {
+		return
 	}
 	r.groups[group] = now
 	ofEnvironment := map[string]int{}
@@ -114,10 +109,12 @@ func (r *room) save(c telemetry.Saved, now int) bool {
 	if !there || c.Supersedes(old.Sighting()) {
 		r.contexts[id] = c
 	}
-	return true
 }
 
-func (r *room) join(s telemetry.KnownShape, now int) {
+func (r *room) join(s telemetry.KnownShape, now int, news *telemetry.Hourly) {
+	if r.shapes[s.Type] == nil && !news.TakeType(s.Type) {
+		return
+	}
 	r.types[s.Type] = now
 	if len(r.types) > telemetry.MaxShapeTypes {
 		gone := oldest(r.types)

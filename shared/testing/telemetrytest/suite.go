@@ -38,6 +38,8 @@ func Run(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		{"shapes are joined", testShapes},
 		{"the type that was longest not seen makes room", testTypes},
 		{"new keys are bounded by the hour", testNewKeys},
+		{"new types are bounded by the hour", testNewTypes},
+		{"new types of many at once", testNewTypesConcurrently},
 		{"cancelled", testCancelled},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newWorld(t, open(t))) })
