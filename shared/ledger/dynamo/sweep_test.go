@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,12 +18,12 @@ import (
 
 // wideFiles are so many files, at paths that cannot be compressed, that the
 // touches of a commit of them lie in two rows of their own.
-const wideFiles = 900
+const wideFiles = 2000
 
 func widePath() string {
-	name := make([]byte, 400)
+	name := make([]byte, 185)
 	rand.Read(name)
-	return fmt.Sprintf("configs/%x.json", name)
+	return "configs/k" + base64.RawURLEncoding.EncodeToString(name) + ".json"
 }
 
 // wideHistory is such a commit, as fast-import reads it.
