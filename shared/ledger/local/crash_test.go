@@ -159,9 +159,9 @@ func TestALockThatWasLeftBehind(t *testing.T) {
 	}
 	agree(t, l, 1)
 
-	// The same evidence, but the lock is another file: git's.
+	// The same evidence, but the lock is another file, and moves to another commit: git's.
 	must(t, os.WriteFile(next, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
-	must(t, os.WriteFile(lock, []byte(strings.Repeat("1", 40)+"\n"), 0o666))
+	must(t, os.WriteFile(lock, []byte(strings.Repeat("2", 40)+"\n"), 0o666))
 	must(t, l.Close())
 	l = opened(t, dir, Options{})
 	if _, err := os.Stat(lock); err != nil {
