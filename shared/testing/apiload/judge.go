@@ -34,7 +34,7 @@ func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 	var problems []string
 	l.attributed, problems = l.attribute(h, model)
 	found.History = append(found.History, problems...)
-	model.writers(l.attributed)
+	found.History = append(found.History, model.writers(l.attributed)...)
 	parts := l.parts(model)
 	for _, pool := range slices.Sorted(maps.Keys(parts)) {
 		beginning := fixtureOf(pool, h.Commits[0].SHA)

@@ -73,8 +73,9 @@ type equals struct {
 // writers gives the model the requests without an answer that may have made a
 // commit, and which. Of two equal requests it does not matter which made which
 // commit: so the one that was sent first made the older, and there are no more of
-// them than commits.
-func (m *model) writers(commits []unclaimed) {
+// them than commits. Fewer, where nobody else can have made these, and one request
+// has taken effect twice.
+func (m *model) writers(commits []unclaimed) (problems []string) {
 	groups := map[string]*equals{}
 	for _, u := range commits {
 		names := map[string]bool{}
@@ -99,6 +100,9 @@ func (m *model) writers(commits []unclaimed) {
 	}
 	m.made = map[*Answer]made{}
 	for _, g := range groups {
+		if g.alone && len(g.requests) < len(g.commits) {
+			problems = append(problems, fmt.Sprintf("%d requests have made %d commits: %s", len(g.requests), len(g.commits), g.requests[0].Op))
+		}
 		slices.SortFunc(g.requests, func(a, b Record) int { return cmp.Compare(a.Call, b.Call) })
 		for i, r := range g.requests[:min(len(g.requests), len(g.commits))] {
 			if g.alone {
@@ -108,6 +112,7 @@ func (m *model) writers(commits []unclaimed) {
 			}
 		}
 	}
+	return problems
 }
 
 // made are the commits one of which a request without an answer may have made;

@@ -62,6 +62,13 @@ func TestManyRequestsWithoutAnswer(t *testing.T) {
 		{name: "a commit that nobody asked for", nothing: "red", want: "no request without an answer can have made", change: func(_ *Load, r *repository) {
 			r.land(t, &Operation{Kind: Serve, Family: "flags", Key: stringFlag, Scope: "staging", Value: "blue"})
 		}},
+		{name: "a request that took effect twice", nothing: "red", want: "30 requests have made 31 commits", change: func(l *Load, r *repository) {
+			last := l.Records[len(l.Records)-1]
+			last.Call, last.Back, last.Op = last.Call+20, last.Call+25, l.Records[0].Op // blue again, and answered
+			last.Answer = r.land(t, last.Op)
+			l.Records = append(l.Records, last)
+			r.land(t, l.Records[1].Op)
+		}},
 		{name: "an answer that says no other commit was there", nothing: "red", want: "headline: 60 explained", change: func(l *Load, _ *repository) {
 			last := l.Records[len(l.Records)-1]
 			last.Call, last.Back, last.Op = last.Call+20, last.Call+25, &Operation{Kind: ReadDocument, Family: "flags", Key: stringFlag}
