@@ -36,9 +36,10 @@ type Budget struct {
 
 // Read reads the body of a request and waits until it may be decoded. Large ones
 // take turns by owner, such as a key at an address, which is asked for only of
-// these; others do not wait for all that one owner sends. Memory is taken for what arrives and not for what is announced. The error is a fault: of a body that is larger
-// than Max, encoded or not whole, or of one that has waited for long and may be
-// sent again.
+// these; others do not wait for all that one owner sends. Memory is taken for what
+// arrives and not for what is announced. The error is a fault: of a body that is
+// larger than Max, encoded or not whole, or of one that has waited for long and may
+// be sent again.
 func (b *Budget) Read(w http.ResponseWriter, r *http.Request, owner func() string) (body []byte, place Place, err error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, Place{}, fault.New(fault.BadRequest, "the body is sent with a Content-Encoding; send it plain")
