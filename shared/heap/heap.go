@@ -7,13 +7,17 @@
 // function at a fifth, and not at the double as Go does by itself: a little more
 // work for a peak that is a third lower, and the peak is what counts where memory
 // is limited. A function answers one request at a time, and has less to collect.
+// A server with little in use would collect all the time that way: as long as it is
+// small, its heap grows as Go lets it.
 //
 // GOGC and GOMEMLIMIT are obeyed instead where they are set.
 package heap
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -24,10 +28,20 @@ const (
 	functionGrowth = 20
 )
 
+// goGrowth is how far Go lets a heap grow by itself, in percent, and room how many
+// bytes of garbage a server may make between two collections before it has to keep
+// to growth.
+const (
+	goGrowth = 100
+	room     = 4 << 20
+)
+
 // Within keeps the heap of a function below the memory, in bytes, above which it
 // is killed.
 func Within(memory int64) {
-	limitGrowth(functionGrowth)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(functionGrowth)
+	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit(memory))
 	}
@@ -43,14 +57,31 @@ func softLimit(memory int64) int64 { return memory - memory/10 - programBytes }
 // WithinContainer keeps the heap below the limit of the container that the
 // program runs in, if it has one.
 func WithinContainer() {
-	limitGrowth(growth)
 	_, _ = memlimit.Set() // without a limit it leaves things as they are
+	if os.Getenv("GOGC") == "" {
+		followCollections()
+	}
 }
 
-func limitGrowth(percent int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
+// followCollections sets, after each collection, how far the heap may grow until
+// the next one, by what was found to be in use.
+func followCollections() {
+	debug.SetGCPercent(serverGrowth(inUse()))
+	collected := new(*int) // a pointer: tiny objects share their end with others
+	runtime.AddCleanup(collected, func(struct{}) { followCollections() }, struct{}{})
+}
+
+// serverGrowth is the percentage by which a heap with so many bytes in use may
+// grow.
+func serverGrowth(inUse uint64) int {
+	return int(max(growth, min(goGrowth, 100*room/max(inUse, 1))))
+}
+
+// inUse is how many bytes the last collection found to be in use.
+func inUse() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
 }
 
 // textsShare of a function's memory, one in so many, may be the documents of a
