@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -110,7 +111,7 @@ func (m *muffler) Write(b []byte) (int, error) {
 }
 
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(os.Interrupt)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	<-p.exited
 }
 
