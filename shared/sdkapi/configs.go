@@ -11,7 +11,7 @@ import (
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
-	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
@@ -139,7 +139,7 @@ func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
 		write([]byte(`{"configs":[`))
 		var row []byte
 		for item := range byKey(ws) {
-			node := newRow(item, d.Environment())
+			node := project.Delivered(item.Key, item.Tree, item.View, d.Environment())
 			if node == nil {
 				continue
 			}
@@ -158,112 +158,4 @@ func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
 		write(append(meta, '}'))
 	})
 	return out
-}
-
-// newRow is a document for one environment, or nil when it cannot be served.
-func newRow(item *workspace.Item, environment string) *jsontree.Node {
-	view := item.View
-	id := view.ID
-	if id == "" {
-		id = item.Key
-	}
-	row := jsontree.NewObject(
-		jsontree.Field("id", jsontree.NewString(id)),
-		jsontree.Field("key", jsontree.NewString(item.Key)),
-		jsontree.Field("type", jsontree.NewString(string(view.Type))),
-		jsontree.Field("valueType", jsontree.NewString(string(view.ValueType))),
-		jsontree.Field("sendToClientSdk", jsontree.NewBool(view.SendToClientSDK)),
-		jsontree.Field("default", defaultRules(item.Tree)),
-		jsontree.Field("environment", ownRules(item.Tree, environment)),
-	)
-	if len(view.Variants) > 0 && !view.Confidential {
-		row.Set("variants", item.Tree.Get("variants"))
-	}
-	return withoutConfidential(row)
-}
-
-func defaultRules(tree *jsontree.Node) *jsontree.Node {
-	rules := tree.Get("default").Get("rules")
-	if rules == nil {
-		rules = jsontree.NewArray()
-	}
-	return jsontree.NewObject(jsontree.Field("rules", rules))
-}
-
-// ownRules is the environment's entry, null when it has none.
-func ownRules(tree *jsontree.Node, environment string) *jsontree.Node {
-	for _, entry := range items(tree.Get("environments")) {
-		if id, ok := entry.Get("id").Text(); ok && id == environment {
-			return entry
-		}
-	}
-	return null
-}
-
-// null is shared: nothing changes a scalar.
-var null, _ = jsontree.Parse([]byte("null"))
-
-// withoutConfidential leaves out what never goes to an SDK. What it changes it
-// has copied: the trees are the workspace's.
-func withoutConfidential(row *jsontree.Node) *jsontree.Node {
-	found, inCriterion := false, false
-	eachValue(row, func(value *jsontree.Node, criterion bool) {
-		if confidential(value) {
-			found, inCriterion = true, inCriterion || criterion
-		}
-	})
-	if inCriterion {
-		return nil
-	}
-	if !found {
-		return row
-	}
-	row = row.Clone()
-	eachValue(row, func(value *jsontree.Node, _ bool) {
-		if confidential(value) {
-			value.Delete("value")
-		}
-	})
-	return row
-}
-
-// eachValue visits the values of a row's rules and variants. It does not look
-// into them: a JSON value may hold anything.
-func eachValue(row *jsontree.Node, visit func(value *jsontree.Node, criterion bool)) {
-	for _, scope := range []string{"default", "environment"} {
-		for _, rule := range items(row.Get(scope).Get("rules")) {
-			for _, criterion := range items(rule.Get("criteria")) {
-				visit(criterion.Get("valueToMatch"), true)
-			}
-			visit(rule.Get("value"), false)
-			for _, arm := range arms(rule.Get("value")) {
-				visit(arm.Get("value"), false)
-			}
-		}
-	}
-	for _, variant := range items(row.Get("variants")) {
-		visit(variant.Get("value"), false)
-	}
-}
-
-func arms(value *jsontree.Node) []*jsontree.Node {
-	if kind, _ := value.Get("type").Text(); kind != string(document.WeightedValue) {
-		return nil
-	}
-	return items(value.Get("value").Get("weightedValues"))
-}
-
-func items(n *jsontree.Node) []*jsontree.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
-// confidential says whether a value has content that must not be sent.
-func confidential(value *jsontree.Node) bool {
-	secret, _ := value.Get("confidential").Bool()
-	kind, _ := value.Get("type").Text()
-	key, _ := value.Get("decryptWith").Text()
-	return secret && value.Get("value") != nil && key == "" && kind != string(document.ProvidedValue)
 }

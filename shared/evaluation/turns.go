@@ -1,0 +1,67 @@
+package evaluation
+
+import (
+	"slices"
+
+	"svc.example/svc/shared/document"
+)
+
+// Turns are when rules on the current time turn: at moments, in milliseconds
+// since 1970, in order; or all the time, where a rule reads the time as a text.
+type Turns struct {
+	Moments  []int64
+	Volatile bool
+}
+
+// TurnsOf finds out when rules turn.
+func TurnsOf(rules []document.Rule) Turns {
+	var c *compiler // most rules need none
+	now := func() *compiler {
+		if c == nil {
+			c = newCompiler("")
+		}
+		return c
+	}
+	for _, r := range rules {
+		for _, criterion := range r.Criteria {
+			if slotName(criterion.PropertyName) == CurrentTime {
+				now().needs([]document.Criterion{criterion})
+			}
+		}
+		if w := r.Value.Weighted; w != nil && slotName(w.HashByProperty) == CurrentTime {
+			now().split("", w)
+		}
+	}
+	if c == nil {
+		return Turns{}
+	}
+	slices.Sort(c.out.thresholds)
+	return Turns{slices.Compact(c.out.thresholds), c.out.volatile}
+}
+
+// Turns are when the rules of a snapshot turn.
+func (s *Snapshot) Turns() Turns { return Turns{s.thresholds, s.volatile} }
+
+// Around returns the last moment at or before now, and the first one after it;
+// 0 where there is none.
+func (t Turns) Around(now int64) (last, next int64) {
+	i, found := slices.BinarySearch(t.Moments, now)
+	if found {
+		i++
+	}
+	if i > 0 {
+		last = t.Moments[i-1]
+	}
+	if i < len(t.Moments) {
+		next = t.Moments[i]
+	}
+	return last, next
+}
+
+// SegmentOf is the segment that a criterion asks for.
+func SegmentOf(c document.Criterion) (key string, ok bool) {
+	if c.Operator != InSegment && c.Operator != NotInSegment {
+		return "", false
+	}
+	return text(c.ValueToMatch)
+}

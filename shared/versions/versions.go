@@ -1,0 +1,250 @@
+package versions
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+)
+
+// Version stands for what is served.
+type Version [16]byte
+
+// String is 32 hexadecimal digits.
+func (v Version) String() string { return hex.EncodeToString(v[:]) }
+
+// After is the version once rules on the current time have turned, given the
+// last moment at which they did; 0 for none.
+func (v Version) After(turn int64) Version {
+	if turn == 0 {
+		return v
+	}
+	hash := sha256.Sum256(binary.BigEndian.AppendUint64(v[:], uint64(turn)))
+	return Version(hash[:])
+}
+
+// Environment is the versions of an environment.
+type Environment struct {
+	SDK Version
+	// Client is without regard to time; Turns are when After changes it.
+	Client Version
+	Turns  evaluation.Turns
+}
+
+// State is what all environments of a workspace are served, as far as versions
+// tell it. The zero State is that of a workspace without documents. It may be
+// read concurrently.
+type State struct {
+	everywhere scope
+	own        map[string]scope // by environment
+	segments   map[string]segment
+}
+
+// scope is what documents contribute in one scope. A scope without entries is
+// the zero scope, but for maps that are empty.
+type scope struct {
+	entries     int
+	sdk, client sum
+	references  map[string]int // clients' references to segments, by key: how many
+	moments     map[int64]int  // at which rules for clients turn: how many
+	volatile    int            // how many entries have rules that turn all the time
+}
+
+// segment is what clients need of one.
+type segment struct {
+	sum        sum
+	references []string
+	turns      evaluation.Turns
+}
+
+// Clone makes a copy that can be changed.
+func (s *State) Clone() *State {
+	c := &State{everywhere: s.everywhere.clone(), own: map[string]scope{}, segments: maps.Clone(s.segments)}
+	for name, scope := range s.own {
+		c.own[name] = scope.clone()
+	}
+	return c
+}
+
+func (s scope) clone() scope {
+	s.references, s.moments = maps.Clone(s.references), maps.Clone(s.moments)
+	return s
+}
+
+// Add counts a document in, under the key that its file has. No two documents of
+// a State have one key.
+func (s *State) Add(key string, tree *jsontree.Node, view *document.Document) {
+	s.change(key, tree, view, 1)
+}
+
+// Remove undoes Add. The document is the one that was added.
+func (s *State) Remove(key string, tree *jsontree.Node, view *document.Document) {
+	s.change(key, tree, view, -1)
+}
+
+func (s *State) change(key string, tree *jsontree.Node, view *document.Document, by int) {
+	common := entry{}
+	if row := project.DeliveredEverywhere(key, tree, view); row != nil {
+		common.sdk = digest("document", key, row)
+	}
+	evaluated := project.Evaluated(key, tree, view)
+	if evaluated != nil {
+		common.client = digest("document", key, evaluated)
+		common.rules = view.Default
+	}
+	s.everywhere.change(common, by)
+	seen := map[string]bool{}
+	for i, node := range tree.Get("environments").Elements() {
+		name, named := node.Get("id").Text()
+		if !named || seen[name] {
+			continue // the first one counts
+		}
+		seen[name] = true
+		var own entry
+		switch delivered := project.DeliveredOwn(node); {
+		case common.sdk == sum{}: // it is delivered nowhere
+		case delivered == nil:
+			own.sdk = sum{}.minus(common.sdk)
+		default:
+			own.sdk = digest("entry", key, delivered)
+		}
+		if evaluated != nil {
+			own.client = digest("entry", key, project.EvaluatedScope(node))
+			own.rules = view.Environments[i].Rules
+		}
+		scope := s.own[name]
+		scope.change(own, by)
+		s.put(name, scope)
+	}
+	if view.Type == document.Segment {
+		s.changeSegment(key, tree, view, by)
+	}
+}
+
+func (s *State) put(environment string, own scope) {
+	if s.own == nil {
+		s.own = map[string]scope{}
+	}
+	if s.own[environment] = own; own.entries == 0 {
+		delete(s.own, environment)
+	}
+}
+
+func (s *State) changeSegment(key string, tree *jsontree.Node, view *document.Document, by int) {
+	if by < 0 {
+		delete(s.segments, key)
+		return
+	}
+	if s.segments == nil {
+		s.segments = map[string]segment{}
+	}
+	// Members are told by the default rules alone.
+	s.segments[key] = segment{
+		sum:        digest("segment", key, tree.Get("default").Get("rules")),
+		references: referencesOf(view.Default),
+		turns:      evaluation.TurnsOf(view.Default),
+	}
+}
+
+// entry is what a document contributes in a scope.
+type entry struct {
+	sdk, client sum
+	rules       []document.Rule // for clients
+}
+
+func (s *scope) change(e entry, by int) {
+	s.entries += by
+	if by > 0 {
+		s.sdk, s.client = s.sdk.plus(e.sdk), s.client.plus(e.client)
+	} else {
+		s.sdk, s.client = s.sdk.minus(e.sdk), s.client.minus(e.client)
+	}
+	for _, key := range referencesOf(e.rules) {
+		s.references = count(s.references, key, by)
+	}
+	turns := evaluation.TurnsOf(e.rules)
+	for _, moment := range turns.Moments {
+		s.moments = count(s.moments, moment, by)
+	}
+	if turns.Volatile {
+		s.volatile += by
+	}
+}
+
+func count[K comparable](counts map[K]int, key K, by int) map[K]int {
+	if counts == nil {
+		counts = map[K]int{}
+	}
+	if counts[key] += by; counts[key] == 0 {
+		delete(counts, key)
+	}
+	return counts
+}
+
+// referencesOf are the segments that rules ask for.
+func referencesOf(rules []document.Rule) []string {
+	var keys []string
+	for _, rule := range rules {
+		for _, criterion := range rule.Criteria {
+			if key, ok := evaluation.SegmentOf(criterion); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// Of is the versions of an environment. One that no document names is served
+// the default rules.
+func (s *State) Of(environment string) Environment {
+	own := s.own[environment]
+	client := s.everywhere.client.plus(own.client)
+	turns := evaluation.Turns{Volatile: s.everywhere.volatile+own.volatile > 0}
+	turns.Moments = slices.AppendSeq(slices.Collect(maps.Keys(s.everywhere.moments)), maps.Keys(own.moments))
+	for key := range s.reached(own) {
+		segment := s.segments[key]
+		client = client.plus(segment.sum)
+		turns.Moments = append(turns.Moments, segment.turns.Moments...)
+		turns.Volatile = turns.Volatile || segment.turns.Volatile
+	}
+	slices.Sort(turns.Moments)
+	turns.Moments = slices.Compact(turns.Moments)
+	return Environment{
+		SDK:    s.everywhere.sdk.plus(own.sdk).version("sdk", environment),
+		Client: client.version("client", environment),
+		Turns:  turns,
+	}
+}
+
+// reached are the segments that there are of those that clients of an
+// environment come to, by key.
+func (s *State) reached(own scope) map[string]bool {
+	reached := map[string]bool{}
+	var queue []string
+	visit := func(key string) {
+		if _, there := s.segments[key]; there && !reached[key] {
+			reached[key] = true
+			queue = append(queue, key)
+		}
+	}
+	for key := range s.everywhere.references {
+		visit(key)
+	}
+	for key := range own.references {
+		visit(key)
+	}
+	for len(queue) > 0 {
+		key := queue[0]
+		queue = queue[1:]
+		for _, next := range s.segments[key].references {
+			visit(next)
+		}
+	}
+	return reached
+}

@@ -1,0 +1,263 @@
+package versions
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+func parse(t *testing.T, text string) (*jsontree.Node, *document.Document) {
+	t.Helper()
+	tree, err := jsontree.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err, text)
+	}
+	return tree, document.View(tree)
+}
+
+func stateOf(t *testing.T, documents map[string]string) *State {
+	t.Helper()
+	s := &State{}
+	for key, text := range documents {
+		tree, view := parse(t, text)
+		s.Add(key, tree, view)
+	}
+	return s
+}
+
+const always = `{"operator":"ALWAYS_TRUE"}`
+
+func inSegment(key string) string {
+	return fmt.Sprintf(`{"operator":"IN_SEG","valueToMatch":{"type":"string","value":%q}}`, key)
+}
+
+func before(moment int) string {
+	return fmt.Sprintf(`{"operator":"PROP_BEFORE","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":%d}}`, moment)
+}
+
+func serve(criterion, value string) string {
+	return fmt.Sprintf(`{"criteria":[%s],"value":{"type":"string","value":%q}}`, criterion, value)
+}
+
+func secret(criterion, value string) string {
+	return strings.Replace(serve(criterion, value), `"type":"string","value":"`+value, `"type":"string","confidential":true,"value":"`+value, 1)
+}
+
+// item is a document with default rules and, by environment, rules of its own.
+func item(t document.Type, key, more, rules string, own ...string) string {
+	var entries []string
+	for i := 0; i+1 < len(own); i += 2 {
+		entries = append(entries, fmt.Sprintf(`{"id":%q,"rules":[%s]}`, own[i], own[i+1]))
+	}
+	return fmt.Sprintf(`{"key":%q,"type":%q,"valueType":"string"%s,"default":{"rules":[%s]},"environments":[%s]}`, key, t, more, rules, strings.Join(entries, ","))
+}
+
+// TestIncremental edits a workspace at random, and holds its versions against
+// those that are made from scratch.
+func TestIncremental(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	environments := []string{"development", "staging", "production", "other"}
+	segments := []string{"s0", "s1", "s2", "s3"}
+	kinds := []document.Type{document.Flag, document.Config, document.LogLevel, document.Segment}
+	rules := func() string {
+		var list []string
+		for range random.IntN(3) {
+			criterion := []string{always, inSegment(segments[random.IntN(len(segments))]), before(1000 * random.IntN(4)),
+				`{"operator":"PROP_IS_ONE_OF","propertyName":"svc.current-time","valueToMatch":{"type":"string_list","value":["1"]}}`}[random.IntN(4)]
+			rule := serve(criterion, fmt.Sprint(random.IntN(3)))
+			if random.IntN(5) == 0 {
+				rule = secret(criterion, fmt.Sprint(random.IntN(3)))
+			}
+			if random.IntN(8) == 0 {
+				rule = serve(`{"operator":"PROP_IS_ONE_OF","propertyName":"user.key","valueToMatch":{"type":"string_list","confidential":true,"value":["u"]}}`, "x")
+			}
+			list = append(list, rule)
+		}
+		return strings.Join(list, ",")
+	}
+	draw := func(key string) string {
+		kind, more := kinds[random.IntN(len(kinds))], ""
+		if strings.HasPrefix(key, "s") {
+			kind = document.Segment
+		}
+		if random.IntN(2) == 0 {
+			more = `,"sendToClientSdk":true,"variants":[{"name":"v","value":{"type":"string","value":"1"}}]`
+		}
+		var own []string
+		for _, name := range environments {
+			if random.IntN(3) == 0 {
+				own = append(own, name, rules())
+			}
+		}
+		return item(kind, key, more, rules(), own...)
+	}
+	documents := map[string]string{}
+	s := &State{}
+	for step := range 600 {
+		key := append(segments, "a", "b", "c", "d", "e")[random.IntN(9)]
+		s = s.Clone()
+		if was, there := documents[key]; there {
+			tree, view := parse(t, was)
+			s.Remove(key, tree, view)
+			delete(documents, key)
+		}
+		if random.IntN(4) > 0 {
+			documents[key] = draw(key)
+			tree, view := parse(t, documents[key])
+			s.Add(key, tree, view)
+		}
+		scratch := stateOf(t, documents)
+		for _, name := range append(environments, "undeclared") {
+			if got, want := s.Of(name), scratch.Of(name); !reflect.DeepEqual(got, want) {
+				t.Fatalf("step %d, %s: %v, from scratch %v", step, name, got, want)
+			}
+		}
+	}
+	for key, text := range documents {
+		tree, view := parse(t, text)
+		s.Remove(key, tree, view)
+	}
+	if len(s.own) > 0 || !reflect.DeepEqual(s.Of("production"), (&State{}).Of("production")) {
+		t.Errorf("nothing is left, and yet %+v", s)
+	}
+}
+
+// TestWhatMovesAVersion edits one thing after the other of the same workspace.
+func TestWhatMovesAVersion(t *testing.T) {
+	base := map[string]string{
+		"flag":    item(document.Flag, "flag", `,"tags":["a"]`, serve(inSegment("beta"), "x")+","+serve(always, "y"), "production", serve(always, "p"), "development", serve(always, "d")),
+		"browser": item(document.Config, "browser", `,"sendToClientSdk":true`, serve(always, "x")),
+		"server":  item(document.Config, "server", "", serve(inSegment("servers"), "x"), "production", serve(always, "p")),
+		"level":   item(document.LogLevel, "log-level.a", "", serve(always, "WARN")),
+		"hidden":  item(document.Config, "hidden", "", secret(always, "x")),
+		"beta":    item(document.Segment, "beta", "", serve(inSegment("inner"), "x")),
+		"inner":   item(document.Segment, "inner", "", serve(always, "x")),
+		"servers": item(document.Segment, "servers", "", serve(always, "x")),
+		"split":   item(document.Flag, "split", `,"variants":[{"name":"v","value":{"type":"string","value":"1"},"description":"d"}]`, serve(always, "1")),
+	}
+	replace := func(key, old, fresh string) func(map[string]string) {
+		return func(documents map[string]string) {
+			if !strings.Contains(documents[key], old) {
+				t.Errorf("%s does not hold %s", documents[key], old)
+			}
+			documents[key] = strings.Replace(documents[key], old, fresh, 1)
+		}
+	}
+	const both = "client and sdk"
+	for _, tt := range []struct {
+		name                    string
+		edit                    func(map[string]string)
+		production, development string
+	}{
+		{"nothing", func(map[string]string) {}, "", ""},
+		{"tags", replace("flag", `"tags":["a"]`, `"tags":["a","b"]`), "", ""},
+		{"a description", replace("flag", `"tags"`, `"description":"d","tags"`), "", ""},
+		{"a name", replace("flag", `"tags"`, `"name":"n","tags"`), "", ""},
+		{"readyForCleanup", replace("flag", `"tags"`, `"readyForCleanup":true,"tags"`), "", ""},
+		{"a schema's key", replace("browser", `"sendToClientSdk"`, `"schemaKey":"s","sendToClientSdk"`), "", ""},
+		{"an environment's own rules", replace("flag", `"value":"p"`, `"value":"q"`), both, ""},
+		{"another environment's own rules", replace("flag", `"value":"d"`, `"value":"e"`), "", both},
+		{"default rules", replace("flag", `"value":"y"`, `"value":"z"`), both, both},
+		{"a browser's config", replace("browser", `"value":"x"`, `"value":"z"`), both, both},
+		{"a server's config", replace("server", `"value":"x"`, `"value":"z"`), "sdk", "sdk"},
+		{"a server's config in one environment", replace("server", `"value":"p"`, `"value":"z"`), "sdk", ""},
+		{"a log level", replace("level", `WARN`, `INFO`), "sdk", "sdk"},
+		{"a confidential value", replace("hidden", `"value":"x"`, `"value":"z"`), "", ""},
+		{"a segment that a flag asks for", replace("beta", `"value":"x"`, `"value":"z"`), both, both},
+		{"a segment behind that one", replace("inner", `"value":"x"`, `"value":"z"`), both, both},
+		{"a segment of servers", replace("servers", `"value":"x"`, `"value":"z"`), "sdk", "sdk"},
+		{"a new entry", func(d map[string]string) {
+			d["browser"] = item(document.Config, "browser", `,"sendToClientSdk":true`, serve(always, "x"), "production", serve(always, "x"))
+		}, both, ""},
+		{"no longer for browsers", replace("browser", `true`, `false`), both, both},
+		{"a flag less", func(d map[string]string) { delete(d, "split") }, both, both},
+		{"a variant's name", replace("split", `"name":"v"`, `"name":"w"`), both, both},
+		{"a variant's description", replace("split", `"description":"d"`, `"description":"e"`), "sdk", "sdk"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			documents := maps.Clone(base)
+			tt.edit(documents)
+			was, is := stateOf(t, base), stateOf(t, documents)
+			for environment, want := range map[string]string{"production": tt.production, "development": tt.development} {
+				var moved []string
+				a, b := was.Of(environment), is.Of(environment)
+				if a.Client != b.Client {
+					moved = append(moved, "client")
+				}
+				if a.SDK != b.SDK {
+					moved = append(moved, "sdk")
+				}
+				if got := strings.Join(moved, " and "); got != want {
+					t.Errorf("%s: moved %q, want %q", environment, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestStored(t *testing.T) {
+	documents := map[string]string{
+		"f":    item(document.Flag, "f", "", serve(before(5000), "x"), "odd", serve(`{"operator":"PROP_IS_ONE_OF","propertyName":"svc.current-time","valueToMatch":{"type":"string_list","value":["1"]}}`, "x")),
+		"late": item(document.Flag, "late", "", serve(always, "x"), "production", serve(before(9000), "x")),
+	}
+	s := stateOf(t, documents)
+	var names []string
+	for i := range 47 {
+		names = append(names, fmt.Sprintf("environment-%08d", i))
+	}
+	names = append(names, "production", "odd", "staging")
+	for now, want := range map[int64]struct{ production, staging [2]int64 }{
+		// The first and the last moment at which the client version is known.
+		1000: {[2]int64{0, 4999}, [2]int64{0, 4999}},
+		6000: {[2]int64{5001, 8999}, [2]int64{5001, 1 << 40}},
+		9500: {[2]int64{9001, 1 << 40}, [2]int64{5001, 1 << 40}},
+	} {
+		stored := Stored(s, names, now)
+		if len(stored) == 0 || len(stored) > 3500 {
+			t.Errorf("50 environments take %d bytes", len(stored))
+		}
+		for name, known := range map[string][2]int64{"production": want.production, "staging": want.staging} {
+			k, found := Find(stored, name)
+			e := s.Of(name)
+			if !found || k.SDK != e.SDK || k.Client != e.Client {
+				t.Fatalf("%s at %d: %+v, %t", name, now, k, found)
+			}
+			for at, want := range map[int64]bool{known[0] - 1: false, known[0]: true, known[1]: true, known[1] + 1: known[1] == 1<<40} {
+				if at < 0 {
+					continue
+				}
+				last, _ := e.Turns.Around(at)
+				client, known := k.At(at)
+				if known != want || known && client != e.Client.After(last) {
+					t.Errorf("%s, stored at %d, asked at %d: known %t, want %t", name, now, at, known, want)
+				}
+			}
+		}
+		if k, found := Find(stored, "odd"); !found {
+			t.Error("it is not found")
+		} else if _, known := k.At(now); known {
+			t.Error("what turns all the time is known")
+		}
+		for _, cut := range []int{1, 30, len(stored) - 1} {
+			if _, found := Find(stored[:cut], "staging"); found {
+				t.Errorf("found in the first %d bytes", cut)
+			}
+		}
+		if _, found := Find(stored, "nobody"); found {
+			t.Error("an environment is found that is not there")
+		}
+	}
+	if Stored(s, []string{strings.Repeat("x", 256)}, 0) != "" {
+		t.Error("a name does not fit")
+	}
+	if !slices.IsSorted(s.Of("production").Turns.Moments) {
+		t.Error("the moments are not in order")
+	}
+}
