@@ -88,7 +88,7 @@ var rightsOf = []struct {
 	{"delete a commit's name", about("BatchWriteItem", "ids/w/i"), []string{"maintenance"}},
 	{"delete a head", inTransaction(about("DeleteItem", "head/w")), nil},
 	{"overwrite a head", inTransaction(about("PutItem", "head/w")), nil},
-	{"move the head", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "sequence", "access", "fence", "index", "baseName", "baseSequence", "baseFollow", "baseBytes"), writers},
+	{"move the head", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "sequence", "access", "fence", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "versions"), writers},
 	{"raise the fence", of(about("UpdateItem", "head/w"), "pk", "sk", "fence", "format"), []string{"maintenance"}},
 	{"move the head without the commit's rows", of(about("UpdateItem", "head/w"), "pk", "sk", "commit", "sequence"), nil},
 	{"change the secret", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},

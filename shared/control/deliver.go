@@ -5,6 +5,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -32,8 +33,29 @@ func (d *Delivery) Environment() string { return d.session.entry.Key.Environment
 // WorkspaceID names the workspace.
 func (d *Delivery) WorkspaceID() string { return d.session.entry.Workspace.ID }
 
-// Head is the version to serve. Equal commits serve the same.
+// Head is what is served from. Equal commits serve the same.
 func (d *Delivery) Head() repository.Head { return d.session.entry.Head }
+
+// Known is the versions of the environment as the head tells them, which costs
+// nothing. Those of an environment that is archived, or not there, it does not
+// tell, and it may tell none: ask Versions.
+func (d *Delivery) Known() (versions.Known, bool) {
+	return versions.Find(d.session.entry.Head.Versions, d.Environment())
+}
+
+// Versions is the versions of the environment, and the workspace as Documents
+// has it, without the documents. It reads what Documents reads.
+func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspace.Workspace, error) {
+	o, err := d.session.open(ctx)
+	if err != nil {
+		return versions.Environment{}, nil, err
+	}
+	served, err := o.view.outlined(ctx, o.repo)
+	if err != nil {
+		return versions.Environment{}, nil, err
+	}
+	return served.versions.Of(d.Environment()), served.ws, nil
+}
 
 // Documents is the workspace at the head as it is served: a document that is
 // broken there, or a workspace file, is as it last was good, and left out when

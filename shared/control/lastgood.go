@@ -72,6 +72,17 @@ func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
 	if v.found != nil {
 		return v.found, nil
 	}
+	found := v.suspects()
+	if err := v.seek(ctx, repo, found[:min(len(found), maxSought)], (*content).unservable); err != nil {
+		return nil, err
+	}
+	v.keep(found)
+	return found, nil
+}
+
+// suspects are the files that cannot be served, before anybody has asked what
+// they were.
+func (v *view) suspects() []Broken {
 	found := []Broken{}
 	_, beyond := v.expressions("")
 	for i, c := range v.read {
@@ -79,14 +90,14 @@ func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
 			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 		}
 	}
-	if err := v.seek(ctx, repo, found[:min(len(found), maxSought)], (*content).unservable); err != nil {
-		return nil, err
-	}
+	return found
+}
+
+func (v *view) keep(found []Broken) {
 	v.found = found
 	for _, b := range found {
 		v.goodBytes.Add(contentBytes + b.good.size())
 	}
-	return found, nil
 }
 
 // allBroken is broken with the schemas that can be read and do not compile, as
@@ -148,13 +159,22 @@ func (v *view) seek(ctx context.Context, repo Repository, broken []Broken, wrong
 	var kept atomic.Int64
 	for i := range broken {
 		b := &broken[i]
-		if known, ok := v.earlier[b.File.Path]; ok && known.File.Blob == b.File.Blob && known.File.Last.SHA == b.File.Last.SHA {
-			b.Since, b.ServedFrom, b.good = known.Since, known.ServedFrom, known.good
+		if v.remembers(b) {
 			continue
 		}
 		group.Go(func() error { return b.seek(ctx, repo, v.snapshot.Head, &kept, wrong) })
 	}
 	return group.Wait()
+}
+
+// remembers takes over what an earlier view has found of the same file.
+func (v *view) remembers(b *Broken) bool {
+	known, ok := v.earlier[b.File.Path]
+	if !ok || known.File.Blob != b.File.Blob || known.File.Last.SHA != b.File.Last.SHA {
+		return false
+	}
+	b.Since, b.ServedFrom, b.good = known.Since, known.ServedFrom, known.good
+	return true
 }
 
 // seek goes back through a file's history to the newest content that can be
@@ -215,6 +235,9 @@ func (v *view) expressions(except string) (total expression.Total, beyond map[in
 	return total, beyond
 }
 
+// servable says whether a file is a document that can be served as it is.
+func (c *content) servable() bool { return c.document && len(c.unservable()) == 0 }
+
 // unservable is what keeps a file from being served: what cannot be read in
 // full (half of a rule may match everyone), and what would serve something else
 // than was meant, as svc serve has it.
@@ -223,44 +246,6 @@ func (c *content) unservable() []workspace.Problem {
 		return c.problems
 	}
 	return c.misleading
-}
-
-// sound is the workspace as it is served: what is broken is as it last was
-// good, or left out when it never was, and of two documents of one key the
-// first counts.
-func (v *view) sound(ctx context.Context, repo Repository) (*workspace.Workspace, error) {
-	broken, err := v.broken(ctx, repo)
-	if err != nil {
-		return nil, err
-	}
-	return v.without(broken), nil
-}
-
-func (v *view) without(broken []Broken) *workspace.Workspace {
-	sound := *v.ws
-	sound.Items = nil
-	taken := map[string]bool{}
-	for i, c := range v.read {
-		f := &v.snapshot.Files[i]
-		text := f.Text
-		if at, isBroken := slices.BinarySearchFunc(broken, f.Path, func(b Broken, path string) int {
-			return strings.Compare(b.File.Path, path)
-		}); isBroken {
-			good := broken[at].good
-			if good == nil {
-				continue
-			}
-			c, text = good.content, good.text
-		}
-		if d := c.declaration; d != nil {
-			sound.Declared, sound.Declaration, sound.Environments = true, d.Declaration, d.Environments
-		}
-		if folded := strings.ToLower(c.key); c.document && !taken[folded] {
-			taken[folded] = true
-			sound.Items = append(sound.Items, workspace.Stored{Path: f.Path, Key: c.key, Text: text})
-		}
-	}
-	return &sound
 }
 
 // Broken lists the broken files of a workspace at a snapshot, for who tells of

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -71,12 +72,16 @@ type view struct {
 	// guardedReferences: lookups need the permission to edit what is protected.
 	guardedReferences bool
 	rows              rows
-	bytes             int64 // about what it takes, beside the snapshot and what is below
+	// readable is the versions of every document that can be served as it is,
+	// whether or not another one has its key.
+	readable *versions.State
+	bytes    int64 // about what it takes, beside the snapshot and what is below
 
 	// What is served in the place of what is broken takes questions to the
 	// repository, so it is found out by who needs it first.
 	asking    sync.Mutex
 	found     []Broken          // nil: not asked yet
+	outline   *outline          // of what is served; nil: not asked yet
 	goodBytes atomic.Int64      // about what of it takes
 	earlier   map[string]Broken // by path: what the view before had found
 	compiling sync.Mutex
@@ -177,20 +182,49 @@ func (d *decoded) summary(f *repository.File, listed bool) *content {
 
 // newView looks at the files that an earlier view does not know already.
 func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
-	v := &view{snapshot: snapshot, read: make([]*content, len(snapshot.Files))}
+	v := &view{snapshot: snapshot, read: make([]*content, len(snapshot.Files)), readable: &versions.State{}}
+	if earlier != nil {
+		v.readable = earlier.readable.Clone()
+	}
 	at := 0
 	for i := range snapshot.Files {
 		f := &snapshot.Files[i]
 		v.read[i], at = earlier.same(f, at)
 		if v.read[i] == nil {
-			v.read[i] = decode(f.Path, f.Text).summary(f, listed)
+			d := decode(f.Path, f.Text)
+			v.read[i] = d.summary(f, listed)
+			if v.read[i].servable() {
+				v.readable.Add(d.item.Key, d.item.Tree, d.item.View)
+			}
 		}
 		v.bytes += v.read[i].bytes
 	}
+	v.forget(earlier)
+	v.bytes += v.readable.Bytes()
 	v.assemble()
 	v.rows = v.newRows()
 	v.earlier = earlier.findings()
 	return v
+}
+
+// forget takes the documents out of the versions that the earlier view has and
+// this one has not.
+func (v *view) forget(earlier *view) {
+	if earlier == nil {
+		return
+	}
+	files, at := v.snapshot.Files, 0
+	for i, c := range earlier.read {
+		path := earlier.snapshot.Files[i].Path
+		for at < len(files) && files[at].Path < path {
+			at++
+		}
+		if c.servable() && (at == len(files) || v.read[at] != c) {
+			stored := earlier.stored(i)
+			item := stored.Read()
+			v.readable.Remove(item.Key, item.Tree, item.View)
+		}
+	}
 }
 
 // findings are what is known of broken files, by path. Nobody waits for whoever is

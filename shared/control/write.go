@@ -318,6 +318,7 @@ func (a *attempt) draft(messages []activity.Message) repository.Draft {
 		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
 		Message:   commitMessage(messages, a.entry.Principal),
 		RequestID: a.ID,
+		Versions:  a.storedVersions,
 	}
 }
 

@@ -55,6 +55,9 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 	if p.commit.Base, err = r.store(ctx, base.Head, &p.commit, made, next); err != nil {
 		return nil, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
 	}
+	if _, keeps := r.ledger.(Checkpointed); keeps && draft.Versions != nil {
+		p.commit.Versions = draft.Versions(next)
+	}
 	next.landing = &landing{done: make(chan struct{})}
 	r.memory.put(next) // for those who learn of its head before it has landed
 	head, err := r.ledger.Advance(ctx, base.Head, p.commit)
@@ -232,7 +235,7 @@ func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause erro
 // gets in the history.
 func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 	by := p.commit
-	by.Sequence, by.Touched, by.Base, by.Rows = sequence, nil, "", nil
+	by.Sequence, by.Touched, by.Base, by.Versions, by.Rows = sequence, nil, "", "", nil
 	updates := make([]update, len(p.updates))
 	for i, u := range p.updates {
 		updates[i] = update{path: u.path}

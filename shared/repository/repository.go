@@ -25,6 +25,9 @@ type Head struct {
 	Index string
 	// Base is where a reader begins; see Checkpointed.
 	Base Base
+	// Versions is what the writer of the commit has told of what is served at
+	// it, see Draft; "" where nobody has told.
+	Versions string
 }
 
 // Base is where a reader begins that has nothing in memory: a snapshot that
@@ -71,6 +74,8 @@ type Commit struct {
 	// ledger to name it in the head that it makes of the commit. It is not told
 	// of commits in the history.
 	Base string
+	// Versions is for the head, like Base.
+	Versions string
 	// Rows is what a ledger has made of the commit when it was asked whether a
 	// snapshot is due, so that it is made once. It means nothing to anybody else.
 	Rows any
@@ -125,6 +130,9 @@ type Draft struct {
 	// head that it was asked to put there, the request itself was the one who
 	// did. "" draws an id.
 	RequestID string
+	// Versions is told what the commit leads to, and tells what is served then,
+	// for a head that keeps it; see Checkpointed. It may be nil, and asks nobody.
+	Versions func(next *Snapshot) string
 }
 
 // The ways in which a repository says no. Everything else is a failure of the
@@ -214,7 +222,7 @@ type Index interface {
 
 // Checkpointed is what a Ledger has as well if its heads name a Base. All of
 // its rows after Base.Follow carry texts, so that a reader needs no object but
-// the base.
+// the base. Its heads also keep the Versions of their commits.
 type Checkpointed interface {
 	// Due says whether a commit onto a head should come with a snapshot of its
 	// own, because so much has come since the head's base, or because its texts

@@ -77,6 +77,18 @@ func (s scope) clone() scope {
 	return s
 }
 
+// Bytes is about what the State takes in memory.
+func (s *State) Bytes() int64 {
+	const each = 100 // of whatever stands in a map
+	n := s.everywhere.size() + 4*len(s.segments)
+	for _, scope := range s.own {
+		n += 2 + scope.size()
+	}
+	return each * int64(n)
+}
+
+func (s scope) size() int { return len(s.references) + len(s.moments) }
+
 // Add counts a document in, under the key that its file has. No two documents of
 // a State have one key.
 func (s *State) Add(key string, tree *jsontree.Node, view *document.Document) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -15,7 +16,7 @@ import (
 )
 
 func headOf(i item) repository.Head {
-	return repository.Head{
+	h := repository.Head{
 		Commit: dynamo.TextOf(i, "commit"), Sequence: dynamo.NumberOf(i, "sequence"),
 		Access: dynamo.NumberOf(i, "access"), Fence: dynamo.NumberOf(i, "fence"), Index: dynamo.TextOf(i, "index"),
 		Base: repository.Base{
@@ -23,6 +24,11 @@ func headOf(i item) repository.Head {
 			Follow: dynamo.NumberOf(i, "baseFollow"), Bytes: dynamo.NumberOf(i, "baseBytes"),
 		},
 	}
+	// A version of svc that knows no versions leaves those of an earlier commit.
+	if told, of := strings.CutPrefix(string(dynamo.BytesOf(i, "versions")), h.Commit+" "); of {
+		h.Versions = told
+	}
+	return h
 }
 
 // putHead puts what a write changes of a head into a row or an update.
@@ -30,6 +36,7 @@ func putHead(i item, h repository.Head) {
 	i["commit"], i["sequence"], i["index"] = dynamo.Text(h.Commit), dynamo.Number(h.Sequence), dynamo.Text(h.Index)
 	i["baseName"], i["baseSequence"] = dynamo.Text(h.Base.Name), dynamo.Number(h.Base.Sequence)
 	i["baseFollow"], i["baseBytes"] = dynamo.Number(h.Base.Follow), dynamo.Number(h.Base.Bytes)
+	i["versions"] = dynamo.Bytes([]byte(h.Commit + " " + h.Versions))
 }
 
 func workspaceOf(id access.ID, i item) access.Workspace {
@@ -86,7 +93,7 @@ func still(recent []change, now time.Time) []change {
 // these and no others.
 var openAttributes = []string{
 	dynamo.HashKey, dynamo.RangeKey, "name", "billingInactive", "provisioning",
-	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format",
+	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format", "versions",
 	"recent", "doc", "version",
 }
 

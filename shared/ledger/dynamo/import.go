@@ -329,6 +329,9 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 // they were, beside the list of packs that goes with it.
 func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs []string, through int64) (repository.Head, error) {
 	to.Access, to.Fence = from.Access, from.Fence
+	if to.Commit == from.Commit {
+		to.Versions = from.Versions
+	}
 	err := l.table.db.Transact(ctx, "naming the new rows", l.headUpdate(from, to),
 		l.table.db.Put(l.noted(from.Index, from.Fence)),
 		l.table.db.Delete(dynamo.Key(indexPartition(l.workspace), to.Index)),

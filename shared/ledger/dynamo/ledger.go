@@ -75,7 +75,7 @@ func (l *Ledger) Due(from repository.Head, c *repository.Commit) bool {
 // next is the head that a commit makes of another.
 func next(from repository.Head, c repository.Commit, w written) repository.Head {
 	to := from
-	to.Commit, to.Sequence = c.SHA, from.Sequence+1
+	to.Commit, to.Sequence, to.Versions = c.SHA, from.Sequence+1, c.Versions
 	to.Base.Bytes += w.size
 	if c.Base != "" {
 		to.Base = repository.Base{Name: c.Base, Sequence: to.Sequence, Follow: max(from.Base.Follow, from.Base.Sequence)}

@@ -1,0 +1,134 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/versions"
+	"svc.example/svc/shared/workspace"
+)
+
+// outline is what is served of a workspace but its documents.
+type outline struct {
+	ws       *workspace.Workspace // without items
+	versions *versions.State
+}
+
+// sound is the workspace as it is served: what is broken is as it last was
+// good, or left out when it never was, and of two documents of one key the
+// first counts.
+func (v *view) sound(ctx context.Context, repo Repository) (*workspace.Workspace, error) {
+	broken, err := v.broken(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	ws, _ := v.without(broken)
+	return ws, nil
+}
+
+// outlined is sound without the documents. It is worked out once.
+func (v *view) outlined(ctx context.Context, repo Repository) (*outline, error) {
+	broken, err := v.broken(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	return v.outlineOf(broken), nil
+}
+
+// known is outlined for who must not ask the repository; nil where some file is
+// broken and nobody has found out yet what it was.
+func (v *view) known() *outline {
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	if v.found == nil {
+		found := v.suspects()
+		for i := range found {
+			if !v.remembers(&found[i]) {
+				return nil
+			}
+		}
+		v.keep(found)
+	}
+	return v.outlineOf(v.found)
+}
+
+// outlineOf is called under the lock.
+func (v *view) outlineOf(broken []Broken) *outline {
+	if v.outline == nil {
+		ws, state := v.without(broken)
+		ws.Items = nil
+		v.outline = &outline{ws, state}
+	}
+	return v.outline
+}
+
+func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) {
+	sound := *v.ws
+	sound.Items = nil
+	changed := (*versions.State)(nil) // from what is readable, if it is not that
+	state := func() *versions.State {
+		if changed == nil {
+			changed = v.readable.Clone()
+		}
+		return changed
+	}
+	taken := map[string]bool{}
+	for i, c := range v.read {
+		f := &v.snapshot.Files[i]
+		item := workspace.Stored{Path: f.Path, Key: c.key, Text: f.Text}
+		counted := c.servable()
+		remove := func() {
+			if counted {
+				read := item.Read()
+				state().Remove(read.Key, read.Tree, read.View)
+			}
+			counted = false
+		}
+		if at, isBroken := slices.BinarySearchFunc(broken, f.Path, func(b Broken, path string) int {
+			return strings.Compare(b.File.Path, path)
+		}); isBroken {
+			remove()
+			good := broken[at].good
+			if good == nil {
+				continue
+			}
+			c = good.content
+			item.Key, item.Text = c.key, good.text
+		}
+		if d := c.declaration; d != nil {
+			sound.Declared, sound.Declaration, sound.Environments = true, d.Declaration, d.Environments
+		}
+		folded := strings.ToLower(c.key)
+		switch {
+		case !c.document:
+		case taken[folded]:
+			remove()
+		default:
+			taken[folded] = true
+			sound.Items = append(sound.Items, item)
+			if !counted {
+				read := item.Read()
+				state().Add(read.Key, read.Tree, read.View)
+			}
+		}
+	}
+	if changed == nil {
+		return &sound, v.readable
+	}
+	return &sound, changed
+}
+
+// storedVersions are the versions at a snapshot that a commit leads to, for the
+// head. They cost no request: where they cannot be told without one, whoever
+// delivers loads the documents.
+func (a *attempt) storedVersions(next *repository.Snapshot) string {
+	known := a.service.view(a.entry.Workspace.ID, a.cache, next).known()
+	if known == nil {
+		return ""
+	}
+	return versions.Stored(known.versions, known.ws.Active(), a.service.settings.Now().UnixMilli())
+}
