@@ -24,6 +24,7 @@ import (
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -34,6 +35,7 @@ type Directory struct {
 	report      func(line string)
 	table       atomic.Pointer[delivery.Table]
 	state       datadir.State
+	files       string          // the version of the files that are served
 	fresh       *loaded         // served, and not yet looked through for warnings
 	refused     map[string]bool // the problems that stand, as they were reported
 	warnings    map[string]bool
@@ -94,7 +96,7 @@ func (d *Directory) update(state datadir.State) {
 	}
 	fixed := len(d.refused) > 0
 	d.refused = nil
-	changed := d.table.Load().Version != loaded.table.Version
+	changed := d.files != loaded.files
 	d.serve(loaded)
 	switch {
 	case fixed:
@@ -109,7 +111,7 @@ func (d *Directory) update(state datadir.State) {
 // should be served first.
 func (d *Directory) serve(l *loaded) {
 	d.table.Store(l.table)
-	d.fresh = l
+	d.files, d.fresh = l.files, l
 }
 
 // Warn reports what is worth a warning in the state that is served, as far as
@@ -176,6 +178,7 @@ func (d *Directory) Table() *delivery.Table { return d.table.Load() }
 // loaded is a state that can be served.
 type loaded struct {
 	table    *delivery.Table
+	files    string // see datadir.Version
 	ws       *workspace.Workspace
 	problems []workspace.Problem // none of them fatal
 }
@@ -183,9 +186,10 @@ type loaded struct {
 // load makes a table of a state, or says all that is in the way. One document at
 // a time is decoded: of all of them together a reload would take the memory.
 func load(state datadir.State, environment string) (*loaded, []workspace.Problem) {
-	table := delivery.NewBuilder(environment, state.Version)
+	table, served := delivery.NewBuilder(environment), versions.State{}
 	ws, problems := workspace.ReadServable(state.Files, func(item *workspace.Item) {
 		table.Add(evaluation.Source{Key: item.Key, Document: item.View})
+		served.Add(item.Key, item.Tree, item.View)
 	})
 	problems = append(problems, state.Problems...)
 	// Where the workspace file is broken, what it declares is not known.
@@ -200,7 +204,8 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 		workspace.SortProblems(fatal)
 		return nil, fatal
 	}
-	return &loaded{table.Table(), ws, problems}, nil
+	version := served.Of(environment)
+	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Version, ws, problems}, nil
 }
 
 // warnings are all that is worth one: what only verification objects to is

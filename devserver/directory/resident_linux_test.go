@@ -23,13 +23,13 @@ const targeted = `{
   "type": "feature_flag",
   "valueType": "string",
   "access": "standard",
-  "tags": ["revision-%[2]d"],
+  "tags": [],
   "default": {
     "rules": [
       {"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["plan-%[3]d", "plan-%[4]d"]}}], "value": {"type": "string", "value": "by plan"}},
       {"criteria": [{"operator": "PROP_ENDS_WITH_ONE_OF", "propertyName": "user.email", "valueToMatch": {"type": "string_list", "value": ["@team%[3]d.example"]}}, {"operator": "PROP_IS_ONE_OF", "propertyName": "user.country", "valueToMatch": {"type": "string_list", "value": ["DE", "FR"]}}], "value": {"type": "string", "value": "by team"}},
       {"criteria": [{"operator": "PROP_GREATER_THAN", "propertyName": "user.orders", "valueToMatch": {"type": "int", "value": %[3]d}}], "value": {"type": "string", "value": "by orders"}},
-      {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "everyone else"}}
+      {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "everyone else %[2]d"}}
     ]
   },
   "environments": [],

@@ -54,7 +54,11 @@ func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspa
 	if err != nil {
 		return versions.Environment{}, nil, err
 	}
-	return served.versions.Of(d.Environment()), served.ws, nil
+	v := served.versions.Of(d.Environment())
+	if known, told := d.Known(); told {
+		v.SDK, v.Client = known.SDK, known.Client // so that all instances name them alike
+	}
+	return v, served.ws, nil
 }
 
 // Documents is the workspace at the head as it is served: a document that is

@@ -17,11 +17,15 @@ func seed(environment, version string) [sha256.Size]byte {
 }
 
 // etag names the answer to a context: the table's version and environment,
-// the phase of rules on the current time, and the context as it was sent.
+// the moment where rules turn all the time, and the context as it was sent.
 func (t *Table) etag(protocol byte, now int64, context string) string {
+	t = t.at(now)
+	if !t.turns.Volatile {
+		now = 0
+	}
 	var buffer [1024]byte // so that a usual context needs no allocation
 	parts := append(append(buffer[:0], t.seed[:]...), protocol)
-	parts = binary.BigEndian.AppendUint64(parts, uint64(t.snapshot.Phase(now)))
+	parts = binary.BigEndian.AppendUint64(parts, uint64(now))
 	sum := sha256.Sum256(append(parts, context...))
 	tag := [2*half + 2]byte{0: '"', 2*half + 1: '"'}
 	hex.Encode(tag[1:], sum[:half])

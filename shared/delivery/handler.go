@@ -129,8 +129,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 	}
 	now := h.Now().UnixMilli()
 	tag := table.etag('n', now, token)
-	known := negotiation.NoneMatch(r, tag)
-	if known == negotiation.ThisOne { // so this very token was read before
+	if negotiation.NoneMatch(r, tag) == negotiation.ThisOne { // so this very token was read before
 		notModified(w, tag)
 		return
 	}
@@ -139,13 +138,19 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 		WriteFault(w, bad)
 		return
 	}
+	table, err := table.loaded(now)
+	if err != nil {
+		WriteFault(w, fault.Of(err))
+		return
+	}
+	tag = table.etag('n', now, token)
 	frame := table.snapshot.NewFrame(now, h.Random)
 	defer frame.Release()
 	if err := readNamed(text, frame); err != nil {
 		WriteFault(w, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
 		return
 	}
-	if known == negotiation.Whichever {
+	if negotiation.NoneMatch(r, tag) != negotiation.Neither {
 		notModified(w, tag)
 		return
 	}

@@ -58,27 +58,34 @@ func flagKey(r *http.Request) string {
 // bulk evaluates every served item. The protocol's flagConfigEtag parameters
 // are hints for caches between client and server and change nothing here.
 func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
-	q, ok := h.read(w, r, table, "")
+	q, ok := h.receive(w, r, table)
 	if !ok {
 		return
 	}
-	defer q.leave()
-	defer q.frame.Release()
-	tag := table.etag('o', q.now, string(q.body))
+	defer q.end()
+	// A body of that tag was read before.
+	if tag := q.tag(); negotiation.NoneMatch(r, tag) == negotiation.ThisOne {
+		notModified(w, tag)
+		return
+	}
+	if !h.understand(w, r, q, "") {
+		return
+	}
+	tag := q.tag()
 	if negotiation.NoneMatch(r, tag) != negotiation.Neither {
 		notModified(w, tag)
 		return
 	}
-	held, err := h.hold(r, table.size)
+	held, err := h.hold(r, q.table.size)
 	if err != nil {
 		WriteFault(w, fault.Of(err))
 		return
 	}
 	defer held.Release()
-	b := buffer(table.size)
+	b := buffer(q.table.size)
 	defer buffers.Put(b)
 	var whole bool
-	if *b, whole = table.appendOFREP(r.Context(), (*b)[:0], q.frame); !whole {
+	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame); !whole {
 		WriteFault(w, abandoned())
 		return
 	}
@@ -89,12 +96,15 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 // single evaluates one item.
 func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
 	key := flagKey(r)
-	q, ok := h.read(w, r, table, key)
+	q, ok := h.receive(w, r, table)
 	if !ok {
 		return
 	}
-	defer q.leave()
-	defer q.frame.Release()
+	defer q.end()
+	if !h.understand(w, r, q, key) {
+		return
+	}
+	table = q.table
 	item, found := table.snapshot.Find(key)
 	var one []byte
 	if found {
@@ -116,30 +126,50 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
 	WriteJSON(w, http.StatusOK, one)
 }
 
-// question is an OFREP request that was read.
+// question is an OFREP request whose body was received.
 type question struct {
-	frame *evaluation.Frame
+	table *Table // of the moment
 	body  []byte
 	now   int64
-	leave func() // lets the next large body in
+	leave func()            // lets the next large body in
+	frame *evaluation.Frame // once it is understood
 }
 
-// read reads the context of an OFREP request. When it is not ok it has answered.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, table *Table, key string) (question, bool) {
+func (q *question) tag() string { return q.table.etag('o', q.now, string(q.body)) }
+
+func (q *question) end() {
+	if q.frame != nil {
+		q.frame.Release()
+	}
+	q.leave()
+}
+
+// receive reads the body of an OFREP request. When it is not ok it has answered.
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request, table *Table) (*question, bool) {
 	body, place, err := h.bodies.Read(w, r, func() string { return h.owner(r) })
 	if err != nil {
 		WriteFault(w, fault.Of(err))
-		return question{}, false
+		return nil, false
 	}
 	now := h.Now().UnixMilli()
-	frame := table.snapshot.NewFrame(now, h.Random)
-	if code, err := readOFREP(body, frame); err != nil {
-		frame.Release()
-		place.Leave()
-		writeOFREPError(w, http.StatusBadRequest, ofrepError{key, code, explain(err)})
-		return question{}, false
+	return &question{table: table.at(now), body: body, now: now, leave: place.Leave}, true
+}
+
+// understand reads the context of an OFREP request. When it is not ok it has
+// answered.
+func (h *Handler) understand(w http.ResponseWriter, r *http.Request, q *question, key string) (ok bool) {
+	table, err := q.table.loaded(q.now)
+	if err != nil {
+		refuseOFREP(w, r, fault.Of(err))
+		return false
 	}
-	return question{frame, body, now, place.Leave}, true
+	q.table, q.frame = table, table.snapshot.NewFrame(q.now, h.Random)
+	if code, err := readOFREP(q.body, q.frame); err != nil {
+		q.leave()
+		writeOFREPError(w, http.StatusBadRequest, ofrepError{key, code, explain(err)})
+		return false
+	}
+	return true
 }
 
 // readOFREP fills a frame from {"context": {...}}. Without a body, or without

@@ -2,10 +2,11 @@ package delivery
 
 import (
 	"context"
-	"crypto/sha256"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -13,10 +14,10 @@ import (
 	"svc.example/svc/shared/evaluation"
 )
 
-// Table is one workspace version in one environment, compiled and encoded: an
-// answer to a poll is copied together from it.
+// Table is what one environment serves, compiled and encoded: an answer to a
+// poll is copied together from it.
 type Table struct {
-	Version     string
+	edition
 	Environment string
 	// Withheld are the values that are never sent, for a warning at load.
 	Withheld []Withheld
@@ -27,10 +28,10 @@ type Table struct {
 	phrases  []string             // of OFREP answers; few, as they repeat from flag to flag
 	noMatch  []uint32             // per item: the phrase that ends the OFREP answer which leaves the default to the caller
 	tails    struct{ native, ofrep []byte }
-	size     int // of the largest answer to a whole poll, so that one buffer does
-	bytes    int // of all native answers and phrases
-	configs  int // how many of the items are configs
-	seed     [sha256.Size]byte
+	size     int                    // of the largest answer to a whole poll, so that one buffer does
+	bytes    int                    // of all native answers and phrases
+	configs  int                    // how many of the items are configs
+	load     func() (*Table, error) // of a table that stands for one which is not in memory
 }
 
 // encodings are texts by number. They lie one after the other in a few large
@@ -79,13 +80,21 @@ type Withheld struct {
 	Why    string
 }
 
-// NewTable compiles and encodes the documents of a workspace version.
+// NewTable compiles and encodes documents. The version is theirs, before any
+// rule on the current time has turned.
 func NewTable(sources []evaluation.Source, environment, version string) *Table {
-	b := NewBuilder(environment, version)
+	b := NewBuilder(environment)
 	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b evaluation.Source) int { return strings.Compare(a.Key, b.Key) }) {
 		b.Add(source)
 	}
-	return b.Table()
+	name := func(turn int64) string {
+		if turn == 0 {
+			return version
+		}
+		return version + "-" + strconv.FormatInt(turn, 10)
+	}
+	compiled := b.compiler.Snapshot()
+	return b.complete(compiled, name, compiled.Turns())
 }
 
 // Builder is NewTable for a caller that has one document at a time in memory.
@@ -96,17 +105,24 @@ type Builder struct {
 }
 
 // NewBuilder makes a Builder.
-func NewBuilder(environment, version string) *Builder {
-	t := &Table{Version: version, Environment: environment, seed: seed(environment, version)}
+func NewBuilder(environment string) *Builder {
+	t := &Table{Environment: environment, edition: edition{Version: unknown}}
 	t.tails.native, t.tails.ofrep = t.nativeTail(), t.ofrepTail()
 	t.size = len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
 	return &Builder{t, evaluation.NewCompiler(environment), map[string]uint32{}}
 }
 
-// Table is what was built. It ends the use of the Builder.
-func (b *Builder) Table() *Table {
-	b.table.snapshot = b.compiler.Snapshot()
-	return b.table
+// Table is what was built. It ends the use of the Builder. The version is told
+// for the last moment at which a rule has turned, 0 for none.
+func (b *Builder) Table(version func(turn int64) string, turns evaluation.Turns) *Table {
+	return b.complete(b.compiler.Snapshot(), version, turns)
+}
+
+func (b *Builder) complete(compiled *evaluation.Snapshot, version func(turn int64) string, turns evaluation.Turns) *Table {
+	t := b.table
+	t.snapshot = compiled
+	t.name, t.turns, t.turned = version, turns, &atomic.Pointer[Table]{}
+	return t.turn(math.MinInt64)
 }
 
 // Size is about how many bytes a table takes; none when there is none.

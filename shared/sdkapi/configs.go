@@ -16,14 +16,16 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
 
 // documents is the answer to GET /api/v2/configs. It is kept as gzip alone, a
 // tenth of the text: hardly a client takes it otherwise.
 type documents struct {
-	packed []byte
-	plain  int // bytes
+	version versions.Version
+	packed  []byte
+	plain   int // bytes
 }
 
 // Size is how many bytes the documents take; none before they are made.
@@ -52,16 +54,15 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 		t.options.refuse(w, r, err)
 		return
 	}
-	tag := entityTag(d)
-	for _, packed := range []bool{false, true} { // "*" does not say that there was an answer
-		if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.ThisOne {
-			notModified(w, tag, packed)
+	if told, known := d.Known(); known && unchanged(w, r, entityTag(d, told.SDK)) {
+		return
+	}
+	docs, err := t.environment(d).documents.at(r.Context(), d, t, sdk, func(ws *workspace.Workspace, v versions.Environment) *documents { return newDocuments(ws, d, v.SDK) })
+	if err == nil {
+		tag := entityTag(d, docs.version)
+		if unchanged(w, r, tag) {
 			return
 		}
-	}
-	e := t.environment(d)
-	docs, err := e.documents.at(r.Context(), d, t, e, func(ws *workspace.Workspace) *documents { return newDocuments(ws, d) })
-	if err == nil {
 		err = t.sendDocuments(w, r, docs, tag)
 	}
 	if err != nil {
@@ -69,10 +70,21 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// entityTag stands for a head and an environment: what is served follows from
-// them, so that an unchanged poll needs no documents.
-func entityTag(d *control.Delivery) string {
-	text := strings.Join([]string{"configs 2", d.WorkspaceID(), d.Environment(), d.Head().Commit}, "\x00")
+// unchanged answers a request that names the tag.
+func unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
+	for _, packed := range []bool{false, true} { // "*" does not say that there was an answer
+		if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.ThisOne {
+			notModified(w, tag, packed)
+			return true
+		}
+	}
+	return false
+}
+
+// entityTag stands for what an environment serves, so that an unchanged poll
+// needs no documents.
+func entityTag(d *control.Delivery, version versions.Version) string {
+	text := strings.Join([]string{"configs 3", d.WorkspaceID(), d.Environment(), version.String()}, "\x00")
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
@@ -129,8 +141,8 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 }
 
 // newDocuments compresses while it decodes, one document at a time.
-func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
-	out := &documents{}
+func newDocuments(ws *workspace.Workspace, d *control.Delivery, version versions.Version) *documents {
+	out := &documents{version: version}
 	out.packed = negotiation.CompressFrom(func(w io.Writer) {
 		write := func(b []byte) {
 			out.plain += len(b)
@@ -151,7 +163,7 @@ func newDocuments(ws *workspace.Workspace, d *control.Delivery) *documents {
 			write(row)
 		}
 		meta := append([]byte(`],"meta":`), jsontree.NewObject(
-			jsontree.Field("version", jsontree.NewString(d.Head().Commit)),
+			jsontree.Field("version", jsontree.NewString(version.String())),
 			jsontree.Field("environment", jsontree.NewString(d.Environment())),
 			jsontree.Field("workspaceId", jsontree.NewString(d.WorkspaceID())),
 		).Compact()...)

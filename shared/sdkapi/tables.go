@@ -16,11 +16,12 @@ import (
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
 
-// tables keeps what is served of the environments that are polled, for the head
-// that each was asked for last.
+// tables keeps what is served of the environments that are polled, for the
+// version that each was asked for last.
 type tables struct {
 	options Options
 	guard   authentication.Guard
@@ -36,10 +37,12 @@ type environment struct {
 	bytes     atomic.Int64 // about what both take
 }
 
-// state is what was made of a commit, or why it is refused.
+// state is what was made of a version, or why the environment is refused.
 type state[T sized] struct {
 	mu      sync.Mutex
-	commit  string
+	commit  string // the head that was looked at last
+	held    bool
+	version versions.Version // of what was made, without regard to time
 	made    T
 	refused error
 }
@@ -48,27 +51,70 @@ type state[T sized] struct {
 // is none.
 type sized interface{ Size() int64 }
 
-// at returns what is made of the delivery's head, for an environment of tables.
-func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, e *environment, create func(*workspace.Workspace) T) (made T, err error) {
+// kind is which of an environment's versions is meant.
+type kind struct {
+	of   func(versions.Environment) versions.Version
+	told func(versions.Known) versions.Version
+}
+
+var (
+	client = kind{func(v versions.Environment) versions.Version { return v.Client }, func(k versions.Known) versions.Version { return k.Client }}
+	sdk    = kind{func(v versions.Environment) versions.Version { return v.SDK }, func(k versions.Known) versions.Version { return k.SDK }}
+)
+
+// at returns what is made of the environment at the delivery's head. Documents
+// are read only for a version that nothing was made of yet.
+func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kind, create func(*workspace.Workspace, versions.Environment) T) (made T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if head := d.Head().Commit; s.commit != head || head == "" {
+	head := d.Head().Commit
+	if s.commit == head && head != "" {
+		return s.made, s.refused
+	}
+	if told, known := d.Known(); known && s.held && k.told(told) == s.version {
+		s.commit = head
+		return s.made, nil
+	}
+	now, outline, err := d.Versions(ctx)
+	if err != nil {
+		return made, err
+	}
+	t.tell(ctx, d)
+	if s.refused = refusedEnvironment(outline, d.Environment()); s.refused != nil {
+		s.forget(d, t)
+	} else if !s.held || k.of(now) != s.version {
+		// What was served before goes first: nobody asks for it any more, and
+		// old and new together would be twice the memory.
+		s.forget(d, t)
 		ws, err := d.Documents(ctx)
 		if err != nil {
 			return made, err
 		}
-		// What was served before goes first: nobody asks for it any more, and
-		// old and new together would be twice the memory.
-		before := s.made.Size()
-		s.commit, s.made = "", made
-		t.tell(ctx, d)
-		if s.refused = refusedEnvironment(ws, d.Environment()); s.refused == nil {
-			s.made = create(ws)
-		}
-		s.commit = d.Head().Commit // a forced push may have moved it
-		t.byName.Weigh(nameOf(d), environmentBytes+e.bytes.Add(s.made.Size()-before))
+		s.made, s.version, s.held = create(ws, now), k.of(now), true
+		t.weigh(d, s.made.Size())
 	}
+	s.commit = d.Head().Commit // a forced push may have moved it
 	return s.made, s.refused
+}
+
+func (s *state[T]) forget(d *control.Delivery, t *tables) {
+	var nothing T
+	t.weigh(d, -s.made.Size())
+	s.commit, s.made, s.held = "", nothing, false
+}
+
+// holds says whether what was made of a version is there. It waits for nobody.
+func (s *state[T]) holds(v versions.Version) bool {
+	if !s.mu.TryLock() {
+		return false
+	}
+	defer s.mu.Unlock()
+	return s.held && s.version == v
+}
+
+// weigh notes that an environment takes more bytes, or fewer.
+func (t *tables) weigh(d *control.Delivery, more int64) {
+	t.byName.Weigh(nameOf(d), environmentBytes+t.environment(d).bytes.Add(more))
 }
 
 // defaultCacheBytes holds what some 40,000 flags serve.
@@ -113,28 +159,36 @@ func (t *tables) environment(d *control.Delivery) *environment {
 	return t.byName.Share(nameOf(d), environmentBytes, func() *environment { return &environment{} })
 }
 
-// find implements delivery.Tables for public SDK keys.
+// find implements delivery.Tables for public SDK keys. Where the head tells the
+// version, nothing is loaded before it is needed.
 func (t *tables) find(w http.ResponseWriter, r *http.Request, key string) (*delivery.Table, error) {
 	d, err := t.options.open(t.guard, r, endpoints.Evaluate, key)
 	if err != nil {
 		return nil, t.options.noted(w, r, err)
 	}
-	e := t.environment(d)
-	table, err := e.evaluated.at(r.Context(), d, t, e, func(ws *workspace.Workspace) *delivery.Table { return newTable(ws, d) })
-	if err != nil {
-		return nil, t.options.noted(w, r, err)
+	load := func() (*delivery.Table, error) {
+		table, err := t.environment(d).evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) *delivery.Table { return newTable(ws, d, v) })
+		if err != nil {
+			return nil, t.options.noted(w, r, err)
+		}
+		return table, nil
 	}
-	return table, nil
+	if told, known := d.Known(); known && !t.environment(d).evaluated.holds(told.Client) {
+		if version, known := told.At(t.options.Now().UnixMilli()); known {
+			return delivery.Unloaded(d.Environment(), version.String(), load), nil
+		}
+	}
+	return load()
 }
 
 // newTable decodes one document at a time: all of them together would take many
 // times the memory of what is served.
-func newTable(ws *workspace.Workspace, d *control.Delivery) *delivery.Table {
-	b := delivery.NewBuilder(d.Environment(), d.Head().Commit)
+func newTable(ws *workspace.Workspace, d *control.Delivery, v versions.Environment) *delivery.Table {
+	b := delivery.NewBuilder(d.Environment())
 	for item := range byKey(ws) {
 		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
 	}
-	return b.Table()
+	return b.Table(v.ClientAfter, v.Turns)
 }
 
 // byKey decodes the documents of a workspace one after the other.

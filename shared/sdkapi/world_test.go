@@ -37,6 +37,7 @@ type world struct {
 	head    *repository.Snapshot
 
 	gate, storage atomic.Int64
+	told          func(repository.Head) string // the versions at a head; nil where it tells none
 	id, principal access.ID
 	dir           string
 }
@@ -46,7 +47,11 @@ type countedGate struct{ *world }
 
 func (g countedGate) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
 	g.gate.Add(1)
-	return g.ledger.Authenticate(ctx, key)
+	entry, err := g.ledger.Authenticate(ctx, key)
+	if g.told != nil {
+		entry.Head.Versions = g.told(entry.Head)
+	}
+	return entry, err
 }
 
 // countedRepository counts the snapshots that are asked of the repository.
@@ -90,6 +95,12 @@ func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options)
 	t.Cleanup(func() { w.ledger.Close() })
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit(files)
+	w.serve(options)
+	return w
+}
+
+// serve begins to serve, with nothing in memory.
+func (w *world) serve(options sdkapi.Options) {
 	options.Service = control.New(control.Settings{
 		Authenticator: countedGate{w},
 		Repository:    func(context.Context, string) (control.Repository, error) { return w.counted(), nil },
@@ -98,7 +109,6 @@ func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options)
 	options.Intake = &telemetry.Intake{Store: w.store, Now: func() time.Time { return telemetrytest.Now }}
 	options.Logger, options.TellBroken = slog.New(slog.NewTextHandler(&w.log, nil)), true
 	w.handler = all(options)
-	return w
 }
 
 // all serves everything that there is for applications.

@@ -37,6 +37,10 @@ type Environment struct {
 	Turns  evaluation.Turns
 }
 
+// ClientAfter is the text of the client version, given the last moment at which
+// a rule has turned; 0 for none.
+func (e Environment) ClientAfter(turn int64) string { return e.Client.After(turn).String() }
+
 // State is what all environments of a workspace are served, as far as versions
 // tell it. The zero State is that of a workspace without documents. It may be
 // read concurrently.
