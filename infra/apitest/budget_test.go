@@ -312,6 +312,26 @@ func (b *budgets) rollouts() {
 // maxRead is how many documents of the history a rollout may read.
 const maxRead = 4
 
+// unchanged: a new instance says so by the head alone, which tells the versions.
+func (b *budgets) unchanged(served http.Handler) {
+	b.Helper()
+	ask := func(api http.Handler, tag string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", poll, nil)
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+b.sdk)))
+		r.Header.Set("If-None-Match", tag)
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		return w
+	}
+	tag := ask(served, "").Header().Get("ETag")
+	api := b.instance()
+	b.meter.Take()
+	answer := ask(api, tag)
+	if asked, want := b.meter.Take().Requests(), map[string]int{"BatchGetItem": 1}; answer.Code != http.StatusNotModified || !maps.Equal(asked, want) {
+		b.Errorf("cold, an unchanged poll answered %d and took %v; allowed is 304 and %v", answer.Code, asked, want)
+	}
+}
+
 // elsewhere: reads and writes after others have written.
 func (b *budgets) elsewhere() {
 	here, there := b.instance(), b.instance()
@@ -324,7 +344,10 @@ func (b *budgets) elsewhere() {
 		what := fmt.Sprintf("after %d commits elsewhere, ", commits)
 		b.takes(what+"a read", here, "/v1/flags", 2, map[string]int{"BatchGetItem": 1, "Query": 1})
 		b.toggles(there)
+		b.takes(what+"in another environment, a poll", here, poll, 1, map[string]int{"BatchGetItem": 1})
+		b.asks(there, "PATCH", "/v1/flags/"+b.size.key(0)+"/environments/production", fmt.Sprintf(`{"enabled": %t}`, commits == 1))
 		b.takes(what+"a poll", here, poll, 2, map[string]int{"BatchGetItem": 1, "Query": 1})
+		b.unchanged(here)
 	}
 	least := again
 	for range again {
