@@ -188,9 +188,11 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	}
 	at := 0
 	for i := range snapshot.Files {
-		f := &snapshot.Files[i]
-		v.read[i], at = earlier.same(f, at)
-		if v.read[i] == nil {
+		v.read[i], at = earlier.same(&snapshot.Files[i], at)
+	}
+	v.forget(earlier)
+	for i := range snapshot.Files {
+		if f := &snapshot.Files[i]; v.read[i] == nil {
 			d := decode(f.Path, f.Text)
 			v.read[i] = d.summary(f, listed)
 			if v.read[i].servable() {
@@ -199,7 +201,6 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 		}
 		v.bytes += v.read[i].bytes
 	}
-	v.forget(earlier)
 	v.bytes += v.readable.Bytes()
 	v.assemble()
 	v.rows = v.newRows()
@@ -208,7 +209,7 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 }
 
 // forget takes the documents out of the versions that the earlier view has and
-// this one has not.
+// this one has not, before others come in their place.
 func (v *view) forget(earlier *view) {
 	if earlier == nil {
 		return

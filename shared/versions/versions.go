@@ -94,7 +94,7 @@ func (s *State) Bytes() int64 {
 func (s scope) size() int { return len(s.references) + len(s.moments) }
 
 // Add counts a document in, under the key that its file has. No two documents of
-// a State have one key.
+// a State have one key, so what is replaced is removed first.
 func (s *State) Add(key string, tree *jsontree.Node, view *document.Document) {
 	s.change(key, tree, view, 1)
 }

@@ -213,3 +213,38 @@ func invisible(key string, head repository.Head) bool {
 	return strings.HasPrefix(key, "index/") || strings.HasPrefix(key, "item/") && strings.Contains(key, "long-name-") ||
 		!strings.Contains(key, head.Index) && !strings.HasPrefix(key, "head/") && !strings.HasPrefix(key, "access/") && !strings.HasPrefix(key, "packs/")
 }
+
+// TestTheHeadTellsVersionsOfItsOwnCommit: a version of svc that knows nothing of
+// them moves the head and leaves them behind.
+func TestTheHeadTellsVersionsOfItsOwnCommit(t *testing.T) {
+	w := newWorld(t)
+	c := storedCommit(w.head(), 1)
+	c.Versions = "told\x00\xff"
+	moved, err := w.ledger.Advance(background, w.head(), c)
+	must(t, err)
+	entry, err := w.table.Authenticate(background, w.key)
+	must(t, err)
+	for how, head := range map[string]repository.Head{"moved": moved, "read": w.head(), "read with the key": entry.Head} {
+		if head.Versions != c.Versions {
+			t.Errorf("%s: %q", how, head.Versions)
+		}
+	}
+	_, err = w.ledger.Advance(background, moved, storedCommit(moved, 2))
+	must(t, err)
+	if head := w.head(); head.Versions != "" {
+		t.Errorf("a commit that tells nothing: %q", head.Versions)
+	}
+	c = storedCommit(w.head(), 3)
+	c.Versions = "told"
+	_, err = w.ledger.Advance(background, w.head(), c)
+	must(t, err)
+	for _, row := range w.rows() {
+		if row["sk"].(*types.AttributeValueMemberS).Value == "head" {
+			row["commit"] = &types.AttributeValueMemberS{Value: strings.Repeat("e", 40)}
+			w.put(row)
+		}
+	}
+	if head := w.head(); head.Commit != strings.Repeat("e", 40) || head.Versions != "" {
+		t.Errorf("left behind: %+v", head)
+	}
+}

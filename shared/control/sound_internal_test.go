@@ -1,0 +1,119 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/versions"
+)
+
+// goodOnce is a repository in which every file of folder was good once.
+type goodOnce struct {
+	Repository
+	good map[string]string // by path
+}
+
+func (r goodOnce) History(_ context.Context, _ repository.Head, page repository.Page) ([]repository.Commit, error) {
+	if r.good[page.Path] == "" {
+		return nil, nil
+	}
+	return []repository.Commit{{SHA: "good", Touched: []repository.Touch{{Path: page.Path, Blob: "good"}}}}, nil
+}
+
+func (r goodOnce) At(_ context.Context, _ repository.Head, path, _ string) (string, []byte, error) {
+	return "good", []byte(r.good[path]), nil
+}
+
+// TestVersionsFollowCommits edits a workspace at random, also so that documents
+// are broken or have one key, and holds the versions of each view against those
+// of a view that knows no earlier one, and against the documents that are served.
+func TestVersionsFollowCommits(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	flag := func(key string) string {
+		criterion := []string{`{"operator":"ALWAYS_TRUE"}`, `{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"s"}}`}[random.IntN(2)]
+		rules := fmt.Sprintf(`[{"criteria":[%s],"value":{"type":"string","value":"%d"}}]`, criterion, random.IntN(3))
+		return fmt.Sprintf(`{"key":%q,"type":"feature_flag","valueType":"string","default":{"rules":%s},"environments":[{"id":"e%d","rules":%[2]s}]}`, key, rules, random.IntN(3))
+	}
+	paths := []string{"configs/a.json", "feature-flags/A.json", "feature-flags/b.json", "feature-flags/c.json", "feature-flags/d.json", "segments/s.json"}
+	texts := func(path string) string {
+		switch random.IntN(4) {
+		case 0:
+			return ""
+		case 1:
+			return `{"broken"`
+		}
+		return map[string]func() string{
+			"configs/a.json": func() string {
+				return fmt.Sprintf(`{"key":"a","type":"config","valueType":"string","default":{"rules":[{"criteria":[],"value":{"type":"string","value":"%d"}}]}}`, random.IntN(3))
+			},
+			"feature-flags/A.json": func() string { return flag("A") }, "feature-flags/b.json": func() string { return flag("b") },
+			"feature-flags/c.json": func() string { return flag("c") }, "feature-flags/d.json": func() string { return flag("d") },
+			"segments/s.json": func() string {
+				return fmt.Sprintf(`{"key":"s","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"bool","value":%t}}]}}`, random.IntN(2) == 0)
+			},
+		}[path]()
+	}
+	repo := goodOnce{good: map[string]string{"feature-flags/b.json": flag("b"), "segments/s.json": texts("segments/s.json")}}
+	files := map[string]string{}
+	var earlier *view
+	told, broken := 0, 0
+	for step := range 1000 {
+		path := paths[random.IntN(len(paths))]
+		if files[path] = texts(path); files[path] == "" {
+			delete(files, path)
+		}
+		var there []string
+		for _, path := range paths {
+			if _, ok := files[path]; ok {
+				there = append(there, path)
+			}
+		}
+		slices.Sort(there)
+		snapshot := snapshotOf(files, there...)
+		for i := range snapshot.Files {
+			snapshot.Files[i].Last = &repository.Commit{SHA: "last"}
+		}
+		v, fresh := newView(snapshot, earlier, true), newView(snapshot, nil, true)
+		known := v.known()
+		outline, err := v.outlined(t.Context(), repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known != nil {
+			told++
+			if known != outline {
+				t.Fatalf("step %d: it is told before anybody has asked, and then something else", step)
+			}
+		}
+		scratch, err := fresh.outlined(t.Context(), repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ws, err := v.sound(t.Context(), repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := &versions.State{}
+		for _, stored := range ws.Items {
+			item := stored.Read()
+			served.Add(item.Key, item.Tree, item.View)
+		}
+		for _, e := range []string{"e0", "e1", "e2", "other"} {
+			if a, b, c := outline.versions.Of(e), scratch.versions.Of(e), served.Of(e); !reflect.DeepEqual(a, c) || !reflect.DeepEqual(b, c) {
+				t.Fatalf("step %d, %s: %v after the edit, %v from scratch, %v of what is served\n%v", step, e, a, b, c, files)
+			}
+		}
+		if len(v.found) > 0 {
+			broken++
+		}
+		earlier = v
+	}
+	if told < 100 || told == 1000 || broken < 100 {
+		t.Errorf("versions were told without a question %d times, and %d workspaces were broken", told, broken)
+	}
+}
