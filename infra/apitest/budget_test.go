@@ -42,6 +42,7 @@ func TestBudgets(t *testing.T) {
 	for _, n := range sizes {
 		t.Run(n.String(), func(t *testing.T) {
 			b := newBudgets(t, n)
+			b.unchanged(b.instance()) // since the import
 			b.writes()
 			b.rollouts()
 			b.reads()

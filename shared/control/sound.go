@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/versions"
@@ -123,12 +124,23 @@ func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 }
 
 // storedVersions are the versions at a snapshot that a commit leads to, for the
-// head. They cost no request: where they cannot be told without one, whoever
-// delivers loads the documents.
+// head.
 func (a *attempt) storedVersions(next *repository.Snapshot) string {
-	known := a.service.view(a.entry.Workspace.ID, a.cache, next).known()
+	return a.service.view(a.entry.Workspace.ID, a.cache, next).storedVersions(a.service.settings.Now())
+}
+
+// StoredVersions are the versions at a snapshot, for the head of a history that
+// no Service has written; see repository.Head.
+func StoredVersions(snapshot *repository.Snapshot, now time.Time) string {
+	return newView(snapshot, nil, false).storedVersions(now)
+}
+
+// storedVersions cost no request: where they cannot be told without one, it is ""
+// and whoever delivers reads the documents.
+func (v *view) storedVersions(now time.Time) string {
+	known := v.known()
 	if known == nil {
 		return ""
 	}
-	return versions.Stored(known.versions, known.ws.Active(), a.service.settings.Now().UnixMilli())
+	return versions.Stored(known.versions, known.ws.Active(), now.UnixMilli())
 }

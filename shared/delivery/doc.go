@@ -20,9 +20,9 @@
 //
 //   - A Table never changes. A request works on the one it began with, so a
 //     reload shows either the old state or the new one, whole.
-//   - An ETag stands for the workspace version, the environment, the context
-//     and the phase of time-dependent rules: a 304 never hides a change of
-//     any of them.
+//   - An ETag stands for the environment's version (package versions), which
+//     moves when a rule on the current time turns, and for the context: a 304
+//     never hides a change of any of them.
 //   - The token's slashes never meet path cleaning (package router).
 //   - Every answer, errors too, carries the CORS headers of its origin.
 package delivery

@@ -39,8 +39,10 @@
 //
 // What must stay true:
 //
-//   - A request costs one read of the ledger, and no more while the workspace
-//     stays as it is. A key of the wrong kind costs none.
+//   - A request costs one read of the ledger, and no more while its environment
+//     stays as it is: what is kept goes by the environment's version. Where the
+//     head tells that version, a 304 costs no more on a new instance either. A
+//     key of the wrong kind costs none.
 //   - Each key has a rate for polls and one for telemetry, a public key from each
 //     address; what is not known to be good counts against its address. A request
 //     beyond them is 429 with Retry-After, and costs no read of the ledger.

@@ -28,9 +28,9 @@
 //	name S, secret B, billingInactive BOOL, provisioning BOOL     head
 //	commit S, sequence N, access N, index S                       head
 //	baseName S, baseSequence N, baseFollow N, baseBytes N         head
-//	versions B  the commit, a space, and what its writer told of   head
-//	           what is served (package versions); of another
-//	           commit it tells nothing
+//	versions B the commit, a space, and the versions of its        head
+//	           environments (versions.Stored); what names another
+//	           commit tells nothing
 //	recent S   JSON: the principals and keys changed lately        head
 //	doc S      JSON: the principal or the record of the key        access
 //	doc S      JSON: an audit.Entry; n is the access version       audit

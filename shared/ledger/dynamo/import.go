@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
@@ -314,10 +315,12 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 	if err != nil {
 		return to, fmt.Errorf("reading the tree of %s: %w", commit, err)
 	}
-	name, content, err := repository.EncodeSnapshot(repository.Assemble(to, tree, f.touches.last()))
+	snapshot := repository.Assemble(to, tree, f.touches.last())
+	name, content, err := repository.EncodeSnapshot(snapshot)
 	if err != nil {
 		return to, err
 	}
+	to.Versions = control.StoredVersions(snapshot, time.Now())
 	if err := keeper.PutSnapshot(ctx, name, content); err != nil {
 		return to, fmt.Errorf("storing the snapshot of %s: %w", commit, err)
 	}
@@ -329,7 +332,7 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 // they were, beside the list of packs that goes with it.
 func (l *Ledger) swap(ctx context.Context, from, to repository.Head, packs []string, through int64) (repository.Head, error) {
 	to.Access, to.Fence = from.Access, from.Fence
-	if to.Commit == from.Commit {
+	if to.Commit == from.Commit && to.Versions == "" {
 		to.Versions = from.Versions
 	}
 	err := l.table.db.Transact(ctx, "naming the new rows", l.headUpdate(from, to),
