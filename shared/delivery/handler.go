@@ -30,6 +30,9 @@ type Handler struct {
 	Random func() float64
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
+	// Compress has evaluations sent compressed to clients that take it. It is
+	// worth nothing on a loopback address.
+	Compress bool
 
 	bodies  bodies.Budget
 	answers bodies.Answers
@@ -129,8 +132,8 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 	}
 	now := h.Now().UnixMilli()
 	tag := table.etag('n', now, token)
-	if negotiation.NoneMatch(r, tag) == negotiation.ThisOne { // so this very token was read before
-		notModified(w, tag)
+	if match, known := h.known(r, tag); match == negotiation.ThisOne { // so this very token was read before
+		h.notModified(w, known)
 		return
 	}
 	text, bad := decodeToken(token)
@@ -150,8 +153,8 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 		WriteFault(w, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
 		return
 	}
-	if negotiation.NoneMatch(r, tag) != negotiation.Neither {
-		notModified(w, tag)
+	if match, known := h.known(r, tag); match != negotiation.Neither {
+		h.notModified(w, known)
 		return
 	}
 	held, err := h.hold(r, table.size)
@@ -167,7 +170,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 		WriteFault(w, abandoned())
 		return
 	}
-	writeEvaluated(w, tag, *b)
+	h.writeEvaluated(w, r, tag, *b)
 }
 
 // hold takes the memory of an answer, or waits for it.
@@ -184,25 +187,6 @@ func (h *Handler) owner(r *http.Request) string {
 // client has gone, or it has taken too long.
 func abandoned() *fault.Fault {
 	return fault.New(fault.Unavailable, "the request ended before its answer was complete; it can be repeated")
-}
-
-// writeEvaluated writes an answer that a client may keep by its tag.
-func writeEvaluated(w http.ResponseWriter, tag string, body []byte) {
-	values := &[2]string{tag, strconv.Itoa(len(body))} // one allocation for both headers
-	header := w.Header()
-	header["Etag"] = values[:1:1]
-	header["Cache-Control"] = cacheControl
-	header["Content-Type"] = jsonType
-	header["Content-Length"] = values[1:]
-	w.WriteHeader(http.StatusOK)
-	bodies.Write(w, body)
-}
-
-func notModified(w http.ResponseWriter, tag string) {
-	header := w.Header()
-	header["Etag"] = []string{tag}
-	header["Cache-Control"] = cacheControl
-	w.WriteHeader(http.StatusNotModified)
 }
 
 var (

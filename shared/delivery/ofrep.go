@@ -64,16 +64,16 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 	}
 	defer q.end()
 	// A body of that tag was read before.
-	if tag := q.tag(); negotiation.NoneMatch(r, tag) == negotiation.ThisOne {
-		notModified(w, tag)
+	if match, known := h.known(r, q.tag()); match == negotiation.ThisOne {
+		h.notModified(w, known)
 		return
 	}
 	if !h.understand(w, r, q, "") {
 		return
 	}
 	tag := q.tag()
-	if negotiation.NoneMatch(r, tag) != negotiation.Neither {
-		notModified(w, tag)
+	if match, known := h.known(r, tag); match != negotiation.Neither {
+		h.notModified(w, known)
 		return
 	}
 	held, err := h.hold(r, q.table.size)
@@ -90,7 +90,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 		return
 	}
 	q.leave()
-	writeEvaluated(w, tag, *b)
+	h.writeEvaluated(w, r, tag, *b)
 }
 
 // single evaluates one item.
@@ -123,7 +123,7 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
 		return
 	}
 	w.Header()["Cache-Control"] = cacheControl
-	WriteJSON(w, http.StatusOK, one)
+	WriteJSON(w, http.StatusOK, h.compressed(w, r, one))
 }
 
 // question is an OFREP request whose body was received.

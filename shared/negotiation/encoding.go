@@ -81,11 +81,26 @@ func Compress(body []byte) []byte {
 	})
 }
 
+var quick = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
+	return w
+}}
+
+// CompressQuickly is Compress for a body that is sent once: it takes a fraction of
+// the time, and leaves a little more.
+func CompressQuickly(body []byte) []byte {
+	return compress(&quick, func(w io.Writer) {
+		_, _ = w.Write(body) // a buffer takes everything
+	})
+}
+
 // CompressFrom is Compress for a body that is never in memory as a whole.
-func CompressFrom(write func(w io.Writer)) []byte {
+func CompressFrom(write func(w io.Writer)) []byte { return compress(&compressors, write) }
+
+func compress(writers *sync.Pool, write func(w io.Writer)) []byte {
 	var b bytes.Buffer
-	w := compressors.Get().(*gzip.Writer)
-	defer compressors.Put(w)
+	w := writers.Get().(*gzip.Writer)
+	defer writers.Put(w)
 	w.Reset(&b)
 	write(w)
 	_ = w.Close()

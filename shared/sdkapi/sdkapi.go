@@ -96,7 +96,7 @@ func Telemetry(o Options) http.Handler {
 // where there is nothing else.
 func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 	t := newTables(o)
-	protocol := &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random, Proxies: o.Proxies}
+	protocol := &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random, Proxies: o.Proxies, Compress: true}
 	for _, route := range protocol.Routes() {
 		routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
 	}
