@@ -10,11 +10,9 @@ import (
 
 // writeEvaluated writes an answer that a client may keep by its tag.
 func (h *Handler) writeEvaluated(w http.ResponseWriter, r *http.Request, tag string, body []byte) {
+	body, coding := h.compressed(w, r, body)
+	values := &[2]string{tagOf(tag, coding), strconv.Itoa(len(body))} // one allocation for both headers
 	header := w.Header()
-	if body = h.compressed(w, r, body); header["Content-Encoding"] != nil {
-		tag = packed(tag)
-	}
-	values := &[2]string{tag, strconv.Itoa(len(body))} // one allocation for both headers
 	header["Etag"] = values[:1:1]
 	header["Cache-Control"] = cacheControl
 	header["Content-Type"] = jsonType
@@ -25,30 +23,35 @@ func (h *Handler) writeEvaluated(w http.ResponseWriter, r *http.Request, tag str
 
 // compressed is a body as it is sent to the client of a request, with the headers
 // that tell of it.
-func (h *Handler) compressed(w http.ResponseWriter, r *http.Request, body []byte) []byte {
+func (h *Handler) compressed(w http.ResponseWriter, r *http.Request, body []byte) ([]byte, negotiation.Coding) {
 	if !h.Compress {
-		return body
+		return body, ""
 	}
 	w.Header().Add("Vary", "Accept-Encoding")
-	if !negotiation.Gzip(r, len(body)) {
-		return body
+	coding := negotiation.Choose(r, len(body))
+	if coding != "" {
+		w.Header().Set("Content-Encoding", string(coding))
 	}
-	w.Header()["Content-Encoding"] = gzipped
-	return negotiation.CompressQuickly(body)
+	return coding.Compress(body), coding
 }
 
-var gzipped = []string{"gzip"}
-
-// packed is the tag of an answer that is sent compressed: its bytes are others.
-func packed(tag string) string { return tag[:len(tag)-1] + `-gzip"` }
+// tagOf is the tag of an answer as it is sent: compressed, its bytes are others.
+func tagOf(tag string, coding negotiation.Coding) string {
+	if coding == "" {
+		return tag
+	}
+	return tag[:len(tag)-1] + "-" + string(coding) + `"`
+}
 
 // known says whether a client has the answer of a tag, in whichever form, and
 // the tag of that form.
 func (h *Handler) known(r *http.Request, tag string) (negotiation.Match, string) {
 	match := negotiation.NoneMatch(r, tag)
 	if h.Compress && match != negotiation.ThisOne && r.Header["If-None-Match"] != nil {
-		if packed := packed(tag); negotiation.NoneMatch(r, packed) == negotiation.ThisOne {
-			return negotiation.ThisOne, packed
+		for _, coding := range []negotiation.Coding{negotiation.GzipCoding, negotiation.Zstd} {
+			if packed := tagOf(tag, coding); negotiation.NoneMatch(r, packed) == negotiation.ThisOne {
+				return negotiation.ThisOne, packed
+			}
 		}
 	}
 	return match, tag

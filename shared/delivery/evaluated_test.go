@@ -1,10 +1,13 @@
 package delivery
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"svc.example/svc/shared/negotiation"
 )
@@ -36,9 +39,17 @@ func TestCompression(t *testing.T) {
 			if packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
 				t.Errorf("%q, %q", packed.Header.Get("Content-Encoding"), plain.Header.Get("Content-Encoding"))
 			}
-			tags := []string{plain.Header.Get("ETag"), packed.Header.Get("ETag")}
-			if tags[0] == tags[1] {
-				t.Errorf("both have the tag %s", tags[0])
+			asked := ask(serve(table, true), "Accept-Encoding", "gzip, deflate, br, zstd")
+			decoder, err := zstd.NewReader(asked.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if unpacked, err := io.ReadAll(decoder); err != nil || string(unpacked) != body || asked.Header.Get("Content-Encoding") != "zstd" || asked.ContentLength >= plain.ContentLength/3 {
+				t.Errorf("%v: %d bytes of %d as %q", err, asked.ContentLength, len(body), asked.Header.Get("Content-Encoding"))
+			}
+			tags := []string{plain.Header.Get("ETag"), packed.Header.Get("ETag"), asked.Header.Get("ETag")}
+			if tags[0] == tags[1] || tags[1] == tags[2] || tags[0] == tags[2] {
+				t.Errorf("the tags %s are not three", tags)
 			}
 			for _, answer := range []*http.Response{plain, packed} {
 				if vary := strings.Join(answer.Header.Values("Vary"), " "); !strings.Contains(vary, "Accept-Encoding") || !strings.Contains(vary, "Origin") {
@@ -56,7 +67,7 @@ func TestCompression(t *testing.T) {
 			for what, answer := range map[string]*http.Response{
 				"small":       ask(serve(small, true), "Accept-Encoding", "gzip"),
 				"a directory": ask(serve(table, false), "Accept-Encoding", "gzip"),
-				"refused":     ask(serve(table, true), "Accept-Encoding", "gzip;q=0"),
+				"refused":     ask(serve(table, true), "Accept-Encoding", "gzip;q=0, zstd;q=0"),
 			} {
 				if answer.Header.Get("Content-Encoding") != "" {
 					t.Errorf("%s is compressed", what)

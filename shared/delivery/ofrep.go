@@ -123,7 +123,8 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
 		return
 	}
 	w.Header()["Cache-Control"] = cacheControl
-	WriteJSON(w, http.StatusOK, h.compressed(w, r, one))
+	one, _ = h.compressed(w, r, one)
+	WriteJSON(w, http.StatusOK, one)
 }
 
 // question is an OFREP request whose body was received.

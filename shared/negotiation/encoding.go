@@ -18,14 +18,31 @@ const smallest = 1024
 // does not like the plain body better, and the body is worth it or the client
 // does not take it plain.
 func Gzip(r *http.Request, size int) bool {
-	gzip, identity := qualities(r.Header["Accept-Encoding"])
-	return gzip > 0 && gzip >= identity && (size >= smallest || identity == 0)
+	gzip, _, identity := qualities(r.Header["Accept-Encoding"])
+	return worthIt(gzip, identity, size)
 }
 
-// qualities reads an Accept-Encoding: how much the client likes gzip, and the
-// plain body, from 0 for not at all. A plain body that is not spoken of is
+// Choose is the coding that a body of a size goes out in. Zstandard is for
+// clients that name it, and not for those that take anything.
+func Choose(r *http.Request, size int) Coding {
+	gzip, zstd, identity := qualities(r.Header["Accept-Encoding"])
+	switch {
+	case !worthIt(max(gzip, zstd), identity, size):
+		return ""
+	case zstd >= gzip:
+		return Zstd
+	}
+	return GzipCoding
+}
+
+func worthIt(quality, identity float64, size int) bool {
+	return quality > 0 && quality >= identity && (size >= smallest || identity == 0)
+}
+
+// qualities reads an Accept-Encoding: how much the client likes gzip, zstd and
+// the plain body, from 0 for not at all. A plain body that is not spoken of is
 // taken, but not preferred to what is.
-func qualities(header []string) (gzip, identity float64) {
+func qualities(header []string) (gzip, zstd, identity float64) {
 	const unsaid = -1.0
 	gzip, identity, others := unsaid, unsaid, unsaid
 	for _, line := range header {
@@ -34,6 +51,8 @@ func qualities(header []string) (gzip, identity float64) {
 			switch coding {
 			case "gzip", "x-gzip":
 				gzip = max(gzip, q)
+			case "zstd":
+				zstd = max(zstd, q)
 			case "identity":
 				identity = q
 			case "*":
@@ -50,7 +69,7 @@ func qualities(header []string) (gzip, identity float64) {
 			identity = 0
 		}
 	}
-	return gzip, identity
+	return gzip, zstd, identity
 }
 
 // tolerated is below every quality that a client can name.
@@ -77,19 +96,6 @@ var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 // Compress is deterministic, so that equal answers have equal bytes.
 func Compress(body []byte) []byte {
 	return CompressFrom(func(w io.Writer) {
-		_, _ = w.Write(body) // a buffer takes everything
-	})
-}
-
-var quick = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
-	return w
-}}
-
-// CompressQuickly is Compress for a body that is sent once: it takes a fraction of
-// the time, and leaves a little more.
-func CompressQuickly(body []byte) []byte {
-	return compress(&quick, func(w io.Writer) {
 		_, _ = w.Write(body) // a buffer takes everything
 	})
 }

@@ -34,6 +34,28 @@ func TestGzip(t *testing.T) {
 	}
 }
 
+func TestChoose(t *testing.T) {
+	for accept, want := range map[string]negotiation.Coding{
+		"":                        "",
+		"gzip":                    negotiation.GzipCoding,
+		"gzip, deflate, br, zstd": negotiation.Zstd,
+		"zstd;q=0.5, gzip":        negotiation.GzipCoding,
+		"zstd;q=0.5, gzip;q=0":    negotiation.Zstd,
+		"zstd;q=0, gzip":          negotiation.GzipCoding,
+		"*":                       negotiation.GzipCoding,
+		"zstd;q=0.5, identity":    "",
+		"br":                      "",
+	} {
+		r := &http.Request{Header: http.Header{"Accept-Encoding": {accept}}}
+		if got := negotiation.Choose(r, 100_000); got != want {
+			t.Errorf("%q: %q, want %q", accept, got, want)
+		}
+		if got := negotiation.Choose(r, 100); got != "" {
+			t.Errorf("%q: %q for a small body", accept, got)
+		}
+	}
+}
+
 func TestCompress(t *testing.T) {
 	body := bytes.Repeat([]byte("text "), 1000)
 	packed := negotiation.Compress(body)
