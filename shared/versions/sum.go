@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"sync"
 
 	"svc.example/svc/shared/jsontree"
 )
@@ -11,10 +12,14 @@ import (
 // sum adds up digests, modulo 2^256.
 type sum [4]uint64
 
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // digest is that of a part of a document, under what tells it apart from parts of
 // other documents.
 func digest(part, key string, content *jsontree.Node) sum {
-	b := make([]byte, 0, 1<<10)
+	scratch := buffers.Get().(*[]byte)
+	defer buffers.Put(scratch)
+	b := (*scratch)[:0]
 	for _, text := range []string{part, key} {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
@@ -22,6 +27,7 @@ func digest(part, key string, content *jsontree.Node) sum {
 	if content != nil {
 		b = content.AppendCompact(b)
 	}
+	*scratch = b
 	hash := sha256.Sum256(b)
 	var s sum
 	for i := range s {

@@ -106,13 +106,16 @@ func (s *State) Remove(key string, tree *jsontree.Node, view *document.Document)
 
 func (s *State) change(key string, tree *jsontree.Node, view *document.Document, by int) {
 	common := entry{}
-	if row := project.DeliveredEverywhere(key, tree, view); row != nil {
-		common.sdk = digest("document", key, row)
+	everywhere := project.DeliveredEverywhere(key, tree, view)
+	if everywhere != nil {
+		common.sdk = digest("document", key, everywhere)
 	}
-	evaluated := project.Evaluated(key, tree, view)
+	evaluated := project.Evaluated(key, tree, view, everywhere)
 	if evaluated != nil {
-		common.client = digest("document", key, evaluated)
 		common.rules = view.Default
+		if common.client = common.sdk; evaluated != everywhere { // which is rare
+			common.client = digest("document", key, evaluated)
+		}
 	}
 	s.everywhere.change(common, by)
 	seen := map[string]bool{}
@@ -123,7 +126,8 @@ func (s *State) change(key string, tree *jsontree.Node, view *document.Document,
 		}
 		seen[name] = true
 		var own entry
-		switch delivered := project.DeliveredOwn(node); {
+		delivered := project.DeliveredOwn(node)
+		switch {
 		case common.sdk == sum{}: // it is delivered nowhere
 		case delivered == nil:
 			own.sdk = sum{}.minus(common.sdk)
@@ -131,7 +135,11 @@ func (s *State) change(key string, tree *jsontree.Node, view *document.Document,
 			own.sdk = digest("entry", key, delivered)
 		}
 		if evaluated != nil {
-			own.client = digest("entry", key, project.EvaluatedScope(node))
+			if shown := project.EvaluatedScope(node); everywhere != nil && shown == delivered {
+				own.client = own.sdk
+			} else {
+				own.client = digest("entry", key, shown)
+			}
 			own.rules = view.Environments[i].Rules
 		}
 		scope := s.own[name]

@@ -51,17 +51,28 @@ func DeliveredOwn(entry *jsontree.Node) *jsontree.Node {
 }
 
 // Evaluated is all of a document that decides what browsers are answered in an
-// environment without an entry; nil for one that no browser is served.
-func Evaluated(key string, tree *jsontree.Node, view *document.Document) *jsontree.Node {
+// environment without an entry; nil for one that no browser is served. Where that
+// is what is delivered everywhere, given that, it is the same node.
+func Evaluated(key string, tree *jsontree.Node, view *document.Document, everywhere *jsontree.Node) *jsontree.Node {
 	if view.Type != document.Flag && (view.Type != document.Config || !view.SendToClientSDK) {
 		return nil
 	}
-	row := delivered(key, view, EvaluatedScope(defaultRules(tree)))
+	var variants *jsontree.Node
+	described := false
 	if len(view.Variants) > 0 && !view.Confidential {
-		variants := jsontree.NewArray()
+		variants = jsontree.NewArray()
 		for _, variant := range tree.Get("variants").Elements() {
+			described = described || variant.Get("description") != nil
 			variants.Items = append(variants.Items, variant.Without("description"))
 		}
+	}
+	rules := defaultRules(tree)
+	shown := EvaluatedScope(rules)
+	if everywhere != nil && shown == rules && !described {
+		return everywhere
+	}
+	row := delivered(key, view, shown)
+	if variants != nil {
 		row.Set("variants", variants)
 	}
 	return row
