@@ -42,13 +42,19 @@ func TurnsOf(rules []document.Rule) Turns {
 // Turns are when the rules of a snapshot turn.
 func (s *Snapshot) Turns() Turns { return Turns{s.thresholds, s.volatile} }
 
-// Around returns the last moment at or before now, and the first one after it;
-// 0 where there is none.
-func (t Turns) Around(now int64) (last, next int64) {
+// Turned is how many of the moments are at or before now.
+func (t Turns) Turned(now int64) int {
 	i, found := slices.BinarySearch(t.Moments, now)
 	if found {
 		i++
 	}
+	return i
+}
+
+// Around returns the last moment at or before now, and the first one after it;
+// 0 where there is none.
+func (t Turns) Around(now int64) (last, next int64) {
+	i := t.Turned(now)
 	if i > 0 {
 		last = t.Moments[i-1]
 	}

@@ -155,9 +155,7 @@ func TestATurnOfTimeMovesVersionAndTag(t *testing.T) {
 		options := sdkapi.Options{Now: clock}
 		w := newWorldWith(t, map[string]string{"svc.json": shop["svc.json"], "feature-flags/during.json": during}, options)
 		if told {
-
 			w.tells(func() time.Time { return time.UnixMilli(1000) }) // when it was committed
-
 		}
 		key := w.key(access.KindPublicSDK, "production")
 		ask := func(h ...string) *httptest.ResponseRecorder { return w.send("GET", polling, key, "", h...) }
@@ -179,6 +177,19 @@ func TestATurnOfTimeMovesVersionAndTag(t *testing.T) {
 				if is := versionIn(t, ask()); (is != version) != (want == 200) {
 					t.Errorf("told %t, at %d, new instance %t: the version was %s and is %s", told, at, fresh, version, is)
 				}
+			}
+			if !told {
+				continue
+			}
+			present := ask().Header().Get("ETag")
+			w.serve(options)
+			gate, storage := w.cost(func() {
+				if code := ask("If-None-Match", present).Code; code != 304 {
+					t.Errorf("at %d: %d", at, code)
+				}
+			})
+			if gate != 1 || storage != 0 {
+				t.Errorf("at %d, a 304 of a new instance costs %d reads of the gate and %d of the repository, want 1 and none", at, gate, storage)
 			}
 		}
 	}

@@ -2,78 +2,144 @@ package versions
 
 import (
 	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
 )
 
-// A stored text is an entry for each environment, one after the other: the name
-// behind its length, the two versions, and in six bytes each the moments between
-// which the client version is the one at hand, 0 for none. An environment whose
-// rules turn all the time has the end before the begin: no moment is in between.
+// A stored text begins with the moment that it is of, the moment at which it no
+// longer tells of clients, and the moments at which rules turn, in order, behind
+// their number. An entry for each environment follows: the name behind its length,
+// the two versions, and a bit for each of the moments that is one of its own, from
+// the lowest. The highest bit says that the client version is never told.
 const (
-	lengthBytes = 1
-	momentBytes = 6
-	entryBytes  = lengthBytes + 2*len(Version{}) + 2*momentBytes
+	momentBytes = 8
+	maxMoments  = 63
+	untold      = 1 << maxMoments
+	beginBytes  = 2*momentBytes + 1
+	entryBytes  = 1 + 2*len(Version{}) + 8
 )
 
-// Stored is the versions of environments at a moment, in milliseconds since
-// 1970, for Find: 45 bytes for each, and its name. "" where that is not possible.
+// Stored is the versions of environments at a moment, in milliseconds since 1970,
+// for Find: 41 bytes for each, and its name, and 8 for each moment at which their
+// rules turn later. After 63 of these nothing more is told of clients. An
+// environment whose name is longer than 255 bytes is left out.
 func Stored(s *State, environments []string, now int64) string {
-	var b []byte
-	for _, name := range environments {
-		e := s.Of(name)
-		last, next := e.Turns.Around(now)
-		if len(name) > 255 || last < 0 || max(last, next) >= 1<<(8*momentBytes) {
-			return ""
-		}
-		if e.Turns.Volatile {
-			last, next = 2, 1
+	all := make([]Environment, len(environments))
+	var past, coming []int64
+	for i, name := range environments {
+		all[i] = s.Of(name)
+		turned := all[i].Turns.Turned(now)
+		past = append(past, all[i].Turns.Moments[max(0, turned-1):turned]...)
+		coming = append(coming, all[i].Turns.Moments[turned:]...)
+	}
+	past, coming = distinct(past), distinct(coming)
+	past = past[max(0, len(past)-maxMoments):]
+	end := int64(math.MaxInt64)
+	if room := maxMoments - len(past); room < len(coming) {
+		end, coming = coming[room], coming[:room]
+	}
+	moments := append(past, coming...)
+
+	b := appendMoment(appendMoment(nil, now), end)
+	b = append(b, byte(len(moments)))
+	for _, moment := range moments {
+		b = appendMoment(b, moment)
+	}
+	for i, name := range environments {
+		if len(name) > math.MaxUint8 {
+			continue
 		}
 		b = append(append(b, byte(len(name))), name...)
-		b = append(append(b, e.SDK[:]...), e.Client[:]...)
-		b = appendMoment(appendMoment(b, last), next)
+		b = append(append(b, all[i].SDK[:]...), all[i].Client[:]...)
+		b = binary.BigEndian.AppendUint64(b, all[i].mask(moments, now))
 	}
 	return string(b)
 }
 
-func appendMoment(b []byte, moment int64) []byte {
-	return append(b, binary.BigEndian.AppendUint64(nil, uint64(moment))[8-momentBytes:]...)
+func distinct(moments []int64) []int64 {
+	slices.Sort(moments)
+	return slices.Compact(moments)
 }
 
-func moment(b []byte) int64 {
-	var full [8]byte
-	copy(full[8-momentBytes:], b)
-	return int64(binary.BigEndian.Uint64(full[:]))
+// mask is which of the moments are the environment's, from the last one that has
+// passed.
+func (e Environment) mask(moments []int64, now int64) (mask uint64) {
+	turned := e.Turns.Turned(now)
+	for i, moment := range e.Turns.Moments[max(0, turned-1):] {
+		if at, found := slices.BinarySearch(moments, moment); found {
+			mask |= 1 << at
+		} else if i == 0 && turned > 0 {
+			return untold
+		}
+	}
+	if e.Turns.Volatile {
+		return untold
+	}
+	return mask
+}
+
+func appendMoment(b []byte, moment int64) []byte {
+	return binary.BigEndian.AppendUint64(b, uint64(moment))
+}
+
+func moment(text string) int64 {
+	return int64(binary.BigEndian.Uint64([]byte(text[:momentBytes])))
 }
 
 // Known is what a stored text tells of an environment.
 type Known struct {
 	SDK, Client Version // Client is without regard to time
-	last, next  int64
+	of, end     int64
+	moments     string
+	mask        uint64
 }
 
-// At is the client version at a moment, known only until some rule turns.
+// At is the client version at a moment, where it is told.
 func (k Known) At(now int64) (client Version, known bool) {
-	if now < k.last || k.next != 0 && now >= k.next {
+	if k.mask&untold != 0 || now >= k.end {
 		return Version{}, false
 	}
-	return k.Client.After(k.last), true
+	var last int64
+	for rest := k.mask; rest != 0; rest &= rest - 1 {
+		turn := moment(k.moments[momentBytes*bits.TrailingZeros64(rest):])
+		if turn > now {
+			if rest == k.mask && turn <= k.of { // what was before is not told
+				return Version{}, false
+			}
+			break
+		}
+		last = turn
+	}
+	return k.Client.After(last), true
 }
 
 // Find reads the versions of an environment from a stored text. Those of one
 // that is not in it are not known.
 func Find(stored, environment string) (k Known, known bool) {
-	for b := []byte(stored); len(b) > 0; {
-		length := int(b[0]) + entryBytes
-		if len(b) < length {
-			return Known{}, false
+	if len(stored) < beginBytes {
+		return k, false
+	}
+	k.of, k.end = moment(stored), moment(stored[momentBytes:])
+	size := momentBytes * int(stored[beginBytes-1])
+	if stored = stored[beginBytes:]; len(stored) < size {
+		return k, false
+	}
+	k.moments, stored = stored[:size], stored[size:]
+	for len(stored) > 0 {
+		name := 1 + int(stored[0])
+		length := name - 1 + entryBytes
+		if len(stored) < length {
+			break
 		}
-		name, rest := b[lengthBytes:length-entryBytes+lengthBytes], b[length-entryBytes+lengthBytes:length]
-		if string(name) == environment {
-			at := len(Version{})
-			k.SDK, k.Client = Version(rest[:at]), Version(rest[at:2*at])
-			k.last, k.next = moment(rest[2*at:2*at+momentBytes]), moment(rest[2*at+momentBytes:])
-			return k, true
+		if stored[1:name] == environment {
+			versions := stored[name:]
+			copy(k.SDK[:], versions)
+			copy(k.Client[:], versions[len(k.SDK):])
+			k.mask = uint64(moment(versions[len(k.SDK)+len(k.Client):]))
+			return k, k.mask&untold != 0 || bits.Len64(k.mask)*momentBytes <= size
 		}
-		b = b[length:]
+		stored = stored[length:]
 	}
 	return Known{}, false
 }

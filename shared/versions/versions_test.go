@@ -202,10 +202,12 @@ func TestWhatMovesAVersion(t *testing.T) {
 	}
 }
 
+// TestStored holds what a stored text tells, at the moments around each turn,
+// against the state that it was made of.
 func TestStored(t *testing.T) {
 	documents := map[string]string{
 		"f":    item(document.Flag, "f", "", serve(before(5000), "x"), "odd", serve(`{"operator":"PROP_IS_ONE_OF","propertyName":"svc.current-time","valueToMatch":{"type":"string_list","value":["1"]}}`, "x")),
-		"late": item(document.Flag, "late", "", serve(always, "x"), "production", serve(before(9000), "x")),
+		"late": item(document.Flag, "late", "", serve(always, "x"), "production", serve(before(9000), "x")+","+serve(before(12000), "y")),
 	}
 	s := stateOf(t, documents)
 	var names []string
@@ -213,39 +215,38 @@ func TestStored(t *testing.T) {
 		names = append(names, fmt.Sprintf("environment-%08d", i))
 	}
 	names = append(names, "production", "odd", "staging")
-	for now, want := range map[int64]struct{ production, staging [2]int64 }{
-		// The first and the last moment at which the client version is known.
-		1000: {[2]int64{0, 4999}, [2]int64{0, 4999}},
-		6000: {[2]int64{5001, 8999}, [2]int64{5001, 1 << 40}},
-		9500: {[2]int64{9001, 1 << 40}, [2]int64{5001, 1 << 40}},
+	for _, tt := range []struct {
+		stored              int64
+		production, staging int64 // the first moment at which the client version is told
+	}{
+		{1000, 0, 0},
+		{6000, 5001, 5001},
+		{9500, 9001, 5001},
+		{20000, 12001, 5001},
 	} {
-		stored := Stored(s, names, now)
+		stored := Stored(s, names, tt.stored)
 		if len(stored) == 0 || len(stored) > 3500 {
 			t.Errorf("50 environments take %d bytes", len(stored))
 		}
-		for name, known := range map[string][2]int64{"production": want.production, "staging": want.staging} {
+		for name, first := range map[string]int64{"production": tt.production, "staging": tt.staging} {
 			k, found := Find(stored, name)
 			e := s.Of(name)
 			if !found || k.SDK != e.SDK || k.Client != e.Client {
-				t.Fatalf("%s at %d: %+v, %t", name, now, k, found)
+				t.Fatalf("%s at %d: %+v, %t", name, tt.stored, k, found)
 			}
-			for at, want := range map[int64]bool{known[0] - 1: false, known[0]: true, known[1]: true, known[1] + 1: known[1] == 1<<40} {
-				if at < 0 {
-					continue
-				}
+			for _, at := range []int64{0, 1000, 4999, 5000, 5001, 8999, 9000, 9001, 9500, 11999, 12000, 12001, 1 << 40} {
 				last, _ := e.Turns.Around(at)
-				client, known := k.At(at)
-				if known != want || known && client != e.Client.After(last) {
-					t.Errorf("%s, stored at %d, asked at %d: known %t, want %t", name, now, at, known, want)
+				if client, known := k.At(at); known != (at >= first) || known && client != e.Client.After(last) {
+					t.Errorf("%s, stored at %d, asked at %d: %v, %t", name, tt.stored, at, client, known)
 				}
 			}
 		}
-		if k, found := Find(stored, "odd"); !found {
+		if k, found := Find(stored, "odd"); !found || k.SDK != s.Of("odd").SDK {
 			t.Error("it is not found")
-		} else if _, known := k.At(now); known {
+		} else if _, known := k.At(tt.stored); known {
 			t.Error("what turns all the time is known")
 		}
-		for _, cut := range []int{1, 30, len(stored) - 1} {
+		for cut := range len(stored) {
 			if _, found := Find(stored[:cut], "staging"); found {
 				t.Errorf("found in the first %d bytes", cut)
 			}
@@ -254,10 +255,46 @@ func TestStored(t *testing.T) {
 			t.Error("an environment is found that is not there")
 		}
 	}
-	if Stored(s, []string{strings.Repeat("x", 256)}, 0) != "" {
-		t.Error("a name does not fit")
+	stored := Stored(s, []string{strings.Repeat("x", 256), "production"}, 0)
+	if _, found := Find(stored, "production"); !found {
+		t.Error("a name that does not fit is in the way of others")
 	}
 	if !slices.IsSorted(s.Of("production").Turns.Moments) {
 		t.Error("the moments are not in order")
+	}
+}
+
+// TestStoredOfManyTurns: what there is no room for is not told, rather than told
+// wrong.
+func TestStoredOfManyTurns(t *testing.T) {
+	documents := map[string]string{}
+	var names, own []string
+	for i := range 100 {
+		name := fmt.Sprintf("e%02d", i)
+		names, own = append(names, name), append(own, name, serve(before(1000*(i+1)), "x"))
+	}
+	documents["each"] = item(document.Flag, "each", "", serve(always, "x"), own...)
+	s := stateOf(t, documents)
+	for _, now := range []int64{0, 40_000, 1_000_000} {
+		stored := Stored(s, names, now)
+		told := 0
+		for _, name := range names {
+			k, found := Find(stored, name)
+			e := s.Of(name)
+			if !found || k.SDK != e.SDK || k.Client != e.Client {
+				t.Fatalf("%s at %d: %+v, %t", name, now, k, found)
+			}
+			for at := now; at < 110_000+now; at += 500 {
+				last, _ := e.Turns.Around(at)
+				if client, known := k.At(at); known && client != e.Client.After(last) {
+					t.Errorf("%s, stored at %d, asked at %d: %v", name, now, at, client)
+				} else if known {
+					told++
+				}
+			}
+		}
+		if want := 63 * 110 / 4; told < want {
+			t.Errorf("stored at %d, it is told %d times", now, told)
+		}
 	}
 }
