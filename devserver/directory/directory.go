@@ -204,7 +204,7 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 		workspace.SortProblems(fatal)
 		return nil, fatal
 	}
-	version := served.Of(environment)
+	version := served.Of(environment, versions.Salt{})
 	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Version, ws, problems}, nil
 }
 

@@ -54,11 +54,24 @@ func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspa
 	if err != nil {
 		return versions.Environment{}, nil, err
 	}
-	v := served.versions.Of(d.Environment())
+	v := served.versions.Of(d.Environment(), d.salt())
 	if known, told := d.Known(); told {
 		v.SDK, v.Client = known.SDK, known.Client // so that all instances name them alike
 	}
 	return v, served.ws, nil
+}
+
+// salt is that of the workspace's versions. Where the secret is not to be had and
+// the head tells no salt, versions move with every commit.
+func (d *Delivery) salt() versions.Salt {
+	entry := d.session.entry
+	if salt, told := versions.FindSalt(entry.Head.Versions); told {
+		return salt
+	}
+	if len(entry.Workspace.Secret) > 0 {
+		return versions.SaltOf(entry.Workspace.Secret)
+	}
+	return versions.SaltOf([]byte(entry.Head.Commit))
 }
 
 // Documents is the workspace at the head as it is served: a document that is

@@ -126,21 +126,22 @@ func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 // storedVersions are the versions at a snapshot that a commit leads to, for the
 // head.
 func (a *attempt) storedVersions(next *repository.Snapshot) string {
-	return a.service.view(a.entry.Workspace.ID, a.cache, next).storedVersions(a.service.settings.Now())
+	view := a.service.view(a.entry.Workspace.ID, a.cache, next)
+	return view.storedVersions(versions.SaltOf(a.entry.Workspace.Secret), a.service.settings.Now())
 }
 
 // StoredVersions are the versions at a snapshot, for the head of a history that
-// no Service has written; see repository.Head.
-func StoredVersions(snapshot *repository.Snapshot, now time.Time) string {
-	return newView(snapshot, nil, false).storedVersions(now)
+// no Service has written; see repository.Head. The secret is the workspace's.
+func StoredVersions(snapshot *repository.Snapshot, secret []byte, now time.Time) string {
+	return newView(snapshot, nil, false).storedVersions(versions.SaltOf(secret), now)
 }
 
-// storedVersions cost no request: where they cannot be told without one, it is ""
-// and whoever delivers reads the documents.
-func (v *view) storedVersions(now time.Time) string {
+// storedVersions cost no request: where they cannot be told without one, there are
+// none beside their salt, and whoever delivers reads the documents.
+func (v *view) storedVersions(salt versions.Salt, now time.Time) string {
 	known := v.known()
 	if known == nil {
-		return ""
+		return versions.Stored(&versions.State{}, salt, nil, now.UnixMilli())
 	}
-	return versions.Stored(known.versions, known.ws.Active(), now.UnixMilli())
+	return versions.Stored(known.versions, salt, known.ws.Active(), now.UnixMilli())
 }

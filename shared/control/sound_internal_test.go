@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/versions"
@@ -104,7 +105,7 @@ func TestVersionsFollowCommits(t *testing.T) {
 			served.Add(item.Key, item.Tree, item.View)
 		}
 		for _, e := range []string{"e0", "e1", "e2", "other"} {
-			if a, b, c := outline.versions.Of(e), scratch.versions.Of(e), served.Of(e); !reflect.DeepEqual(a, c) || !reflect.DeepEqual(b, c) {
+			if a, b, c := outline.versions.Of(e, versions.Salt{}), scratch.versions.Of(e, versions.Salt{}), served.Of(e, versions.Salt{}); !reflect.DeepEqual(a, c) || !reflect.DeepEqual(b, c) {
 				t.Fatalf("step %d, %s: %v after the edit, %v from scratch, %v of what is served\n%v", step, e, a, b, c, files)
 			}
 		}
@@ -115,5 +116,29 @@ func TestVersionsFollowCommits(t *testing.T) {
 	}
 	if told < 100 || told == 1000 || broken < 100 {
 		t.Errorf("versions were told without a question %d times, and %d workspaces were broken", told, broken)
+	}
+}
+
+// TestSaltOfDelivery: without the right to the secret there is a salt all the same,
+// and with it both come to the same one.
+func TestSaltOfDelivery(t *testing.T) {
+	secret := []byte("secret")
+	told := newView(snapshotOf(nil), nil, false).storedVersions(versions.SaltOf(secret), time.Now())
+	for _, tt := range []struct {
+		name         string
+		told, commit string
+		secret       []byte
+		want         versions.Salt
+	}{
+		{"told", told, "c", nil, versions.SaltOf(secret)},
+		{"from the secret", "", "c", secret, versions.SaltOf(secret)},
+		{"neither", "", "c", nil, versions.SaltOf([]byte("c"))},
+	} {
+		session := &Session{}
+		session.entry.Head = repository.Head{Commit: tt.commit, Versions: tt.told}
+		session.entry.Workspace.Secret = tt.secret
+		if got := (&Delivery{session}).salt(); got != tt.want {
+			t.Errorf("%s: %x, want %x", tt.name, got, tt.want)
+		}
 	}
 }

@@ -21,7 +21,7 @@
 //   - A State that was brought up to date by Add and Remove is the one that is
 //     made from scratch.
 //   - A version says nothing of the content that it stands for but whether it
-//     is the same.
+//     is the same: it is salted, so that nobody can try out what it stands for.
 //
 // Rules on the current time change what is served while nothing is committed.
 // The text of a client version therefore also names the last moment at which

@@ -7,16 +7,17 @@ import (
 	"slices"
 )
 
-// A stored text begins with the moment that it is of, the moment at which it no
-// longer tells of clients, and the moments at which rules turn, in order, behind
-// their number. An entry for each environment follows: the name behind its length,
-// the two versions, and a bit for each of the moments that is one of its own, from
-// the lowest. The highest bit says that the client version is never told.
+// A stored text begins with the salt of its versions, the moment that it is of, the
+// moment at which it no longer tells of clients, and the moments at which rules
+// turn, in order, behind their number. An entry for each environment follows: the
+// name behind its length, the two versions, and a bit for each of the moments that
+// is one of its own, from the lowest. The highest bit says that the client version
+// is never told.
 const (
 	momentBytes = 8
 	maxMoments  = 63
 	untold      = 1 << maxMoments
-	beginBytes  = 2*momentBytes + 1
+	beginBytes  = len(Salt{}) + 2*momentBytes + 1
 	entryBytes  = 1 + 2*len(Version{}) + 8
 )
 
@@ -24,11 +25,11 @@ const (
 // for Find: 41 bytes for each, and its name, and 8 for each moment at which their
 // rules turn later. After 63 of these nothing more is told of clients. An
 // environment whose name is longer than 255 bytes is left out.
-func Stored(s *State, environments []string, now int64) string {
+func Stored(s *State, salt Salt, environments []string, now int64) string {
 	all := make([]Environment, len(environments))
 	var past, coming []int64
 	for i, name := range environments {
-		all[i] = s.Of(name)
+		all[i] = s.Of(name, salt)
 		turned := all[i].Turns.Turned(now)
 		past = append(past, all[i].Turns.Moments[max(0, turned-1):turned]...)
 		coming = append(coming, all[i].Turns.Moments[turned:]...)
@@ -41,7 +42,7 @@ func Stored(s *State, environments []string, now int64) string {
 	}
 	moments := append(past, coming...)
 
-	b := appendMoment(appendMoment(nil, now), end)
+	b := appendMoment(appendMoment(salt[:], now), end)
 	b = append(b, byte(len(moments)))
 	for _, moment := range moments {
 		b = appendMoment(b, moment)
@@ -114,13 +115,23 @@ func (k Known) At(now int64) (client Version, known bool) {
 	return k.Client.After(last), true
 }
 
+// FindSalt reads the salt from a stored text.
+func FindSalt(stored string) (salt Salt, known bool) {
+	if len(stored) < beginBytes {
+		return Salt{}, false
+	}
+	copy(salt[:], stored)
+	return salt, true
+}
+
 // Find reads the versions of an environment from a stored text. Those of one
 // that is not in it are not known.
 func Find(stored, environment string) (k Known, known bool) {
 	if len(stored) < beginBytes {
 		return k, false
 	}
-	k.of, k.end = moment(stored), moment(stored[momentBytes:])
+	times := stored[len(Salt{}):]
+	k.of, k.end = moment(times), moment(times[momentBytes:])
 	size := momentBytes * int(stored[beginBytes-1])
 	if stored = stored[beginBytes:]; len(stored) < size {
 		return k, false

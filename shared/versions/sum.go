@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
@@ -54,12 +55,13 @@ func (s sum) minus(other sum) sum {
 
 // version is what a sum looks like from outside, where nobody can tell from two
 // of them what was added.
-func (s sum) version(kind, environment string) Version {
+func (s sum) version(salt Salt, kind, environment string) Version {
+	mac := hmac.New(sha256.New, salt[:])
 	b := append([]byte(kind), 0)
 	b = append(append(b, environment...), 0)
 	for _, word := range s {
 		b = binary.BigEndian.AppendUint64(b, word)
 	}
-	hash := sha256.Sum256(b)
-	return Version(hash[:])
+	mac.Write(b)
+	return Version(mac.Sum(nil)[:len(Version{})])
 }

@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -18,6 +19,20 @@ type Version [16]byte
 
 // String is 32 hexadecimal digits.
 func (v Version) String() string { return hex.EncodeToString(v[:]) }
+
+// Salt goes into the versions of a workspace. Without it, whoever is told a version
+// and knows all else that is served could try out what a confidential criterion
+// compares with. The zero Salt is for a directory, whose versions are the same on
+// every machine.
+type Salt [16]byte
+
+// SaltOf is the salt that a workspace's secret leads to, which tells nothing of the
+// secret.
+func SaltOf(secret []byte) Salt {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte("versions of environments"))
+	return Salt(mac.Sum(nil)[:len(Salt{})])
+}
 
 // After is the version once rules on the current time have turned, given the
 // last moment at which they did; 0 for none.
@@ -226,7 +241,7 @@ func referencesOf(rules []document.Rule) []string {
 
 // Of is the versions of an environment. One that no document names is served
 // the default rules.
-func (s *State) Of(environment string) Environment {
+func (s *State) Of(environment string, salt Salt) Environment {
 	own := s.own[environment]
 	client := s.everywhere.client.plus(own.client)
 	turns := evaluation.Turns{Volatile: s.everywhere.volatile+own.volatile > 0}
@@ -240,8 +255,8 @@ func (s *State) Of(environment string) Environment {
 	slices.Sort(turns.Moments)
 	turns.Moments = slices.Compact(turns.Moments)
 	return Environment{
-		SDK:    s.everywhere.sdk.plus(own.sdk).version("sdk", environment),
-		Client: client.version("client", environment),
+		SDK:    s.everywhere.sdk.plus(own.sdk).version(salt, "sdk", environment),
+		Client: client.version(salt, "client", environment),
 		Turns:  turns,
 	}
 }

@@ -32,6 +32,9 @@ func stateOf(t *testing.T, documents map[string]string) *State {
 	return s
 }
 
+// salt is any.
+var salt = SaltOf([]byte("secret"))
+
 const always = `{"operator":"ALWAYS_TRUE"}`
 
 func inSegment(key string) string {
@@ -115,7 +118,7 @@ func TestIncremental(t *testing.T) {
 		}
 		scratch := stateOf(t, documents)
 		for _, name := range append(environments, "undeclared") {
-			if got, want := s.Of(name), scratch.Of(name); !reflect.DeepEqual(got, want) {
+			if got, want := s.Of(name, salt), scratch.Of(name, salt); !reflect.DeepEqual(got, want) {
 				t.Fatalf("step %d, %s: %v, from scratch %v", step, name, got, want)
 			}
 		}
@@ -124,7 +127,7 @@ func TestIncremental(t *testing.T) {
 		tree, view := parse(t, text)
 		s.Remove(key, tree, view)
 	}
-	if len(s.own) > 0 || !reflect.DeepEqual(s.Of("production"), (&State{}).Of("production")) {
+	if len(s.own) > 0 || !reflect.DeepEqual(s.Of("production", salt), (&State{}).Of("production", salt)) {
 		t.Errorf("nothing is left, and yet %+v", s)
 	}
 }
@@ -187,7 +190,7 @@ func TestWhatMovesAVersion(t *testing.T) {
 			was, is := stateOf(t, base), stateOf(t, documents)
 			for environment, want := range map[string]string{"production": tt.production, "development": tt.development} {
 				var moved []string
-				a, b := was.Of(environment), is.Of(environment)
+				a, b := was.Of(environment, salt), is.Of(environment, salt)
 				if a.Client != b.Client {
 					moved = append(moved, "client")
 				}
@@ -199,6 +202,21 @@ func TestWhatMovesAVersion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestSaltsTellWorkspacesApart(t *testing.T) {
+	s := stateOf(t, map[string]string{"f": item(document.Flag, "f", "", serve(always, "x"))})
+	a, b := s.Of("production", salt), s.Of("production", SaltOf([]byte("another secret")))
+	if a.SDK == b.SDK || a.Client == b.Client {
+		t.Errorf("two workspaces with one document have the versions %v and %v", a, b)
+	}
+	stored := Stored(s, salt, nil, 0)
+	if read, known := FindSalt(stored); !known || read != salt {
+		t.Errorf("the salt %x is read as %x, %t", salt, read, known)
+	}
+	if _, known := FindSalt(stored[:10]); known {
+		t.Error("a salt is read from too few bytes")
 	}
 }
 
@@ -224,13 +242,13 @@ func TestStored(t *testing.T) {
 		{9500, 9001, 5001},
 		{20000, 12001, 5001},
 	} {
-		stored := Stored(s, names, tt.stored)
+		stored := Stored(s, salt, names, tt.stored)
 		if len(stored) == 0 || len(stored) > 3500 {
 			t.Errorf("50 environments take %d bytes", len(stored))
 		}
 		for name, first := range map[string]int64{"production": tt.production, "staging": tt.staging} {
 			k, found := Find(stored, name)
-			e := s.Of(name)
+			e := s.Of(name, salt)
 			if !found || k.SDK != e.SDK || k.Client != e.Client {
 				t.Fatalf("%s at %d: %+v, %t", name, tt.stored, k, found)
 			}
@@ -241,7 +259,7 @@ func TestStored(t *testing.T) {
 				}
 			}
 		}
-		if k, found := Find(stored, "odd"); !found || k.SDK != s.Of("odd").SDK {
+		if k, found := Find(stored, "odd"); !found || k.SDK != s.Of("odd", salt).SDK {
 			t.Error("it is not found")
 		} else if _, known := k.At(tt.stored); known {
 			t.Error("what turns all the time is known")
@@ -255,11 +273,11 @@ func TestStored(t *testing.T) {
 			t.Error("an environment is found that is not there")
 		}
 	}
-	stored := Stored(s, []string{strings.Repeat("x", 256), "production"}, 0)
+	stored := Stored(s, salt, []string{strings.Repeat("x", 256), "production"}, 0)
 	if _, found := Find(stored, "production"); !found {
 		t.Error("a name that does not fit is in the way of others")
 	}
-	if !slices.IsSorted(s.Of("production").Turns.Moments) {
+	if !slices.IsSorted(s.Of("production", salt).Turns.Moments) {
 		t.Error("the moments are not in order")
 	}
 }
@@ -276,11 +294,11 @@ func TestStoredOfManyTurns(t *testing.T) {
 	documents["each"] = item(document.Flag, "each", "", serve(always, "x"), own...)
 	s := stateOf(t, documents)
 	for _, now := range []int64{0, 40_000, 1_000_000} {
-		stored := Stored(s, names, now)
+		stored := Stored(s, salt, names, now)
 		told := 0
 		for _, name := range names {
 			k, found := Find(stored, name)
-			e := s.Of(name)
+			e := s.Of(name, salt)
 			if !found || k.SDK != e.SDK || k.Client != e.Client {
 				t.Fatalf("%s at %d: %+v, %t", name, now, k, found)
 			}

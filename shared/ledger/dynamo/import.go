@@ -320,7 +320,11 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 	if err != nil {
 		return to, err
 	}
-	to.Versions = control.StoredVersions(snapshot, time.Now())
+	row, err := f.table.headRow(ctx, f.workspace, "secret", "format")
+	if err != nil {
+		return to, err
+	}
+	to.Versions = control.StoredVersions(snapshot, dynamo.BytesOf(row, "secret"), time.Now())
 	if err := keeper.PutSnapshot(ctx, name, content); err != nil {
 		return to, fmt.Errorf("storing the snapshot of %s: %w", commit, err)
 	}
