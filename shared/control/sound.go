@@ -123,9 +123,16 @@ func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 	return &sound, changed
 }
 
+// maxAsked is how many broken files a writer looks up the history of, so that all
+// who deliver need not. Later writers on the instance know what it has found.
+const maxAsked = 20
+
 // storedVersions are the versions at a snapshot that a commit leads to, for the
 // head.
-func (a *attempt) storedVersions(next *repository.Snapshot) string {
+func (a *attempt) storedVersions(ctx context.Context, next *repository.Snapshot) string {
+	if a.view.known() == nil && len(a.view.suspects()) <= maxAsked {
+		_, _ = a.view.broken(ctx, a.repo) // without an answer nothing is told
+	}
 	view := a.service.view(a.entry.Workspace.ID, a.cache, next)
 	return view.storedVersions(versions.SaltOf(a.entry.Workspace.Secret), a.service.settings.Now())
 }
@@ -137,7 +144,8 @@ func StoredVersions(snapshot *repository.Snapshot, secret []byte, now time.Time)
 }
 
 // storedVersions cost no request: where they cannot be told without one, there are
-// none beside their salt, and whoever delivers reads the documents.
+// none beside their salt, and whoever delivers reads the documents, until a writer
+// has told them.
 func (v *view) storedVersions(salt versions.Salt, now time.Time) string {
 	known := v.known()
 	if known == nil {

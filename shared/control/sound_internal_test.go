@@ -2,10 +2,13 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,13 +16,21 @@ import (
 	"svc.example/svc/shared/versions"
 )
 
-// goodOnce is a repository in which every file of folder was good once.
+// goodOnce is a repository in which some files were good once.
 type goodOnce struct {
 	Repository
-	good map[string]string // by path
+	good  map[string]string // by path
+	fails error
+	asked *atomic.Int64 // how often a history was asked for; may be nil
 }
 
 func (r goodOnce) History(_ context.Context, _ repository.Head, page repository.Page) ([]repository.Commit, error) {
+	if r.asked != nil {
+		r.asked.Add(1)
+	}
+	if r.fails != nil {
+		return nil, r.fails
+	}
 	if r.good[page.Path] == "" {
 		return nil, nil
 	}
@@ -140,5 +151,73 @@ func TestSaltOfDelivery(t *testing.T) {
 		if got := (&Delivery{session}).salt(); got != tt.want {
 			t.Errorf("%s: %x, want %x", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestAWriterTellsTheVersionsOfWhatIsBroken: a new instance that writes finds out
+// what broken files were, unless they are many, and once.
+func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
+	const good = `{"key":"b0","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"bool","value":true}}]}}`
+	for _, tt := range []struct {
+		name   string
+		broken int
+		fails  error
+		asked  int64
+		told   bool
+	}{
+		{"sound", 0, nil, 0, true},
+		{"some", maxAsked, nil, maxAsked, true},
+		{"many", maxAsked + 1, nil, 0, false},
+		{"without an answer", 1, errors.New("away"), 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			files, paths := map[string]string{"svc.json": `{"environments":["production"]}`}, []string{}
+			for i := range tt.broken {
+				files[fmt.Sprintf("feature-flags/b%d.json", i)] = `{"broken"`
+			}
+			files["feature-flags/edited.json"] = strings.ReplaceAll(good, "b0", "edited")
+			for path := range files {
+				paths = append(paths, path)
+			}
+			slices.Sort(paths)
+			at := func(commit string) *repository.Snapshot {
+				s := snapshotOf(files, paths...)
+				s.Head = repository.Head{Commit: commit}
+				for i := range s.Files {
+					s.Files[i].Last = &repository.Commit{SHA: "last"}
+				}
+				return s
+			}
+			base := at("base")
+			files["feature-flags/edited.json"] = strings.ReplaceAll(files["feature-flags/edited.json"], "true", "false")
+			next := at("next")
+			var asked atomic.Int64
+			repo := goodOnce{good: map[string]string{"feature-flags/b0.json": good}, fails: tt.fails, asked: &asked}
+			service, memory := New(Settings{Now: time.Now}), &cache{}
+			session := &Session{service: service, cache: memory}
+			a := &attempt{Session: session, opened: &opened{repo, base, service.view("w", memory, base)}}
+			stored := a.storedVersions(t.Context(), next)
+			if asked.Load() != tt.asked {
+				t.Errorf("%d histories were asked for, want %d", asked.Load(), tt.asked)
+			}
+			known, told := versions.Find(stored, "production")
+			if told != tt.told {
+				t.Fatalf("the versions are told: %t, want %t", told, tt.told)
+			}
+			if !told {
+				return
+			}
+			served, err := service.view("w", memory, next).outlined(t.Context(), repo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := served.versions.Of("production", versions.SaltOf(nil)); known.SDK != want.SDK || known.Client != want.Client {
+				t.Errorf("told are %v, what is served has %v", known, want)
+			}
+			a = &attempt{Session: session, opened: &opened{repo, next, service.view("w", memory, next)}}
+			if again := a.storedVersions(t.Context(), at("after")); again == "" || asked.Load() != tt.asked {
+				t.Errorf("the next write asks for %d histories more", asked.Load()-tt.asked)
+			}
+		})
 	}
 }

@@ -56,7 +56,7 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		return nil, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
 	}
 	if _, keeps := r.ledger.(Checkpointed); keeps && draft.Versions != nil {
-		p.commit.Versions = draft.Versions(next)
+		p.commit.Versions = draft.Versions(ctx, next)
 	}
 	next.landing = &landing{done: make(chan struct{})}
 	r.memory.put(next) // for those who learn of its head before it has landed

@@ -131,8 +131,8 @@ type Draft struct {
 	// did. "" draws an id.
 	RequestID string
 	// Versions is told what the commit leads to, and tells what is served then,
-	// for a head that keeps it; see Checkpointed. It may be nil, and asks nobody.
-	Versions func(next *Snapshot) string
+	// for a head that keeps it; see Checkpointed. It may be nil.
+	Versions func(ctx context.Context, next *Snapshot) string
 }
 
 // The ways in which a repository says no. Everything else is a failure of the
