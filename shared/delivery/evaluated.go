@@ -8,9 +8,15 @@ import (
 	"svc.example/svc/shared/negotiation"
 )
 
-// writeEvaluated writes an answer that a client may keep by its tag.
-func (h *Handler) writeEvaluated(w http.ResponseWriter, r *http.Request, tag string, body []byte) {
-	body, coding := h.compressed(w, r, body)
+// writeEvaluated writes an answer that a client may keep by its tag, and gives its
+// buffer back: before a client that is slow, where the answer is compressed.
+func (h *Handler) writeEvaluated(w http.ResponseWriter, r *http.Request, tag string, b *[]byte) {
+	body, coding := h.compressed(w, r, *b)
+	if coding != "" {
+		buffers.Put(b)
+	} else {
+		defer buffers.Put(b)
+	}
 	values := &[2]string{tagOf(tag, coding), strconv.Itoa(len(body))} // one allocation for both headers
 	header := w.Header()
 	header["Etag"] = values[:1:1]
@@ -27,7 +33,7 @@ func (h *Handler) compressed(w http.ResponseWriter, r *http.Request, body []byte
 	if !h.Compress {
 		return body, ""
 	}
-	w.Header().Add("Vary", "Accept-Encoding")
+	varies(w.Header())
 	coding := negotiation.Choose(r, len(body))
 	if coding != "" {
 		w.Header().Set("Content-Encoding", string(coding))
@@ -62,7 +68,17 @@ func (h *Handler) notModified(w http.ResponseWriter, tag string) {
 	header["Etag"] = []string{tag}
 	header["Cache-Control"] = cacheControl
 	if h.Compress {
-		header.Add("Vary", "Accept-Encoding")
+		varies(header)
 	}
 	w.WriteHeader(http.StatusNotModified)
 }
+
+func varies(header http.Header) {
+	if header["Vary"] == nil {
+		header["Vary"] = acceptEncoding
+		return
+	}
+	header.Add("Vary", "Accept-Encoding")
+}
+
+var acceptEncoding = []string{"Accept-Encoding"}

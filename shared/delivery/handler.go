@@ -141,12 +141,15 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 		WriteFault(w, bad)
 		return
 	}
-	table, err := table.loaded(now)
+	loaded, err := table.loaded(now)
 	if err != nil {
 		WriteFault(w, fault.Of(err))
 		return
 	}
-	tag = table.etag('n', now, token)
+	if table.load != nil { // what was loaded may be newer
+		tag = loaded.etag('n', now, token)
+	}
+	table = loaded
 	frame := table.snapshot.NewFrame(now, h.Random)
 	defer frame.Release()
 	if err := readNamed(text, frame); err != nil {
@@ -164,13 +167,12 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table)
 	}
 	defer held.Release()
 	b := buffer(table.size)
-	defer buffers.Put(b)
 	var whole bool
 	if *b, whole = table.appendNative(r.Context(), (*b)[:0], frame); !whole {
 		WriteFault(w, abandoned())
 		return
 	}
-	h.writeEvaluated(w, r, tag, *b)
+	h.writeEvaluated(w, r, tag, b)
 }
 
 // hold takes the memory of an answer, or waits for it.

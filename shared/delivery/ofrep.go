@@ -63,15 +63,18 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 		return
 	}
 	defer q.end()
+	tag := q.tag()
 	// A body of that tag was read before.
-	if match, known := h.known(r, q.tag()); match == negotiation.ThisOne {
+	if match, known := h.known(r, tag); match == negotiation.ThisOne {
 		h.notModified(w, known)
 		return
 	}
 	if !h.understand(w, r, q, "") {
 		return
 	}
-	tag := q.tag()
+	if table.load != nil { // what was loaded may be newer
+		tag = q.tag()
+	}
 	if match, known := h.known(r, tag); match != negotiation.Neither {
 		h.notModified(w, known)
 		return
@@ -83,14 +86,13 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 	}
 	defer held.Release()
 	b := buffer(q.table.size)
-	defer buffers.Put(b)
 	var whole bool
 	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame); !whole {
 		WriteFault(w, abandoned())
 		return
 	}
 	q.leave()
-	h.writeEvaluated(w, r, tag, *b)
+	h.writeEvaluated(w, r, tag, b)
 }
 
 // single evaluates one item.

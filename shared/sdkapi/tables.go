@@ -166,19 +166,20 @@ func (t *tables) find(w http.ResponseWriter, r *http.Request, key string) (*deli
 	if err != nil {
 		return nil, t.options.noted(w, r, err)
 	}
-	load := func() (*delivery.Table, error) {
-		table, err := t.environment(d).evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) *delivery.Table { return newTable(ws, d, v) })
-		if err != nil {
-			return nil, t.options.noted(w, r, err)
-		}
-		return table, nil
-	}
 	if told, known := d.Known(); known && !t.environment(d).evaluated.holds(told.Client) {
 		if version, known := told.At(t.options.Now().UnixMilli()); known {
-			return delivery.Unloaded(d.Environment(), version.String(), load), nil
+			return delivery.Unloaded(d.Environment(), version.String(), func() (*delivery.Table, error) { return t.load(w, r, d) }), nil
 		}
 	}
-	return load()
+	return t.load(w, r, d)
+}
+
+func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Delivery) (*delivery.Table, error) {
+	table, err := t.environment(d).evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) *delivery.Table { return newTable(ws, d, v) })
+	if err != nil {
+		return nil, t.options.noted(w, r, err)
+	}
+	return table, nil
 }
 
 // newTable decodes one document at a time: all of them together would take many
