@@ -95,13 +95,10 @@ var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // Compress is deterministic, so that equal answers have equal bytes.
 func Compress(body []byte) []byte {
-	return CompressFrom(func(w io.Writer) {
+	return compress(&compressors, func(w io.Writer) {
 		_, _ = w.Write(body) // a buffer takes everything
 	})
 }
-
-// CompressFrom is Compress for a body that is never in memory as a whole.
-func CompressFrom(write func(w io.Writer)) []byte { return compress(&compressors, write) }
 
 func compress(writers *sync.Pool, write func(w io.Writer)) []byte {
 	var b bytes.Buffer

@@ -2,6 +2,7 @@ package negotiation_test
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,6 +65,24 @@ func TestCompress(t *testing.T) {
 	}
 	if plain, err := negotiation.Decompress(packed); err != nil || !bytes.Equal(plain, body) || len(packed) > len(body)/10 {
 		t.Errorf("%d bytes of %d: %v", len(packed), len(body), err)
+	}
+}
+
+func TestPack(t *testing.T) {
+	body := bytes.Repeat([]byte("text "), 1000)
+	pack := func() negotiation.Packed { return negotiation.Pack(func(w io.Writer) { _, _ = w.Write(body) }) }
+	p, again := pack(), pack()
+	for _, coding := range []negotiation.Coding{negotiation.GzipCoding, negotiation.Zstd} {
+		if packed := p.In(coding); !bytes.Equal(packed, again.In(coding)) || len(packed) > len(body)/10 {
+			t.Errorf("%s: %d bytes of %d, or other ones each time", coding, len(packed), len(body))
+		}
+	}
+	plain, err := p.Plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(plain); err != nil || !bytes.Equal(text, body) || p.Length != len(body) {
+		t.Errorf("%d bytes of %d: %v", p.Length, len(body), err)
 	}
 }
 

@@ -20,12 +20,11 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// documents is the answer to GET /api/v2/configs. It is kept as gzip alone, a
-// tenth of the text: hardly a client takes it otherwise.
+// documents is the answer to GET /api/v2/configs. It is kept compressed alone, in
+// each coding a tenth of the text: hardly a client takes it otherwise.
 type documents struct {
 	version versions.Version
-	packed  []byte
-	plain   int // bytes
+	negotiation.Packed
 }
 
 // Size is how many bytes the documents take; none before they are made.
@@ -33,7 +32,7 @@ func (d *documents) Size() int64 {
 	if d == nil {
 		return 0
 	}
-	return int64(len(d.packed))
+	return d.Bytes()
 }
 
 // configs answers GET /api/v2/configs.
@@ -72,9 +71,9 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 
 // unchanged answers a request that names the tag.
 func unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
-	for _, packed := range []bool{false, true} { // "*" does not say that there was an answer
-		if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.ThisOne {
-			notModified(w, tag, packed)
+	for _, coding := range []negotiation.Coding{"", negotiation.GzipCoding, negotiation.Zstd} { // "*" does not say that there was an answer
+		if negotiation.NoneMatch(r, tagged(tag, coding)) == negotiation.ThisOne {
+			notModified(w, tag, coding)
 			return true
 		}
 	}
@@ -89,49 +88,49 @@ func entityTag(d *control.Delivery, version versions.Version) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func tagged(tag string, packed bool) string {
-	if packed {
-		tag += "-gzip"
+func tagged(tag string, coding negotiation.Coding) string {
+	if coding != "" {
+		tag += "-" + string(coding)
 	}
 	return `"` + tag + `"`
 }
 
-func setHeaders(w http.ResponseWriter, tag string, packed bool) {
+func setHeaders(w http.ResponseWriter, tag string, coding negotiation.Coding) {
 	header := w.Header()
-	header.Set("ETag", tagged(tag, packed))
+	header.Set("ETag", tagged(tag, coding))
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Vary", "Accept-Encoding")
 }
 
-func notModified(w http.ResponseWriter, tag string, packed bool) {
-	setHeaders(w, tag, packed)
+func notModified(w http.ResponseWriter, tag string, coding negotiation.Coding) {
+	setHeaders(w, tag, coding)
 	w.WriteHeader(http.StatusNotModified)
 }
 
 func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *documents, tag string) error {
-	packed, size := negotiation.Gzip(r, docs.plain), docs.plain
-	if packed {
-		size = len(docs.packed)
+	coding, size := negotiation.Choose(r, docs.Length), docs.Length
+	if coding != "" {
+		size = len(docs.In(coding))
 	}
 	if most := t.options.MaxAnswer; most > 0 && size > most {
 		return fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; accept gzip in Accept-Encoding", size)
 	}
-	if negotiation.NoneMatch(r, tagged(tag, packed)) == negotiation.Whichever {
-		notModified(w, tag, packed)
+	if negotiation.NoneMatch(r, tagged(tag, coding)) == negotiation.Whichever {
+		notModified(w, tag, coding)
 		return nil
 	}
-	plain, err := negotiation.Decompressed(docs.packed)
+	plain, err := docs.Plain()
 	if err != nil {
 		return err
 	}
-	setHeaders(w, tag, packed)
-	if packed {
-		w.Header().Set("Content-Encoding", "gzip")
-		delivery.WriteJSON(w, http.StatusOK, docs.packed)
+	setHeaders(w, tag, coding)
+	if coding != "" {
+		w.Header().Set("Content-Encoding", string(coding))
+		delivery.WriteJSON(w, http.StatusOK, docs.In(coding))
 		return nil
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(docs.plain))
+	w.Header().Set("Content-Length", strconv.Itoa(docs.Length))
 	w.WriteHeader(http.StatusOK)
 	// It is written while it is unpacked: many who are slow would hold it many times.
 	steady := bodies.NewSteady(w)
@@ -143,11 +142,8 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 // newDocuments compresses while it decodes, one document at a time.
 func newDocuments(ws *workspace.Workspace, d *control.Delivery, version versions.Version) *documents {
 	out := &documents{version: version}
-	out.packed = negotiation.CompressFrom(func(w io.Writer) {
-		write := func(b []byte) {
-			out.plain += len(b)
-			_, _ = w.Write(b) // it goes to memory
-		}
+	out.Packed = negotiation.Pack(func(w io.Writer) {
+		write := func(b []byte) { _, _ = w.Write(b) } // it goes to memory
 		write([]byte(`{"configs":[`))
 		var row []byte
 		for item := range byKey(ws) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/local"
@@ -110,8 +112,14 @@ func TestConfigsIsCachedAndCompressed(t *testing.T) {
 	if !bytes.Equal(body, plain.Body.Bytes()) || packed.Header().Get("Content-Encoding") != "gzip" {
 		t.Error("the compressed answer is another one")
 	}
-	tags := []string{plain.Header().Get("ETag"), packed.Header().Get("ETag")}
-	if tags[0] == tags[1] || tags[0] == "" {
+	asked := w.send("GET", configs, key, "", "Accept-Encoding", "gzip, zstd")
+	decoder, err := zstd.NewReader(asked.Body)
+	must(t, err)
+	if body, err := io.ReadAll(decoder); err != nil || !bytes.Equal(body, plain.Body.Bytes()) || asked.Header().Get("Content-Encoding") != "zstd" {
+		t.Errorf("as Zstandard the answer is another one: %v, %s", err, asked.Header())
+	}
+	tags := []string{plain.Header().Get("ETag"), packed.Header().Get("ETag"), asked.Header().Get("ETag")}
+	if tags[0] == tags[1] || tags[1] == tags[2] || tags[0] == tags[2] || tags[0] == "" {
 		t.Errorf("%q", tags)
 	}
 	for _, tag := range append(tags, `"x", W/`+tags[0], "*") {
@@ -120,7 +128,7 @@ func TestConfigsIsCachedAndCompressed(t *testing.T) {
 			t.Errorf("%s: %d", tag, answer.Code)
 		}
 	}
-	for _, refused := range []string{"gzip;q=0", "identity", "br", "gzip; q=0.0"} {
+	for _, refused := range []string{"gzip;q=0", "identity", "br", "gzip; q=0.0, zstd;q=0"} {
 		if answer := w.send("GET", configs, key, "", "Accept-Encoding", refused); answer.Header().Get("Content-Encoding") != "" {
 			t.Errorf("%s: %s", refused, answer.Header())
 		}
