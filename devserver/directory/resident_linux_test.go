@@ -23,7 +23,7 @@ const targeted = `{
   "type": "feature_flag",
   "valueType": "string",
   "access": "standard",
-  "tags": [],
+  "tags": ["revision-%[2]d"],
   "default": {
     "rules": [
       {"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["plan-%[3]d", "plan-%[4]d"]}}], "value": {"type": "string", "value": "by plan"}},

@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/testing/telemetrytest"
+	"svc.example/svc/shared/versions"
 )
 
 const (
@@ -73,7 +74,10 @@ func TestConfigs(t *testing.T) {
 	if strings.Join(order, " ") != "beta dark json key leaky log-level.shop master plain split" {
 		t.Errorf("%v", order)
 	}
-	if len(got.Meta["version"]) != 32 || got.Meta["environment"] != "production" || got.Meta["workspaceId"] != string(w.id) {
+	head, err := w.ledger.Head(ctx)
+	must(t, err)
+	state, _ := w.state(head)
+	if got.Meta["version"] != state.Of("production", versions.SaltOf([]byte(secret))).SDK.String() || got.Meta["environment"] != "production" || got.Meta["workspaceId"] != string(w.id) {
 		t.Errorf("%v", got.Meta)
 	}
 	for key, want := range map[string]string{

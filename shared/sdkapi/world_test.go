@@ -85,7 +85,7 @@ func newWorld(t *testing.T, files map[string]string) *world {
 func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options) *world {
 	t.Helper()
 	w := &world{T: t, dir: t.TempDir(), store: telemetrytest.NewMemory(), id: newID(t), principal: newID(t)}
-	must(t, local.Create(w.dir, access.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte("sauce")}))
+	must(t, local.Create(w.dir, access.Workspace{ID: string(w.id), Name: "Shop", Secret: []byte(secret)}))
 	w.edit(func(r *local.Registry) error {
 		return r.CreatePrincipal(ctx, access.Principal{ID: w.principal, Type: access.PrincipalServiceAccount, Name: "applications"})
 	})
@@ -98,6 +98,9 @@ func newWorldWith(t *testing.T, files map[string]string, options sdkapi.Options)
 	w.serve(options)
 	return w
 }
+
+// secret is the workspace's.
+const secret = "sauce"
 
 // serve begins to serve, with nothing in memory.
 func (w *world) serve(options sdkapi.Options) {
