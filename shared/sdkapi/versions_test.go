@@ -200,25 +200,3 @@ func TestATurnOfTimeMovesVersionAndTag(t *testing.T) {
 		}
 	}
 }
-
-// TestToldVersionsCostAPollNoMemory: of a table that is in memory, a poll allocates
-// as much as where the head tells no versions.
-func TestToldVersionsCostAPollNoMemory(t *testing.T) {
-	w := newWorld(t, shop)
-	head, err := w.ledger.Head(ctx)
-	must(t, err)
-	w.tells(time.Now)
-	told := w.told(head)
-	key := w.key(access.KindPublicSDK, "production")
-	for _, tag := range []string{"", w.send("GET", polling, key, "").Header().Get("ETag")} {
-		allocations := func(versions string) float64 {
-			w.told = func(repository.Head) string { return versions }
-			w.serve(sdkapi.Options{})
-			w.send("GET", polling, key, "") // for the table to be in memory
-			return testing.AllocsPerRun(100, func() { w.send("GET", polling, key, "", "If-None-Match", tag) })
-		}
-		if with, without := allocations(told), allocations(""); with > without {
-			t.Errorf("a poll with the tag %q allocates %v times where versions are told, else %v times", tag, with, without)
-		}
-	}
-}

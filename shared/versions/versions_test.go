@@ -316,3 +316,16 @@ func TestStoredOfManyTurns(t *testing.T) {
 		}
 	}
 }
+
+// TestFindTakesNoMemory: it is asked at every poll.
+func TestFindTakesNoMemory(t *testing.T) {
+	s := stateOf(t, map[string]string{"f": item(document.Flag, "f", "", serve(before(5000), "x"))})
+	stored := Stored(s, salt, []string{"development", "staging", "production"}, 1000)
+	if n := testing.AllocsPerRun(100, func() {
+		if k, _ := Find(stored, "production"); k.Client != (Version{}) {
+			_, _ = k.At(2000)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
