@@ -50,7 +50,7 @@ func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspa
 	if err != nil {
 		return versions.Environment{}, nil, err
 	}
-	served, err := o.view.outlined(ctx, o.repo)
+	served, err := o.outlined(ctx)
 	if err != nil {
 		return versions.Environment{}, nil, err
 	}
@@ -82,7 +82,7 @@ func (d *Delivery) Documents(ctx context.Context) (*workspace.Workspace, error) 
 	if err != nil {
 		return nil, err
 	}
-	return o.view.sound(ctx, o.repo)
+	return o.sound(ctx)
 }
 
 // Broken is what Documents has replaced or left out, for the log.
@@ -91,5 +91,5 @@ func (d *Delivery) Broken(ctx context.Context) ([]Broken, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.view.broken(ctx, o.repo)
+	return o.broken(ctx)
 }

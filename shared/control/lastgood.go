@@ -66,14 +66,18 @@ const (
 // broken returns the files that cannot be served, by path, with what each was
 // when it last could be. That is a question to the history, so that every
 // instance finds the same, after a restart too.
-func (v *view) broken(ctx context.Context, repo Repository) ([]Broken, error) {
+//
+// The view may be older than the snapshot: from before the commit landed, or before
+// its history was stored anew. So the head is that of the snapshot.
+func (o *opened) broken(ctx context.Context) ([]Broken, error) {
+	v := o.view
 	v.asking.Lock()
 	defer v.asking.Unlock()
 	if v.found != nil {
 		return v.found, nil
 	}
 	found := v.suspects()
-	if err := v.seek(ctx, repo, found[:min(len(found), maxSought)], (*content).unservable); err != nil {
+	if err := o.seek(ctx, found[:min(len(found), maxSought)], (*content).unservable); err != nil {
 		return nil, err
 	}
 	v.keep(found)
@@ -103,11 +107,12 @@ func (v *view) keep(found []Broken) {
 // allBroken is broken with the schemas that can be read and do not compile, as
 // svc verify has it, by path. Nothing is served of a schema, so that only who
 // asks for this waits until all are compiled, which is done once for each.
-func (v *view) allBroken(ctx context.Context, repo Repository) ([]Broken, error) {
-	broken, err := v.broken(ctx, repo)
+func (o *opened) allBroken(ctx context.Context) ([]Broken, error) {
+	broken, err := o.broken(ctx)
 	if err != nil {
 		return nil, err
 	}
+	v := o.view
 	v.compiling.Lock()
 	defer v.compiling.Unlock()
 	if v.unusable == nil {
@@ -120,7 +125,7 @@ func (v *view) allBroken(ctx context.Context, repo Repository) ([]Broken, error)
 				found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 			}
 		}
-		if err := v.seek(ctx, repo, found[:min(len(found), maxSought)], (*content).unusable); err != nil {
+		if err := o.seek(ctx, found[:min(len(found), maxSought)], (*content).unusable); err != nil {
 			return nil, err
 		}
 		for _, b := range found {
@@ -153,16 +158,16 @@ func isSchema(path string) bool {
 // seek looks for the last good version of files, several at a time. What an
 // earlier view has found holds as long as the file is the same. wrong says what
 // is wrong with a version.
-func (v *view) seek(ctx context.Context, repo Repository, broken []Broken, wrong func(*content) []workspace.Problem) error {
+func (o *opened) seek(ctx context.Context, broken []Broken, wrong func(*content) []workspace.Problem) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	var kept atomic.Int64
 	for i := range broken {
 		b := &broken[i]
-		if v.remembers(b) {
+		if o.view.remembers(b) {
 			continue
 		}
-		group.Go(func() error { return b.seek(ctx, repo, v.snapshot.Head, &kept, wrong) })
+		group.Go(func() error { return b.seek(ctx, o.repo, o.snapshot.Head, &kept, wrong) })
 	}
 	return group.Wait()
 }
@@ -255,7 +260,8 @@ func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repo
 	if err != nil {
 		return nil, err
 	}
-	return p.view(workspaceID, p.cache(workspaceID), snapshot).allBroken(ctx, repo)
+	o := &opened{repo, snapshot, p.view(workspaceID, p.cache(workspaceID), snapshot)}
+	return o.allBroken(ctx)
 }
 
 // WorkspaceDetail is the workspace of a key and what is wrong with it.
@@ -297,7 +303,7 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 	if err != nil {
 		return nil, err
 	}
-	broken, err := o.view.allBroken(ctx, o.repo)
+	broken, err := o.allBroken(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,24 +20,24 @@ type outline struct {
 // sound is the workspace as it is served: what is broken is as it last was
 // good, or left out when it never was, and of two documents of one key the
 // first counts.
-func (v *view) sound(ctx context.Context, repo Repository) (*workspace.Workspace, error) {
-	broken, err := v.broken(ctx, repo)
+func (o *opened) sound(ctx context.Context) (*workspace.Workspace, error) {
+	broken, err := o.broken(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ws, _ := v.without(broken)
+	ws, _ := o.view.without(broken)
 	return ws, nil
 }
 
 // outlined is sound without the documents. It is worked out once.
-func (v *view) outlined(ctx context.Context, repo Repository) (*outline, error) {
-	broken, err := v.broken(ctx, repo)
+func (o *opened) outlined(ctx context.Context) (*outline, error) {
+	broken, err := o.broken(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v.asking.Lock()
-	defer v.asking.Unlock()
-	return v.outlineOf(broken), nil
+	o.view.asking.Lock()
+	defer o.view.asking.Unlock()
+	return o.view.outlineOf(broken), nil
 }
 
 // known is outlined for who must not ask the repository; nil where some file is
@@ -131,7 +131,7 @@ const maxAsked = 20
 // head.
 func (a *attempt) storedVersions(ctx context.Context, next *repository.Snapshot) string {
 	if a.view.known() == nil && len(a.view.suspects()) <= maxAsked {
-		_, _ = a.view.broken(ctx, a.repo) // without an answer nothing is told
+		_, _ = a.broken(ctx) // without an answer nothing is told
 	}
 	view := a.service.view(a.entry.Workspace.ID, a.cache, next)
 	return view.storedVersions(versions.SaltOf(a.entry.Workspace.Secret), a.service.settings.Now())

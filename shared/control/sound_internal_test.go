@@ -21,17 +21,18 @@ type goodOnce struct {
 	Repository
 	good  map[string]string // by path
 	fails error
+	index string        // where its history is
 	asked *atomic.Int64 // how often a history was asked for; may be nil
 }
 
-func (r goodOnce) History(_ context.Context, _ repository.Head, page repository.Page) ([]repository.Commit, error) {
+func (r goodOnce) History(_ context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error) {
 	if r.asked != nil {
 		r.asked.Add(1)
 	}
 	if r.fails != nil {
 		return nil, r.fails
 	}
-	if r.good[page.Path] == "" {
+	if r.good[page.Path] == "" || head.Index != r.index {
 		return nil, nil
 	}
 	return []repository.Commit{{SHA: "good", Touched: []repository.Touch{{Path: page.Path, Blob: "good"}}}}, nil
@@ -92,7 +93,8 @@ func TestVersionsFollowCommits(t *testing.T) {
 		}
 		v, fresh := newView(snapshot, earlier, true), newView(snapshot, nil, true)
 		known := v.known()
-		outline, err := v.outlined(t.Context(), repo)
+		o := &opened{repo, snapshot, v}
+		outline, err := o.outlined(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,11 +104,11 @@ func TestVersionsFollowCommits(t *testing.T) {
 				t.Fatalf("step %d: it is told before anybody has asked, and then something else", step)
 			}
 		}
-		scratch, err := fresh.outlined(t.Context(), repo)
+		scratch, err := (&opened{repo, snapshot, fresh}).outlined(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		ws, err := v.sound(t.Context(), repo)
+		ws, err := o.sound(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +209,7 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 			if !told {
 				return
 			}
-			served, err := service.view("w", memory, next).outlined(t.Context(), repo)
+			served, err := (&opened{repo, next, service.view("w", memory, next)}).outlined(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,5 +221,23 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 				t.Errorf("the next write asks for %d histories more", asked.Load()-tt.asked)
 			}
 		})
+	}
+}
+
+// TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked: a view may be that of a commit
+// before it had landed, and of a head whose history was stored anew since.
+func TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked(t *testing.T) {
+	const path, good = "feature-flags/a.json", `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`
+	repo, memory, service := goodOnce{good: map[string]string{path: good}, index: "new"}, &cache{}, New(Settings{Now: time.Now})
+	at := func(index string) *opened {
+		s := snapshotOf(map[string]string{path: `{"broken"`}, path)
+		s.Head, s.Files[0].Last = repository.Head{Commit: "c", Index: index}, &repository.Commit{SHA: "last"}
+		return &opened{repo, s, service.view("w", memory, s)}
+	}
+	at("") // before it has landed
+	o := at("new")
+	ws, err := o.sound(t.Context())
+	if err != nil || len(ws.Items) != 1 {
+		t.Errorf("%d documents are served, want the one that was good once: %v", len(ws.Items), err)
 	}
 }
