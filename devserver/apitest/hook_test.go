@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,15 +99,15 @@ func TestReferencesOfOtherKindsAreRefused(t *testing.T) {
 	p := newPusher(t)
 	head := p.work.Run(t, "rev-parse", "HEAD")
 	for _, ref := range []string{"refs/replace/" + head, "refs/grafts/x", "refs/svc/x"} {
-		p.push(ref+" is neither a branch, a tag nor a note", "HEAD:"+ref)
+		p.push(strconv.Quote(ref)+" is neither a branch, a tag nor a note", "HEAD:"+ref)
 	}
 	p.push("", "HEAD:refs/tags/v1", "HEAD:refs/notes/commits", "HEAD:refs/heads/draft")
 	p.bare.Run(t, "update-ref", "refs/svc/old", head)
 	p.push("", "--delete", "refs/svc/old")
 	p.bare.Run(t, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
 	p.commit(map[string]string{"svc.json": "["})
-	p.push("refs/heads/alias stands for another reference", "HEAD:alias")
-	p.push("refs/heads/alias stands for another reference", "--delete", "alias")
+	p.push(`"refs/heads/alias" stands for another reference`, "HEAD:alias")
+	p.push(`"refs/heads/alias" stands for another reference`, "--delete", "alias")
 	p.works(true)
 }
 

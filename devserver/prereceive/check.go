@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -96,16 +97,16 @@ func (p Push) updateOfMain() (from, to string, err error) {
 		}
 		words := strings.SplitN(lines.Text(), " ", 3)
 		if len(words) != 3 || !object.IsID(words[0]) || !object.IsID(words[1]) {
-			return "", "", fmt.Errorf("git tells of an update in words that are not known: %q", lines.Text())
+			return "", "", fmt.Errorf("git tells of an update in words that are not known: %s", terminal.Quote(lines.Text()))
 		}
 		ref := words[2]
 		switch {
 		case !slices.ContainsFunc(taken, func(prefix string) bool { return strings.HasPrefix(ref, prefix) }) && words[1] != noID:
-			return "", "", refuse(printable(ref) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
+			return "", "", refuse(terminal.Quote(ref) + " is neither a branch, a tag nor a note (refs/heads, refs/tags, refs/notes); others change what git reads here, as refs/replace does")
 		case ref != main && atMain(ref):
-			return "", "", refuse(printable(ref) + " lies where main does, on a disk that does not tell their names apart for example; call it something else")
+			return "", "", refuse(terminal.Quote(ref) + " lies where main does, on a disk that does not tell their names apart for example; call it something else")
 		case isSymbolic(root, ref):
-			return "", "", refuse(printable(ref) + " stands for another reference in this repository (git symbolic-ref); push to that one")
+			return "", "", refuse(terminal.Quote(ref) + " stands for another reference in this repository (git symbolic-ref); push to that one")
 		case ref != main:
 			continue
 		case words[1] == noID:
@@ -213,7 +214,7 @@ func (s sources) checkTree(ctx context.Context, from, to string) error {
 	var reasons []string
 	for _, p := range found {
 		if !known[unplaced(p)] {
-			reasons = append(reasons, printable(p.String()))
+			reasons = append(reasons, p.String())
 		}
 	}
 	if len(reasons) == 0 {
@@ -266,7 +267,7 @@ func nested(tree repository.Tree) []workspace.Problem {
 				what = "there are two entries of that name"
 			}
 			if seen[e.Name] = true; what != "" {
-				found = append(found, workspace.Problem{Severity: workspace.Fatal, File: prefix + e.Name, Message: what})
+				found = append(found, workspace.Problem{Severity: workspace.Fatal, File: prefix + terminal.Cut(e.Name, workspace.MaxName), Message: what})
 			}
 		}
 	}
@@ -276,19 +277,4 @@ func nested(tree repository.Tree) []workspace.Problem {
 	}
 	workspace.SortProblems(found)
 	return found
-}
-
-// printable shows control characters as what they are: names are somebody
-// else's, and go to a terminal.
-func printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsPrint(r) || r == ' ' {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := fmt.Sprintf("%+q", r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
 }

@@ -45,7 +45,7 @@ func TestUpdatesAreReadToTheirEnd(t *testing.T) {
 		words   string
 	}{
 		{"many branches", strings.NewReader(strings.Repeat(branch, 1200)), ""},
-		{"another reference behind them", strings.NewReader(strings.Repeat(branch, 1200) + none + " " + id + " refs/replace/" + id + "\n"), "refs/replace/" + id + " is neither a branch"},
+		{"another reference behind them", strings.NewReader(strings.Repeat(branch, 1200) + none + " " + id + " refs/replace/" + id + "\n"), `"refs/replace/` + id + `" is neither a branch`},
 		{"main behind them", strings.NewReader(strings.Repeat(branch, 1200) + id + " " + none + " refs/heads/main\n"), "deletes the branch main"},
 		{"no end of branches", &endless{line: branch}, "updates more references than can be checked"},
 	} {
@@ -61,14 +61,15 @@ func TestOnlyMainMovesMain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ updates, words string }{
-		{id + " " + id + " refs/heads/MAIN", "refs/heads/MAIN lies where main does"},
-		{id + " " + none + " refs/HEADS/main", "refs/HEADS/main lies where main does"},
-		{id + " " + id + " refs/heads/ma\u200din", `refs/heads/ma\u200din lies where main does`},
-		{none + " " + id + " refs/heads/main/next", "refs/heads/main/next lies where main does"},
-		{none + " " + id + " refs/heads/Main/next", "refs/heads/Main/next lies where main does"},
+		{id + " " + id + " refs/heads/MAIN", `"refs/heads/MAIN" lies where main does`},
+		{id + " " + none + " refs/HEADS/main", `"refs/HEADS/main" lies where main does`},
+		{id + " " + id + " refs/heads/ma\u200din", `"refs/heads/ma\u200din" lies where main does`},
+		{none + " " + id + " refs/heads/main/next", `"refs/heads/main/next" lies where main does`},
+		{none + " " + id + " refs/heads/Main/next", `"refs/heads/Main/next" lies where main does`},
 		{id + " " + id + " refs/heads/main\n" + none + " " + id + " refs/heads/main", "updates main twice"},
-		{id + " " + id + " refs/heads/alias", "refs/heads/alias stands for another reference"},
-		{id + " " + none + " refs/heads/alias", "refs/heads/alias stands for another reference"},
+		{id + " " + id + " refs/heads/alias", `"refs/heads/alias" stands for another reference`},
+		{id + " " + none + " refs/heads/alias", `"refs/heads/alias" stands for another reference`},
+		{id + " " + id + " refs/meta/" + strings.Repeat("a", 300), `"refs/meta/` + strings.Repeat("a", 190) + `…" is neither a branch`},
 		{none + " " + id + " refs/heads/mainly", ""},
 		{none + " " + id + " refs/heads/next/main", ""},
 		{none + " " + id + " refs/tags/main", ""},

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -121,7 +122,7 @@ func (q ActivityQuery) path() (string, bool) {
 
 func (q ActivityQuery) noSuch() error {
 	if q.Type == schemaType {
-		return fault.New(fault.NotFound, "there is no schema %s", quoted(q.Key))
+		return fault.New(fault.NotFound, "there is no schema %s", terminal.Quote(q.Key))
 	}
 	return noSuch(document.Type(q.Type), q.Key)
 }

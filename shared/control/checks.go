@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -101,7 +102,7 @@ func (a *attempt) free() error {
 		return nil
 	}
 	return fault.New(fault.Conflict,
-		"the key %s is held by the %s %s; keys are unique over flags, configs, segments and log levels, whatever their case", quoted(a.key), t.Noun(), quoted(held)).
+		"the key %s is held by the %s %s; keys are unique over flags, configs, segments and log levels, whatever their case", terminal.Quote(a.key), t.Noun(), terminal.Quote(held)).
 		With(map[string]any{"code": codeExists, "collidingType": string(t), "collidingKey": held})
 }
 
@@ -174,7 +175,7 @@ func (a *attempt) fitSchema() error {
 		return nil
 	}
 	key := document.View(a.edited.Tree).SchemaKey
-	return fault.New(fault.BadRequest, "the schema %s does not allow this%s", quoted(key), located(issues)).
+	return fault.New(fault.BadRequest, "the schema %s does not allow this%s", terminal.Quote(key), located(issues)).
 		With(map[string]any{"code": codeSchema, "schemaKey": key, "violations": issues})
 }
 

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/terminal"
 )
 
 // ContextQuery narrows the list of saved contexts; what is empty does not.
@@ -90,7 +91,7 @@ func (s *Session) knownEnvironment(ctx context.Context, name string) error {
 		return err
 	}
 	if _, known := o.view.ws.Environment(name); !known {
-		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", quoted(name))
+		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
 	}
 	return nil
 }

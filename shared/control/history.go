@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 )
 
 // History is the commits that touched an item, newest first.
@@ -104,10 +105,10 @@ func (a *stale) fault(ctx context.Context) error {
 	}
 	if a.seen == nil {
 		return fault.New(fault.Conflict,
-			"expectedCommitSha names no commit that holds the %s %s; send the whole commitSha (40 hexadecimal digits) of a fresh read", a.t.Noun(), quoted(a.key)).With(details)
+			"expectedCommitSha names no commit that holds the %s %s; send the whole commitSha (40 hexadecimal digits) of a fresh read", a.t.Noun(), terminal.Quote(a.key)).With(details)
 	}
 	return fault.New(fault.Conflict,
-		"the %s %s has changed since the commit in expectedCommitSha; read it again and decide again", a.t.Noun(), quoted(a.key)).With(details)
+		"the %s %s has changed since the commit in expectedCommitSha; read it again and decide again", a.t.Noun(), terminal.Quote(a.key)).With(details)
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -111,7 +112,7 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 	}
 	d := decode(path, text)
 	if d.item == nil {
-		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), quoted(key), d.why())
+		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), terminal.Quote(key), d.why())
 	}
 	return &StoredDocument{at, d.tree}, nil
 }
@@ -133,7 +134,7 @@ func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha st
 	if _, now := o.view.at(workspace.Path(t, key)); !now {
 		return noSuch(t, key)
 	}
-	return fault.New(fault.NotFound, "the %s %s did not exist yet at the commit %s", t.Noun(), quoted(key), sha)
+	return fault.New(fault.NotFound, "the %s %s did not exist yet at the commit %s", t.Noun(), terminal.Quote(key), sha)
 }
 
 // pathOf is where a document of that key stands, if any can.

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -36,6 +37,7 @@ func invalid(kind fault.Kind, code, summary string, issues []document.Issue) err
 	if len(issues) == 0 {
 		return nil
 	}
+	issues = jsontree.Bounded(issues)
 	return fault.New(kind, "%s%s", summary, located(issues)).
 		With(map[string]any{"code": code, "issues": issues})
 }
@@ -67,11 +69,11 @@ func noSuch(t document.Type, key string) error {
 	if t == document.LogLevel && !strings.HasPrefix(key, document.LogLevelPrefix) {
 		hint = fmt.Sprintf("; the key of a service's document begins with %s", document.LogLevelPrefix)
 	}
-	return fault.New(fault.NotFound, "there is no %s %s%s", t.Noun(), quoted(key), hint)
+	return fault.New(fault.NotFound, "there is no %s %s%s", t.Noun(), terminal.Quote(key), hint)
 }
 
 func notAnObject(t document.Type, key string, d *decoded) error {
-	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), quoted(key), d.why())
+	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), terminal.Quote(key), d.why())
 }
 
 // why says what is wrong with a file that holds no document.
@@ -89,13 +91,4 @@ func inWords(problems []workspace.Problem) string {
 		return fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Message)
 	}
 	return p.Message
-}
-
-const maxQuoted = 200
-
-func quoted(text string) string {
-	if len(text) > maxQuoted {
-		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-	}
-	return fmt.Sprintf("%q", text)
 }

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // Request is what every write has besides its own fields.
@@ -237,7 +238,7 @@ func sameMember(tree *jsontree.Node, name, want string) []document.Issue {
 		return nil
 	}
 	return []document.Issue{{Pointer: "/document/" + name,
-		Message: fmt.Sprintf("the document's %s must be %s, as the address says", name, quoted(want))}}
+		Message: fmt.Sprintf("the document's %s must be %s, as the address says", name, terminal.Quote(want))}}
 }
 
 // said says whether a place has been found wrong already.

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -85,7 +86,7 @@ func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
 func fileMessage(t trace) []activity.Message {
 	what := "the workspace file " + workspace.File
 	if folder, key, ok := workspace.SplitPath(t.touch.Path); ok && folder == workspace.Schemas {
-		what = "schema " + quoted(key)
+		what = "schema " + terminal.Quote(key)
 	}
 	return []activity.Message{{Message: what + " " + actionOf(*t.touch)}}
 }
@@ -141,7 +142,7 @@ func (s *Session) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([
 func difference(path string, before, after *jsontree.Node) []activity.Message {
 	folder, key, _ := workspace.SplitPath(path)
 	t, _ := folder.Type()
-	item := t.Noun() + " " + quoted(key)
+	item := t.Noun() + " " + terminal.Quote(key)
 	switch {
 	case after != nil && after.Kind != jsontree.Object:
 		return []activity.Message{{Message: item + " is not a JSON object"}}

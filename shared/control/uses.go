@@ -6,6 +6,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -55,7 +56,7 @@ func (a *attempt) usingKey(key string, scopes []access.Scope) (write access.Writ
 	if !found || path == a.path {
 		return write, "", false
 	}
-	return access.Edit(tierOf(decode(path, file.Text).tree), scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", quoted(key)), true
+	return access.Edit(tierOf(decode(path, file.Text).tree), scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", terminal.Quote(key)), true
 }
 
 // patchWarnings say what a PATCH has written that may not have been meant.

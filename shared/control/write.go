@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -244,7 +245,7 @@ func (a *attempt) findScope() error {
 		return nil
 	}
 	if e, known := a.view.ws.Environment(a.scope); !known || e.Archived {
-		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", quoted(a.scope))
+		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(a.scope))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -193,7 +194,7 @@ func notYetWritten(scope string, p LogLevelPatch) []activity.Message {
 	what := scope
 	switch {
 	case p.Target != nil:
-		what = fmt.Sprintf("the target %s in %s", quoted(*p.Target), scope)
+		what = fmt.Sprintf("the target %s in %s", terminal.Quote(*p.Target), scope)
 	case scope == document.DefaultScope:
 		return nil
 	}

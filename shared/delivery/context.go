@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // MaxToken is the longest token that is looked at, less percent escapes.
@@ -202,7 +203,7 @@ func readNamed(text []byte, f *evaluation.Frame) error {
 	var context []byte
 	err := r.object(func(name []byte) error {
 		if r.dec.PeekKind() != '{' {
-			return r.ofAnotherKind("the context " + quoted(name) + " is an object of properties")
+			return r.ofAnotherKind("the context " + terminal.Quote(string(name)) + " is an object of properties")
 		}
 		context = append(context[:0], name...)
 		return r.object(func(property []byte) error { return r.put(f, f.Slot(context, property)) })
@@ -211,14 +212,6 @@ func readNamed(text []byte, f *evaluation.Frame) error {
 		return err
 	}
 	return r.end()
-}
-
-func quoted(name []byte) string {
-	const most = 60
-	if len(name) > most {
-		name = append(bytes.ToValidUTF8(name[:most:most], nil), "…"...)
-	}
-	return string(quote(nil, string(name)))
 }
 
 // ofAnotherKind tells broken JSON from JSON of another kind.

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // violation is an issue that a JSON Schema found.
@@ -134,7 +135,7 @@ func (t translator) one(err *jsonschema.ValidationError, member []string, messag
 	if own := t.own(err, ""); own != "" {
 		message = own
 	}
-	return violation{Issue: Issue{Pointer: pointer(err, member...), Message: message}}
+	return violation{Issue: Issue{Pointer: pointer(err, member...), Message: message}.Cut()}
 }
 
 func (t translator) missing(err *jsonschema.ValidationError, names []string, because string) []violation {
@@ -143,15 +144,15 @@ func (t translator) missing(err *jsonschema.ValidationError, names []string, bec
 		if t.found.add(); t.found.full() {
 			break
 		}
-		message := name + " is missing"
+		message := brief(name) + " is missing"
 		if because != "" {
-			message += ", which " + because + " needs beside it"
+			message += ", which " + brief(because) + " needs beside it"
 		}
 		hint := t.own(err, "/properties"+jsontree.Pointer(name))
 		if hint != "" {
 			message += ": " + strings.TrimPrefix(hint, name+" is ")
 		}
-		found = append(found, violation{Issue{Pointer: pointer(err, name), Message: message}, hint != ""})
+		found = append(found, violation{Issue{Pointer: pointer(err, name), Message: message}.Cut(), hint != ""})
 	}
 	return found
 }
@@ -162,7 +163,7 @@ func (t translator) own(err *jsonschema.ValidationError, part string) string {
 		return ""
 	}
 	text, _ := t.schema.At(fragment(err.SchemaURL) + part).Get("errorMessage").Text()
-	return text
+	return terminal.Cut(text, 1000)
 }
 
 func pointer(err *jsonschema.ValidationError, member ...string) string {
@@ -285,16 +286,8 @@ func listed(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-const maxBrief = 80
-
 // brief cuts a text that may be as long as its author liked.
-func brief(text string) string {
-	runes := []rune(text)
-	if len(runes) <= maxBrief {
-		return text
-	}
-	return string(runes[:maxBrief]) + "…"
-}
+func brief(text string) string { return terminal.Cut(text, 80) }
 
 // regexpProblem is why a regular expression does not compile, without the
 // expression.

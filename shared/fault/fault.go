@@ -12,6 +12,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"svc.example/svc/shared/terminal"
 )
 
 // Kind is one way to fail.
@@ -75,9 +77,13 @@ type Fault struct {
 	wait time.Duration
 }
 
-// New makes a fault of a kind.
+// maxMessage is how many characters of a message are told: it may quote what
+// somebody sent.
+const maxMessage = 4000
+
+// New makes a fault of a kind. A message that is too long is cut.
 func New(kind Kind, format string, args ...any) *Fault {
-	return &Fault{Kind: kind, Message: fmt.Sprintf(format, args...)}
+	return &Fault{Kind: kind, Message: terminal.Cut(fmt.Sprintf(format, args...), maxMessage)}
 }
 
 // With adds details to a fault that was just made.

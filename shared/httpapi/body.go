@@ -104,12 +104,9 @@ func (c *call) readBody() (*jsontree.Node, error) {
 	tree, err := jsontree.Parse(text)
 	var syntax *jsontree.SyntaxError
 	if errors.As(err, &syntax) {
-		message := cut(syntax.Message, maxMessage)
-		return nil, fault.New(fault.BadRequest, "the body is not JSON at %d:%d: %s", syntax.Line, syntax.Column, message).
-			With(map[string]any{
-				"line": syntax.Line, "column": syntax.Column,
-				"issues": []document.Issue{{Pointer: cut(syntax.Pointer, maxMessage), Message: message}},
-			})
+		issue := document.Issue{Pointer: syntax.Pointer, Message: syntax.Message}.Cut()
+		return nil, fault.New(fault.BadRequest, "the body is not JSON at %d:%d: %s", syntax.Line, syntax.Column, issue.Message).
+			With(map[string]any{"line": syntax.Line, "column": syntax.Column, "issues": []document.Issue{issue}})
 	}
 	if err != nil {
 		return nil, fault.New(fault.BadRequest, "the body is not JSON").Because(err)

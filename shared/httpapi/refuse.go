@@ -2,16 +2,11 @@ package httpapi
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
-)
-
-const (
-	maxName    = 100
-	maxMessage = 500
+	"svc.example/svc/shared/terminal"
 )
 
 // refused is the answer to a request of the wrong shape; nil for no issues.
@@ -31,15 +26,4 @@ func join(names []string) string {
 }
 
 // brief cuts a name that may be as long as its author liked.
-func brief(name string) string { return cut(name, maxName) }
-
-func cut(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	for !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
-}
+func brief(name string) string { return terminal.Cut(name, 100) }

@@ -3,6 +3,8 @@ package jsontree
 import (
 	"fmt"
 	"strings"
+
+	"svc.example/svc/shared/terminal"
 )
 
 // Issue is one thing wrong with a JSON text and where: Pointer is a JSON
@@ -12,17 +14,35 @@ type Issue struct {
 	Message string `json:"message"`
 }
 
+// How many characters of an issue are told. Both parts quote names that may be as
+// long as the text they stand in. A message also names a circle of a thousand
+// segments in full.
+const (
+	maxPointer = 1000
+	maxMessage = 10_000
+)
+
+// Cut is the issue with what is too long to be read cut. A pointer that is cut
+// still leads to the part of the text that the issue lies in.
+func (i Issue) Cut() Issue {
+	return Issue{Pointer: terminal.Cut(i.Pointer, maxPointer), Message: terminal.Cut(i.Message, maxMessage)}
+}
+
 // MaxIssues are told of one text. One of nothing but mistakes gets a short
 // answer all the same.
 const MaxIssues = 50
 
-// Bounded leaves the issues after the first MaxIssues out, and says so.
+// Bounded cuts the issues, leaves those after the first MaxIssues out, and says
+// so.
 func Bounded(issues []Issue) []Issue {
-	more := len(issues) - MaxIssues
-	if more <= 0 {
-		return issues
+	var bounded []Issue
+	for i, issue := range issues {
+		if i == MaxIssues {
+			return append(bounded, More(len(issues)-i))
+		}
+		bounded = append(bounded, issue.Cut())
 	}
-	return append(issues[:MaxIssues:MaxIssues], More(more))
+	return bounded
 }
 
 // More stands for issues that were left out.

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"svc.example/svc/shared/terminal"
 )
 
 // MaxDepth is how deep objects and arrays may nest. No document written by
@@ -251,7 +253,7 @@ func (p *parser) words(err *jsontext.SyntacticError) string {
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		name := string(err.JSONPointer.LastToken())
-		return fmt.Sprintf("the name %q stands twice in this object; keep one", name)
+		return fmt.Sprintf("the name %s stands twice in this object; keep one", terminal.Quote(name))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "ends in the middle of a JSON value"
 	}

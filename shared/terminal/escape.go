@@ -12,6 +12,7 @@
 //   - A text that a stranger wrote and that stands in a line or a column of ours
 //     goes through Escape as well, which leaves no line feed and no tab: else it
 //     could make a line that looks like one of ours.
+//   - A message quotes no more of such a text than a person reads: Quote and Cut.
 //   - What is escaped is written as in JSON (\u001b), so that JSON which a
 //     Writer passes on stays JSON that means the same.
 package terminal

@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // Environment is one environment that a workspace declares.
@@ -27,7 +28,7 @@ func SlugProblem(name string) string {
 	case name == document.DefaultScope:
 		return `the environment name "default" is reserved: it names the default rules`
 	case !slug.MatchString(name) || len(name) > maxEnvironmentName:
-		return fmt.Sprintf("the environment name %q is not a slug: lower-case letters, digits and single dashes, at most %d", name, maxEnvironmentName)
+		return fmt.Sprintf("the environment name %s is not a slug: lower-case letters, digits and single dashes, at most %d", terminal.Quote(name), maxEnvironmentName)
 	}
 	return ""
 }
@@ -83,7 +84,7 @@ func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
 			problem = SlugProblem(e.Name)
 		}
 		if problem == "" && seen[e.Name] {
-			problem = fmt.Sprintf("the environment %q is declared twice", e.Name)
+			problem = fmt.Sprintf("the environment %s is declared twice", terminal.Quote(e.Name))
 		}
 		if problem != "" {
 			issues = append(issues, document.Issue{Pointer: pointer, Message: problem})

@@ -92,6 +92,7 @@ func locate(severity Severity, file string, text []byte, tree *jsontree.Node, is
 	starts := lineStarts(text)
 	problems := make([]Problem, 0, len(issues))
 	for _, issue := range issues {
+		issue = issue.Cut()
 		p := Problem{Severity: severity, File: file, Pointer: issue.Pointer, Message: issue.Message}
 		if n := tree.Nearest(issue.Pointer); n != nil && n.Offset >= 0 {
 			p.Line, p.Column = starts.position(n.Offset)

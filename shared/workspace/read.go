@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // Stored is a document in its place, as it is stored. Only the text is held:
@@ -187,8 +188,9 @@ func parse(path string, text []byte) (*jsontree.Node, []byte, *Problem) {
 	tree, err := jsontree.Parse(text)
 	if err != nil {
 		e := err.(*jsontree.SyntaxError)
+		issue := jsontree.Issue{Pointer: e.Pointer, Message: e.Message}.Cut()
 		return nil, text, &Problem{Severity: Fatal, File: path, Line: e.Line, Column: e.Column,
-			Pointer: e.Pointer, Message: e.Message}
+			Pointer: issue.Pointer, Message: issue.Message}
 	}
 	return tree, text, nil
 }
@@ -280,7 +282,7 @@ func (w *Workspace) Environment(name string) (Environment, bool) {
 // rules.
 func (w *Workspace) CheckEnvironment(name string) error {
 	if e, known := w.Environment(name); !known || e.Archived {
-		return fmt.Errorf("there is no environment %q; the workspace has %s", name, cmp.Or(strings.Join(w.Active(), ", "), "none yet: they stand in "+File))
+		return fmt.Errorf("there is no environment %q; the workspace has %s", name, cmp.Or(terminal.Cut(strings.Join(w.Active(), ", "), 2000), "none yet: they stand in "+File))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // Verify holds every document against what new content must be and against
@@ -210,7 +211,7 @@ func placeIssues(item *Item) []document.Issue {
 	var issues []document.Issue
 	if key := item.View.Key; key != "" && key != item.Key {
 		issues = append(issues, document.Issue{Pointer: "/key",
-			Message: fmt.Sprintf("the key is %q, but the file is named %q: the name of the file is the key", key, item.Key+extension)})
+			Message: fmt.Sprintf("the key is %s, but the file is named %q: the name of the file is the key", terminal.Quote(key), item.Key+extension)})
 	}
 	if FolderOf(item.View.Type) != "" { // another type is no type at all, says Validate
 		issues = append(issues, typeIssues(item)...)
@@ -226,7 +227,7 @@ func typeIssues(item *Item) []document.Issue {
 	if t == held || t == "" {
 		return nil
 	}
-	message := fmt.Sprintf("the type is %q; the documents in %s have the type %s", t, folder, held)
+	message := fmt.Sprintf("the type is %s; the documents in %s have the type %s", terminal.Quote(string(t)), folder, held)
 	if home := FolderOf(t); home != "" {
 		message = fmt.Sprintf("the type is %s, which belongs in the folder %s; %s holds %s documents", t, home, folder, held)
 	}

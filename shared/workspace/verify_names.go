@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // names are the members that an object of one kind has. Others are kept and
@@ -52,7 +53,7 @@ func (s *speller) object(n *jsontree.Node, pointer string, known names) {
 		}
 		if meant := known.like(m.Name); meant != "" {
 			s.issues = append(s.issues, document.Issue{Pointer: pointer + jsontree.Pointer(m.Name),
-				Message: fmt.Sprintf("%q means nothing here; did you mean %s?", shortened(m.Name), meant)})
+				Message: fmt.Sprintf("%s means nothing here; did you mean %s?", terminal.Quote(m.Name), meant)})
 		}
 	}
 }

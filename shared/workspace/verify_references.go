@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/expression"
+	"svc.example/svc/shared/terminal"
 )
 
 // index is what the checks of one document look up in the workspace.
@@ -38,7 +39,7 @@ func (x *index) referenceIssues(item *Item) []document.Issue {
 	for pointer, key := range encrypted(item.View) {
 		if !x.has(item, document.Config, key) {
 			issues = append(issues, document.Issue{Pointer: pointer,
-				Message: fmt.Sprintf("there is no config %q to decrypt the value with", key)})
+				Message: fmt.Sprintf("there is no config %s to decrypt the value with", terminal.Quote(key))})
 		}
 	}
 	var expressions expression.Set
@@ -61,11 +62,11 @@ func (x *index) environmentIssues(doc *document.Document) []document.Issue {
 		case e.ID == "":
 			continue // said by Validate
 		case seen[e.ID]:
-			message = fmt.Sprintf("the environment %q has an entry already; keep one", e.ID)
+			message = fmt.Sprintf("the environment %s has an entry already; keep one", terminal.Quote(e.ID))
 		case !x.ws.Declared:
 			message = SlugProblem(e.ID)
 		case !x.environments[e.ID]:
-			message = fmt.Sprintf("the environment %q is not declared in %s; declared are: %s", e.ID, File, x.declared())
+			message = fmt.Sprintf("the environment %s is not declared in %s; declared are: %s", terminal.Quote(e.ID), File, x.declared())
 		}
 		seen[e.ID] = true
 		if message != "" {
@@ -85,7 +86,7 @@ func (x *index) declared() string {
 			names = append(names, "…")
 			break
 		}
-		names = append(names, e.Name)
+		names = append(names, terminal.Cut(e.Name, maxEnvironmentName))
 	}
 	if len(names) == 0 {
 		return "none"
@@ -138,7 +139,7 @@ func (x *index) operandProblem(item *Item, criterion document.Criterion, express
 		if criterion.ValueToMatch.Secret() {
 			return "there is no such segment"
 		}
-		return fmt.Sprintf("there is no segment %q", key)
+		return fmt.Sprintf("there is no segment %s", terminal.Quote(key))
 	}
 	return expressionProblem(criterion, expressions)
 }

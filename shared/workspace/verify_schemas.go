@@ -5,6 +5,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 // schemaIssues holds every value of a config that can be read here against
@@ -52,7 +53,7 @@ func UnusableSchema(ws *Workspace, item Item) []document.Issue {
 }
 
 func noSchema(key string) document.Issue {
-	return document.Issue{Pointer: "/schemaKey", Message: fmt.Sprintf("there is no schema %q: it would be %s/%s.json", key, Schemas, key)}
+	return document.Issue{Pointer: "/schemaKey", Message: fmt.Sprintf("there is no schema %s: it would be %s/%s.json", terminal.Quote(key), Schemas, terminal.Cut(key, maxEnvironmentName))}
 }
 
 // Problems are what keeps a schema from being used, as Verify has it. That

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
 )
 
 func operatorIssues(doc *document.Document) []document.Issue {
@@ -17,7 +18,7 @@ func operatorIssues(doc *document.Document) []document.Issue {
 	for spot, criterion := range doc.Criteria() {
 		if name := criterion.Operator; name != "" && !evaluation.Known(name) {
 			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/operator",
-				Message: fmt.Sprintf("the operator %q is not known here: the rule never matches", shortened(name))})
+				Message: fmt.Sprintf("the operator %s is not known here: the rule never matches", terminal.Quote(name))})
 		}
 		// An operand that refers or compiles to nothing is an error, said elsewhere.
 		if criterion.Operator == evaluation.InSegment || criterion.Operator == evaluation.NotInSegment || expressionProblem(criterion, &expressions) != "" {
@@ -191,13 +192,4 @@ func (v *verifier) sameSchemaNames() {
 		}
 		first[folded] = s.Path
 	}
-}
-
-const maxShown = 80
-
-func shortened(text string) string {
-	if runes := []rune(text); len(runes) > maxShown {
-		return string(runes[:maxShown]) + "…"
-	}
-	return text
 }
