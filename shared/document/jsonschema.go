@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -164,6 +165,18 @@ func anchored(c *jsonschema.Compiler, tree *jsontree.Node) []*jsonschema.Schema 
 type pattern struct {
 	*regexp.Regexp
 	instructions int
+	most         *int // characters that the schema allows, nil for any number
+}
+
+// MatchString says whether a text matches. One that has too many characters for
+// the schema does not fit it anyway, so it is not held against the expression:
+// the length is what is wrong with it.
+func (p *pattern) MatchString(text string) bool {
+	return p.tooLong(text) || p.Regexp.MatchString(text)
+}
+
+func (p *pattern) tooLong(text string) bool {
+	return p.most != nil && len(text) > *p.most && utf8.RuneCountInString(text) > *p.most
 }
 
 func newPattern(of *expression.Set, text string) (*pattern, error) {
@@ -174,7 +187,7 @@ func newPattern(of *expression.Set, text string) (*pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pattern{re, of.Instructions(text)}, nil
+	return &pattern{Regexp: re, instructions: of.Instructions(text)}, nil
 }
 
 // matching is how many steps it takes to match a text.
@@ -182,6 +195,9 @@ func matching(re jsonschema.Regexp, text string) int {
 	p, ours := re.(*pattern)
 	if !ours {
 		return len(text)
+	}
+	if p.tooLong(text) {
+		return 0
 	}
 	return p.instructions * len(text) / matchesAStep
 }

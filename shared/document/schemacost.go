@@ -76,6 +76,9 @@ func newGraph(root *jsonschema.Schema, more []*jsonschema.Schema) *graph {
 		if s.RecursiveAnchor {
 			g.recursive = append(g.recursive, s)
 		}
+		if p, ours := s.Pattern.(*pattern); ours {
+			p.most = s.MaxLength
+		}
 		g.tracked = g.tracked || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
 		if s.Enum != nil {
 			g.addLiteral(s, any(s.Enum.Values))

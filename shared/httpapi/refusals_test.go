@@ -108,6 +108,9 @@ func TestRefusals(t *testing.T) {
 
 func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	w := newWorld(t, shop())
+	if a := w.do("POST", "/flags", `{"key": "`+strings.Repeat("k", 900_000)+`"}`); !strings.HasPrefix(a.text("/message"), "/key: a key is 1 to 200 letters") {
+		t.Errorf("a very long key: %.300s", a.body)
+	}
 	a := w.do("PATCH", "/flags/colour/environments/nowhere?dryrun=1&debug=1",
 		`{"rollout": [{"value": "red", "percent": 10.0001}, {"percent": "x"}], "replaceTargetting": true, "replaceTargeting": "yes", "expectedCommitSha": ""}`)
 	var got []string
