@@ -47,6 +47,9 @@ func CompileSchema(tree *jsontree.Node) (*Schema, []Issue) {
 	if issues := uncountable(tree, "", nil); len(issues) > 0 {
 		return nil, issues
 	}
+	if collisionsIn(tree) > maxCollisions {
+		return nil, []Issue{{Message: "the lists of this JSON Schema hold too many nested lists of the same shape to be compiled in time; make them fewer"}}
+	}
 	schema, more, issues := compileSchema(tree)
 	if len(issues) > 0 {
 		return nil, issues

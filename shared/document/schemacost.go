@@ -338,7 +338,9 @@ func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
 		steps += len(s.PatternProperties) * size
 	case jsontree.Array:
 		if s.UniqueItems {
-			steps += parts(n, maxSteps*unequalAStep) * eachDiffers(len(n.Items)) / unequalAStep
+			if steps += parts(n, maxSteps*unequalAStep) * eachDiffers(len(n.Items)) / unequalAStep; steps <= maxSteps {
+				steps += collisions(n.Items)
+			}
 		}
 	}
 	return steps
@@ -348,7 +350,7 @@ func (m *meter) own(s *jsonschema.Schema, n *jsontree.Node, at *place) int {
 // are the same: a few are all compared with one another, of more there is an
 // index.
 func eachDiffers(items int) int {
-	if items <= 20 {
+	if items <= fewItems {
 		return items
 	}
 	return 10
