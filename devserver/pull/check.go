@@ -25,7 +25,7 @@ func (u *Unservable) Error() string {
 	for _, p := range u.Problems {
 		lines = append(lines, p.String())
 	}
-	return "nothing written: svc serve would refuse the directory with what the workspace holds\n" + strings.Join(bounded(lines), "\n")
+	return "svc serve would refuse the directory with what the workspace holds\n" + strings.Join(bounded(lines), "\n")
 }
 
 // obstacles finds what stands where files are to be written or removed: with
@@ -42,7 +42,7 @@ func (p *Plan) obstacles(files map[string]file, last state) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return errors.New("nothing written: " + strings.Join(bounded(slices.Sorted(maps.Keys(found))), "\n"))
+	return errors.New(strings.Join(bounded(slices.Sorted(maps.Keys(found))), "\n"))
 }
 
 // bounded are the first of many lines.

@@ -61,7 +61,7 @@ func (d directory) explain(name string, err error) error {
 	folder := path.Dir(name)
 	if info, wrong := d.root.Lstat(folder); wrong == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if _, wrong := d.root.Stat(folder); wrong != nil {
-			return fmt.Errorf("nothing written: %s is a symbolic link that leads out of the directory, or nowhere; put a folder in its place", folder)
+			return fmt.Errorf("%s is a symbolic link that leads out of the directory, or nowhere; put a folder in its place", folder)
 		}
 	}
 	return err

@@ -109,7 +109,7 @@ func (f *fetcher) list(ctx context.Context) (map[string]string, error) {
 		for _, r := range rows {
 			path := workspace.Path(kind.t, r.Key)
 			if problem := names.problem(path, r.Key); problem != "" {
-				return nil, fmt.Errorf("nothing written: the workspace has a %s with the key %q, which cannot be a file here: %s", kind.t.Noun(), r.Key, problem)
+				return nil, fmt.Errorf("the workspace has a %s with the key %q, which cannot be a file here: %s", kind.t.Noun(), r.Key, problem)
 			}
 			listed[path] = r.CommitSHA
 			if kind.t == document.Segment {
@@ -197,7 +197,7 @@ func (f *fetcher) declaration(ctx context.Context) error {
 	for _, e := range answer.Environments {
 		// Old names may have capitals, and are served as they are.
 		if problem := workspace.SlugProblem(strings.ToLower(e.Name)); problem != "" {
-			return fmt.Errorf("nothing written: the workspace has an environment that cannot be declared here: %s", problem)
+			return fmt.Errorf("the workspace has an environment that cannot be declared here: %s", problem)
 		}
 	}
 	text, err := json.Marshal(answer)

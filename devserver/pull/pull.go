@@ -59,8 +59,16 @@ func (a *Another) Error() string {
 }
 
 // NewPlan reads the workspace and compares it with a directory, which need not
-// exist. It writes nothing.
+// exist. It writes nothing, and its errors begin with that.
 func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*Plan, error) {
+	p, err := newPlan(ctx, api, dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("nothing written: %w", err)
+	}
+	return p, nil
+}
+
+func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*Plan, error) {
 	var who struct{ WorkspaceID string }
 	if err := api.Read(ctx, "/whoami", nil, &who); err != nil {
 		return nil, err

@@ -157,6 +157,9 @@ func (c *Client) once(ctx context.Context, path string, query url.Values, most i
 	if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" {
 		err = fmt.Errorf("%s does not answer: %w; is svc api running there?", c.base, refused.Err)
 	}
+	if errors.Is(err, io.EOF) { // before the first byte
+		err = cutOff(address, io.ErrUnexpectedEOF)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,10 +168,17 @@ func (c *Client) once(ctx context.Context, path string, query url.Values, most i
 		most = maxAnswer
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, int64(most)+1))
+	if err != nil && ctx.Err() == nil {
+		err = cutOff(address, err)
+	}
 	if err == nil && len(body) > most {
 		err = fmt.Errorf("GET %s: the answer is larger than %d bytes", path, most)
 	}
 	return answer, body, err
+}
+
+func cutOff(address string, why error) error {
+	return fmt.Errorf("GET %s: the answer was cut off: %w", address, why)
 }
 
 // keys are what looks like a key of svc's: whoever answers may repeat what it was

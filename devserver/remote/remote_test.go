@@ -159,6 +159,29 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsCutOff names what was asked, and whom.
+func TestAnAnswerThatIsCutOff(t *testing.T) {
+	for name, head := range map[string]string{
+		"in its body":         "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"flags\":[",
+		"between two chunks":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n",
+		"before it has begun": "",
+	} {
+		c, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			fmt.Fprint(conn, head)
+			conn.Close()
+		})
+		err := c.Read(ctx, "/flags", map[string][]string{"tag": {"a"}}, new(struct{}))
+		if want := "GET " + c.base.String() + "/flags?tag=a: the answer was cut off"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
 func TestAnAnswerWithoutTheListIsNoEmptyList(t *testing.T) {
 	for answer, says := range map[string]string{
 		`{"rows":[]}`: "", `{"total":1,"rows":[{"key":"a"}]}`: "", `{"rows": []}`: "",
