@@ -52,8 +52,13 @@ func layOut(in Invocation, dir string, samples bool) error {
 	if samples {
 		files = sample.All()
 	}
-	if info, err := os.Stat(target); err == nil && !info.IsDir() {
+	info, err := os.Stat(target)
+	leads, _ := os.Readlink(target)
+	switch {
+	case err == nil && !info.IsDir():
 		return fmt.Errorf("%s is a file; name a directory", dir)
+	case leads != "" && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is a symbolic link to %s, which does not exist; name a directory that is new", dir, leads)
 	}
 	if err := os.MkdirAll(target, 0o777); err != nil {
 		return plainPathError(err)

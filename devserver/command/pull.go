@@ -103,7 +103,7 @@ func (in Invocation) pull(cmd *cobra.Command, f pullFlags) error {
 func (in Invocation) pullInto(flag string) (string, error) {
 	if flag != "" {
 		dir := in.absolute(flag)
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // Discover explains a link to nothing
 			return dir, nil
 		}
 	}

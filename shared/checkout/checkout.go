@@ -25,8 +25,11 @@ func Fill(target string, work func() error) error {
 	_, err := os.Lstat(target)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	info, err := os.Stat(target) // a link may lead to a directory
+	leads, _ := os.Readlink(target)
 	switch {
 	case isNew:
+	case leads != "" && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is a symbolic link to %s, which does not exist; name a directory that is new", target, leads)
 	case err != nil:
 		return err
 	case !info.IsDir():

@@ -115,8 +115,11 @@ func TestFill(t *testing.T) {
 	if err := errors.Join(os.WriteFile(file, []byte("precious"), 0o666), os.Symlink("nowhere", link)); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{file, link} {
-		if err := checkout.Fill(path, func() error { t.Error("it is filled"); return broken }); err == nil || errors.Is(err, broken) {
+	for path, why := range map[string]string{
+		file: "exists and is not a directory; name a new one",
+		link: "is a symbolic link to nowhere, which does not exist; name a directory that is new",
+	} {
+		if err := checkout.Fill(path, func() error { t.Error("it is filled"); return broken }); err == nil || err.Error() != path+" "+why {
 			t.Errorf("%s: %v", path, err)
 		}
 		if _, err := os.Lstat(path); err != nil {
