@@ -55,7 +55,7 @@ func (d *Delivery) Versions(ctx context.Context) (versions.Environment, *workspa
 		return versions.Environment{}, nil, err
 	}
 	v := served.versions.Of(d.Environment(), d.salt())
-	if known, told := d.Known(); told {
+	if known, told := d.Known(); told && len(o.snapshot.Lost()) == 0 {
 		v.SDK, v.Client = known.SDK, known.Client // so that all instances name them alike
 	}
 	return v, served.ws, nil
@@ -83,6 +83,16 @@ func (d *Delivery) Documents(ctx context.Context) (*workspace.Workspace, error) 
 		return nil, err
 	}
 	return o.sound(ctx)
+}
+
+// Lost are the paths of the files that cannot be read at the head. They are looked
+// for again from time to time, so that the same head may lack fewer later.
+func (d *Delivery) Lost(ctx context.Context) ([]string, error) {
+	o, err := d.session.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.snapshot.Lost(), nil
 }
 
 // Broken is what Documents has replaced or left out, for the log.

@@ -40,11 +40,25 @@ type environment struct {
 // state is what was made of a version, or why the environment is refused.
 type state[T sized] struct {
 	mu      sync.Mutex
-	commit  string // the head that was looked at last
+	commit  string   // the head that was looked at last
+	lost    []string // the files that this head has and that could not be read
 	held    bool
 	version versions.Version // of what was made, without regard to time
 	made    T
 	refused error
+}
+
+// isCurrent says whether what was made is what would be made now: a file that was
+// lost may be back at the same commit.
+func (s *state[T]) isCurrent(ctx context.Context, d *control.Delivery) bool {
+	if s.commit == "" || s.commit != d.Head().Commit {
+		return false
+	}
+	if len(s.lost) == 0 {
+		return true
+	}
+	lost, err := d.Lost(ctx)
+	return err != nil || slices.Equal(lost, s.lost)
 }
 
 // sized is something that says about how many bytes it takes, also when there
@@ -68,17 +82,22 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	head := d.Head().Commit
-	if s.commit == head && head != "" {
+	if s.isCurrent(ctx, d) {
 		return s.made, s.refused
 	}
 	if told, known := d.Known(); known && s.held && k.told(told) == s.version {
-		s.commit = head
+		s.commit, s.lost = head, nil
 		return s.made, nil
+	}
+	lost, err := d.Lost(ctx)
+	if err != nil {
+		return made, err
 	}
 	now, outline, err := d.Versions(ctx)
 	if err != nil {
 		return made, err
 	}
+	s.lost = lost
 	t.tell(ctx, d)
 	if s.refused = refusedEnvironment(outline, d.Environment()); s.refused != nil {
 		s.forget(d, t)
