@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -58,6 +59,9 @@ func (in Invocation) printUsage(u telemetry.Usage) error {
 	rows := [][]string{{"MONTH", "TYPE", "KEYS"}}
 	for _, t := range u.Types {
 		rows = append(rows, []string{string(u.Month), terminal.Printable(t.Type), strconv.Itoa(t.Keys)})
+	}
+	if u.OtherTypes > 0 {
+		rows = append(rows, []string{string(u.Month), fmt.Sprintf("(%d other types)", u.OtherTypes), strconv.Itoa(u.OtherKeys())})
 	}
 	rows = append(rows, []string{string(u.Month), "(all)", strconv.Itoa(u.Keys)})
 	if u.NotCounted > 0 {

@@ -185,7 +185,10 @@ func usageTable(u admin.Usage) [][]string {
 	row := func(name string, value any) []string { return []string{name, fmt.Sprint(value)} }
 	rows := [][]string{row("month", u.Month), row("context keys (MTK)", u.Keys)}
 	for _, t := range u.Types {
-		rows = append(rows, row("  "+t.Type, t.Keys))
+		rows = append(rows, row("  "+terminal.Printable(t.Type), t.Keys))
+	}
+	if u.OtherTypes > 0 {
+		rows = append(rows, row(fmt.Sprintf("  (%d other types)", u.OtherTypes), u.OtherKeys()))
 	}
 	if u.NotCounted > 0 {
 		rows = append(rows, row("not counted, at most", u.NotCounted))

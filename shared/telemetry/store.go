@@ -175,11 +175,22 @@ func (k *KnownShape) add(name string, kind Kind) bool {
 type Usage struct {
 	Month Month       `json:"month"`
 	Keys  int         `json:"keys"` // distinct pairs of type and key: MTK
-	Types []TypeUsage `json:"types"`
+	Types []TypeUsage `json:"types"` // at most MaxListedTypes, those with the most keys
+	// OtherTypes is how many types have fewer keys than those.
+	OtherTypes int `json:"otherTypes,omitempty"`
 	// NotCounted is how often a pair came of which nothing was stored, because its
 	// context was beyond MaxNewKeys or MaxNewTypes: there are at most so many more
 	// keys.
 	NotCounted int `json:"notCounted"`
+}
+
+// OtherKeys is how many keys are of types that are not listed.
+func (u Usage) OtherKeys() int {
+	keys := u.Keys
+	for _, t := range u.Types {
+		keys -= t.Keys
+	}
+	return keys
 }
 
 // TypeUsage is the count of a type of context.
@@ -187,6 +198,10 @@ type TypeUsage struct {
 	Type string `json:"type"`
 	Keys int    `json:"keys"`
 }
+
+// MaxListedTypes is how many types of context a month's usage lists: made-up types
+// may be MaxNewTypes in each of its hours.
+const MaxListedTypes = 1000
 
 // NewUsage adds the counts of types up; the largest come first.
 func NewUsage(month Month, counts map[string]int, notCounted int) Usage {
@@ -198,6 +213,9 @@ func NewUsage(month Month, counts map[string]int, notCounted int) Usage {
 	slices.SortFunc(u.Types, func(a, b TypeUsage) int {
 		return cmp.Or(cmp.Compare(b.Keys, a.Keys), strings.Compare(a.Type, b.Type))
 	})
+	if u.OtherTypes = max(0, len(u.Types)-MaxListedTypes); u.OtherTypes > 0 {
+		u.Types = u.Types[:MaxListedTypes]
+	}
 	return u
 }
 
