@@ -331,6 +331,28 @@ func TestReindexBesideWriters(t *testing.T) {
 	clean(t, w)
 }
 
+// TestReindexTellsTheHeadThatItIndexed: somebody may have written since the packs
+// were copied.
+func TestReindexTellsTheHeadThatItIndexed(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "acme", directory(t, "a"))
+	other := s.workspace(w.Workspace)
+	written := false
+	head, err := w.Reindex(ctx, "", Checking{Progress: func(doing, _ string) func(int, int) {
+		if doing == "telling the history" && !written {
+			written = true
+			s.edit(t, other, 1)
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := w.ledger.Head(ctx); err != nil || head.Commit != now.Commit || head.Sequence != now.Sequence || !written {
+		t.Errorf("it tells %s (%d), the head is %s (%d), %v", head.Commit, head.Sequence, now.Commit, now.Sequence, err)
+	}
+}
+
 // editSome is edit, for who must begin again when the rows are replaced.
 func (s *service) editSome(t testing.TB, w *Workspace) {
 	yes := true

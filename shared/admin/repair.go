@@ -30,7 +30,7 @@ func (w *Workspace) Repair(ctx context.Context, o Checking) (found, left Checked
 	if !slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Mends }) || !c.whole {
 		return c.Checked, c.Checked, nil
 	}
-	if err := c.rebuild(ctx); err != nil {
+	if _, err := c.rebuild(ctx); err != nil {
 		return c.Checked, c.Checked, err
 	}
 	left, err = w.Check(ctx, o)
@@ -39,7 +39,7 @@ func (w *Workspace) Repair(ctx context.Context, o Checking) (found, left Checked
 
 // Reindex makes all rows and the snapshot again from git alone, whatever the rows
 // say. With a commit, that one becomes the head: the way back when git has lost
-// what the head needs.
+// what the head needs. It returns the head that the rows lead to.
 func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (repository.Head, error) {
 	if commit != "" && !object.IsID(commit) {
 		return repository.Head{}, fmt.Errorf("%q is not a commit: give all 40 hexadecimal digits", commit)
@@ -58,7 +58,7 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 		return repository.Head{}, fmt.Errorf("%s", c.Problems[len(c.Problems)-1].What)
 	}
 	if commit == "" {
-		return c.head, c.rebuild(ctx)
+		return c.rebuild(ctx)
 	}
 	if err := c.keepTheWayBack(ctx); err != nil {
 		return repository.Head{}, err
@@ -89,16 +89,18 @@ func (w *Workspace) collect(ctx context.Context, commit string, o Checking) (*ch
 }
 
 // rebuild makes the rows again from the copy of the packs, and strikes those
-// packs off the list that are gone and that nothing needs.
-func (c *checker) rebuild(ctx context.Context) error {
-	if _, err := c.ledger.Reindex(ctx, c.reader(ctx), c.options()); err != nil {
-		return err
+// packs off the list that are gone and that nothing needs. It returns the head
+// that they were made for, which others may have moved since the copy.
+func (c *checker) rebuild(ctx context.Context) (repository.Head, error) {
+	head, err := c.ledger.Reindex(ctx, c.reader(ctx), c.options())
+	if err != nil {
+		return repository.Head{}, err
 	}
 	useless := slices.DeleteFunc(slices.Clone(c.known), func(name string) bool { return c.mirror.broken[name] == nil })
 	if len(useless) == 0 || len(c.needed) == 0 {
-		return nil
+		return head, nil
 	}
-	return c.ledger.Compacted(ctx, dynamo.Compaction{
+	return head, c.ledger.Compacted(ctx, dynamo.Compaction{
 		Retired: useless, Pack: slices.Min(slices.Collect(maps.Keys(c.needed))), Fence: c.head.Fence,
 	})
 }
