@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.example/svc/devserver/prereceive"
+	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
@@ -134,8 +135,9 @@ func (s *Service) upkeep(ctx context.Context) {
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
 	watch := reporter{logger: s.logger}
-	told := "" // the error that was logged last
-	merging := turns{}
+	told := ""                        // the error that was logged last
+	// A damaged pack is not mended within seconds, and a try may read all others.
+	merging := backoff.Retry{Backoff: backoff.Backoff{First: upkeepEvery, Max: time.Hour}}
 	// Open has locked the directory: nobody else writes there.
 	s.ledger.Objects().Sweep()
 	for {
@@ -154,33 +156,14 @@ func (s *Service) upkeep(ctx context.Context) {
 		if err := s.uses.Flush(); err != nil {
 			s.logger.Error("noting when keys were used last", "error", err)
 		}
-		if len(s.ledger.Objects().Packs()) < compactFrom || !merging.due() {
+		if len(s.ledger.Objects().Packs()) < compactFrom || !merging.Due(time.Now()) {
 			continue
 		}
 		_, err = s.ledger.Objects().Compact(ctx)
-		if merging.ended(err); err != nil && ctx.Err() == nil {
+		if merging.Ended(time.Now(), err); err != nil && ctx.Err() == nil {
 			s.logger.Error("merging packs", "error", err)
 		}
 	}
-}
-
-// turns lets out ever more turns of something that goes on failing.
-type turns struct{ failures, left int }
-
-const maxTurns = 1800 // an hour's
-
-func (t *turns) due() bool {
-	t.left--
-	return t.left < 0
-}
-
-func (t *turns) ended(err error) {
-	if err == nil {
-		*t = turns{}
-		return
-	}
-	t.left = min(1<<t.failures, maxTurns)
-	t.failures = min(t.failures+1, 16)
 }
 
 // look shows the reporter the newest state.

@@ -43,3 +43,24 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// Retry says when something that is done again and again is due, which waits the
+// longer the more often it has failed. Its zero value, with a Backoff, is due.
+type Retry struct {
+	Backoff
+	failures int
+	next     time.Time
+}
+
+// Due says whether it is time.
+func (r *Retry) Due(now time.Time) bool { return !now.Before(r.next) }
+
+// Ended notes how it went. After a failure it is due when the whole bound is over.
+func (r *Retry) Ended(now time.Time, err error) {
+	if err == nil {
+		*r = Retry{Backoff: r.Backoff}
+		return
+	}
+	r.next = now.Add(r.Bound(r.failures))
+	r.failures++
+}

@@ -34,3 +34,36 @@ func TestAWaitEndsWithTheContext(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWhatFailsIsDoneLessOften, down to once an hour; what succeeds at every tick.
+func TestWhatFailsIsDoneLessOften(t *testing.T) {
+	const tick = 2 * time.Second
+	const hour = int(time.Hour / tick)
+	r := Retry{Backoff: Backoff{First: tick, Max: time.Hour}}
+	now := time.Unix(0, 0)
+	run := func(ticks int, err error) (ran int) {
+		for range ticks {
+			if now = now.Add(tick); r.Due(now) {
+				ran++
+				r.Ended(now, err)
+			}
+		}
+		return ran
+	}
+	broken := errors.New("broken")
+	for i, phase := range []struct {
+		ticks int
+		err   error
+		want  int
+	}{
+		{hour, nil, hour},
+		{hour, broken, 11}, // after 0, 2, 6, 14, … 2046 s
+		{20 * hour, broken, 20},
+		{2 * hour, nil, 3353}, // the wait after the last failure comes first
+		{hour, nil, hour},
+	} {
+		if got := run(phase.ticks, phase.err); got != phase.want {
+			t.Errorf("phase %d: done %d times, want %d", i, got, phase.want)
+		}
+	}
+}
