@@ -61,6 +61,7 @@ func TestWhatFailsIsDoneLessOften(t *testing.T) {
 		{20 * hour, broken, 20},
 		{2 * hour, nil, 3353}, // the wait after the last failure comes first
 		{hour, nil, hour},
+		{hour, broken, 11},
 	} {
 		if got := run(phase.ticks, phase.err); got != phase.want {
 			t.Errorf("phase %d: done %d times, want %d", i, got, phase.want)
