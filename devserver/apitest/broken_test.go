@@ -113,13 +113,13 @@ func TestOneOfIdenticalRequestsWins(t *testing.T) {
 func instance(t *testing.T, gate control.Authenticator, repo *repository.Repository) http.Handler {
 	t.Helper()
 	const public = "https://svc.test"
-	plane := control.New(control.Settings{
+	service := control.New(control.Settings{
 		Authenticator: gate,
 		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
 		Now:           time.Now,
 		PublicURL:     public,
 	})
-	api, err := httpapi.New(httpapi.Options{Service: plane, PublicURL: public, Limit: unlimited}, httpapi.All()...)
+	api, err := httpapi.New(httpapi.Options{Service: service, PublicURL: public, Limit: unlimited}, httpapi.All()...)
 	must(t, err)
 	return api
 }

@@ -45,7 +45,7 @@ type Options struct {
 type Service struct {
 	ledger  *local.Ledger
 	repo    *repository.Repository
-	plane   *control.Service
+	service *control.Service
 	intake  *telemetry.Intake
 	handler http.Handler
 	logger  *slog.Logger
@@ -76,7 +76,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	repo := repository.New(ledger, ledger.Objects())
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
-	s.plane = control.New(control.Settings{
+	s.service = control.New(control.Settings{
 		Authenticator: ledger,
 		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
 		Now:           time.Now,
@@ -96,14 +96,14 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 func (s *Service) route(options Options) error {
 	strangers := ratelimit.NewBuckets(options.Strangers, time.Now)
 	routes, notFound, err := httpapi.Routes(httpapi.Options{
-		Service: s.plane, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger,
+		Service: s.service, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger,
 		Limit: options.Limit, Strangers: strangers, Proxies: options.Proxies,
 	}, httpapi.All()...)
 	if err != nil {
 		return fmt.Errorf("the API's description and its handlers differ: %w", err)
 	}
 	routes = append(routes, sdkapi.Routes(sdkapi.Options{
-		Service: s.plane, Intake: s.intake, Logger: options.Logger,
+		Service: s.service, Intake: s.intake, Logger: options.Logger,
 		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
 	})...)
 	s.handler = router.New(routes, notFound)
@@ -135,7 +135,7 @@ func (s *Service) upkeep(ctx context.Context) {
 	tick := time.NewTicker(upkeepEvery)
 	defer tick.Stop()
 	watch := reporter{logger: s.logger}
-	told := ""                        // the error that was logged last
+	told := "" // the error that was logged last
 	// A damaged pack is not mended within seconds, and a try may read all others.
 	merging := backoff.Retry{Backoff: backoff.Backoff{First: upkeepEvery, Max: time.Hour}}
 	// Open has locked the directory: nobody else writes there.
@@ -180,7 +180,7 @@ func (s *Service) look(ctx context.Context, watch *reporter) error {
 	if err != nil {
 		return err
 	}
-	broken, err := s.plane.Broken(ctx, ws.ID, snapshot)
+	broken, err := s.service.Broken(ctx, ws.ID, snapshot)
 	if err == nil {
 		watch.see(snapshot, broken)
 	}

@@ -28,17 +28,17 @@ func (b bench) controlPlane() error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	planes := map[content]*plane{}
+	servers := map[content]*server{}
 	defer func() {
-		for _, p := range planes {
+		for _, p := range servers {
 			p.stop()
 		}
 	}()
-	if err := b.startAll(work, planes); err != nil {
+	if err := b.startAll(work, servers); err != nil {
 		return err
 	}
-	for _, measure := range []func(map[content]*plane) error{b.reads, b.growths, b.commits, b.warmReads} {
-		if err := measure(planes); err != nil {
+	for _, measure := range []func(map[content]*server) error{b.reads, b.growths, b.commits, b.warmReads} {
+		if err := measure(servers); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (b bench) controlPlane() error {
 }
 
 // plane is a control plane under measurement.
-type plane struct {
+type server struct {
 	*process
 	content
 	data string
@@ -55,15 +55,15 @@ type plane struct {
 }
 
 // startAll starts a server for every workspace, and prints how that went.
-func (b bench) startAll(work string, planes map[content]*plane) error {
+func (b bench) startAll(work string, servers map[content]*server) error {
 	if err := writeHistories(work); err != nil {
 		return err
 	}
 	fmt.Printf("svc api: to the first answer, with its history imported by the first start, and from the cache\n\n")
 	fmt.Printf("%-34s %9s %9s %9s %9s %9s %7s\n", "", "first", "cpu", "next", "cpu", "resident", "target")
 	for _, c := range contents {
-		planes[c] = &plane{content: c, data: strings.TrimSuffix(c.repository(work), ".git") + ".data"}
-		if err := b.startPlane(planes[c], c.repository(work)); err != nil {
+		servers[c] = &server{content: c, data: strings.TrimSuffix(c.repository(work), ".git") + ".data"}
+		if err := b.startServer(servers[c], c.repository(work)); err != nil {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
@@ -97,9 +97,9 @@ func (c content) repository(work string) string {
 	return filepath.Join(work, fmt.Sprintf("%d-%d.git", c.documents, c.commits))
 }
 
-// startPlane starts a server for the first time, and then some more times, of
+// startServer starts a server for the first time, and then some more times, of
 // which the last stays.
-func (b bench) startPlane(p *plane, source string) (err error) {
+func (b bench) startServer(p *server, source string) (err error) {
 	if p.past, err = spread(source, 64); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (b bench) startPlane(p *plane, source string) (err error) {
 }
 
 // stop ends the server, if there is one.
-func (p *plane) stop() {
+func (p *server) stop() {
 	if p.process != nil {
 		p.process.stop()
 	}
@@ -141,7 +141,7 @@ func (p *plane) stop() {
 
 // begin starts the server and returns how long it took to its first answer,
 // and how long it worked for that.
-func (p *plane) begin(svc, probe string, more ...string) (took, cpu time.Duration, err error) {
+func (p *server) begin(svc, probe string, more ...string) (took, cpu time.Duration, err error) {
 	args := []string{"api", "--data", p.data, "--port", "PORT", "--rate-limit", "1000000", "--rate-burst", "1000000",
 		"--poll-limit", "1000000", "--poll-burst", "1000000"}
 	if p.process, err = start(launch{path: svc, args: append(args, more...), probe: probe, key: p.key}); err != nil {
@@ -152,7 +152,7 @@ func (p *plane) begin(svc, probe string, more ...string) (took, cpu time.Duratio
 }
 
 // issueKey makes the key that is asked with.
-func (p *plane) issueKey(svc string) error {
+func (p *server) issueKey(svc string) error {
 	out, err := exec.Command(svc, "key", "create", "--data", p.data, "--kind", "user", "--name", "bench",
 		"--email", "bench@example.com", "--role", "protected_engineer").Output()
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *plane) issueKey(svc string) error {
 }
 
 // get is a request for a path below /v1.
-func (p *plane) get(path string) []byte { return get(p.host, "/v1"+path, p.key) }
+func (p *server) get(path string) []byte { return get(p.host, "/v1"+path, p.key) }
 
 // brief writes a duration with three digits.
 func brief(d time.Duration) string {
@@ -175,8 +175,8 @@ func brief(d time.Duration) string {
 }
 
 // reads compares reads with a ceiling.
-func (b bench) reads(planes map[content]*plane) error {
-	p := planes[middling]
+func (b bench) reads(servers map[content]*server) error {
+	p := servers[middling]
 	fmt.Printf("\nsvc api: reads a second with %d connections, and as a share of the ceiling (%s)\n\n", b.connections, p)
 	fmt.Printf("%-28s %8s %10s %10s %7s %7s\n", "", "bytes", "ceiling/s", "svc/s", "share", "target")
 	details := make([][]byte, p.documents)

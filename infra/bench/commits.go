@@ -36,8 +36,8 @@ type way struct {
 
 // commits compares toggles with git commits of the same change. Both are
 // flushed to the same disk before they count.
-func (b bench) commits(planes map[content]*plane) error {
-	p := planes[smallest]
+func (b bench) commits(servers map[content]*server) error {
+	p := servers[smallest]
 	tree, err := p.clone()
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ type togglers struct {
 	landed, refused []int
 }
 
-func (p *plane) togglers(first, n int) *togglers {
+func (p *server) togglers(first, n int) *togglers {
 	t := &togglers{landed: make([]int, n), refused: make([]int, n)}
 	for i := range n {
 		t.next = append(t.next, p.toggler(10+first+i))
@@ -214,7 +214,7 @@ func sum(counts []int) int {
 }
 
 // count is the number of commits that git finds.
-func (p *plane) count() (int, error) {
+func (p *server) count() (int, error) {
 	out, err := git(filepath.Join(p.data, "repository.git"), "rev-list", "--count", "main").Output()
 	if err != nil {
 		return 0, fmt.Errorf("git rev-list: %w", err)
@@ -223,7 +223,7 @@ func (p *plane) count() (int, error) {
 }
 
 // checkCount sees to it that what was counted were commits.
-func (p *plane) checkCount(want int) error {
+func (p *server) checkCount(want int) error {
 	got, err := p.count()
 	if err == nil && got != want {
 		err = fmt.Errorf("the repository has %d commits after the toggles, want %d", got, want)
@@ -239,7 +239,7 @@ type workTree struct {
 }
 
 // clone makes a work tree in which the flag has rules for development.
-func (p *plane) clone() (*workTree, error) {
+func (p *server) clone() (*workTree, error) {
 	toggle := p.toggler(often)
 	for range 2 { // on, and off again
 		if a, err := once(p.host, toggle()); err != nil || a.status != 200 {

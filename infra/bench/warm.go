@@ -16,8 +16,8 @@ import (
 // the network. It is the one measurement of the code that bench itself was
 // built from, and not of the svc binary: allocations cannot be seen from
 // outside.
-func (b bench) warmReads(planes map[content]*plane) error {
-	p := planes[smallest]
+func (b bench) warmReads(servers map[content]*server) error {
+	p := servers[smallest]
 	p.stop() // only one process can serve a data directory
 	service, err := embedded.Open(context.Background(), p.data, embedded.Options{
 		Limit: ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}, Logger: slog.New(slog.DiscardHandler),
@@ -36,7 +36,7 @@ func (b bench) warmReads(planes map[content]*plane) error {
 	return nil
 }
 
-func (b bench) warmRead(handler http.Handler, p *plane, path string) error {
+func (b bench) warmRead(handler http.Handler, p *server, path string) error {
 	r, err := http.NewRequest(http.MethodGet, "http://"+p.host+"/v1"+path, nil)
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ func (w Write) missing(roles []string) []Permission {
 	granted := Permissions(roles)
 	var missing []Permission
 	anyProtected := slices.ContainsFunc(w.scopes, func(s Scope) bool { return s.Protected })
-	for _, needed := range w.needs() {
+	for _, needed := range w.requiredPermissions() {
 		if !slices.Contains(granted, needed) && (anyProtected || !slices.Contains(granted, needed+nonprotected)) {
 			missing = append(missing, needed)
 		}
@@ -123,8 +123,8 @@ func (w Write) missing(roles []string) []Permission {
 	return missing
 }
 
-// needs lists the permissions without duplicates, low to high.
-func (w Write) needs() []Permission {
+// requiredPermissions lists the permissions without duplicates, low to high.
+func (w Write) requiredPermissions() []Permission {
 	if len(w.tiers) == 0 {
 		return []Permission{EditProtected}
 	}

@@ -22,17 +22,17 @@ func key(t testing.TB, w *Workspace) access.Key {
 func TestKeys(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
-	plane := control.New(control.Settings{
+	service := control.New(control.Settings{
 		Authenticator: s.Stores.table, Now: time.Now,
 		Repository: nil,
 	})
 	k := key(t, w)
 	open := func(use control.Use) (*control.Session, error) {
-		caller, err := plane.Authenticate(ctx, k)
+		caller, err := service.Authenticate(ctx, k)
 		if err != nil {
 			return nil, err
 		}
-		return plane.Open(caller, use)
+		return service.Open(caller, use)
 	}
 	session, err := open(control.Write)
 	if err != nil || session.Whoami().Principal.Name != "Ada" {

@@ -168,9 +168,9 @@ func (c *compiler) rules(key string, list []document.Rule, answer Answer) {
 }
 
 func (c *compiler) rule(key string, r document.Rule, answer Answer) rule {
-	compiled := rule{from: int32(len(c.out.needs)), answer: int32(c.answered + len(c.answers))}
-	c.out.needs = append(c.out.needs, c.needs(r.Criteria)...)
-	compiled.to = int32(len(c.out.needs))
+	compiled := rule{from: int32(len(c.out.testIDs)), answer: int32(c.answered + len(c.answers))}
+	c.out.testIDs = append(c.out.testIDs, c.testIDs(r.Criteria)...)
+	compiled.to = int32(len(c.out.testIDs))
 	if r.Value.Weighted == nil {
 		answer.Value, answer.ArmIndex = r.Value, -1
 		c.answers = append(c.answers, answer)
@@ -189,7 +189,7 @@ func (c *compiler) segment(doc *document.Document, key string) segment {
 	var s segment
 	c.expressions = expression.Set{}
 	for _, r := range doc.Default {
-		compiled := membershipRule{needs: c.needs(r.Criteria)}
+		compiled := membershipRule{testIDs: c.testIDs(r.Criteria)}
 		if r.Value.Weighted == nil {
 			truth, _ := r.Value.Bool()
 			compiled.member = []bool{truth}
@@ -219,9 +219,9 @@ func (c *compiler) split(key string, w *document.Weighted) *split {
 	return s
 }
 
-// needs are the numbers of the tests that criteria come down to.
-func (c *compiler) needs(criteria []document.Criterion) []int32 {
-	var needs []int32
+// testIDs are the numbers of the tests that criteria come down to.
+func (c *compiler) testIDs(criteria []document.Criterion) []int32 {
+	var ids []int32
 	for _, criterion := range criteria {
 		if criterion.Operator == document.AlwaysTrue {
 			continue
@@ -240,9 +240,9 @@ func (c *compiler) needs(criteria []document.Criterion) []int32 {
 			}
 			c.out.tests = append(c.out.tests, compiled)
 		}
-		needs = append(needs, n)
+		ids = append(ids, n)
 	}
-	return needs
+	return ids
 }
 
 // beyond says whether a criterion's regular expression is more than what its

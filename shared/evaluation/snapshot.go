@@ -103,7 +103,7 @@ type Snapshot struct {
 	// then the default ones. So do the numbers of their tests.
 	rules      []rule
 	begins     []int32
-	needs      []int32
+	testIDs    []int32
 	tests      []test
 	segments   []segment
 	slots      []slot
@@ -124,7 +124,7 @@ type slot struct {
 }
 
 type rule struct {
-	// needs is the row of tests that must hold: snapshot.needs[from:to].
+	// testIDs is the row of tests that must hold: snapshot.testIDs[from:to].
 	from, to int32
 	// answer is the Answer served; with a split, its first arm's.
 	answer int32
@@ -140,9 +140,9 @@ type segment struct {
 }
 
 type membershipRule struct {
-	needs  []int32
-	member []bool // per arm; one for a plain value
-	split  *split
+	testIDs []int32
+	member  []bool // per arm; one for a plain value
+	split   *split
 }
 
 type split struct {
@@ -155,7 +155,7 @@ type split struct {
 // Size is about how many bytes a snapshot takes.
 func (s *Snapshot) Size() int64 {
 	const rule, test, slot, word = 24, 96, 128, 64
-	size := rule*len(s.rules) + 4*len(s.begins) + 4*len(s.needs) + test*len(s.tests) + 8*len(s.thresholds)
+	size := rule*len(s.rules) + 4*len(s.begins) + 4*len(s.testIDs) + test*len(s.tests) + 8*len(s.thresholds)
 	for _, key := range s.Keys {
 		size += 16 + len(key)
 	}
@@ -182,7 +182,7 @@ func (s *Snapshot) Evaluate(item int, f *Frame) int {
 	rules := s.rules[s.begins[item]:s.begins[item+1]]
 	for i := range rules {
 		r := &rules[i]
-		if !f.all(s.needs[r.from:r.to]) {
+		if !f.all(s.testIDs[r.from:r.to]) {
 			continue
 		}
 		if r.split != nil {
@@ -193,8 +193,8 @@ func (s *Snapshot) Evaluate(item int, f *Frame) int {
 	return None
 }
 
-func (f *Frame) all(needs []int32) bool {
-	for _, n := range needs {
+func (f *Frame) all(testIDs []int32) bool {
+	for _, n := range testIDs {
 		known := f.decided[n]
 		if known>>1 != f.generation {
 			known = f.decide(n)
@@ -235,7 +235,7 @@ func (f *Frame) inSegment(i int) bool {
 func (s *segment) contains(f *Frame) bool {
 	for i := range s.rules {
 		r := &s.rules[i]
-		if !f.all(r.needs) {
+		if !f.all(r.testIDs) {
 			continue
 		}
 		if r.split != nil {

@@ -25,7 +25,7 @@ func TurnsOf(rules []document.Rule) Turns {
 	for _, r := range rules {
 		for _, criterion := range r.Criteria {
 			if slotName(criterion.PropertyName) == CurrentTime {
-				now().needs([]document.Criterion{criterion})
+				now().testIDs([]document.Criterion{criterion})
 			}
 		}
 		if w := r.Value.Weighted; w != nil && slotName(w.HashByProperty) == CurrentTime {

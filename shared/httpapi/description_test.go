@@ -16,7 +16,7 @@ func TestBindingIsOneToOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plane := control.New(control.Settings{})
+	service := control.New(control.Settings{})
 	without := func(g Group, id string) Group { delete(g.handlers, id); return g }
 	with := func(g Group, id string) Group { g.handlers[id] = nil; return g }
 	elsewhere := *d
@@ -24,7 +24,7 @@ func TestBindingIsOneToOne(t *testing.T) {
 	moved := *d.operations["listSegments"]
 	moved.Path = "/v1/segment"
 	elsewhere.operations["listSegments"] = &moved
-	if _, err := newServer(&elsewhere, Options{Service: plane}, []Group{Segments()}); err == nil || !strings.Contains(err.Error(), "differ") {
+	if _, err := newServer(&elsewhere, Options{Service: service}, []Group{Segments()}); err == nil || !strings.Contains(err.Error(), "differ") {
 		t.Errorf("a path that is not the described one: %v", err)
 	}
 	renamed := Segments()
@@ -35,14 +35,14 @@ func TestBindingIsOneToOne(t *testing.T) {
 		groups  []Group
 		want    string
 	}{
-		{"all", Options{Service: plane}, All(), ""},
-		{"the reference alone, without a plane", Options{}, []Group{Reference()}, ""},
-		{"a missing handler", Options{Service: plane}, []Group{without(Flags(), "listFlags")}, "listFlags"},
-		{"a nil handler", Options{Service: plane}, []Group{with(Flags(), "listFlags")}, "listFlags"},
-		{"a superfluous handler", Options{Service: plane}, []Group{renamed}, "does not have"},
-		{"a group that is not described", Options{Service: plane}, []Group{{"billing", map[string]handler{"pay": nil}}}, "does not have"},
-		{"no plane", Options{}, []Group{Flags()}, "plane"},
-		{"a base path without the version", Options{Service: plane, BasePath: "/api"}, All(), "/v1"},
+		{"all", Options{Service: service}, All(), ""},
+		{"the reference alone, without a service", Options{}, []Group{Reference()}, ""},
+		{"a missing handler", Options{Service: service}, []Group{without(Flags(), "listFlags")}, "listFlags"},
+		{"a nil handler", Options{Service: service}, []Group{with(Flags(), "listFlags")}, "listFlags"},
+		{"a superfluous handler", Options{Service: service}, []Group{renamed}, "does not have"},
+		{"a group that is not described", Options{Service: service}, []Group{{"billing", map[string]handler{"pay": nil}}}, "does not have"},
+		{"no service", Options{}, []Group{Flags()}, "Options.Service"},
+		{"a base path without the version", Options{Service: service, BasePath: "/api"}, All(), "/v1"},
 	} {
 		_, err := newServer(d, c.options, c.groups)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -149,7 +149,7 @@ func (s *server) bind(groups []Group) error {
 		ours[g.tag] = true
 		for id, h := range g.handlers {
 			if s.options.Service == nil && g.tag != referenceTag {
-				problems = append(problems, fmt.Errorf("%s: the group needs a plane", id))
+				problems = append(problems, fmt.Errorf("%s: the group needs Options.Service", id))
 			}
 			s.handlers[id] = h
 		}

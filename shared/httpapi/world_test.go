@@ -31,7 +31,7 @@ type world struct {
 	t       testing.TB
 	ledger  *local.Ledger
 	repo    *repository.Repository
-	plane   *control.Service
+	service *control.Service
 	handler http.Handler
 	log     *safeBuffer
 	// alter changes what the gate says, or fails.
@@ -75,13 +75,13 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	t.Cleanup(func() { w.ledger.Close() })
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit("Start", files)
-	w.plane = control.New(control.Settings{
+	w.service = control.New(control.Settings{
 		Authenticator: gate{w},
 		Repository:    func(context.Context, string) (control.Repository, error) { return w.repo, nil },
 		Now:           func() time.Time { return w.clock },
 		PublicURL:     options.PublicURL,
 	})
-	options.Service = w.plane
+	options.Service = w.service
 	options.Now = func() time.Time { return w.clock }
 	options.Logger = slog.New(slog.NewTextHandler(w.log, nil))
 	w.handler, err = httpapi.New(options, httpapi.All()...)

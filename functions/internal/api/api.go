@@ -19,10 +19,10 @@ import (
 
 // Function serves a group. What it takes more of the control plane than all
 // groups do is added by more.
-func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Settings, plane *control.Settings)) start.Function {
+func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Settings, service *control.Settings)) start.Function {
 	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.Open(s)
-		plane := control.Settings{
+		service := control.Settings{
 			Authenticator: rows,
 			Repository:    repositories.Open(connect, s, rows).Find,
 			Now:           time.Now,
@@ -32,10 +32,10 @@ func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Se
 			MaxTexts:      s.MaxTexts(),
 		}
 		for _, add := range more {
-			add(s, &plane)
+			add(s, &service)
 		}
 		return httpapi.New(httpapi.Options{
-			Service: control.New(plane), BasePath: s.BasePath, PublicURL: s.PublicURL,
+			Service: control.New(service), BasePath: s.BasePath, PublicURL: s.PublicURL,
 			Limit: s.Limit, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 			MaxAnswer: gateway.MaxAnswer, Logger: logger,
 		}, group)

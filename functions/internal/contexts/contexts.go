@@ -13,7 +13,7 @@ import (
 
 // Function serves the contexts that functions/telemetry saves.
 func Function(connect table.AWS) start.Function {
-	return api.Function(connect, httpapi.Contexts(), func(s settings.Settings, plane *control.Settings) {
-		plane.Contexts = dynamo.New(connect.Client(), s.Table)
+	return api.Function(connect, httpapi.Contexts(), func(s settings.Settings, service *control.Settings) {
+		service.Contexts = dynamo.New(connect.Client(), s.Table)
 	})
 }

@@ -21,12 +21,12 @@ import (
 func Function(connect table.AWS) start.Function {
 	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.OpenWithoutSecret(s)
-		plane := control.New(control.Settings{
+		service := control.New(control.Settings{
 			Authenticator: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
 			CacheBytes: s.ViewBytes(), Unlisted: true,
 		})
 		handler := sdkapi.Delivery(sdkapi.Options{
-			Service: plane, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
+			Service: service, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
 			Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 		})
 		return gateway.KeepPlus(endpoints.Evaluate.Path, handler), nil

@@ -22,10 +22,10 @@ import (
 func Function(connect table.AWS) start.Function {
 	return start.Function{Required: settings.Table, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.OpenWithoutSecret(s)
-		plane := control.New(control.Settings{Authenticator: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
+		service := control.New(control.Settings{Authenticator: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
 		intake := &telemetry.Intake{Store: dynamo.New(connect.Client(), s.Table), Now: time.Now, Logger: logger}
 		return sdkapi.Telemetry(sdkapi.Options{
-			Service: plane, Intake: intake, Logger: logger,
+			Service: service, Intake: intake, Logger: logger,
 			Telemetry: s.Telemetry, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 		}), nil
 	}}

@@ -47,7 +47,7 @@ func (r *recording) saveOf(ctx context.Context, environment string, contexts []t
 		return !there || !r.supersedes(c)
 	})
 	for chunk := range slices.Chunk(left, perTransaction) {
-		if err := r.saveTogether(ctx, chunk); err != nil {
+		if err := r.saveInTransaction(ctx, chunk); err != nil {
 			return err
 		}
 	}
@@ -59,9 +59,9 @@ func (r *recording) supersedes(c telemetry.Saved) bool {
 	return !there || c.Supersedes(sightingOf(row))
 }
 
-// saveTogether saves contexts in one transaction. Those that changed meanwhile
+// saveInTransaction saves contexts in one transaction. Those that changed meanwhile
 // are read again, and saved as far as they still supersede.
-func (r *recording) saveTogether(ctx context.Context, contexts []telemetry.Saved) error {
+func (r *recording) saveInTransaction(ctx context.Context, contexts []telemetry.Saved) error {
 	const what = "saving contexts"
 	for attempt := 1; len(contexts) > 0; attempt++ {
 		writes, err := r.saving(contexts)
