@@ -196,15 +196,7 @@ func TestACompactionThatWasHeldUp(t *testing.T) {
 	ws := newWorkspace(t, table)
 	slow := dynamo.New(standin.DynamoDBClient(t, holdUp("UpdateItem", held, goOn)), name)
 	ledger := table.Ledger(ws)
-	head, err := ledger.Head(background)
-	must(t, err)
-	var names []string
-	for n := range 3 {
-		c := storedCommit(head, n)
-		head, err = ledger.Advance(background, head, c)
-		must(t, err)
-		names = append(names, c.Pack)
-	}
+	head, names := advanceStored(t, ledger, 3)
 	one, two := strings.Repeat("1", 40), strings.Repeat("2", 40)
 	done := make(chan error, 1)
 	go func() {

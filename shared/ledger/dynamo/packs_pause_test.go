@@ -23,15 +23,7 @@ func TestACompactionWhoseRowsWereReplaced(t *testing.T) {
 			table, tableName := namedTable(t)
 			ws := newWorkspace(t, table)
 			ledger := table.Ledger(ws)
-			head, err := ledger.Head(background)
-			must(t, err)
-			var names []string
-			for n := range 3 {
-				c := storedCommit(head, n)
-				head, err = ledger.Advance(background, head, c)
-				must(t, err)
-				names = append(names, c.Pack)
-			}
+			_, names := advanceStored(t, ledger, 3)
 			merged := strings.Repeat("1", 40)
 			f := &fates{}
 			slow := dynamo.New(standin.DynamoDBClient(t, f.inject), tableName).Ledger(ws)
@@ -47,7 +39,7 @@ func TestACompactionWhoseRowsWereReplaced(t *testing.T) {
 				_, err = ledger.Advance(background, imported, c)
 				must(t, err)
 			}})
-			err = slow.Compacted(background, dynamo.Compaction{Retired: names, Pack: merged})
+			err := slow.Compacted(background, dynamo.Compaction{Retired: names, Pack: merged})
 			if !errors.Is(err, repository.ErrMoved) {
 				t.Errorf("%v", err)
 			}

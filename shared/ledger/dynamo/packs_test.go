@@ -21,6 +21,21 @@ func storedCommit(head repository.Head, n int) repository.Commit {
 	return c
 }
 
+// advanceStored lands so many stored commits, and returns the head then and the
+// packs that they lie in.
+func advanceStored(t *testing.T, ledger *dynamo.Ledger, commits int) (head repository.Head, packs []string) {
+	t.Helper()
+	head, err := ledger.Head(background)
+	must(t, err)
+	for n := range commits {
+		c := storedCommit(head, n)
+		head, err = ledger.Advance(background, head, c)
+		must(t, err)
+		packs = append(packs, c.Pack)
+	}
+	return head, packs
+}
+
 // TestPacks: the list of packs follows commits and compactions, and an old
 // document is found where it was moved to.
 func TestPacks(t *testing.T) {
