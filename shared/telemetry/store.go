@@ -174,7 +174,7 @@ func (k *KnownShape) add(name string, kind Kind) bool {
 // Usage is the count of a month.
 type Usage struct {
 	Month Month       `json:"month"`
-	Keys  int         `json:"keys"` // distinct pairs of type and key: MTK
+	Keys  int         `json:"keys"`  // distinct pairs of type and key: MTK
 	Types []TypeUsage `json:"types"` // at most MaxListedTypes, those with the most keys
 	// OtherTypes is how many types have fewer keys than those.
 	OtherTypes int `json:"otherTypes,omitempty"`
