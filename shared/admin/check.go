@@ -190,7 +190,7 @@ func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
 	c.Objects = 0
 	r := &reach{objects: reader, seen: map[revwalk.ID]bool{}, progress: c.progress.of("checking git", "commits"), tell: func(o pack.Object) error {
 		c.Objects++
-		if name, _, _, ok := c.mirror.packs.of(o.ID); ok {
+		if name, _, ok := c.mirror.packs.of(o.ID); ok {
 			c.needed[name] = true
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/pack"
 )
 
 // places are packs in the order in which they count for an object that lies in
@@ -44,11 +45,11 @@ func (p places) named(name string) *odb.Pack {
 }
 
 // of says where an object lies.
-func (p places) of(id string) (name string, offset, length int64, ok bool) {
+func (p places) of(id string) (name string, where pack.Place, ok bool) {
 	for _, one := range p {
-		if place, found := one.Place(id); found {
-			return one.Name, place.Offset, place.Length, true
+		if where, ok = one.Place(id); ok {
+			return one.Name, where, true
 		}
 	}
-	return "", 0, 0, false
+	return "", pack.Place{}, false
 }

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/repository/s3"
 )
 
@@ -108,7 +109,7 @@ func (c *checker) rebuild(ctx context.Context) (repository.Head, error) {
 func (c *checker) options() dynamo.ImportOptions {
 	return dynamo.ImportOptions{
 		Objects: rebuilt{c.objects, c.mirror.objects}, Packs: slices.Sorted(maps.Keys(c.needed)), Fence: c.head.Fence,
-		Place:    func(id string) (string, int64, int64, bool) { return c.mirror.packs.of(id) },
+		Place:    func(id string) (string, pack.Place, bool) { return c.mirror.packs.of(id) },
 		Progress: c.progress.of("telling the history", "commits"),
 	}
 }

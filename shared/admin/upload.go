@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
@@ -59,6 +60,7 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 		if len(open) == 0 {
 			return nil
 		}
+		slices.Reverse(open) // the newest first, of which merging makes the whole ones
 		made, err := pack.Encode(open)
 		open, size = nil, 0
 		if err != nil {

@@ -95,6 +95,10 @@ type Touch struct {
 	Pack   string
 	Offset int64
 	Length int64
+	// Base is how many bytes before Offset begins what the object is a difference
+	// from, once versions of a document were merged (see package pack); 0 when it
+	// is whole, or that is not known. It saves a request.
+	Base int64
 	// Text is the content where it is at hand: a writer gives it, and a ledger
 	// may keep it for those who follow the rows. nil when it is not there.
 	Text []byte

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
 )
 
 // HistoryReader reads git objects by their ids.
@@ -30,7 +31,7 @@ type ImportOptions struct {
 	Fence int64
 	// Place says where an object lies, so that an old document is one ranged
 	// read away. It may be nil.
-	Place func(id string) (pack string, offset, length int64, ok bool)
+	Place func(id string) (pack string, where pack.Place, ok bool)
 	// Progress hears how many commits of how many have been told. It may be
 	// nil.
 	Progress func(done, total int)
@@ -254,7 +255,7 @@ func (f *filler) tell(ctx context.Context, n *revwalk.Node[repository.Commit], t
 	c := n.Row
 	c.Sequence, c.Touched = f.sequence, f.placed(touched)
 	if f.options.Place != nil {
-		c.Pack, _, _, _ = f.options.Place(c.SHA)
+		c.Pack, _, _ = f.options.Place(c.SHA)
 	}
 	f.touches.add(c, shifts)
 	w := f.rows.of(c, f.placed(shifts))
@@ -290,8 +291,8 @@ func (f *filler) placed(touched []repository.Touch) []repository.Touch {
 		return touched
 	}
 	for i, t := range touched {
-		if pack, offset, length, ok := f.options.Place(t.Blob); ok && t.Blob != "" {
-			touched[i].Pack, touched[i].Offset, touched[i].Length = pack, offset, length
+		if name, where, ok := f.options.Place(t.Blob); ok && t.Blob != "" {
+			touched[i].Pack, touched[i].Offset, touched[i].Length, touched[i].Base = name, where.Offset, where.Length, where.Base
 		}
 	}
 	return touched

@@ -260,10 +260,11 @@ func (l *Ledger) relocateAll(ctx context.Context, head repository.Head, c Compac
 func (l *Ledger) relocate(ctx context.Context, name string, generation int64, moves []relocation) error {
 	var writes []dynamo.Write
 	for _, m := range moves {
-		set := item{"p": dynamo.Text(name), "g": dynamo.Number(generation)}
+		set := item{"p": dynamo.Text(name)}
 		if m.place != nil {
-			set["o"], set["l"] = dynamo.Number(m.place.Offset), dynamo.Number(m.place.Length)
+			set = placed(name, *m.place)
 		}
+		set["g"] = dynamo.Number(generation)
 		// A row is not there any more, or a later compaction has moved it.
 		writes = append(writes, l.table.db.Update(m.key, dynamo.Set(set), dynamo.IsThere(),
 			dynamo.Missing("g").Or(expression.Name("g").LessThanEqual(expression.Value(generation)))))

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/pack"
 )
 
 const (
@@ -217,12 +219,20 @@ func partSort(sha string, part int) string { return fmt.Sprintf("%s/%06d", sha, 
 func (r rows) itemOf(c repository.Commit, t repository.Touch) item {
 	i := dynamo.Key(r.item(t.Path), place(c.Sequence, c.SHA))
 	if t.Pack != "" {
-		i["p"], i["o"], i["l"] = dynamo.Text(t.Pack), dynamo.Number(t.Offset), dynamo.Number(t.Length)
+		maps.Copy(i, placed(t.Pack, pack.Place{Offset: t.Offset, Length: t.Length, Base: t.Base}))
 	}
-	t.Path, t.Pack, t.Offset, t.Length, t.Text = "", "", 0, 0, nil
+	t.Path, t.Pack, t.Offset, t.Length, t.Base, t.Text = "", "", 0, 0, 0, nil
 	c.Touched = []repository.Touch{t}
 	i["c"] = dynamo.Bytes(packed(repository.AppendCommit(nil, c)))
 	return i
+}
+
+// placed is where an object lies, in the row of a touch.
+func placed(name string, where pack.Place) item {
+	return item{
+		"p": dynamo.Text(name), "o": dynamo.Number(where.Offset), "l": dynamo.Number(where.Length),
+		"b": dynamo.Number(where.Base),
+	}
 }
 
 // commitOfItem reads the row of one touch.
@@ -232,7 +242,8 @@ func commitOfItem(i item, path string) (repository.Commit, error) {
 		return c, fmt.Errorf("%w: %s at %s", errRow, path, dynamo.TextOf(i, dynamo.RangeKey))
 	}
 	t := &c.Touched[0]
-	t.Path, t.Pack, t.Offset, t.Length = path, dynamo.TextOf(i, "p"), dynamo.NumberOf(i, "o"), dynamo.NumberOf(i, "l")
+	t.Path, t.Pack = path, dynamo.TextOf(i, "p")
+	t.Offset, t.Length, t.Base = dynamo.NumberOf(i, "o"), dynamo.NumberOf(i, "l"), dynamo.NumberOf(i, "b")
 	return c, nil
 }
 

@@ -41,8 +41,8 @@ func Small(packs []Stored) []Stored {
 // the name that its own has at the fence (see pack.NameAt). It removes nothing.
 // Progress hears now and then how many packs have been read; it may be nil.
 //
-// In memory it keeps the packs' indexes, and a few packs; the new pack grows in
-// a temporary file, since its name is known at its end. Everything may go on
+// In memory it keeps the packs' indexes, a few packs, and documents up to a bound
+// (see pack.Merge); the new pack grows in a temporary file, since its name is known at its end. Everything may go on
 // meanwhile: commits, readers, another Merge, which at worst makes the same pack.
 func (o *Objects) Merge(ctx context.Context, packs []Stored, fence int64, progress func(read int)) (*Pack, error) {
 	if len(packs) == 0 {
@@ -67,7 +67,7 @@ func (o *Objects) merge(ctx context.Context, packs []Stored, fence int64, progre
 	}
 	defer func() { err = errors.Join(err, temp.Close()) }()
 	out := bufio.NewWriterSize(temp, 1<<20)
-	name, index, err := pack.Merge(out, sources)
+	made, err := pack.Merge(out, sources)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -78,12 +78,13 @@ func (o *Objects) merge(ctx context.Context, packs []Stored, fence int64, progre
 	if err != nil {
 		return nil, err
 	}
-	x, err := pack.ParseIndex(index)
+	x, err := pack.ParseIndex(made.Index)
 	if err != nil {
 		return nil, err
 	}
-	name = pack.NameAt(name, fence)
-	return newPack(name, x, size), o.fs.PutPack(ctx, name, temp, index)
+	merged = newPack(pack.NameAt(made.Name, fence), x, size)
+	merged.bases = made.Bases
+	return merged, o.fs.PutPack(ctx, merged.Name, temp, made.Index)
 }
 
 // sources reads all indexes and says how to open the packs.

@@ -27,6 +27,7 @@ type Pack struct {
 	Size  int64       // bytes; 0 when that is not known
 	// offsets of all objects, in order; made when the first one is looked up.
 	offsets func() []int64
+	bases   map[int64]int64 // see pack.Merged; nil of a pack that was not merged here
 }
 
 func newPack(name string, x *pack.Index, size int64) *Pack {
@@ -43,15 +44,18 @@ func newPack(name string, x *pack.Index, size int64) *Pack {
 // Place tells where in the pack an object lies, if it does.
 func (p *Pack) Place(id string) (pack.Place, bool) {
 	offset, found := p.Index.Find(plumbing.NewHash(id))
-	return pack.Place{Offset: offset, Length: p.length(offset)}, found
+	return p.at(offset), found
+}
+
+func (p *Pack) at(offset int64) pack.Place {
+	return pack.Place{Offset: offset, Length: p.length(offset), Base: p.bases[offset]}
 }
 
 // Places tells where in the pack each object lies, by id.
 func (p *Pack) Places() iter.Seq2[string, pack.Place] {
 	return func(yield func(string, pack.Place) bool) {
 		for i := range p.Index.Len() {
-			offset := p.Index.Offset(i)
-			if !yield(p.Index.ID(i).String(), pack.Place{Offset: offset, Length: p.length(offset)}) {
+			if !yield(p.Index.ID(i).String(), p.at(p.Index.Offset(i))) {
 				return
 			}
 		}
@@ -98,10 +102,16 @@ type listing struct {
 // that has asked needs all indexes at once, so they may be more until then.
 const maxCached = 8 << 20
 
-// packBytes is about what a pack takes beside its index and its offsets.
-const packBytes = 512
+// packBytes is about what a pack takes beside its index, its offsets and its
+// bases, each of which takes baseBytes.
+const (
+	packBytes = 512
+	baseBytes = 40
+)
 
-func (p *Pack) bytes() int64 { return packBytes + int64(p.Index.Size()+8*p.Index.Len()) }
+func (p *Pack) bytes() int64 {
+	return packBytes + int64(p.Index.Size()+8*p.Index.Len()+baseBytes*len(p.bases))
+}
 
 // Bytes is about what is held in memory.
 func (o *Objects) Bytes() (sum int64) {

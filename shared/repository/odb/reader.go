@@ -220,6 +220,11 @@ func (r *Reader) remote(name string, offset, length int64, most func(pack.Header
 	if p := r.objects.packs.named(name); length == 0 && p != nil {
 		length = p.length(offset)
 	}
+	if e, ok := r.fetched.find(name, offset, 1); ok { // which may be all of it
+		if h, content, err := pack.Read(e, offset, length, most); err == nil {
+			return h, content, nil
+		}
+	}
 	if length > maxUnasked {
 		if err := r.admit(name, offset, most); err != nil {
 			return pack.Header{}, nil, err
@@ -285,15 +290,29 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 		if p == nil {
 			p = &Pack{Name: touch.Pack} // another process has stored it
 		}
-		kind, content, err := r.at(p, touch.Blob, touch.Offset, touch.Length)
-		if err == nil && kind == object.Blob {
-			return content, nil
+		err := r.fetchWithBase(touch)
+		if err == nil {
+			var kind object.Kind
+			var content []byte
+			if kind, content, err = r.at(p, touch.Blob, touch.Offset, touch.Length); err == nil && kind == object.Blob {
+				return content, nil
+			}
 		}
 		if passing(ctx, err) {
 			return nil, err // it may well be there
 		}
 	}
 	return object.ReadAs(r.readText, touch.Blob, object.Blob)
+}
+
+// fetchWithBase fetches an object at once with what it is a difference from.
+func (r *Reader) fetchWithBase(touch repository.Touch) error {
+	from, length := touch.Offset-touch.Base, touch.Base+touch.Length
+	if r.objects.ranger == nil || touch.Base <= 0 || from <= 0 || touch.Length <= 0 || length > largestRead {
+		return nil
+	}
+	_, err := r.fetch(touch.Pack, from, length)
+	return err
 }
 
 // Tree implements repository.Objects.

@@ -37,7 +37,7 @@ func (b *bomb) whole(kind plumbing.ObjectType, content []byte) (offset int64) {
 
 func (b *bomb) delta(base int64, difference []byte) (offset int64) {
 	offset = b.w.offset
-	if err := b.w.delta(plumbing.Hash{}, base, difference); err != nil {
+	if err := b.w.delta(plumbing.Hash{}, base, len(difference), deflate(difference)); err != nil {
 		b.t.Fatal(err)
 	}
 	return offset
@@ -100,8 +100,7 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 			packed := deflate(difference) // once: that takes its time
 			for range 3 {
 				offset := b.w.offset
-				header := encodeHeader(plumbing.OFSDeltaObject, int64(len(difference)))
-				if err := b.w.entry(plumbing.Hash{}, appendDistance(header, offset-at), packed); err != nil {
+				if err := b.w.delta(plumbing.Hash{}, at, len(difference), packed); err != nil {
 					b.t.Fatal(err)
 				}
 				at = offset
@@ -174,7 +173,7 @@ func TestMergeCopiesLargeObjectsInParts(t *testing.T) {
 			bytesOf[len(bytesOf)/2]++
 		}
 		var out bytes.Buffer
-		_, index, err := Merge(&out, []Source{source(t, bytesOf, one.Index), source(t, other.Bytes, other.Index)})
+		made, err := Merge(&out, []Source{source(t, bytesOf, one.Index), source(t, other.Bytes, other.Index)})
 		if damage {
 			if err == nil {
 				t.Error("damage was copied")
@@ -184,7 +183,7 @@ func TestMergeCopiesLargeObjectsInParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := ParseIndex(index)
+		x, err := ParseIndex(made.Index)
 		if err != nil {
 			t.Fatal(err)
 		}

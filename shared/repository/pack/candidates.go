@@ -48,7 +48,7 @@ func (c *candidates) put(w *writer, id plumbing.Hash, content []byte) error {
 	}
 	tree.depth = base.depth + 1
 	c.add(tree)
-	return w.delta(id, base.offset, difference)
+	return w.delta(id, base.offset, len(difference), deflate(difference))
 }
 
 func (c *candidates) add(tree candidate) {

@@ -29,6 +29,10 @@ type Object struct {
 type Place struct {
 	Offset int64
 	Length int64
+	// Base is how many bytes before Offset begins what the object is a difference
+	// from, which a read of both begins with; 0 when the object is whole, or that
+	// is not known.
+	Base int64
 }
 
 // Pack is a pack that was encoded, with its index.
@@ -73,7 +77,7 @@ func Encode(objects []Object) (*Pack, error) {
 		if err := w.whole(plumbing.NewHash(o.ID), kind, o.Content); err != nil {
 			return nil, err
 		}
-		p.Places[o.ID] = Place{offset, w.offset - offset}
+		p.Places[o.ID] = Place{Offset: offset, Length: w.offset - offset}
 	}
 	p.Name, p.Index, err = w.close()
 	p.Bytes = b.Bytes()
@@ -97,6 +101,7 @@ type writer struct {
 	sum    hash.Hash
 	offset int64
 	index  idxfile.Writer
+	placed map[plumbing.Hash]int64 // where each object begins; nil when nobody asks
 }
 
 func newWriter(out io.Writer, count int) (*writer, error) {
@@ -125,8 +130,15 @@ func (w *writer) entry(id plumbing.Hash, parts ...[]byte) error {
 			return err
 		}
 	}
-	w.index.Add(id, uint64(offset), crc)
+	w.add(id, offset, crc)
 	return nil
+}
+
+func (w *writer) add(id plumbing.Hash, offset int64, crc uint32) {
+	w.index.Add(id, uint64(offset), crc)
+	if w.placed != nil {
+		w.placed[id] = offset
+	}
 }
 
 // stream is entry for content that is read part by part. It returns the checksum
@@ -144,7 +156,7 @@ func (w *writer) stream(id plumbing.Hash, header []byte, old uint32, content io.
 			return 0, failed
 		}
 		if err == io.EOF {
-			w.index.Add(id, uint64(offset), crc)
+			w.add(id, offset, crc)
 			return old, nil
 		}
 		if err != nil {
@@ -157,10 +169,11 @@ func (w *writer) whole(id plumbing.Hash, kind plumbing.ObjectType, content []byt
 	return w.entry(id, encodeHeader(kind, int64(len(content))), deflate(content))
 }
 
-// delta writes an object as its difference from one that was written before.
-func (w *writer) delta(id plumbing.Hash, base int64, difference []byte) error {
-	header := encodeHeader(plumbing.OFSDeltaObject, int64(len(difference)))
-	return w.entry(id, appendDistance(header, w.offset-base), deflate(difference))
+// delta writes an object as its difference, of a size, from one that was written
+// before.
+func (w *writer) delta(id plumbing.Hash, base int64, size int, deflated []byte) error {
+	header := encodeHeader(plumbing.OFSDeltaObject, int64(size))
+	return w.entry(id, appendDistance(header, w.offset-base), deflated)
 }
 
 // close ends the pack and returns its name and its index.

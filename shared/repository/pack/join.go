@@ -46,7 +46,7 @@ func Join(packs []*Pack) (*Pack, error) {
 				continue
 			}
 			seen[o.id] = false
-			joined.Places[o.id.String()] = Place{w.offset, end - o.offset}
+			joined.Places[o.id.String()] = Place{Offset: w.offset, Length: end - o.offset}
 			if err := w.entry(o.id, p.Bytes[o.offset:end]); err != nil {
 				return nil, err
 			}

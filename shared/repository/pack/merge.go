@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"sort"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"svc.example/svc/shared/repository/object"
 )
 
 // Source is a pack to be merged.
@@ -34,36 +37,66 @@ func (e *SourceError) Error() string { return e.Err.Error() }
 
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// Merge writes one pack with all objects of the sources to out and returns
-// its name and index. Given the newest source first, a tree is stored as its
-// difference from the next newer version, so that the newest are whole. It fails
-// with a SourceError where it was at a source.
-func Merge(out io.Writer, sources []Source) (name string, index []byte, err error) {
-	m := &merger{placed: map[plumbing.Hash]int64{}}
+// Merged is what a pack that Merge has written is called and holds.
+type Merged struct {
+	Name  string // 40 hexadecimal digits: the pack's own checksum
+	Index []byte
+	// Bases say of older versions of documents, by the offset at which one
+	// begins, how many bytes before it the version begins that it is a difference
+	// from. Between the two lie others of the same.
+	Bases map[int64]int64
+}
+
+// Merge writes one pack with all objects of the sources to out. Given the newest
+// source first, a tree is stored as its difference from the next newer version,
+// and a document as its difference from the newest of several versions, so that
+// the newest are whole. It fails with a SourceError where it was at a source.
+//
+// It holds at most maxVersions of documents, in memory, beside the sources'
+// indexes and an object at a time.
+func Merge(out io.Writer, sources []Source) (*Merged, error) {
+	m := &merger{placed: map[plumbing.Hash]int64{}, bases: map[int64]int64{}}
 	for _, source := range sources {
 		for i := range source.Index.Len() {
 			m.placed[source.Index.ID(i)] = missing
 		}
 	}
-	m.out, err = newWriter(out, len(m.placed))
-	if err != nil {
-		return "", nil, err
+	var err error
+	if m.out, err = newWriter(out, len(m.placed)); err != nil {
+		return nil, err
 	}
+	m.out.placed = m.placed
 	for i, source := range sources {
 		if err := m.add(source); err != nil {
-			return "", nil, &SourceError{i, err}
+			return nil, &SourceError{i, err}
 		}
 	}
-	return m.out.close()
+	if err := m.settle(0); err != nil {
+		return nil, err
+	}
+	name, index, err := m.out.close()
+	if err != nil {
+		return nil, err
+	}
+	return &Merged{name, index, m.bases}, nil
 }
 
-// missing marks an object that is still to be written.
-const missing = -1
+// Marks of objects that have no place yet.
+const (
+	missing = -1 // still to be read
+	held    = -2 // held back, see versions
+)
 
 type merger struct {
-	out    *writer
-	placed map[plumbing.Hash]int64 // where each object was written
-	recent candidates
+	out      *writer
+	placed   map[plumbing.Hash]int64 // where each object was written
+	bases    map[int64]int64         // see Merged
+	recent   candidates
+	versions versions
+	unpacked struct { // the base that was unpacked last
+		id      plumbing.Hash
+		content []byte
+	}
 }
 
 // item is an object in a source.
@@ -73,7 +106,8 @@ type item struct {
 	end      int64
 	checksum uint32
 	header   Header
-	isBase   bool // another object of the source is a difference from it
+	bases    int  // how many objects of the source are differences from it
+	chained  bool // one of these has differences from itself, or names its base
 }
 
 func (m *merger) add(source Source) error {
@@ -93,11 +127,9 @@ func (m *merger) add(source Source) error {
 		if m.placed[it.id] != missing {
 			continue
 		}
-		offset := m.out.offset
 		if err := m.copy(from, items, it); err != nil {
 			return fmt.Errorf("object %s: %w", it.id, err)
 		}
-		m.placed[it.id] = offset
 	}
 	return nil
 }
@@ -137,13 +169,24 @@ func readHeaders(pack io.ReaderAt, items []item) error {
 			if err != nil {
 				return fmt.Errorf("object %s: %w", it.id, err)
 			}
-			base.isBase = true
+			base.bases++
 		case plumbing.REFDeltaObject:
 			named[it.header.Base] = true
 		}
 	}
 	for i := range items {
-		items[i].isBase = items[i].isBase || named[items[i].id]
+		it := &items[i]
+		if named[it.id] {
+			it.bases++
+			it.chained = true
+		}
+		if it.header.Type == plumbing.OFSDeltaObject && it.bases > 0 {
+			base, err := at(items, it.offset-it.header.Distance)
+			if err != nil {
+				return err
+			}
+			base.chained = true
+		}
 	}
 	return nil
 }
@@ -171,20 +214,89 @@ func (m *merger) copy(from io.ReaderAt, items []item, it item) error {
 	if crc32.ChecksumIEEE(raw) != it.checksum {
 		return damaged(it)
 	}
-	base, err := baseOf(items, it)
 	switch {
-	case err != nil:
-		return err
 	case it.header.IsDelta():
-		header, err := m.rebased(it, base, raw[:it.header.Length])
+		return m.difference(from, items, it, raw)
+	case it.header.Type == plumbing.TreeObject && it.header.Size <= largestTree:
+		return m.tree(it, raw)
+	case it.header.Type == plumbing.BlobObject && isDocument(it.header.Size) && !it.chained:
+		content, err := inflate(bytes.NewReader(raw[it.header.Length:]), it.header.Size)
+		if err == nil && it.bases >= manyOlder {
+			return m.newest(it.id, raw, content)
+		}
+		if err == nil {
+			err = m.document(it.id, raw, content)
+		}
+		return err
+	}
+	return m.out.entry(it.id, raw)
+}
+
+// difference copies a delta. An older version of a document stays with its base,
+// or becomes a difference from what is newer than that.
+func (m *merger) difference(from io.ReaderAt, items []item, it item, raw []byte) error {
+	deflated := raw[it.header.Length:]
+	base, err := versionOf(items, it)
+	if err != nil {
+		return err
+	}
+	if base != nil {
+		if g := m.versions.of(base.id); g != nil {
+			return m.join(g, older{it.id, int(it.header.Size), deflated})
+		}
+		content, err := m.unpack(from, base, it, deflated)
 		if err != nil {
 			return err
 		}
-		return m.out.entry(it.id, header, raw[it.header.Length:])
-	case it.header.Type == plumbing.TreeObject && it.header.Size <= largestTree:
-		return m.tree(it, raw)
+		if isDocument(int64(len(content))) {
+			return m.document(it.id, nil, content)
+		}
 	}
-	return m.out.entry(it.id, raw)
+	id, err := baseOf(items, it)
+	if err != nil {
+		return err
+	}
+	header, err := m.rebased(it, id, raw[:it.header.Length])
+	if err != nil {
+		return err
+	}
+	return m.out.entry(it.id, header, deflated)
+}
+
+// versionOf returns the document that a delta is a version of, as versions are
+// stored here: the document whole, and nothing a difference from the delta.
+func versionOf(items []item, it item) (*item, error) {
+	if it.header.Type != plumbing.OFSDeltaObject || it.bases > 0 || it.header.Size > largestBlob {
+		return nil, nil
+	}
+	base, err := at(items, it.offset-it.header.Distance)
+	if err != nil || base.chained || base.header.Type != plumbing.BlobObject || !isDocument(base.header.Size) {
+		return nil, err
+	}
+	return base, nil
+}
+
+// unpack makes a document of its difference from a whole one in its source.
+func (m *merger) unpack(from io.ReaderAt, base *item, it item, deflated []byte) ([]byte, error) {
+	if m.unpacked.id != base.id {
+		h, content, err := Read(from, base.offset, base.end-base.offset, func(Header) int64 { return largestBlob })
+		if err != nil || h.Type != plumbing.BlobObject {
+			return nil, errors.Join(err, damaged(*base))
+		}
+		m.unpacked.id, m.unpacked.content = base.id, content
+	}
+	difference, err := inflate(bytes.NewReader(deflated), it.header.Size)
+	if err != nil {
+		return nil, err
+	}
+	if size, err := madeSize(difference); err != nil || size > largestBlob {
+		return nil, err
+	}
+	content, err := Apply(m.unpacked.content, difference)
+	if err == nil && object.ID(object.Blob, content) != it.id.String() {
+		err = damaged(it)
+	}
+	return content, err
 }
 
 // baseOf is the id of what a delta is a difference from; zero for a whole
@@ -204,6 +316,11 @@ func baseOf(items []item, it item) (plumbing.Hash, error) {
 // from this source or an earlier one; only a base that is named and lies behind
 // its delta has not.
 func (m *merger) rebased(it item, base plumbing.Hash, old []byte) ([]byte, error) {
+	if m.placed[base] == held {
+		if err := m.settle(0); err != nil {
+			return nil, err
+		}
+	}
 	offset, known := m.placed[base]
 	switch {
 	case known && offset != missing:
@@ -249,7 +366,7 @@ func damaged(it item) error {
 // tree stores a tree as a difference where that pays, unless others are
 // differences from it: their way to a whole object would grow.
 func (m *merger) tree(it item, raw []byte) error {
-	if it.isBase {
+	if it.bases > 0 {
 		return m.out.entry(it.id, raw)
 	}
 	content, err := inflate(bytes.NewReader(raw[it.header.Length:]), it.header.Size)

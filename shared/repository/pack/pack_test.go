@@ -161,12 +161,12 @@ func TestMerge(t *testing.T) {
 			sources = append(sources, source(merged, parse(t, index)))
 		}
 		var b bytes.Buffer
-		name, x, err := pack.Merge(&b, sources)
+		made, err := pack.Merge(&b, sources)
 		if err != nil {
 			t.Fatal(err)
 		}
-		merged, index = b.Bytes(), x
-		verify(t, name, merged, index)
+		merged, index = b.Bytes(), made.Index
+		verify(t, made.Name, merged, index)
 		wantObjects(t, merged, index, all)
 	}
 	whole := 90 * len(tree(t, 200, 0).Content)
@@ -190,7 +190,7 @@ func TestMergeErrors(t *testing.T) {
 	} {
 		s := source(p.Bytes, x)
 		spoil(&s)
-		if _, _, err := pack.Merge(io.Discard, []pack.Source{s}); err == nil {
+		if _, err := pack.Merge(io.Discard, []pack.Source{s}); err == nil {
 			t.Errorf("%s: it was merged", name)
 		}
 	}
@@ -277,7 +277,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if _, _, err := pack.Merge(&out, []pack.Source{source(content, x)}); err == nil && out.Len() == 0 {
+		if _, err := pack.Merge(&out, []pack.Source{source(content, x)}); err == nil && out.Len() == 0 {
 			t.Error("nothing came of merging")
 		}
 	})
@@ -308,11 +308,11 @@ func TestTreesAsDifferences(t *testing.T) {
 			objects, sources = append(objects, o), append(sources, source(p.Bytes, parse(t, p.Index)))
 		}
 		var b bytes.Buffer
-		_, index, err := pack.Merge(&b, sources)
+		made, err := pack.Merge(&b, sources)
 		if err != nil {
 			r.Fatal(err)
 		}
-		wantObjects(t, b.Bytes(), index, objects)
+		wantObjects(t, b.Bytes(), made.Index, objects)
 	})
 }
 
