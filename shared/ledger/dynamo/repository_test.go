@@ -2,6 +2,8 @@ package dynamo_test
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,6 +66,30 @@ func (m mirrored) PutPack(ctx context.Context, name string, content, index []byt
 	if err := m.Objects.PutPack(ctx, name, content, index); err != nil {
 		return err
 	}
+	return m.follow(ctx, name)
+}
+
+// merge makes one pack of several, tells the ledger and removes those.
+func (m mirrored) merge(ctx context.Context, ledger *dynamo.Ledger, packs []string) (string, error) {
+	made, err := m.Objects.Merge(ctx, packs, 0, nil)
+	if err != nil {
+		return "", err
+	}
+	if err := ledger.Compacted(ctx, dynamo.Compaction{Retired: packs, Pack: made.Name, Places: maps.Collect(made.Places())}); err != nil {
+		return "", err
+	}
+	for _, name := range packs {
+		for _, extension := range []string{".idx", ".pack"} {
+			path := "objects/pack/pack-" + name + extension
+			if err := errors.Join(m.bucket.Delete(ctx, m.prefix+"/"+path), os.Remove(filepath.Join(m.dir, path))); err != nil {
+				return "", err
+			}
+		}
+	}
+	return made.Name, m.follow(ctx, made.Name)
+}
+
+func (m mirrored) follow(ctx context.Context, name string) error {
 	for _, extension := range []string{".pack", ".idx"} {
 		path := "objects/pack/pack-" + name + extension
 		content, _, err := m.bucket.Get(ctx, m.prefix+"/"+path)
@@ -94,7 +120,11 @@ func TestOnAWS(t *testing.T) {
 				prefix := "workspaces/" + string(ws)
 				objects := s3.New(b, prefix, table.Ledger(ws).Packs)
 				must(t, objects.Init(background))
-				s := store(t, table, ws, mirrored{objects, b, prefix, dir}, dir, git)
+				m := mirrored{objects, b, prefix, dir}
+				s := store(t, table, ws, m, dir, git)
+				s.Merge = func(ctx context.Context, packs []string) (string, error) {
+					return m.merge(ctx, table.Ledger(ws), packs)
+				}
 				spoil(&s)
 				return s
 			})

@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"context"
 	"testing"
 
 	"svc.example/svc/shared/repository/disk"
@@ -16,7 +17,11 @@ func TestContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		compact := func(ctx context.Context, _ []string) (string, error) {
+			_, err := objects.Compact(ctx)
+			return "", err
+		}
 		ledger := repositorytest.NewMemory()
-		return repositorytest.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: ledger.Bump, GitDir: dir, Git: git}
+		return repositorytest.Store{Ledger: ledger, Objects: objects, Head: ledger.Head, Bump: ledger.Bump, Merge: compact, GitDir: dir, Git: git}
 	})
 }

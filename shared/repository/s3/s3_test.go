@@ -56,6 +56,10 @@ func (m mirrored) PutPack(ctx context.Context, name string, content, index []byt
 	if err := m.Objects.PutPack(ctx, name, content, index); err != nil {
 		return err
 	}
+	return m.follow(ctx, name)
+}
+
+func (m mirrored) follow(ctx context.Context, name string) error {
 	for _, extension := range []string{".pack", ".idx"} {
 		path := "objects/pack/pack-" + name + extension
 		content, _, err := m.bucket.Get(ctx, prefix+"/"+path)
@@ -67,6 +71,23 @@ func (m mirrored) PutPack(ctx context.Context, name string, content, index []byt
 		}
 	}
 	return nil
+}
+
+// merge makes one pack of several.
+func (m mirrored) merge(ctx context.Context, packs []string) (string, error) {
+	merged, err := m.Objects.Merge(ctx, packs, 0, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range packs {
+		for _, extension := range []string{".idx", ".pack"} {
+			path := "objects/pack/pack-" + name + extension
+			if err := errors.Join(m.bucket.Delete(ctx, prefix+"/"+path), os.Remove(filepath.Join(m.dir, path))); err != nil {
+				return "", err
+			}
+		}
+	}
+	return merged.Name, m.follow(ctx, merged.Name)
 }
 
 func write(dir, path string, content []byte) error {
@@ -121,8 +142,9 @@ func TestContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		ledger := repositorytest.NewMemory()
+		m := mirrored{objects, b, dir}
 		return repositorytest.Store{
-			Ledger: ledger, Objects: mirrored{objects, b, dir},
+			Ledger: ledger, Objects: m, Merge: m.merge,
 			Head: ledger.Head, Bump: ledger.Bump, GitDir: dir, Git: program,
 		}
 	})

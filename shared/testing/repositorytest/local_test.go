@@ -29,11 +29,15 @@ func TestLocal(t *testing.T) {
 				t.Error(err)
 			}
 		})
+		compact := func(ctx context.Context, _ []string) (string, error) {
+			_, err := ledger.Objects().Compact(ctx)
+			return "", err
+		}
 		bump := func() {
 			if err := ledger.Registry().SetWorkspace(context.Background(), func(w *access.Workspace) { w.Name += "." }); err != nil {
 				t.Error(err)
 			}
 		}
-		return repositorytest.Store{Ledger: ledger, Objects: ledger.Objects(), Head: ledger.Head, Bump: bump, GitDir: ledger.Repository(), Git: git}
+		return repositorytest.Store{Ledger: ledger, Objects: ledger.Objects(), Head: ledger.Head, Bump: bump, Merge: compact, GitDir: ledger.Repository(), Git: git}
 	})
 }

@@ -25,6 +25,10 @@ type Store struct {
 	GitDir string
 	// Git is the git program.
 	Git string
+	// Merge makes one pack of those named, the oldest first, or of all that there
+	// are, leaves nothing of them and returns its name, if it has one. It is nil
+	// where nothing is merged.
+	Merge func(ctx context.Context, packs []string) (string, error)
 	// Extra says that more snapshots are stored than there should be. It
 	// tests what is read from them, and no budget holds.
 	Extra bool
@@ -55,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"another instance writes", testTwoInstances},
 		{"budgets", testBudgets},
 		{"objects", testObjects},
+		{"merged", testMerged},
 		{"agrees with git", testGit},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newWorld(t, open(t))) })
