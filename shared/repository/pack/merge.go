@@ -2,7 +2,6 @@ package pack
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository/object"
 )
 
@@ -55,7 +55,7 @@ type Merged struct {
 // It holds at most maxVersions of documents, in memory, beside the sources'
 // indexes and an object at a time.
 func Merge(out io.Writer, sources []Source) (*Merged, error) {
-	m := &merger{placed: map[plumbing.Hash]int64{}, bases: map[int64]int64{}}
+	m := newMerger()
 	for _, source := range sources {
 		for i := range source.Index.Len() {
 			m.placed[source.Index.ID(i)] = missing
@@ -93,9 +93,12 @@ type merger struct {
 	bases    map[int64]int64         // see Merged
 	recent   candidates
 	versions versions
-	unpacked struct { // the base that was unpacked last
-		id      plumbing.Hash
-		content []byte
+}
+
+func newMerger() *merger {
+	return &merger{
+		placed: map[plumbing.Hash]int64{}, bases: map[int64]int64{},
+		versions: versions{contents: lru.New[plumbing.Hash, []byte](maxContents)},
 	}
 }
 
@@ -278,12 +281,13 @@ func versionOf(items []item, it item) (*item, error) {
 
 // unpack makes a document of its difference from a whole one in its source.
 func (m *merger) unpack(from io.ReaderAt, base *item, it item, deflated []byte) ([]byte, error) {
-	if m.unpacked.id != base.id {
-		h, content, err := Read(from, base.offset, base.end-base.offset, func(Header) int64 { return largestBlob })
-		if err != nil || h.Type != plumbing.BlobObject {
-			return nil, errors.Join(err, damaged(*base))
+	whole, found := m.versions.contents.Get(base.id)
+	if !found {
+		var err error
+		if _, whole, err = Read(from, base.offset, base.end-base.offset, func(Header) int64 { return largestBlob }); err != nil {
+			return nil, err
 		}
-		m.unpacked.id, m.unpacked.content = base.id, content
+		m.versions.contents.Put(base.id, whole, int64(len(whole)))
 	}
 	difference, err := inflate(bytes.NewReader(deflated), it.header.Size)
 	if err != nil {
@@ -292,7 +296,7 @@ func (m *merger) unpack(from io.ReaderAt, base *item, it item, deflated []byte) 
 	if size, err := madeSize(difference); err != nil || size > largestBlob {
 		return nil, err
 	}
-	content, err := Apply(m.unpacked.content, difference)
+	content, err := Apply(whole, difference)
 	if err == nil && object.ID(object.Blob, content) != it.id.String() {
 		err = damaged(it)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository/object"
 )
 
@@ -18,17 +19,18 @@ import (
 // A pack knows no paths. What begins alike is taken for versions of one
 // document, since its key stands there.
 type versions struct {
-	groups []*group // the one that was used last at the end
-	held   int      // bytes
+	groups   []*group // the one that was used last at the end
+	held     int      // bytes
+	contents *lru.Cache[plumbing.Hash, []byte]
 }
 
 // group is versions that will lie together.
 type group struct {
-	newest  plumbing.Hash
-	content []byte
-	entry   []byte // the newest as it lies in a pack, header and all
-	older   []older
-	length  int // bytes of what is older, compressed
+	newest plumbing.Hash
+	begins [alike]byte // its content
+	entry  []byte      // the newest as it lies in a pack, header and all
+	older  []older
+	length int // bytes of what is older, compressed
 }
 
 // older is a difference from the newest.
@@ -46,10 +48,15 @@ const (
 	largestBlob = object.MaxBlob
 	// alike is how many bytes versions of one document begin with.
 	alike = 64
+	// maxAlike bounds the documents that begin alike and are looked at.
+	maxAlike = 4
 	// worthwhile is how much smaller than the whole a difference is.
 	worthwhile = 4
-	// maxVersions bounds what is held back, in bytes.
+	// maxVersions bounds what is held back, in bytes: a workspace of 32 MB is less
+	// when it is compressed.
 	maxVersions = 32 << 20
+	// maxContents bounds the contents that need not be inflated again.
+	maxContents = 16 << 20
 	// manyOlder are enough to be left where they are, so that the work of a
 	// merge does not grow with the history.
 	manyOlder = 64
@@ -68,25 +75,52 @@ func (v *versions) of(newest plumbing.Hash) *group {
 }
 
 // like finds the group whose newest shares most with a document.
-func (v *versions) like(content []byte) (like *group) {
-	most := 0
+func (v *versions) like(content []byte) (like *group, newest []byte, err error) {
+	looked, most := 0, 0
 	for _, g := range slices.Backward(v.groups) {
-		if !bytes.Equal(g.content[:alike], content[:alike]) {
+		if !bytes.Equal(g.begins[:], content[:alike]) {
 			continue
 		}
-		if front, back := sharedEnds(g.content, content); front+back > most {
-			like, most = g, front+back
+		other, err := v.content(g)
+		if err != nil {
+			return nil, nil, err
+		}
+		if front, back := sharedEnds(other, content); front+back > most {
+			like, newest, most = g, other, front+back
+		}
+		if looked++; looked == maxAlike {
+			break
 		}
 	}
-	return like
+	return like, newest, nil
+}
+
+// content is a group's newest.
+func (v *versions) content(g *group) ([]byte, error) {
+	if content, found := v.contents.Get(g.newest); found {
+		return content, nil
+	}
+	h, err := ParseHeader(g.entry)
+	if err != nil {
+		return nil, err
+	}
+	content, err := inflate(bytes.NewReader(g.entry[h.Length:]), h.Size)
+	if err == nil {
+		v.contents.Put(g.newest, content, h.Size)
+	}
+	return content, err
 }
 
 // document takes a blob, with its entry if it lies whole in its source.
 func (m *merger) document(id plumbing.Hash, entry, content []byte) error {
-	if g := m.versions.like(content); g != nil {
-		difference := packfile.DiffDelta(g.content, content)
+	g, newest, err := m.versions.like(content)
+	if err != nil {
+		return err
+	}
+	if g != nil {
+		difference := packfile.DiffDelta(newest, content)
 		deflated := deflate(difference)
-		made, err := Apply(g.content, difference)
+		made, err := Apply(newest, difference)
 		if len(deflated) <= len(g.entry)/worthwhile && err == nil && bytes.Equal(made, content) {
 			return m.join(g, older{id, len(difference), deflated})
 		}
@@ -101,8 +135,9 @@ func (m *merger) document(id plumbing.Hash, entry, content []byte) error {
 func (m *merger) newest(id plumbing.Hash, entry, content []byte) error {
 	m.placed[id] = held
 	v := &m.versions
-	v.groups = append(v.groups, &group{newest: id, entry: entry, content: content})
-	v.held += len(entry) + len(content)
+	v.groups = append(v.groups, &group{newest: id, begins: [alike]byte(content), entry: entry})
+	v.held += len(entry)
+	v.contents.Put(id, content, int64(len(content)))
 	return m.settle(maxVersions)
 }
 
@@ -136,7 +171,7 @@ func (m *merger) settle(most int) error {
 }
 
 func (m *merger) write(g *group) error {
-	m.versions.held -= len(g.entry) + len(g.content) + g.length
+	m.versions.held -= len(g.entry) + g.length
 	begin := m.out.offset
 	if err := m.out.entry(g.newest, g.entry); err != nil {
 		return err
