@@ -20,7 +20,7 @@ import (
 // document, since its key stands there.
 type versions struct {
 	groups   []*group // the one that was used last at the end
-	held     int      // bytes
+	held     int      // bytes, see weight
 	contents *lru.Cache[plumbing.Hash, []byte]
 }
 
@@ -52,6 +52,10 @@ const (
 	maxAlike = 4
 	// worthwhile is how much smaller than the whole a difference is.
 	worthwhile = 4
+	// groupBytes and olderBytes are what a group and an older version are counted
+	// with at least, so that neither are there too many of them to look through.
+	groupBytes = 4 << 10
+	olderBytes = 128
 	// maxVersions bounds what is held back, in bytes: a workspace of 32 MB is less
 	// when it is compressed.
 	maxVersions = 32 << 20
@@ -63,6 +67,10 @@ const (
 )
 
 func isDocument(size int64) bool { return size >= smallestBlob && size <= largestBlob }
+
+func (g *group) weight() int {
+	return groupBytes + len(g.entry) + olderBytes*len(g.older) + g.length
+}
 
 // of finds the group of which a blob is the newest.
 func (v *versions) of(newest plumbing.Hash) *group {
@@ -135,8 +143,9 @@ func (m *merger) document(id plumbing.Hash, entry, content []byte) error {
 func (m *merger) newest(id plumbing.Hash, entry, content []byte) error {
 	m.placed[id] = held
 	v := &m.versions
-	v.groups = append(v.groups, &group{newest: id, begins: [alike]byte(content), entry: entry})
-	v.held += len(entry)
+	g := &group{newest: id, begins: [alike]byte(content), entry: entry}
+	v.groups = append(v.groups, g)
+	v.held += g.weight()
 	v.contents.Put(id, content, int64(len(content)))
 	return m.settle(maxVersions)
 }
@@ -148,7 +157,7 @@ func (m *merger) join(g *group, o older) error {
 	g.older = append(g.older, o)
 	g.length += len(o.deflated)
 	v := &m.versions
-	v.held += len(o.deflated)
+	v.held += olderBytes + len(o.deflated)
 	i := slices.Index(v.groups, g)
 	v.groups = slices.Delete(v.groups, i, i+1)
 	if g.length > len(g.entry) {
@@ -171,7 +180,7 @@ func (m *merger) settle(most int) error {
 }
 
 func (m *merger) write(g *group) error {
-	m.versions.held -= len(g.entry) + g.length
+	m.versions.held -= g.weight()
 	begin := m.out.offset
 	if err := m.out.entry(g.newest, g.entry); err != nil {
 		return err
