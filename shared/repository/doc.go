@@ -51,7 +51,7 @@
 // checksum, as git names packs, as long as nothing was swept, and else made of
 // that and the fence (see pack.NameAt). The encoding is deterministic. Package pack
 // writes it, package object makes what is in it; merging packs later (see
-// package odb) is what turns trees into deltas.
+// package odb) is what turns trees and older versions of documents into deltas.
 //
 // A ledger that is Checkpointed, over objects that are Checkpoints, has a
 // snapshot stored every now and then, by the writer of the commit that it shows

@@ -30,8 +30,8 @@
 //     objects in a fixed order here, so that the same commit stored twice is the
 //     same file.
 //   - Its repack of 10,000 packs took 324 seconds and wrote 144 MB. Merging here
-//     streams: it copies objects as they lie, and keeps the indexes and a few
-//     trees.
+//     streams: it copies objects as they lie, and keeps the indexes, a few
+//     trees, and up to a bound the documents of which versions may come.
 //   - It flushes nothing. On a disk, pack and index are flushed before they get
 //     their names, and the folder after that.
 //   - It inflates whatever it is given. Here an object's size, and that of what

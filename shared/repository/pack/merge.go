@@ -224,13 +224,16 @@ func (m *merger) copy(from io.ReaderAt, items []item, it item) error {
 		return m.tree(it, raw)
 	case it.header.Type == plumbing.BlobObject && isDocument(it.header.Size) && !it.chained:
 		content, err := inflate(bytes.NewReader(raw[it.header.Length:]), it.header.Size)
-		if err == nil && it.bases >= manyOlder {
+		if err != nil {
+			return err
+		}
+		if it.bases >= manyOlder {
 			return m.newest(it.id, raw, content)
 		}
-		if err == nil {
-			err = m.document(it.id, raw, content)
+		if it.bases > 0 { // it is needed again for what comes next
+			m.versions.contents.Put(it.id, content, it.header.Size)
 		}
-		return err
+		return m.document(it.id, raw, content)
 	}
 	return m.out.entry(it.id, raw)
 }
