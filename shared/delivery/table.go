@@ -29,7 +29,7 @@ type Table struct {
 	noMatch  []uint32             // per item: the phrase that ends the OFREP answer which leaves the default to the caller
 	tails    struct{ native, ofrep []byte }
 	size     int                    // of the largest answer to a whole poll, so that one buffer does
-	bytes    int                    // of all native answers and phrases
+	bytes    int                    // of all phrases
 	configs  int                    // how many of the items are configs
 	load     func() (*Table, error) // of a table that stands for one which is not in memory
 }
@@ -40,6 +40,7 @@ type Table struct {
 type encodings struct {
 	texts [][]byte
 	left  []byte // what is left of the last piece
+	held  int    // bytes of all pieces
 }
 
 // pieceBytes is large enough to be read in order, and small beside what many
@@ -54,6 +55,7 @@ func (e *encodings) add(text []byte) {
 	length := len(text) + 1
 	if len(e.left) < length {
 		e.left = make([]byte, max(length, pieceBytes))
+		e.held += len(e.left)
 	}
 	stored := e.left[:length:length]
 	e.left = e.left[length:]
@@ -102,14 +104,20 @@ type Builder struct {
 	table    *Table
 	compiler evaluation.Compiler
 	phraseAt map[string]uint32
+	// Max is how many bytes the Builder may come to; 0 is any. When it has more,
+	// nothing is added any more, and the table is not whole.
+	Max int64
 }
+
+// Full says that the Builder has come to more than Max.
+func (b *Builder) Full() bool { return b.Max > 0 && b.Size() > b.Max }
 
 // NewBuilder makes a Builder.
 func NewBuilder(environment string) *Builder {
 	t := &Table{Environment: environment, edition: edition{Version: unknown}}
 	t.tails.native, t.tails.ofrep = t.nativeTail(), t.ofrepTail()
 	t.size = len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
-	return &Builder{t, evaluation.NewCompiler(environment), map[string]uint32{}}
+	return &Builder{table: t, compiler: evaluation.NewCompiler(environment), phraseAt: map[string]uint32{}}
 }
 
 // Table is what was built. It ends the use of the Builder. The version is told
@@ -125,13 +133,24 @@ func (b *Builder) complete(compiled *evaluation.Snapshot, version func(turn int6
 	return t.turn(math.MinInt64)
 }
 
+// Size is about how many bytes the Builder takes, with what it has built so far.
+func (b *Builder) Size() int64 {
+	const phrase = 60 // its place among the numbered ones
+	return b.table.encoded() + phrase*int64(len(b.phraseAt)) + b.compiler.Size()
+}
+
 // Size is about how many bytes a table takes; none when there is none.
 func (t *Table) Size() int64 {
 	if t == nil {
 		return 0
 	}
-	const header = 24
-	return int64(t.bytes+(header+16)*len(t.ofrep)+4*len(t.noMatch)+16*len(t.phrases)) + t.snapshot.Size()
+	return t.encoded() + t.snapshot.Size()
+}
+
+// encoded is what a table takes beside its snapshot.
+func (t *Table) encoded() int64 {
+	const text, ofrep, number, phrase = 24, 16, 4, 16
+	return int64(t.native.held + t.bytes + text*cap(t.native.texts) + ofrep*cap(t.ofrep) + number*cap(t.noMatch) + phrase*cap(t.phrases))
 }
 
 // unserved is the filter that nothing can switch off. Segments pass it: rules
@@ -149,7 +168,7 @@ func unserved(source evaluation.Source) bool {
 // Add compiles and encodes a document. They come in the order of their keys,
 // segments at any time.
 func (b *Builder) Add(item evaluation.Source) {
-	if unserved(item) {
+	if unserved(item) || b.Full() {
 		return
 	}
 	answers := b.compiler.Add(item)
@@ -166,6 +185,9 @@ func (b *Builder) Add(item evaluation.Source) {
 	variants := evaluation.VariantsOf(item.Document)
 	var withheld *Withheld
 	for _, answer := range answers {
+		if b.Full() {
+			return
+		}
 		if why := withholds(answer.Value); why != "" {
 			if withheld == nil {
 				withheld = &Withheld{Type: item.Document.Type, Key: item.Key, Why: why}
@@ -179,7 +201,6 @@ func (b *Builder) Add(item evaluation.Source) {
 		end := string(t.encodeOFREPEnd(item, answer, variants))
 		o.phrase = b.phrase(end)
 		t.native.add(native)
-		t.bytes += len(native)
 		t.ofrep = append(t.ofrep, o)
 		largest = max(largest, len(native)+1, len(ofrepHead)+int(o.key)+len(ofrepValue)+int(o.value[1]-o.value[0])+len(end))
 	}

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"crypto/sha256"
 	"math"
 	"slices"
 	"strings"
@@ -35,6 +36,13 @@ func NewCompiler(environment string) Compiler { return Compiler{newCompiler(envi
 // a segment. Documents come in the order of their keys, segments at any time.
 func (c Compiler) Add(source Source) []Answer { return c.compiler.add(source) }
 
+// Size is about how many bytes the Compiler takes, with what it has compiled so
+// far.
+func (c Compiler) Size() int64 {
+	const told = 200 // a criterion, to be told apart
+	return c.compiler.out.Size() + told*int64(len(c.compiler.testAt))
+}
+
 // Snapshot is what was compiled. It ends the use of the Compiler.
 func (c Compiler) Snapshot() *Snapshot {
 	out := c.compiler.out
@@ -56,8 +64,12 @@ type compiler struct {
 	testAt      map[testKey]int32
 }
 
-// testKey tells criteria apart.
+// testKey tells criteria apart. A long operand is there as its hash.
 type testKey struct{ operator, property, operandType, operand string }
+
+// longOperand is how many bytes an operand may have that is kept to tell
+// criteria apart.
+const longOperand = 64
 
 func newCompiler(environment string) *compiler {
 	return &compiler{
@@ -77,6 +89,7 @@ func (c *compiler) add(source Source) []Answer {
 		return nil
 	}
 	c.out.Keys = append(c.out.Keys, source.Key)
+	c.holdText(source.Key)
 	return c.item(len(c.out.Keys)-1, source)
 }
 
@@ -100,7 +113,9 @@ func (c *compiler) slot(propertyName string) int {
 	}
 	i := len(c.out.slots)
 	c.out.slotByName[name] = i
-	c.out.slots = append(c.out.slots, slot{words: map[string]int32{}})
+	c.out.slots = append(c.out.slots, slot{})
+	c.hold(slotBytes)
+	c.holdText(name)
 	if name == CurrentTime {
 		c.out.timeSlot = i
 	}
@@ -110,9 +125,19 @@ func (c *compiler) slot(propertyName string) int {
 // word gives a text its number in a slot, from 1.
 func (c *compiler) word(slot int, text string) int32 {
 	words := c.out.slots[slot].words
-	if _, ok := words[text]; !ok {
-		words[text] = int32(len(words) + 1)
+	if number, ok := words[text]; ok {
+		return number
 	}
+	if words == nil {
+		words = map[string]int32{}
+		c.out.slots[slot].words = words
+		c.hold(wordsBytes)
+	}
+	if len(words) >= firstWords {
+		c.hold(wordBytes)
+	}
+	c.holdText(text)
+	words[text] = int32(len(words) + 1)
 	return words[text]
 }
 
@@ -186,7 +211,7 @@ func (c *compiler) rule(key string, r document.Rule, answer Answer) rule {
 }
 
 func (c *compiler) segment(doc *document.Document, key string) segment {
-	var s segment
+	s := segment{rules: make([]membershipRule, 0, len(doc.Default))}
 	c.expressions = expression.Set{}
 	for _, r := range doc.Default {
 		compiled := membershipRule{testIDs: c.testIDs(r.Criteria)}
@@ -201,12 +226,14 @@ func (c *compiler) segment(doc *document.Document, key string) segment {
 			}
 		}
 		s.rules = append(s.rules, compiled)
+		c.hold(segmentRule + numberBytes*cap(compiled.testIDs) + max(smallestText, memberBytes*cap(compiled.member)))
 	}
 	return s
 }
 
 func (c *compiler) split(key string, w *document.Weighted) *split {
-	s := &split{key: key, slot: -1}
+	s := &split{key: key, slot: -1, weights: make([]float64, 0, len(w.Arms))}
+	c.hold(splitBytes + weightBytes*len(w.Arms))
 	if w.HashByProperty != "" {
 		s.slot = c.slot(w.HashByProperty)
 		c.readsTimeOddly(s.slot)
@@ -260,7 +287,12 @@ func keyOf(criterion document.Criterion) testKey {
 	if match := criterion.ValueToMatch; match != nil {
 		key.operandType = string(match.Type)
 		if match.Content != nil {
-			key.operand = string(match.Content.Compact())
+			operand := match.Content.Compact()
+			if len(operand) > longOperand {
+				sum := sha256.Sum256(operand)
+				operand = sum[:]
+			}
+			key.operand = string(operand)
 		}
 	}
 	return key
@@ -277,6 +309,7 @@ func (c *compiler) test(criterion document.Criterion) (test, problem) {
 	if !ok {
 		return never, "" // one of a later day
 	}
+	c.hold(testBytes)
 	return build(c, c.slot(criterion.PropertyName), criterion.ValueToMatch)
 }
 
@@ -286,5 +319,6 @@ func (c *compiler) membership(operand *document.Value, wanted bool) (test, probl
 		return func(*Frame) bool { return !wanted }, "valueToMatch must be a string: the key of a segment"
 	}
 	i := c.segmentNumber(key)
+	c.hold(testBytes)
 	return func(f *Frame) bool { return f.inSegment(i) == wanted }, ""
 }

@@ -94,6 +94,7 @@ func oneOf(negated bool) build {
 		}
 		c.out.slots[slot].price.item += int64(price)
 		words := make([]int32, len(list))
+		c.hold(numberBytes * len(words))
 		for i, text := range list {
 			words[i] = c.word(slot, text)
 		}
@@ -145,6 +146,10 @@ func textual(relation func(text, part string) bool, byteCosts int64, negated boo
 		price.item += operands * itemOperand
 		price.textByte += operands * byteCosts
 		price.itemByte += operands * byteCosts
+		c.hold(textBytes * len(list))
+		for _, part := range list {
+			c.holdText(part)
+		}
 		pass := func(text string) bool {
 			for _, part := range list {
 				if relation(text, part) {
@@ -211,6 +216,7 @@ func (c *compiler) pattern(text string) (pattern, error) {
 		return pattern{}, err
 	}
 	made := pattern{re, size}
+	c.out.held += expression.Bytes(text, int(size))
 	c.patterns[text] = made
 	c.compiled += size
 	return made, nil
@@ -233,6 +239,7 @@ func hierarchical(c *compiler, slot int, operand *document.Value) (test, problem
 	}
 	c.readsTimeOddly(slot)
 	c.out.slots[slot].price.item += itemOperand
+	c.holdText(prefix)
 	return func(f *Frame) bool {
 		return f.properties[slot].any(func(text string) bool { return strings.HasPrefix(text, prefix) })
 	}, ""
@@ -269,6 +276,8 @@ func compares(pass func(int) bool) build {
 			return never, "valueToMatch must be an int or a double"
 		}
 		c.turnsAt(slot, limit.float)
+		c.hold(limitBytes)
+		c.holdText(limit.text)
 		c.out.slots[slot].numeric = true
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
@@ -284,6 +293,8 @@ func inRange(c *compiler, slot int, operand *document.Value) (test, problem) {
 	}
 	c.turnsAt(slot, start.float)
 	c.turnsAt(slot, end.float)
+	c.hold(2 * limitBytes)
+	c.holdText(start.text + end.text)
 	c.out.slots[slot].numeric = true
 	var bad problem
 	if start.compare(end) >= 0 {
@@ -349,6 +360,7 @@ func versions(pass func(int) bool) build {
 		if !ok {
 			return never, "valueToMatch must be a version by SemVer 2.0.0, like 1.4.0 or 2.0.0-rc.1"
 		}
+		c.holdText(limit)
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
 			if p.Kind != TextProperty {

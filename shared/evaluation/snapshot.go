@@ -111,6 +111,7 @@ type Snapshot struct {
 	timeSlot   int
 	thresholds []int64 // moments at which a rule on the current time turns
 	volatile   bool    // some rule reads the time in a way that has no thresholds
+	held       int64   // about how many bytes the elements of the above refer to
 	frames     sync.Pool
 }
 
@@ -152,23 +153,39 @@ type split struct {
 	total   float64
 }
 
-// Size is about how many bytes a snapshot takes.
+// Size is about how many bytes a snapshot takes, with a frame.
 func (s *Snapshot) Size() int64 {
-	const rule, test, slot, word = 24, 96, 128, 64
-	size := rule*len(s.rules) + 4*len(s.begins) + 4*len(s.testIDs) + test*len(s.tests) + 8*len(s.thresholds)
-	for _, key := range s.Keys {
-		size += 16 + len(key)
-	}
-	for i := range s.slots {
-		size += slot + word*len(s.slots[i].words)
-		for text := range s.slots[i].words {
-			size += len(text)
-		}
-	}
-	for i := range s.segments {
-		size += test * len(s.segments[i].rules)
-	}
-	return int64(size)
+	const text, number, moment, rule, test, slot, segment = 16, 4, 8, 24, 8, 48, 24
+	const decided, property, membership = 4, 124, 1 // in a frame
+	size := text*cap(s.Keys) + number*(cap(s.begins)+cap(s.testIDs)) + moment*cap(s.thresholds) + rule*cap(s.rules) +
+		test*cap(s.tests) + slot*cap(s.slots) + segment*cap(s.segments) +
+		decided*len(s.tests) + property*len(s.slots) + membership*len(s.segments)
+	return int64(size) + s.held
+}
+
+// What the elements of a snapshot take beside their place in a list, about.
+const (
+	textBytes    = 16 // in a list, beside its characters
+	numberBytes  = 4
+	testBytes    = 48  // of most
+	limitBytes   = 48  // a number or a time that a test compares with
+	slotBytes    = 48  // the slot's place among the names
+	wordsBytes   = 256 // up to firstWords words of a slot
+	firstWords   = 8
+	wordBytes    = 50 // of each other
+	splitBytes   = 64
+	weightBytes  = 8
+	segmentRule  = 56
+	memberBytes  = 1
+	smallestText = 16
+)
+
+// hold counts what an element of the snapshot takes.
+func (c *compiler) hold(bytes int) { c.out.held += int64(bytes) }
+
+// holdText counts the characters of a text.
+func (c *compiler) holdText(text string) {
+	c.hold((len(text) + smallestText - 1) &^ (smallestText - 1))
 }
 
 // Find returns the index of the item with that key.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 
 	"svc.example/svc/shared/lru"
 )
@@ -119,7 +120,17 @@ var (
 	compiled = lru.New[string, *regexp.Regexp](8 << 20)
 )
 
-const bytesAnInstruction = 300 // of memory, once compiled
+// Bytes is about what an expression takes in memory once it is compiled, given
+// its instructions. One that is anchored is compiled a second time, for a quicker
+// match, unless it is large.
+func Bytes(pattern string, instructions int) int64 {
+	const expression, instruction, quicker, large = 450, 45, 120, 1000
+	bytes := expression + len(pattern) + instruction*instructions
+	if instructions <= large && (strings.Contains(pattern, "^") || strings.Contains(pattern, `\A`)) {
+		bytes += quicker * instructions
+	}
+	return int64(bytes)
+}
 
 // Compile is regexp.Compile. What it returns is shared with whoever needs the
 // same expression. One that takes more than MaxInstructions is not compiled.
@@ -136,7 +147,7 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err == nil {
-		compiled.Put(pattern, re, int64(len(pattern)+size*bytesAnInstruction))
+		compiled.Put(pattern, re, Bytes(pattern, size))
 	}
 	return re, err
 }

@@ -96,3 +96,17 @@ func Texts(memory int64) int64 { return memory / textsShare }
 // MemorySizeFor is the MemorySize of functions, in MB, that documents of so many
 // bytes together need.
 func MemorySizeFor(texts int64) int64 { return (texts*textsShare + 1<<20 - 1) >> 20 }
+
+// tableShare of a function's memory, one in so many, may be what an environment
+// serves once it is compiled. With the texts of its workspace, one of them
+// decoded and what another environment serves, it leaves a quarter to the
+// requests at work.
+const tableShare = 4
+
+// Table is how many bytes what an environment serves may take in a function of so
+// much memory, in bytes.
+func Table(memory int64) int64 { return memory / tableShare }
+
+// MemorySizeForTable is the MemorySize of functions, in MB, that so many bytes
+// need.
+func MemorySizeForTable(bytes int64) int64 { return (bytes*tableShare + 1<<20 - 1) >> 20 }

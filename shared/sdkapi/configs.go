@@ -56,7 +56,9 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 	if told, known := d.Known(); known && unchanged(w, r, entityTag(d, told.SDK)) {
 		return
 	}
-	docs, err := t.environment(d).documents.at(r.Context(), d, t, sdk, func(ws *workspace.Workspace, v versions.Environment) *documents { return newDocuments(ws, d, v.SDK) })
+	docs, err := t.environment(d).documents.at(r.Context(), d, t, sdk, func(ws *workspace.Workspace, v versions.Environment) (*documents, error) {
+		return newDocuments(ws, d, v.SDK), nil
+	})
 	if err == nil {
 		tag := entityTag(d, docs.version)
 		if unchanged(w, r, tag) {

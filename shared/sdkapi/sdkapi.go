@@ -36,6 +36,11 @@ type Options struct {
 	// environment takes about 1 kB for each flag. What was asked for last is
 	// kept however large it is.
 	CacheBytes int64
+	// MaxTable bounds what one environment serves, in bytes once it is compiled; 0
+	// is any. One that has more is refused with what TooLarge says of it, given its
+	// name and about how many bytes it would need.
+	MaxTable int64
+	TooLarge func(environment string, bytes int64) error
 	// Polls and Telemetry are how many requests each key may send; a public key
 	// from each address. The zero Rate is no limit.
 	Polls, Telemetry ratelimit.Rate

@@ -40,9 +40,9 @@ type environment struct {
 // state is what was made of a version, or why the environment is refused.
 type state[T sized] struct {
 	mu      sync.Mutex
-	commit  string   // the head that was looked at last
-	lost    []string // the files that this head has and that could not be read
-	held    bool
+	commit  string           // the head that was looked at last
+	lost    []string         // the files that this head has and that could not be read
+	held    bool             // what was made of a version, or that it was refused
 	version versions.Version // of what was made, without regard to time
 	made    T
 	refused error
@@ -78,7 +78,7 @@ var (
 
 // at returns what is made of the environment at the delivery's head. Documents
 // are read only for a version that nothing was made of yet.
-func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kind, create func(*workspace.Workspace, versions.Environment) T) (made T, err error) {
+func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kind, create func(*workspace.Workspace, versions.Environment) (T, error)) (made T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	head := d.Head().Commit
@@ -87,7 +87,7 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 	}
 	if told, known := d.Known(); known && s.held && k.told(told) == s.version {
 		s.commit, s.lost = head, nil
-		return s.made, nil
+		return s.made, s.refused
 	}
 	lost, err := d.Lost(ctx)
 	if err != nil {
@@ -99,8 +99,9 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 	}
 	s.lost = lost
 	t.tell(ctx, d)
-	if s.refused = refusedEnvironment(outline, d.Environment()); s.refused != nil {
+	if refused := refusedEnvironment(outline, d.Environment()); refused != nil {
 		s.forget(d, t)
+		s.refused = refused
 	} else if !s.held || k.of(now) != s.version {
 		// What was served before goes first: nobody asks for it any more, and
 		// old and new together would be twice the memory.
@@ -109,7 +110,8 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 		if err != nil {
 			return made, err
 		}
-		s.made, s.version, s.held = create(ws, now), k.of(now), true
+		s.made, s.refused = create(ws, now)
+		s.version, s.held = k.of(now), true
 		t.weigh(d, s.made.Size())
 	}
 	s.commit = d.Head().Commit // a forced push may have moved it
@@ -119,7 +121,7 @@ func (s *state[T]) at(ctx context.Context, d *control.Delivery, t *tables, k kin
 func (s *state[T]) forget(d *control.Delivery, t *tables) {
 	var nothing T
 	t.weigh(d, -s.made.Size())
-	s.commit, s.made, s.held = "", nothing, false
+	s.commit, s.made, s.held, s.refused = "", nothing, false, nil
 }
 
 // holds says whether what was made of a version is there. It waits for nobody.
@@ -194,7 +196,9 @@ func (t *tables) find(w http.ResponseWriter, r *http.Request, key string) (*deli
 }
 
 func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Delivery) (*delivery.Table, error) {
-	table, err := t.environment(d).evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) *delivery.Table { return newTable(ws, d, v) })
+	table, err := t.environment(d).evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) (*delivery.Table, error) {
+		return t.newTable(ws, d, v)
+	})
 	if err != nil {
 		return nil, t.options.noted(w, r, err)
 	}
@@ -203,12 +207,21 @@ func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Deliver
 
 // newTable decodes one document at a time: all of them together would take many
 // times the memory of what is served.
-func newTable(ws *workspace.Workspace, d *control.Delivery, v versions.Environment) *delivery.Table {
+func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versions.Environment) (*delivery.Table, error) {
 	b := delivery.NewBuilder(d.Environment())
-	for item := range byKey(ws) {
-		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
+	b.Max = t.options.MaxTable
+	read, all := 0, 0
+	for _, stored := range ws.Items {
+		all += len(stored.Text)
 	}
-	return b.Table(v.ClientAfter, v.Turns)
+	for item := range byKey(ws) {
+		read += len(item.Text)
+		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
+		if b.Full() {
+			return nil, t.options.TooLarge(d.Environment(), int64(float64(b.Size())*float64(all)/float64(read)))
+		}
+	}
+	return b.Table(v.ClientAfter, v.Turns), nil
 }
 
 // byKey decodes the documents of a workspace one after the other.

@@ -94,6 +94,10 @@ func (s Settings) MaxTexts() int64 { return heap.Texts(s.Memory) }
 // TableBytes is for what environments serve.
 func (s Settings) TableBytes() int64 { return s.Memory * 3 / 32 }
 
+// MaxTable is how much one environment may serve that alone has more: the one
+// served last is held however large it is.
+func (s Settings) MaxTable() int64 { return heap.Table(s.Memory) }
+
 type reader struct {
 	getenv   func(string) string
 	problems []error

@@ -1,0 +1,211 @@
+package delivery
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/expression"
+	"svc.example/svc/shared/jsontree"
+)
+
+// many joins n texts by commas.
+func many(n int, text func(i int) string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = text(i)
+	}
+	return strings.Join(all, ",")
+}
+
+// always is the same text each time.
+func always(text string) func(int) string { return func(int) string { return text } }
+
+// rule serves 1 where a criterion holds.
+func criterion(operator, property, kind, operand string) string {
+	return fmt.Sprintf(`{"operator":%q,"propertyName":%q,"valueToMatch":{"type":%q,"value":%s}}`, operator, property, kind, operand)
+}
+
+func ruleOf(criteria string) string {
+	return `{"criteria":[` + criteria + `],"value":{"type":"int","value":1}}`
+}
+
+func splitOf(kind string, arms int, value string) string {
+	return `{"criteria":[],"value":{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[` +
+		many(arms, always(`{"value":{"type":"`+kind+`","value":`+value+`},"weight":1}`)) + `]}}}`
+}
+
+// TestTheSizeOfATable is what it takes in memory, whatever its documents are rich
+// in: an instance decides by it what it can hold.
+func TestTheSizeOfATable(t *testing.T) {
+	flag := func(rules string) func(int) string {
+		return func(i int) string {
+			return fmt.Sprintf(`{"key":"f%03d","type":"feature_flag","valueType":"int","default":{"rules":[%s]}}`, i, rules)
+		}
+	}
+	each := func(rules func(doc int) string) func(int) string {
+		return func(i int) string { return flag(rules(i))(i) }
+	}
+	segment := func(rules string) func(int) string {
+		return func(i int) string {
+			return fmt.Sprintf(`{"key":"s%03d","type":"segment","valueType":"bool","default":{"rules":[%s]}}`, i, rules)
+		}
+	}
+	for name, c := range map[string]struct {
+		n   int
+		doc func(i int) string
+	}{
+		"flags":                {8000, flag(ruleOf(""))},
+		"arms":                 {4, flag(many(20, always(splitOf("int", 1000, "1"))))},
+		"arms of one rule":     {4, flag(splitOf("int", 20_000, "1"))},
+		"arms of segments":     {4, segment(many(20, always(splitOf("bool", 1000, "true"))))},
+		"small splits":         {4, flag(many(2000, always(splitOf("int", 1, "1"))))},
+		"withheld arms":        {4, flag(many(20, always(splitOf("int", 1000, `1,"confidential":true`))))},
+		"long values":          {30, flag(many(10, always(splitOf("string", 3, `"`+strings.Repeat("x", 33<<10)+`"`))))},
+		"rules":                {4, flag(many(10_000, always(ruleOf(""))))},
+		"rules of segments":    {4, segment(many(10_000, always(`{"criteria":[],"value":{"type":"bool","value":true}}`)))},
+		"criteria":             {4, flag(ruleOf(many(20_000, always(criterion("IS_PRESENT", "user.key", "string", `""`)))))},
+		"criteria of segments": {4, segment(many(5000, always(`{"criteria":[`+criterion("IS_PRESENT", "user.key", "string", `""`)+`],"value":{"type":"bool","value":true}}`)))},
+		"numbers": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string { return criterion("PROP_GREATER_THAN", "user.age", "int", fmt.Sprint(d*5000+i)) }))
+		})},
+		"ranges": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string {
+				return criterion("IN_INT_RANGE", "user.age", "json", fmt.Sprintf(`{"start":%d}`, d*5000+i))
+			}))
+		})},
+		"times": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string { return criterion("PROP_BEFORE", "svc.current-time", "int", fmt.Sprint(d*5000+i)) }))
+		})},
+		"versions": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string {
+				return criterion("PROP_SEMVER_EQUAL", "user.app", "string", fmt.Sprintf(`"1.%d.%d"`, d, i))
+			}))
+		})},
+		"prefixes": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string {
+				return criterion("HIERARCHICAL_MATCH", "user.app", "string", fmt.Sprintf(`"a.%d.%d"`, d, i))
+			}))
+		})},
+		"unknown operators": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string { return criterion("SOME_DAY", "user.app", "string", fmt.Sprintf(`"a.%d.%d"`, d, i)) }))
+		})},
+		"memberships": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string { return criterion("IN_SEG", "", "string", fmt.Sprintf(`"a.%d.%d"`, d, i)) }))
+		})},
+		"words": {4, each(func(d int) string {
+			return ruleOf(criterion("PROP_IS_ONE_OF", "user.key", "string_list", `[`+many(50_000, func(i int) string { return fmt.Sprintf(`"%x"`, d*50_000+i) })+`]`))
+		})},
+		"the same words": {4, each(func(d int) string {
+			return ruleOf(criterion("PROP_IS_ONE_OF", "user.key", "string_list", `[`+many(100_000, func(i int) string { return fmt.Sprintf(`"%x"`, (i+d)%100) })+`]`))
+		})},
+		"one word each": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string {
+				return criterion("PROP_IS_ONE_OF", "user.key", "string_list", fmt.Sprintf(`["%d"]`, d*5000+i))
+			}))
+		})},
+		"parts": {4, each(func(d int) string {
+			return ruleOf(criterion("PROP_CONTAINS_ONE_OF", "user.key", "string_list", `[`+many(100_000, func(i int) string { return fmt.Sprintf(`"%x"`, (i+d)%100) })+`]`))
+		})},
+		"long parts": {4, each(func(d int) string {
+			return ruleOf(criterion("PROP_STARTS_WITH_ONE_OF", "user.key", "string_list", `[`+many(1000, func(i int) string { return fmt.Sprintf(`"%0900d"`, d*1000+i) })+`]`))
+		})},
+		"properties": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string { return criterion("IS_PRESENT", fmt.Sprintf("user.p%d", d*5000+i), "string", `""`) }))
+		})},
+		"properties with a word": {4, each(func(d int) string {
+			return ruleOf(many(5000, func(i int) string {
+				return criterion("PROP_IS_ONE_OF", fmt.Sprintf("user.p%d", d*5000+i), "string_list", `["a"]`)
+			}))
+		})},
+		"small expressions": {100, each(func(d int) string {
+			return ruleOf(many(300, func(i int) string {
+				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"%x"`, d*300+i))
+			}))
+		})},
+		"anchored expressions": {100, each(func(d int) string {
+			return ruleOf(many(150, func(i int) string {
+				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"^(%x|y)$"`, d*150+i))
+			}))
+		})},
+		"large expressions": {5, each(func(d int) string {
+			return ruleOf(many(40, func(i int) string {
+				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"a%dx{1000}"`, d*40+i))
+			}))
+		})},
+		"classes": {50, each(func(d int) string {
+			return ruleOf(many(20, func(i int) string {
+				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"a%d\\pL\\pN"`, d*20+i))
+			}))
+		})},
+		"names of variants": {4, func(i int) string {
+			return fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"int","variants":[%s],"default":{"rules":[%s]}}`, i,
+				many(2000, func(v int) string {
+					return fmt.Sprintf(`{"name":"%0200d","value":{"type":"int","value":%d}}`, 10_000*i+v, v)
+				}),
+				many(2000, func(v int) string { return fmt.Sprintf(`{"criteria":[],"value":{"type":"int","value":%d}}`, v) }))
+		}},
+		"other environments": {4, func(i int) string {
+			return fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"int","default":{"rules":[]},"environments":[%s]}`, i,
+				many(10_000, func(e int) string { return fmt.Sprintf(`{"id":"e%d","rules":[]}`, e) }))
+		}},
+		"long keys": {5000, func(i int) string {
+			return fmt.Sprintf(`{"key":"%0200d","type":"feature_flag","valueType":"int","default":{"rules":[]}}`, i)
+		}},
+		"configs that are not served": {1000, func(i int) string {
+			return fmt.Sprintf(`{"key":"c%d","type":"config","valueType":"int","default":{"rules":[%s]}}`, i, ruleOf(""))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forgetExpressions(t)
+			before := inUse()
+			b := NewBuilder("production")
+			for i := range c.n {
+				tree, err := jsontree.Parse([]byte(c.doc(i)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				doc := document.View(tree)
+				b.Add(evaluation.Source{Key: doc.Key, Document: doc})
+			}
+			compiled := b.compiler.Snapshot()
+			table := b.complete(compiled, func(int64) string { return "0123456789" }, compiled.Turns())
+			b = nil
+			frame := table.snapshot.NewFrame(0, nil)
+			forgetExpressions(t)
+			held, size := inUse()-before, table.Size()
+			t.Logf("%s: %.1f MB are held, the size is %.1f MB", name, mb(held), mb(size))
+			if size < held*9/10-slack || size > 2*held+slack {
+				t.Errorf("%d bytes are held, and the size is %d", held, size)
+			}
+			runtime.KeepAlive(table)
+			runtime.KeepAlive(frame)
+		})
+	}
+}
+
+// forgetExpressions has those that are remembered make way for always the same.
+func forgetExpressions(t *testing.T) {
+	for i := range 180 {
+		if _, err := expression.Compile(fmt.Sprintf("forget%dx{1000}", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// slack is for what is there once, and what the runtime holds for itself.
+const slack = 256 << 10
+
+func mb(n int64) float64 { return float64(n) / (1 << 20) }
+
+// inUse is how many bytes are in use after a collection.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
