@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/datadir"
-	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -102,13 +100,4 @@ func (p *Plan) check(files map[string]file) error {
 func fatal(files map[string][]byte) []workspace.Problem {
 	_, problems := workspace.ReadServable(files, func(*workspace.Item) {})
 	return workspace.FatalOnly(problems)
-}
-
-// encoded is a document as it is written: laid out for people, where that keeps
-// it within what a file may have.
-func encoded(tree *jsontree.Node) []byte {
-	if tree.EncodedSize() <= document.MaxSize {
-		return tree.Encode()
-	}
-	return append(tree.Compact(), '\n')
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -185,7 +186,7 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 	}
 	if changed == "" || force {
 		p.Write = append(p.Write, path)
-		p.content[path] = encoded(f.tree)
+		p.content[path] = document.Encode(f.tree)
 		p.next.Files[path] = entry{f.commit, sum(p.content[path])}
 	}
 	return nil

@@ -303,7 +303,7 @@ func (a *attempt) unchanged() *outcome {
 // text is the new document as it is stored.
 func (a *attempt) text() []byte {
 	if a.encoded == nil {
-		a.encoded = a.edited.Tree.Encode()
+		a.encoded = document.Encode(a.edited.Tree)
 	}
 	return a.encoded
 }

@@ -11,6 +11,15 @@ import (
 // as a request body, so that whatever a directory holds can also be written.
 const MaxSize = 1 << 20
 
+// Encode is a document as it is stored: indented for people, or without white
+// space where it would be larger than MaxSize otherwise.
+func Encode(tree *jsontree.Node) []byte {
+	if tree.EncodedSize() <= MaxSize {
+		return tree.Encode()
+	}
+	return append(tree.Compact(), '\n')
+}
+
 // MaxName is how many characters an id and the name of a variant may have: they
 // are served with every answer. Decode takes a longer one for one left out.
 const MaxName = 200

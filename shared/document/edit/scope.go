@@ -144,14 +144,16 @@ func setInOrder(tree *jsontree.Node, name string, value *jsontree.Node) {
 }
 
 // StorageProblem says why a document, once stored, could not be read again;
-// "" when it could. What counts is the size of the file: a body of a request
-// without white space grows when it is indented.
+// "" when it could. What counts is the size of the file, see document.Encode.
 func StorageProblem(tree *jsontree.Node) string {
 	if depthOf(tree) > jsontree.MaxDepth {
 		return fmt.Sprintf("the document would nest deeper than %d levels; send a flatter value", jsontree.MaxDepth)
 	}
-	if size := tree.EncodedSize(); size > document.MaxSize {
-		return fmt.Sprintf("the document would have %d bytes; at most %d can be stored", size, document.MaxSize)
+	if tree.EncodedSize() <= document.MaxSize {
+		return ""
+	}
+	if size := len(tree.Compact()) + len("\n"); size > document.MaxSize {
+		return fmt.Sprintf("the document would have %d bytes; at most %d can be stored, without white space", size, document.MaxSize)
 	}
 	return ""
 }
