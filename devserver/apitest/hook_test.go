@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,28 @@ func TestWhatIsPushedIsChecked(t *testing.T) {
 			p.works(true)
 		})
 	}
+}
+
+// TestAPushIsBounded, and nothing of one that is too large is kept.
+func TestAPushIsBounded(t *testing.T) {
+	p := newPusher(t)
+	if most := p.bare.Run(t, "config", "--type=int", "receive.maxInputSize"); most != "134217728" {
+		t.Errorf("a push may have %s bytes", most)
+	}
+	p.bare.Run(t, "config", "receive.maxInputSize", "1m") // somebody's own choice
+	noise := make([]byte, 2<<20)
+	_, _ = rand.Read(noise)
+	p.commit(map[string]string{"images/noise.png": string(noise)})
+	before := p.bare.Run(t, "count-objects", "-v")
+	p.push("pack exceeds maximum allowed size", "HEAD:main")
+	p.push("pack exceeds maximum allowed size", "HEAD:draft")
+	if after := p.bare.Run(t, "count-objects", "-v"); after != before {
+		t.Errorf("there was\n%s, and now is\n%s", before, after)
+	}
+	if left, err := filepath.Glob(filepath.Join(p.repository(), "objects", "*incoming*")); err != nil || len(left) > 0 {
+		t.Errorf("what was pushed is kept: %v, %v", left, err)
+	}
+	p.works(true)
 }
 
 // TestMainIsNotDeletedByAPush, nor renamed; other branches are anybody's own.

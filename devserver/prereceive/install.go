@@ -37,13 +37,16 @@ exec "$svc" ` + Command + `
 `
 
 // settings of a repository with the hook. What stands behind the include in the
-// repository's config takes precedence.
+// repository's config takes precedence. A push may have as many bytes, packed, as
+// the documents that are read (repository.MaxTexts): git refuses a larger one
+// while it comes in, and keeps nothing of it.
 const settings = `# Written by svc api, which renews it at each start.
 [core]
 	hooksPath = %s
 	bigFileThreshold = 4m
 [receive]
 	fsckObjects = true
+	maxInputSize = 128m
 `
 
 const include = "[include]\n\tpath = " + settingsName + "\n"
