@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"crypto/rand"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,6 +101,26 @@ func TestAPushIsBounded(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(p.repository(), "objects", "*incoming*")); err != nil || len(left) > 0 {
 		t.Errorf("what was pushed is kept: %v, %v", left, err)
+	}
+	p.works(true)
+}
+
+// TestWhoMendsOneOfManyMistakes need not mend the others, however many there are,
+// and who adds to them is told of those alone.
+func TestWhoMendsOneOfManyMistakes(t *testing.T) {
+	p := newPusher(t)
+	broken := func(key string, mistakes int) string {
+		return fmt.Sprintf("{\"key\":%q,\"type\":\"config\",\"valueType\":\"int\",\"default\":{\"rules\":[\n%s\n]}}", key, strings.TrimSuffix(strings.Repeat("1,\n", mistakes), ",\n"))
+	}
+	p.commit(map[string]string{"configs/a.json": broken("a", 3000)})
+	p.push("and 2950 more; svc verify lists them", "HEAD:main")
+	p.bare.Run(t, "fetch", "-q", p.work.Dir, "HEAD:main")
+	p.commit(map[string]string{"configs/a.json": broken("a", 2999)})
+	p.push("", "HEAD:main")
+	p.commit(map[string]string{"configs/b.json": broken("b", 3)})
+	p.push("configs/b.json:2:1: a rule is an object", "HEAD:main")
+	if out, _ := p.work.Try("push", "origin", "HEAD:main"); strings.Contains(out, "a.json") {
+		t.Errorf("what was there is told of:\n%s", out)
 	}
 	p.works(true)
 }

@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"get":      get,
 			"await":    await,
 			"fill":     fill,
+			"mistakes": mistakes,
 			"keyenv":   keyEnv,
 			"mode":     mode,
 			"patch":    patch,
@@ -169,6 +170,15 @@ func reportTelemetry(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	_, err = io.WriteString(ts.Stdout(), text)
 	ts.Check(err)
+}
+
+// mistakes writes a document with so many rules that are none, a line each.
+func mistakes(ts *testscript.TestScript, _ bool, args []string) {
+	var n int
+	_, err := fmt.Sscan(args[1], &n)
+	ts.Check(err)
+	rules := strings.TrimSuffix(strings.Repeat("\n1,", n), ",")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(`{"key":"many","type":"feature_flag","valueType":"bool","default":{"rules":[`+rules+`]}}`), 0o666))
 }
 
 // fill writes a file of so many bytes.

@@ -56,12 +56,13 @@ func verify(in Invocation, dir string, asJSON, strict bool) error {
 		v.Files++
 	}
 	for _, p := range problems {
-		severity := "error"
+		severity, total, omitted := "error", &v.Errors, &v.Omitted.Errors
 		if p.Severity == workspace.Warning {
-			severity = "warning"
-			v.Warnings++
-		} else {
-			v.Errors++
+			severity, total, omitted = "warning", &v.Warnings, &v.Omitted.Warnings
+		}
+		*total += max(1, p.More)
+		if *omitted += p.More; p.More > 0 {
+			continue
 		}
 		v.Problems = append(v.Problems, problemReport{severity, p.File, p.Line, p.Column, p.Pointer, p.Message})
 	}
@@ -93,6 +94,12 @@ type verification struct {
 	Errors   int             `json:"errors"`
 	Warnings int             `json:"warnings"`
 	Problems []problemReport `json:"problems"`
+	// Omitted counts those of Errors and Warnings that are not among Problems: the
+	// first workspace.MaxProblems of each kind are.
+	Omitted struct {
+		Errors   int `json:"errors"`
+		Warnings int `json:"warnings"`
+	} `json:"omitted"`
 }
 
 type problemReport struct {

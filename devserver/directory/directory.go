@@ -130,7 +130,7 @@ func (d *Directory) Warn() {
 		if d.warnings[line] {
 			continue
 		}
-		if fresh++; fresh <= maxWarnings {
+		if fresh += max(1, p.More); fresh <= maxWarnings {
 			d.report(line)
 		}
 	}

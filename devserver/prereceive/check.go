@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"path/filepath"
@@ -42,19 +43,39 @@ type Push struct {
 	Updates    io.Reader // lines of the old id, the new one and the reference
 }
 
-// Refusal is why a push is not taken.
-type Refusal struct{ Reasons []string }
+// Refusal is why a push is not taken: the first reasons, and how many more there
+// are.
+type Refusal struct {
+	Reasons []string
+	More    int
+}
 
 func (r *Refusal) Error() string {
-	shown := r.Reasons[:min(len(r.Reasons), maxPrinted)]
-	text := "this push is refused:\n" + strings.Join(shown, "\n")
-	if more := len(r.Reasons) - len(shown); more > 0 {
-		text += fmt.Sprintf("\nand %d more; svc verify lists them", more)
+	text := "this push is refused:\n" + strings.Join(r.Reasons, "\n")
+	if r.More > 0 {
+		text += fmt.Sprintf("\nand %d more; svc verify lists them", r.More)
 	}
 	return text
 }
 
-func refuse(reasons ...string) error { return &Refusal{reasons} }
+func refuse(reason string) error { return &Refusal{Reasons: []string{reason}} }
+
+// add adds a reason, as long as there are few.
+func (r *Refusal) add(reason func() string) {
+	if len(r.Reasons) == maxPrinted {
+		r.More++
+		return
+	}
+	r.Reasons = append(r.Reasons, reason())
+}
+
+// err is the refusal if there is a reason for it.
+func (r *Refusal) err() error {
+	if len(r.Reasons) == 0 {
+		return nil
+	}
+	return r
+}
 
 // Check says why a push is refused.
 func Check(ctx context.Context, p Push) error {
@@ -151,21 +172,23 @@ func isSymbolic(root *os.Root, ref string) bool {
 
 // checkSizes refuses objects that nothing here would read.
 func checkSizes(ctx context.Context, pushed *disk.Objects) error {
-	var reasons []string
+	var refusal Refusal
 	err := pushed.Sizes(ctx, func(id string, kind object.Kind, size int64) error {
 		most := int64(largestFile)
 		if kind == object.TreeKind || kind == object.CommitKind {
 			most = object.Max(kind)
 		}
 		if size > most {
-			reasons = append(reasons, fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id[:10]))
+			refusal.add(func() string {
+				return fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id[:10])
+			})
 		}
 		return nil
 	})
-	if err == nil && len(reasons) > 0 {
-		err = refuse(reasons...)
+	if err != nil {
+		return err
 	}
-	return err
+	return refusal.err()
 }
 
 // sources are where objects may lie: what was pushed, then what is there.
@@ -197,30 +220,29 @@ func (s sources) reader(ctx context.Context) (read object.Read, end func()) {
 func (s sources) checkTree(ctx context.Context, from, to string) error {
 	read, end := s.reader(ctx)
 	defer end()
-	found, err := problems(ctx, read, to)
-	if err != nil || len(found) == 0 {
+	var all Refusal
+	if err := problems(ctx, read, to, func(p workspace.Problem) { all.add(p.String) }); err != nil || len(all.Reasons) == 0 {
 		return err
 	}
-	known := map[workspace.Problem]bool{}
+	// There may be as many problems as there are bytes, so what is known of those
+	// that are there already is their hashes.
+	known, seed := map[uint64]bool{}, maphash.MakeSeed()
 	if from != noID {
-		before, err := problems(ctx, read, from)
+		err := problems(ctx, read, from, func(p workspace.Problem) { known[maphash.Comparable(seed, unplaced(p))] = true })
 		if err != nil && !errors.As(err, new(*Refusal)) {
 			return err
 		}
-		for _, p := range before {
-			known[unplaced(p)] = true
+	}
+	var refusal Refusal
+	err := problems(ctx, read, to, func(p workspace.Problem) {
+		if !known[maphash.Comparable(seed, unplaced(p))] {
+			refusal.add(p.String)
 		}
+	})
+	if err != nil {
+		return err
 	}
-	var reasons []string
-	for _, p := range found {
-		if !known[unplaced(p)] {
-			reasons = append(reasons, p.String())
-		}
-	}
-	if len(reasons) == 0 {
-		return nil
-	}
-	return refuse(reasons...)
+	return refusal.err()
 }
 
 // unplaced is a problem wherever in its file it stands.
@@ -229,28 +251,29 @@ func unplaced(p workspace.Problem) workspace.Problem {
 	return p
 }
 
-// problems are the errors in the tree of a commit.
-func problems(ctx context.Context, read object.Read, commit string) ([]workspace.Problem, error) {
+// problems tells the errors in the tree of a commit, file by file.
+func problems(ctx context.Context, read object.Read, commit string, each func(p workspace.Problem)) error {
 	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, nil, 0)
 	large := (*object.TooLarge)(nil)
 	switch {
 	case errors.As(err, &large):
-		return nil, refuse(large.Error())
+		return refuse(large.Error())
 	case errors.Is(err, object.ErrMalformed):
-		return nil, refuse("the commit " + commit + " cannot be read; git fsck says what is wrong with it")
+		return refuse("the commit " + commit + " cannot be read; git fsck says what is wrong with it")
 	case errors.Is(err, repository.ErrTooMuch):
-		return nil, refuse(fmt.Sprintf("the documents of the commit %s have more than %d bytes together, which is the most that is read", commit, repository.MaxTexts))
+		return refuse(fmt.Sprintf("the documents of the commit %s have more than %d bytes together, which is the most that is read", commit, repository.MaxTexts))
 	case err != nil:
-		return nil, err
+		return err
 	}
-	_, all := workspace.ReadAndVerify(tree.Files)
-	var found []workspace.Problem
-	for _, p := range slices.Concat(nested(tree), tree.Displaced(), all) {
+	for _, p := range slices.Concat(nested(tree), tree.Displaced()) {
+		each(p)
+	}
+	workspace.VerifyEach(tree.Files, func(p workspace.Problem) {
 		if p.Severity != workspace.Warning {
-			found = append(found, p)
+			each(p)
 		}
-	}
-	return found, nil
+	})
+	return nil
 }
 
 // nested are the entries that git itself never writes.

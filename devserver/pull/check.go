@@ -59,9 +59,10 @@ func (p *Plan) check(files map[string]file) error {
 	if p.in.root != nil {
 		before, unread = datadir.Load(p.dir)
 	}
-	known := map[workspace.Problem]bool{}
+	known, many := map[workspace.Problem]bool{}, false
 	for _, problem := range fatal(before) {
 		known[problem] = true
+		many = many || problem.More > 0
 	}
 	after := maps.Clone(before)
 	for _, path := range p.Remove {
@@ -70,7 +71,7 @@ func (p *Plan) check(files map[string]file) error {
 	maps.Copy(after, p.content)
 	var refused []workspace.Problem
 	for _, problem := range fatal(after) {
-		if _, pulled := files[problem.File]; pulled || !known[problem] {
+		if _, pulled := files[problem.File]; pulled || !known[problem] && (problem.More == 0 || !many) {
 			refused = append(refused, problem)
 		} else {
 			p.Problems = append(p.Problems, problem)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path/filepath"
@@ -8,7 +9,6 @@ import (
 	"sort"
 
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -38,7 +38,13 @@ type Problem struct {
 	Line, Column int
 	Pointer      string // JSON Pointer into the file
 	Message      string
+	// More is how many problems of the severity were left out, where there are
+	// more than MaxProblems: there is no place then.
+	More int
 }
+
+// MaxProblems is how many problems of each severity are told of a workspace.
+const MaxProblems = 1000
 
 // String is the problem as one line, which begins as compilers begin theirs, so
 // that editors find the place: file:line:column: message (JSON Pointer). Names
@@ -46,6 +52,9 @@ type Problem struct {
 func (p Problem) String() string { return p.in(p.File) }
 
 func (p Problem) in(file string) string {
+	if p.More > 0 {
+		return p.Message
+	}
 	where, what := file, p.Message
 	if p.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
@@ -68,7 +77,7 @@ func (p Problem) In(dir string) string {
 // SortProblems puts problems in the order in which a person fixes them.
 func SortProblems(problems []Problem) {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.More, b.More), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
@@ -83,23 +92,69 @@ func FatalOnly(problems []Problem) []Problem {
 	return fatal
 }
 
-// locate makes problems of a file's issues, with line and column from the
-// text and the tree parsed from it.
-func locate(severity Severity, file string, text []byte, tree *jsontree.Node, issues []document.Issue) []Problem {
-	if len(issues) == 0 {
-		return nil
+// collector keeps the first MaxProblems problems of each severity, and counts the
+// others: a workspace may be nothing but mistakes. Where there is each, it is told
+// all of them, and none is kept.
+type collector struct {
+	each func(p Problem)
+	list []Problem
+	told [Fatal + 1]int
+	more [Fatal + 1]int
+}
+
+func (c *collector) add(problems ...Problem) {
+	for _, p := range problems {
+		switch {
+		case c.each != nil:
+			c.each(p)
+		case p.More > 0:
+			c.more[p.Severity] += p.More
+		case c.told[p.Severity] == MaxProblems:
+			c.more[p.Severity]++
+		default:
+			c.told[p.Severity]++
+			c.list = append(c.list, p)
+		}
 	}
-	starts := lineStarts(text)
-	problems := make([]Problem, 0, len(issues))
+}
+
+// locate adds a file's issues, with line and column.
+func (c *collector) locate(severity Severity, f file, issues []document.Issue) {
+	if room := MaxProblems - c.told[severity]; c.each == nil && len(issues) > room {
+		c.more[severity] += len(issues) - room
+		issues = issues[:room]
+	}
+	if len(issues) == 0 {
+		return
+	}
+	starts := lineStarts(bytes.TrimPrefix(f.text, byteOrderMark))
 	for _, issue := range issues {
 		issue = issue.Cut()
-		p := Problem{Severity: severity, File: file, Pointer: issue.Pointer, Message: issue.Message}
-		if n := tree.Nearest(issue.Pointer); n != nil && n.Offset >= 0 {
+		p := Problem{Severity: severity, File: f.path, Pointer: issue.Pointer, Message: issue.Message}
+		if n := f.tree.Nearest(issue.Pointer); n != nil && n.Offset >= 0 {
 			p.Line, p.Column = starts.position(n.Offset)
 		}
-		problems = append(problems, p)
+		c.add(p)
 	}
-	return problems
+}
+
+// all are the problems that were kept, and what stands for the others.
+func (c *collector) all() []Problem {
+	all := c.list
+	for severity, n := range c.more {
+		if n > 0 {
+			what := [...]string{"warnings", "errors", "errors in files that cannot be served"}[severity]
+			all = append(all, Problem{Severity: Severity(severity), More: n, Message: fmt.Sprintf("and %d more %s", n, what)})
+		}
+	}
+	return all
+}
+
+// sorted is all, in order.
+func (c *collector) sorted() []Problem {
+	all := c.all()
+	SortProblems(all)
+	return all
 }
 
 // lines are the offsets at which lines begin. A file with thousands of issues

@@ -85,6 +85,11 @@ func Read(files map[string][]byte) (*Workspace, []Problem) {
 // keys.
 func ReadEach(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
 	r := reader{each: each}
+	r.read(files)
+	return &r.ws, r.problems.sorted()
+}
+
+func (r *reader) read(files map[string][]byte) {
 	for _, path := range sortedPaths(files) {
 		r.file(path, files[path])
 	}
@@ -94,8 +99,6 @@ func ReadEach(files map[string][]byte, each func(item *Item)) (*Workspace, []Pro
 	if !r.ws.Declared {
 		r.ws.Environments = named(r.entries)
 	}
-	SortProblems(r.problems)
-	return &r.ws, r.problems
 }
 
 // sortedPaths are the paths by the names of the files, which are their keys.
@@ -111,7 +114,7 @@ type reader struct {
 	each     func(item *Item)
 	ws       Workspace
 	entries  map[string]bool // the environments that documents have entries for
-	problems []Problem
+	problems collector
 }
 
 func (r *reader) file(path string, text []byte) {
@@ -119,9 +122,9 @@ func (r *reader) file(path string, text []byte) {
 	if !ok && path != File {
 		return
 	}
-	tree, parsed, problem := parse(path, text)
+	tree, problem := parse(path, text)
 	if problem != nil {
-		r.problems = append(r.problems, *problem)
+		r.problems.add(*problem)
 		if folder == Schemas {
 			r.ws.Schemas = append(r.ws.Schemas, unreadSchema(path, key, text, *problem))
 		}
@@ -132,14 +135,14 @@ func (r *reader) file(path string, text []byte) {
 		environments, issues := readEnvironments(tree)
 		r.ws.Declared, r.ws.Environments = true, environments
 		r.ws.Declaration = Declaration{tree, text}
-		r.problems = append(r.problems, locate(Fatal, path, parsed, tree, issues)...)
+		r.problems.locate(Fatal, file{path, tree, text}, issues)
 	case folder == Schemas:
 		compiled := sync.OnceValues(func() (*document.Schema, []document.Issue) { return document.CompileSchema(tree) })
 		r.ws.Schemas = append(r.ws.Schemas, Schema{path, key, tree, text, compiled})
 	default:
 		view, issues := document.Decode(tree)
 		r.ws.Items = append(r.ws.Items, Stored{path, key, text})
-		r.problems = append(r.problems, locate(Fatal, path, parsed, tree, issues)...)
+		r.problems.locate(Fatal, file{path, tree, text}, issues)
 		r.enter(view)
 		r.each(&Item{path, key, view, tree, text})
 	}
@@ -169,30 +172,30 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // parse reads a file's tree. Some Windows editors begin a file with a byte
 // order mark; it carries nothing, so it is passed over here (and pointed out
-// by Verify). The text returned is what the tree's offsets count in.
-func parse(path string, text []byte) (*jsontree.Node, []byte, *Problem) {
+// by Verify). The tree's offsets count from behind it.
+func parse(path string, text []byte) (*jsontree.Node, *Problem) {
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	if len(text) > document.MaxSize {
-		return nil, text, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text)))}
+		return nil, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text)))}
 	}
 	for _, mark := range []string{unreadMark, lostMark} {
 		if why, unread := bytes.CutPrefix(text, []byte(mark)); unread {
-			return nil, text, &Problem{Severity: Fatal, File: path, Message: string(why)}
+			return nil, &Problem{Severity: Fatal, File: path, Message: string(why)}
 		}
 	}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		// What PowerShell's > writes.
-		return nil, text, &Problem{Severity: Fatal, File: path, Line: 1, Column: 1,
+		return nil, &Problem{Severity: Fatal, File: path, Line: 1, Column: 1,
 			Message: "is written in UTF-16; save the file as UTF-8"}
 	}
 	tree, err := jsontree.Parse(text)
 	if err != nil {
 		e := err.(*jsontree.SyntaxError)
 		issue := jsontree.Issue{Pointer: e.Pointer, Message: e.Message}.Cut()
-		return nil, text, &Problem{Severity: Fatal, File: path, Line: e.Line, Column: e.Column,
+		return nil, &Problem{Severity: Fatal, File: path, Line: e.Line, Column: e.Column,
 			Pointer: issue.Pointer, Message: issue.Message}
 	}
-	return tree, text, nil
+	return tree, nil
 }
 
 func tooLarge(size int64) string {
@@ -225,9 +228,8 @@ func (r *reader) doubles() {
 	for _, item := range r.ws.Items {
 		folded := strings.ToLower(item.Key)
 		if other, taken := first[folded]; taken {
-			text := bytes.TrimPrefix(item.Text, byteOrderMark)
-			r.problems = append(r.problems, locate(Fatal, item.Path, text, item.Read().Tree, []document.Issue{{Pointer: "/key",
-				Message: fmt.Sprintf("the key %q is taken by %s: keys are unique over flags, configs, log levels and segments, whatever their case", item.Key, other)}})...)
+			r.problems.locate(Fatal, item.Read().file(), []document.Issue{{Pointer: "/key",
+				Message: fmt.Sprintf("the key %q is taken by %s: keys are unique over flags, configs, log levels and segments, whatever their case", item.Key, other)}})
 			continue
 		}
 		first[folded] = item.Path

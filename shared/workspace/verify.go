@@ -16,12 +16,25 @@ import (
 // the others. It looks at what Read could read, and says again what Read said
 // of the structure of documents: ReadAndVerify says it once.
 func Verify(ws *Workspace) []Problem {
-	v := verifier{ws: ws, index: newIndex(ws)}
+	v := verifier{ws: ws, index: newIndex(ws), problems: &collector{}}
+	v.verify(nil)
+	return v.problems.sorted()
+}
+
+// verify adds the problems of the workspace, but for those that were said at their
+// place: by Read, of documents and of the workspace file, or as said has them.
+func (v *verifier) verify(said map[place]string) {
+	ws := v.ws
+	v.said = said
 	var expressions expression.Total
 	v.declaration()
 	for i := range ws.Items {
-		v, item := &v, ws.Items[i].Read()
+		item := ws.Items[i].Read()
 		f := item.file()
+		if said != nil {
+			_, issues := document.Decode(item.Tree)
+			v.saidOf = messages(issues)
+		}
 		v.add(Error, f, document.Validate(item.Tree)...)
 		v.add(Error, f, placeIssues(item)...)
 		v.add(Error, f, v.index.referenceIssues(item)...)
@@ -32,6 +45,7 @@ func Verify(ws *Workspace) []Problem {
 		v.fileName(f, item.Key)
 		v.byteOrderMark(f)
 	}
+	v.saidOf = nil
 	for i := range ws.Schemas {
 		v.schema(&ws.Schemas[i])
 	}
@@ -39,8 +53,18 @@ func Verify(ws *Workspace) []Problem {
 	for _, circle := range circles(ws) {
 		v.add(Error, circle.item.file(), circle.issue)
 	}
-	SortProblems(v.problems)
-	return v.problems
+}
+
+// place is where a problem stands.
+type place struct{ file, pointer string }
+
+// messages are those of issues, by their pointers.
+func messages(issues []document.Issue) map[string]string {
+	all := make(map[string]string, len(issues))
+	for _, issue := range issues {
+		all[issue.Pointer] = issue.Message
+	}
+	return all
 }
 
 // Unservable finds what Read can read of a document and nobody should serve,
@@ -49,7 +73,7 @@ func Verify(ws *Workspace) []Problem {
 // rest of what nobody should serve. Of very many problems it tells the first.
 // Beside them it returns the expressions that can be used.
 func Unservable(item *Item) ([]Problem, expression.Set) {
-	var v verifier
+	v := verifier{problems: &collector{}}
 	v.add(Fatal, item.file(), typeIssues(item)...)
 	var expressions expression.Set
 	var issues []document.Issue
@@ -59,7 +83,7 @@ func Unservable(item *Item) ([]Problem, expression.Set) {
 		}
 	}
 	v.add(Fatal, item.file(), jsontree.Bounded(issues)...) // which looks for the lines once
-	return v.problems, expressions
+	return v.problems.all(), expressions
 }
 
 // beyond adds the regular expressions of a document to those of others, or says
@@ -73,45 +97,52 @@ func beyond(total *expression.Total, added expression.Set) []document.Issue {
 
 // Circles finds segments that refer to each other in a circle.
 func Circles(ws *Workspace) []Problem {
-	var v verifier
+	v := verifier{problems: &collector{}}
 	for _, circle := range circles(ws) {
 		v.add(Fatal, circle.item.file(), circle.issue)
 	}
-	return v.problems
+	return v.problems.all()
 }
 
 // ReadServable is ReadEach for a workspace that is to be served: the problems
 // are also those of Unservable and Circles, and that there is no room for all
 // regular expressions.
 func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
-	var found verifier
+	var r reader
 	var expressions expression.Total
-	ws, problems := ReadEach(files, func(item *Item) {
+	r.each = func(item *Item) {
 		problems, usable := Unservable(item)
-		found.problems = append(found.problems, problems...)
-		found.add(Fatal, item.file(), beyond(&expressions, usable)...)
+		r.problems.add(problems...)
+		r.problems.locate(Fatal, item.file(), beyond(&expressions, usable))
 		each(item)
-	})
-	return ws, slices.Concat(problems, found.problems, Circles(ws))
+	}
+	r.read(files)
+	r.problems.add(Circles(&r.ws)...)
+	return &r.ws, r.problems.all()
 }
 
 // ReadAndVerify is Read and then Verify, with each problem once.
 func ReadAndVerify(files map[string][]byte) (*Workspace, []Problem) {
-	ws, problems := Read(files)
-	type place struct{ file, pointer string }
+	r := reader{each: func(*Item) {}}
+	r.verify(files)
+	return &r.ws, r.problems.sorted()
+}
+
+// VerifyEach tells all problems of ReadAndVerify, however many there are, in no
+// order.
+func VerifyEach(files map[string][]byte, each func(p Problem)) {
+	r := reader{each: func(*Item) {}, problems: collector{each: each}}
+	r.verify(files)
+}
+
+func (r *reader) verify(files map[string][]byte) {
+	r.read(files)
 	said := map[place]string{}
-	for _, p := range problems {
+	for _, p := range r.problems.list {
 		said[place{p.File, p.Pointer}] = p.Message
 	}
-	for _, p := range Verify(ws) {
-		message, known := said[place{p.File, p.Pointer}]
-		if known && (p.Pointer != "" || p.Message == message) {
-			continue // Read has said it, as Fatal
-		}
-		problems = append(problems, p)
-	}
-	SortProblems(problems)
-	return ws, problems
+	v := verifier{ws: &r.ws, index: newIndex(&r.ws), problems: &r.problems}
+	v.verify(said)
 }
 
 // VerifyItem finds what a write of one document would break in the workspace
@@ -141,7 +172,9 @@ func SchemaIssues(ws *Workspace, item Item) []document.Issue {
 type verifier struct {
 	ws       *Workspace
 	index    *index
-	problems []Problem
+	problems *collector
+	said     map[place]string  // what is not said again, by its place
+	saidOf   map[string]string // the same of the file that is being verified, by pointer
 }
 
 // file is a text and its tree, to locate issues in.
@@ -155,8 +188,21 @@ func (i *Item) file() file   { return file{i.Path, i.Tree, i.Text} }
 func (s *Schema) file() file { return file{s.Path, s.Tree, s.Text} }
 
 func (v *verifier) add(severity Severity, f file, issues ...document.Issue) {
-	text := bytes.TrimPrefix(f.text, byteOrderMark)
-	v.problems = append(v.problems, locate(severity, f.path, text, f.tree, issues)...)
+	if v.said == nil {
+		v.problems.locate(severity, f, issues)
+		return
+	}
+	var fresh []document.Issue
+	for _, issue := range issues {
+		message, known := v.saidOf[issue.Pointer]
+		if !known {
+			message, known = v.said[place{f.path, issue.Pointer}]
+		}
+		if !known || issue.Pointer == "" && issue.Message != message {
+			fresh = append(fresh, issue)
+		}
+	}
+	v.problems.locate(severity, f, fresh)
 }
 
 // declaration verifies the workspace file: Read takes any name.
@@ -166,6 +212,11 @@ func (v *verifier) declaration() {
 		return
 	}
 	var issues []document.Issue
+	if v.said != nil {
+		_, read := readEnvironments(f.tree)
+		v.saidOf = messages(read)
+		defer func() { v.saidOf = nil }()
+	}
 	if environments := f.tree.Get("environments"); environments != nil {
 		for i, entry := range environments.Items {
 			if issue := nameIssue(entry, "/environments/"+strconv.Itoa(i)); issue.Message != "" {

@@ -59,12 +59,12 @@ func noSchema(key string) document.Issue {
 // Problems are what keeps a schema from being used, as Verify has it. That
 // compiles it.
 func (s *Schema) Problems() []Problem {
-	var v verifier
+	v := verifier{problems: &collector{}}
 	if s.Tree != nil {
 		_, issues := s.Compiled()
 		v.add(Fatal, s.file(), issues...)
 	}
-	return v.problems
+	return v.problems.all()
 }
 
 // maxViolations is how many violations of one value are told apart.

@@ -1,0 +1,75 @@
+package workspace
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// mistaken is a document with so many rules that are none.
+func mistaken(key string, rules int) []byte {
+	return fmt.Appendf(nil, `{"key":%q,"type":"config","valueType":"int","default":{"rules":[%s]}}`, key, strings.TrimSuffix(strings.Repeat("1,", rules), ","))
+}
+
+// TestProblemsAreBounded: of each severity the first are told, and how many more
+// there are; what is held meanwhile does not grow with them.
+func TestProblemsAreBounded(t *testing.T) {
+	const documents, rules = 12, 20_000
+	files := map[string][]byte{}
+	for i := range documents {
+		key := fmt.Sprint("c", i)
+		files["configs/"+key+".json"] = mistaken(key, rules)
+	}
+	misspelt := `"descripton":1`
+	for i := range MaxProblems + 7 {
+		key := fmt.Sprint("f", i)
+		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"bool",%s,"default":{"rules":[]}}`, key, misspelt)
+	}
+	for name, read := range map[string]func() []Problem{
+		"read":   func() []Problem { _, found := Read(files); return found },
+		"served": func() []Problem { _, found := ReadServable(files, func(*Item) {}); return found },
+		"verified": func() []Problem {
+			_, found := ReadAndVerify(files)
+			return found
+		},
+	} {
+		found := read()
+		listed, more := map[Severity]int{}, map[Severity]int{}
+		for i, p := range found {
+			if p.More == 0 {
+				listed[p.Severity]++
+			} else if more[p.Severity] += p.More; p.File != "" || i < len(found)-3 || !strings.Contains(p.String(), fmt.Sprintf("and %d more ", p.More)) {
+				t.Errorf("%s: %d: %v", name, i, p)
+			}
+		}
+		if listed[Fatal] != MaxProblems || listed[Fatal]+more[Fatal] != documents*rules {
+			t.Errorf("%s: %d and %d more of %d", name, listed[Fatal], more[Fatal], documents*rules)
+		}
+		if name == "verified" && (listed[Warning] != MaxProblems || more[Warning] != 7) {
+			t.Errorf("%s: %d and %d more warnings", name, listed[Warning], more[Warning])
+		}
+		if listed[Error]+more[Error] != 0 {
+			t.Errorf("%s: what was said is said again: %d", name, listed[Error]+more[Error])
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if m.HeapSys > 120<<20 {
+			t.Errorf("%s: %d MB of heap", name, m.HeapSys>>20)
+		}
+	}
+}
+
+// TestEachProblemIsTold to who asks for all of them, those that are bounded too.
+func TestEachProblemIsTold(t *testing.T) {
+	n := 0
+	VerifyEach(map[string][]byte{"configs/c.json": mistaken("c", 3*MaxProblems)}, func(p Problem) {
+		if n++; p.More > 0 || p.Line != 1 || p.File != "configs/c.json" {
+			t.Fatalf("%+v", p)
+		}
+	})
+	if n != 3*MaxProblems {
+		t.Errorf("%d of %d are told", n, 3*MaxProblems)
+	}
+}
