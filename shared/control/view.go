@@ -145,7 +145,10 @@ const (
 	cacheBytes   = 512
 	contentBytes = 256 // of any file
 	outlineBytes = 512 // of a document, with its row
-	schemaFactor = 40  // of a schema compiled, times its text
+	entryBytes   = 110 // of an environment that a document has an entry for, with its name
+	statusBytes  = 64  // of the same in an outline
+	tagBytes     = 48
+	schemaFactor = 40 // of a schema compiled, times its text
 )
 
 // summary is what is remembered of a file.
@@ -158,10 +161,14 @@ func (d *decoded) summary(f *repository.File, listed bool) *content {
 		c.bytes += c.expressions.Bytes()
 		if listed {
 			c.outline = outlineOf(d.item)
-			c.bytes += outlineBytes
+			c.bytes += outlineBytes + int64(len(d.item.View.Name)+len(d.item.View.Description)+statusBytes*len(d.part.Environments))
+			for _, tag := range d.item.View.Tags {
+				c.bytes += tagBytes + int64(len(tag))
+			}
 		}
 		for _, e := range d.part.Environments {
 			c.entries = append(c.entries, unique.Make(e.Name).Value())
+			c.bytes += entryBytes
 		}
 	}
 	if len(d.part.Schemas) == 1 {
@@ -304,8 +311,12 @@ func (v *view) stored(i int) workspace.Stored {
 // What is declared cannot be had in full: nothing is missing for that alone.
 func (v *view) guess() {
 	v.ws.Declared = false
+	known := map[string]bool{}
+	for _, e := range v.ws.Environments {
+		known[e.Name] = true
+	}
 	for _, e := range named(v.read) {
-		if _, known := v.ws.Environment(e.Name); !known {
+		if !known[e.Name] { // each is there once
 			v.ws.Environments = append(v.ws.Environments, e)
 		}
 	}

@@ -75,7 +75,7 @@ func (e *Set) Within(other Set) bool {
 // Bytes is about what the set takes in memory.
 func (e *Set) Bytes() (sum int64) {
 	for pattern := range e.seen {
-		sum += int64(len(pattern)) + 50
+		sum += int64(len(pattern)) + 75
 	}
 	return sum
 }
