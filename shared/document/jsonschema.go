@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,9 +163,10 @@ func anchored(c *jsonschema.Compiler, tree *jsontree.Node) []*jsonschema.Schema 
 	return found
 }
 
-// pattern is a regular expression of a schema.
+// pattern is a regular expression of a schema. Compiled it is kept with those of
+// all schemas (package expression): a workspace may have many, and few are used.
 type pattern struct {
-	*regexp.Regexp
+	text         string
 	instructions int
 	most         *int // characters that the schema allows, nil for any number
 }
@@ -175,8 +175,14 @@ type pattern struct {
 // the schema does not fit it anyway, so it is not held against the expression:
 // the length is what is wrong with it.
 func (p *pattern) MatchString(text string) bool {
-	return p.tooLong(text) || p.Regexp.MatchString(text)
+	if p.tooLong(text) {
+		return true
+	}
+	re, err := expression.Compile(p.text) // it has compiled before
+	return err == nil && re.MatchString(text)
 }
+
+func (p *pattern) String() string { return p.text }
 
 func (p *pattern) tooLong(text string) bool {
 	return p.most != nil && len(text) > *p.most && utf8.RuneCountInString(text) > *p.most
@@ -186,11 +192,10 @@ func newPattern(of *expression.Set, text string) (*pattern, error) {
 	if err := of.Check(text); err != nil {
 		return nil, err
 	}
-	re, err := expression.Compile(text)
-	if err != nil {
+	if _, err := expression.Compile(text); err != nil {
 		return nil, err
 	}
-	return &pattern{Regexp: re, instructions: of.Instructions(text)}, nil
+	return &pattern{text: text, instructions: of.Instructions(text)}, nil
 }
 
 // matching is how many steps it takes to match a text.

@@ -1,0 +1,51 @@
+package document_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+)
+
+// A workspace may have many schemas, each with as many expressions as one may have.
+// All are kept; a function has 256 MB.
+func TestSchemasDoNotKeepTheirExpressionsCompiled(t *testing.T) {
+	schemas := make([]*document.Schema, 60)
+	before := inUse()
+	for i := range schemas {
+		var properties []string
+		for p := range 40 {
+			properties = append(properties, fmt.Sprintf(`"p%d": {"pattern": "s%dp%dx{1000}"}`, p, i, p))
+		}
+		tree, err := jsontree.Parse([]byte(`{"properties": {` + strings.Join(properties, ", ") + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var issues []document.Issue
+		if schemas[i], issues = document.CompileSchema(tree); len(issues) > 0 {
+			t.Fatal(issues)
+		}
+	}
+	if held := (inUse() - before) >> 20; held > 24 {
+		t.Errorf("%d MB are held", held)
+	}
+	for value, want := range map[string]int{`{"p3": "s7p3` + strings.Repeat("x", 1000) + `"}`: 0, `{"p3": "s7p3x"}`: 1} {
+		tree, err := jsontree.Parse([]byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if issues := schemas[7].Check(tree); len(issues) != want {
+			t.Errorf("%v", issues)
+		}
+	}
+}
+
+func inUse() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
