@@ -59,74 +59,74 @@ func TestTheSizeOfATable(t *testing.T) {
 		doc func(i int) string
 	}{
 		"flags":                {8000, flag(ruleOf(""))},
-		"arms":                 {4, flag(many(20, always(splitOf("int", 1000, "1"))))},
-		"arms of one rule":     {4, flag(splitOf("int", 20_000, "1"))},
+		"arms":                 {1, flag(many(20, always(splitOf("int", 1000, "1"))))},
+		"arms of one rule":     {1, flag(splitOf("int", 20_000, "1"))},
 		"arms of segments":     {4, segment(many(20, always(splitOf("bool", 1000, "true"))))},
-		"small splits":         {4, flag(many(2000, always(splitOf("int", 1, "1"))))},
-		"withheld arms":        {4, flag(many(20, always(splitOf("int", 1000, `1,"confidential":true`))))},
-		"long values":          {30, flag(many(10, always(splitOf("string", 3, `"`+strings.Repeat("x", 33<<10)+`"`))))},
-		"rules":                {4, flag(many(10_000, always(ruleOf(""))))},
-		"rules of segments":    {4, segment(many(10_000, always(`{"criteria":[],"value":{"type":"bool","value":true}}`)))},
+		"small splits":         {2, flag(many(2000, always(splitOf("int", 1, "1"))))},
+		"withheld arms":        {1, flag(many(20, always(splitOf("int", 1000, `1,"confidential":true`))))},
+		"long values":          {10, flag(many(10, always(splitOf("string", 3, `"`+strings.Repeat("x", 33<<10)+`"`))))},
+		"rules":                {2, flag(many(10_000, always(ruleOf(""))))},
+		"rules of segments":    {2, segment(many(10_000, always(`{"criteria":[],"value":{"type":"bool","value":true}}`)))},
 		"criteria":             {4, flag(ruleOf(many(20_000, always(criterion("IS_PRESENT", "user.key", "string", `""`)))))},
-		"criteria of segments": {4, segment(many(5000, always(`{"criteria":[`+criterion("IS_PRESENT", "user.key", "string", `""`)+`],"value":{"type":"bool","value":true}}`)))},
-		"numbers": {4, each(func(d int) string {
+		"criteria of segments": {2, segment(many(5000, always(`{"criteria":[`+criterion("IS_PRESENT", "user.key", "string", `""`)+`],"value":{"type":"bool","value":true}}`)))},
+		"numbers": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string { return criterion("PROP_GREATER_THAN", "user.age", "int", fmt.Sprint(d*5000+i)) }))
 		})},
-		"ranges": {4, each(func(d int) string {
+		"ranges": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string {
 				return criterion("IN_INT_RANGE", "user.age", "json", fmt.Sprintf(`{"start":%d}`, d*5000+i))
 			}))
 		})},
-		"times": {4, each(func(d int) string {
+		"times": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string { return criterion("PROP_BEFORE", "svc.current-time", "int", fmt.Sprint(d*5000+i)) }))
 		})},
-		"versions": {4, each(func(d int) string {
+		"versions": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string {
 				return criterion("PROP_SEMVER_EQUAL", "user.app", "string", fmt.Sprintf(`"1.%d.%d"`, d, i))
 			}))
 		})},
-		"prefixes": {4, each(func(d int) string {
+		"prefixes": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string {
 				return criterion("HIERARCHICAL_MATCH", "user.app", "string", fmt.Sprintf(`"a.%d.%d"`, d, i))
 			}))
 		})},
-		"unknown operators": {4, each(func(d int) string {
+		"unknown operators": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string { return criterion("SOME_DAY", "user.app", "string", fmt.Sprintf(`"a.%d.%d"`, d, i)) }))
 		})},
-		"memberships": {4, each(func(d int) string {
+		"memberships": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string { return criterion("IN_SEG", "", "string", fmt.Sprintf(`"a.%d.%d"`, d, i)) }))
 		})},
-		"words": {4, each(func(d int) string {
+		"words": {2, each(func(d int) string {
 			return ruleOf(criterion("PROP_IS_ONE_OF", "user.key", "string_list", `[`+many(50_000, func(i int) string { return fmt.Sprintf(`"%x"`, d*50_000+i) })+`]`))
 		})},
-		"the same words": {4, each(func(d int) string {
+		"the same words": {1, each(func(d int) string {
 			return ruleOf(criterion("PROP_IS_ONE_OF", "user.key", "string_list", `[`+many(100_000, func(i int) string { return fmt.Sprintf(`"%x"`, (i+d)%100) })+`]`))
 		})},
-		"one word each": {4, each(func(d int) string {
+		"one word each": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string {
 				return criterion("PROP_IS_ONE_OF", "user.key", "string_list", fmt.Sprintf(`["%d"]`, d*5000+i))
 			}))
 		})},
-		"parts": {4, each(func(d int) string {
+		"parts": {2, each(func(d int) string {
 			return ruleOf(criterion("PROP_CONTAINS_ONE_OF", "user.key", "string_list", `[`+many(100_000, func(i int) string { return fmt.Sprintf(`"%x"`, (i+d)%100) })+`]`))
 		})},
-		"long parts": {4, each(func(d int) string {
+		"long parts": {2, each(func(d int) string {
 			return ruleOf(criterion("PROP_STARTS_WITH_ONE_OF", "user.key", "string_list", `[`+many(1000, func(i int) string { return fmt.Sprintf(`"%0900d"`, d*1000+i) })+`]`))
 		})},
-		"properties": {4, each(func(d int) string {
+		"properties": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string { return criterion("IS_PRESENT", fmt.Sprintf("user.p%d", d*5000+i), "string", `""`) }))
 		})},
-		"properties with a word": {4, each(func(d int) string {
+		"properties with a word": {2, each(func(d int) string {
 			return ruleOf(many(5000, func(i int) string {
 				return criterion("PROP_IS_ONE_OF", fmt.Sprintf("user.p%d", d*5000+i), "string_list", `["a"]`)
 			}))
 		})},
-		"small expressions": {100, each(func(d int) string {
+		"small expressions": {30, each(func(d int) string {
 			return ruleOf(many(300, func(i int) string {
 				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"%x"`, d*300+i))
 			}))
 		})},
-		"anchored expressions": {100, each(func(d int) string {
+		"anchored expressions": {30, each(func(d int) string {
 			return ruleOf(many(150, func(i int) string {
 				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"^(%x|y)$"`, d*150+i))
 			}))
@@ -136,19 +136,19 @@ func TestTheSizeOfATable(t *testing.T) {
 				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"a%dx{1000}"`, d*40+i))
 			}))
 		})},
-		"classes": {50, each(func(d int) string {
+		"classes": {20, each(func(d int) string {
 			return ruleOf(many(20, func(i int) string {
 				return criterion("PROP_MATCHES", "user.key", "string", fmt.Sprintf(`"a%d\\pL\\pN"`, d*20+i))
 			}))
 		})},
-		"names of variants": {4, func(i int) string {
+		"names of variants": {2, func(i int) string {
 			return fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"int","variants":[%s],"default":{"rules":[%s]}}`, i,
 				many(2000, func(v int) string {
 					return fmt.Sprintf(`{"name":"%0200d","value":{"type":"int","value":%d}}`, 10_000*i+v, v)
 				}),
 				many(2000, func(v int) string { return fmt.Sprintf(`{"criteria":[],"value":{"type":"int","value":%d}}`, v) }))
 		}},
-		"other environments": {4, func(i int) string {
+		"other environments": {2, func(i int) string {
 			return fmt.Sprintf(`{"key":"f%d","type":"feature_flag","valueType":"int","default":{"rules":[]},"environments":[%s]}`, i,
 				many(10_000, func(e int) string { return fmt.Sprintf(`{"id":"e%d","rules":[]}`, e) }))
 		}},
