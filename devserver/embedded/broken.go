@@ -18,20 +18,32 @@ type reporter struct {
 	declared bool
 }
 
+// maxTold is how many files the log names at one commit.
+const maxTold = 20
+
 func (l *reporter) see(s *repository.Snapshot, broken []control.Broken) {
 	told := map[string]string{}
+	fresh := 0
 	for _, b := range broken {
 		told[b.File.Path] = b.File.Blob
 		if l.told[b.File.Path] == b.File.Blob {
+			continue
+		}
+		if fresh++; fresh > maxTold {
 			continue
 		}
 		what := b.Outcome()
 		if b.File.Path == workspace.File {
 			what += "; until it is mended the API lists the environments that documents name too, and all are protected"
 		}
-		for _, p := range b.Problems {
-			l.logger.Error(what, "since", b.Since, "servedFrom", b.ServedFrom, "problem", p.String())
+		attributes := []any{"since", b.Since, "servedFrom", b.ServedFrom, "problem", b.Problems[0].String()}
+		if more := len(b.Problems) - 1; more > 0 {
+			attributes = append(attributes, "more", more)
 		}
+		l.logger.Error(what, attributes...)
+	}
+	if more := fresh - maxTold; more > 0 {
+		l.logger.Error("there are more documents that cannot be served; GET /v1/workspace counts them, and svc verify says what is wrong", "more", more)
 	}
 	_, declared := s.File(workspace.File)
 	if l.declared && !declared {
