@@ -100,6 +100,9 @@ func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {
 		if problem := workspace.SlugProblem(e.Name); problem != "" {
 			return nil, errors.New(problem)
 		}
+		if len(list.Items) >= workspace.MaxEnvironments {
+			return nil, fmt.Errorf("the workspace has %d environments, archived ones included, and can have no more; remove one that nobody uses from %s", len(list.Items), workspace.File)
+		}
 		list.Items = append(list.Items, e.edited(jsontree.NewString(e.Name)))
 		return tree.Encode(), nil
 	}

@@ -316,7 +316,7 @@ func (v *view) guess() {
 		known[e.Name] = true
 	}
 	for _, e := range named(v.read) {
-		if !known[e.Name] { // each is there once
+		if !known[e.Name] && len(v.ws.Environments) < workspace.MaxEnvironments { // each is there once
 			v.ws.Environments = append(v.ws.Environments, e)
 		}
 	}

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"svc.example/svc/shared/repository"
@@ -35,5 +37,23 @@ func TestANewViewWaitsForNobody(t *testing.T) {
 	defer first.asking.Unlock()
 	if next := r.at(at(2)); next.earlier["configs/a.json"].Since != "known before" {
 		t.Errorf("%+v", next.earlier)
+	}
+}
+
+// A page of a list tells of each flag in each environment.
+func TestEnvironmentsThatDocumentsNameAreBounded(t *testing.T) {
+	var entries []string
+	for i := range 1000 {
+		entries = append(entries, fmt.Sprintf(`{"id": "e%d", "rules": []}`, i))
+	}
+	flag := `{"key": "a", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [` + strings.Join(entries, ",") + `]}`
+	head := repository.Head{Commit: "1", Sequence: 1}
+	v := (&cache{}).at(repository.Assemble(head, repository.Tree{Files: map[string][]byte{
+		"feature-flags/a.json": []byte(flag), "svc.json": []byte(`{"environments": ["production", 1]}`)}}, nil))
+	if n := len(v.ws.Environments); n != workspace.MaxEnvironments {
+		t.Errorf("%d environments", n)
+	}
+	if _, found := v.ws.Environment("production"); !found {
+		t.Error("what is declared has made way")
 	}
 }

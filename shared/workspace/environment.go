@@ -35,6 +35,10 @@ func SlugProblem(name string) string {
 
 const maxEnvironmentName = 100
 
+// MaxEnvironments is how many environments a workspace may have, archived ones
+// included: lists tell of each flag in each of them.
+const MaxEnvironments = 200
+
 var knownTypes = []string{"development", "test", "staging", "production"}
 
 // typeOf is the type that a bare name declares.
@@ -79,6 +83,11 @@ func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
 	seen := map[string]bool{}
 	for i, entry := range list.Items {
 		pointer := "/environments/" + strconv.Itoa(i)
+		if i == MaxEnvironments {
+			issues = append(issues, document.Issue{Pointer: pointer,
+				Message: fmt.Sprintf("a workspace has at most %d environments, archived ones included, and here are %d; remove those that nobody uses", MaxEnvironments, len(list.Items))})
+			break
+		}
 		e, problem := readEnvironment(entry)
 		if problem == "" && e.Name == document.DefaultScope {
 			problem = SlugProblem(e.Name)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,7 @@ func TestReadEnvironmentsRefuses(t *testing.T) {
 		`{"environments": [{"name": "a", "environmentType": 1}]}`: "/environments/0: environmentType is a string such as production",
 		`{"environments": [{"name": "a", "archived": "yes"}]}`:    "/environments/0: archived is true or false, not a string",
 		`{"environments": ["a", {"name": "a"}]}`:                  `/environments/1: the environment "a" is declared twice`,
+		`{"environments": ` + listOf(201) + `}`:                    "/environments/200: a workspace has at most 200 environments, archived ones included, and here are 201; remove those that nobody uses",
 	} {
 		tree, err := jsontree.Parse([]byte(text))
 		if err != nil {
@@ -69,4 +71,13 @@ func TestReadEnvironmentsRefuses(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", text, issues, want)
 		}
 	}
+}
+
+// listOf is a list of so many environments.
+func listOf(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`"e%d"`, i)
+	}
+	return "[" + strings.Join(list, ",") + "]"
 }
