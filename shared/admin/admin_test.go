@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -288,6 +289,37 @@ func TestUndeclaredEnvironments(t *testing.T) {
 	all, declared, err := w.Environments(ctx)
 	if err != nil || !declared || len(all) != 2 || all[0].Name != "live" || all[1].Name != "qa" {
 		t.Errorf("%v, %v, %v", all, declared, err)
+	}
+}
+
+// TestVersionsAreToldOfEveryCommit: else clients take everything again, twice.
+func TestVersionsAreToldOfEveryCommit(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "acme", directory(t, "a"))
+	told := func() string {
+		t.Helper()
+		head, err := w.ledger.Head(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, found := versions.Find(head.Versions, "production")
+		if !found {
+			t.Fatal("no versions are told")
+		}
+		return known.SDK.String()
+	}
+	first := told()
+	if _, err := w.EditEnvironment(ctx, EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
+		t.Fatal(err)
+	}
+	if added := told(); added != first {
+		t.Errorf("%s became %s with another environment", first, added)
+	}
+	if _, err := w.Reindex(ctx, "", Checking{}); err != nil {
+		t.Fatal(err)
+	}
+	if again := told(); again != first {
+		t.Errorf("%s became %s with new rows", first, again)
 	}
 }
 

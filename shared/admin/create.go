@@ -94,7 +94,7 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error
 			return err
 		}
 	case c.Source != nil:
-		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: committer(c.Author.When)}
+		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: committer(c.Author.When), Versions: w.versions}
 		for path, content := range c.Source.Files {
 			if repository.IsFile(path) {
 				draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})

@@ -58,7 +58,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		}
 		landed, err := w.repo.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
-			Author:  by, Committer: committer(by.When), Message: e.message() + "\n",
+			Author:  by, Committer: committer(by.When), Message: e.message() + "\n", Versions: w.versions,
 		})
 		if errors.Is(err, repository.ErrMoved) {
 			continue

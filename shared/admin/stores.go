@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -15,6 +16,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/awsclient"
 	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
@@ -60,6 +62,11 @@ func (s *Stores) workspace(w access.Workspace) *Workspace {
 	ledger := s.table.Ledger(id)
 	objects := s3.New(s.bucket, Prefix(id), ledger.Packs)
 	return &Workspace{Workspace: w, stores: s, ledger: ledger, objects: objects, repo: repository.New(ledger, objects)}
+}
+
+// versions are those of what is served after a commit, for its head.
+func (w *Workspace) versions(_ context.Context, next *repository.Snapshot) string {
+	return control.StoredVersions(next, w.Secret, time.Now())
 }
 
 func (w *Workspace) id() access.ID { return access.ID(w.ID) }
