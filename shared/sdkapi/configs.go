@@ -115,7 +115,7 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 		size = len(docs.In(coding))
 	}
 	if most := t.options.MaxAnswer; most > 0 && size > most {
-		return fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; accept gzip in Accept-Encoding", size)
+		return fault.New(fault.BadRequest, "the answer would be %d bytes long, more than can be sent at once; %s", size, docs.advice(most))
 	}
 	if negotiation.NoneMatch(r, tagged(tag, coding)) == negotiation.Whichever {
 		notModified(w, tag, coding)
@@ -139,6 +139,16 @@ func (t *tables) sendDocuments(w http.ResponseWriter, r *http.Request, docs *doc
 	_, _ = io.Copy(steady, plain)
 	_ = steady.Close()
 	return nil
+}
+
+// advice is how an answer of at most so many bytes can be had.
+func (d *documents) advice(most int) string {
+	for _, coding := range []negotiation.Coding{negotiation.GzipCoding, negotiation.Zstd} {
+		if len(d.In(coding)) <= most {
+			return "accept " + string(coding) + " in Accept-Encoding"
+		}
+	}
+	return "compressed it is too long too; spread the documents over several workspaces"
 }
 
 // newDocuments compresses while it decodes, one document at a time.

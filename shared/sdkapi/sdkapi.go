@@ -151,7 +151,11 @@ func (o Options) noted(w http.ResponseWriter, r *http.Request, err error) *fault
 		if requestid.Named(r.Header.Get(requestid.Header)) != "" {
 			name = "clientRequestId"
 		}
-		o.Logger.Error("serving an application", name, w.Header().Get(requestid.Header), "code", f.Kind.Code(), "cause", f.Cause)
+		cause := any(f.Cause)
+		if f.Cause == nil { // what the client is told is all that there is
+			cause = f.Message
+		}
+		o.Logger.Error("serving an application", name, w.Header().Get(requestid.Header), "code", f.Kind.Code(), "cause", cause)
 	}
 	return f
 }

@@ -447,10 +447,12 @@ func TestPartsServeTheirPart(t *testing.T) {
 	if a, b, c := w.send("GET", polling, public, "").Code, w.send("GET", configs, secret, "").Code, w.send("POST", posting, public, "{}").Code; a != 200 || b != 200 || c != 404 {
 		t.Errorf("delivery answers %d %d %d", a, b, c)
 	}
-	w.handler = sdkapi.Delivery(sdkapi.Options{Service: service, MaxAnswer: 500})
-	for _, known := range []string{"", "*"} {
-		if answer := w.send("GET", configs, secret, "", "If-None-Match", known); answer.Code != 400 || !strings.Contains(message(answer), "accept gzip") {
-			t.Errorf("of whoever knows %q: %d %s", known, answer.Code, message(answer))
+	for most, advice := range map[int]string{2000: "accept gzip", 100: "compressed it is too long too"} {
+		w.handler = sdkapi.Delivery(sdkapi.Options{Service: service, MaxAnswer: most})
+		for _, known := range []string{"", "*"} {
+			if answer := w.send("GET", configs, secret, "", "If-None-Match", known); answer.Code != 400 || !strings.Contains(message(answer), advice) {
+				t.Errorf("of whoever knows %q: %d %s, want %s", known, answer.Code, message(answer), advice)
+			}
 		}
 	}
 	w.handler = sdkapi.Telemetry(sdkapi.Options{Service: service, Intake: &telemetry.Intake{Store: w.store, Now: time.Now}})

@@ -3,6 +3,7 @@ package sdkapi
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
@@ -218,7 +220,9 @@ func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versio
 		read += len(item.Text)
 		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
 		if b.Full() {
-			return nil, t.options.TooLarge(d.Environment(), int64(float64(b.Size())*float64(all)/float64(read)))
+			bytes := int64(float64(b.Size()) * float64(all) / float64(read))
+			return nil, fault.Of(t.options.TooLarge(d.Environment(), bytes)).
+				Because(fmt.Errorf("the environment %s of the workspace %s takes about %d MB once it is compiled", d.Environment(), d.WorkspaceID(), bytes>>20))
 		}
 	}
 	return b.Table(v.ClientAfter, v.Turns), nil

@@ -60,7 +60,7 @@ func TestReadEnvironmentsRefuses(t *testing.T) {
 		`{"environments": [{"name": "a", "environmentType": 1}]}`: "/environments/0: environmentType is a string such as production",
 		`{"environments": [{"name": "a", "archived": "yes"}]}`:    "/environments/0: archived is true or false, not a string",
 		`{"environments": ["a", {"name": "a"}]}`:                  `/environments/1: the environment "a" is declared twice`,
-		`{"environments": ` + listOf(201) + `}`:                    "/environments/200: a workspace has at most 200 environments, archived ones included, and here are 201; remove those that nobody uses",
+		`{"environments": ` + listOf(201) + `}`:                   "/environments/200: a workspace has at most 200 environments, archived ones included, and here are 201; remove those that nobody uses",
 	} {
 		tree, err := jsontree.Parse([]byte(text))
 		if err != nil {
