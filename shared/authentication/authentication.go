@@ -81,3 +81,19 @@ func (g Guard) Authenticate(r *http.Request, keys Keys, text string, unreadable 
 	caller, err := g.Service.Authenticate(r.Context(), key)
 	return caller, visit.Authenticated(err)
 }
+
+// AuthenticateToken is Authenticate for the text of a token that stands for a
+// public key.
+func (g Guard) AuthenticateToken(r *http.Request, text string) (control.Caller, error) {
+	address := g.Proxies.Address(r)
+	token, unreadable := access.ParseToken(text)
+	visit, err := g.Keys.Admit(ratelimit.KeyID(text, address), address, unreadable == nil)
+	if err != nil {
+		return control.Caller{}, err
+	}
+	if unreadable != nil {
+		return control.Caller{}, visit.Authenticated(fault.New(fault.Unauthorized, "%v", unreadable).Because(unreadable))
+	}
+	caller, err := g.Service.AuthenticateToken(r.Context(), token)
+	return caller, visit.Authenticated(err)
+}

@@ -2,6 +2,8 @@ package bodies
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -83,14 +85,22 @@ func Write(w http.ResponseWriter, body []byte) {
 // Steady writes an answer and cuts off a client that stands still, where the
 // server has deadlines. Close it.
 type Steady struct {
-	to        http.ResponseWriter
-	deadlines *http.ResponseController // nil for a server without
-	end       time.Time
+	to       io.Writer
+	deadline func(time.Time) error // nil for a server without
+	flush    func() error
+	end      time.Time
 }
 
 // NewSteady makes a Steady.
 func NewSteady(w http.ResponseWriter) *Steady {
-	return &Steady{w, http.NewResponseController(w), time.Now().Add(longest)}
+	c := http.NewResponseController(w)
+	return &Steady{w, c.SetWriteDeadline, c.Flush, time.Now().Add(longest)}
+}
+
+// NewSteadyConn makes a Steady for a connection that was taken over from its
+// server.
+func NewSteadyConn(conn net.Conn) *Steady {
+	return &Steady{conn, conn.SetWriteDeadline, func() error { return nil }, time.Now().Add(longest)}
 }
 
 // Write implements io.Writer.
@@ -106,26 +116,26 @@ func (s *Steady) Write(p []byte) (n int, err error) {
 }
 
 func (s *Steady) renew() {
-	if s.deadlines == nil {
+	if s.deadline == nil {
 		return
 	}
 	next := time.Now().Add(standstill)
 	if next.After(s.end) {
 		next = s.end
 	}
-	if s.deadlines.SetWriteDeadline(next) != nil {
-		s.deadlines = nil
+	if s.deadline(next) != nil {
+		s.deadline = nil
 	}
 }
 
 // Close sends what is left, and ends the deadline: a connection may have none of
 // its own for the next answer.
 func (s *Steady) Close() error {
-	if s.deadlines == nil {
+	if s.deadline == nil {
 		return nil
 	}
-	if err := s.deadlines.Flush(); err != nil {
+	if err := s.flush(); err != nil {
 		return err
 	}
-	return s.deadlines.SetWriteDeadline(time.Time{})
+	return s.deadline(time.Time{})
 }

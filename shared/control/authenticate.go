@@ -13,7 +13,8 @@ import (
 // Caller is the holder of a key that was accepted, with what the same read told
 // of the workspace.
 type Caller struct {
-	key   access.Key // as the request carries it
+	key   access.Key   // as the request carries it; or
+	token access.Token // that stands for one
 	entry Entry
 }
 
@@ -26,24 +27,44 @@ var (
 // the key is a fault of the kind Unauthorized in the same words.
 func (p *Service) Authenticate(ctx context.Context, key access.Key) (Caller, error) {
 	entry, err := p.settings.Authenticator.Authenticate(ctx, key)
+	entry, err = accept(entry, err, entry.Key.Admits(key, p.settings.Now()), key.Principal(), key.Workspace())
+	return Caller{key: key, entry: entry}, err
+}
+
+// AuthenticateToken is Authenticate for a token that stands for a key.
+func (p *Service) AuthenticateToken(ctx context.Context, token access.Token) (Caller, error) {
+	entry, err := p.settings.Directory.Find(ctx, token.ID())
+	entry, err = accept(entry, err, entry.Key.AdmitsToken(token, p.settings.Now()), entry.Key.PrincipalID, entry.Key.WorkspaceID)
+	return Caller{token: token, entry: entry}, err
+}
+
+// Recheck says whether a key that was accepted some time ago still would be.
+func (p *Service) Recheck(ctx context.Context, id access.ID) error {
+	entry, err := p.settings.Directory.Find(ctx, id)
+	_, err = accept(entry, err, entry.Key.LiveAt(p.settings.Now()), entry.Key.PrincipalID, entry.Key.WorkspaceID)
+	return err
+}
+
+// accept is what was found of a key, or why the key is not accepted.
+func accept(entry Entry, err, refused error, principal, workspace access.ID) (Entry, error) {
 	if err != nil && !errors.Is(err, access.ErrNotFound) {
-		return Caller{}, storageFault(err)
+		return Entry{}, storageFault(err)
 	}
 	if err == nil {
-		err = entry.Key.Admits(key, p.settings.Now())
+		err = refused
 	}
 	switch {
 	case err != nil:
-	case entry.Principal.ID != key.Principal() || entry.Workspace.ID != string(key.Workspace()):
+	case entry.Principal.ID != principal || entry.Workspace.ID != string(workspace):
 		err = errOtherPrincipal
 	case entry.Principal.Disabled:
 		err = errDisabled
 	}
 	if err != nil {
-		return Caller{}, fault.New(fault.Unauthorized,
+		return Entry{}, fault.New(fault.Unauthorized,
 			"the key is not accepted: it is unknown, revoked or expired, or its owner is disabled").Because(err)
 	}
-	return Caller{key, entry}, nil
+	return entry, nil
 }
 
 // Use is what a session is opened for.
@@ -55,6 +76,7 @@ const (
 	Read Use = iota
 	Write
 	Deliver
+	follow // what an environment serves, without a key
 )
 
 // Open opens a session for one request of a caller. Its faults are of the kinds
@@ -68,13 +90,17 @@ func (p *Service) Open(c Caller, use Use) (*Session, error) {
 	if p.settings.Used != nil {
 		p.settings.Used(c.entry.Key, p.settings.Now())
 	}
-	return &Session{service: p, shown: c.key, entry: c.entry, use: use, cache: p.cache(c.entry.Workspace.ID)}, nil
+	return p.session(c, use), nil
+}
+
+func (p *Service) session(c Caller, use Use) *Session {
+	return &Session{service: p, Caller: c, use: use, cache: p.cache(c.entry.Workspace.ID)}
 }
 
 func (c Caller) check(use Use) error {
-	kind := c.key.Kind()
+	kind := c.entry.Key.Kind
 	switch {
-	case use == Deliver && !kind.Delivers(), use != Deliver && !kind.Manages():
+	case use == Deliver && !kind.Delivers(), (use == Read || use == Write) && !kind.Manages():
 		return fault.New(fault.Unauthorized, "a %s key is not for this", kind)
 	case c.entry.Workspace.Provisioning:
 		return fault.New(fault.Unavailable, "the workspace is being set up; try again in a moment")
@@ -87,14 +113,30 @@ func (c Caller) check(use Use) error {
 // again authenticates the session's key once more, for another try of the same
 // request.
 func (s *Session) again(ctx context.Context) (*Session, error) {
-	c, err := s.service.Authenticate(ctx, s.shown)
+	var c Caller
+	var err error
+	switch {
+	case s.use == follow:
+		c, err = s.service.current(ctx, s.entry.Key.Environment)
+	case s.key.Kind() == "":
+		c, err = s.service.AuthenticateToken(ctx, s.token)
+	default:
+		c, err = s.service.Authenticate(ctx, s.key)
+	}
 	if err == nil {
 		err = c.check(s.use)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Session{service: s.service, shown: s.shown, entry: c.entry, use: s.use, cache: s.cache}, nil
+	return &Session{service: s.service, Caller: c, use: s.use, cache: s.cache}, nil
+}
+
+// current is a caller without a key, for what an environment serves.
+func (p *Service) current(ctx context.Context, environment string) (Caller, error) {
+	entry, err := p.settings.Directory.Current(ctx)
+	entry.Key.Environment = environment
+	return Caller{entry: entry}, storageFault(err)
 }
 
 // storageFault makes a fault of what a port returned, and leaves one alone.

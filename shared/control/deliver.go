@@ -24,6 +24,18 @@ func (p *Service) Deliver(c Caller) (*Delivery, error) {
 	return &Delivery{session}, nil
 }
 
+// Follow opens a session for what an environment serves now, whoever asks.
+func (p *Service) Follow(ctx context.Context, environment string) (*Delivery, error) {
+	c, err := p.current(ctx, environment)
+	if err == nil {
+		err = c.check(follow)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Delivery{p.session(c, follow)}, nil
+}
+
 // Key is the record of the key: its kind says whether it is public.
 func (d *Delivery) Key() access.KeyRecord { return d.session.entry.Key }
 

@@ -38,6 +38,17 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, key access.Key) (Entry, error)
 }
 
+// Directory finds the keys of the one workspace that it is of, and tells its head
+// without any. Event streams need it.
+type Directory interface {
+	// Current reads the workspace and its head; the entry's key and principal are
+	// zero.
+	Current(ctx context.Context) (Entry, error)
+	// Find also reads the key of an id and its principal. A row that is missing is
+	// access.ErrNotFound.
+	Find(ctx context.Context, id access.ID) (Entry, error)
+}
+
 // Repository is one workspace's versioned documents. What fails for a while
 // only wraps repository.ErrBusy or a context's error, and is answered with 503;
 // any other failure of the storage is answered with 500.

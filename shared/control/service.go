@@ -14,10 +14,12 @@ import (
 	"svc.example/svc/shared/turns"
 )
 
-// Settings are what a Service works with. All are needed but Used
-// and Contexts.
+// Settings are what a Service works with. All are needed but Directory, Used and
+// Contexts.
 type Settings struct {
 	Authenticator Authenticator
+	// Directory is needed for event streams alone.
+	Directory Directory
 	// Repository returns a workspace's repository. It is asked once or more
 	// for every request, so it keeps what it opened.
 	Repository func(ctx context.Context, workspace string) (Repository, error)

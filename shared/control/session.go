@@ -11,11 +11,10 @@ import (
 // Session is one authenticated request. It is used by one goroutine.
 type Session struct {
 	service *Service
-	shown   access.Key // by the request
-	entry   Entry
-	use     Use
-	cache   *cache
-	opened  *opened
+	Caller
+	use    Use
+	cache  *cache
+	opened *opened
 }
 
 // opened is the session's head with everything in it.

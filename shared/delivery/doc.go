@@ -5,6 +5,7 @@
 //	GET  /api/v2/configs/eval-with-context/{token}   every served item, for one context
 //	POST /ofrep/v1/evaluate/flags                    the same, as OFREP 0.3.0
 //	POST /ofrep/v1/evaluate/flags/{key}              one item, as OFREP 0.3.0
+//	GET  /ofrep/v1/events?token=...                  an event stream (package events), where there are any
 //	POST /api/v1/telemetry/                          404 where it is not served (Mux)
 //	GET  /healthz                                    200
 //
@@ -23,6 +24,8 @@
 //   - An ETag stands for the environment's version (package versions), which
 //     moves when a rule on the current time turns, and for the context: a 304
 //     never hides a change of any of them.
+//   - An event stream tells of the version alone, so one token is good for all who
+//     have the key; a key never stands in an address.
 //   - The token's slashes never meet path cleaning (package router).
 //   - Every answer, errors too, carries the CORS headers of its origin.
 package delivery

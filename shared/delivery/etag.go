@@ -8,7 +8,7 @@ import (
 
 // form is the form of the answers. Whoever changes it changes this too, so that
 // no client keeps an answer of the old form for a tag that still fits.
-const form = "answers 2"
+const form = "answers 3"
 
 // seed stands for a workspace version and an environment in entity tags.
 func seed(environment, version string) [sha256.Size]byte {
@@ -17,8 +17,9 @@ func seed(environment, version string) [sha256.Size]byte {
 }
 
 // etag names the answer to a context: the table's version and environment,
-// the moment where rules turn all the time, and the context as it was sent.
-func (t *Table) etag(protocol byte, now int64, context string) string {
+// the moment where rules turn all the time, and what the request sent that decides
+// the answer, the context last.
+func (t *Table) etag(protocol byte, now int64, sent ...string) string {
 	t = t.at(now)
 	if !t.turns.Volatile {
 		now = 0
@@ -26,7 +27,10 @@ func (t *Table) etag(protocol byte, now int64, context string) string {
 	var buffer [1024]byte // so that a usual context needs no allocation
 	parts := append(append(buffer[:0], t.seed[:]...), protocol)
 	parts = binary.BigEndian.AppendUint64(parts, uint64(now))
-	sum := sha256.Sum256(append(parts, context...))
+	for _, text := range sent {
+		parts = append(binary.BigEndian.AppendUint64(parts, uint64(len(text))), text...)
+	}
+	sum := sha256.Sum256(parts)
 	tag := [2*half + 2]byte{0: '"', 2*half + 1: '"'}
 	hex.Encode(tag[1:], sum[:half])
 	return string(tag[:])

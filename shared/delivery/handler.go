@@ -30,6 +30,8 @@ type Handler struct {
 	Random func() float64
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
+	// Streams are the event streams that bulk evaluations name; nil is none.
+	Streams *Streams
 	// Compress has evaluations sent compressed to clients that take it. It is
 	// worth nothing on a loopback address.
 	Compress bool
@@ -55,7 +57,7 @@ var protocol = []answering{
 type answering struct {
 	endpoints.Endpoint
 	key    func(*http.Request) string
-	answer func(h *Handler, w http.ResponseWriter, r *http.Request, table *Table)
+	answer func(h *Handler, w http.ResponseWriter, r *http.Request, table *Table, key string)
 	refuse func(w http.ResponseWriter, r *http.Request, f *fault.Fault)
 }
 
@@ -64,6 +66,9 @@ func (h *Handler) Routes() []router.Route {
 	routes := []router.Route{{Path: endpoints.Health.Path, Handler: http.HandlerFunc(health)}}
 	for _, e := range protocol {
 		routes = append(routes, router.Route{Path: e.Path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(&e, w, r) })})
+	}
+	if h.Streams != nil && h.Streams.Hub != nil {
+		routes = append(routes, router.Route{Path: endpoints.EvaluationEvents.Path, Handler: http.HandlerFunc(h.stream)})
 	}
 	return routes
 }
@@ -97,12 +102,13 @@ func (h *Handler) serve(e *answering, w http.ResponseWriter, r *http.Request) {
 		WriteMethodNotAllowed(w, r, e.Method)
 		return
 	}
-	table, err := h.Tables(w, r, e.key(r))
+	key := e.key(r)
+	table, err := h.Tables(w, r, key)
 	if err != nil {
 		e.refuse(w, r, fault.Of(err))
 		return
 	}
-	e.answer(h, w, r, table)
+	e.answer(h, w, r, table, key)
 }
 
 func health(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +130,7 @@ func (h *Handler) NotFound(w http.ResponseWriter, r *http.Request) {
 }
 
 // evaluate answers a native poll.
-func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table) {
+func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table, _ string) {
 	token := r.URL.Path[len(evalPrefix):]
 	if len(token) > MaxToken {
 		WriteFault(w, fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to %s)", len(token), MaxToken, ofrepFlags))
@@ -238,7 +244,7 @@ func WriteFault(w http.ResponseWriter, f *fault.Fault) {
 		body = *bytes.NewBufferString(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	if f.Kind == fault.Unauthorized {
+	if f.Kind == fault.Unauthorized && w.Header()["Www-Authenticate"] == nil {
 		w.Header().Set("WWW-Authenticate", `Basic realm="svc", charset="UTF-8"`)
 	}
 	setRetryAfter(w, f)

@@ -57,13 +57,13 @@ func flagKey(r *http.Request) string {
 
 // bulk evaluates every served item. The protocol's flagConfigEtag parameters
 // are hints for caches between client and server and change nothing here.
-func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
+func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table, key string) {
 	q, ok := h.receive(w, r, table)
 	if !ok {
 		return
 	}
 	defer q.end()
-	tag := q.tag()
+	tag := h.tag(q, key)
 	// A body of that tag was read before.
 	if match, known := h.known(r, tag); match == negotiation.ThisOne {
 		h.notModified(w, known)
@@ -73,21 +73,23 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 		return
 	}
 	if table.load != nil { // what was loaded may be newer
-		tag = q.tag()
+		tag = h.tag(q, key)
 	}
 	if match, known := h.known(r, tag); match != negotiation.Neither {
 		h.notModified(w, known)
 		return
 	}
-	held, err := h.hold(r, q.table.size)
+	streams := h.Streams.member(key, q.table.Environment)
+	size := q.table.size + len(streams)
+	held, err := h.hold(r, size)
 	if err != nil {
 		WriteFault(w, fault.Of(err))
 		return
 	}
 	defer held.Release()
-	b := buffer(q.table.size)
+	b := buffer(size)
 	var whole bool
-	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame); !whole {
+	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame, streams); !whole {
 		WriteFault(w, abandoned())
 		return
 	}
@@ -96,7 +98,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table) {
 }
 
 // single evaluates one item.
-func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table) {
+func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table, _ string) {
 	key := flagKey(r)
 	q, ok := h.receive(w, r, table)
 	if !ok {
@@ -138,7 +140,17 @@ type question struct {
 	frame *evaluation.Frame // once it is understood
 }
 
-func (q *question) tag() string { return q.table.etag('o', q.now, string(q.body)) }
+// tag is that of the answer to a bulk evaluation. An answer that names streams is
+// another one for each key.
+func (h *Handler) tag(q *question, key string) string {
+	switch {
+	case h.Streams == nil:
+		return q.table.etag('o', q.now, string(q.body))
+	case h.Streams.Token == nil:
+		key = ""
+	}
+	return q.table.etag('e', q.now, h.Streams.URL, key, string(q.body))
+}
 
 func (q *question) end() {
 	if q.frame != nil {

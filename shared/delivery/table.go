@@ -314,7 +314,7 @@ func (t *Table) appendMetadata(b []byte, item evaluation.Source) []byte {
 }
 
 func (t *Table) ofrepTail() []byte {
-	b := quote([]byte(`],"metadata":{"version":`), t.Version)
+	b := quote([]byte(`,"metadata":{"version":`), t.Version)
 	b = quote(append(b, `,"environment":`...), t.Environment)
 	return append(b, `}}`...)
 }
@@ -335,9 +335,9 @@ func (t *Table) appendNative(ctx context.Context, b []byte, f *evaluation.Frame)
 	return append(withoutComma(b, empty), t.tails.native...), true
 }
 
-// appendOFREP writes the answer to an OFREP bulk evaluation. It is not whole
-// when the request is over before it is.
-func (t *Table) appendOFREP(ctx context.Context, b []byte, f *evaluation.Frame) (_ []byte, whole bool) {
+// appendOFREP writes the answer to an OFREP bulk evaluation, with the member that
+// names event streams. It is not whole when the request is over before it is.
+func (t *Table) appendOFREP(ctx context.Context, b []byte, f *evaluation.Frame, streams string) (_ []byte, whole bool) {
 	b = append(b, `{"flags":[`...)
 	empty := len(b)
 	for item := range t.snapshot.Keys {
@@ -346,7 +346,8 @@ func (t *Table) appendOFREP(ctx context.Context, b []byte, f *evaluation.Frame) 
 		}
 		b = t.appendOne(b, item, t.snapshot.Evaluate(item, f))
 	}
-	return append(withoutComma(b, empty), t.tails.ofrep...), true
+	b = append(append(withoutComma(b, empty), ']'), streams...)
+	return append(b, t.tails.ofrep...), true
 }
 
 // lookUpEvery is after how many items a bulk evaluation looks whether anybody

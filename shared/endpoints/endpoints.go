@@ -63,6 +63,13 @@ var (
 // ForApplications are all of these.
 var ForApplications = []Endpoint{Health, Evaluate, Documents, EvaluateFlags, EvaluateFlag, ReportContexts}
 
+// The event streams for applications. A server serves them that stays up: no
+// function does, so they have no route of the gateway.
+var (
+	EvaluationEvents = Endpoint{"GET", "/ofrep/v1/events", "streamEvaluationEvents", "delivery", PublicSDK, Polls, ""}
+	DocumentEvents   = Endpoint{"GET", "/api/v2/sse/config", "streamDocumentEvents", "delivery", SecretSDK, Polls, ""}
+)
+
 // DocsFile is a file that the reference page loads. It is no part of the API.
 var DocsFile = Endpoint{"GET", "/v1/docs/{digest}/{file}", "getDocsFile", "reference", NoKey, Anonymous, "$default"}
 

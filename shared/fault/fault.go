@@ -98,8 +98,8 @@ func (f *Fault) Because(cause error) *Fault {
 	return f
 }
 
-// After adds how long a client should wait to a fault of the kind RateLimited
-// that was just made.
+// After adds how long a client should wait to a fault of the kind RateLimited or
+// Unavailable that was just made.
 func (f *Fault) After(wait time.Duration) *Fault {
 	f.wait = wait
 	f.Message += "; try again in " + f.RetryAfter() + " s"
@@ -109,13 +109,10 @@ func (f *Fault) After(wait time.Duration) *Fault {
 // RetryAfter is what the header Retry-After says of the fault, in whole
 // seconds; "" for nothing.
 func (f *Fault) RetryAfter() string {
-	switch f.Kind {
-	case RateLimited:
-		return strconv.FormatInt(int64(max(1, math.Ceil(f.wait.Seconds()))), 10)
-	case Unavailable:
-		return "1"
+	if f.Kind != RateLimited && f.Kind != Unavailable {
+		return ""
 	}
-	return ""
+	return strconv.FormatInt(int64(max(1, math.Ceil(f.wait.Seconds()))), 10)
 }
 
 func (f *Fault) Error() string {

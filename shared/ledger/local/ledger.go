@@ -23,11 +23,25 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 
 // Authenticate implements control.Authenticator.
 func (l *Ledger) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
+	return l.Find(ctx, key.ID())
+}
+
+// Find implements control.Directory.
+func (l *Ledger) Find(ctx context.Context, id access.ID) (control.Entry, error) {
+	return l.entry(ctx, func(found *registryFile) (access.KeyRecord, access.Principal, error) { return found.find(id) })
+}
+
+// Current implements control.Directory.
+func (l *Ledger) Current(ctx context.Context) (control.Entry, error) {
+	return l.entry(ctx, func(*registryFile) (k access.KeyRecord, p access.Principal, err error) { return k, p, nil })
+}
+
+func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.KeyRecord, access.Principal, error)) (control.Entry, error) {
 	found, err := l.registry.current()
 	if err != nil {
 		return control.Entry{}, err
 	}
-	record, principal, err := found.find(key)
+	record, principal, err := find(found)
 	if err != nil {
 		return control.Entry{}, err
 	}

@@ -119,13 +119,12 @@ func (r *registryFile) index() error {
 	return errors.Join(problems...)
 }
 
-// find returns what a key names, or access.ErrNotFound. Whether the key is the right
-// one is not looked at.
-func (r *registryFile) find(key access.Key) (access.KeyRecord, access.Principal, error) {
-	k, known := r.keys[key.ID()]
-	p, alsoKnown := r.principals[key.Principal()]
-	if !known || !alsoKnown || string(key.Workspace()) != r.Workspace.ID {
-		return access.KeyRecord{}, access.Principal{}, access.ErrNotFound
+// find returns the key of an id and its principal, or access.ErrNotFound.
+func (r *registryFile) find(id access.ID) (access.KeyRecord, access.Principal, error) {
+	if k, known := r.keys[id]; known {
+		if p, known := r.principals[r.Keys[k].PrincipalID]; known {
+			return r.Keys[k], r.Principals[p], nil
+		}
 	}
-	return r.Keys[k], r.Principals[p], nil
+	return access.KeyRecord{}, access.Principal{}, access.ErrNotFound
 }

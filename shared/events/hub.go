@@ -1,0 +1,245 @@
+package events
+
+import (
+	"context"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"svc.example/svc/shared/fault"
+)
+
+// Channel is what streams follow.
+type Channel interface {
+	// Version is the present one. Its error is a fault; one of the kind
+	// Unauthorized ends the streams of the channel.
+	Version(ctx context.Context) (string, error)
+	// Event is what is sent of a version: one line of data, and its version, as
+	// there may be a newer one.
+	Event(ctx context.Context, news News) (version string, data io.Reader, err error)
+}
+
+// News is a version that streams are told of.
+type News struct {
+	Version string
+	Since   time.Time // when it was seen to be the present one
+	again   bool      // it is the one before: what came between was taken back
+}
+
+const (
+	together = 100 * time.Millisecond // changes within it are one event
+	lookTime = 10 * time.Second       // that a channel may take to tell its version
+
+	// wakeAtOnce streams are woken every wakePause, so that the requests which
+	// follow do not all come at once: 12,800 a second.
+	wakeAtOnce = 128
+	wakePause  = 10 * time.Millisecond
+)
+
+// Hub has the streams of a process. It may be used concurrently.
+type Hub struct {
+	most  int
+	every time.Duration
+	hints chan struct{}
+
+	mu       sync.Mutex
+	topics   map[string]*topic
+	watching bool
+	open     int // streams
+	closed   bool
+	idle     sync.WaitGroup // of the streams
+}
+
+// topic is a channel with its streams.
+type topic struct {
+	channel Channel
+	news    atomic.Pointer[News]
+	streams map[*stream]struct{} // guarded by the Hub's lock
+
+	// Of the goroutine that looks.
+	seen string
+	due  time.Time // when a change that was seen is told; zero for none
+}
+
+// NewHub makes a Hub for at most so many streams. It asks for the versions of
+// channels as often as said, and when Look is called, as long as there are streams.
+func NewHub(most int, every time.Duration) *Hub {
+	return &Hub{most: most, every: every, hints: make(chan struct{}, 1), topics: map[string]*topic{}}
+}
+
+// Look says that a version may have moved. It returns at once.
+func (h *Hub) Look() {
+	select {
+	case h.hints <- struct{}{}:
+	default:
+	}
+}
+
+// Open is how many streams there are.
+func (h *Hub) Open() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.open
+}
+
+// Close ends all streams and takes no more. It waits for them, but not for long.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	for _, t := range h.topics {
+		for s := range t.streams {
+			s.end()
+		}
+	}
+	h.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { h.idle.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(farewell):
+	}
+}
+
+const fullFor = 10 * time.Second // that a client waits which found no room
+
+// reserve takes the place of a stream.
+func (h *Hub) reserve() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return fault.New(fault.Unavailable, "the server is stopping")
+	}
+	if h.open >= h.most {
+		return fault.New(fault.Unavailable, "there are %d event streams, which is the most that this server has (--max-streams)", h.open).After(fullFor)
+	}
+	h.open++
+	h.idle.Add(1)
+	return nil
+}
+
+func (h *Hub) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open--
+	h.idle.Done()
+}
+
+// follow finds the topic of a channel, with its present version.
+func (h *Hub) follow(ctx context.Context, name string, channel Channel) (*topic, error) {
+	h.mu.Lock()
+	t := h.topics[name]
+	h.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	version, err := channel.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t = &topic{channel: channel, seen: version, streams: map[*stream]struct{}{}}
+	t.news.Store(&News{Version: version, Since: time.Now()})
+	return t, nil
+}
+
+// add has a stream follow a topic, or the one that another stream has made of the
+// same name meanwhile.
+func (h *Hub) add(s *stream, name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if there := h.topics[name]; there != nil {
+		s.topic = there
+	} else {
+		h.topics[name] = s.topic
+	}
+	if !h.watching {
+		h.watching = true
+		go h.watch()
+	}
+	s.name = name
+	s.topic.streams[s] = struct{}{}
+	if h.closed {
+		s.end()
+	}
+}
+
+func (h *Hub) remove(s *stream) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(s.topic.streams, s)
+	if len(s.topic.streams) == 0 && h.topics[s.name] == s.topic {
+		delete(h.topics, s.name)
+	}
+}
+
+// watch looks at the versions of all topics until there are none.
+func (h *Hub) watch() {
+	next := time.NewTimer(h.every)
+	defer next.Stop()
+	for {
+		select {
+		case <-next.C:
+		case <-h.hints:
+		}
+		h.mu.Lock()
+		topics := slices.Collect(maps.Values(h.topics))
+		h.watching = len(topics) > 0
+		h.mu.Unlock()
+		if len(topics) == 0 {
+			return
+		}
+		wait := h.every
+		for _, t := range topics {
+			if soon := h.look(t); soon > 0 {
+				wait = min(wait, soon)
+			}
+		}
+		next.Reset(wait)
+	}
+}
+
+// look asks for a topic's version, and tells the streams of one that has moved a
+// while ago. Until then it says how long to wait.
+func (h *Hub) look(t *topic) (wait time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	version, err := t.channel.Version(ctx)
+	now := time.Now()
+	switch {
+	case err != nil && fault.Of(err).Kind == fault.Unauthorized:
+		h.each(t, (*stream).end)
+		return 0
+	case err == nil && version != t.seen:
+		t.seen = version
+		if t.due.IsZero() {
+			t.due = now.Add(together)
+		}
+	}
+	if t.due.IsZero() {
+		return 0
+	}
+	if wait := t.due.Sub(now); wait > 0 {
+		return wait
+	}
+	t.due = time.Time{}
+	t.news.Store(&News{Version: t.seen, Since: now, again: t.seen == t.news.Load().Version})
+	h.each(t, (*stream).wake)
+	return 0
+}
+
+// each does something with all streams of a topic, with some at a time.
+func (h *Hub) each(t *topic, do func(*stream)) {
+	h.mu.Lock()
+	streams := slices.Collect(maps.Keys(t.streams))
+	h.mu.Unlock()
+	go func() {
+		for i, s := range streams {
+			if i > 0 && i%wakeAtOnce == 0 {
+				time.Sleep(wakePause)
+			}
+			do(s)
+		}
+	}()
+}
