@@ -39,6 +39,7 @@ type apiFlags struct {
 	telemetry ratelimit.Rate
 	strangers ratelimit.Rate
 	proxies   []string
+	streams   streamFlags
 
 	allowNonLoopback bool
 }
@@ -81,6 +82,7 @@ runs.`,
 	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "from one address without a key that is known to be good")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
+	f.streams.add(flags)
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	return cmd
 }
@@ -93,6 +95,9 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		if err := checkRate(name, rate); err != nil {
 			return err
 		}
+	}
+	if err := f.streams.check(); err != nil {
+		return err
 	}
 	proxies, err := ratelimit.ParseProxies(f.proxies)
 	if err != nil {
@@ -131,7 +136,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return err
 	}
 	service, err := embedded.Open(ctx, data, embedded.Options{
-		PublicURL: f.publicURL, Program: program,
+		PublicURL: f.publicURL, Program: program, Streams: f.streams.number(),
 		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
 		Logger:   slog.New(slog.NewTextHandler(in.Stderr, nil)),
 		Progress: commitProgress(in.Stderr),
@@ -144,7 +149,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if !loopback {
 		fmt.Fprintln(in.Stderr, "warning: other machines can reach this address, and keys cross the network unencrypted; put a reverse proxy with TLS in front")
 	}
-	return errors.Join(server.Serve(ctx, listeners, service.Handler()), service.Close())
+	return errors.Join(server.Serve(ctx, listeners, service.Handler(), service.EndStreams), service.Close())
 }
 
 func (in Invocation) absolute(path string) string {

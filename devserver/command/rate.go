@@ -2,12 +2,11 @@ package command
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/spf13/pflag"
 
+	"svc.example/svc/devserver/server"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 )
@@ -33,17 +32,42 @@ func checkRate(name string, rate ratelimit.Rate) error {
 
 const maxRate = 1_000_000_000
 
-// limited bounds what each address may ask of svc serve; the zero Rate is no
-// limit.
-func limited(rate ratelimit.Rate, proxies ratelimit.Proxies, tables delivery.Tables) delivery.Tables {
-	buckets := ratelimit.NewBuckets(rate, time.Now)
+// limited bounds what each address may ask of svc serve with a text, a key or a
+// token; the zero Rate is no limit.
+func limited[T any](buckets *ratelimit.Buckets, proxies ratelimit.Proxies, find func(http.ResponseWriter, *http.Request, string) (T, error)) func(http.ResponseWriter, *http.Request, string) (T, error) {
 	if buckets == nil {
-		return tables
+		return find
 	}
-	return func(w http.ResponseWriter, r *http.Request, key string) (*delivery.Table, error) {
+	return func(w http.ResponseWriter, r *http.Request, text string) (found T, err error) {
 		if wait := buckets.Take(ratelimit.KeyID("", proxies.Address(r))); wait > 0 {
-			return nil, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
+			return found, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
 		}
-		return tables(w, r, key)
+		return find(w, r, text)
 	}
+}
+
+// streamFlags are the flags of event streams.
+type streamFlags struct {
+	most int
+	none bool
+}
+
+func (f *streamFlags) add(flags *pflag.FlagSet) {
+	flags.IntVar(&f.most, "max-streams", server.MaxStreams(), "event streams at once, over which clients hear of changes")
+	flags.BoolVar(&f.none, "no-events", false, "offer no event streams: clients poll")
+}
+
+func (f streamFlags) check() error {
+	if f.most < 1 {
+		return cli.Usagef("--max-streams must be above zero; --no-events offers none")
+	}
+	return nil
+}
+
+// number is how many streams there may be, 0 for none.
+func (f streamFlags) number() int {
+	if f.none {
+		return 0
+	}
+	return f.most
 }

@@ -33,6 +33,7 @@ type serveFlags struct {
 	allowNonLoopback bool
 	polls            ratelimit.Rate
 	proxies          []string
+	streams          streamFlags
 }
 
 const defaultEnvironment = "development"
@@ -53,6 +54,7 @@ Endpoints:
   GET  /api/v2/configs/eval-with-context/{token}   everything, for one context
   POST /ofrep/v1/evaluate/flags                    the same for OpenFeature (OFREP)
   POST /ofrep/v1/evaluate/flags/{key}              one flag for OpenFeature (OFREP)
+  GET  /ofrep/v1/events                            word of changes, for OpenFeature clients
   GET  /healthz                                    200 while the server runs`,
 		Example: `  svc serve
   svc serve --datadir ./our-config --environment staging
@@ -90,6 +92,7 @@ Endpoints:
 	flags.Float64Var(&f.polls.PerSecond, "poll-limit", 0, "requests per second from one address; 0 is no limit")
 	flags.IntVar(&f.polls.Burst, "poll-burst", 0, "requests at once from one address; 0 is four times --poll-limit")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
+	f.streams.add(flags)
 	return cmd
 }
 
@@ -122,6 +125,14 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	early.flush()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	buckets := ratelimit.NewBuckets(f.polls, time.Now)
+	handler := &delivery.Handler{Tables: limited(buckets, proxies, dir.Tables(f.key)), Now: time.Now, Random: rand.Float64, Proxies: proxies}
+	endStreams := func() {}
+	if most := f.streams.number(); most > 0 {
+		handler.Streams = dir.Streams(f.key, most)
+		handler.Streams.Follow = limited(buckets, proxies, handler.Streams.Follow)
+		endStreams = handler.Streams.Hub.Close
+	}
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
@@ -130,8 +141,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 			dir.Follow(ctx)
 		}
 	}()
-	handler := &delivery.Handler{Tables: limited(f.polls, proxies, dir.Tables(f.key)), Now: time.Now, Random: rand.Float64, Proxies: proxies}
-	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler.Mux())))
+	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler.Mux())), endStreams)
 	stop()
 	<-followed
 	return err
@@ -153,6 +163,9 @@ func (f serveFlags) guard(next http.Handler) http.Handler {
 func (f serveFlags) check(originsGiven bool) error {
 	if f.port < 1 || f.port > 65535 {
 		return cli.Usagef("--port %d: choose a port from 1 to 65535", f.port)
+	}
+	if err := f.streams.check(); err != nil {
+		return err
 	}
 	if f.polls != (ratelimit.Rate{}) {
 		if err := checkRate("poll", f.polls); err != nil {

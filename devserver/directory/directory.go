@@ -11,6 +11,7 @@ package directory
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -19,10 +20,14 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
@@ -34,6 +39,7 @@ type Directory struct {
 	environment string
 	report      func(line string)
 	table       atomic.Pointer[delivery.Table]
+	streams     *events.Hub // nil until Streams is asked for
 	state       datadir.State
 	files       string          // the version of the files that are served
 	fresh       *loaded         // served, and not yet looked through for warnings
@@ -111,6 +117,9 @@ func (d *Directory) update(state datadir.State) {
 // should be served first.
 func (d *Directory) serve(l *loaded) {
 	d.table.Store(l.table)
+	if d.streams != nil {
+		d.streams.Look()
+	}
 	d.files, d.fresh = l.files, l
 }
 
@@ -170,6 +179,31 @@ func (d *Directory) Tables(key string) delivery.Tables {
 		}
 		return d.table.Load(), nil
 	}
+}
+
+// turnEvery is how often streams look whether a rule on the time has turned.
+const turnEvery = 250 * time.Millisecond
+
+// Streams are at most so many event streams of the directory for the holders of a
+// key, or for everyone when there is none. It is called once, before Follow.
+func (d *Directory) Streams(key string, most int) *delivery.Streams {
+	d.streams = events.NewHub(most, turnEvery)
+	s := &delivery.Streams{Hub: d.streams, InactivityDelay: delivery.DeveloperInactivityDelay}
+	channel := delivery.Evaluations(func(context.Context) (string, error) { return d.table.Load().VersionAt(time.Now().UnixMilli()), nil })
+	stream := events.Stream{Name: d.environment, Channel: channel}
+	if key == "" {
+		s.Follow = func(http.ResponseWriter, *http.Request, string) (events.Stream, error) { return stream, nil }
+		return s
+	}
+	token := access.TokenOf("frontend", sha256.Sum256([]byte(key)), d.environment).String()
+	s.Token = func(string, string) string { return token }
+	s.Follow = func(_ http.ResponseWriter, _ *http.Request, presented string) (events.Stream, error) {
+		if !hmac.Equal([]byte(presented), []byte(token)) {
+			return events.Stream{}, fault.New(fault.Unauthorized, "this server was started with --frontend-sdk-key: the address of its event stream, with a token, is in what POST %s answers to that key", endpoints.EvaluateFlags.Path)
+		}
+		return stream, nil
+	}
+	return s
 }
 
 // Table is what is being served.

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
@@ -37,6 +38,8 @@ type Options struct {
 	Logger  *slog.Logger
 	// Program is the svc that checks what is pushed; "" leaves pushes unchecked.
 	Program string
+	// Streams is how many event streams there may be; 0 is none.
+	Streams int
 	// Progress hears how far the index of a long history has come.
 	Progress func(commits int)
 }
@@ -47,6 +50,7 @@ type Service struct {
 	repo    *repository.Repository
 	service *control.Service
 	intake  *telemetry.Intake
+	streams *events.Hub // nil for none
 	handler http.Handler
 	logger  *slog.Logger
 	uses    *local.Uses
@@ -78,6 +82,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.service = control.New(control.Settings{
 		Authenticator: ledger,
+		Directory:     ledger,
 		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
 		Now:           time.Now,
 		PublicURL:     options.PublicURL,
@@ -94,6 +99,9 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 }
 
 func (s *Service) route(options Options) error {
+	if options.Streams > 0 {
+		s.streams = events.NewHub(options.Streams, lookEvery)
+	}
 	strangers := ratelimit.NewBuckets(options.Strangers, time.Now)
 	routes, notFound, err := httpapi.Routes(httpapi.Options{
 		Service: s.service, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger,
@@ -105,6 +113,7 @@ func (s *Service) route(options Options) error {
 	routes = append(routes, sdkapi.Routes(sdkapi.Options{
 		Service: s.service, Intake: s.intake, Logger: options.Logger,
 		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
+		Streams: s.streams,
 	})...)
 	s.handler = router.New(routes, notFound)
 	return nil
@@ -117,12 +126,24 @@ func (s *Service) Handler() http.Handler { return s.handler }
 // Repository is the directory of the bare repository.
 func (s *Service) Repository() string { return s.ledger.Repository() }
 
+// EndStreams ends the event streams, whose clients connect again.
+func (s *Service) EndStreams() {
+	if s.streams != nil {
+		s.streams.Close()
+	}
+}
+
 // Close stops what goes on in the background and lets go of the directory.
 func (s *Service) Close() error {
+	s.EndStreams()
 	s.stop()
 	<-s.stopped
 	return errors.Join(s.uses.Flush(), s.ledger.Close())
 }
+
+// lookEvery is how often the head is looked at while there are event streams. It
+// costs some 20 µs.
+const lookEvery = 50 * time.Millisecond
 
 const (
 	upkeepEvery = 2 * time.Second

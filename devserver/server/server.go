@@ -93,12 +93,15 @@ func URL(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
+// MaxStreams is how many event streams there may be where nobody says otherwise.
+func MaxStreams() int { return min(20_000, files()/2) }
+
 // grace is how long answers under way may take once the server is stopping.
 const grace = 5 * time.Second
 
-// Serve answers on the listeners until ctx is done, then lets what is under
-// way finish.
-func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler) error {
+// Serve answers on the listeners until ctx is done, then ends what would never end
+// by itself, by calling end, and lets what is under way finish.
+func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, end ...func()) error {
 	s := &http.Server{
 		Handler:           readOut(handler),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -117,6 +120,9 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler) 
 		s.Close()
 		return err
 	case <-ctx.Done():
+	}
+	for _, end := range end {
+		end()
 	}
 	unused.close()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)

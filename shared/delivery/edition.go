@@ -38,6 +38,9 @@ func (t *Table) at(now int64) *Table {
 	return turned
 }
 
+// VersionAt is the version at a moment, in milliseconds since 1970.
+func (t *Table) VersionAt(now int64) string { return t.at(now).Version }
+
 func (t *Table) holds(now int64) bool { return t.from <= now && now < t.until }
 
 // turn makes the edition of a moment. What is encoded names the version.

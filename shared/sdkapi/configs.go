@@ -1,6 +1,7 @@
 package sdkapi
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -37,15 +38,7 @@ func (d *documents) Size() int64 {
 
 // configs answers GET /api/v2/configs.
 func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions: // without a CORS header a browser goes no further
-		w.Header().Set("Allow", "GET")
-		w.WriteHeader(http.StatusNoContent)
-		return
-	default:
-		w.Header().Set("Allow", "GET")
-		delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes GET, not %s", r.Method))
+	if !takesGet(w, r) {
 		return
 	}
 	d, err := t.options.open(t.guard, r, endpoints.Documents, delivery.BasicKey(r))
@@ -56,9 +49,7 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 	if told, known := d.Known(); known && unchanged(w, r, entityTag(d, told.SDK)) {
 		return
 	}
-	docs, err := t.environment(d).documents.at(r.Context(), d, t, sdk, func(ws *workspace.Workspace, v versions.Environment) (*documents, error) {
-		return newDocuments(ws, d, v.SDK), nil
-	})
+	docs, err := t.documents(r.Context(), d)
 	if err == nil {
 		tag := entityTag(d, docs.version)
 		if unchanged(w, r, tag) {
@@ -69,6 +60,28 @@ func (t *tables) configs(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		t.options.refuse(w, r, err)
 	}
+}
+
+func (t *tables) documents(ctx context.Context, d *control.Delivery) (*documents, error) {
+	return t.environment(d).documents.at(ctx, d, t, sdk, func(ws *workspace.Workspace, v versions.Environment) (*documents, error) {
+		return newDocuments(ws, d, v.SDK), nil
+	})
+}
+
+// takesGet says whether a request is one for documents. One that is not it has
+// answered.
+func takesGet(w http.ResponseWriter, r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return true
+	case http.MethodOptions: // without a CORS header a browser goes no further
+		w.Header().Set("Allow", "GET")
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		w.Header().Set("Allow", "GET")
+		delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes GET, not %s", r.Method))
+	}
+	return false
 }
 
 // unchanged answers a request that names the tag.

@@ -5,6 +5,7 @@
 //	GET  /api/v2/configs/eval-with-context/{token}   public keys, see package delivery
 //	POST /ofrep/v1/evaluate/flags[/{key}]            public keys, see package delivery
 //	GET  /api/v2/configs                             secret keys: the environment's documents
+//	GET  /ofrep/v1/events, /api/v2/sse/config        event streams, where the process stays up
 //	POST /api/v1/telemetry/                          both: what contexts were evaluated for
 //	GET  /healthz                                    200
 //
@@ -27,6 +28,14 @@
 // never leaves the control plane: its value member is left out, and a document
 // that has one in a criterion is left out whole, as its rules would match
 // otherwise without it.
+//
+// # Event streams
+//
+// GET /ofrep/v1/events?token=... tells that the evaluations of an environment may be
+// others, and GET /api/v2/sse/config sends the answer of GET /api/v2/configs, in one
+// line, at once and whenever it changes. The token stands for a public key (package
+// access). Versions are looked up once for all streams of an environment, from the
+// head, as git and other processes move it too.
 //
 // # POST /api/v1/telemetry/
 //

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
@@ -49,6 +50,12 @@ type Options struct {
 	Strangers *ratelimit.Buckets
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
+	// Streams has the event streams of this process; nil is none. They need the
+	// service's Directory.
+	Streams *events.Hub
+	// StreamURL is the server whose event streams answers name where there are none
+	// here; "" is none.
+	StreamURL string
 }
 
 // The rates that applications are served at where nobody says otherwise.
@@ -101,12 +108,15 @@ func Telemetry(o Options) http.Handler {
 // where there is nothing else.
 func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 	t := newTables(o)
-	protocol := &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random, Proxies: o.Proxies, Compress: true}
+	protocol := &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random, Proxies: o.Proxies, Compress: true, Streams: t.streams()}
 	for _, route := range protocol.Routes() {
 		routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
 	}
 	// No CORS headers here: a secret key in a page must not work.
 	routes = append(routes, router.Route{Path: endpoints.Documents.Path, Handler: named(t.configs)})
+	if o.Streams != nil {
+		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: named(t.streamDocuments)})
+	}
 	return routes, o.public(protocol.NotFound)
 }
 

@@ -1,0 +1,4 @@
+package server
+
+// files is how many connections the process may have open.
+func files() int { return 1 << 30 }
