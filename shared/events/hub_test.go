@@ -1,0 +1,375 @@
+package events_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/events"
+	"svc.example/svc/shared/fault"
+)
+
+// channel is one whose version the test sets.
+type channel struct {
+	version atomic.Pointer[string]
+	refused atomic.Bool
+	data    func(version string) string
+}
+
+func newChannel(version string) *channel {
+	c := &channel{data: func(version string) string { return "data of " + version }}
+	c.set(version)
+	return c
+}
+
+func (c *channel) set(version string) { c.version.Store(&version) }
+
+func (c *channel) Version(context.Context) (string, error) {
+	if c.refused.Load() {
+		return "", fault.New(fault.Unauthorized, "no")
+	}
+	return *c.version.Load(), nil
+}
+
+func (c *channel) Event(_ context.Context, news events.News) (string, io.Reader, error) {
+	return news.Version, strings.NewReader(c.data(news.Version)), nil
+}
+
+// server serves streams of a channel as a real server does.
+type server struct {
+	*httptest.Server
+	hub    *events.Hub
+	asked  events.Stream
+	failed atomic.Pointer[fault.Fault]
+}
+
+func serve(t *testing.T, most int, asked events.Stream) *server {
+	t.Helper()
+	s := &server{hub: events.NewHub(most, 5*time.Millisecond), asked: asked}
+	s.asked.Name = "c"
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.hub.Serve(w, r, s.asked); err != nil {
+			s.failed.Store(fault.Of(err))
+			w.WriteHeader(fault.Of(err).Kind.Status())
+		}
+	}))
+	s.Config.WriteTimeout = time.Second // which must not end a stream
+	s.Start()
+	t.Cleanup(s.Close)
+	t.Cleanup(s.hub.Close)
+	return s
+}
+
+// reader reads a stream as EventSource does.
+type reader struct {
+	t      *testing.T
+	body   io.ReadCloser
+	lines  *bufio.Scanner
+	retry  int
+	lastID string
+}
+
+func (s *server) open(t *testing.T, header ...string) *reader {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { answer.Body.Close() })
+	if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "text/event-stream" || answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("X-Accel-Buffering") != "no" {
+		t.Fatalf("%d %v", answer.StatusCode, answer.Header)
+	}
+	in := &reader{t: t, body: answer.Body, lines: bufio.NewScanner(answer.Body)}
+	in.lines.Buffer(nil, 64<<20)
+	if block := in.block(); !strings.HasPrefix(block[0], ":") || in.retry < 1000 || in.retry > 5000 {
+		t.Fatalf("the stream begins with %q", block)
+	}
+	return in
+}
+
+// block reads up to the next empty line; nil at the end.
+func (r *reader) block() (block []string) {
+	r.t.Helper()
+	for r.lines.Scan() {
+		line := r.lines.Text()
+		if line == "" {
+			return block
+		}
+		_, _ = fmt.Sscanf(line, "retry: %d", &r.retry)
+		_, _ = fmt.Sscanf(line, "id: %s", &r.lastID)
+		block = append(block, line)
+	}
+	return nil
+}
+
+// event reads the next event, its version and data; nothing at the end.
+func (r *reader) event() (version, data string) {
+	r.t.Helper()
+	for {
+		block := r.block()
+		if block == nil {
+			return "", ""
+		}
+		if len(block) == 3 && block[1] == "event: message" {
+			return strings.TrimPrefix(block[0], "id: "), strings.TrimPrefix(block[2], "data: ")
+		}
+	}
+}
+
+func (r *reader) want(versions ...string) {
+	r.t.Helper()
+	for _, want := range versions {
+		if version, data := r.event(); version != want || data != "data of "+want {
+			r.t.Fatalf("got %q with %q, want %q", version, data, want)
+		}
+	}
+}
+
+// TestWhoIsToldAtFirst: what a client says that it has decides, and whether streams
+// are greeted. Whoever has nothing to hear hears the change that follows first.
+func TestWhoIsToldAtFirst(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		greeted bool
+		header  []string
+		want    []string
+	}{
+		{"a new client", false, nil, []string{"v2"}},
+		{"one that has the present version", false, []string{"Last-Event-ID", "v1"}, []string{"v2"}},
+		{"one that has another", false, []string{"Last-Event-ID", "v0"}, []string{"v1", "v2"}},
+		{"one that has much of another", false, []string{"Last-Event-ID", strings.Repeat("v", 500<<10)}, []string{"v1", "v2"}},
+		{"a new one that is greeted", true, nil, []string{"v1", "v2"}},
+		{"one that is greeted and has the present version", true, []string{"Last-Event-ID", "v1"}, []string{"v2"}},
+		{"one that is greeted and has another", true, []string{"Last-Event-ID", "v0"}, []string{"v1", "v2"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newChannel("v1")
+			s := serve(t, 1, events.Stream{Channel: c, Greeted: tt.greeted})
+			r := s.open(t, tt.header...)
+			if r.lastID != "v1" {
+				t.Errorf("it begins with the id %q, which a client sends when it connects again", r.lastID)
+			}
+			if len(tt.want) > 1 {
+				r.want("v1")
+			}
+			c.set("v2")
+			r.want("v2")
+		})
+	}
+}
+
+// TestChangesAtOnceAreOneEvent, and one that is taken back is one too: somebody may
+// have read what was between.
+func TestChangesAtOnceAreOneEvent(t *testing.T) {
+	c := newChannel("v1")
+	s := serve(t, 2, events.Stream{Channel: c})
+	one, other := s.open(t), s.open(t)
+	for i := range 10 {
+		c.set(fmt.Sprint("w", i))
+	}
+	c.set("v2")
+	one.want("v2")
+	other.want("v2")
+
+	back := &flipping{channel: c}
+	r := serve(t, 1, events.Stream{Channel: back}).open(t)
+	back.armed.Store(true)
+	r.want("v2")
+}
+
+// flipping shows another version once, when it is armed.
+type flipping struct {
+	*channel
+	armed   atomic.Bool
+	between sync.Once
+}
+
+func (f *flipping) Version(ctx context.Context) (version string, err error) {
+	if version, err = f.channel.Version(ctx); f.armed.Load() {
+		f.between.Do(func() { version = "between" })
+	}
+	return version, err
+}
+
+func TestMaxStreams(t *testing.T) {
+	s := serve(t, 2, events.Stream{Channel: newChannel("v1")})
+	first := s.open(t)
+	s.open(t)
+	refused, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused.Body.Close()
+	if f := s.failed.Load(); refused.StatusCode != 503 || f.RetryAfter() != "10" || refused.Header.Get("Content-Type") == events.ContentType {
+		t.Errorf("%d %v %v", refused.StatusCode, f, refused.Header)
+	}
+	first.body.Close()
+	await(t, func() bool { return s.hub.Open() == 1 })
+	s.open(t)
+}
+
+func await(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come about")
+		}
+	}
+}
+
+// TestTheServerEndsStreams whole: when it stops, and when their channel is refused.
+func TestTheServerEndsStreams(t *testing.T) {
+	c := newChannel("v1")
+	for name, end := range map[string]func(s *server){
+		"stopping":             func(s *server) { s.hub.Close() },
+		"an environment gone":  func(*server) { c.refused.Store(true) },
+		"stopping, then again": func(s *server) { s.hub.Close(); s.hub.Close() },
+	} {
+		c.refused.Store(false)
+		s := serve(t, 5, events.Stream{Channel: c})
+		r := s.open(t)
+		end(s)
+		if block := r.block(); block != nil || r.lines.Err() != nil {
+			t.Errorf("%s: %q, %v", name, block, r.lines.Err())
+		}
+		await(t, func() bool { return s.hub.Open() == 0 })
+	}
+	s := serve(t, 5, events.Stream{Channel: c})
+	s.hub.Close()
+	if answer, err := http.Get(s.URL); err != nil || answer.StatusCode < 400 {
+		t.Errorf("a stream after the end: %v, %v", answer, err)
+	}
+}
+
+// TestWhatIsRefused leaves no stream behind.
+func TestWhatIsRefused(t *testing.T) {
+	c := newChannel("v1")
+	s := serve(t, 5, events.Stream{Channel: c})
+	for _, method := range []string{"GET", "HEAD"} {
+		r, _ := http.NewRequest(method, s.URL, strings.NewReader("body"))
+		if answer, err := http.DefaultClient.Do(r); err != nil || answer.StatusCode != 400 {
+			t.Errorf("%s with a body: %v, %v", method, answer, err)
+		}
+	}
+	if answer, err := http.Head(s.URL); err != nil || answer.StatusCode != 200 || answer.Header.Get("Content-Type") != events.ContentType {
+		t.Errorf("HEAD: %v, %v", answer, err)
+	}
+	c.refused.Store(true)
+	if answer, err := http.Get(s.URL); err != nil || answer.StatusCode != 401 {
+		t.Errorf("%v, %v", answer, err)
+	}
+	w := httptest.NewRecorder()
+	c.refused.Store(false)
+	if err := s.hub.Serve(w, httptest.NewRequest("GET", "/", nil), s.asked); fault.Of(err).Kind != fault.Unavailable || len(w.Header()) > 0 {
+		t.Errorf("a server whose connections cannot be taken over: %v %v", err, w.Header())
+	}
+	if s.hub.Open() != 0 {
+		t.Errorf("%d streams", s.hub.Open())
+	}
+}
+
+// TestHTTP10 gets no chunks, as proxies ask that keep to their defaults.
+func TestHTTP10(t *testing.T) {
+	c := newChannel("v1")
+	s := serve(t, 1, events.Stream{Channel: c, Greeted: true})
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.0\r\n\r\n")
+	text := ""
+	for b := make([]byte, 4096); !strings.Contains(text, "data of v1"); {
+		n, err := conn.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(b[:n])
+	}
+	_, body, _ := strings.Cut(text, "\r\n\r\n")
+	if strings.Contains(text, "chunked") || !strings.HasPrefix(body, ": svc\nretry: ") {
+		t.Error(text)
+	}
+	if _, err := fmt.Fprint(conn, "more"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool { return s.hub.Open() == 0 }) // who sends more has no use for a stream
+}
+
+// TestAReaderThatNeverReads is cut off, and keeps nobody waiting.
+func TestAReaderThatNeverReads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 10 s")
+	}
+	t.Parallel()
+	c := newChannel("v1")
+	c.data = func(version string) string { return version + strings.Repeat(" ", 32<<20) }
+	s := serve(t, 2, events.Stream{Channel: c, Greeted: true})
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	r := s.open(t)
+	for _, want := range []string{"v1", "v2", "v3"} {
+		c.set(want)
+		if version, _ := r.event(); version != want {
+			t.Fatalf("the other reader got %q, want %q", version, want)
+		}
+	}
+	await(t, func() bool { return s.hub.Open() == 1 })
+}
+
+// TestARaceOfChangesAndConnections ends with everybody at the last version.
+func TestARaceOfChangesAndConnections(t *testing.T) {
+	const clients, changes = 20, 15
+	c := newChannel("v0")
+	s := serve(t, clients, events.Stream{Channel: c, Greeted: true})
+	var all sync.WaitGroup
+	errs := make(chan error, clients)
+	for i := range clients {
+		all.Go(func() {
+			time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+			r := s.open(t)
+			for last := ""; last != fmt.Sprint("v", changes); {
+				version, _ := r.event()
+				if version == "" || version == last {
+					errs <- errors.New("got " + version + " after " + last)
+					return
+				}
+				last = version
+			}
+			if i%2 == 0 {
+				r.body.Close()
+			}
+		})
+	}
+	for i := range changes {
+		time.Sleep(20 * time.Millisecond)
+		c.set(fmt.Sprint("v", i+1))
+		s.hub.Look()
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		t.Error(err)
+	}
+}
