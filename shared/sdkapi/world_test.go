@@ -106,6 +106,7 @@ const secret = "sauce"
 func (w *world) serve(options sdkapi.Options) {
 	options.Service = control.New(control.Settings{
 		Authenticator: countedGate{w},
+		Directory:     w.ledger,
 		Repository:    func(context.Context, string) (control.Repository, error) { return w.counted(), nil },
 		Now:           time.Now,
 	})
