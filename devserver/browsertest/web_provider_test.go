@@ -102,7 +102,7 @@ func TestWebProviderPollsEdits(t *testing.T) {
 	app := openWebApp(t)
 	dir := everyTypeDir(t)
 	base := "http://127.0.0.1:" + serve(t, dir)
-	app.mustStart(t, map[string]any{"baseUrl": base, "pollInterval": 50}, member)
+	app.mustStart(t, map[string]any{"baseUrl": base, "changeDetection": "polling", "pollInterval": 50}, member)
 	app.log.wait(t, "a poll that brings nothing new", base, func(x exchange) bool { return x.Status == 304 })
 
 	edit(t, dir, "configs/ratio.json", "0.5", "0.75")

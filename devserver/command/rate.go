@@ -53,7 +53,7 @@ type streamFlags struct {
 }
 
 func (f *streamFlags) add(flags *pflag.FlagSet) {
-	flags.IntVar(&f.most, "max-streams", server.MaxStreams(), "event streams at once, over which clients hear of changes")
+	flags.IntVar(&f.most, "max-streams", server.MaxStreams, "event streams at once, over which clients hear of changes; fewer where the system lets too few files be open")
 	flags.BoolVar(&f.none, "no-events", false, "offer no event streams: clients poll")
 }
 
@@ -66,8 +66,11 @@ func (f streamFlags) check() error {
 
 // number is how many streams there may be, 0 for none.
 func (f streamFlags) number() int {
-	if f.none {
+	switch {
+	case f.none:
 		return 0
+	case f.most == server.MaxStreams: // nobody has said otherwise
+		return min(f.most, server.Files()/2)
 	}
 	return f.most
 }

@@ -4,8 +4,8 @@ package server
 
 import "syscall"
 
-// files is how many files and connections the process may have open.
-func files() int {
+// Files is how many files and connections the process may have open.
+func Files() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil || limit.Cur > 1<<30 {
 		return 1 << 30

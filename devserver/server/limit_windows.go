@@ -1,4 +1,4 @@
 package server
 
-// files is how many connections the process may have open.
-func files() int { return 1 << 30 }
+// Files is how many connections the process may have open.
+func Files() int { return 1 << 30 }

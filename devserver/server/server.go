@@ -93,8 +93,9 @@ func URL(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// MaxStreams is how many event streams there may be where nobody says otherwise.
-func MaxStreams() int { return min(20_000, files()/2) }
+// MaxStreams is how many event streams there may be where nobody says otherwise, and
+// the files that may be open are twice as many.
+const MaxStreams = 20_000
 
 // grace is how long answers under way may take once the server is stopping.
 const grace = 5 * time.Second

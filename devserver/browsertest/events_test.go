@@ -1,0 +1,90 @@
+package browsertest
+
+import (
+	"bytes"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/svcbinary"
+)
+
+// TestWebProviderHearsOfEdits with its default options, and of what was edited while
+// the server was away.
+func TestWebProviderHearsOfEdits(t *testing.T) {
+	for name, key := range map[string]string{"without a key": "", "with a key": "dev-key"} {
+		t.Run(name, func(t *testing.T) {
+			app := openWebApp(t)
+			dir, port := everyTypeDir(t), svcbinary.FreePort()
+			args := []string{"serve", "--datadir", dir, "--port", port}
+			options := map[string]any{"baseUrl": "http://127.0.0.1:" + port}
+			if key != "" {
+				args = append(args, "--frontend-sdk-key", key)
+				options["headers"] = [][2]string{{"X-API-Key", key}}
+			}
+			server, err := svcbinary.Start(binary(t), args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			app.mustStart(t, options, member)
+			app.waitForStream(t, options["baseUrl"].(string))
+			if err := server.Stop(); err != nil { // there was no event yet
+				t.Fatal(err)
+			}
+			edit(t, dir, "configs/ratio.json", "0.5", "0.25")
+			if problem := launch(t, args...); problem != "" {
+				t.Fatal(problem)
+			}
+			app.waitForValue(t, "an edit while the server was away", ratio, 0.25)
+			edit(t, dir, "configs/ratio.json", "0.25", "0.75")
+			app.waitForValue(t, "an edit", ratio, 0.75)
+		})
+	}
+}
+
+// TestWebProviderHearsOfWrites through the API, with its default options.
+func TestWebProviderHearsOfWrites(t *testing.T) {
+	app := openWebApp(t)
+	a := serveAPI(t)
+	make := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", "public", "--name", "web", "--environment", "development")
+	key, err := make.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.mustStart(t, map[string]any{"baseUrl": a.base, "headers": [][2]string{{"X-API-Key", strings.TrimSpace(string(key))}}}, member)
+	app.waitForStream(t, a.base)
+	r, err := http.NewRequest("PATCH", a.base+"/v1/configs/ratio/environments/development", bytes.NewReader([]byte(`{"value": 0.75}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+a.issueKey(t))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != 200 {
+		t.Fatal(answer, err)
+	}
+	answer.Body.Close()
+	app.waitForValue(t, "a write", ratio, 0.75)
+}
+
+// waitForStream waits until the page has begun to listen.
+func (app webApp) waitForStream(t *testing.T, base string) {
+	t.Helper()
+	app.log.wait(t, "an event stream", base+"/ofrep/v1/events", func(x exchange) bool { return x.Status == 200 })
+}
+
+// TestOpenFeatureWebSnippetWithoutAServer shows its defaults, and recovers.
+func TestOpenFeatureWebSnippetWithoutAServer(t *testing.T) {
+	browser(t)
+	dir, port := sampleDir(t), svcbinary.FreePort()
+	program := strings.ReplaceAll(guides.Snippet(t, "shared/client/README.md", "openfeature-web"), ":"+documentedPort, ":"+port)
+	tab := openTab(t, bundleSite(t, program).origin("localhost"))
+	tab.waitForText(t, oldCheckout)
+	if problem := start(t, dir, port); problem != "" {
+		t.Fatal(problem)
+	}
+	tab.waitForText(t, newCheckout)
+	switchOff(t, dir)
+	tab.waitForText(t, oldCheckout)
+}
