@@ -1,7 +1,6 @@
 package browsertest
 
 import (
-	"bytes"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -55,7 +54,7 @@ func TestWebProviderHearsOfWrites(t *testing.T) {
 	}
 	app.mustStart(t, map[string]any{"baseUrl": a.base, "headers": [][2]string{{"X-API-Key", strings.TrimSpace(string(key))}}}, member)
 	app.waitForStream(t, a.base)
-	r, err := http.NewRequest("PATCH", a.base+"/v1/configs/ratio/environments/development", bytes.NewReader([]byte(`{"value": 0.75}`)))
+	r, err := http.NewRequest("PATCH", a.base+"/v1/configs/limit/environments/development", strings.NewReader(`{"value": 43}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +64,7 @@ func TestWebProviderHearsOfWrites(t *testing.T) {
 		t.Fatal(answer, err)
 	}
 	answer.Body.Close()
-	app.waitForValue(t, "a write", ratio, 0.75)
+	app.waitForValue(t, "a write", question{"number", "limit", 7}, 43.0)
 }
 
 // waitForStream waits until the page has begun to listen.

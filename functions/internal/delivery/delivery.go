@@ -30,7 +30,7 @@ func Function(connect table.AWS) start.Function {
 		handler := sdkapi.Delivery(sdkapi.Options{
 			Service: service, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
 			MaxTable: s.MaxTable(), TooLarge: func(environment string, bytes int64) error { return tooLarge(environment, bytes, s.Memory) },
-			Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
+			StreamURL: s.StreamURL, Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 		})
 		return gateway.KeepPlus(endpoints.Evaluate.Path, handler), nil
 	}}

@@ -4,6 +4,7 @@
 //	TABLE, BUCKET       where workspaces are stored
 //	QUEUE, DEAD_LETTERS the addresses of the queues of maintenance
 //	PUBLIC_URL          where clients reach the service, without /v1; may be empty
+//	STREAM_URL          the server whose event streams clients are told of; may be empty
 //	BASE_PATH           what the paths of the API begin with (/v1)
 //	LIMIT_PER_SECOND    requests a second that a key of the REST API may send (5)
 //	LIMIT_BURST         the same, at once (25)
@@ -37,6 +38,7 @@ type Settings struct {
 	Queue         string
 	DeadLetters   string
 	PublicURL     string
+	StreamURL     string
 	BasePath      string
 	// How many requests an instance takes: of a key of the REST API, of an SDK
 	// key, of its telemetry, and of an address without a key that is known to be
@@ -66,6 +68,7 @@ func Read(getenv func(string) string, required Required) (Settings, error) {
 		Queue:       r.text("QUEUE", required >= Everything),
 		DeadLetters: r.text("DEAD_LETTERS", required >= Everything),
 		PublicURL:   r.address("PUBLIC_URL"),
+		StreamURL:   r.address("STREAM_URL"),
 		BasePath:    r.basePath("BASE_PATH"),
 		Limit:       r.rate("LIMIT", 5, 25),
 		Polls:       r.rate("POLL_LIMIT", 50, 200),
