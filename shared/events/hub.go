@@ -43,6 +43,7 @@ const (
 type Hub struct {
 	most  int
 	every time.Duration
+	pace  pace
 	hints chan struct{}
 
 	mu       sync.Mutex
@@ -52,6 +53,14 @@ type Hub struct {
 	closed   bool
 	idle     sync.WaitGroup // of the streams
 }
+
+// pace is what streams do without news.
+type pace struct {
+	comment time.Duration // after which a silent stream is sent a comment
+	check   time.Duration // after which its client is asked about
+}
+
+var usual = pace{comment: 15 * time.Second, check: time.Minute}
 
 // topic is a channel with its streams.
 type topic struct {
@@ -67,7 +76,7 @@ type topic struct {
 // NewHub makes a Hub for at most so many streams. It asks for the versions of
 // channels as often as said, and when Look is called, as long as there are streams.
 func NewHub(most int, every time.Duration) *Hub {
-	return &Hub{most: most, every: every, hints: make(chan struct{}, 1), topics: map[string]*topic{}}
+	return &Hub{most: most, every: every, pace: usual, hints: make(chan struct{}, 1), topics: map[string]*topic{}}
 }
 
 // Look says that a version may have moved. It returns at once.

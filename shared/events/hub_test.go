@@ -338,6 +338,39 @@ func TestAReaderThatNeverReads(t *testing.T) {
 	await(t, func() bool { return s.hub.Open() == 1 })
 }
 
+// TestSilentStreams are sent comments, and end once their key is no longer good; not
+// because that cannot be asked.
+func TestSilentStreams(t *testing.T) {
+	var answer atomic.Pointer[fault.Fault]
+	var asked atomic.Int64
+	s := serve(t, 1, events.Stream{Channel: newChannel("v1"), Check: func(context.Context) error {
+		if asked.Add(1); answer.Load() == nil {
+			return nil
+		}
+		return answer.Load()
+	}})
+	s.hub.Hurry()
+	r := s.open(t)
+	for range 10 {
+		if block := r.block(); len(block) != 1 || !strings.HasPrefix(block[0], ":") {
+			t.Fatalf("a silent stream sends %q", block)
+		}
+	}
+	answer.Store(fault.New(fault.Unavailable, "the store is away"))
+	for before := asked.Load(); asked.Load() < before+2; {
+		if block := r.block(); block == nil {
+			t.Fatal("a store that is away ended the stream")
+		}
+	}
+	answer.Store(fault.New(fault.Unauthorized, "revoked"))
+	for r.block() != nil {
+	}
+	if r.lines.Err() != nil {
+		t.Errorf("the stream does not end whole: %v", r.lines.Err())
+	}
+	await(t, func() bool { return s.hub.Open() == 0 })
+}
+
 // TestARaceOfChangesAndConnections ends with everybody at the last version.
 func TestARaceOfChangesAndConnections(t *testing.T) {
 	const clients, changes = 20, 15

@@ -34,10 +34,8 @@ type Stream struct {
 }
 
 const (
-	commentEvery = 15 * time.Second
-	checkEvery   = time.Minute
-	checkTime    = 5 * time.Second
-	farewell     = time.Second // that the end of a stream takes at most
+	checkTime = 5 * time.Second
+	farewell  = time.Second // that the end of a stream takes at most
 
 	// A client that is cut off comes back after a time between these.
 	minRetry, maxRetry = time.Second, 5 * time.Second
@@ -206,7 +204,7 @@ func (s *stream) wait() (quiet bool, err error) {
 		s.mu.Unlock()
 		return false, nil
 	}
-	_ = s.conn.SetReadDeadline(time.Now().Add(commentEvery)) // it is closed, else
+	_ = s.conn.SetReadDeadline(time.Now().Add(s.hub.pace.comment)) // it is closed, else
 	s.mu.Unlock()
 	_, err = s.conn.Read(s.read[:])
 	if !errors.Is(err, os.ErrDeadlineExceeded) { // a client that sends something has no use for a stream
@@ -217,9 +215,9 @@ func (s *stream) wait() (quiet bool, err error) {
 	return !s.woken && !s.ended, nil
 }
 
-// stillGood asks once a minute whether the client may have the stream.
+// stillGood asks now and then whether the client may have the stream.
 func (s *stream) stillGood() error {
-	if s.check == nil || time.Since(s.checked) < checkEvery {
+	if s.check == nil || time.Since(s.checked) < s.hub.pace.check {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
