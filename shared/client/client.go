@@ -34,7 +34,8 @@ type Options struct {
 	// Key is a secret SDK key (svc_sk_...), with or without white space around
 	// it. It stays in this process: a browser gets a public one.
 	Key string
-	// PollEvery is the time between two polls; 30 s when zero.
+	// PollEvery is the time between two polls, where the server has no event
+	// streams; 30 s when zero.
 	PollEvery time.Duration
 	// HTTP makes the requests; a client of its own when nil. Redirects are
 	// followed only if it has a rule for them: they would take the key along.
@@ -146,8 +147,10 @@ type Client struct {
 	listeners map[int]func(Event)
 	enlisted  int
 
-	missing string      // what was last said of values that cannot be had; the source's
-	asides  chan string // for the log, from getters
+	streaming atomic.Bool // changes come over an event stream
+	said      string      // what was last said of that; the source's
+	missing   string      // what was last said of values that cannot be had; the source's
+	asides    chan string // for the log, from getters
 }
 
 // source brings states until ctx is done. It calls hopeless at most once, when

@@ -47,6 +47,9 @@
 //
 // # A hosted workspace
 //
+// After the first answer of GET /api/v2/configs an event stream is followed (GET
+// /api/v2/sse/config), where the server has them: Client.Streaming tells, and the
+// log. Else, and when the stream ends,
 // GET /api/v2/configs is asked every 30 s or so, with the entity tag of the
 // last answer. After a failure the wait is anywhere up to a bound that doubles
 // from one second to five minutes; Retry-After is kept to. A key that is

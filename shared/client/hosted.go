@@ -22,6 +22,8 @@ type hosted struct {
 	etag       string
 	failures   int
 	skipped    string // what was last said of entries that could not be read
+	refusals   int    // of event streams, in a row
+	askAgain   time.Time
 }
 
 func (h *hosted) run(ctx context.Context, c *Client, hopeless func(error)) {
@@ -33,6 +35,7 @@ func (h *hosted) run(ctx context.Context, c *Client, hopeless func(error)) {
 		}
 		switch news := err != nil && c.sourceFailed(err); {
 		case err == nil:
+			wait = h.follow(ctx, c, wait)
 		case !gaveUp && c.table.Load() == nil && refused(err):
 			gaveUp = true
 			hopeless(err) // and for Open to say
@@ -79,11 +82,16 @@ func (h *hosted) take(r reply, c *Client) error {
 	case r.status != http.StatusOK:
 		return h.connection.refusal(r)
 	}
-	from, skipped, err := decode(r.body)
+	return h.accept(r.body, r.header.Get("ETag"), c)
+}
+
+// accept serves an answer, or an event, which has no entity tag.
+func (h *hosted) accept(body []byte, etag string, c *Client) error {
+	from, skipped, err := decode(body)
 	if err != nil {
-		return &LoadError{From: h.connection.host, Status: r.status, Err: err}
+		return &LoadError{From: h.connection.host, Status: http.StatusOK, Err: err}
 	}
-	h.etag = r.header.Get("ETag")
+	h.etag = etag
 	text := ""
 	if len(skipped) > 0 {
 		text = fmt.Sprintf("%d entries, the first: %s", len(skipped), skipped[0])

@@ -31,6 +31,7 @@ type server struct {
 	polls    atomic.Int64
 	statuses []int
 	takes    http.HandlerFunc // of telemetry
+	streams  http.HandlerFunc // nil for none
 	uploads  []map[string]any
 }
 
@@ -67,6 +68,10 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		s.upload(w, r)
 		return
 	}
+	if r.URL.Path == streamPath {
+		s.stream(w, r)
+		return
+	}
 	s.polls.Add(1)
 	s.mu.Lock()
 	answer, version, configs := s.answer, s.version, s.configs
@@ -90,6 +95,14 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		s.status(w, 200)
 		fmt.Fprintf(w, `{"configs":[%s],"meta":{"version":%q,"environment":"production","workspaceId":"w"}}`, configs, version)
 	}
+}
+
+func (s *server) stream(w http.ResponseWriter, r *http.Request) {
+	if s.streams == nil {
+		w.WriteHeader(404)
+		return
+	}
+	s.streams(w, r)
 }
 
 func (s *server) status(w http.ResponseWriter, status int) {
