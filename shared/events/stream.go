@@ -75,6 +75,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, asked Stream) error 
 		h.release()
 		return fault.New(fault.Unavailable, "there are no event streams over this connection; ask over HTTP/1.1").Because(err)
 	}
+	notice(conn)
 	s := &stream{hub: h, conn: conn, topic: topic, check: asked.Check, checked: time.Now(), chunked: r.ProtoAtLeast(1, 1)}
 	h.add(s, asked.Name)
 	last, known := r.Header["Last-Event-Id"]
