@@ -219,3 +219,39 @@ func TestLargeContextsTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestBulkEvaluationsNameStreams to the key that asks, and tell answers that name
+// another stream apart.
+func TestBulkEvaluationsNameStreams(t *testing.T) {
+	table := NewTable(sources(t, directory), "development", "v1")
+	tables := func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }
+	token := func(key, environment string) string { return key + "&" + environment }
+	tags := map[string]string{}
+	for name, tt := range map[string]struct {
+		streams *Streams
+		key     string
+		want    string
+	}{
+		"none":           {nil, "a", `}}],"metadata"`},
+		"without a key":  {&Streams{InactivityDelay: 5}, "a", `,"eventStreams":[{"type":"sse","endpoint":{"requestUri":"/ofrep/v1/events"},"inactivityDelaySec":5}],"metadata"`},
+		"a key":          {&Streams{InactivityDelay: 120, Token: token}, "a", `,"eventStreams":[{"type":"sse","endpoint":{"requestUri":"/ofrep/v1/events?token=a%26development"},"inactivityDelaySec":120}],"metadata"`},
+		"another key":    {&Streams{Token: token}, "b", `?token=b%26development`},
+		"another server": {&Streams{Token: token, URL: "https://e.test/", InactivityDelay: 120}, "a", `{"type":"sse","url":"https://e.test/ofrep/v1/events?token=a%26development","inactivityDelaySec":120}`},
+	} {
+		h := (&Handler{Tables: tables, Now: time.Now, Random: func() float64 { return 0 }, Streams: tt.streams}).Mux()
+		for range 2 {
+			r := do(h, "POST", ofrepFlags, `{}`, "X-API-Key", tt.key)
+			body := text(t, r)
+			if !json.Valid([]byte(body)) || !strings.Contains(body, tt.want) {
+				t.Errorf("%s: %s", name, body)
+			}
+			tags[r.Header.Get("Etag")] = name
+		}
+		if one := text(t, do(h, "POST", ofrepFlags+"/banner", `{}`, "X-API-Key", tt.key)); strings.Contains(one, "eventStreams") {
+			t.Errorf("%s: one flag names streams: %s", name, one)
+		}
+	}
+	if len(tags) != 5 {
+		t.Errorf("answers that differ have one tag: %v", tags)
+	}
+}
