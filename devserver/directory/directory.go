@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -190,18 +191,25 @@ func (d *Directory) Streams(key string, most int) *delivery.Streams {
 	d.streams = events.NewHub(most, turnEvery)
 	s := &delivery.Streams{Hub: d.streams, InactivityDelay: delivery.DeveloperInactivityDelay}
 	channel := delivery.Evaluations(func(context.Context) (string, error) { return d.table.Load().VersionAt(time.Now().UnixMilli()), nil })
-	stream := events.Stream{Name: d.environment, Channel: channel}
+	stream := func(r *http.Request) events.Stream {
+		asked := events.Stream{Name: d.environment, Channel: channel}
+		if r.Header.Get("Sec-Fetch-Mode") != "" { // which browsers send
+			host, _, _ := net.SplitHostPort(r.RemoteAddr)
+			asked.Owner = host + " " + r.UserAgent()
+		}
+		return asked
+	}
 	if key == "" {
-		s.Follow = func(http.ResponseWriter, *http.Request, string) (events.Stream, error) { return stream, nil }
+		s.Follow = func(_ http.ResponseWriter, r *http.Request, _ string) (events.Stream, error) { return stream(r), nil }
 		return s
 	}
 	token := access.TokenOf("frontend", sha256.Sum256([]byte(key)), d.environment).String()
 	s.Token = func(string, string) string { return token }
-	s.Follow = func(_ http.ResponseWriter, _ *http.Request, presented string) (events.Stream, error) {
+	s.Follow = func(_ http.ResponseWriter, r *http.Request, presented string) (events.Stream, error) {
 		if !hmac.Equal([]byte(presented), []byte(token)) {
 			return events.Stream{}, fault.New(fault.Unauthorized, "this server was started with --frontend-sdk-key: the address of its event stream, with a token, is in what POST %s answers to that key", endpoints.EvaluateFlags.Path)
 		}
-		return stream, nil
+		return stream(r), nil
 	}
 	return s
 }

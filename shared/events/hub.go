@@ -48,6 +48,7 @@ type Hub struct {
 
 	mu       sync.Mutex
 	topics   map[string]*topic
+	owners   map[string][]*stream // that have not been ended, the oldest first
 	watching bool
 	open     int // streams
 	closed   bool
@@ -76,7 +77,7 @@ type topic struct {
 // NewHub makes a Hub for at most so many streams. It asks for the versions of
 // channels as often as said, and when Look is called, as long as there are streams.
 func NewHub(most int, every time.Duration) *Hub {
-	return &Hub{most: most, every: every, pace: usual, hints: make(chan struct{}, 1), topics: map[string]*topic{}}
+	return &Hub{most: most, every: every, pace: usual, hints: make(chan struct{}, 1), topics: map[string]*topic{}, owners: map[string][]*stream{}}
 }
 
 // Look says that a version may have moved. It returns at once.
@@ -172,12 +173,28 @@ func (h *Hub) add(s *stream, name string) {
 	if h.closed {
 		s.end()
 	}
+	if s.owner == "" {
+		return
+	}
+	own := append(h.owners[s.owner], s)
+	if len(own) > perOwner {
+		own[0].end()
+		own = own[1:]
+	}
+	h.owners[s.owner] = own
 }
+
+// perOwner is how many streams a browser has: two connections are left for polls.
+const perOwner = 4
 
 func (h *Hub) remove(s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(s.topic.streams, s)
+	own := slices.DeleteFunc(h.owners[s.owner], func(other *stream) bool { return other == s })
+	if h.owners[s.owner] = own; len(own) == 0 {
+		delete(h.owners, s.owner)
+	}
 	if len(s.topic.streams) == 0 && h.topics[s.name] == s.topic {
 		delete(h.topics, s.name)
 	}

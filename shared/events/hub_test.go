@@ -338,6 +338,43 @@ func TestAReaderThatNeverReads(t *testing.T) {
 	await(t, func() bool { return s.hub.Open() == 1 })
 }
 
+// TestTheStreamsOfABrowserTakeTurns, so that connections are left for its polls. One
+// that has ended comes back with what it has, and hears of what it has missed.
+func TestTheStreamsOfABrowserTakeTurns(t *testing.T) {
+	c := newChannel("v1")
+	s := serve(t, 20, events.Stream{Channel: c, Owner: "a browser"})
+	var tabs []*reader
+	for range 8 {
+		tabs = append(tabs, s.open(t))
+	}
+	for i, tab := range tabs[:4] {
+		if block := tab.block(); block != nil || tab.lines.Err() != nil {
+			t.Errorf("tab %d is sent %q, %v", i, block, tab.lines.Err())
+		}
+	}
+	await(t, func() bool { return s.hub.Open() == 4 })
+	c.set("v2")
+	for _, tab := range tabs[4:] {
+		tab.want("v2")
+	}
+	s.open(t, "Last-Event-ID", tabs[0].lastID).want("v2")
+	if block := tabs[4].block(); block != nil {
+		t.Errorf("the oldest goes on: %q", block)
+	}
+	for _, tab := range tabs[5:] {
+		tab.body.Close()
+	}
+	await(t, func() bool { return s.hub.Open() == 1 })
+
+	others := serve(t, 20, events.Stream{Channel: c})
+	for range 8 {
+		others.open(t)
+	}
+	if others.hub.Open() != 8 {
+		t.Errorf("%d streams of others", others.hub.Open())
+	}
+}
+
 // TestSilentStreams are sent comments, and end once their key is no longer good; not
 // because that cannot be asked.
 func TestSilentStreams(t *testing.T) {

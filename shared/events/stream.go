@@ -28,6 +28,11 @@ type Stream struct {
 	// does not say that it has it. Others get it only where the client says that it
 	// has another one.
 	Greeted bool
+	// Owner is the browser, "" where its connections need no care. It has six to a
+	// server over HTTP/1.1, and a page that was opened in the background leaves its
+	// stream only once it has been shown. So when an owner has more than four, the
+	// oldest ends. Its page comes back, and the next oldest ends: they take turns.
+	Owner string
 	// Check says whether the client may still have the stream. A fault of the kind
 	// Unauthorized ends it. Nil is always.
 	Check func(ctx context.Context) error
@@ -76,7 +81,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, asked Stream) error 
 		return fault.New(fault.Unavailable, "there are no event streams over this connection; ask over HTTP/1.1").Because(err)
 	}
 	notice(conn)
-	s := &stream{hub: h, conn: conn, topic: topic, check: asked.Check, checked: time.Now(), chunked: r.ProtoAtLeast(1, 1)}
+	s := &stream{hub: h, owner: asked.Owner, conn: conn, topic: topic, check: asked.Check, checked: time.Now(), chunked: r.ProtoAtLeast(1, 1)}
 	h.add(s, asked.Name)
 	last, known := r.Header["Last-Event-Id"]
 	if news := s.topic.news.Load(); !known && !asked.Greeted || known && last[0] == news.Version {
@@ -111,6 +116,7 @@ func opening(header http.Header, chunked bool) string {
 type stream struct {
 	hub     *Hub
 	name    string
+	owner   string
 	topic   *topic
 	conn    net.Conn
 	check   func(ctx context.Context) error
