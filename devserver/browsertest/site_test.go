@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -33,10 +34,10 @@ func newSite(t *testing.T, pages map[string]string) site {
 }
 
 func contentType(path string) string {
-	if path == "/" {
-		return "text/html; charset=utf-8"
+	if strings.HasSuffix(path, ".js") {
+		return "text/javascript; charset=utf-8"
 	}
-	return "text/javascript; charset=utf-8"
+	return "text/html; charset=utf-8"
 }
 
 // origin is the site's origin under one of its names, as a browser sends it.
