@@ -86,16 +86,16 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 	if _, based := r.ledger.(Checkpointed); based {
 		afresh, farthest = r.fromBase, head.Base.Follow
 	}
-	base := r.memory.before(head)
-	if base == nil || base.Head.Commit == "" || base.Head.Sequence < farthest {
-		return afresh(ctx, head)
+	if base := r.memory.before(head); base != nil && base.Head.Commit != "" && base.Head.Sequence >= farthest {
+		s, err := r.follow(ctx, base, head)
+		if !errors.Is(err, errReplaced) && !errors.Is(err, ErrMoved) {
+			return s, err
+		}
 	}
-	s, err := r.follow(ctx, base, head)
-	if errors.Is(err, errReplaced) || errors.Is(err, ErrMoved) {
-		r.memory.clear()
-		return afresh(ctx, head)
-	}
-	return s, err
+	// What is remembered shares no text with what is read afresh, and would be
+	// counted as if it did.
+	r.memory.clear()
+	return afresh(ctx, head)
 }
 
 // rebuild reads everything.
