@@ -22,7 +22,8 @@ const maxSnapshot = 512 << 20
 // Snapshots are compressed here and not where they are made: a store on disk
 // needs none, and should not have to link this.
 var zip = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	// A window of 8 MB, as it is by itself, would keep 25 MB for good.
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
