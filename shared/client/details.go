@@ -102,7 +102,7 @@ func (d Details[T]) MarshalJSON() ([]byte, error) {
 // pick reads a value as a type, where it is one.
 type pick[T any] func(*value) (T, bool)
 
-func asBool(v *value) (bool, bool) { return v.truth, v.kind == document.BoolValue }
+func asBool(v *value) (bool, bool) { return v.boolean, v.kind == document.BoolValue }
 
 func asString(v *value) (string, bool) {
 	return v.text, v.kind == document.StringValue || v.kind == document.LogLevelValue

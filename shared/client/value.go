@@ -13,16 +13,16 @@ import (
 // value is what an item serves, ready to be handed out. What every evaluation
 // reads comes first, to lie in one cache line.
 type value struct {
-	err    *Error // why there is no value
-	kind   document.ValueType
-	text   string
-	truth  bool
-	secret bool
-	whole  int64
-	float  float64
-	span   time.Duration
-	list   []string
-	raw    []byte // JSON
+	err     *Error // why there is no value
+	kind    document.ValueType
+	text    string
+	boolean bool
+	secret  bool
+	whole   int64
+	float   float64
+	span    time.Duration
+	list    []string
+	raw     []byte // JSON
 }
 
 // stored makes a value of one that stands in a document.
@@ -32,7 +32,7 @@ func stored(v document.Value) value {
 	ok := true
 	switch v.Type {
 	case document.BoolValue:
-		out.truth, ok = n.Bool()
+		out.boolean, ok = n.Bool()
 	case document.IntValue, document.DoubleValue:
 		ok = n != nil && n.Kind == jsontree.Number && out.number(jsontree.NumberText(n.Literal()))
 	case document.StringListValue:
@@ -96,9 +96,9 @@ func fromText(kind document.ValueType, text string) value {
 func (v *value) read(text string) bool {
 	switch v.kind {
 	case document.BoolValue:
-		v.truth = text == "true"
+		v.boolean = text == "true"
 		v.raw = []byte(text)
-		return v.truth || text == "false"
+		return v.boolean || text == "false"
 	case document.IntValue, document.DoubleValue, document.JSONValue:
 		n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
 		if err != nil {

@@ -140,8 +140,8 @@ func typed(v contexts.Value) any {
 	case contexts.Double:
 		return map[string]json.Number{"double": json.Number(v.Text())}
 	case contexts.Bool:
-		truth, _ := strconv.ParseBool(v.Text())
-		return map[string]bool{"bool": truth}
+		boolean, _ := strconv.ParseBool(v.Text())
+		return map[string]bool{"bool": boolean}
 	case contexts.List:
 		texts := []string{}
 		for item := range v.Items() {

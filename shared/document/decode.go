@@ -39,8 +39,8 @@ func (d *decoder) document(tree *jsontree.Node) *Document {
 	doc.Description = d.text(tree, "", "description", false)
 	doc.Access = d.text(tree, "", "access", false)
 	doc.SchemaKey = d.text(tree, "", "schemaKey", false)
-	doc.ReadyForCleanup = d.truth(tree, "", "readyForCleanup")
-	doc.SendToClientSDK = d.truth(tree, "", "sendToClientSdk")
+	doc.ReadyForCleanup = d.boolean(tree, "", "readyForCleanup")
+	doc.SendToClientSDK = d.boolean(tree, "", "sendToClientSdk")
 	for i, tag := range d.list(tree, "", "tags", false) {
 		if text, ok := tag.Text(); ok {
 			doc.Tags = append(doc.Tags, text)
@@ -174,7 +174,7 @@ func (d *decoder) valueHead(n *jsontree.Node, pointer string) Value {
 	return Value{
 		Type:         ValueType(d.text(n, pointer, "type", true)),
 		Content:      n.Get("value"),
-		Confidential: d.truth(n, pointer, "confidential"),
+		Confidential: d.boolean(n, pointer, "confidential"),
 		DecryptWith:  d.text(n, pointer, "decryptWith", false),
 	}
 }
@@ -185,7 +185,7 @@ func (d *decoder) weighted(n *jsontree.Node, pointer string) *Weighted {
 		return w
 	}
 	w.HashByProperty = d.text(n, pointer, "hashByPropertyName", false)
-	d.truth(n, pointer, "splitEvenly")
+	d.boolean(n, pointer, "splitEvenly")
 	d.misplaced(n, pointer, `protects nothing beside weightedValues; write it beside "type": "weighted_values", or into each arm's value`)
 	arms := d.list(n, pointer, "weightedValues", true)
 	if len(arms) == 0 && n.Get("weightedValues") != nil {
@@ -259,16 +259,16 @@ func short(text string) string {
 	return text
 }
 
-func (d *decoder) truth(parent *jsontree.Node, pointer, name string) bool {
+func (d *decoder) boolean(parent *jsontree.Node, pointer, name string) bool {
 	n := parent.Get(name)
 	if n.Absent() {
 		return false
 	}
-	truth, ok := n.Bool()
+	boolean, ok := n.Bool()
 	if !ok {
 		d.issue(pointer+"/"+name, name+" is a boolean, not "+n.Kind.String())
 	}
-	return truth
+	return boolean
 }
 
 func (d *decoder) list(parent *jsontree.Node, pointer, name string, required bool) []*jsontree.Node {

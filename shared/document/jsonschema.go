@@ -355,8 +355,8 @@ func plain(n *jsontree.Node) any {
 	case jsontree.Number:
 		return number(n.Literal())
 	case jsontree.Bool:
-		truth, _ := n.Bool()
-		return truth
+		boolean, _ := n.Bool()
+		return boolean
 	}
 	return nil
 }

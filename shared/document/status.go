@@ -63,11 +63,11 @@ func (l Lifecycles) In(environment string) Lifecycle {
 func statusOf(rules []Rule) Lifecycle {
 	on, off := 0, 0
 	for _, rule := range rules {
-		truth, whole := rule.Value.servesTruth()
+		boolean, whole := rule.Value.servesBool()
 		switch {
 		case !whole:
 			return StatusRollout
-		case truth:
+		case boolean:
 			on++
 		default:
 			off++
@@ -82,9 +82,9 @@ func statusOf(rules []Rule) Lifecycle {
 	return StatusRollout
 }
 
-// servesTruth returns the truth that a value serves to everyone it reaches. A
-// split of which one truth has all the weight is no split.
-func (v Value) servesTruth() (truth, whole bool) {
+// servesBool returns the boolean that a value serves to everyone it reaches. A
+// split of which one boolean has all the weight is no split.
+func (v Value) servesBool() (boolean, whole bool) {
 	if v.Weighted == nil {
 		return v.Bool()
 	}
@@ -93,12 +93,12 @@ func (v Value) servesTruth() (truth, whole bool) {
 			continue
 		}
 		of, ok := arm.Value.Bool()
-		if !ok || whole && of != truth {
+		if !ok || whole && of != boolean {
 			return false, false
 		}
-		truth, whole = of, true
+		boolean, whole = of, true
 	}
-	return truth, whole
+	return boolean, whole
 }
 
 // Statuses returns a flag's status in every active environment, and the part

@@ -89,9 +89,9 @@ func SecrecyOf(value *jsontree.Node) Secrecy {
 // was meant to hide.
 func OwnSecrecy(value *jsontree.Node) Secrecy {
 	marker := value.Get("confidential")
-	truth, isBool := marker.Bool()
+	boolean, isBool := marker.Bool()
 	key, _ := value.Get("decryptWith").Text()
-	return Secrecy{!marker.Absent() && (truth || !isBool), key}
+	return Secrecy{!marker.Absent() && (boolean || !isBool), key}
 }
 
 // Or fills what s does not say from another's.

@@ -75,7 +75,7 @@ func (v Value) Served() *jsontree.Node {
 }
 
 // Bool returns the value of a plain bool, and false, false for any other.
-func (v Value) Bool() (truth, ok bool) {
+func (v Value) Bool() (boolean, ok bool) {
 	if v.Type != BoolValue || v.DecryptWith != "" {
 		return false, false
 	}

@@ -216,13 +216,13 @@ func (c *compiler) segment(doc *document.Document, key string) segment {
 	for _, r := range doc.Default {
 		compiled := membershipRule{testIDs: c.testIDs(r.Criteria)}
 		if r.Value.Weighted == nil {
-			truth, _ := r.Value.Bool()
-			compiled.member = []bool{truth}
+			boolean, _ := r.Value.Bool()
+			compiled.member = []bool{boolean}
 		} else {
 			compiled.split = c.split(key, r.Value.Weighted)
 			for _, arm := range r.Value.Weighted.Arms {
-				truth, _ := arm.Value.Bool()
-				compiled.member = append(compiled.member, truth)
+				boolean, _ := arm.Value.Bool()
+				compiled.member = append(compiled.member, boolean)
 			}
 		}
 		s.rules = append(s.rules, compiled)

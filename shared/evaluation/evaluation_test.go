@@ -388,8 +388,8 @@ func segmentDoc(key, rules string) string {
 	return fmt.Sprintf(`{"key":%q,"type":"segment","valueType":"bool","default":{"rules":[%s]}}`, key, rules)
 }
 
-func member(criteria string, truth bool) string {
-	return fmt.Sprintf(`{"criteria":[%s],"value":{"type":"bool","value":%v}}`, criteria, truth)
+func member(criteria string, boolean bool) string {
+	return fmt.Sprintf(`{"criteria":[%s],"value":{"type":"bool","value":%v}}`, criteria, boolean)
 }
 
 func TestSegments(t *testing.T) {

@@ -90,8 +90,8 @@ func operandOf(n *jsontree.Node) Property {
 	case jsontree.Number:
 		return NumberLiteral(n.Literal())
 	case jsontree.Bool:
-		truth, _ := n.Bool()
-		return Bool(truth)
+		boolean, _ := n.Bool()
+		return Bool(boolean)
 	}
 	text, _ := n.Text()
 	return Text(text)

@@ -141,14 +141,14 @@ func optionalText(tree *jsontree.Node, name string) *string {
 	return nil
 }
 
-func optionalTruth(tree *jsontree.Node, name string) *bool {
+func optionalBool(tree *jsontree.Node, name string) *bool {
 	if value, ok := tree.Get(name).Bool(); ok {
 		return &value
 	}
 	return nil
 }
 
-func truth(tree *jsontree.Node, name string) bool {
+func boolean(tree *jsontree.Node, name string) bool {
 	value, _ := tree.Get(name).Bool()
 	return value
 }

@@ -24,9 +24,9 @@ func Flags() Group {
 		},
 		"updateFlagEnvironment": func(ctx context.Context, c *call) (any, error) {
 			return c.session.PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.FlagPatch{
-				Request: c.write(), Enabled: optionalTruth(c.body, "enabled"),
+				Request: c.write(), Enabled: optionalBool(c.body, "enabled"),
 				Value: c.body.Get("value"), Rollout: c.body.Get("rollout"),
-				ReplaceTargeting:  truth(c.body, "replaceTargeting"),
+				ReplaceTargeting:  boolean(c.body, "replaceTargeting"),
 				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
 		},
 		"getFlagHistory":      history(document.Flag),
@@ -52,7 +52,7 @@ func Configs() Group {
 		"updateConfigEnvironment": func(ctx context.Context, c *call) (any, error) {
 			return c.session.PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.ConfigPatch{
 				Request: c.write(), Value: c.body.Get("value"),
-				ReplaceTargeting:  truth(c.body, "replaceTargeting"),
+				ReplaceTargeting:  boolean(c.body, "replaceTargeting"),
 				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
 		},
 		"getConfigHistory":      history(document.Config),

@@ -133,8 +133,8 @@ func (r *reader) value(at *place, n *jsontree.Node, p *Property) {
 		}
 	case Bool:
 		if r.kind(at, n, jsontree.Bool, "the value is true or false") {
-			truth, _ := n.Bool()
-			p.Text = strconv.FormatBool(truth)
+			boolean, _ := n.Bool()
+			p.Text = strconv.FormatBool(boolean)
 		}
 	case StringList:
 		p.List = r.strings(at, n)

@@ -279,8 +279,8 @@ func TestATogglesLinesAreTheFallbacks(t *testing.T) {
 		if e.Changed && (head < first || len(was)-tail-1 > last) {
 			t.Fatalf("lines %d to %d changed, the fallback has %d to %d", head, len(was)-tail-1, first, last)
 		}
-		if truth, plain := scopeFallback(document.View(tree), scope).Value.Bool(); e.Changed && plain && len(was)-tail-head != 1 {
-			t.Fatalf("%v was toggled on %d lines", truth, len(was)-tail-head)
+		if boolean, plain := scopeFallback(document.View(tree), scope).Value.Bool(); e.Changed && plain && len(was)-tail-head != 1 {
+			t.Fatalf("%v was toggled on %d lines", boolean, len(was)-tail-head)
 		}
 	})
 }
