@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"svc.example/svc/shared/contexts"
@@ -89,15 +90,16 @@ func TestTheLogLevelDocumentsAreNamedAgainWhenTheyChange(t *testing.T) {
 	var j journal
 	s := newServer(t, shopLevels("shop", "WARN"), shopLevels("desk", "INFO"))
 	o := s.options()
-	// The log asks for a level itself.
-	var c *Client
+	// The log asks for a level itself, also while the client is opened.
+	var opened atomic.Pointer[Client]
 	o.Log = slog.New(lazily(func() slog.Handler {
-		if c == nil {
-			return j.log().Handler()
+		if c := opened.Load(); c != nil {
+			return c.Handler(j.log().Handler(), "svc")
 		}
-		return c.Handler(j.log().Handler(), "svc")
+		return j.log().Handler()
 	}))
-	c = open(t, o)
+	c := open(t, o)
+	opened.Store(c)
 	for i, docs := range [][]string{
 		{shopLevels("shop", "WARN"), shopLevels("desk", "INFO")},
 		{shopLevels("shop", "ERROR"), shopLevels("desk", "INFO"), switched("true")}, // the same set
