@@ -7,16 +7,8 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/memory"
 )
-
-// inUse is how many bytes are in use after a collection.
-func inUse() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 // TestTheSizeOfAView is what it takes beside the texts, whatever its documents are
 // rich in.
@@ -63,9 +55,9 @@ func TestTheSizeOfAView(t *testing.T) {
 			for i := range c.n {
 				s.Files = append(s.Files, repository.File{Path: fmt.Sprintf("feature-flags/f%d.json", i), Text: []byte(c.doc(i)), Blob: fmt.Sprint(i)})
 			}
-			before := inUse()
+			before := memory.InUse()
 			v := newView(s, nil, listed)
-			held := max(0, inUse()-before) // what others have used may have gone meanwhile
+			held := max(0, memory.InUse()-before) // what others have used may have gone meanwhile
 			t.Logf("%s, listed %v: %d KB are held, %d KB are counted", name, listed, held>>10, v.bytes>>10)
 			if v.bytes < held*3/4-slack || v.bytes > 6*held+slack {
 				t.Errorf("%s, listed %v: %d bytes are held, and %d are counted", name, listed, held, v.bytes)

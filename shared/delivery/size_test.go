@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/memory"
 )
 
 // many joins n texts by commas.
@@ -161,7 +162,7 @@ func TestTheSizeOfATable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			forgetExpressions(t)
-			before := inUse()
+			before := memory.InUse()
 			b := NewBuilder("production")
 			for i := range c.n {
 				tree, err := jsontree.Parse([]byte(c.doc(i)))
@@ -176,7 +177,7 @@ func TestTheSizeOfATable(t *testing.T) {
 			b = nil
 			frame := table.snapshot.NewFrame(0, nil)
 			forgetExpressions(t)
-			held, size := inUse()-before, table.Size()
+			held, size := memory.InUse()-before, table.Size()
 			t.Logf("%s: %.1f MB are held, the size is %.1f MB", name, mb(held), mb(size))
 			if size < held*9/10-slack || size > 2*held+slack {
 				t.Errorf("%d bytes are held, and the size is %d", held, size)
@@ -200,12 +201,3 @@ func forgetExpressions(t *testing.T) {
 const slack = 256 << 10
 
 func mb(n int64) float64 { return float64(n) / (1 << 20) }
-
-// inUse is how many bytes are in use after a collection.
-func inUse() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}

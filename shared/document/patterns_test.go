@@ -2,19 +2,19 @@ package document_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/memory"
 )
 
 // A workspace may have many schemas, each with as many expressions as one may have.
 // All are kept; a function has 256 MB.
 func TestSchemasDoNotKeepTheirExpressionsCompiled(t *testing.T) {
 	schemas := make([]*document.Schema, 60)
-	before := inUse()
+	before := memory.InUse()
 	for i := range schemas {
 		var properties []string
 		for p := range 40 {
@@ -29,7 +29,7 @@ func TestSchemasDoNotKeepTheirExpressionsCompiled(t *testing.T) {
 			t.Fatal(issues)
 		}
 	}
-	if held := (inUse() - before) >> 20; held > 24 {
+	if held := (memory.InUse() - before) >> 20; held > 24 {
 		t.Errorf("%d MB are held", held)
 	}
 	for value, want := range map[string]int{`{"p3": "s7p3` + strings.Repeat("x", 1000) + `"}`: 0, `{"p3": "s7p3x"}`: 1} {
@@ -41,11 +41,4 @@ func TestSchemasDoNotKeepTheirExpressionsCompiled(t *testing.T) {
 			t.Errorf("%v", issues)
 		}
 	}
-}
-
-func inUse() int64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/memory"
 )
 
 // storedRepository has a snapshot as an instance reads it from the store.
@@ -22,15 +23,6 @@ type storedRepository struct {
 func (r *storedRepository) Snapshot(_ context.Context, head repository.Head) (*repository.Snapshot, error) {
 	r.snapshot.Head = head
 	return r.snapshot, nil
-}
-
-// heap is how many bytes are in use after a collection.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // TestHeapOfALargeWorkspace counts what an instance holds of 10,000 flags, some
@@ -48,7 +40,7 @@ func TestHeapOfALargeWorkspace(t *testing.T) {
 	must(t, err)
 	public, secret, editor := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindServiceAccount, "")
 	files, snapshot = nil, nil
-	before := heap() - int64(len(content)) // which the stored repository keeps parts of
+	before := memory.InUse() - int64(len(content)) // which the stored repository keeps parts of
 	stored := &storedRepository{}
 	stored.snapshot, err = repository.DecodeSnapshot(name, content)
 	must(t, err)
@@ -71,7 +63,7 @@ func TestHeapOfALargeWorkspace(t *testing.T) {
 			t.Fatal(path, answer.Code)
 		}
 	}
-	grown := heap() - before
+	grown := memory.InUse() - before
 	t.Logf("%.1f MB are held", float64(grown)/(1<<20))
 	if grown > most {
 		t.Errorf("%d MB are held, more than %d", grown>>20, most>>20)

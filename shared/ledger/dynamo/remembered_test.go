@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/memory"
 )
 
 // stored hands out snapshots as a bucket does: each time in memory of their own.
@@ -49,22 +50,15 @@ func TestSnapshotsThatShareNothingAreNotKept(t *testing.T) {
 		must(t, err)
 		heads = append(heads, head)
 	}
-	before := inUse()
+	before := memory.InUse()
 	for i := 6; i < len(heads); i += 2 {
 		_, err := reader.Snapshot(background, heads[i])
 		must(t, err)
 	}
-	if held := inUse() - before; held > 10<<20 {
+	if held := memory.InUse() - before; held > 10<<20 {
 		t.Errorf("%d MB are held, and %d MB are told", held>>20, reader.Bytes()>>20)
 	}
 	runtime.KeepAlive(reader)
 	runtime.KeepAlive(writer)
 	runtime.KeepAlive(objects)
-}
-
-func inUse() int64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }
