@@ -235,6 +235,7 @@ func (h *Hub) look(t *topic) (wait time.Duration) {
 	now := time.Now()
 	switch {
 	case err != nil && fault.Of(err).Kind == fault.Unauthorized:
+		h.forget(t)
 		h.each(t, (*stream).end)
 		return 0
 	case err == nil && version != t.seen:
@@ -253,6 +254,13 @@ func (h *Hub) look(t *topic) (wait time.Duration) {
 	t.news.Store(&News{Version: t.seen, Since: now, again: t.seen == t.news.Load().Version})
 	h.each(t, (*stream).wake)
 	return 0
+}
+
+// forget has streams to come ask for the channel of a topic again.
+func (h *Hub) forget(t *topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.topics, func(_ string, other *topic) bool { return other == t })
 }
 
 // each does something with all streams of a topic, with some at a time.
