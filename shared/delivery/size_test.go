@@ -55,6 +55,7 @@ func TestTheSizeOfATable(t *testing.T) {
 			return fmt.Sprintf(`{"key":"s%03d","type":"segment","valueType":"bool","default":{"rules":[%s]}}`, i, rules)
 		}
 	}
+	compile(t, "%x", 10_000) // the table that remembers is as large as it gets; it never shrinks
 	for name, c := range map[string]struct {
 		n   int
 		doc func(i int) string
@@ -188,14 +189,17 @@ func TestTheSizeOfATable(t *testing.T) {
 	}
 }
 
-// forgetExpressions has those that are remembered make way for always the same.
-func forgetExpressions(t *testing.T) {
-	for i := range 180 {
-		if _, err := expression.Compile(fmt.Sprintf("forget%dx{1000}", i)); err != nil {
+// compile has the expressions remembered, and what else was to be forgotten.
+func compile(t *testing.T, pattern string, n int) {
+	for i := range n {
+		if _, err := expression.Compile(fmt.Sprintf(pattern, i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
+
+// forgetExpressions has those that are remembered make way for always the same.
+func forgetExpressions(t *testing.T) { compile(t, "forget%dx{1000}", 180) }
 
 // slack is for what is there once, and what the runtime holds for itself.
 const slack = 256 << 10
