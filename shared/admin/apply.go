@@ -165,8 +165,8 @@ func same(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	first, errA := jsontree.Parse(a)
-	second, errB := jsontree.Parse(b)
+	first, errA := document.Parse(a)
+	second, errB := document.Parse(b)
 	return errA == nil && errB == nil && jsontree.Equal(first, second)
 }
 
@@ -188,7 +188,7 @@ func parsed(text []byte) *jsontree.Node {
 	if text == nil {
 		return nil
 	}
-	tree, err := jsontree.Parse(text)
+	tree, err := document.Parse(text)
 	if err != nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 )
 
@@ -83,7 +82,7 @@ func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, 
 	if err != nil {
 		return "", err
 	}
-	tree, err := jsontree.Parse(text)
+	tree, err := document.Parse(text)
 	if err != nil {
 		return "", nil // what cannot be read served nothing
 	}

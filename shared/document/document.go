@@ -11,6 +11,14 @@ import (
 // as a request body, so that whatever a directory holds can also be written.
 const MaxSize = 1 << 20
 
+// MaxValues is how many values (objects, arrays and what they hold) a stored
+// document may have. What is written for people has fewer in MaxSize; without
+// white space there could be 500,000, which take 50 MB each time they are read.
+const MaxValues = 100_000
+
+// Parse reads the tree of a stored document.
+func Parse(text []byte) (*jsontree.Node, error) { return jsontree.ParseWithin(text, MaxValues) }
+
 // Encode is a document as it is stored: indented for people, or without white
 // space where it would be larger than MaxSize otherwise.
 func Encode(tree *jsontree.Node) []byte {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -156,6 +158,5 @@ func holdsJSON(text string) bool {
 	if text == "" || text[0] != '{' && text[0] != '[' {
 		return false
 	}
-	_, err := jsontree.Parse([]byte(text))
-	return err == nil
+	return jsontext.Value(text).IsValid()
 }

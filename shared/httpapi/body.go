@@ -90,6 +90,9 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 	return append(issues, schema.Check(tree)...), nil
 }
 
+// besideDocument is how many values a body may have beside a document.
+const besideDocument = 1000
+
 // readBody reads a request's body as a JSON object, whatever its Content-Type
 // says: curl -d sends another.
 func (c *call) readBody() (*jsontree.Node, error) {
@@ -101,11 +104,11 @@ func (c *call) readBody() (*jsontree.Node, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
 	}
-	tree, err := jsontree.Parse(text)
+	tree, err := jsontree.ParseWithin(text, document.MaxValues+besideDocument)
 	var syntax *jsontree.SyntaxError
 	if errors.As(err, &syntax) {
 		issue := document.Issue{Pointer: syntax.Pointer, Message: syntax.Message}.Cut()
-		return nil, fault.New(fault.BadRequest, "the body is not JSON at %d:%d: %s", syntax.Line, syntax.Column, issue.Message).
+		return nil, fault.New(fault.BadRequest, "the body cannot be read at %d:%d: %s", syntax.Line, syntax.Column, issue.Message).
 			With(map[string]any{"line": syntax.Line, "column": syntax.Column, "issues": []document.Issue{issue}})
 	}
 	if err != nil {

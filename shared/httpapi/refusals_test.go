@@ -147,8 +147,9 @@ func TestBodies(t *testing.T) {
 	for _, c := range []struct{ body, want, message string }{
 		{"", "400 BAD_REQUEST", "empty"},
 		{" \n\t", "400 BAD_REQUEST", "empty"},
-		{"nope", "400 BAD_REQUEST", "the body is not JSON at 1:"},
-		{"{\n \"enabled\": tru}", "400 BAD_REQUEST", "the body is not JSON at 2:"},
+		{"nope", "400 BAD_REQUEST", "the body cannot be read at 1:"},
+		{"{\n \"enabled\": tru}", "400 BAD_REQUEST", "the body cannot be read at 2:"},
+		{`{"value": [` + strings.Repeat("[],", 101_000) + "[]]}", "400 BAD_REQUEST", "the body cannot be read at 1:303006: more than 101000 values"},
 		{`{"enabled": true} {}`, "400 BAD_REQUEST", "after the end"},
 		{`{"enabled": true, "enabled": false}`, "400 BAD_REQUEST", "twice"},
 		{"{\"enabled\": \"\xff\"}", "400 BAD_REQUEST", "UTF-8"},

@@ -62,6 +62,18 @@ type Member struct {
 	text []byte // the name as written, quotes included
 }
 
+// Values is how many values the tree holds, with its own.
+func (n *Node) Values() int {
+	sum := 1
+	for _, m := range n.Members {
+		sum += m.Value.Values()
+	}
+	for _, item := range n.Items {
+		sum += item.Values()
+	}
+	return sum
+}
+
 // NewObject makes an object of members in the order given.
 func NewObject(members ...Member) *Node {
 	return &Node{Kind: Object, Offset: -1, Members: members}

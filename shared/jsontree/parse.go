@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -34,10 +35,15 @@ func (e *SyntaxError) Error() string {
 
 // Parse reads one JSON value that fills the text. The tree keeps parts of the
 // text, which must not change afterwards.
-func Parse(text []byte) (*Node, error) {
+func Parse(text []byte) (*Node, error) { return ParseWithin(text, math.MaxInt) }
+
+// ParseWithin is Parse of a text of at most so many values: objects, arrays and
+// what they hold. A tree takes some 100 bytes for each, which may be two bytes of
+// the text.
+func ParseWithin(text []byte, values int) (*Node, error) {
 	p := parsers.Get().(*parser)
 	defer p.release()
-	p.text = text
+	p.text, p.most, p.left = text, values, values
 	p.nodes = make([]Node, 0, min(len(text)/bytesOfNode+1, maxNodes))
 	p.dec.Reset(bytes.NewBuffer(text))
 	n, err := p.value(0)
@@ -61,6 +67,8 @@ type parser struct {
 	// nodes are made in pieces, for one text only: a tree that is kept should
 	// not hold another one's nodes.
 	nodes []Node
+	// left is how many values there may still be, of most.
+	most, left int
 	// members and items are of the objects and arrays that are being read.
 	members []Member
 	items   []*Node
@@ -107,6 +115,9 @@ func (r *refusal) Error() string { return r.message }
 func (p *parser) value(depth int) (*Node, error) {
 	kind := p.dec.PeekKind()
 	offset := p.begin()
+	if p.left--; p.left < 0 {
+		return nil, &refusal{offset, fmt.Sprintf("more than %d values (objects, arrays and what they hold)", p.most)}
+	}
 	switch kind {
 	case '{', '[':
 		if depth == MaxDepth {
@@ -235,7 +246,8 @@ func (p *parser) explain(err error) *SyntaxError {
 	var own *refusal
 	switch {
 	case errors.As(err, &own):
-		e.Offset, e.Message = own.offset, own.message
+		_, _ = p.dec.ReadToken() // the pointer is of what was read last
+		e.Offset, e.Pointer, e.Message = own.offset, string(p.dec.StackPointer()), own.message
 	case errors.As(err, &syntactic):
 		e.Offset = int(syntactic.ByteOffset)
 		e.Pointer = string(syntactic.JSONPointer)

@@ -13,7 +13,6 @@ import (
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -149,7 +148,7 @@ func Stored(files map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	for path, text := range files {
 		out[path] = text
-		if tree, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil && tree.EncodedSize() <= document.MaxSize {
+		if tree, err := document.Parse(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); err == nil && tree.EncodedSize() <= document.MaxSize {
 			out[path] = tree.Encode()
 		}
 	}

@@ -28,7 +28,7 @@ type Stored struct {
 // Read decodes the document. It is for documents that are in a Workspace: what
 // is no JSON decodes to nothing.
 func (s *Stored) Read() *Item {
-	tree, err := jsontree.Parse(bytes.TrimPrefix(s.Text, byteOrderMark))
+	tree, err := document.Parse(bytes.TrimPrefix(s.Text, byteOrderMark))
 	if err != nil {
 		tree = jsontree.NewObject()
 	}
@@ -188,7 +188,7 @@ func parse(path string, text []byte) (*jsontree.Node, *Problem) {
 		return nil, &Problem{Severity: Fatal, File: path, Line: 1, Column: 1,
 			Message: "is written in UTF-16; save the file as UTF-8"}
 	}
-	tree, err := jsontree.Parse(text)
+	tree, err := document.Parse(text)
 	if err != nil {
 		e := err.(*jsontree.SyntaxError)
 		issue := jsontree.Issue{Pointer: e.Pointer, Message: e.Message}.Cut()

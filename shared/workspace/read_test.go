@@ -159,6 +159,7 @@ func TestReadReportsEverythingAtOnce(t *testing.T) {
 		"segments/a.json":       segment("a"),
 		"schemas/broken.json":   "{",
 		"schemas/a.json":        "{}",
+		"log-levels/many.json":  `{"note": [` + strings.Repeat("[],", document.MaxValues) + `[]]}`,
 		"log-levels/large.json": `{"note": "` + strings.Repeat("x", document.MaxSize) + `"}`,
 	}))
 	expect(t, problems,
@@ -170,6 +171,7 @@ func TestReadReportsEverythingAtOnce(t *testing.T) {
 		`configs/utf16.json:1:1: fatal : is written in UTF-16; save the file as UTF-8`,
 		`configs/value.json:5:40: fatal /default/rules/0/value/value: a bool value is a boolean, not a string`,
 		fmt.Sprintf(`log-levels/large.json:0:0: fatal : %d bytes; a file may have at most 1048576`, document.MaxSize+12),
+		`log-levels/many.json:1:300005: fatal /note/99998: more than 100000 values (objects, arrays and what they hold)`,
 		`schemas/broken.json:1:2: fatal : ends in the middle of a JSON value`,
 		`segments/a.json:1:9: fatal /key: the key "a" is taken by feature-flags/A.json: keys are unique over flags, configs, log levels and segments, whatever their case`,
 		`svc.json:2:25: fatal /environments/1: an environment is a name, or an object with a "name"`,

@@ -173,7 +173,8 @@ func TestRefusedEdits(t *testing.T) {
 		{"no value", fallback("bool", `true`), func(tree *jsontree.Node) (*Edited, error) { return SetValue(tree, Place{Scope: "default"}, nil) }, "/value", "missing"},
 		{"too deep", fallback("json", `1`), serving(t, "default", deep), "", "nest deeper"},
 		{"too large", fallback("string", `"a"`), serving(t, "default", long), "", "at most 1048576"},
-		{"too large without white space", documents.Flag("bool", documents.ServesTrue, `,"list":[`+strings.Repeat("0,", 525_000)+`0]`), enabling("default", false), "", "at most 1048576"},
+		{"too large without white space", documents.Flag("bool", documents.ServesTrue, `,"list":[`+strings.Repeat(`"01234567890123",`, 65_000)+`0]`), enabling("default", false), "", "at most 1048576"},
+		{"too many values", documents.Flag("bool", documents.ServesTrue, `,"list":[`+strings.Repeat("0,", 100_000)+`0]`), enabling("default", false), "", "at most 100000"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := tt.edit(documents.Tree(t, tt.document))

@@ -149,6 +149,9 @@ func StorageProblem(tree *jsontree.Node) string {
 	if depthOf(tree) > jsontree.MaxDepth {
 		return fmt.Sprintf("the document would nest deeper than %d levels; send a flatter value", jsontree.MaxDepth)
 	}
+	if values := tree.Values(); values > document.MaxValues {
+		return fmt.Sprintf("the document would have %d values (objects, arrays and what they hold); at most %d can be stored", values, document.MaxValues)
+	}
 	if tree.EncodedSize() <= document.MaxSize {
 		return ""
 	}
