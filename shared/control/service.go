@@ -40,9 +40,10 @@ type Settings struct {
 	// Unlisted says that nobody lists documents: what lists are made of is then
 	// not remembered, about half of what a workspace takes here.
 	Unlisted bool
-	// CacheBytes bounds what is remembered of workspaces, beside their texts,
-	// which the repositories hold; 0 is 32 MB. A workspace takes about 1 kB for
-	// each document. The one used last is remembered however large it is.
+	// CacheBytes bounds what is remembered of workspaces, with the texts of the
+	// snapshots that were looked at; 0 is 32 MB. A workspace takes about 1 kB for
+	// each document beside them. The one used last is remembered however large it
+	// is.
 	CacheBytes int64
 }
 

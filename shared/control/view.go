@@ -36,20 +36,25 @@ func (r *cache) at(snapshot *repository.Snapshot) *view {
 		r.view, r.other = r.other, r.view
 	default:
 		r.view, r.other = newView(snapshot, r.view, r.listed), r.view
+		if r.other != nil && r.view.unshared > r.view.texts/2 {
+			r.other = nil // it was read twice, or nearly all of it was replaced
+		}
 	}
 	return r.view
 }
 
-// bytes is about what the views take. What they share is counted once.
+// bytes is about what the views take, with the texts of their snapshots: the
+// repository counts those too, but may have forgotten them. What the views share is
+// counted once.
 func (r *cache) bytes() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	sum := int64(cacheBytes)
 	if r.view != nil {
-		sum += r.view.bytes + r.view.goodBytes.Load()
+		sum += r.view.bytes + r.view.goodBytes.Load() + r.view.texts
 	}
 	if r.other != nil {
-		sum += contentBytes * int64(len(r.other.read))
+		sum += contentBytes*int64(len(r.other.read)) + max(r.view.unshared, r.other.unshared)
 	}
 	return sum
 }
@@ -76,6 +81,8 @@ type view struct {
 	// whether or not another one has its key.
 	readable *versions.State
 	bytes    int64 // about what it takes, beside the snapshot and what is below
+	texts    int64 // bytes of the snapshot's texts
+	unshared int64 // of them, those that only the view has that it was made from
 
 	// What is served in the place of what is broken takes questions to the
 	// repository, so it is found out by who needs it first.
@@ -194,8 +201,16 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 		v.readable = earlier.readable.Clone()
 	}
 	at := 0
+	shared := int64(0)
 	for i := range snapshot.Files {
-		v.read[i], at = earlier.same(&snapshot.Files[i], at)
+		f := &snapshot.Files[i]
+		v.texts += int64(len(f.Text))
+		if v.read[i], at = earlier.same(f, at); v.read[i] != nil && isOne(f.Text, earlier.snapshot.Files[at].Text) {
+			shared += int64(len(f.Text))
+		}
+	}
+	if earlier != nil {
+		v.unshared = earlier.texts - shared
 	}
 	v.forget(earlier)
 	for i := range snapshot.Files {
@@ -214,6 +229,9 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	v.earlier = earlier.findings()
 	return v
 }
+
+// isOne says whether two texts are the same bytes in memory.
+func isOne(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
 // forget takes the documents out of the versions that the earlier view has and
 // this one has not, before others come in their place.
