@@ -82,6 +82,7 @@ func (p *Service) cache(workspace string) *cache {
 
 // view is a snapshot of a workspace as its cache remembers it.
 func (p *Service) view(workspace string, r *cache, snapshot *repository.Snapshot) *view {
+	p.caches.MakeRoom(workspace, snapshot.Size())
 	v := r.at(snapshot)
 	p.caches.Weigh(workspace, r.bytes())
 	return v

@@ -86,6 +86,25 @@ func (c *Cache[K, V]) Weigh(key K, bytes int64) {
 	}
 }
 
+// MakeRoom forgets others until the value of a key, which is about to take so many
+// bytes, fits: so that they are not held beside it while it is made.
+func (c *Cache[K, V]) MakeRoom(key K, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	others := c.held
+	own := c.entries[key]
+	if own != nil {
+		others -= own.Value.(*entry[K, V]).bytes
+	}
+	for e := c.order.Back(); e != nil && others+bytes > c.most; {
+		last := e
+		if e = e.Prev(); last != own {
+			others -= last.Value.(*entry[K, V]).bytes
+			c.remove(last)
+		}
+	}
+}
+
 func (c *Cache[K, V]) put(key K, value V, bytes int64) {
 	if c.entries == nil {
 		c.entries = map[K]*list.Element{}

@@ -219,6 +219,7 @@ func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versio
 	for item := range byKey(ws) {
 		read += len(item.Text)
 		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
+		t.byName.MakeRoom(nameOf(d), b.Size())
 		if b.Full() {
 			bytes := int64(float64(b.Size()) * float64(all) / float64(read))
 			return nil, fault.Of(t.options.TooLarge(d.Environment(), bytes)).

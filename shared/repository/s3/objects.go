@@ -17,8 +17,9 @@ import (
 // Objects are the objects of one workspace's repository.
 type Objects struct {
 	*odb.Objects
-	store store
-	most  int64 // see Within
+	store    store
+	most     int64             // see Within
+	makeRoom func(bytes int64) // see BeforeLoading
 }
 
 // Packs tells the names of the packs that hold a workspace's objects: all that
@@ -40,6 +41,10 @@ func (o *Objects) Within(most int64) *Objects {
 	o.Objects.Within(most)
 	return o
 }
+
+// BeforeLoading has room made, before the first use, for a snapshot of so many
+// bytes that is about to be loaded.
+func (o *Objects) BeforeLoading(makeRoom func(bytes int64)) { o.makeRoom = makeRoom }
 
 // settings of the repository that a copy of the prefix is.
 const settings = `[core]

@@ -72,8 +72,13 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("snapshot %s: %w", name, busy(err))
 	}
 	var header zstd.Header
-	if err := header.Decode(packed); err == nil && header.HasFCS && header.FrameContentSize > uint64(most) {
-		return nil, &repository.TooLarge{Bytes: int64(min(header.FrameContentSize, math.MaxInt64)), Max: most}
+	if err := header.Decode(packed); err == nil && header.HasFCS {
+		if header.FrameContentSize > uint64(most) {
+			return nil, &repository.TooLarge{Bytes: int64(min(header.FrameContentSize, math.MaxInt64)), Max: most}
+		}
+		if o.makeRoom != nil {
+			o.makeRoom(int64(header.FrameContentSize))
+		}
 	}
 	content, err := unzip().DecodeAll(packed, nil)
 	if err != nil {
