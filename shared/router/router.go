@@ -1,5 +1,5 @@
-// Package router installs the endpoints of a process into one ServeMux, which
-// matches the path of a request once.
+// Package router installs the endpoints of a process into one ServeMux, so that
+// the path of a request is matched once.
 //
 // What must stay true:
 //
@@ -13,6 +13,7 @@
 package router
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -29,27 +30,30 @@ type Route struct {
 }
 
 // New serves routes, and has notFound answer everything else. It panics when two
-// routes are for one path, like http.ServeMux.
+// routes are for one path, like http.ServeMux, and when one is below a tree.
 func New(routes []Route, notFound http.Handler) http.Handler {
 	s := &server{notFound: notFound}
 	s.mux.Handle("/", notFound)
-	bare := map[string]bool{}
 	for _, route := range routes {
-		s.mux.Handle(route.Path, route.Handler)
-		bare[route.Path] = true
-	}
-	for _, route := range routes {
-		if above, isTree := strings.CutSuffix(route.Path, "/"); isTree {
+		if strings.HasSuffix(route.Path, "/") {
 			s.trees = append(s.trees, route)
-			s.mux.Handle(route.Path+"{rest}", route.Handler) // most often; else ServeMux looks for a redirect first
-			if !bare[above] {
-				s.mux.Handle(above, notFound) // ServeMux would redirect to the tree
+		} else {
+			s.mux.Handle(route.Path, route.Handler)
+		}
+	}
+	for _, tree := range s.trees {
+		for _, route := range routes {
+			if route.Path != tree.Path && strings.HasPrefix(route.Path, tree.Path) {
+				panic(fmt.Sprintf("the route %s is below the tree %s", route.Path, tree.Path))
 			}
 		}
 	}
 	return s
 }
 
+// server has trees beside its ServeMux, which would clean and unescape a rest of
+// a path that may be long and is neither: that took longer than to answer that
+// nothing has changed.
 type server struct {
 	mux      http.ServeMux
 	trees    []Route
@@ -65,15 +69,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sent = "/" + strings.TrimLeft(sent, "/")
 		r = withPath(r, sent)
 	}
-	if isClean(sent) {
-		s.mux.ServeHTTP(w, r)
-		return
-	}
 	for _, tree := range s.trees {
 		if strings.HasPrefix(sent, tree.Path) {
+			r.Pattern = tree.Path
 			tree.Handler.ServeHTTP(w, r)
 			return
 		}
+	}
+	if isClean(sent) {
+		s.mux.ServeHTTP(w, r)
+		return
 	}
 	s.notFound.ServeHTTP(w, r)
 }
