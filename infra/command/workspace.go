@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,10 +78,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		if err != nil {
 			return err
 		}
-		for _, note := range source.Notes {
-			fmt.Fprintln(s.Stderr, note)
-		}
-		if note := admin.SizeNote(source.Files); note != "" {
+		for _, note := range slices.Concat(source.Notes, admin.SizeNotes(source.Files)) {
 			fmt.Fprintln(s.Stderr, note)
 		}
 		c.Source = &source

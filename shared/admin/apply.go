@@ -71,9 +71,7 @@ func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) s
 	if err := p.verify(wanted, state, display(dir)); err != nil {
 		return nil, err
 	}
-	if note := SizeNote(wanted); note != "" {
-		p.Notes = append(p.Notes, note)
-	}
+	p.Notes = append(p.Notes, SizeNotes(wanted)...)
 	p.compare(wanted)
 	return p, nil
 }

@@ -171,7 +171,7 @@ func newDocuments(ws *workspace.Workspace, d *control.Delivery, version versions
 		write := func(b []byte) { _, _ = w.Write(b) } // it goes to memory
 		write([]byte(`{"configs":[`))
 		var row []byte
-		for item := range byKey(ws) {
+		for item := range ws.ByKey() {
 			node := project.Delivered(item.Key, item.Tree, item.View, d.Environment())
 			if node == nil {
 				continue

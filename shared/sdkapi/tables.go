@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -216,7 +214,7 @@ func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versio
 	for _, stored := range ws.Items {
 		all += len(stored.Text)
 	}
-	for item := range byKey(ws) {
+	for item := range ws.ByKey() {
 		read += len(item.Text)
 		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
 		t.byName.MakeRoom(nameOf(d), b.Size())
@@ -227,15 +225,4 @@ func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versio
 		}
 	}
 	return b.Table(v.ClientAfter, v.Turns), nil
-}
-
-// byKey decodes the documents of a workspace one after the other.
-func byKey(ws *workspace.Workspace) iter.Seq[*workspace.Item] {
-	return func(yield func(*workspace.Item) bool) {
-		for _, stored := range slices.SortedStableFunc(slices.Values(ws.Items), func(a, b workspace.Stored) int { return strings.Compare(a.Key, b.Key) }) {
-			if !yield(stored.Read()) {
-				return
-			}
-		}
-	}
 }

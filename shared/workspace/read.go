@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -287,6 +288,17 @@ func (w *Workspace) CheckEnvironment(name string) error {
 		return fmt.Errorf("there is no environment %q; the workspace has %s", name, cmp.Or(terminal.Cut(strings.Join(w.Active(), ", "), 2000), "none yet: they stand in "+File))
 	}
 	return nil
+}
+
+// ByKey decodes the documents one after the other, in the order of their keys.
+func (w *Workspace) ByKey() iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		for _, stored := range slices.SortedStableFunc(slices.Values(w.Items), func(a, b Stored) int { return strings.Compare(a.Key, b.Key) }) {
+			if !yield(stored.Read()) {
+				return
+			}
+		}
+	}
 }
 
 // Active returns the names of the environments that are not archived, in the
