@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"slices"
 	"sync"
@@ -34,7 +35,41 @@ type tables struct {
 type environment struct {
 	evaluated state[*delivery.Table]
 	documents state[*documents]
-	bytes     atomic.Int64 // about what both take
+	tooMuch   *tooMuch     // why the table was refused, under the lock of evaluated
+	bytes     atomic.Int64 // about what all take
+}
+
+// tooMuch are documents that are too many for one table by themselves: as long as
+// all of them are there, whatever else changes, none needs to be compiled again to
+// know it.
+type tooMuch struct {
+	hashes map[string]uint64 // by path
+	ratio  float64           // of a table's bytes to those of its texts
+}
+
+var seed = maphash.MakeSeed()
+
+// in says whether a workspace has all of the documents.
+func (m *tooMuch) in(ws *workspace.Workspace) bool {
+	if m == nil {
+		return false
+	}
+	found := 0
+	for _, stored := range ws.Items {
+		if hash, known := m.hashes[stored.Path]; known && hash == maphash.Bytes(seed, stored.Text) {
+			found++
+		}
+	}
+	return found == len(m.hashes)
+}
+
+// Size is about how many bytes they take, beside the paths, which a snapshot has.
+func (m *tooMuch) Size() int64 {
+	const hash = 48 // with its place among them
+	if m == nil {
+		return 0
+	}
+	return hash * int64(len(m.hashes))
 }
 
 // state is what was made of a version, or why the environment is refused.
@@ -196,8 +231,24 @@ func (t *tables) find(w http.ResponseWriter, r *http.Request, key string) (*deli
 }
 
 func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Delivery) (*delivery.Table, error) {
-	table, err := t.environment(d).evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) (*delivery.Table, error) {
-		return t.newTable(ws, d, v)
+	e := t.environment(d)
+	table, err := e.evaluated.at(r.Context(), d, t, client, func(ws *workspace.Workspace, v versions.Environment) (*delivery.Table, error) {
+		before := e.tooMuch
+		if !before.in(ws) {
+			var table *delivery.Table
+			table, e.tooMuch = t.newTable(ws, d, v)
+			t.weigh(d, e.tooMuch.Size()-before.Size())
+			if e.tooMuch == nil {
+				return table, nil
+			}
+		}
+		all := 0
+		for _, stored := range ws.Items {
+			all += len(stored.Text)
+		}
+		bytes := int64(e.tooMuch.ratio * float64(all))
+		return nil, fault.Of(t.options.TooLarge(d.Environment(), bytes)).
+			Because(fmt.Errorf("the environment %s of the workspace %s takes about %d MB once it is compiled", d.Environment(), d.WorkspaceID(), bytes>>20))
 	})
 	if err != nil {
 		return nil, t.options.noted(w, r, err)
@@ -206,22 +257,20 @@ func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Deliver
 }
 
 // newTable decodes one document at a time: all of them together would take many
-// times the memory of what is served.
-func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versions.Environment) (*delivery.Table, error) {
+// times the memory of what is served. It ends with the first one that is too much.
+func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versions.Environment) (*delivery.Table, *tooMuch) {
 	b := delivery.NewBuilder(d.Environment())
 	b.Max = t.options.MaxTable
-	read, all := 0, 0
-	for _, stored := range ws.Items {
-		all += len(stored.Text)
-	}
+	read, hashes := 0, map[string]uint64{}
 	for item := range ws.ByKey() {
 		read += len(item.Text)
+		if b.Max > 0 {
+			hashes[item.Path] = maphash.Bytes(seed, item.Text)
+		}
 		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
 		t.byName.MakeRoom(nameOf(d), b.Size())
 		if b.Full() {
-			bytes := int64(float64(b.Size()) * float64(all) / float64(read))
-			return nil, fault.Of(t.options.TooLarge(d.Environment(), bytes)).
-				Because(fmt.Errorf("the environment %s of the workspace %s takes about %d MB once it is compiled", d.Environment(), d.WorkspaceID(), bytes>>20))
+			return nil, &tooMuch{hashes, float64(b.Size()) / float64(read)}
 		}
 	}
 	return b.Table(v.ClientAfter, v.Turns), nil
