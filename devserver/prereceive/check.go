@@ -31,6 +31,9 @@ const (
 	// it: svcadmin import takes no larger one.
 	largestFile = 64 << 20
 	maxPrinted  = 50
+	// maxCounted is how many reasons are looked for: who has so many has made one
+	// mistake many times.
+	maxCounted = 10_000
 )
 
 // taken are the references that a push may make.
@@ -44,29 +47,36 @@ type Push struct {
 }
 
 // Refusal is why a push is not taken: the first reasons, and how many more there
-// are.
+// are, or at least how many.
 type Refusal struct {
 	Reasons []string
 	More    int
+	AtLeast bool // nobody has looked for more
 }
 
 func (r *Refusal) Error() string {
 	text := "this push is refused:\n" + strings.Join(r.Reasons, "\n")
 	if r.More > 0 {
-		text += fmt.Sprintf("\nand %d more; svc verify lists them", r.More)
+		least := ""
+		if r.AtLeast {
+			least = "at least "
+		}
+		text += fmt.Sprintf("\nand %s%d more; svc verify lists them", least, r.More)
 	}
 	return text
 }
 
 func refuse(reason string) error { return &Refusal{Reasons: []string{reason}} }
 
-// add adds a reason, as long as there are few.
-func (r *Refusal) add(reason func() string) {
-	if len(r.Reasons) == maxPrinted {
+// add adds a reason, as long as there are few, and says whether more are wanted.
+func (r *Refusal) add(reason func() string) (more bool) {
+	if len(r.Reasons) < maxPrinted {
+		r.Reasons = append(r.Reasons, reason())
+	} else if !r.AtLeast {
 		r.More++
-		return
+		r.AtLeast = maxPrinted+r.More == maxCounted
 	}
-	r.Reasons = append(r.Reasons, reason())
+	return !r.AtLeast
 }
 
 // err is the refusal if there is a reason for it.
@@ -220,24 +230,25 @@ func (s sources) reader(ctx context.Context) (read object.Read, end func()) {
 func (s sources) checkTree(ctx context.Context, from, to string) error {
 	read, end := s.reader(ctx)
 	defer end()
-	var all Refusal
-	if err := problems(ctx, read, to, func(p workspace.Problem) { all.add(p.String) }); err != nil || len(all.Reasons) == 0 {
-		return err
-	}
 	// There may be as many problems as there are bytes, so what is known of those
 	// that are there already is their hashes.
 	known, seed := map[uint64]bool{}, maphash.MakeSeed()
 	if from != noID {
-		err := problems(ctx, read, from, func(p workspace.Problem) { known[maphash.Comparable(seed, unplaced(p))] = true })
+		sound := true
+		if err := problems(ctx, read, to, func(workspace.Problem) bool { sound = false; return false }); err != nil || sound {
+			return err
+		}
+		err := problems(ctx, read, from, func(p workspace.Problem) bool {
+			known[maphash.Comparable(seed, unplaced(p))] = true
+			return true
+		})
 		if err != nil && !errors.As(err, new(*Refusal)) {
 			return err
 		}
 	}
 	var refusal Refusal
-	err := problems(ctx, read, to, func(p workspace.Problem) {
-		if !known[maphash.Comparable(seed, unplaced(p))] {
-			refusal.add(p.String)
-		}
+	err := problems(ctx, read, to, func(p workspace.Problem) bool {
+		return known[maphash.Comparable(seed, unplaced(p))] || refusal.add(p.String)
 	})
 	if err != nil {
 		return err
@@ -251,8 +262,9 @@ func unplaced(p workspace.Problem) workspace.Problem {
 	return p
 }
 
-// problems tells the errors in the tree of a commit, file by file.
-func problems(ctx context.Context, read object.Read, commit string, each func(p workspace.Problem)) error {
+// problems tells the errors in the tree of a commit, file by file, as long as more
+// are wanted.
+func problems(ctx context.Context, read object.Read, commit string, each func(p workspace.Problem) (more bool)) error {
 	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, nil, 0)
 	large := (*object.TooLarge)(nil)
 	switch {
@@ -266,13 +278,11 @@ func problems(ctx context.Context, read object.Read, commit string, each func(p 
 		return err
 	}
 	for _, p := range slices.Concat(nested(tree), tree.Displaced()) {
-		each(p)
-	}
-	workspace.VerifyEach(tree.Files, func(p workspace.Problem) {
-		if p.Severity != workspace.Warning {
-			each(p)
+		if !each(p) {
+			return nil
 		}
-	})
+	}
+	workspace.VerifyEach(tree.Files, each)
 	return nil
 }
 

@@ -21,7 +21,12 @@ import (
 // document, never the content of a value.
 func Validate(tree *jsontree.Node) []Issue {
 	doc, issues := Decode(tree)
-	issues = append(issues, doc.ruleIssues()...)
+	return ValidateDecoded(tree, doc, issues)
+}
+
+// ValidateDecoded is Validate for a caller that has what Decode returned.
+func ValidateDecoded(tree *jsontree.Node, doc *Document, issues []Issue) []Issue {
+	issues = slices.Concat(issues, doc.ruleIssues())
 	if len(issues) == 0 && doc.recognised(tree) {
 		return nil
 	}

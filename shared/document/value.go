@@ -1,6 +1,7 @@
 package document
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -67,12 +68,18 @@ func (v Value) Served() *jsontree.Node {
 	if !ok {
 		return v.Content
 	}
-	n, err := jsontree.Parse([]byte(strings.TrimSpace(text)))
+	text = strings.TrimSpace(text)
+	if !jsonNumber.MatchString(text) { // much cheaper than to have the parser find it
+		return v.Content
+	}
+	n, err := jsontree.Parse([]byte(text))
 	if err != nil || n.Kind != jsontree.Number {
 		return v.Content
 	}
 	return n
 }
+
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // Bool returns the value of a plain bool, and false, false for any other.
 func (v Value) Bool() (boolean, ok bool) {

@@ -94,19 +94,22 @@ func FatalOnly(problems []Problem) []Problem {
 
 // collector keeps the first MaxProblems problems of each severity, and counts the
 // others: a workspace may be nothing but mistakes. Where there is each, it is told
-// all of them, and none is kept.
+// all of them but warnings, until it wants no more, and none is kept.
 type collector struct {
-	each func(p Problem)
-	list []Problem
-	told [Fatal + 1]int
-	more [Fatal + 1]int
+	each  func(p Problem) (more bool)
+	ended bool // each wants no more
+	list  []Problem
+	told  [Fatal + 1]int
+	more  [Fatal + 1]int
 }
 
 func (c *collector) add(problems ...Problem) {
 	for _, p := range problems {
 		switch {
+		case c.ended:
+			return
 		case c.each != nil:
-			c.each(p)
+			c.ended = p.Severity != Warning && !c.each(p)
 		case p.More > 0:
 			c.more[p.Severity] += p.More
 		case c.told[p.Severity] == MaxProblems:
@@ -124,11 +127,14 @@ func (c *collector) locate(severity Severity, f file, issues []document.Issue) {
 		c.more[severity] += len(issues) - room
 		issues = issues[:room]
 	}
-	if len(issues) == 0 {
+	if len(issues) == 0 || c.ended {
 		return
 	}
 	starts := lineStarts(bytes.TrimPrefix(f.text, byteOrderMark))
 	for _, issue := range issues {
+		if c.ended {
+			return
+		}
 		issue = issue.Cut()
 		p := Problem{Severity: severity, File: f.path, Pointer: issue.Pointer, Message: issue.Message}
 		if n := f.tree.Nearest(issue.Pointer); n != nil && n.Offset >= 0 {

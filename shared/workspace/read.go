@@ -29,11 +29,18 @@ type Stored struct {
 // Read decodes the document. It is for documents that are in a Workspace: what
 // is no JSON decodes to nothing.
 func (s *Stored) Read() *Item {
+	item, _ := s.decode()
+	return item
+}
+
+// decode is Read with what is wrong with the document's structure.
+func (s *Stored) decode() (*Item, []document.Issue) {
 	tree, err := document.Parse(bytes.TrimPrefix(s.Text, byteOrderMark))
 	if err != nil {
 		tree = jsontree.NewObject()
 	}
-	return &Item{Path: s.Path, Key: s.Key, View: document.View(tree), Tree: tree, Text: s.Text}
+	view, issues := document.Decode(tree)
+	return &Item{Path: s.Path, Key: s.Key, View: view, Tree: tree, Text: s.Text}, issues
 }
 
 // Item is a document in its place, decoded.
@@ -92,6 +99,9 @@ func ReadEach(files map[string][]byte, each func(item *Item)) (*Workspace, []Pro
 
 func (r *reader) read(files map[string][]byte) {
 	for _, path := range sortedPaths(files) {
+		if r.problems.ended {
+			return
+		}
 		r.file(path, files[path])
 	}
 	slices.SortFunc(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })

@@ -29,24 +29,31 @@ func (v *verifier) verify(said map[place]string) {
 	var expressions expression.Total
 	v.declaration()
 	for i := range ws.Items {
-		item := ws.Items[i].Read()
+		if v.problems.ended {
+			return
+		}
+		item, issues := ws.Items[i].decode()
 		f := item.file()
 		if said != nil {
-			_, issues := document.Decode(item.Tree)
 			v.saidOf = messages(issues)
 		}
-		v.add(Error, f, document.Validate(item.Tree)...)
+		v.add(Error, f, document.ValidateDecoded(item.Tree, item.View, issues)...)
 		v.add(Error, f, placeIssues(item)...)
 		v.add(Error, f, v.index.referenceIssues(item)...)
 		v.add(Error, f, schemaIssues(v.ws, item)...)
 		_, usable := Unservable(item)
 		v.add(Error, f, beyond(&expressions, usable)...)
-		v.add(Warning, f, Warnings(item)...)
+		if v.problems.each == nil { // which is told no warnings
+			v.add(Warning, f, Warnings(item)...)
+		}
 		v.fileName(f, item.Key)
 		v.byteOrderMark(f)
 	}
 	v.saidOf = nil
 	for i := range ws.Schemas {
+		if v.problems.ended {
+			return
+		}
 		v.schema(&ws.Schemas[i])
 	}
 	v.sameSchemaNames()
@@ -128,9 +135,9 @@ func ReadAndVerify(files map[string][]byte) (*Workspace, []Problem) {
 	return &r.ws, r.problems.sorted()
 }
 
-// VerifyEach tells all problems of ReadAndVerify, however many there are, in no
-// order.
-func VerifyEach(files map[string][]byte, each func(p Problem)) {
+// VerifyEach tells the problems of ReadAndVerify that are no warnings, however many
+// there are, in no order, as long as the caller wants more.
+func VerifyEach(files map[string][]byte, each func(p Problem) (more bool)) {
 	r := reader{each: func(*Item) {}, problems: collector{each: each}}
 	r.verify(files)
 }
