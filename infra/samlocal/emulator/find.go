@@ -9,9 +9,9 @@
 //     Lambda would throttle.
 //   - An instance that has more memory resident than its function's MemorySize
 //     is killed, also when it is only for a moment, and the event fails, as
-//     Lambda does it. The next event gets a fresh instance. (What Lambda counts
-//     beside it, files in /tmp and other processes, a function here has none
-//     of.)
+//     Lambda does it: by then the program does nothing more. The next event gets
+//     a fresh instance. (What Lambda counts beside it, files in /tmp and other
+//     processes, a function here has none of.)
 //   - Only the loopback interface is listened on.
 //   - When the pool is closed, or this process ends however it ends, no process
 //     is left behind.

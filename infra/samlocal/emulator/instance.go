@@ -245,5 +245,24 @@ func (i *instance) stop() {
 	<-i.ended
 }
 
-// kill ends the emulator, and with it the program.
-func (i *instance) kill() error { return i.process.Process.Kill() }
+// kill ends the emulator and the program, which would work on for a second or two
+// until it asks for the next event, and returns when the program has ended.
+func (i *instance) kill() error {
+	select {
+	case <-i.ended: // its number may be another process's by now
+		return os.ErrProcessDone
+	default:
+	}
+	program := child(i.process.Process.Pid)
+	err := i.process.Process.Kill()
+	if program == 0 {
+		return err
+	}
+	if p, found := os.FindProcess(program); found == nil {
+		_ = p.Kill() // it may have ended by itself
+	}
+	for peakOf(program) != 0 {
+		time.Sleep(time.Millisecond)
+	}
+	return err
+}

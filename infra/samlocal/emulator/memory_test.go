@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"svc.example/svc/shared/testing/testenv"
@@ -40,6 +41,9 @@ func TestAnInstanceAboveItsMemoryIsKilled(t *testing.T) {
 	}
 	if _, err := take(200); !errors.Is(err, ErrMemory) {
 		t.Errorf("200 MB of 128 MB: %v", err)
+	}
+	if program, err := strconv.Atoi(first); err != nil || peakOf(program) != 0 {
+		t.Errorf("%v: the program %s works on after its event has failed", err, first)
 	}
 	if fresh, err := take(1); err != nil || fresh == first {
 		t.Errorf("%v: the next event is answered by the same instance", err)
