@@ -1,8 +1,6 @@
 package browsertest
 
 import (
-	"net/http"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -47,23 +45,9 @@ func TestWebProviderHearsOfEdits(t *testing.T) {
 func TestWebProviderHearsOfWrites(t *testing.T) {
 	app := openWebApp(t)
 	a := serveAPI(t)
-	make := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", "public", "--name", "web", "--environment", "development")
-	key, err := make.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	app.mustStart(t, map[string]any{"baseUrl": a.base, "headers": [][2]string{{"X-API-Key", strings.TrimSpace(string(key))}}}, member)
+	app.mustStart(t, map[string]any{"baseUrl": a.base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public")}}}, member)
 	app.waitForStream(t, a.base)
-	r, err := http.NewRequest("PATCH", a.base+"/v1/configs/limit/environments/development", strings.NewReader(`{"value": 43}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+a.issueKey(t))
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil || answer.StatusCode != 200 {
-		t.Fatal(answer, err)
-	}
-	answer.Body.Close()
+	a.set(t, a.base, a.issueKey(t), 43)
 	app.waitForValue(t, "a write", question{"number", "limit", 7}, 43.0)
 }
 

@@ -1,0 +1,148 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/testenv"
+)
+
+// behindNginx starts nginx in front of a server, with the settings that it has by
+// itself, and returns its address.
+func behindNginx(t *testing.T, server string) string {
+	t.Helper()
+	path := testenv.Program(t, "on Debian, apt-get install nginx", "nginx")
+	dir, port := t.TempDir(), svcbinary.FreePort()
+	config := filepath.Join(dir, "nginx.conf")
+	text := fmt.Sprintf(`
+daemon off;
+master_process off;
+pid %[1]s/nginx.pid;
+error_log %[1]s/error.log;
+events {}
+http {
+	access_log off;
+	client_body_temp_path %[1]s/body;
+	proxy_temp_path %[1]s/proxy;
+	fastcgi_temp_path %[1]s/fastcgi;
+	uwsgi_temp_path %[1]s/uwsgi;
+	scgi_temp_path %[1]s/scgi;
+	server {
+		listen 127.0.0.1:%[2]s;
+		location / { proxy_pass %[3]s; }
+	}
+}
+`, dir, port, server)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-p", dir, "-c", config)
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		if log, err := os.ReadFile(filepath.Join(dir, "error.log")); err == nil && len(log) > 0 {
+			t.Logf("nginx:\n%.2000s", log)
+		}
+	})
+	eventually(t, "nginx listens", func() (any, bool) {
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			c.Close()
+		}
+		return err, err == nil
+	})
+	return "http://127.0.0.1:" + port
+}
+
+// set writes the value of limit in development.
+func (a api) set(t *testing.T, base, key string, value int) {
+	t.Helper()
+	r, err := http.NewRequest("PATCH", base+"/v1/configs/limit/environments/development", strings.NewReader(fmt.Sprintf(`{"value": %d}`, value)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, _ := io.ReadAll(answer.Body); answer.StatusCode != 200 {
+		t.Fatalf("%s %s", answer.Status, body)
+	}
+}
+
+// applicationKey makes a key that applications use in development.
+func (a api) applicationKey(t *testing.T, kind string) string {
+	t.Helper()
+	key, err := exec.Command(binary(t), "key", "create", "--data", a.data, "--kind", kind, "--name", "app", "--environment", "development").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(key))
+}
+
+// TestEventStreamsPassNginx as Debian has it, with the settings that it has by
+// itself: the browser's and the one of SDKs, which an EventSource of npm reads.
+func TestEventStreamsPassNginx(t *testing.T) {
+	a := serveAPI(t)
+	base, writer := behindNginx(t, a.base), a.issueKey(t)
+
+	listener := node(t, testdata(t, "sdk-stream.js"))
+	listener.Args = append(listener.Args, base+"/api/v2/sse/config", a.applicationKey(t, "secret"))
+	listener.Stderr = t.Output()
+	out, err := listener.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hung := time.AfterFunc(3*patience, func() { listener.Process.Kill() })
+	defer func() {
+		hung.Stop()
+		listener.Process.Kill()
+		listener.Wait()
+	}()
+	events := json.NewDecoder(out)
+	last := ""
+	next := func(want string) {
+		t.Helper()
+		var event struct {
+			ID      string
+			Configs json.RawMessage
+		}
+		if err := events.Decode(&event); err != nil {
+			t.Fatalf("waiting for %s: %v", want, err)
+		}
+		if event.ID == "" || event.ID == last || !strings.Contains(string(event.Configs), want) {
+			t.Errorf("the event %q after %q, without %s: %.300s", event.ID, last, want, event.Configs)
+		}
+		last = event.ID
+	}
+	next(`"limit"`) // the present state, at once
+
+	app := openWebApp(t)
+	app.mustStart(t, map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public")}}}, member)
+	app.waitForStream(t, base)
+	for _, value := range []int{43, 44} {
+		a.set(t, base, writer, value)
+		next(fmt.Sprintf(`"value":%d`, value))
+		app.waitForValue(t, "a write", question{"number", "limit", 7}, float64(value))
+	}
+}
