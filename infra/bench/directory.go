@@ -38,7 +38,7 @@ func (b bench) withDirectory(n int, measure func(p *process, dir string) error) 
 	if err := writeFlags(dir, n); err != nil {
 		return err
 	}
-	p, err := start(launch{path: b.svc, args: []string{"serve", "--datadir", dir, "--port", "PORT"}, probe: "/healthz"})
+	p, err := start(launch{path: b.svc, args: []string{"serve", "--datadir", dir, "--port", "PORT"}, probe: "/healthz", quiet: true})
 	if err != nil {
 		return err
 	}

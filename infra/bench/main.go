@@ -15,7 +15,7 @@ func main() {
 	seconds := flag.Float64("seconds", 2, "how long one round of one measurement lasts")
 	rounds := flag.Int("rounds", 3, "how often each measurement is taken; the median counts")
 	connections := flag.Int("connections", 8, "how many clients ask at once")
-	only := flag.String("only", "", "serve, api or evaluate: measure that one alone")
+	only := flag.String("only", "", "serve, api, streams or evaluate: measure that one alone")
 	flag.Parse()
 	b := bench{
 		svc: *svc, rounds: *rounds, connections: *connections,
@@ -38,10 +38,12 @@ func (b bench) run(only string) error {
 		return b.directoryServer()
 	case "api":
 		return b.controlPlane()
+	case "streams":
+		return b.eventStreams()
 	case "evaluate":
 		return b.evaluation()
 	case "":
-		for _, measure := range []func() error{b.directoryServer, b.controlPlane} {
+		for _, measure := range []func() error{b.directoryServer, b.controlPlane, b.eventStreams} {
 			if err := measure(); err != nil {
 				return err
 			}
@@ -49,7 +51,7 @@ func (b bench) run(only string) error {
 		}
 		return b.evaluation()
 	}
-	return fmt.Errorf("-only %s: it is serve, api or evaluate", only)
+	return fmt.Errorf("-only %s: it is serve, api, streams or evaluate", only)
 }
 
 func exit(err error) {

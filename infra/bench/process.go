@@ -32,6 +32,7 @@ type launch struct {
 	stdin []byte
 	probe string // the path that is asked for until it answers
 	key   string // to ask with, if any
+	quiet bool   // what it says is shown only if it fails to start
 }
 
 func freePort() (int, error) {
@@ -73,7 +74,7 @@ func start(l launch) (*process, error) {
 	}
 	said.mu.Lock()
 	defer said.mu.Unlock()
-	said.lifted = true
+	said.lifted = !l.quiet
 	return p, nil
 }
 
