@@ -98,13 +98,17 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	return s, nil
 }
 
+// keptAnswers bounds the lists and items that are kept as they were answered: it
+// holds some lists of 10,000 flags.
+const keptAnswers = 32 << 20
+
 func (s *Service) route(options Options) error {
 	if options.Streams > 0 {
 		s.streams = events.NewHub(options.Streams, lookEvery)
 	}
 	strangers := ratelimit.NewBuckets(options.Strangers, time.Now)
 	routes, notFound, err := httpapi.Routes(httpapi.Options{
-		Service: s.service, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger,
+		Service: s.service, PublicURL: options.PublicURL, Release: release.Name(), Logger: options.Logger, KeptAnswers: keptAnswers,
 		Limit: options.Limit, Strangers: strangers, Proxies: options.Proxies,
 	}, httpapi.All()...)
 	if err != nil {

@@ -40,6 +40,17 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 	return s.opened, err
 }
 
+// View numbers what is read at the session's head: as long as nothing is written,
+// and no file that was lost comes back, all sessions of the workspace have the same
+// number.
+func (s *Session) View(ctx context.Context) (uint64, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return o.view.number, nil
+}
+
 // Size is how many bytes the files of the workspace have at the session's head.
 func (s *Session) Size(ctx context.Context) (int64, error) {
 	o, err := s.open(ctx)

@@ -69,6 +69,7 @@ func sameVersion(a, b *repository.Snapshot) bool {
 // document is kept decoded, which would take some ten times its text: who needs
 // one decodes it.
 type view struct {
+	number   uint64 // no other view of this process has it
 	snapshot *repository.Snapshot
 	read     []*content // of the snapshot's files, in their order
 	// ws holds every document that is a JSON object, and every schema.
@@ -194,9 +195,11 @@ func (d *decoded) summary(f *repository.File, listed bool) *content {
 	return c
 }
 
+var views atomic.Uint64
+
 // newView looks at the files that an earlier view does not know already.
 func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
-	v := &view{snapshot: snapshot, read: make([]*content, len(snapshot.Files)), readable: &versions.State{}}
+	v := &view{number: views.Add(1), snapshot: snapshot, read: make([]*content, len(snapshot.Files)), readable: &versions.State{}}
 	if earlier != nil {
 		v.readable = earlier.readable.Clone()
 	}

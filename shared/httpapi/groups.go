@@ -30,9 +30,9 @@ func Segments() Group {
 		"listSegments": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segments(ctx)
 		}),
-		"getSegment": func(ctx context.Context, c *call) (any, error) {
+		"getSegment": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
-		},
+		}),
 		"getSegmentHistory": history("segment"),
 	}}
 }

@@ -19,9 +19,9 @@ func Flags() Group {
 				Request: c.write(), Key: text(c.body, "key"), Type: optionalText(c.body, "type"),
 				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
 		},
-		"getFlag": func(ctx context.Context, c *call) (any, error) {
+		"getFlag": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flag(ctx, c.request.PathValue("key"))
-		},
+		}),
 		"updateFlagEnvironment": func(ctx context.Context, c *call) (any, error) {
 			return c.session.PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.FlagPatch{
 				Request: c.write(), Enabled: optionalBool(c.body, "enabled"),
@@ -46,9 +46,9 @@ func Configs() Group {
 				Request: c.write(), Key: text(c.body, "key"), ValueType: text(c.body, "valueType"),
 				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
 		},
-		"getConfig": func(ctx context.Context, c *call) (any, error) {
+		"getConfig": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Config(ctx, c.request.PathValue("key"))
-		},
+		}),
 		"updateConfigEnvironment": func(ctx context.Context, c *call) (any, error) {
 			return c.session.PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.ConfigPatch{
 				Request: c.write(), Value: c.body.Get("value"),
@@ -85,13 +85,13 @@ func history(t document.Type) handler {
 }
 
 func stored(t document.Type) handler {
-	return func(ctx context.Context, c *call) (any, error) {
+	return kept(func(ctx context.Context, c *call) (any, error) {
 		var at *string
 		if revision, given := c.query["at"]; given {
 			at = &revision
 		}
 		return c.session.Document(ctx, t, c.request.PathValue("key"), at)
-	}
+	})
 }
 
 func replace(t document.Type) handler {

@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
@@ -44,6 +45,9 @@ type Options struct {
 	Strangers *ratelimit.Buckets
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
+	// KeptAnswers is how many bytes of lists and items are kept as they were
+	// answered, until the head moves; 0 for none.
+	KeptAnswers int64
 	// MaxAnswer is how many bytes of body a GET may be answered with, as they
 	// are sent; 0 for any number.
 	MaxAnswer int
@@ -113,6 +117,7 @@ type server struct {
 	guard       authentication.Guard
 	bodies      bodies.Budget
 	answers     bodies.Answers
+	kept        *lru.Cache[keptAnswer, *page] // nil: none are
 	handlers    map[string]handler
 	paths       map[string]operations
 }
@@ -135,7 +140,7 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 		options.Limit = DefaultLimit
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
-	s := &server{description: d, options: options, beside: beside,
+	s := &server{description: d, options: options, beside: beside, kept: newKept(options.KeptAnswers),
 		guard:    authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Strangers, options.Now), Proxies: options.Proxies},
 		handlers: map[string]handler{}, paths: map[string]operations{}}
 	return s, s.bind(groups)
@@ -263,10 +268,10 @@ func (c *call) answer() (a *answer, err error) {
 	return c.success(result)
 }
 
-// list makes a list when there is memory for it. How large it becomes is not known
+// list makes a list when there is memory for it, unless it is kept. How large it becomes is not known
 // by then: at the most it is about all that the workspace holds.
 func list(work handler) handler {
-	return func(ctx context.Context, c *call) (any, error) {
+	return kept(func(ctx context.Context, c *call) (any, error) {
 		size, err := c.session.Size(ctx)
 		if err == nil {
 			c.held, err = c.answers.Hold(ctx, c.owner, size)
@@ -275,7 +280,7 @@ func list(work handler) handler {
 			return nil, err
 		}
 		return work(ctx, c)
-	}
+	})
 }
 
 // admit goes through the checks that come before the operation's own, and opens

@@ -61,7 +61,7 @@ func (s *safeBuffer) String() string {
 var unlimited = ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}
 
 func newWorld(t testing.TB, files map[string]string) *world {
-	return newWorldWith(t, files, httpapi.Options{Limit: unlimited, PublicURL: "https://svc.test"})
+	return newWorldWith(t, files, httpapi.Options{Limit: unlimited, PublicURL: "https://svc.test", KeptAnswers: 32 << 20})
 }
 
 func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options) *world {

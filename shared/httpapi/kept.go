@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"context"
+
+	"svc.example/svc/shared/lru"
+)
+
+// keptAnswer says what an answer was given to. Whoever may read a workspace reads
+// the same of it.
+type keptAnswer struct {
+	view   uint64
+	target string // path and query
+}
+
+// maxTarget is how long the path and the query of a request may be whose answer is
+// kept. What the API has is shorter; the rest is made up.
+const maxTarget = 500
+
+// kept gives the answer again that was given to the same question at the same head:
+// encoded, and compressed where somebody asked for that.
+func kept(work handler) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		if c.kept == nil || len(c.request.URL.RawQuery)+len(c.request.URL.Path) > maxTarget {
+			return work(ctx, c)
+		}
+		if _, past := c.query["at"]; past {
+			return work(ctx, c)
+		}
+		view, err := c.session.View(ctx)
+		if err != nil {
+			return nil, err
+		}
+		question := keptAnswer{view, c.request.URL.EscapedPath() + "?" + c.request.URL.RawQuery}
+		if p, found := c.kept.Get(question); found {
+			return p, nil
+		}
+		result, err := work(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		text, err := encode(result)
+		if err != nil {
+			return nil, err
+		}
+		p := &page{contentType: jsonType, body: text}
+		// Twice as many bytes for its gzip form, and what keeps it.
+		if bytes := int64(2*len(text) + len(question.target) + 512); bytes <= c.options.KeptAnswers/4 {
+			c.kept.Put(question, p, bytes)
+		}
+		return p, nil
+	}
+}
+
+func newKept(bytes int64) *lru.Cache[keptAnswer, *page] {
+	if bytes == 0 {
+		return nil
+	}
+	return lru.New[keptAnswer, *page](bytes)
+}
