@@ -43,6 +43,12 @@ func (c Compiler) Size() int64 {
 	return c.compiler.out.Size() + told*int64(len(c.compiler.testAt))
 }
 
+// Explainer is the Snapshot with what tells why it answers as it does. It ends the
+// use of the Compiler.
+func (c Compiler) Explainer() *Explainer {
+	return &Explainer{Snapshot: c.Snapshot(), environment: c.compiler.environment, segmentAt: c.compiler.segmentAt}
+}
+
 // Snapshot is what was compiled. It ends the use of the Compiler.
 func (c Compiler) Snapshot() *Snapshot {
 	out := c.compiler.out
@@ -55,8 +61,7 @@ func (c Compiler) Snapshot() *Snapshot {
 type compiler struct {
 	out         *Snapshot
 	environment string
-	answered    int            // answers of the items before
-	answers     []Answer       // of the item that is being compiled
+	answered    int            // answers of the rules before
 	segmentAt   map[string]int // of segments that were added, or that a rule names
 	patterns    map[string]pattern
 	compiled    int64          // instructions of all patterns
@@ -157,18 +162,40 @@ func (c *compiler) readsTimeOddly(slot int) {
 }
 
 func (c *compiler) item(i int, source Source) []Answer {
-	doc := source.Document
-	c.answers, c.expressions = nil, expression.Set{}
-	own, _ := doc.Own(c.environment)
+	c.expressions = expression.Set{}
+	own, _ := source.Document.Own(c.environment)
+	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
+	c.rules(source.Key, own)
+	c.rules(source.Key, source.Document.Default)
+	return answersOf(i, source.Document, c.environment)
+}
+
+// answersOf are the values that an item could serve, in the order in which its
+// rules are numbered: one for each rule, or one for each arm of its split.
+func answersOf(item int, doc *document.Document, environment string) (answers []Answer) {
+	own, _ := doc.Own(environment)
 	reason := Static
 	if targets(own) || targets(doc.Default) {
 		reason = TargetingMatch
 	}
-	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
-	c.rules(source.Key, own, Answer{Item: i, Reason: reason, RuleSource: EnvironmentRules})
-	c.rules(source.Key, doc.Default, Answer{Item: i, Reason: reason, RuleSource: DefaultRules})
-	c.answered += len(c.answers)
-	return c.answers
+	list := func(rules []document.Rule, from RuleSource) {
+		for i, r := range rules {
+			answer := Answer{Item: item, Reason: reason, RuleSource: from, RuleIndex: i, ArmIndex: -1}
+			if r.Value.Weighted == nil {
+				answer.Value = r.Value
+				answers = append(answers, answer)
+				continue
+			}
+			answer.Reason = Split
+			for arm, a := range r.Value.Weighted.Arms {
+				answer.Value, answer.ArmIndex = a.Value, arm
+				answers = append(answers, answer)
+			}
+		}
+	}
+	list(own, EnvironmentRules)
+	list(doc.Default, DefaultRules)
+	return answers
 }
 
 // targets says whether any rule looks at the context.
@@ -183,31 +210,19 @@ func targets(rules []document.Rule) bool {
 	return false
 }
 
-// rules compiles one of an item's lists. What the answers of all its rules have
-// in common is given.
-func (c *compiler) rules(key string, list []document.Rule, answer Answer) {
-	for i, r := range list {
-		answer.RuleIndex = i
-		c.out.rules = append(c.out.rules, c.rule(key, r, answer))
+// rules compiles one of an item's lists.
+func (c *compiler) rules(key string, list []document.Rule) {
+	for _, r := range list {
+		compiled := rule{from: int32(len(c.out.testIDs)), answer: int32(c.answered)}
+		c.out.testIDs = append(c.out.testIDs, c.testIDs(r.Criteria)...)
+		compiled.to = int32(len(c.out.testIDs))
+		c.answered++
+		if r.Value.Weighted != nil {
+			compiled.split = c.split(key, r.Value.Weighted)
+			c.answered += len(r.Value.Weighted.Arms) - 1
+		}
+		c.out.rules = append(c.out.rules, compiled)
 	}
-}
-
-func (c *compiler) rule(key string, r document.Rule, answer Answer) rule {
-	compiled := rule{from: int32(len(c.out.testIDs)), answer: int32(c.answered + len(c.answers))}
-	c.out.testIDs = append(c.out.testIDs, c.testIDs(r.Criteria)...)
-	compiled.to = int32(len(c.out.testIDs))
-	if r.Value.Weighted == nil {
-		answer.Value, answer.ArmIndex = r.Value, -1
-		c.answers = append(c.answers, answer)
-		return compiled
-	}
-	compiled.split = c.split(key, r.Value.Weighted)
-	answer.Reason = Split
-	for arm, a := range r.Value.Weighted.Arms {
-		answer.Value, answer.ArmIndex = a.Value, arm
-		c.answers = append(c.answers, answer)
-	}
-	return compiled
 }
 
 func (c *compiler) segment(doc *document.Document, key string) segment {

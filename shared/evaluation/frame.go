@@ -20,7 +20,8 @@ type Frame struct {
 	decided    []uint32 // per test: generation and outcome
 	generation uint32   // tells this context's outcomes from those of earlier ones
 	scratch    []byte
-	spent      int64 // of the budget
+	spent      int64              // of the budget
+	drawn      map[*split]float64 // what chance has decided; nil where nobody asks again
 }
 
 // lastGeneration is where the generation no longer fits beside an outcome.
@@ -59,6 +60,19 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 		f.put(s.timeSlot, Property{Kind: NumberProperty, Text: strconv.FormatInt(now, 10)})
 	}
 	return f
+}
+
+// draw is the point at which chance lets a split fall.
+func (f *Frame) draw(s *split) float64 {
+	if f.drawn == nil {
+		return f.random()
+	}
+	point, known := f.drawn[s]
+	if !known {
+		point = f.random()
+		f.drawn[s] = point
+	}
+	return point
 }
 
 // Release gives the frame back for another context.

@@ -263,11 +263,14 @@ func (s *segment) contains(f *Frame) bool {
 	return false
 }
 
-// arm chooses an arm: the first whose share of the running sum reaches the
+// arm chooses an arm for a frame's context.
+func (s *split) arm(f *Frame) int { return s.armAt(s.point(f)) }
+
+// armAt chooses an arm: the first whose share of the running sum reaches the
 // point that the context hashes to. An arm without weight is never chosen
 // while another has some.
-func (s *split) arm(f *Frame) int {
-	goal := s.point(f) * s.total
+func (s *split) armAt(point float64) int {
+	goal := point * s.total
 	last := 0
 	sum := 0.0
 	for i, weight := range s.weights {
@@ -283,11 +286,18 @@ func (s *split) arm(f *Frame) int {
 }
 
 func (s *split) point(f *Frame) float64 {
-	if s.slot < 0 || !f.properties[s.slot].scalar() {
-		return f.random()
+	if !s.hashes(f) {
+		return f.draw(s)
 	}
+	return float64(s.hash(f)) / 4294967295
+}
+
+// hashes says whether the context has the property that decides.
+func (s *split) hashes(f *Frame) bool { return s.slot >= 0 && f.properties[s.slot].scalar() }
+
+func (s *split) hash(f *Frame) uint32 {
 	f.scratch = append(append(f.scratch[:0], s.key...), f.properties[s.slot].Text...)
-	return float64(murmur3.Sum32(f.scratch)) / 4294967295
+	return murmur3.Sum32(f.scratch)
 }
 
 // Phase numbers the interval of time that a moment falls into: within one
