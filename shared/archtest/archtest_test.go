@@ -63,7 +63,7 @@ func in(path string, folders ...string) bool {
 }
 
 // core are the packages that know no technology.
-var core = []string{"shared/fault", "shared/jsontree", "shared/expression", "shared/document", "shared/evaluation", "shared/versions", "shared/workspace", "shared/access"}
+var core = []string{"shared/fault", "shared/jsontree", "shared/expression", "shared/document", "shared/evaluation", "shared/explanation", "shared/versions", "shared/workspace", "shared/access"}
 
 // rules say what a package must not import itself, and what it must not even
 // reach through others.

@@ -63,6 +63,8 @@ type Repository interface {
 	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)
 	// At returns a file as it was in a commit, and the commit's full SHA.
 	At(ctx context.Context, head repository.Head, path, revision string) (sha string, content []byte, err error)
+	// Past returns everything as it was in a commit.
+	Past(ctx context.Context, head repository.Head, revision string) (*repository.Snapshot, error)
 }
 
 // ContextSearch finds saved example contexts. What fails for a while only wraps

@@ -218,23 +218,43 @@ func (r *fakeRepository) At(ctx context.Context, head repository.Head, path, rev
 	if err := r.called("At"); err != nil {
 		return "", nil, err
 	}
-	var found *fakeCommit
-	for i := range r.commits {
-		if strings.HasPrefix(r.commits[i].SHA, revision) && r.commits[i].Sequence <= head.Sequence {
-			if found != nil {
-				return "", nil, repository.ErrAmbiguous
-			}
-			found = &r.commits[i]
-		}
-	}
-	if found == nil {
-		return "", nil, repository.ErrUnknownCommit
+	found, err := r.find(head, revision)
+	if err != nil {
+		return "", nil, err
 	}
 	file, known := found.files[path]
 	if !known {
 		return found.SHA, nil, repository.ErrAbsent
 	}
 	return found.SHA, file.Text, nil
+}
+
+func (r *fakeRepository) Past(ctx context.Context, head repository.Head, revision string) (*repository.Snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.called("Past"); err != nil {
+		return nil, err
+	}
+	found, err := r.find(head, revision)
+	if err != nil {
+		return nil, err
+	}
+	return r.snapshot(repository.Head{Commit: found.SHA})
+}
+
+func (r *fakeRepository) find(head repository.Head, revision string) (found *fakeCommit, err error) {
+	for i := range r.commits {
+		if strings.HasPrefix(r.commits[i].SHA, revision) && r.commits[i].Sequence <= head.Sequence {
+			if found != nil {
+				return nil, repository.ErrAmbiguous
+			}
+			found = &r.commits[i]
+		}
+	}
+	if found == nil {
+		return nil, repository.ErrUnknownCommit
+	}
+	return found, nil
 }
 
 var ada = repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("", 3600))}

@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -40,6 +41,12 @@ type Settings struct {
 	// Unlisted says that nobody lists documents: what lists are made of is then
 	// not remembered, about half of what a workspace takes here.
 	Unlisted bool
+	// Random is in [0, 1) and decides splits that have no property to hash; nil is
+	// math/rand/v2.
+	Random func() float64
+	// MaxCompiled bounds what Evaluate compiles of one environment, in bytes; 0 is
+	// any. One that has more is refused.
+	MaxCompiled int64
 	// CacheBytes bounds what is remembered of workspaces, with the texts of the
 	// snapshots that were looked at; 0 is 32 MB. A workspace takes about 1 kB for
 	// each document beside them. The one used last is remembered however large it
@@ -56,6 +63,10 @@ type Service struct {
 	// commits that were compared with their parents, by workspace and trace.
 	caches *lru.Cache[string, *cache]
 	words  *lru.Cache[string, []activity.Message]
+	// evaluated is what environments serve that were asked for last, compiled;
+	// compiling holds who compiles one.
+	evaluated *lru.Cache[stateName, *state]
+	compiling chan struct{}
 	// compared and large bound what is read at a time to find messages, by all.
 	compared chan struct{}
 	large    *turns.Turns
@@ -66,13 +77,19 @@ const (
 	defaultCacheBytes = 32 << 20
 	// wordsShare of the bytes, one in so many, is for messages.
 	wordsShare = 8
+	// evaluatedShare of as many bytes again is for what environments serve.
+	evaluatedShare = 2
 )
 
 // New makes a Service.
 func New(settings Settings) *Service {
 	most := cmp.Or(settings.CacheBytes, defaultCacheBytes)
+	if settings.Random == nil {
+		settings.Random = rand.Float64
+	}
 	return &Service{settings: settings, pause: retries.Wait,
 		caches: lru.New[string, *cache](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
+		evaluated: lru.New[stateName, *state](most / evaluatedShare), compiling: make(chan struct{}, 1),
 		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded, turns.Decoded)}
 }
 

@@ -79,6 +79,7 @@ var REST = []Endpoint{
 	{"GET", "/v1/workspace", "getWorkspace", "workspace", Management, Requests, ""},
 	{"GET", "/v1/workspaces", "listWorkspaces", "workspace", Management, Requests, ""},
 	{"GET", "/v1/environments", "listEnvironments", "workspace", Management, Requests, ""},
+	{"POST", "/v1/evaluate", "evaluateContext", "workspace", Management, Requests, ""},
 
 	{"GET", "/v1/flags", "listFlags", "flags", Management, Requests, ""},
 	{"POST", "/v1/flags", "createFlag", "flags", Management, Requests, ""},

@@ -26,12 +26,6 @@ func (e *Explainer) NewFrame(now int64, random func() float64) *Frame {
 	return f
 }
 
-// AnswerOf is what a number that Evaluate returned for an item stands for. The
-// document is the one that the item was compiled from.
-func (e *Explainer) AnswerOf(item, number int, doc *document.Document) Answer {
-	return answersOf(item, doc, e.environment)[number-int(e.rules[e.begins[item]].answer)]
-}
-
 // TriedRule is a rule that was tried for a context.
 type TriedRule struct {
 	RuleSource RuleSource       `json:"ruleSource"`
@@ -130,8 +124,12 @@ func (e *Explainer) Explain(item int, doc *document.Document, f *Frame, account 
 	x := explanation{e, f, account, map[string]bool{}}
 	tried = []TriedRule{}
 	own, _ := doc.Own(e.environment)
-	for i := range e.rules[e.begins[item]:e.begins[item+1]] {
-		compiled := &e.rules[int(e.begins[item])+i]
+	rules := e.rules[e.begins[item]:e.begins[item+1]]
+	if len(rules) != len(own)+len(doc.Default) {
+		return tried, false // the document is another one
+	}
+	for i := range rules {
+		compiled := &rules[i]
 		rule, stored := TriedRule{RuleSource: EnvironmentRules, Index: i}, &doc.Default
 		if i < len(own) {
 			stored = &own
@@ -223,6 +221,9 @@ func (x *explanation) segment(told *TriedCriterion, key string, depth int) bool 
 	doc := x.account.Segment(key)
 	if told.Segment = []TriedRule{}; !known || doc == nil {
 		return true // without rules it has no members
+	}
+	if len(doc.Default) != len(x.segments[n].rules) {
+		return false
 	}
 	for i, compiled := range x.segments[n].rules {
 		rule := TriedRule{RuleSource: DefaultRules, Index: i}

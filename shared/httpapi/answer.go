@@ -75,28 +75,41 @@ func (c *call) success(result any) (*answer, error) {
 	if c.operation.writes() { // it has happened; nothing may stand in the way of saying so
 		return &answer{status: http.StatusOK, contentType: p.contentType, body: p.body}, nil
 	}
+	if c.operation.Method != http.MethodGet {
+		return c.compressed(p)
+	}
 	return c.conditional(p)
 }
 
-// conditional gives the answer to a GET its encoding and its entity tag, and
-// leaves the body out when the client has it.
-func (c *call) conditional(p *page) (*answer, error) {
-	a := &answer{status: http.StatusOK, contentType: p.contentType}
-	tag, size := p.identity()
-	if negotiation.Gzip(c.request, size) {
+// compressed gives an answer its encoding, where it is not too large to be sent.
+func (c *call) compressed(p *page) (a *answer, err error) {
+	a = &answer{status: http.StatusOK, contentType: p.contentType}
+	if _, size := p.identity(); negotiation.Gzip(c.request, size) {
 		a.encoding = "gzip"
-		tag += "-gzip"
 	}
-	var err error
 	if a.body, err = p.as(a.encoding); err != nil {
 		return nil, err
 	}
 	if most := c.options.MaxAnswer; most > 0 && len(a.body) > most {
 		return nil, c.tooLarge(len(a.body), a.encoding)
 	}
+	c.header.Set("Vary", "Accept-Encoding")
+	return a, nil
+}
+
+// conditional gives the answer to a GET its entity tag, and leaves the body out
+// when the client has it.
+func (c *call) conditional(p *page) (*answer, error) {
+	a, err := c.compressed(p)
+	if err != nil {
+		return nil, err
+	}
+	tag, _ := p.identity()
+	if a.encoding != "" {
+		tag += "-" + a.encoding
+	}
 	tag = `"` + tag + `"`
 	c.header.Set("ETag", tag)
-	c.header.Set("Vary", "Accept-Encoding")
 	if p.immutable {
 		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
@@ -129,6 +142,9 @@ func (c *call) tooLarge(size int, encoding string) error {
 		if p.name == "limit" {
 			advice = "ask for pages with limit"
 		}
+	}
+	if c.operation.Operation == "evaluateContext" {
+		advice = "name fewer keys"
 	}
 	if encoding == "" {
 		compressed := "accept gzip in Accept-Encoding"

@@ -29,10 +29,11 @@ type operation struct {
 	endpoints.Endpoint
 	query []parameter
 	body  *body // nil for one that reads none
+	safe  bool  // it changes nothing, whatever its method
 }
 
 // writes says whether the operation can change something.
-func (o *operation) writes() bool { return o.Method != http.MethodGet }
+func (o *operation) writes() bool { return o.Method != http.MethodGet && !o.safe }
 
 var methods = []string{"get", "put", "post", "delete", "patch"}
 
@@ -75,6 +76,7 @@ func readDescription(text []byte) (*description, error) {
 func (d *description) operation(node *jsontree.Node) (*operation, error) {
 	o := &operation{Endpoint: endpoints.Endpoint{Keys: endpoints.Management}}
 	o.Operation, _ = node.Get("operationId").Text()
+	o.safe, _ = node.Get("x-safe").Bool()
 	if tags := node.Get("tags"); tags != nil && len(tags.Items) == 1 {
 		o.Group, _ = tags.Items[0].Text()
 	}

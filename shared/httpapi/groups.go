@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/explanation"
 )
 
 // Workspace is who the key is and where it acts.
@@ -20,6 +21,19 @@ func Workspace() Group {
 		},
 		"listEnvironments": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Environments(ctx)
+		},
+		"evaluateContext": func(ctx context.Context, c *call) (any, error) {
+			size, err := c.session.Size(ctx)
+			if err == nil {
+				c.held, err = c.answers.Hold(ctx, c.owner, min(size, explanation.MaxAnswer))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return c.session.Evaluate(ctx, control.EvaluationQuery{
+				Environment: text(c.body, "environment"), At: optionalText(c.body, "at"), Malformed: c.issues,
+				Question: explanation.Question{Context: c.body.Get("context"), Keys: texts(c.body, "keys"), All: c.body.Get("keys") == nil,
+					Explain: boolean(c.body, "explain")}})
 		},
 	}}
 }

@@ -98,6 +98,7 @@ func TestBreaking(t *testing.T) {
         ]`, `"required": ["key", "tags"]`, true},
 		{"a request may say more", `"replaceTargeting": {`, `"comment": {"type": "string"}, "replaceTargeting": {`, false},
 		{"a new field that a request must have", `"replaceTargeting": {`, `"comment": {"type": "string"}, "replaceTargeting": {`, false},
+		{"a new schema that a request must fit", `"replaceTargeting": {`, `"comment": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}, "replaceTargeting": {`, false},
 		{"a parameter's range is wider", `"maximum": 100,`, `"maximum": 1000,`, false},
 		{"a parameter's range has another end", `"minimum": 1,`, `"minimum": 2,`, true},
 		{"a value of a request is gone", `"TRACE",`, ``, true},

@@ -23,6 +23,8 @@ func TestEveryOperationIsDescribedInFull(t *testing.T) {
 		switch {
 		case o.Get("security") != nil:
 			want = "200 304 400 405 500"
+		case o.Get("x-safe") != nil:
+			want = "200 400 401 404 405 413 429 500 503"
 		case method != "get":
 			want = "200 400 401 402 403 404 405 409 413 422 429 500 503"
 		}

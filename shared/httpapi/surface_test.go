@@ -163,7 +163,7 @@ func breaking(before, after []string) []string {
 		if old[fact] {
 			continue
 		}
-		asks := strings.HasPrefix(fact, "> ") && slices.Contains(narrowing, word(fact)) && (word(fact) == "required" || known(before, fact)) && !widens(before, fact)
+		asks := strings.HasPrefix(fact, "> ") && slices.Contains(narrowing, word(fact)) && (known(before, fact) || word(fact) == "required" && knownOwner(before, fact)) && !widens(before, fact)
 		opens := strings.HasPrefix(fact, "< ") && word(fact) == "enum" && known(before, fact)
 		if asks || opens {
 			broken = append(broken, "new: "+fact)
@@ -191,6 +191,14 @@ func word(fact string) string {
 func known(before []string, fact string) bool {
 	place, _, _ := strings.Cut(fact, ": ")
 	return slices.ContainsFunc(before, func(old string) bool { return strings.HasPrefix(old, place+": ") })
+}
+
+// knownOwner says whether what has the field that a fact is about was there before:
+// whatever a new schema requires, nobody has sent it yet.
+func knownOwner(before []string, fact string) bool {
+	place, _, _ := strings.Cut(fact, ": ")
+	owner := place[:strings.LastIndexAny(place, ". ")+1]
+	return slices.ContainsFunc(before, func(old string) bool { return strings.HasPrefix(old, owner) })
 }
 
 // widens says whether a bound has moved outwards.

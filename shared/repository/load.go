@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/workspace"
 )
 
 // Repository is one workspace's versioned documents. It is safe for
@@ -185,4 +186,21 @@ func (r *Repository) At(ctx context.Context, head Head, path, revision string) (
 	}
 	text, err := textOf(r.objects.Blob(ctx, touch))
 	return sha, text, err
+}
+
+// Past returns everything at the commit that a revision names, as At takes it. Of
+// who touched a file last it tells nothing, and it is not remembered.
+func (r *Repository) Past(ctx context.Context, head Head, revision string) (*Snapshot, error) {
+	sha, _, err := r.ledger.At(ctx, head, workspace.File, revision)
+	if err != nil && !errors.Is(err, ErrAbsent) {
+		return nil, err
+	}
+	if sha == head.Commit {
+		return r.Snapshot(ctx, head)
+	}
+	tree, err := r.objects.Tree(ctx, Head{Commit: sha})
+	if err != nil {
+		return nil, fmt.Errorf("reading the workspace at %s: %w", sha, err)
+	}
+	return Assemble(Head{Commit: sha}, tree, nil), nil
 }

@@ -30,6 +30,7 @@ func Function(connect table.AWS, group httpapi.Group, more ...func(s settings.Se
 			Used:          table.Uses(rows, logger),
 			CacheBytes:    s.ViewBytes(),
 			MaxTexts:      s.MaxTexts(),
+			MaxCompiled:   s.MaxTable(),
 		}
 		for _, add := range more {
 			add(s, &service)

@@ -1,0 +1,195 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
+)
+
+// EvaluationQuery asks what an environment serves to a context, now or at a
+// commit.
+type EvaluationQuery struct {
+	explanation.Question // without Document, Now and Random
+	Environment          string
+	At                   *string
+	// Malformed is what the reader of the request has found wrong already.
+	Malformed []document.Issue
+}
+
+// stateName tells states apart: files that were lost may be back, and of what is
+// past more is kept.
+type stateName struct {
+	workspace, commit, environment, lost string
+	past                                 bool
+}
+
+// state is what an environment serves, or is about to be.
+type state struct {
+	mu   sync.Mutex // held while it is compiled
+	made *explanation.State
+	ws   *workspace.Workspace // of a commit of the past, which nobody else holds
+}
+
+const stateBytes = 256 // beside what is compiled
+
+// Evaluate tells what an environment serves to a context, and why. It answers
+// from the state at the head or at a commit of the history; of the past, a
+// document that could not be served then is missing.
+func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation.Evaluations, error) {
+	if err := malformed(append(q.Malformed, q.issues()...)...); err != nil {
+		return nil, err
+	}
+	commit, err := s.commitAt(ctx, q.At)
+	if err != nil {
+		return nil, err
+	}
+	compiled, ws, err := s.evaluable(ctx, commit, q.Environment)
+	if err != nil {
+		return nil, err
+	}
+	if q.Explain {
+		leave, err := s.service.large.Take(ctx, string(s.entry.Principal.ID), largest(ws))
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		q.Document = func(t document.Type, key string) *workspace.Stored {
+			stored, _ := ws.Item(t, key)
+			return stored
+		}
+	}
+	q.Now, q.Random = s.service.settings.Now().UnixMilli(), s.service.settings.Random
+	answer, err := compiled.Evaluate(ctx, q.Question)
+	if errors.Is(err, explanation.ErrTooMuch) {
+		return nil, malformed(document.Issue{Pointer: "/keys", Message: err.Error()})
+	}
+	if err != nil {
+		return nil, storageFault(err)
+	}
+	if commit != "" {
+		answer.CommitSHA = &commit
+	}
+	return answer, nil
+}
+
+func (q EvaluationQuery) issues() []document.Issue {
+	var issues []document.Issue
+	if q.Environment == "" && !said(q.Malformed, "/environment") {
+		issues = append(issues, document.Issue{Pointer: "/environment", Message: "environment is missing: expected the name of one; GET /environments lists them"})
+	}
+	if len(q.Keys) > explanation.MaxKeys {
+		issues = append(issues, document.Issue{Pointer: "/keys", Message: fmt.Sprintf("keys has at most %d entries, not %d", explanation.MaxKeys, len(q.Keys))})
+	}
+	if q.At != nil && !said(q.Malformed, "/at") && !revision.MatchString(*q.At) {
+		issues = append(issues, document.Issue{Pointer: "/at", Message: "at is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"})
+	}
+	if !said(q.Malformed, "/context") {
+		issues = append(issues, explanation.ContextIssues(q.Context, "/context")...)
+	}
+	return issues
+}
+
+// commitAt is the commit that a revision names, or the head.
+func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
+	o, err := s.open(ctx) // which may find that the head is another one by now
+	if err != nil || at == nil {
+		return s.entry.Head.Commit, err
+	}
+	sha, _, err := o.repo.At(ctx, s.entry.Head, workspace.File, *at)
+	switch {
+	case errors.Is(err, repository.ErrAmbiguous):
+		return "", malformed(document.Issue{Pointer: "/at", Message: "several commits begin with " + *at + "; send more digits"})
+	case errors.Is(err, repository.ErrUnknownCommit):
+		return "", fault.New(fault.NotFound, "the workspace's history has no commit %s", *at)
+	case err != nil && !errors.Is(err, repository.ErrAbsent):
+		return "", storageFault(err)
+	}
+	return sha, nil
+}
+
+// evaluable is what an environment serves at a commit, compiled, and what it was
+// compiled from. It is kept, but for the workspace at the head, which others hold.
+func (s *Session) evaluable(ctx context.Context, commit, environment string) (*explanation.State, *workspace.Workspace, error) {
+	p, past := s.service, commit != s.entry.Head.Commit
+	name := stateName{workspace: s.entry.Workspace.ID, commit: commit, environment: environment, past: past}
+	var ws *workspace.Workspace
+	if !past {
+		o, err := s.open(ctx)
+		if err == nil {
+			ws, err = o.sound(ctx)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		name.lost = strings.Join(o.snapshot.Lost(), "\n")
+	}
+	kept := p.evaluated.Share(name, stateBytes, func() *state { return &state{} })
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if kept.made != nil {
+		if past {
+			ws = kept.ws
+		}
+		return kept.made, ws, nil
+	}
+	select {
+	case p.compiling <- struct{}{}: // one at a time, for what that takes of memory
+		defer func() { <-p.compiling }()
+	case <-ctx.Done():
+		return nil, nil, storageFault(ctx.Err())
+	}
+	var size int64
+	if past {
+		snapshot, err := s.opened.repo.Past(ctx, s.entry.Head, commit)
+		if err != nil {
+			return nil, nil, storageFault(err)
+		}
+		v := newView(snapshot, nil, false)
+		ws, _ = v.without(v.suspects())
+		size = snapshot.Size() + contentBytes*int64(len(snapshot.Files))
+	}
+	if err := evaluates(ws, environment); err != nil {
+		p.evaluated.Delete(name)
+		return nil, nil, err
+	}
+	made, err := explanation.Compile(ws, environment, p.settings.MaxCompiled)
+	if large := (*explanation.TooLarge)(nil); errors.As(err, &large) {
+		return nil, nil, fault.New(fault.Unavailable,
+			"what the environment %s serves takes about %d MB of memory, and %d MB are the most here; the service's operator has to give this function more", terminal.Quote(environment), large.Bytes>>20, p.settings.MaxCompiled>>20).Because(err)
+	}
+	kept.made = made
+	if past {
+		kept.ws = ws
+	}
+	p.evaluated.Weigh(name, stateBytes+made.Size()+size)
+	return made, ws, nil
+}
+
+// largest is how many bytes the largest document has.
+func largest(ws *workspace.Workspace) (most int64) {
+	for i := range ws.Items {
+		most = max(most, int64(len(ws.Items[i].Text)))
+	}
+	return most
+}
+
+// evaluates refuses an environment that nothing is served for.
+func evaluates(ws *workspace.Workspace, name string) error {
+	e, known := ws.Environment(name)
+	switch {
+	case known && e.Archived:
+		return fault.New(fault.NotFound, "the environment %s is archived: nothing is served there", terminal.Quote(name))
+	case !known && ws.Declared:
+		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+// Package explanation answers what an environment serves to a context, and why:
+// the answer to POST /v1/evaluate, and of svc eval.
+//
+// A State is what one environment serves at one state of a workspace: every flag
+// and config, compiled as those compile it who serve it. What browsers are served
+// is what package delivery has in its table; a config that only servers read is
+// compiled with everything, as the Go client has it. So what a context may cost
+// (package evaluation) comes to the same here as there.
+//
+// What must stay true:
+//
+//   - There is one evaluator: the values are what evaluation.Snapshot.Evaluate
+//     returns, and an explanation tells what it has decided on the way.
+//   - No confidential, encrypted or provided value is told, nor compared with one
+//     in the open.
+//   - An answer is bounded, whatever the documents and the context hold: see
+//     MaxKeys, MaxAnswer and maxExplained.
+package explanation
