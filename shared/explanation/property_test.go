@@ -1,0 +1,438 @@
+package explanation_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+const (
+	environment = "production"
+	now         = 1_700_000_000_000
+)
+
+// dice draw documents and contexts.
+type dice struct{ *rand.Rand }
+
+func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }
+
+func encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+var properties = []string{"user.key", "user.plan", "user.age", "user.version", "user.joined", "user.tags", "team.id", "plain", "user.a.b", "svc.current-time", "user.nobody-has-it"}
+
+func (d dice) scalar() any {
+	return pick[any](d, "free", "pro", "u-1", "u-2", "u-3", "1.2.3", "2.0.0-rc.1", "1.2", "2023-11-14T22:13:20Z", "soon", "", "ünï", "com.acme.cart",
+		0, 7, 42, 42.5, -3, 1e300, 1700000000000, true, false, "42", "true", strings.Repeat("long ", 400))
+}
+
+func (d dice) property() any {
+	switch d.IntN(8) {
+	case 0:
+		return nil
+	case 1:
+		return []any{d.scalar(), d.scalar(), nil, []any{"nested"}}
+	case 2:
+		return map[string]any{"an": "object"}
+	case 3:
+		return slices.Repeat([]any{"item"}, 400)
+	}
+	return d.scalar()
+}
+
+func (d dice) context() string {
+	named := map[string]map[string]any{}
+	for _, property := range properties {
+		if d.IntN(3) == 0 {
+			continue
+		}
+		context, name, dotted := strings.Cut(property, ".")
+		if !dotted {
+			context, name = "", property
+		}
+		if named[context] == nil {
+			named[context] = map[string]any{}
+		}
+		named[context][name] = d.property()
+	}
+	return encode(named)
+}
+
+func (d dice) operand() map[string]any {
+	switch d.IntN(7) {
+	case 0:
+		return map[string]any{"type": "string", "value": pick(d, "pro", "^u-[12]$", "com.acme", "1.2.3", "2.0.0", "2023-11-14T22:13:20Z", "(", "u-")}
+	case 1:
+		return map[string]any{"type": "int", "value": pick[any](d, 7, 42, "42", 1700000000000)}
+	case 2:
+		return map[string]any{"type": "double", "value": pick[any](d, 42.5, "0.1")}
+	case 3:
+		return map[string]any{"type": "int_range", "value": map[string]any{"start": 0, "end": pick(d, 10, 50)}}
+	case 4:
+		return map[string]any{"type": "string", "value": "pro", "confidential": true}
+	}
+	list := []any{}
+	for range d.IntN(4) {
+		list = append(list, fmt.Sprint(d.scalar()))
+	}
+	return map[string]any{"type": "string_list", "value": list}
+}
+
+// criterion asks for segments of lower numbers alone: a circle is not served.
+func (d dice) criterion(segments int) map[string]any {
+	switch d.IntN(6) {
+	case 0:
+		return map[string]any{"operator": "ALWAYS_TRUE"}
+	case 1:
+		return map[string]any{"operator": pick(d, "IN_SEG", "NOT_IN_SEG"), "valueToMatch": map[string]any{"type": "string", "value": fmt.Sprint("segment-", d.IntN(segments+1)-1)}}
+	case 2:
+		return map[string]any{"operator": "OF_A_LATER_DAY", "propertyName": pick(d, properties...), "valueToMatch": d.operand()}
+	}
+	c := map[string]any{"operator": pick(d, evaluation.Operators()...), "propertyName": pick(d, properties...)}
+	if d.IntN(10) > 0 && c["operator"] != "ALWAYS_TRUE" {
+		c["valueToMatch"] = d.operand()
+	}
+	return c
+}
+
+func (d dice) value(kind string) map[string]any {
+	v := map[string]any{"type": kind}
+	switch kind {
+	case "bool":
+		v["value"] = d.IntN(2) == 0
+	case "string":
+		v["value"] = pick(d, "a", "b", "c", strings.Repeat("x", 2000))
+	case "int":
+		v["value"] = pick[any](d, 1, "2", 9007199254740993)
+	case "json":
+		v["value"] = pick[any](d, map[string]any{"n": 1.5}, []any{1, "two"}, nil, slices.Repeat([]any{"item"}, 400))
+	}
+	if kind == "bool" {
+		return v
+	}
+	switch d.IntN(12) {
+	case 0:
+		v["confidential"] = true
+	case 1:
+		v = map[string]any{"type": "provided", "value": map[string]any{"source": "ENV_VAR", "lookup": "SECRET"}}
+	case 2:
+		v["value"], v["decryptWith"] = "c1ph3r", "key"
+	}
+	return v
+}
+
+func (d dice) rules(kind string, segments int) map[string]any {
+	rules := []any{}
+	for range d.IntN(4) {
+		criteria := []any{}
+		for range d.IntN(4) {
+			criteria = append(criteria, d.criterion(segments))
+		}
+		value := d.value(kind)
+		if d.IntN(4) == 0 {
+			arms := []any{}
+			for range 1 + d.IntN(4) {
+				arms = append(arms, map[string]any{"value": d.value(kind), "weight": pick(d, 0, 1, 25_000, 100_000)})
+			}
+			split := map[string]any{"weightedValues": arms}
+			if d.IntN(4) > 0 {
+				split["hashByPropertyName"] = pick(d, properties...)
+			}
+			value = map[string]any{"type": "weighted_values", "value": split}
+		}
+		rules = append(rules, map[string]any{"criteria": criteria, "value": value})
+	}
+	return map[string]any{"rules": rules}
+}
+
+// workspace draws the documents of a workspace.
+func (d dice) workspace(t *testing.T) (*workspace.Workspace, []evaluation.Source) {
+	ws := &workspace.Workspace{}
+	var sources []evaluation.Source
+	add := func(key, kind, valueType string, segments int, more map[string]any) {
+		doc := map[string]any{"key": key, "type": kind, "valueType": valueType, "default": d.rules(valueType, segments)}
+		if d.IntN(2) == 0 && kind != "segment" {
+			own := d.rules(valueType, segments)
+			own["id"] = pick(d, environment, "staging")
+			doc["environments"] = []any{own}
+		}
+		for name, value := range more {
+			doc[name] = value
+		}
+		stored := workspace.Stored{Path: workspace.Path(document.Type(kind), key), Key: key, Text: []byte(encode(doc))}
+		if _, issues := document.Decode(stored.Read().Tree); len(issues) > 0 {
+			t.Fatalf("%s: %v", stored.Text, issues)
+		}
+		ws.Items = append(ws.Items, stored)
+		sources = append(sources, evaluation.Source{Key: key, Document: stored.Read().View})
+	}
+	for i := range 4 {
+		add(fmt.Sprint("segment-", i), "segment", "bool", i, nil)
+	}
+	for i := range 5 {
+		add(fmt.Sprint("flag-", i), "feature_flag", pick(d, "bool", "string", "int", "json"), 4, nil)
+	}
+	for i := range 3 {
+		add(fmt.Sprint("config-", i), "config", pick(d, "string", "json"), 4, map[string]any{"sendToClientSdk": d.IntN(2) == 0})
+	}
+	slices.SortFunc(ws.Items, func(a, b workspace.Stored) int { return strings.Compare(a.Path, b.Path) })
+	return ws, sources
+}
+
+// told is what both ways of asking tell of an item.
+type told struct {
+	value, reason, source string
+	index, arm            int
+}
+
+// TestExplanationsAreWhatIsDelivered over random documents and contexts: what
+// delivery answers is what an evaluation says, and an explanation leads there.
+func TestExplanationsAreWhatIsDelivered(t *testing.T) {
+	runs := 500
+	if os.Getenv("SVC_TEST_FULL") != "" {
+		runs = 100_000
+	}
+	const contexts = 10 // for each set of documents
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	d := dice{rand.New(rand.NewPCG(seed, 0))}
+	matched, served := 0, 0
+	for range runs / contexts {
+		ws, sources := d.workspace(t)
+		state, err := explanation.Compile(ws, environment, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := delivery.NewTable(sources, environment, "v1")
+		all, content := evaluation.Compile(sources, environment)
+		for range contexts {
+			text, chance := d.context(), d.Float64()
+			random := func() float64 { return chance }
+			want := delivered(t, table, text, random)
+			tree, err := jsontree.Parse([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame := all.NewFrame(now, random)
+			for _, named := range tree.Members {
+				for _, p := range named.Value.Members {
+					if slot := frame.Slot([]byte(named.Name), []byte(p.Name)); slot >= 0 {
+						frame.Put(slot, evaluation.FromNode(p.Value))
+					}
+				}
+			}
+			answer, err := state.Evaluate(context.Background(), explanation.Question{Context: tree, All: true, Explain: true, Now: now, Random: random,
+				Document: func(t document.Type, key string) *workspace.Stored {
+					stored, _ := ws.Item(t, key)
+					return stored
+				}})
+			if err != nil || len(answer.Evaluations) != 8 {
+				t.Fatal(len(answer.Evaluations), err)
+			}
+			fail := func(key, format string, args ...any) {
+				stored, _ := ws.Item(document.Flag, key)
+				if stored == nil {
+					stored, _ = ws.Item(document.Config, key)
+				}
+				t.Fatalf("seed %d: %s: %s\ncontext %s\ndocument %s\nevaluation %s", seed, key, fmt.Sprintf(format, args...), text, stored.Text, encode(answer.Evaluations[key]))
+			}
+			for key, got := range answer.Evaluations {
+				item, _ := all.Find(key)
+				doc := content.Items[item].Document
+				if doc.Type == document.Flag || doc.SendToClientSDK {
+					if w, known := want[key]; known != (got.Value != nil && got.RuleSource != nil) || known && w != toldOf(got) {
+						fail(key, "delivery answers %+v", w)
+					}
+				}
+				n := all.Evaluate(item, frame)
+				if (n == evaluation.None) != (got.RuleSource == nil) {
+					fail(key, "evaluated is answer %d", n)
+				}
+				if n != evaluation.None {
+					a := &content.Answers[n]
+					if *got.RuleSource != a.RuleSource || *got.RuleIndex != a.RuleIndex || got.Reason != a.Reason || got.Confidential != a.Value.Secret() {
+						fail(key, "evaluated is %+v", a)
+					}
+					served++
+				}
+				if problem := leadsThere(got); problem != "" {
+					fail(key, "%s", problem)
+				}
+				if len(got.Explanation) > 0 {
+					matched++
+				}
+			}
+			frame.Release()
+		}
+	}
+	t.Logf("%d contexts, %d values served, %d explained", runs, served, matched)
+}
+
+func toldOf(e *explanation.Evaluation) told {
+	is := told{value: string(e.Value), reason: string(e.Reason)}
+	if e.Reason != evaluation.Static {
+		is.source, is.index = string(*e.RuleSource), *e.RuleIndex
+	}
+	if e.WeightedValueIndex != nil {
+		is.arm = *e.WeightedValueIndex
+	}
+	return is
+}
+
+// delivered is what a browser is answered, by key.
+func delivered(t *testing.T, table *delivery.Table, context string, random func() float64) map[string]told {
+	h := &delivery.Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*delivery.Table, error) { return table, nil },
+		Now: func() time.Time { return time.UnixMilli(now) }, Random: random}
+	w := httptest.NewRecorder()
+	h.Mux().ServeHTTP(w, httptest.NewRequest("GET", "/api/v2/configs/eval-with-context/"+base64.RawURLEncoding.EncodeToString([]byte(context)), nil))
+	var answer struct {
+		Evaluations map[string]struct {
+			Value              struct{ Value json.RawMessage }
+			Reason, RuleSource string
+			RuleIndex          int
+			WeightedValueIndex int
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%d %s %v", w.Code, w.Body, err)
+	}
+	all := map[string]told{}
+	for key, e := range answer.Evaluations {
+		all[key] = told{string(e.Value.Value), e.Reason, e.RuleSource, e.RuleIndex, e.WeightedValueIndex}
+	}
+	return all
+}
+
+// leadsThere says why an explanation does not lead to its evaluation, or "".
+func leadsThere(e *explanation.Evaluation) string {
+	if e.Truncated {
+		return "the explanation is not complete"
+	}
+	if problem := consistent(e.Explanation); problem != "" {
+		return problem
+	}
+	if len(e.Explanation) == 0 || !e.Explanation[len(e.Explanation)-1].Matched {
+		if e.RuleSource != nil {
+			return "no rule matched"
+		}
+		return ""
+	}
+	last := e.Explanation[len(e.Explanation)-1]
+	if e.RuleSource == nil || last.RuleSource != *e.RuleSource || last.Index != *e.RuleIndex {
+		return "another rule matched"
+	}
+	if (last.Split != nil) != (e.WeightedValueIndex != nil) {
+		return "a split and no arm, or an arm and no split"
+	}
+	if last.Split != nil {
+		for i, arm := range last.Split.Arms {
+			if arm.Chosen != (i == *e.WeightedValueIndex) || arm.Confidential && arm.Value != nil {
+				return fmt.Sprintf("arm %d is chosen: %v", i, arm.Chosen)
+			}
+			if arm.Chosen && last.Split.Hash != nil && arm.To > arm.From && (last.Split.Point < arm.From-1e-9 || last.Split.Point > arm.To+1e-9) {
+				return fmt.Sprintf("the point %v lies outside of the arm %v", last.Split.Point, arm)
+			}
+			if arm.Chosen && (e.Value == nil) != arm.Confidential {
+				return "the arm and the value do not agree on what is confidential"
+			}
+		}
+	}
+	return ""
+}
+
+// consistent says what is wrong with rules that were tried, or "".
+func consistent(rules []evaluation.TriedRule) string {
+	for i, rule := range rules {
+		all := true
+		for _, c := range rule.Criteria {
+			all = all && c.Holds
+			if c.Confidential && c.Expected != nil {
+				return "a confidential operand is told"
+			}
+			if c.PropertyName != "" && !c.Present && c.Actual != nil {
+				return "a property that is not there has a value"
+			}
+			if problem := consistent(c.Segment); problem != "" {
+				return problem
+			}
+			if n := len(c.Segment); c.Segment != nil {
+				member := n > 0 && c.Segment[n-1].Matched && *c.Segment[n-1].Member
+				if c.Holds != (member == (c.Operator == evaluation.InSegment)) {
+					return "a segment's rules lead elsewhere: " + encode(c)
+				}
+			}
+		}
+		if rule.Matched != all || rule.Matched && i < len(rules)-1 {
+			return fmt.Sprintf("rule %d matched: %v", i, rule.Matched)
+		}
+	}
+	return ""
+}
+
+// TestAnExplanationInFull, as it is told.
+func TestAnExplanationInFull(t *testing.T) {
+	ws := &workspace.Workspace{}
+	add := func(kind document.Type, key, rules string) {
+		ws.Items = append(ws.Items, workspace.Stored{Path: workspace.Path(kind, key), Key: key, Text: fmt.Appendf(nil, `{"key":%q,"type":%q,"valueType":"bool","default":{"rules":[%s]}}`, key, kind, rules)})
+	}
+	in := func(operator string) string {
+		return `{"operator":"` + operator + `","valueToMatch":{"type":"string","value":"staff"}}`
+	}
+	add(document.Flag, "f", `{"criteria":[`+in("NOT_IN_SEG")+`],"value":{"type":"bool","value":false}},
+		{"criteria":[`+in("IN_SEG")+`,{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":1}}],"value":{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[{"value":{"type":"bool","value":true},"weight":10000},{"value":{"type":"bool","value":false},"weight":90000}]}}},
+		{"criteria":[],"value":{"type":"bool","value":true}}`)
+	add(document.Segment, "staff", `{"criteria":[{"operator":"PROP_ENDS_WITH_ONE_OF","propertyName":"user.email","valueToMatch":{"type":"string_list","value":["@acme.com"]}}],"value":{"type":"bool","value":true}}`)
+	state, err := explanation.Compile(ws, environment, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := jsontree.Parse([]byte(`{"user":{"key":"u-1","email":"ada@acme.com"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := state.Evaluate(t.Context(), explanation.Question{Context: asked, Keys: []string{"f"}, Explain: true, Now: now, Random: rand.Float64,
+		Document: func(t document.Type, key string) *workspace.Stored {
+			stored, _ := ws.Item(t, key)
+			return stored
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"environment":"production","commitSha":null,"evaluations":{"f":{"value":false,"valueType":"bool","reason":"SPLIT","ruleSource":"default","ruleIndex":1,"weightedValueIndex":1,"explanation":[
+		{"ruleSource":"default","index":0,"matched":false,"criteria":[{"operator":"NOT_IN_SEG","expected":"staff","present":false,"holds":false,"segment":[
+			{"ruleSource":"default","index":0,"matched":true,"member":true,"criteria":[{"operator":"PROP_ENDS_WITH_ONE_OF","propertyName":"user.email","expected":["@acme.com"],"actual":"ada@acme.com","present":true,"holds":true}]}]}]},
+		{"ruleSource":"default","index":1,"matched":true,"criteria":[{"operator":"IN_SEG","expected":"staff","present":false,"holds":true},
+			{"operator":"PROP_AFTER","propertyName":"svc.current-time","expected":1,"actual":1700000000000,"present":true,"holds":true}],
+			"split":{"property":"user.key","hash":HASH,"point":POINT,"arms":[{"value":true,"from":0,"to":10,"chosen":false},{"value":false,"from":10,"to":100,"chosen":true}]}}]}},"missing":[]}`
+	split := answer.Evaluations["f"].Explanation[1].Split
+	text := strings.NewReplacer("HASH", fmt.Sprint(*split.Hash), "POINT", encode(split.Point)).Replace(want)
+	var got, wanted any
+	if json.Unmarshal([]byte(encode(answer)), &got) != nil || json.Unmarshal([]byte(text), &wanted) != nil || !reflect.DeepEqual(got, wanted) {
+		t.Errorf("got %s\nwant %s", encode(answer), text)
+	}
+	if split.Point != 100*float64(*split.Hash)/4294967295 || split.Point <= 10 {
+		t.Errorf("the point is %v", split.Point)
+	}
+}
