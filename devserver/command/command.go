@@ -61,6 +61,7 @@ To begin, in the directory of an application:
   svc init      create a config directory, ./our-config
   svc serve     serve it to browser clients on http://127.0.0.1:6580
   svc verify    check it, before a commit or in CI
+  svc eval      say what a flag serves to somebody, and why
 
 To change flags over HTTP, with keys, permissions and history:
 
@@ -72,7 +73,7 @@ To change flags over HTTP, with keys, permissions and history:
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newServe(in), newVerify(in), newInit(in), newSchema(in),
+	root.AddCommand(newServe(in), newVerify(in), newEval(in), newList(in), newInit(in), newSchema(in),
 		newAPI(in), newExport(in), newPull(in), newContexts(in), newUsage(in), newPreReceive(in))
 	root.AddCommand(registryCommands(in)...)
 	return root

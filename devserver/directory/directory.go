@@ -50,7 +50,7 @@ type Directory struct {
 
 // Refusal is why nothing can be done with a directory.
 type Refusal struct {
-	Attempt  string // serve, import
+	Attempt  string // serve, import, evaluate
 	Path     string
 	Problems []workspace.Problem
 }
@@ -234,6 +234,15 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 		served.Add(item.Key, item.Tree, item.View)
 	})
 	problems = append(problems, state.Problems...)
+	if fatal := fatal(ws, problems, environment); len(fatal) > 0 {
+		return nil, fatal
+	}
+	version := served.Of(environment, versions.Salt{})
+	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Version, ws, problems}, nil
+}
+
+// fatal are the problems that keep an environment from being served, in order.
+func fatal(ws *workspace.Workspace, problems []workspace.Problem, environment string) []workspace.Problem {
 	// Where the workspace file is broken, what it declares is not known.
 	broken := slices.ContainsFunc(problems, func(p workspace.Problem) bool {
 		return p.Severity == workspace.Fatal && p.File == workspace.File
@@ -242,12 +251,20 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
 			Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is not declared; %s", environment, known(ws))})
 	}
-	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
-		workspace.SortProblems(fatal)
-		return nil, fatal
+	all := workspace.FatalOnly(problems)
+	workspace.SortProblems(all)
+	return all
+}
+
+// Read reads a directory as it is now. What cannot be served in the environment is
+// a *Refusal to do what is attempted.
+func Read(attempt, path, environment string) (*workspace.Workspace, error) {
+	state := datadir.Look(path)
+	ws, problems := workspace.ReadServable(state.Files, func(*workspace.Item) {})
+	if all := fatal(ws, append(problems, state.Problems...), environment); len(all) > 0 {
+		return nil, &Refusal{attempt, path, all}
 	}
-	version := served.Of(environment, versions.Salt{})
-	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Version, ws, problems}, nil
+	return ws, nil
 }
 
 // warnings are all that is worth one: what only verification objects to is

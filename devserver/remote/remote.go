@@ -70,11 +70,11 @@ func (c *Client) Exposed() bool {
 type Refusal struct {
 	Status  int
 	Message string
-	path    string
+	asked   string // GET /flags
 }
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("GET %s answers %d: %s", r.path, r.Status, r.Message)
+	return fmt.Sprintf("%s answers %d: %s", r.asked, r.Status, r.Message)
 }
 
 // NotFound says whether an error is a refusal with 404.
@@ -99,10 +99,15 @@ const (
 
 // get reads a path, whose segments are escaped already.
 func (c *Client) get(ctx context.Context, path string, query url.Values, most int) ([]byte, error) {
+	return c.ask(ctx, http.MethodGet, path, query, nil, most)
+}
+
+// ask sends a request that changes nothing, again where that may help.
+func (c *Client) ask(ctx context.Context, method, path string, query url.Values, content []byte, most int) ([]byte, error) {
 	var waited time.Duration
 	tries := map[int]int{} // by status
 	for {
-		answer, body, err := c.once(ctx, path, query, most)
+		answer, body, err := c.once(ctx, method, path, query, content, most)
 		if err != nil {
 			return nil, err
 		}
@@ -112,14 +117,14 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, most in
 		}
 		busy := status == http.StatusTooManyRequests
 		if !busy && (status != http.StatusServiceUnavailable || tries[status] == maxTries) {
-			return nil, refusal(answer, path, body)
+			return nil, refusal(answer, method+" "+path, body)
 		}
 		asked, _ := retryafter.Read(answer.Header, maxWait)
 		// A server that asks for little again and again is left alone for longer
 		// each time.
 		wait := min(max(asked, time.Second<<tries[status]), maxWait)
 		if waited += wait; waited > maxWaiting {
-			return nil, refusal(answer, path, body)
+			return nil, refusal(answer, method+" "+path, body)
 		}
 		tries[status]++
 		c.tell(wait, wait == asked, status)
@@ -142,12 +147,12 @@ func (c *Client) tell(wait time.Duration, asked bool, status int) {
 	c.Waiting(fmt.Sprintf("waiting %.0f s, %s", wait.Seconds(), why))
 }
 
-func (c *Client) once(ctx context.Context, path string, query url.Values, most int) (*http.Response, []byte, error) {
+func (c *Client) once(ctx context.Context, method, path string, query url.Values, content []byte, most int) (*http.Response, []byte, error) {
 	address := c.base.String() + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +163,7 @@ func (c *Client) once(ctx context.Context, path string, query url.Values, most i
 		err = fmt.Errorf("%s does not answer: %w; is svc api running there?", c.base, refused.Err)
 	}
 	if errors.Is(err, io.EOF) { // before the first byte
-		err = cutOff(address, io.ErrUnexpectedEOF)
+		err = cutOff(method+" "+address, io.ErrUnexpectedEOF)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -169,23 +174,23 @@ func (c *Client) once(ctx context.Context, path string, query url.Values, most i
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, int64(most)+1))
 	if err != nil && ctx.Err() == nil {
-		err = cutOff(address, err)
+		err = cutOff(method+" "+address, err)
 	}
 	if err == nil && len(body) > most {
-		err = fmt.Errorf("GET %s: the answer is larger than %d bytes", path, most)
+		err = fmt.Errorf("%s %s: the answer is larger than %d bytes", method, path, most)
 	}
 	return answer, body, err
 }
 
-func cutOff(address string, why error) error {
-	return fmt.Errorf("GET %s: the answer was cut off: %w", address, why)
+func cutOff(asked string, why error) error {
+	return fmt.Errorf("%s: the answer was cut off: %w", asked, why)
 }
 
 // keys are what looks like a key of svc's: whoever answers may repeat what it was
 // sent.
 var keys = regexp.MustCompile(`(svc_[a-z]{2}_)[0-9A-Za-z_]+`)
 
-func refusal(answer *http.Response, path string, body []byte) error {
+func refusal(answer *http.Response, asked string, body []byte) error {
 	var envelope struct{ Message string }
 	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Message == "" {
 		envelope.Message = "this is not an answer of the API; check the address"
@@ -197,7 +202,7 @@ func refusal(answer *http.Response, path string, body []byte) error {
 		envelope.Message = "the address redirects, which is not followed with a key: name the final one"
 	}
 	message := keys.ReplaceAllString(envelope.Message, "${1}[redacted]")
-	return &Refusal{answer.StatusCode, terminal.Escape(message), path}
+	return &Refusal{answer.StatusCode, terminal.Escape(message), asked}
 }
 
 // Read reads a path whose answer is small into a value.
@@ -210,6 +215,11 @@ func (c *Client) Read(ctx context.Context, path string, query url.Values, into a
 		return NoAnswer(path, "it is not the JSON that was asked for")
 	}
 	return nil
+}
+
+// Evaluate asks what a context is served, with the body of the request.
+func (c *Client) Evaluate(ctx context.Context, request []byte) ([]byte, error) {
+	return c.ask(ctx, http.MethodPost, "/evaluate", nil, request, maxList)
 }
 
 // Document reads a path whose answer holds one document.

@@ -256,7 +256,7 @@ func TestAddresses(t *testing.T) {
 
 func TestNoKeyIsRepeated(t *testing.T) {
 	const key = "svc_uk_0123456789abcdefgh_0123456789abcdefGHIJ"
-	err := refusal(&http.Response{StatusCode: 401}, "/flags", []byte(`{"message": "the key `+key+`, and svc_sk_x are not known"}`))
+	err := refusal(&http.Response{StatusCode: 401}, "GET /flags", []byte(`{"message": "the key `+key+`, and svc_sk_x are not known"}`))
 	if want := "GET /flags answers 401: the key svc_uk_[redacted], and svc_sk_[redacted] are not known"; err.Error() != want {
 		t.Errorf("%s, want %s", err, want)
 	}

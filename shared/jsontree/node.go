@@ -199,6 +199,15 @@ func (n *Node) Bool() (value, ok bool) {
 	return n.text[0] == 't', true
 }
 
+// UnmarshalJSON reads a value that package json has found in a larger one.
+func (n *Node) UnmarshalJSON(text []byte) error {
+	read, err := Parse(text)
+	if err == nil {
+		*n = *read
+	}
+	return err
+}
+
 // Literal returns a number as written, and "" for any other kind.
 func (n *Node) Literal() string {
 	if n == nil || n.Kind != Number {

@@ -1,0 +1,179 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
+)
+
+// evaluationTree shows an evaluation to a person:
+//
+//	new-checkout = true (bool, production at 3f786850)
+//	├─ ✗ rule 0 of production
+//	│  └─ ✗ user.plan is one of "beta", where it is "free"
+//	└─ ✓ rule 1 of production
+//	   └─ ✓ always
+func evaluationTree(key string, answer *explanation.Evaluations) string {
+	e := answer.Evaluations[key]
+	t := tree{environment: answer.Environment}
+	value := string(e.Value)
+	switch {
+	case e.Confidential:
+		value = "a value that is confidential, encrypted or provided"
+	case e.RuleSource == nil:
+		value = "nothing: no rule matches, and applications use their own default"
+	}
+	where := answer.Environment
+	if answer.CommitSHA != nil {
+		const short = 8
+		where += " at " + (*answer.CommitSHA)[:min(short, len(*answer.CommitSHA))]
+	}
+	fmt.Fprintf(&t.text, "%s = %s (%s, %s)\n", terminal.Escape(key), terminal.Escape(value), e.ValueType, terminal.Escape(where))
+	t.rules("", e.Explanation, func(r evaluation.TriedRule) string {
+		if r.RuleSource == evaluation.DefaultRules {
+			return fmt.Sprintf("rule %d of the default rules", r.Index)
+		}
+		return fmt.Sprintf("rule %d of %s", r.Index, t.environment)
+	}, e.Truncated)
+	return t.text.String()
+}
+
+// tree is a tree as it is printed, line by line.
+type tree struct {
+	environment string
+	text        strings.Builder
+}
+
+// branch prints a line, and returns what stands before the lines below it.
+func (t *tree) branch(before string, last bool, format string, args ...any) (below string) {
+	arm, below := "├─ ", "│  "
+	if last {
+		arm, below = "└─ ", "   "
+	}
+	t.text.WriteString(before + arm + terminal.Escape(fmt.Sprintf(format, args...)) + "\n")
+	return before + below
+}
+
+func mark(holds bool) string {
+	if holds {
+		return "✓"
+	}
+	return "✗"
+}
+
+func (t *tree) rules(before string, rules []evaluation.TriedRule, name func(evaluation.TriedRule) string, more bool) {
+	for i, r := range rules {
+		line := name(r)
+		if r.Member != nil && !*r.Member {
+			line += ": no member"
+		}
+		below := t.branch(before, i == len(rules)-1 && !more, "%s %s", mark(r.Matched), line)
+		for j, c := range r.Criteria {
+			t.criterion(below, j == len(r.Criteria)-1 && r.Split == nil, c)
+		}
+		if r.Split != nil {
+			t.split(below, r.Split)
+		}
+	}
+	if more {
+		t.branch(before, true, "and more than is told")
+	}
+}
+
+func (t *tree) criterion(before string, last bool, c evaluation.TriedCriterion) {
+	line := words(c)
+	if c.PropertyName != "" && c.Operator != document.AlwaysTrue {
+		line = c.PropertyName + " " + line
+		switch {
+		case !c.Present:
+			line += ", and there is none"
+		case c.Actual != nil:
+			line += ", where it is " + shown(c.Actual)
+		}
+	}
+	below := t.branch(before, last, "%s %s", mark(c.Holds), line)
+	if c.Segment == nil {
+		return
+	}
+	if len(c.Segment) == 0 {
+		t.branch(below, true, "it has no rules")
+	}
+	t.rules(below, c.Segment, func(r evaluation.TriedRule) string { return fmt.Sprintf("rule %d of the segment", r.Index) }, false)
+}
+
+func (t *tree) split(before string, s *evaluation.TriedSplit) {
+	by := "by chance"
+	if s.Hash != nil {
+		by = fmt.Sprintf("by %s, whose hash is %d", s.Property, *s.Hash)
+	} else if s.Property != "" {
+		by = "by chance, as there is no " + s.Property
+	}
+	below := t.branch(before, true, "split %s: at %s of 100", by, percent(s.Point))
+	for i, arm := range s.Arms {
+		value := "confidential"
+		if !arm.Confidential {
+			value = shown(arm.Value)
+		}
+		t.branch(below, i == len(s.Arms)-1, "%s %s to %s: %s", mark(arm.Chosen), percent(arm.From), percent(arm.To), value)
+	}
+}
+
+func percent(f float64) string { return strconv.FormatFloat(f, 'f', -1, 32) }
+
+// operatorWords are the operators as a sentence has them.
+var operatorWords = map[string]string{
+	"PROP_IS_ONE_OF": "is one of", "PROP_IS_NOT_ONE_OF": "is not one of",
+	"PROP_STARTS_WITH_ONE_OF": "starts with one of", "PROP_DOES_NOT_START_WITH_ONE_OF": "does not start with one of",
+	"PROP_ENDS_WITH_ONE_OF": "ends with one of", "PROP_DOES_NOT_END_WITH_ONE_OF": "does not end with one of",
+	"PROP_CONTAINS_ONE_OF": "contains one of", "PROP_DOES_NOT_CONTAIN_ONE_OF": "does not contain one of",
+	"PROP_MATCHES": "matches", "PROP_DOES_NOT_MATCH": "does not match", "HIERARCHICAL_MATCH": "lies below",
+	"IN_INT_RANGE": "is in the range", "PROP_BEFORE": "is before", "PROP_AFTER": "is after",
+	"PROP_GREATER_THAN": "is greater than", "PROP_GREATER_THAN_OR_EQUAL": "is at least",
+	"PROP_LESS_THAN": "is less than", "PROP_LESS_THAN_OR_EQUAL": "is at most",
+	"PROP_SEMVER_LESS_THAN": "is a version below", "PROP_SEMVER_EQUAL": "is the version", "PROP_SEMVER_GREATER_THAN": "is a version above",
+	"IS_PRESENT": "is there", "IS_NOT_PRESENT": "is not there",
+	evaluation.InSegment: "in the segment", evaluation.NotInSegment: "not in the segment",
+	document.AlwaysTrue: "always",
+}
+
+// words are a criterion but for its property.
+func words(c evaluation.TriedCriterion) string {
+	line := operatorWords[c.Operator]
+	if line == "" {
+		line = c.Operator + " (which means nothing here)"
+	}
+	switch c.Operator {
+	case document.AlwaysTrue, "IS_PRESENT", "IS_NOT_PRESENT":
+		return line
+	}
+	switch {
+	case c.Confidential:
+		return line + " what is confidential"
+	case c.Expected == nil:
+		return line
+	}
+	return line + " " + shown(c.Expected)
+}
+
+// shown is a value: a list without its brackets.
+func shown(n *jsontree.Node) string {
+	if n == nil {
+		return "too long to be shown"
+	}
+	text := string(n.Compact())
+	if n.Kind == jsontree.Array && len(n.Items) > 0 {
+		var items []string
+		for _, item := range n.Items {
+			items = append(items, string(item.Compact()))
+		}
+		text = strings.Join(items, ", ")
+	}
+	const wide = 200
+	return terminal.Cut(text, wide)
+}
