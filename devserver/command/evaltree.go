@@ -91,6 +91,7 @@ func (t *tree) criterion(before string, last bool, c evaluation.TriedCriterion) 
 	if c.PropertyName != "" && c.Operator != document.AlwaysTrue {
 		line = c.PropertyName + " " + line
 		switch {
+		case c.Operator == "IS_PRESENT" || c.Operator == "IS_NOT_PRESENT":
 		case !c.Present:
 			line += ", and there is none"
 		case c.Actual != nil:
