@@ -59,6 +59,17 @@ func TestTheStartUpLinesAreTheGuides(t *testing.T) {
 	}
 }
 
+// TestTheTreeIsTheGuides: what it shows is what the samples give.
+func TestTheTreeIsTheGuides(t *testing.T) {
+	command := "svc eval pricing.headline --context user.key=u-1,user.plan=pro --environment production"
+	var out strings.Builder
+	in := Invocation{Args: append(strings.Fields(command)[1:], "--datadir", filepath.Join(guides.Root(t), "devserver/sample/directory")),
+		Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: t.TempDir()}
+	if status := Main(t.Context(), in); status != 0 || !strings.Contains(guides.Read(t, guide), "\n"+command+"\n") || !strings.Contains(guides.Read(t, guide), "```\n"+out.String()+"```") {
+		t.Errorf("the guide does not show %s with\n%s", command, out.String())
+	}
+}
+
 // TestTheTokenOfMakeRun: the curl line that make run prints asks for a context.
 func TestTheTokenOfMakeRun(t *testing.T) {
 	token := regexp.MustCompile(`(?m)^TOKEN = (\S+)$`).FindStringSubmatch(guides.Read(t, "Makefile"))
