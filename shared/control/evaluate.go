@@ -52,7 +52,7 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 	if err != nil {
 		return nil, err
 	}
-	compiled, ws, err := s.evaluable(ctx, commit, q.Environment)
+	compiled, ws, err := s.evaluable(ctx, commit, q.Environment, q.Explain)
 	if err != nil {
 		return nil, err
 	}
@@ -116,30 +116,24 @@ func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 	return sha, nil
 }
 
-// evaluable is what an environment serves at a commit, compiled, and what it was
-// compiled from. It is kept, but for the workspace at the head, which others hold.
-func (s *Session) evaluable(ctx context.Context, commit, environment string) (*explanation.State, *workspace.Workspace, error) {
+// evaluable is what an environment serves at a commit, compiled, and, where that is
+// needed, what it was compiled from. It is kept, but for the workspace at the head,
+// which others hold.
+func (s *Session) evaluable(ctx context.Context, commit, environment string, needed bool) (*explanation.State, *workspace.Workspace, error) {
 	p, past := s.service, commit != s.entry.Head.Commit
 	name := stateName{workspace: s.entry.Workspace.ID, commit: commit, environment: environment, past: past}
-	var ws *workspace.Workspace
 	if !past {
-		o, err := s.open(ctx)
-		if err == nil {
-			ws, err = o.sound(ctx)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		name.lost = strings.Join(o.snapshot.Lost(), "\n")
+		name.lost = strings.Join(s.opened.snapshot.Lost(), "\n")
 	}
 	kept := p.evaluated.Share(name, stateBytes, func() *state { return &state{} })
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
+	if kept.made != nil && (past || !needed) {
+		return kept.made, kept.ws, nil
+	}
 	if kept.made != nil {
-		if past {
-			ws = kept.ws
-		}
-		return kept.made, ws, nil
+		ws, err := s.opened.sound(ctx)
+		return kept.made, ws, err
 	}
 	select {
 	case p.compiling <- struct{}{}: // one at a time, for what that takes of memory
@@ -147,17 +141,11 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string) (*e
 	case <-ctx.Done():
 		return nil, nil, storageFault(ctx.Err())
 	}
-	var size int64
-	if past {
-		snapshot, err := s.opened.repo.Past(ctx, s.entry.Head, commit)
-		if err != nil {
-			return nil, nil, storageFault(err)
-		}
-		v := newView(snapshot, nil, false)
-		ws, _ = v.without(v.suspects())
-		size = snapshot.Size() + contentBytes*int64(len(snapshot.Files))
+	ws, size, err := s.servedAt(ctx, commit)
+	if err == nil {
+		err = evaluates(ws, environment)
 	}
-	if err := evaluates(ws, environment); err != nil {
+	if err != nil {
 		p.evaluated.Delete(name)
 		return nil, nil, err
 	}
@@ -166,12 +154,27 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string) (*e
 		return nil, nil, fault.New(fault.Unavailable,
 			"what the environment %s serves takes about %d MB of memory, and %d MB are the most here; the service's operator has to give this function more", terminal.Quote(environment), large.Bytes>>20, p.settings.MaxCompiled>>20).Because(err)
 	}
-	kept.made = made
-	if past {
+	if kept.made = made; past {
 		kept.ws = ws
 	}
 	p.evaluated.Weigh(name, stateBytes+made.Size()+size)
 	return made, ws, nil
+}
+
+// servedAt is the workspace as it is served at a commit, and how many bytes of it
+// nobody else holds.
+func (s *Session) servedAt(ctx context.Context, commit string) (*workspace.Workspace, int64, error) {
+	if commit == s.entry.Head.Commit {
+		ws, err := s.opened.sound(ctx)
+		return ws, 0, err
+	}
+	snapshot, err := s.opened.repo.Past(ctx, s.entry.Head, commit)
+	if err != nil {
+		return nil, 0, storageFault(err)
+	}
+	v := newView(snapshot, nil, false)
+	ws, _ := v.without(v.suspects())
+	return ws, snapshot.Size() + contentBytes*int64(len(snapshot.Files)), nil
 }
 
 // largest is how many bytes the largest document has.
