@@ -176,6 +176,7 @@ func (b *budgets) reads() {
 		}
 		b.takes("warm, GET "+path, api, path, 1, once)
 	}
+	b.evaluations()
 	api, flag := b.instance(), "/v1/flags/"+b.size.key(1)
 	b.asks(api, "GET", flag, "")
 	b.asks(api, "GET", "/v1/activity?limit=1", "") // which is another function
@@ -184,6 +185,40 @@ func (b *budgets) reads() {
 	b.takes("a page of the feed", api, "/v1/activity?limit=60", 2, page)
 	b.takes("the activity of an item", api, "/v1/activity?limit=5&type=feature_flag&key="+b.size.key(1), 2, page)
 	b.past(api, flag)
+}
+
+// evaluations: what a context is served costs what any other read costs.
+func (b *budgets) evaluations() {
+	b.Helper()
+	api, body := b.instance(), `{"environment": "production", "context": {"user": {"key": "u-1"}}, "explain": true}`
+	for _, tt := range []struct {
+		what string
+		want map[string]int
+	}{
+		{"cold", map[string]int{"BatchGetItem": 1, "Query": 1, "GetObject": 1}},
+		{"warm", map[string]int{"BatchGetItem": 1}},
+	} {
+		if asked, _, _ := b.asks(api, "POST", "/v1/evaluate", body); !maps.Equal(asked, tt.want) {
+			b.Errorf("%s, POST /v1/evaluate took %v; allowed are %v", tt.what, asked, tt.want)
+		}
+	}
+	var told struct{ Activity []struct{ SHA string } }
+	_, _, text := b.asks(b.instance(), "GET", "/v1/activity", "")
+	must(b, json.Unmarshal([]byte(text), &told))
+	head, previous := told.Activity[0].SHA, ""
+	for _, entry := range told.Activity {
+		if previous = entry.SHA; previous != head {
+			break
+		}
+	}
+	past := fmt.Sprintf(`{"environment": "production", "at": %q}`, previous)
+	// The commit is found, what it changed, and what that was before.
+	if asked, _, _ := b.asks(api, "POST", "/v1/evaluate", past); asked["BatchGetItem"] != 1 || asked["Query"] > 5 || asked["GetObject"] > 1 || len(asked) > 3 {
+		b.Errorf("POST /v1/evaluate at the commit before took %v; allowed are 1 BatchGetItem, 5 Query and 1 GetObject", asked)
+	}
+	if asked, _, _ := b.asks(api, "POST", "/v1/evaluate", past); !maps.Equal(asked, map[string]int{"BatchGetItem": 1, "Query": 2}) {
+		b.Errorf("POST /v1/evaluate there again took %v", asked)
+	}
 }
 
 // again is how often something is done whose rounds are too many: what is made

@@ -70,6 +70,8 @@
 //	a write after foreign files were changed   Tree, PutPack, Advance
 //	the history of a file                      History
 //	a file at a commit                         At, Blob
+//	everything at a commit that is near        History, and At and Blob for each file that changed since
+//	everything at a commit                     History, At, Tree
 //
 // and with a ledger that is Checkpointed, where that differs:
 //

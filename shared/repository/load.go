@@ -8,7 +8,10 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -174,33 +177,96 @@ func (r *Repository) History(ctx context.Context, head Head, page Page) ([]Commi
 // abbreviated to at least four digits, and the commit's full SHA, which it
 // returns with ErrAbsent too.
 func (r *Repository) At(ctx context.Context, head Head, path, revision string) (string, []byte, error) {
-	sha, touch, err := r.ledger.At(ctx, head, path, revision)
+	sha, file, err := r.fileAt(ctx, head, path, revision)
+	if err == nil && file == nil {
+		err = ErrAbsent
+	}
 	if err != nil {
 		return sha, nil, err
 	}
-	if touch.Blob == "" {
-		return sha, nil, ErrAbsent
-	}
-	if text, ok := r.memory.text(path, touch.Blob); ok {
-		return sha, text, nil
-	}
-	text, err := textOf(r.objects.Blob(ctx, touch))
-	return sha, text, err
+	return sha, file.Text, nil
 }
 
+// fileAt is a file in a commit, nil where that has none.
+func (r *Repository) fileAt(ctx context.Context, head Head, path, revision string) (sha string, f *File, err error) {
+	sha, touch, err := r.ledger.At(ctx, head, path, revision)
+	if errors.Is(err, ErrAbsent) || err == nil && touch.Blob == "" {
+		return sha, nil, nil
+	}
+	if err != nil {
+		return sha, nil, err
+	}
+	text, ok := r.memory.text(path, touch.Blob)
+	if !ok {
+		text, err = textOf(r.objects.Blob(ctx, touch))
+	}
+	return sha, &File{Path: path, Blob: touch.Blob, Text: text, Last: &Commit{SHA: sha}}, err
+}
+
+// What is taken back of the head to come to a commit of the past. Beyond that it
+// is cheaper to read everything.
+const (
+	maxTakenBack  = 200 // commits
+	maxFilesTaken = 24
+)
+
 // Past returns everything at the commit that a revision names, as At takes it. Of
-// who touched a file last it tells nothing, and it is not remembered.
+// who touched a file last it does not always tell, and it is not remembered.
 func (r *Repository) Past(ctx context.Context, head Head, revision string) (*Snapshot, error) {
+	now, err := r.Snapshot(ctx, head)
+	if err != nil || revision == head.Commit {
+		return now, err
+	}
+	if s, err := r.takeBack(ctx, now, revision); s != nil || err != nil {
+		return s, err
+	}
 	sha, _, err := r.ledger.At(ctx, head, workspace.File, revision)
 	if err != nil && !errors.Is(err, ErrAbsent) {
 		return nil, err
 	}
-	if sha == head.Commit {
-		return r.Snapshot(ctx, head)
+	if sha != revision {
+		return r.Past(ctx, head, sha)
 	}
 	tree, err := r.objects.Tree(ctx, Head{Commit: sha})
 	if err != nil {
 		return nil, fmt.Errorf("reading the workspace at %s: %w", sha, err)
 	}
 	return Assemble(Head{Commit: sha}, tree, nil), nil
+}
+
+// takeBack is a snapshot without the commits after one; nil where those are many,
+// or no line.
+func (r *Repository) takeBack(ctx context.Context, now *Snapshot, sha string) (*Snapshot, error) {
+	if !object.IsID(sha) {
+		return nil, nil
+	}
+	commits, err := r.ledger.History(ctx, now.Head, Page{Limit: maxTakenBack})
+	if err != nil {
+		return nil, err
+	}
+	end := slices.IndexFunc(commits, func(c Commit) bool { return c.SHA == sha })
+	if end < 0 {
+		return nil, nil
+	}
+	since := slices.Clone(commits[:end])
+	slices.Reverse(since)
+	touched := lastUpdates(since)
+	if !leads(since, Head{Commit: sha, Sequence: commits[end].Sequence}, now.Head) || len(touched) > maxFilesTaken {
+		return nil, nil
+	}
+	updates := make([]update, len(touched))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchWidth)
+	for i, t := range touched {
+		group.Go(func() (err error) {
+			updates[i].path = t.touch.Path
+			_, updates[i].file, err = r.fileAt(ctx, now.Head, t.touch.Path, sha)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Head: Head{Commit: sha, Sequence: commits[end].Sequence}, Files: merge(now.Files, updates)}
+	return s.weigh(textsOf(updates)), nil
 }

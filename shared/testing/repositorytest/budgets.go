@@ -103,4 +103,12 @@ func testBudgets(t *testing.T, w *world) {
 		t.Error(err)
 	}
 	want("a document as it still is", "At")
+	if _, err := repo.Past(ctx, head, head.Commit); err != nil {
+		t.Error(err)
+	}
+	want("everything as it still is")
+	if _, err := repo.Past(ctx, head, past[2].SHA); err != nil {
+		t.Error(err)
+	}
+	want("everything two commits ago, whose texts are in memory", "At", "At", "History")
 }

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"response lost", testResponseLost},
 		{"history in pages", testHistory},
 		{"a file at a commit", testAt},
+		{"everything at a commit", testPast},
 		{"abbreviations", testAbbreviations},
 		{"foreign content", testForeign},
 		{"something in the way", testOccupied},
