@@ -1,6 +1,8 @@
 package evaluation
 
 import (
+	"math"
+
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
@@ -247,12 +249,13 @@ func (x *explanation) segment(told *TriedCriterion, key string, depth int) bool 
 
 // split tells of a split; nil where there is no room.
 func (x *explanation) split(s *split, w *document.Weighted) *TriedSplit {
-	told := &TriedSplit{Property: w.HashByProperty, Point: 100 * s.point(x.frame), Arms: []TriedArm{}}
+	point := s.point(x.frame)
+	told := &TriedSplit{Property: w.HashByProperty, Point: 100 * point, Arms: []TriedArm{}}
 	if s.hashes(x.frame) {
-		hash := s.hash(x.frame)
+		hash := uint32(math.Round(point * maxHash)) // which is exact
 		told.Hash = &hash
 	}
-	chosen, sum := s.arm(x.frame), 0.0
+	chosen, sum := s.armAt(point), 0.0
 	for i, a := range w.Arms {
 		arm := TriedArm{From: sum, To: sum, Confidential: a.Value.Secret(), Chosen: i == chosen}
 		if s.total > 0 {

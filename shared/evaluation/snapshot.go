@@ -289,16 +289,15 @@ func (s *split) point(f *Frame) float64 {
 	if !s.hashes(f) {
 		return f.draw(s)
 	}
-	return float64(s.hash(f)) / 4294967295
+	f.scratch = append(append(f.scratch[:0], s.key...), f.properties[s.slot].Text...)
+	return float64(murmur3.Sum32(f.scratch)) / maxHash
 }
+
+// maxHash is the highest hash there is.
+const maxHash = 1<<32 - 1
 
 // hashes says whether the context has the property that decides.
 func (s *split) hashes(f *Frame) bool { return s.slot >= 0 && f.properties[s.slot].scalar() }
-
-func (s *split) hash(f *Frame) uint32 {
-	f.scratch = append(append(f.scratch[:0], s.key...), f.properties[s.slot].Text...)
-	return murmur3.Sum32(f.scratch)
-}
 
 // Phase numbers the interval of time that a moment falls into: within one
 // phase the time alone changes no answer. A cached answer is good for its
