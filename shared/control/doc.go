@@ -30,6 +30,8 @@
 //   - Under a schema that is missing or cannot be used no value of a config is written. A PUT
 //     that leaves the values and schemaKey as they are passes, so that metadata
 //     can still be edited.
+//   - What is evaluated is compiled once for each commit and environment, so that
+//     an evaluation reads no more than any other read. It changes nothing.
 //   - A dry run goes down the same steps and stops where the commit would be.
 //   - What a request is told never holds the content of a secret value.
 //   - What an instance remembers (the decoded documents of a head, messages it

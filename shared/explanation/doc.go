@@ -14,5 +14,5 @@
 //   - No confidential, encrypted or provided value is told, nor compared with one
 //     in the open.
 //   - An answer is bounded, whatever the documents and the context hold: see
-//     MaxKeys, MaxAnswer and maxExplained.
+//     MaxKeys, MaxAnswer and MaxExplained.
 package explanation

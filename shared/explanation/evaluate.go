@@ -19,8 +19,8 @@ const (
 	MaxKeys = 100
 	// MaxAnswer bounds the values of an answer, in bytes.
 	MaxAnswer = 8 << 20
-	// maxExplained bounds the explanations of an answer, in bytes, about.
-	maxExplained = 4 << 20
+	// MaxExplained bounds the explanations of an answer, in bytes, about.
+	MaxExplained = 4 << 20
 	// lookUpEvery is after how many items it is looked whether anybody still waits.
 	lookUpEvery = 64
 )
@@ -103,7 +103,7 @@ type evaluator struct {
 // Evaluate answers a question. Its error is ErrTooMuch or the context's.
 func (s *State) Evaluate(ctx context.Context, q Question) (*Evaluations, error) {
 	e := evaluator{State: s, Question: q}
-	e.account = evaluation.Account{Left: maxExplained, Property: q.property,
+	e.account = evaluation.Account{Left: MaxExplained, Property: q.property,
 		Segment: func(key string) *document.Document { return e.document(document.Segment, key) }}
 	all := &Evaluations{Environment: s.Environment, Evaluations: map[string]*Evaluation{}, Missing: []string{}}
 	keys := q.Keys

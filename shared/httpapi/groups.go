@@ -23,17 +23,19 @@ func Workspace() Group {
 			return c.session.Environments(ctx)
 		},
 		"evaluateContext": func(ctx context.Context, c *call) (any, error) {
+			q := explanation.Question{Context: c.body.Get("context"), Keys: texts(c.body, "keys"), All: c.body.Get("keys") == nil, Explain: boolean(c.body, "explain")}
 			size, err := c.session.Size(ctx)
+			if size = min(size, explanation.MaxAnswer); q.Explain {
+				size += explanation.MaxExplained
+			}
 			if err == nil {
-				c.held, err = c.answers.Hold(ctx, c.owner, min(size, explanation.MaxAnswer))
+				c.held, err = c.answers.Hold(ctx, c.owner, size)
 			}
 			if err != nil {
 				return nil, err
 			}
 			return c.session.Evaluate(ctx, control.EvaluationQuery{
-				Environment: text(c.body, "environment"), At: optionalText(c.body, "at"), Malformed: c.issues,
-				Question: explanation.Question{Context: c.body.Get("context"), Keys: texts(c.body, "keys"), All: c.body.Get("keys") == nil,
-					Explain: boolean(c.body, "explain")}})
+				Environment: text(c.body, "environment"), At: optionalText(c.body, "at"), Malformed: c.issues, Question: q})
 		},
 	}}
 }
