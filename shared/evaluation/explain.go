@@ -83,6 +83,8 @@ type Account struct {
 	Segment func(key string) *document.Document
 	// Property finds what the context has as a property; nil for nothing.
 	Property func(name string) *jsontree.Node
+	// Now is the time of the frame.
+	Now int64
 	// Left is about how many bytes may be told yet. Where it ends an explanation
 	// ends too, before it is complete.
 	Left int
@@ -199,13 +201,18 @@ func (x *explanation) criterion(told *TriedCriterion, operand *document.Value, d
 			told.Expected = tell(brief(operand.Served()))
 		}
 	}
-	if slot, known := x.slotByName[slotName(told.PropertyName)]; known && told.PropertyName != "" {
-		told.Present = x.frame.Has(slot)
-		if slot == x.timeSlot {
-			told.Actual, _ = jsontree.Parse([]byte(x.frame.properties[slot].Text))
-		} else if told.Present {
-			told.Actual = tell(x.account.property(slotName(told.PropertyName)))
+	if name := slotName(told.PropertyName); told.PropertyName != "" {
+		actual := x.account.property(name)
+		// A property that no rule reads has no slot.
+		slot, read := x.slotByName[name]
+		switch {
+		case name == CurrentTime:
+			actual = brief(jsontree.NewInt(x.account.Now))
+		case read && !x.frame.Has(slot), actual.node != nil && actual.node.Kind == jsontree.Null:
+			actual = shown{}
 		}
+		told.Present = actual.node != nil || actual.cut
+		told.Actual = tell(actual)
 	}
 	if !x.room(bytes) {
 		return false

@@ -103,7 +103,7 @@ type evaluator struct {
 // Evaluate answers a question. Its error is ErrTooMuch or the context's.
 func (s *State) Evaluate(ctx context.Context, q Question) (*Evaluations, error) {
 	e := evaluator{State: s, Question: q}
-	e.account = evaluation.Account{Left: MaxExplained, Property: q.property,
+	e.account = evaluation.Account{Left: MaxExplained, Property: q.property, Now: q.Now,
 		Segment: func(key string) *document.Document { return e.document(document.Segment, key) }}
 	all := &Evaluations{Environment: s.Environment, Evaluations: map[string]*Evaluation{}, Missing: []string{}}
 	keys := q.Keys

@@ -41,7 +41,7 @@ func encode(v any) string {
 	return string(text)
 }
 
-var properties = []string{"user.key", "user.plan", "user.age", "user.version", "user.joined", "user.tags", "team.id", "plain", "user.a.b", "svc.current-time", "user.nobody-has-it"}
+var properties = []string{"user.key", "user.plan", "user.age", "user.version", "user.joined", "user.tags", "team.id", "plain", "user.a.b", "svc.current-time"}
 
 func (d dice) scalar() any {
 	return pick[any](d, "free", "pro", "u-1", "u-2", "u-3", "1.2.3", "2.0.0-rc.1", "1.2", "2023-11-14T22:13:20Z", "soon", "", "ünï", "com.acme.cart",
@@ -277,7 +277,7 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 					}
 					served++
 				}
-				if problem := leadsThere(got); problem != "" {
+				if problem := leadsThere(got, tree); problem != "" {
 					fail(key, "%s", problem)
 				}
 				if len(got.Explanation) > 0 {
@@ -326,11 +326,11 @@ func delivered(t *testing.T, table *delivery.Table, context string, random func(
 }
 
 // leadsThere says why an explanation does not lead to its evaluation, or "".
-func leadsThere(e *explanation.Evaluation) string {
+func leadsThere(e *explanation.Evaluation, context *jsontree.Node) string {
 	if e.Truncated {
 		return "the explanation is not complete"
 	}
-	if problem := consistent(e.Explanation); problem != "" {
+	if problem := consistent(e.Explanation, context); problem != "" {
 		return problem
 	}
 	if len(e.Explanation) == 0 || !e.Explanation[len(e.Explanation)-1].Matched {
@@ -363,7 +363,7 @@ func leadsThere(e *explanation.Evaluation) string {
 }
 
 // consistent says what is wrong with rules that were tried, or "".
-func consistent(rules []evaluation.TriedRule) string {
+func consistent(rules []evaluation.TriedRule, context *jsontree.Node) string {
 	for i, rule := range rules {
 		all := true
 		for _, c := range rule.Criteria {
@@ -371,10 +371,10 @@ func consistent(rules []evaluation.TriedRule) string {
 			if c.Confidential && c.Expected != nil {
 				return "a confidential operand is told"
 			}
-			if c.PropertyName != "" && !c.Present && c.Actual != nil {
-				return "a property that is not there has a value"
+			if problem := seen(c, context); problem != "" {
+				return problem
 			}
-			if problem := consistent(c.Segment); problem != "" {
+			if problem := consistent(c.Segment, context); problem != "" {
 				return problem
 			}
 			if n := len(c.Segment); c.Segment != nil {
@@ -387,6 +387,25 @@ func consistent(rules []evaluation.TriedRule) string {
 		if rule.Matched != all || rule.Matched && i < len(rules)-1 {
 			return fmt.Sprintf("rule %d matched: %v", i, rule.Matched)
 		}
+	}
+	return ""
+}
+
+// seen says what is wrong with what is told of a property, or "".
+func seen(c evaluation.TriedCriterion, context *jsontree.Node) string {
+	name, property, dotted := strings.Cut(c.PropertyName, ".")
+	if !dotted {
+		name, property = "", c.PropertyName
+	}
+	want := context.Get(name).Get(property)
+	switch {
+	case c.PropertyName == evaluation.CurrentTime:
+		want = jsontree.NewInt(now)
+	case want != nil && want.Kind == jsontree.Null:
+		want = nil
+	}
+	if c.Present != (want != nil) || !c.Present && c.Actual != nil || c.Present && !c.Truncated && !jsontree.Equal(c.Actual, want) {
+		return fmt.Sprintf("%s is told as %s (%v), and is %s", c.PropertyName, encode(c.Actual), c.Present, encode(want))
 	}
 	return ""
 }
