@@ -11,8 +11,8 @@
 //
 //   - There is one evaluator: the values are what evaluation.Snapshot.Evaluate
 //     returns, and an explanation tells what it has decided on the way.
-//   - No confidential, encrypted or provided value is told, nor compared with one
-//     in the open.
+//   - No confidential, encrypted or provided value is told: not as a value, not
+//     as an arm of a split, and not as what a criterion expects.
 //   - An answer is bounded, whatever the documents and the context hold: see
 //     MaxKeys, MaxAnswer and MaxExplained.
 package explanation
