@@ -1,4 +1,5 @@
-// Command workspace is the Lambda function that serves who a key is, and its workspace.
+// Command workspace is the Lambda function that serves who a key is, its workspace, and
+// what a context is served there.
 package main
 
 import (

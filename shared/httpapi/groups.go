@@ -7,7 +7,7 @@ import (
 	"svc.example/svc/shared/explanation"
 )
 
-// Workspace is who the key is and where it acts.
+// Workspace is who the key is, where it acts, and what is served there.
 func Workspace() Group {
 	return Group{"workspace", map[string]handler{
 		"getWhoami": func(_ context.Context, c *call) (any, error) {
