@@ -64,6 +64,7 @@ func (s *session) apply(ctx context.Context, w *admin.Workspace, dir string, f a
 	if err != nil {
 		return err
 	}
+	plan.Notes = append(plan.Notes, sizeNotes(plan.Wanted)...)
 	var drift []string
 	if !f.overwrite {
 		if drift, err = plan.Drift(ctx); err != nil {

@@ -78,7 +78,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		if err != nil {
 			return err
 		}
-		for _, note := range slices.Concat(source.Notes, admin.SizeNotes(source.Files)) {
+		for _, note := range slices.Concat(source.Notes, sizeNotes(source.Files)) {
 			fmt.Fprintln(s.Stderr, note)
 		}
 		c.Source = &source

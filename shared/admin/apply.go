@@ -36,9 +36,11 @@ const (
 
 // Plan is a commit that would bring a workspace to a directory's state.
 type Plan struct {
-	Changes   []Change
-	Warnings  []string // about the directory
-	Notes     []string
+	Changes  []Change
+	Warnings []string // about the directory
+	Notes    []string
+	// Wanted is what the workspace will hold, by path.
+	Wanted    map[string][]byte
 	dir       string
 	base      *repository.Snapshot
 	workspace *Workspace
@@ -71,7 +73,7 @@ func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) s
 	if err := p.verify(wanted, state, display(dir)); err != nil {
 		return nil, err
 	}
-	p.Notes = append(p.Notes, SizeNotes(wanted)...)
+	p.Wanted = wanted
 	p.compare(wanted)
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package admin
+package command
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ func TestLargeFilesNameTheMemoryThatTheyNeed(t *testing.T) {
 		for i := range megabytes {
 			files["configs/"+strings.Repeat("x", i+1)+".json"] = make([]byte, 1<<20)
 		}
-		if got := strings.Join(SizeNotes(files), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+		if got := strings.Join(sizeNotes(files), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%d MB: %q", megabytes, got)
 		}
 	}
@@ -31,7 +31,7 @@ func TestAnEnvironmentThatServesMuchNamesTheMemoryThatItNeeds(t *testing.T) {
 		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"int","default":{"rules":%s},"environments":[{"id":"old","rules":%s},{"id":"large","rules":%s}]}`,
 			key, arms(1), arms(1), arms(10_000))
 	}
-	notes := SizeNotes(files)
+	notes := sizeNotes(files)
 	if len(notes) != 1 || !strings.Contains(notes[0], `"large" serves takes `) || !strings.Contains(notes[0], "a MemorySize of ") {
 		t.Fatalf("%q", notes)
 	}
