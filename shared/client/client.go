@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/contexts"
+	"svc.example/svc/shared/upstream"
 )
 
 // Options say where a client gets its flags from, and what else it does.
@@ -78,9 +78,7 @@ type Options struct {
 // tidied takes off what comes along when a key or an address is copied.
 func (o Options) tidied() Options {
 	o.Key = strings.TrimSpace(o.Key)
-	if u, err := url.Parse(o.URL); err == nil && strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1") {
-		o.URL = strings.TrimSuffix(strings.TrimRight(o.URL, "/"), "/v1")
-	}
+	o.URL = upstream.Base(o.URL)
 	return o
 }
 
@@ -91,9 +89,6 @@ func (o Options) withDefaults() Options {
 	o.TelemetryEvery = cmp.Or(o.TelemetryEvery, time.Minute)
 	o.ManyKeys = cmp.Or(o.ManyKeys, 10_000)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: 20 * time.Second}
-	}
 	if o.Getenv == nil {
 		o.Getenv = os.LookupEnv
 	}
@@ -148,7 +143,6 @@ type Client struct {
 	enlisted  int
 
 	streaming atomic.Bool // changes come over an event stream
-	said      string      // what was last said of that; the source's
 	missing   string      // what was last said of values that cannot be had; the source's
 	asides    chan string // for the log, from getters
 }
@@ -201,7 +195,7 @@ func (c *Client) source() (source, error) {
 	if c.options.URL == "" {
 		return newDirectory(c.options)
 	}
-	connection := newConnection(c.options)
+	connection := upstream.Connect(c.options.URL, c.options.Key, c.options.HTTP)
 	if c.options.Telemetry {
 		c.telemetry = newTelemetry(c, connection)
 	}

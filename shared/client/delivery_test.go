@@ -22,11 +22,11 @@ func TestMergingRule7BrowserClientsHaveOneGlobalContext(t *testing.T) {
 	docs := []string{planFlag(), threeRules, switched("true")}
 	var sources []evaluation.Source
 	for _, text := range docs {
-		doc, problem := decodeEntry([]byte(text), "development")
-		if problem != "" {
-			t.Fatal(problem)
+		from, skipped, err := decode([]byte(`{"configs":[` + text + `],"meta":{"environment":"development"}}`))
+		if err != nil || len(skipped) > 0 {
+			t.Fatal(err, skipped)
 		}
-		sources = append(sources, evaluation.Source{Key: doc.Key, Document: doc})
+		sources = append(sources, from.sources...)
 	}
 	table := delivery.NewTable(sources, "development", "v1")
 	h := (&delivery.Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*delivery.Table, error) { return table, nil }, Now: time.Now}).Mux()

@@ -7,22 +7,12 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"svc.example/svc/shared/upstream"
 )
 
 // LoadError is why there is no first state.
-type LoadError struct {
-	From string // the URL, without the key
-	// Status is that of the last answer, 0 when there was none.
-	Status int
-	// Err is the cause. Where Open did not wait any longer, it is the last
-	// failure, and the end of ctx too for errors.Is.
-	Err error
-}
-
-func (e *LoadError) Error() string { return "svc: " + e.From + ": " + e.Err.Error() }
-
-// Unwrap is the cause.
-func (e *LoadError) Unwrap() error { return e.Err }
+type LoadError = upstream.LoadError
 
 var errNoAnswer = errors.New("there was no answer yet")
 

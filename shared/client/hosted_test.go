@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/contexts"
+	"svc.example/svc/shared/endpoints"
 	service "svc.example/svc/shared/telemetry"
 )
 
@@ -64,11 +65,11 @@ func (s *server) reply(h http.HandlerFunc) {
 }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == telemetryPath {
+	if r.URL.Path == endpoints.ReportContexts.Path+"/" {
 		s.upload(w, r)
 		return
 	}
-	if r.URL.Path == streamPath {
+	if r.URL.Path == endpoints.DocumentEvents.Path {
 		s.stream(w, r)
 		return
 	}
@@ -83,7 +84,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	user, key, _ := r.BasicAuth()
 	etag := `"` + version + `"`
 	switch {
-	case r.URL.Path != configsPath || r.Method != "GET":
+	case r.URL.Path != endpoints.Documents.Path || r.Method != "GET":
 		s.status(w, 404)
 	case user != "1" || key != sdkKey:
 		s.status(w, 401)
@@ -336,32 +337,6 @@ func TestOptionsAreCheckedAtOnce(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), Options{Datadir: t.TempDir(), Telemetry: true}); err == nil {
 		t.Error("telemetry of a directory")
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	for failures, bound := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 9: 256 * time.Second, 10: waits.Max, 1000: waits.Max} {
-		for range 1000 {
-			if got := delay(failures); got < 50*time.Millisecond || got > bound {
-				t.Errorf("after %d failures %v, want at most %v", failures, got, bound)
-			}
-		}
-	}
-}
-
-func TestRetryAfterIsReadByTheServersClock(t *testing.T) {
-	skewed := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC) // far from ours
-	for _, tt := range []struct {
-		after, date string
-		want        time.Duration
-	}{
-		{"", "", 0}, {"7", "", 7 * time.Second}, {"-5", "", 0}, {"999999999", "", maxPatience}, {"999999999999", "", maxPatience}, {"99999999999999999999999", "", maxPatience}, {"soon", "", 0},
-		{skewed.Add(9 * time.Second).Format(http.TimeFormat), skewed.Format(http.TimeFormat), 9 * time.Second},
-		{skewed.Format(http.TimeFormat), skewed.Add(time.Hour).Format(http.TimeFormat), 0},
-	} {
-		if got := retryAfter(http.Header{"Retry-After": {tt.after}, "Date": {tt.date}}); got != tt.want {
-			t.Errorf("%q at %q: %v, want %v", tt.after, tt.date, got, tt.want)
-		}
 	}
 }
 

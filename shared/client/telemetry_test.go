@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,105 +151,6 @@ func TestTelemetryIsBounded(t *testing.T) {
 	}
 	if n := len(c.telemetry.keys.types); n > maxShapes {
 		t.Errorf("%d types are watched", n)
-	}
-}
-
-func TestABatchIsSentAgainUnderItsID(t *testing.T) {
-	s := newServer(t, planFlag())
-	o := s.telemetry()
-	var now atomic.Int64
-	o.now = func() int64 { return now.Add(1000) }
-	c := open(t, o)
-	c.String(t.Context(), "plan", "", somebody)
-	s.takes = status(503, "Retry-After", "0")
-	c.telemetry.flush()
-	for range 3 {
-		c.telemetry.resume = time.Time{}
-		c.telemetry.send(t.Context())
-	}
-	s.takes = nil
-	c.telemetry.resume = time.Time{}
-	c.telemetry.send(t.Context())
-	c.telemetry.send(t.Context())
-	uploads := s.taken()
-	if len(uploads) != 4 {
-		t.Fatalf("%d uploads", len(uploads))
-	}
-	for _, u := range uploads[1:] {
-		if u["batchId"] != uploads[0]["batchId"] || u["instanceHash"] != uploads[0]["instanceHash"] || asJSONText(u["events"]) != asJSONText(uploads[0]["events"]) {
-			t.Error("the same batch is another one")
-		}
-	}
-	if uploads[0]["sentAt"] == uploads[3]["sentAt"] {
-		t.Error("sentAt is not that of the attempt")
-	}
-	c.String(t.Context(), "plan", "", somebody)
-	c.Close()
-	if last := s.taken()[4]; last["batchId"] == uploads[0]["batchId"] {
-		t.Error("another batch has the same id")
-	}
-}
-
-func TestWhatBecomesOfABatchThatIsNotTaken(t *testing.T) {
-	for _, tt := range []struct {
-		what      string
-		takes     http.HandlerFunc
-		kept      int
-		off, wait bool
-	}{
-		{"400", status(400), 0, false, false},
-		{"413", status(413), 0, false, false},
-		{"401", status(401), 0, false, true},
-		{"404", status(404), 0, true, false},
-		{"429", status(429, "Retry-After", "60"), 1, false, true},
-		{"500", status(500), 1, false, true},
-		{"broken off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 1, false, true},
-	} {
-		t.Run(tt.what, func(t *testing.T) {
-			var j journal
-			s := newServer(t, planFlag())
-			s.takes = tt.takes
-			o := s.telemetry()
-			o.Log = j.log()
-			c := open(t, o)
-			c.String(t.Context(), "plan", "", somebody)
-			c.telemetry.flush()
-			c.telemetry.send(t.Context())
-			if len(c.telemetry.queue) != tt.kept || c.telemetry.off.Load() != tt.off || c.telemetry.resume.After(time.Now()) != tt.wait {
-				t.Errorf("%d kept, off %v, resume %v", len(c.telemetry.queue), c.telemetry.off.Load(), c.telemetry.resume)
-			}
-			if j.count("telemetry is not taken") != 1 {
-				t.Errorf("log:\n%s", j.String())
-			}
-			if c.String(t.Context(), "plan", "", contexts.Named("user", props{"plan": "pro"})) != "pro" {
-				t.Error("evaluation suffers")
-			}
-		})
-	}
-}
-
-func TestBatchesAreGivenUp(t *testing.T) {
-	now := time.Now()
-	for _, tt := range []struct {
-		b    batch
-		want bool
-	}{
-		{batch{born: now, attempts: 1}, false}, {batch{born: now, attempts: maxAttempts}, true},
-		{batch{born: now.Add(-maxAge - time.Second), attempts: 1}, true},
-	} {
-		if got := tt.b.hopeless(now); got != tt.want {
-			t.Errorf("%+v: %v", tt.b, got)
-		}
-	}
-	s := newServer(t, planFlag())
-	c := open(t, s.telemetry())
-	s.takes = status(500)
-	for i := range 3 * maxBatches {
-		c.String(t.Context(), "plan", "", contexts.Named("user", props{"key": i}))
-		c.telemetry.flush()
-	}
-	if n := len(c.telemetry.queue); n != maxBatches {
-		t.Errorf("%d batches wait", n)
 	}
 }
 

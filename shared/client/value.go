@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/upstream"
 )
 
 // value is what an item serves, ready to be handed out. What every evaluation
@@ -140,9 +141,6 @@ func (v *value) readList(text string) bool {
 	return v.texts(array)
 }
 
-// withheldSource marks, as a provided value, one that the service keeps.
-const withheldSource = "withheld by the service"
-
 // variables are the environment variables that provided values may read.
 type variables struct {
 	get     func(name string) (value string, set bool)
@@ -161,7 +159,7 @@ func provided(v document.Value, kind document.ValueType, from variables) value {
 	fail := func(message string) value {
 		return value{kind: kind, secret: true, err: &Error{Code: General, Message: message}}
 	}
-	if source == withheldSource {
+	if source == upstream.WithheldSource {
 		return fail("the value is confidential: the service does not send it")
 	}
 	if source != "ENV_VAR" {

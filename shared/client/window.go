@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/contexts"
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/upstream"
 )
 
 // What a window takes at most. What is beyond is counted, or left out.
@@ -186,7 +187,7 @@ func chunks(examples []json.RawMessage) func(func([]json.RawMessage) bool) {
 	return func(yield func([]json.RawMessage) bool) {
 		for len(examples) > 0 {
 			n, size := 0, 0
-			for n < len(examples) && (n == 0 || size+len(examples[n]) < maxBatchBytes) {
+			for n < len(examples) && (n == 0 || size+len(examples[n]) < upstream.MaxBatch) {
 				size += len(examples[n])
 				n++
 			}

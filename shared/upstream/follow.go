@@ -1,0 +1,120 @@
+package upstream
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/endpoints"
+)
+
+// Receiver takes what a Follower finds. Its methods are called one at a time.
+type Receiver interface {
+	// Version is that of the state that it has, "" for none.
+	Version() string
+	// Take takes a state. An error means that it cannot be read: the one before
+	// stays.
+	Take(body []byte) error
+	// Confirm says that the state that it has is the present one.
+	Confirm()
+	// Failed says that there is no new state, and why: a *LoadError.
+	Failed(err error)
+	// Streams says whether changes come over an event stream, at once, and why they
+	// do not.
+	Streams(are bool, why string)
+}
+
+// Follower follows what an environment serves: over its event stream, and where
+// there is none by polls.
+type Follower struct {
+	Connection *Connection
+	To         Receiver
+	// PollEvery is the time between two polls.
+	PollEvery time.Duration
+	// Wait is how long to wait after a number of failures in a row, at least 1,
+	// where the server asks for a wait, or for none. Nil is Patiently.
+	Wait func(failures int, asked time.Duration) time.Duration
+	// Hurry ends a wait after a failure; nil never does.
+	Hurry <-chan struct{}
+
+	etag     string
+	failures int
+	refusals int // of event streams, in a row
+	askAgain time.Time
+}
+
+// Run follows until ctx is done.
+func (f *Follower) Run(ctx context.Context) {
+	for {
+		asked, err := f.poll(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			f.failures = 0
+			wait := f.follow(ctx, About(f.PollEvery))
+			if backoff.Sleep(ctx, wait) != nil {
+				return
+			}
+			continue
+		}
+		f.failures++
+		f.To.Failed(err)
+		wait := f.Wait
+		if wait == nil {
+			wait = Patiently
+		}
+		timer := time.NewTimer(wait(f.failures, asked))
+		select {
+		case <-ctx.Done():
+		case <-f.Hurry:
+		case <-timer.C:
+		}
+		if timer.Stop(); ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// poll asks once. With an error it says how long the server asks to be left alone.
+func (f *Follower) poll(ctx context.Context) (asked time.Duration, err error) {
+	header := http.Header{}
+	if f.etag != "" {
+		header.Set("If-None-Match", f.etag)
+	}
+	r, err := f.Connection.Do(ctx, http.MethodGet, endpoints.Documents.Path, nil, header)
+	switch {
+	case err != nil:
+		return 0, &LoadError{From: f.Connection.Host, Err: err}
+	case r.Status == http.StatusNotModified && f.etag != "":
+		f.To.Confirm()
+		return 0, nil
+	case r.Status != http.StatusOK:
+		return RetryAfter(r.Header), f.Connection.Refusal(r)
+	}
+	return 0, f.take(r.Body, r.Header.Get("ETag"))
+}
+
+// take hands an answer on, or an event, which has no entity tag.
+func (f *Follower) take(body []byte, etag string) error {
+	if err := f.To.Take(body); err != nil {
+		return &LoadError{From: f.Connection.Host, Status: http.StatusOK, Err: err}
+	}
+	f.etag = etag
+	return nil
+}
+
+var waits = backoff.Backoff{First: time.Second, Max: 5 * time.Minute}
+
+// Patiently is a random part of a bound that doubles from failure to failure, up to
+// 5 minutes.
+func Patiently(failures int, asked time.Duration) time.Duration {
+	return max(waits.Delay(failures-1), 50*time.Millisecond, asked)
+}
+
+// About is a time within a tenth of another.
+func About(d time.Duration) time.Duration {
+	return time.Duration((0.9 + 0.2*rand.Float64()) * float64(d))
+}

@@ -1,0 +1,206 @@
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"svc.example/svc/shared/endpoints"
+)
+
+// Uploader passes events of telemetry on in batches. What it keeps is bounded: a few
+// batches that wait, of which the oldest go first. It may be used concurrently.
+type Uploader struct {
+	Connection *Connection
+	// Now is in milliseconds since 1970.
+	Now func() int64
+	// Warn hears, at most every 10 minutes, that batches are not taken.
+	Warn func(error)
+
+	off atomic.Bool // the server takes none
+
+	queued sync.Mutex // of queue
+	queue  []*batch
+
+	sending  sync.Mutex // of what follows
+	instance string
+	failed   int
+	resume   time.Time // not to be tried before
+
+	warned atomic.Int64 // when, in seconds since 1970
+}
+
+// Off says that the server takes no telemetry, or that the Uploader is closed.
+func (u *Uploader) Off() bool { return u.off.Load() }
+
+// Waiting is how many batches wait.
+func (u *Uploader) Waiting() int {
+	u.queued.Lock()
+	defer u.queued.Unlock()
+	return len(u.queue)
+}
+
+// Add queues events for Send, in batches of their own.
+func (u *Uploader) Add(events []json.RawMessage) {
+	u.queued.Lock()
+	u.queue = append(u.queue, pack(events, time.Now())...)
+	lost := max(0, len(u.queue)-maxBatches)
+	u.queue = u.queue[lost:]
+	u.queued.Unlock()
+	if lost > 0 {
+		u.warn(fmt.Errorf("%d batches were given up to make room", lost))
+	}
+}
+
+func (u *Uploader) warn(err error) {
+	const every = 10 * 60
+	now := time.Now().Unix()
+	if before := u.warned.Load(); now-before >= every && u.warned.CompareAndSwap(before, now) {
+		u.Warn(err)
+	}
+}
+
+// Send uploads what waits, in order, until something goes wrong.
+func (u *Uploader) Send(ctx context.Context) {
+	u.sending.Lock()
+	defer u.sending.Unlock()
+	for !u.Off() && !time.Now().Before(u.resume) && ctx.Err() == nil {
+		b := u.first()
+		if b == nil {
+			return
+		}
+		if done := u.deliver(ctx, b); done || b.hopeless(time.Now()) {
+			u.drop(b)
+		}
+	}
+}
+
+func (u *Uploader) first() *batch {
+	u.queued.Lock()
+	defer u.queued.Unlock()
+	if len(u.queue) == 0 {
+		return nil
+	}
+	return u.queue[0]
+}
+
+// drop takes a batch out, unless it had to make room.
+func (u *Uploader) drop(b *batch) {
+	u.queued.Lock()
+	defer u.queued.Unlock()
+	if len(u.queue) > 0 && u.queue[0] == b {
+		u.queue = u.queue[1:]
+	}
+}
+
+// lastWords is how long Close waits for the last batches to be taken.
+const lastWords = 5 * time.Second
+
+// Close sends what waits, in at most five seconds, and nothing from then on.
+func (u *Uploader) Close() {
+	u.sending.Lock()
+	u.resume = time.Time{}
+	u.sending.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	u.Send(ctx)
+	u.off.Store(true)
+}
+
+// pauseRefused is how long nothing is sent after a key was refused.
+const pauseRefused = 5 * time.Minute
+
+// deliver uploads a batch and says whether it is done with, one way or the
+// other.
+func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
+	if u.instance == "" {
+		u.instance = newID()
+	}
+	b.attempts++
+	header := http.Header{"Content-Type": {"application/json"}}
+	r, err := u.Connection.Do(ctx, http.MethodPost, endpoints.ReportContexts.Path+"/", b.body(u.instance, u.Now()), header)
+	if err == nil && r.Status/100 == 2 {
+		u.failed = 0
+		return true
+	}
+	if ctx.Err() != nil {
+		return false // closing, and not a failure
+	}
+	if err == nil {
+		err = u.Connection.Refusal(r)
+	}
+	u.warn(err)
+	switch {
+	case r.Status == http.StatusNotFound:
+		u.off.Store(true)
+		return true
+	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
+		u.resume = time.Now().Add(pauseRefused)
+		return true
+	case refused(r.Status):
+		return true
+	}
+	u.failed++
+	u.resume = time.Now().Add(Patiently(u.failed, RetryAfter(r.Header)))
+	return false
+}
+
+// batch is what one upload holds. A server knows it again by its id.
+type batch struct {
+	id       string
+	events   []json.RawMessage
+	born     time.Time
+	attempts int
+}
+
+const (
+	maxBatches  = 8 // that wait
+	maxAttempts = 10
+	maxAge      = 15 * time.Minute
+
+	// MaxBatch is how many bytes of events go into one batch, where one event alone
+	// is not more.
+	MaxBatch = 192 << 10
+)
+
+func (b *batch) hopeless(now time.Time) bool {
+	return b.attempts >= maxAttempts || now.Sub(b.born) > maxAge
+}
+
+func (b *batch) body(instance string, now int64) []byte {
+	body, _ := json.Marshal(struct {
+		Instance string            `json:"instanceHash"`
+		ID       string            `json:"batchId"`
+		SentAt   int64             `json:"sentAt"`
+		Events   []json.RawMessage `json:"events"`
+	}{instance, b.id, now, b.events})
+	return body
+}
+
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+// pack puts events into batches, each small enough.
+func pack(events []json.RawMessage, now time.Time) []*batch {
+	var batches []*batch
+	room := 0
+	for _, event := range events {
+		if room < len(event) || len(batches) == 0 {
+			batches = append(batches, &batch{id: newID(), born: now})
+			room = MaxBatch
+		}
+		last := batches[len(batches)-1]
+		last.events = append(last.events, event)
+		room -= len(event)
+	}
+	return batches
+}
