@@ -83,6 +83,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	s.service = control.New(control.Settings{
 		Authenticator: ledger,
 		Directory:     ledger,
+		Keys:          ledger,
 		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
 		Now:           time.Now,
 		PublicURL:     options.PublicURL,

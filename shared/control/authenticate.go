@@ -38,6 +38,18 @@ func (p *Service) AuthenticateToken(ctx context.Context, token access.Token) (Ca
 	return Caller{token: token, entry: entry}, err
 }
 
+// FindsKeys says whether KeyOfToken can be asked.
+func (p *Service) FindsKeys() bool { return p.settings.Keys != nil }
+
+// KeyOfToken is the record of the key that a token stands for, if it is one of the
+// caller's workspace.
+func (p *Service) KeyOfToken(ctx context.Context, c Caller, token access.Token) (access.KeyRecord, error) {
+	workspace := c.entry.Key.WorkspaceID
+	entry, err := p.settings.Keys.FindKey(ctx, workspace, token.ID())
+	entry, err = accept(entry, err, entry.Key.AdmitsToken(token, p.settings.Now()), entry.Key.PrincipalID, workspace)
+	return entry.Key, err
+}
+
 // Recheck says whether a key that was accepted some time ago still would be.
 func (p *Service) Recheck(ctx context.Context, id access.ID) error {
 	entry, err := p.settings.Directory.Find(ctx, id)

@@ -49,6 +49,13 @@ type Directory interface {
 	Find(ctx context.Context, id access.ID) (Entry, error)
 }
 
+// KeyFinder finds a key of a workspace by its id alone.
+type KeyFinder interface {
+	// FindKey reads a key, its principal and the head. A row that is missing is
+	// access.ErrNotFound.
+	FindKey(ctx context.Context, workspace, id access.ID) (Entry, error)
+}
+
 // Repository is one workspace's versioned documents. What fails for a while
 // only wraps repository.ErrBusy or a context's error, and is answered with 503;
 // any other failure of the storage is answered with 500.

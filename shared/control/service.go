@@ -15,12 +15,14 @@ import (
 	"svc.example/svc/shared/turns"
 )
 
-// Settings are what a Service works with. All are needed but Directory, Used and
-// Contexts.
+// Settings are what a Service works with. All are needed but Directory, Keys, Used
+// and Contexts.
 type Settings struct {
 	Authenticator Authenticator
 	// Directory is needed for event streams alone.
 	Directory Directory
+	// Keys are needed where relays ask what a token stands for.
+	Keys KeyFinder
 	// Repository returns a workspace's repository. It is asked once or more
 	// for every request, so it keeps what it opened.
 	Repository func(ctx context.Context, workspace string) (Repository, error)

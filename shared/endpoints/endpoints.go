@@ -55,13 +55,14 @@ var (
 	Health         = Endpoint{"GET", "/healthz", "getHealth", "delivery", NoKey, Anonymous, ""}
 	Evaluate       = Endpoint{"GET", "/api/v2/configs/eval-with-context/", "evaluate", "delivery", PublicSDK, Polls, "/api/v2/{path+}"}
 	Documents      = Endpoint{"GET", "/api/v2/configs", "getDocuments", "delivery", SecretSDK, Polls, "/api/v2/{path+}"}
+	DescribeKey    = Endpoint{"GET", "/api/v2/key", "describeKey", "delivery", AnySDK, Polls, "/api/v2/{path+}"}
 	EvaluateFlags  = Endpoint{"POST", "/ofrep/v1/evaluate/flags", "evaluateFlags", "delivery", PublicSDK, Polls, "/ofrep/{path+}"}
 	EvaluateFlag   = Endpoint{"POST", "/ofrep/v1/evaluate/flags/", "evaluateFlag", "delivery", PublicSDK, Polls, "/ofrep/{path+}"}
 	ReportContexts = Endpoint{"POST", "/api/v1/telemetry", "reportContexts", "telemetry", AnySDK, Telemetry, "/api/v1/{path+}"}
 )
 
 // ForApplications are all of these.
-var ForApplications = []Endpoint{Health, Evaluate, Documents, EvaluateFlags, EvaluateFlag, ReportContexts}
+var ForApplications = []Endpoint{Health, Evaluate, Documents, DescribeKey, EvaluateFlags, EvaluateFlag, ReportContexts}
 
 // The event streams for applications. A server serves them that stays up: no
 // function does, so they have no route of the gateway.

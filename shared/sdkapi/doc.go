@@ -6,6 +6,7 @@
 //	POST /ofrep/v1/evaluate/flags[/{key}]            public keys, see package delivery
 //	GET  /api/v2/configs                             secret keys: the environment's documents
 //	GET  /ofrep/v1/events, /api/v2/sse/config        event streams, where the process stays up
+//	GET  /api/v2/key                                 both: whose key it is, for relays
 //	POST /api/v1/telemetry/                          both: what contexts were evaluated for
 //	GET  /healthz                                    200
 //
@@ -20,14 +21,24 @@
 //
 //	{"configs": [{"id", "key", "type", "valueType", "sendToClientSdk",
 //	              "default": {"rules"}, "environment": {"id", "rules"} or null, "variants"?}],
-//	 "meta": {"version", "environment", "workspaceId"}}
+//	 "meta": {"version", "environment", "workspaceId", "clientVersion"?}}
 //
 // with every flag, config, log level and segment, by key, the rules as stored:
 // ciphertext stays ciphertext, provided values keep source and lookup. Schemas
 // are not there. A confidential value that is neither encrypted nor provided
 // never leaves the control plane: its value member is left out, and a document
 // that has one in a criterion is left out whole, as its rules would match
-// otherwise without it.
+// otherwise without it. The version of what browsers are served is clientVersion,
+// before any rule on the current time has turned. It is not there when a document
+// that counts for browsers was left out: whoever evaluates the rest answers other
+// than is answered here.
+//
+// # GET /api/v2/key
+//
+// It tells a relay what the key of one of its clients reads: {"id", "kind",
+// "environment", "workspaceId"}. With ?token=... and a secret key it tells the same
+// of the key that the token of an event stream stands for, if it is one of the same
+// workspace. What is not accepted is 401.
 //
 // # Event streams
 //

@@ -38,16 +38,20 @@ func (o Options) guard(e endpoints.Endpoint) authentication.Guard {
 // open authenticates a request by the text of its key, "" for none, and opens
 // what its environment serves.
 func (o Options) open(g authentication.Guard, r *http.Request, e endpoints.Endpoint, text string) (*control.Delivery, error) {
+	caller, err := o.authenticate(g, r, e, text)
+	if err != nil {
+		return nil, err
+	}
+	return o.Service.Deliver(caller)
+}
+
+func (o Options) authenticate(g authentication.Guard, r *http.Request, e endpoints.Endpoint, text string) (control.Caller, error) {
 	takes := keys[e.Keys]
 	var unreadable error
 	if text == "" {
 		unreadable = fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", takes.Wanted, takes.how)
 	}
-	caller, err := g.Authenticate(r, takes.Keys, text, unreadable)
-	if err != nil {
-		return nil, err
-	}
-	return o.Service.Deliver(caller)
+	return g.Authenticate(r, takes.Keys, text, unreadable)
 }
 
 // refusedEnvironment refuses a key whose environment is gone from the

@@ -114,6 +114,9 @@ func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 	}
 	// No CORS headers here: a secret key in a page must not work.
 	routes = append(routes, router.Route{Path: endpoints.Documents.Path, Handler: named(t.configs)})
+	if o.Service.FindsKeys() {
+		routes = append(routes, router.Route{Path: endpoints.DescribeKey.Path, Handler: named(t.describeKey)})
+	}
 	if o.Streams != nil {
 		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: named(t.streamDocuments)})
 	}

@@ -50,7 +50,7 @@ func (t *tables) followEvaluations(w http.ResponseWriter, r *http.Request, token
 
 // streamDocuments answers GET /api/v2/sse/config.
 func (t *tables) streamDocuments(w http.ResponseWriter, r *http.Request) {
-	if !takesGet(w, r) {
+	if !TakesGet(w, r) {
 		return
 	}
 	d, err := t.options.open(t.guard, r, endpoints.DocumentEvents, delivery.BasicKey(r))
@@ -83,8 +83,7 @@ func (e documentEvents) Event(ctx context.Context, _ events.News) (string, io.Re
 	if err != nil {
 		return "", nil, err
 	}
-	plain, err := docs.Plain()
-	return docs.version.String(), plain, err
+	return docs.Event()
 }
 
 // follower looks at the versions of an environment again and again.

@@ -34,7 +34,7 @@ type tables struct {
 // is made, so that a change is worked out once for all who poll.
 type environment struct {
 	evaluated state[*delivery.Table]
-	documents state[*documents]
+	documents state[*Documents]
 	tooMuch   *tooMuch     // why the table was refused, under the lock of evaluated
 	bytes     atomic.Int64 // about what all take
 }

@@ -107,6 +107,7 @@ func (w *world) serve(options sdkapi.Options) {
 	options.Service = control.New(control.Settings{
 		Authenticator: countedGate{w},
 		Directory:     w.ledger,
+		Keys:          w.ledger,
 		Repository:    func(context.Context, string) (control.Repository, error) { return w.counted(), nil },
 		Now:           time.Now,
 	})

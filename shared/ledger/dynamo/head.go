@@ -103,8 +103,30 @@ func OpenAttributes() []string { return slices.Clone(openAttributes) }
 
 // Authenticate implements control.Authenticator.
 func (t *Table) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
+	return t.entry(ctx, key.Workspace(), key.Principal(), key.ID())
+}
+
+// FindKey implements control.KeyFinder: one read more, as the id of a key does not
+// say whose it is.
+func (t *Table) FindKey(ctx context.Context, workspace, id access.ID) (control.Entry, error) {
+	found, err := t.db.GetAll(ctx, authenticating, []item{accessKeyKey(workspace, id)}, t.attributes...)
+	if err != nil {
+		return control.Entry{}, err
+	}
+	if len(found) == 0 {
+		return control.Entry{}, access.ErrNotFound
+	}
+	var record access.KeyRecord
+	if err := decodeDoc(found[0], &record); err != nil {
+		return control.Entry{}, err
+	}
+	return t.entry(ctx, workspace, record.PrincipalID, id)
+}
+
+// entry reads what belongs to a key of a principal.
+func (t *Table) entry(ctx context.Context, workspace, principal, key access.ID) (control.Entry, error) {
 	for attempt := 1; ; attempt++ {
-		e, torn, err := t.authenticate(ctx, key)
+		e, torn, err := t.authenticate(ctx, workspace, principal, key)
 		if err != nil || !torn {
 			return e, err
 		}
@@ -120,9 +142,8 @@ var errTorn = errors.New("the key or its principal is being changed")
 
 // authenticate is torn when the rows of the key and the principal may be older than
 // the head: whatever they allow may be over.
-func (t *Table) authenticate(ctx context.Context, key access.Key) (e control.Entry, torn bool, err error) {
-	ws := key.Workspace()
-	wanted := []item{headKey(ws), principalKey(ws, key.Principal()), accessKeyKey(ws, key.ID())}
+func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID) (e control.Entry, torn bool, err error) {
+	wanted := []item{headKey(ws), principalKey(ws, principal), accessKeyKey(ws, key)}
 	found, err := t.db.GetAll(ctx, authenticating, wanted, t.attributes...)
 	if err != nil {
 		return e, false, err
@@ -147,8 +168,8 @@ func (t *Table) authenticate(ctx context.Context, key access.Key) (e control.Ent
 		return e, false, err
 	}
 	for _, c := range recent {
-		torn = torn || c.ID == key.Principal() && c.Version > dynamo.NumberOf(read[1], "version") ||
-			c.ID == key.ID() && c.Version > dynamo.NumberOf(read[2], "version")
+		torn = torn || c.ID == principal && c.Version > dynamo.NumberOf(read[1], "version") ||
+			c.ID == key && c.Version > dynamo.NumberOf(read[2], "version")
 	}
 	if torn {
 		return e, true, nil

@@ -31,6 +31,11 @@ func (l *Ledger) Find(ctx context.Context, id access.ID) (control.Entry, error) 
 	return l.entry(ctx, func(found *registryFile) (access.KeyRecord, access.Principal, error) { return found.find(id) })
 }
 
+// FindKey implements control.KeyFinder. There is one workspace here.
+func (l *Ledger) FindKey(ctx context.Context, _, id access.ID) (control.Entry, error) {
+	return l.Find(ctx, id)
+}
+
 // Current implements control.Directory.
 func (l *Ledger) Current(ctx context.Context) (control.Entry, error) {
 	return l.entry(ctx, func(*registryFile) (k access.KeyRecord, p access.Principal, err error) { return k, p, nil })
