@@ -69,6 +69,8 @@ type topic struct {
 	news    atomic.Pointer[News]
 	streams map[*stream]struct{} // guarded by the Hub's lock
 
+	looks atomic.Int64 // that were asked for, while somebody looks
+
 	// Of the goroutine that looks.
 	seen string
 	due  time.Time // when a change that was seen is told; zero for none
@@ -216,13 +218,26 @@ func (h *Hub) watch() {
 		if len(topics) == 0 {
 			return
 		}
-		wait := h.every
 		for _, t := range topics {
-			if soon := h.look(t); soon > 0 {
-				wait = min(wait, soon)
+			if t.looks.Add(1) == 1 {
+				go h.lookAt(t)
 			}
 		}
-		next.Reset(wait)
+		next.Reset(h.every)
+	}
+}
+
+// lookAt looks at a topic as long as that is asked for, and beside others: one that
+// takes long to tell its version holds nobody up.
+func (h *Hub) lookAt(t *topic) {
+	for {
+		asked := t.looks.Load()
+		if soon := h.look(t); soon > 0 {
+			time.AfterFunc(soon, h.Look)
+		}
+		if t.looks.CompareAndSwap(asked, 0) {
+			return
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ type server struct {
 	*httptest.Server
 	hub    *events.Hub
 	asked  events.Stream
+	choose func(r *http.Request, asked *events.Stream) // nil leaves it as it is
 	failed atomic.Pointer[fault.Fault]
 }
 
@@ -58,7 +59,11 @@ func serve(t *testing.T, most int, asked events.Stream) *server {
 	s := &server{hub: events.NewHub(most, 5*time.Millisecond), asked: asked}
 	s.asked.Name = "c"
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.hub.Serve(w, r, s.asked); err != nil {
+		asked := s.asked
+		if s.choose != nil {
+			s.choose(r, &asked)
+		}
+		if err := s.hub.Serve(w, r, asked); err != nil {
 			s.failed.Store(fault.Of(err))
 			w.WriteHeader(fault.Of(err).Kind.Status())
 		}
