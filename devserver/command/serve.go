@@ -34,6 +34,7 @@ type serveFlags struct {
 	polls            ratelimit.Rate
 	proxies          []string
 	streams          streamFlags
+	relay            relayFlags
 }
 
 const defaultEnvironment = "development"
@@ -42,7 +43,7 @@ func newServe(in Invocation) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve a config directory to browser clients",
+		Short: "Serve a config directory to browser clients, or relay a workspace",
 		Long: `Serve a config directory over the protocol of the hosted service, so that browser
 clients work without a change when their API URL points here.
 
@@ -55,17 +56,30 @@ Endpoints:
   POST /ofrep/v1/evaluate/flags                    the same for OpenFeature (OFREP)
   POST /ofrep/v1/evaluate/flags/{key}              one flag for OpenFeature (OFREP)
   GET  /ofrep/v1/events                            word of changes, for OpenFeature clients
-  GET  /healthz                                    200 while the server runs`,
+  GET  /healthz                                    200 while the server runs
+
+With --url it is a relay: it serves a workspace of svc api, or a hosted one,
+evaluates here, and answers as that service does. It follows the service, and goes
+on serving the last good state while that does not answer. Clients show the keys
+that they would show to the service. Beside the endpoints above there are:
+  GET  /api/v2/configs                             the documents, for servers
+  GET  /api/v2/sse/config                          word of changes, for servers
+  POST /api/v1/telemetry/                          telemetry, which is passed on
+  GET  /readyz                                     200 once there is a state to serve`,
 		Example: `  svc serve
   svc serve --datadir ./our-config --environment staging
-  svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000`,
+  svc serve --frontend-sdk-key dev --cors-origin http://localhost:3000
+  svc serve --url https://flags.example.com --key-file production.key --cache /var/cache/svc`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key"); err != nil {
+			if err := cli.RefuseEmpty(cmd, "datadir", "environment", "host", "frontend-sdk-key", "url", "key-file", "cache"); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("watch") && cmd.Flags().Changed("no-watch") {
 				return cli.Usagef("--watch and --no-watch cannot be used together")
+			}
+			if err := f.relay.check(cmd); err != nil {
+				return err
 			}
 			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
 			if f.environment == "" {
@@ -93,6 +107,7 @@ Endpoints:
 	flags.IntVar(&f.polls.Burst, "poll-burst", 0, "requests at once from one address; 0 is four times --poll-limit")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	f.streams.add(flags)
+	f.relay.add(cmd)
 	return cmd
 }
 
@@ -106,6 +121,9 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	proxies, err := ratelimit.ParseProxies(f.proxies)
 	if err != nil {
 		return cli.Usagef("--trusted-proxy: %v", err)
+	}
+	if f.relay.url != "" {
+		return serveRelay(ctx, in, f, proxies)
 	}
 	path, err := datadir.Discover(f.datadir, in.Getenv, in.Workdir)
 	if err != nil {

@@ -61,9 +61,7 @@ func New(base, key string) (*Client, error) {
 
 // Exposed says whether the key crosses a network unencrypted.
 func (c *Client) Exposed() bool {
-	ip := net.ParseIP(c.base.Hostname())
-	local := c.base.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-	return c.base.Scheme == "http" && !local
+	return baseurl.Exposed(c.base)
 }
 
 // Refusal is an answer that is no success.

@@ -2,6 +2,7 @@
 package baseurl
 
 import (
+	"net"
 	"net/url"
 	"strings"
 )
@@ -15,6 +16,13 @@ func Parse(text string) (u *url.URL, ok bool) {
 		return nil, false
 	}
 	return u, true
+}
+
+// Exposed says whether what is sent to an address crosses a network unencrypted.
+func Exposed(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return u.Scheme == "http" && !local
 }
 
 // Redacted is an address, or what should be one, without the user name and the

@@ -113,12 +113,12 @@ func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 		routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
 	}
 	// No CORS headers here: a secret key in a page must not work.
-	routes = append(routes, router.Route{Path: endpoints.Documents.Path, Handler: named(t.configs)})
+	routes = append(routes, router.Route{Path: endpoints.Documents.Path, Handler: Named(t.configs)})
 	if o.Service.FindsKeys() {
-		routes = append(routes, router.Route{Path: endpoints.DescribeKey.Path, Handler: named(t.describeKey)})
+		routes = append(routes, router.Route{Path: endpoints.DescribeKey.Path, Handler: Named(t.describeKey)})
 	}
 	if o.Streams != nil {
-		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: named(t.streamDocuments)})
+		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: Named(t.streamDocuments)})
 	}
 	return routes, o.public(protocol.NotFound)
 }
@@ -136,11 +136,11 @@ func (o Options) telemetry() (routes []router.Route) {
 
 // public serves what pages of the allowed origins may read.
 func (o Options) public(serve http.HandlerFunc) http.Handler {
-	return named(delivery.CORS(o.Origins, serve).ServeHTTP)
+	return Named(delivery.CORS(o.Origins, serve).ServeHTTP)
 }
 
-// named gives every answer a name, under which the log tells of causes.
-func named(serve http.HandlerFunc) http.Handler {
+// Named gives every answer a name, under which the log tells of causes.
+func Named(serve http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := requestid.Named(r.Header.Get(requestid.Header))
 		if name == "" {

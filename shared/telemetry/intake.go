@@ -89,8 +89,8 @@ func refusal(size int, issues []jsontree.Issue) error {
 	return fault.New(kind, "nothing of the batch was taken: %s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
 }
 
-// maxSkew is how far a sender's clock may be off before it is corrected.
-const maxSkew = 5 * time.Minute
+// MaxSkew is how far a sender's clock may be off before it is corrected.
+const MaxSkew = 5 * time.Minute
 
 // batcher turns a report into a batch.
 type batcher struct {
@@ -105,7 +105,7 @@ type batcher struct {
 
 func newBatch(report Report, from Source, body []byte, now time.Time) (Batch, Receipt) {
 	m := batcher{environment: from.Environment, now: now, pairs: map[Pair]bool{}, contexts: map[[2]string]Saved{}, shapes: map[string]*KnownShape{}}
-	if off := now.Sub(report.SentAt); !report.SentAt.IsZero() && (off > maxSkew || off < -maxSkew) {
+	if off := now.Sub(report.SentAt); !report.SentAt.IsZero() && (off > MaxSkew || off < -MaxSkew) {
 		m.shift = off
 	}
 	for _, example := range report.Examples {

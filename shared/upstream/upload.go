@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -22,6 +23,8 @@ type Uploader struct {
 	Now func() int64
 	// Warn hears, at most every 10 minutes, that batches are not taken.
 	Warn func(error)
+	// Most is how many batches wait; 0 is 8.
+	Most int
 
 	off atomic.Bool // the server takes none
 
@@ -46,11 +49,15 @@ func (u *Uploader) Waiting() int {
 	return len(u.queue)
 }
 
-// Add queues events for Send, in batches of their own.
-func (u *Uploader) Add(events []json.RawMessage) {
+// Add queues events for Send, in batches of their own. Late is how far behind ours the
+// clock is that they were noted by.
+func (u *Uploader) Add(events []json.RawMessage, late time.Duration) {
 	u.queued.Lock()
-	u.queue = append(u.queue, pack(events, time.Now())...)
-	lost := max(0, len(u.queue)-maxBatches)
+	for _, b := range pack(events, time.Now()) {
+		b.late = late.Milliseconds()
+		u.queue = append(u.queue, b)
+	}
+	lost := max(0, len(u.queue)-cmp.Or(u.Most, maxBatches))
 	u.queue = u.queue[lost:]
 	u.queued.Unlock()
 	if lost > 0 {
@@ -124,7 +131,7 @@ func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 	}
 	b.attempts++
 	header := http.Header{"Content-Type": {"application/json"}}
-	r, err := u.Connection.Do(ctx, http.MethodPost, endpoints.ReportContexts.Path+"/", b.body(u.instance, u.Now()), header)
+	r, err := u.Connection.Do(ctx, http.MethodPost, endpoints.ReportContexts.Path+"/", b.body(u.instance, u.Now()-b.late), header)
 	if err == nil && r.Status/100 == 2 {
 		u.failed = 0
 		return true
@@ -155,6 +162,7 @@ func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 type batch struct {
 	id       string
 	events   []json.RawMessage
+	late     int64 // milliseconds
 	born     time.Time
 	attempts int
 }

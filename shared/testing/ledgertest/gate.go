@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
 )
 
 func gate(b *bench) {
@@ -18,9 +19,21 @@ func gate(b *bench) {
 	if err := entry.Key.Admits(b.key, b.now); err != nil {
 		b.Error(err)
 	}
+	finder, finds := b.Authenticator.(control.KeyFinder)
+	if !finds {
+		b.Fatal("it does not find keys by their ids")
+	}
+	found, err := finder.FindKey(background, b.Workspace, b.key.ID())
+	b.must(err)
+	if found.Key.ID != b.key.ID() || found.Principal.ID != b.key.Principal() || found.Workspace.ID != string(b.Workspace) || found.Head != entry.Head {
+		b.Errorf("found as %+v", found)
+	}
 	for name, key := range b.strangers() {
 		if _, err := b.Authenticator.Authenticate(background, key); !errors.Is(err, access.ErrNotFound) {
 			b.Errorf("%s: %v, want ErrNoEntry", name, err)
+		}
+		if found, err := finder.FindKey(background, b.Workspace, key.ID()); !errors.Is(err, access.ErrNotFound) {
+			b.Errorf("%s: found %+v, %v, want ErrNotFound", name, found, err)
 		}
 	}
 }

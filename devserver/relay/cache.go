@@ -1,0 +1,115 @@
+package relay
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/sdkapi"
+)
+
+// cache is a directory from which a relay starts while its service is away.
+type cache struct{ dir string }
+
+// openCache makes the directory if it is not there.
+func openCache(dir string) (*cache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("--cache %s: %w", dir, err)
+	}
+	probe, err := os.CreateTemp(dir, temporary)
+	if err != nil {
+		return nil, fmt.Errorf("--cache %s: nothing can be written there: %w", dir, err)
+	}
+	probe.Close()
+	return &cache{dir}, os.Remove(probe.Name())
+}
+
+const (
+	temporary = ".tmp-*"
+	keysFile  = "keys.json"
+	// maxState is more than any state has; maxKeysFile is more than maxKept keys have.
+	maxState    = 64 << 20
+	maxKeysFile = 8 << 20
+)
+
+func (c *cache) statePath(key access.ID) string {
+	return filepath.Join(c.dir, "state-"+string(key)+".json.gz")
+}
+
+// keepState keeps what is served with a key.
+func (c *cache) keepState(key access.ID, d *sdkapi.Documents) error {
+	return c.write(c.statePath(key), d.In(negotiation.GzipCoding))
+}
+
+// touch notes that what was kept is still the present state. That it fails says the
+// next state that is kept.
+func (c *cache) touch(key access.ID, at time.Time) { _ = os.Chtimes(c.statePath(key), at, at) }
+
+// state is what was kept, nothing when that is nothing, and when it was last known to
+// be the present one.
+func (c *cache) state(key access.ID) (body []byte, at time.Time, err error) {
+	packed, at, err := c.read(c.statePath(key), maxState)
+	if err != nil || packed == nil {
+		return nil, at, err
+	}
+	plain, err := negotiation.Decompressed(packed)
+	if err != nil {
+		return nil, at, err
+	}
+	body, err = io.ReadAll(io.LimitReader(plain, maxState))
+	return body, at, err
+}
+
+func (c *cache) keepKeys(records []access.KeyRecord) error {
+	text, err := json.Marshal(records)
+	if err != nil {
+		return err
+	}
+	return c.write(filepath.Join(c.dir, keysFile), text)
+}
+
+func (c *cache) keys() (records []access.KeyRecord, err error) {
+	text, _, err := c.read(filepath.Join(c.dir, keysFile), maxKeysFile)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	return records, json.Unmarshal(text, &records)
+}
+
+func (c *cache) read(path string, most int64) (content []byte, at time.Time, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, at, nil
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, at, err
+	}
+	content, err = io.ReadAll(io.LimitReader(f, most))
+	return content, info.ModTime(), err
+}
+
+// write puts a file in the place of another, so that there is always a whole one.
+func (c *cache) write(path string, content []byte) error {
+	f, err := os.CreateTemp(c.dir, temporary) // which only its owner may read
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // once it has its name, there is none
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,34 @@
+// Package relay serves what another service serves.
+//
+// It follows the environments of secret SDK keys (package upstream), compiles what
+// it is told, and answers applications from memory: polls, OFREP, the documents of
+// servers, and both kinds of event streams. An answer is byte for byte the one of the
+// service that is followed, but for the event streams that it names, where that
+// service tells the version that its clients have (package sdkapi). Where it does not,
+// versions are made here, and every relay makes the same.
+//
+// # Keys
+//
+// Clients show the keys that they would show to the service itself. A key that is not
+// known is asked about once (GET /api/v2/key), and remembered for 60 seconds, a
+// refusal for 10. While the service is away a key that was good stays good, and one
+// that was never seen is 503. With a frontend key nobody else is asked: it is the one
+// that browsers have.
+//
+// # The cache
+//
+// A directory keeps the last state of each environment, as it was sent, compressed, in
+// state-<key id>.json.gz, whose time is when it was last known to be the present one;
+// and keys.json, the digests of keys that were good. Nothing in it opens anything, but
+// what documents say is as private as they are.
+//
+// What must stay true:
+//
+//   - The relay's own keys go to the address that they were given for and nowhere
+//     else, and no key or token is ever written to a log, a metric or the cache.
+//   - What cannot be read, or is another workspace's, never takes the place of the
+//     last good state.
+//   - A value that the service does not send to browsers is not sent from here.
+//   - Whatever clients send costs the service little: asks about keys, telemetry that
+//     waits and what is remembered are bounded.
+package relay

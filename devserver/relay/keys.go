@@ -1,0 +1,347 @@
+package relay
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/lru"
+	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/upstream"
+)
+
+const (
+	goodFor    = time.Minute
+	refreshAt  = 45 * time.Second // a key in use is asked about again before it has to wait
+	refusedFor = 10 * time.Second
+	awayFor    = time.Second // the service is not asked again
+	askTime    = 5 * time.Second
+
+	// asksAtOnce bounds what strangers cost the service, beside the limit of each
+	// address.
+	asksAtOnce = 16
+
+	maxKept         = 10_000 // keys that are remembered, and as many tokens and refusals
+	rememberedBytes = 512    // about
+)
+
+var strangers = ratelimit.Rate{PerSecond: 10, Burst: 100}
+
+// known is a key, or a token that stands for one, that was good when it was asked
+// about last.
+type known struct {
+	record      access.KeyRecord // of a token: without the digest
+	environment *environment
+	checked     atomic.Int64 // when, in nanoseconds since 1970
+	asking      atomic.Bool
+}
+
+// keys are those of the relay's clients.
+type keys struct {
+	relay     *Relay
+	frontend  *[sha256.Size]byte // of the key that all browsers have; nil for none
+	strangers *ratelimit.Buckets
+	asks      chan struct{}
+	away      atomic.Int64 // when the service was found to be away, in nanoseconds since 1970
+
+	good    *lru.Cache[[sha256.Size]byte, *known] // by the text
+	records *lru.Cache[access.ID, *known]         // of keys alone
+	refused *lru.Cache[[sha256.Size]byte, refusal]
+	changed atomic.Bool // there are keys that the cache does not have
+
+	mu      sync.Mutex
+	pending map[[sha256.Size]byte]*ask
+}
+
+// refusal is why a credential is refused, for a while.
+type refusal struct {
+	err   error
+	until time.Time
+}
+
+// ask is a question that is on its way.
+type ask struct {
+	done  chan struct{}
+	known *known
+	err   error
+}
+
+func newKeys(r *Relay, frontend string) *keys {
+	k := &keys{
+		relay: r, strangers: ratelimit.NewBuckets(strangers, time.Now), asks: make(chan struct{}, asksAtOnce), pending: map[[sha256.Size]byte]*ask{},
+		good:    lru.New[[sha256.Size]byte, *known](2 * maxKept * rememberedBytes),
+		records: lru.New[access.ID, *known](maxKept * rememberedBytes),
+		refused: lru.New[[sha256.Size]byte, refusal](maxKept * rememberedBytes),
+	}
+	if frontend != "" {
+		sum := sha256.Sum256([]byte(frontend))
+		k.frontend = &sum
+	}
+	return k
+}
+
+// credential is what a client shows, and how it is asked about.
+type credential struct {
+	sum     [sha256.Size]byte
+	address netip.Addr
+	ask     func(ctx context.Context) (upstream.Reply, error)
+	key     *access.Key // nil of a token
+	// proves says whether a record is of this credential.
+	proves func(access.KeyRecord) bool
+}
+
+var (
+	errNotAccepted = fault.New(fault.Unauthorized, "the key is not accepted: it is unknown, revoked or expired, or its owner is disabled")
+	errTooOld      = errors.New("the service does not tell what the keys of clients read (GET /api/v2/key): it is of an older version than this relay; with --frontend-sdk-key it need not be asked")
+)
+
+// find finds what a key reads, if it is of one of the kinds.
+func (k *keys) find(ctx context.Context, address netip.Addr, text, wanted string, kinds ...access.Kind) (*environment, error) {
+	sum := sha256.Sum256([]byte(text))
+	if k.frontend != nil && slices.Contains(kinds, access.KindPublicSDK) && subtle.ConstantTimeCompare(sum[:], k.frontend[:]) == 1 {
+		return k.relay.environments[0], nil
+	}
+	if k.frontend != nil && !slices.Contains(kinds, access.KindSecretSDK) {
+		return nil, fault.New(fault.Unauthorized, "this relay was started with --frontend-sdk-key: send that key as Authorization: Basic base64(1:<key>)")
+	}
+	if found, there := k.good.Get(sum); there {
+		if !slices.Contains(kinds, found.record.Kind) {
+			return nil, fault.New(fault.Unauthorized, "%s", wanted)
+		}
+		if time.Since(time.Unix(0, found.checked.Load())) < refreshAt {
+			return found.environment, nil
+		}
+	}
+	key, err := access.ParseKey(text)
+	if err != nil {
+		return nil, fault.New(fault.Unauthorized, "%v; %s", err, wanted)
+	}
+	if !slices.Contains(kinds, key.Kind()) {
+		return nil, fault.New(fault.Unauthorized, "%s", wanted)
+	}
+	own := false
+	for _, e := range k.relay.environments {
+		own = own || e.key.Workspace() == key.Workspace()
+		if e.key.ID() == key.ID() && key.Matches(e.key.Digest()) && key.Kind() == e.key.Kind() {
+			return e, nil
+		}
+	}
+	if !own {
+		return nil, errNotAccepted
+	}
+	found, err := k.check(ctx, credential{
+		sum: sum, address: address, key: &key,
+		proves: func(r access.KeyRecord) bool { return r.Admits(key, time.Time{}) == nil },
+		ask: func(ctx context.Context) (upstream.Reply, error) {
+			return k.relay.environments[0].follower.Connection.For(text).Do(ctx, http.MethodGet, endpoints.DescribeKey.Path, nil, nil)
+		},
+	}, key.ID())
+	if err != nil {
+		return nil, err
+	}
+	return found.environment, nil
+}
+
+// findToken is find for a token that stands for a public key.
+func (k *keys) findToken(ctx context.Context, address netip.Addr, text string) (*environment, error) {
+	if k.frontend != nil {
+		e := k.relay.environments[0]
+		if name := e.name(); name != "" && !hmac.Equal([]byte(text), []byte(k.frontendToken(name))) {
+			return nil, fault.New(fault.Unauthorized, "this relay was started with --frontend-sdk-key: the address of its event stream, with a token, is in what POST %s answers to that key", endpoints.EvaluateFlags.Path)
+		}
+		_, err := e.serve()
+		return e, err
+	}
+	token, err := access.ParseToken(text)
+	if err != nil {
+		return nil, fault.New(fault.Unauthorized, "%v", err)
+	}
+	found, err := k.check(ctx, credential{
+		sum: sha256.Sum256([]byte(text)), address: address,
+		proves: func(r access.KeyRecord) bool { return r.AdmitsToken(token, time.Time{}) == nil },
+		ask:    func(ctx context.Context) (upstream.Reply, error) { return k.askToken(ctx, text) },
+	}, token.ID())
+	if err != nil {
+		return nil, err
+	}
+	if found.record.Kind != access.KindPublicSDK {
+		return nil, errNotAccepted
+	}
+	return found.environment, nil
+}
+
+// askToken asks with the key of each workspace: a token does not tell its own.
+func (k *keys) askToken(ctx context.Context, text string) (reply upstream.Reply, err error) {
+	asked := map[access.ID]bool{}
+	for _, e := range k.relay.environments {
+		if asked[e.key.Workspace()] {
+			continue
+		}
+		asked[e.key.Workspace()] = true
+		reply, err = e.follower.Connection.Do(ctx, http.MethodGet, endpoints.DescribeKey.Path+"?token="+url.QueryEscape(text), nil, nil)
+		if err != nil || reply.Status != http.StatusUnauthorized {
+			return reply, err
+		}
+	}
+	return reply, err
+}
+
+func (k *keys) frontendToken(environment string) string {
+	return access.TokenOf("frontend", access.Digest(*k.frontend), environment).String()
+}
+
+// check says what a credential reads, from memory while that is fresh.
+func (k *keys) check(ctx context.Context, c credential, id access.ID) (*known, error) {
+	found, there := k.good.Get(c.sum)
+	if !there {
+		if found, there = k.records.Get(id); there && !c.proves(found.record) {
+			found, there = nil, false
+		}
+	}
+	if there {
+		age := time.Since(time.Unix(0, found.checked.Load()))
+		if age >= refreshAt && age < goodFor && found.asking.CompareAndSwap(false, true) {
+			go func() {
+				defer found.asking.Store(false)
+				_, _ = k.once(c, found)
+			}()
+		}
+		if age < goodFor {
+			return found, nil
+		}
+	} else {
+		found = nil
+		if refused, there := k.refused.Get(c.sum); there && time.Now().Before(refused.until) {
+			return nil, refused.err
+		}
+		if wait := k.strangers.Take(ratelimit.KeyID("", c.address)); wait > 0 {
+			return nil, fault.New(fault.RateLimited, "too many requests from this address that carry no key seen to be good here").After(wait)
+		}
+	}
+	return k.once(c, found)
+}
+
+// once asks about a credential, once for all who wait for the answer. Before is what
+// was known of it, nil for nothing: it stays good while the service is away.
+func (k *keys) once(c credential, before *known) (*known, error) {
+	k.mu.Lock()
+	a := k.pending[c.sum]
+	if a == nil {
+		a = &ask{done: make(chan struct{})}
+		k.pending[c.sum] = a
+		go func() {
+			a.known, a.err = k.answer(c, before)
+			k.mu.Lock()
+			delete(k.pending, c.sum)
+			k.mu.Unlock()
+			close(a.done)
+		}()
+	}
+	k.mu.Unlock()
+	<-a.done // which takes no longer than askTime
+	return a.known, a.err
+}
+
+// answer asks, and remembers what came of it.
+func (k *keys) answer(c credential, before *known) (*known, error) {
+	record, err := k.put(c)
+	checked := time.Now().UnixNano()
+	if err != nil && before != nil && fault.Of(err).Kind != fault.Unauthorized {
+		record, err, checked = before.record, nil, before.checked.Load()
+	}
+	var e *environment
+	if err == nil {
+		e, err = k.relay.environmentOf(record)
+	}
+	if err == nil {
+		now := &known{record: record, environment: e}
+		now.checked.Store(checked)
+		k.good.Put(c.sum, now, rememberedBytes)
+		if c.key != nil {
+			k.records.Put(record.ID, now, rememberedBytes)
+			k.changed.Store(k.changed.Load() || before == nil)
+		}
+		return now, nil
+	}
+	if fault.Of(err).Kind == fault.Unauthorized {
+		k.refused.Put(c.sum, refusal{err, time.Now().Add(refusedFor)}, rememberedBytes)
+		k.good.Delete(c.sum)
+		if before != nil {
+			k.records.Delete(before.record.ID)
+			k.changed.Store(true)
+		}
+	}
+	return nil, err
+}
+
+// put puts the question to the service. Its error is a fault, of the kind Unavailable
+// when the service is away.
+func (k *keys) put(c credential) (access.KeyRecord, error) {
+	unavailable := fault.New(fault.Unavailable, "whether the key is good is not known: the service behind this relay does not answer").After(awayFor)
+	if time.Since(time.Unix(0, k.away.Load())) < awayFor {
+		return access.KeyRecord{}, unavailable
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	select {
+	case k.asks <- struct{}{}:
+		defer func() { <-k.asks }()
+	case <-ctx.Done():
+		return access.KeyRecord{}, unavailable
+	}
+	reply, err := c.ask(ctx)
+	var told sdkapi.KeyDescription
+	switch {
+	case err == nil && reply.Status == http.StatusUnauthorized:
+		return access.KeyRecord{}, errNotAccepted
+	case err == nil && reply.Status == http.StatusNotFound:
+		err = errTooOld
+		k.relay.options.Logger.Error("the keys of clients cannot be checked", "error", err)
+	case err == nil && reply.Status == http.StatusOK:
+		err = json.Unmarshal(reply.Body, &told)
+	case err == nil:
+		err = errors.New(http.StatusText(reply.Status))
+	}
+	if err == nil && (told.Environment == "" || c.key != nil && (told.ID != c.key.ID() || told.Kind != c.key.Kind() || told.WorkspaceID != c.key.Workspace())) {
+		err = errors.New("the answer is of another key")
+	}
+	if err != nil {
+		k.away.Store(time.Now().UnixNano())
+		return access.KeyRecord{}, unavailable.Because(err)
+	}
+	record := access.KeyRecord{ID: told.ID, Kind: told.Kind, WorkspaceID: told.WorkspaceID, Environment: told.Environment}
+	if c.key != nil {
+		record.PrincipalID, record.Digest = c.key.Principal(), c.key.Digest()
+	}
+	return record, nil
+}
+
+// restore remembers keys that were good once.
+func (k *keys) restore(records []access.KeyRecord) {
+	for _, record := range records {
+		k.records.Put(record.ID, &known{record: record}, rememberedBytes)
+	}
+}
+
+// all are the records of the keys that were good, the ones used last first.
+func (k *keys) all() []access.KeyRecord {
+	var records []access.KeyRecord
+	for _, found := range k.records.Values() {
+		records = append(records, found.record)
+	}
+	return records
+}

@@ -1,0 +1,329 @@
+package relay
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/events"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/sdkapi"
+)
+
+// Options are what a relay serves, and to whom.
+type Options struct {
+	// URL is the address of the service, with or without /v1.
+	URL string
+	// Keys are the texts of secret SDK keys, each of one environment.
+	Keys []string
+	// FrontendKey is what browsers have to show; "" for keys of the service.
+	FrontendKey string
+	// Cache is a directory from which the relay starts while the service is away; ""
+	// for none.
+	Cache string
+	// Origins may read the answers to browsers.
+	Origins []string
+	// Polls is how much each address may ask for; the zero Rate is no limit.
+	Polls   ratelimit.Rate
+	Proxies ratelimit.Proxies
+	// Streams is how many event streams there may be; 0 is none.
+	Streams int
+	Logger  *slog.Logger
+}
+
+// Relay serves environments of another service.
+type Relay struct {
+	options      Options
+	environments []*environment
+	keys         *keys
+	cache        *cache
+	hub          *events.Hub // nil for none
+	polls        *ratelimit.Buckets
+	intake       intake
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// turnEvery is how often streams look whether a rule on the time has turned.
+const turnEvery = 250 * time.Millisecond
+
+// Open begins to follow the service. What is wrong with the options is an error;
+// a service that does not answer is not.
+func Open(options Options) (*Relay, error) {
+	r := &Relay{options: options, polls: ratelimit.NewBuckets(options.Polls, time.Now)}
+	r.keys = newKeys(r, options.FrontendKey)
+	seen := map[access.ID]bool{}
+	for _, text := range options.Keys {
+		key, err := access.ParseKey(text)
+		if err != nil {
+			return nil, err
+		}
+		if key.Kind() != access.KindSecretSDK {
+			return nil, errors.New("a relay reads what it serves with a secret SDK key (svc_sk_...); this is one of the kind " + string(key.Kind()))
+		}
+		if !seen[key.ID()] {
+			seen[key.ID()] = true
+			r.environments = append(r.environments, newEnvironment(r, text, key))
+		}
+	}
+	if len(r.environments) == 0 {
+		return nil, errors.New("a relay needs a secret SDK key")
+	}
+	if options.FrontendKey != "" && len(r.environments) > 1 {
+		return nil, errors.New("one key for all browsers does not tell which of several environments they read: leave --frontend-sdk-key out, and they show the public SDK key of theirs")
+	}
+	if options.Cache != "" {
+		var err error
+		if r.cache, err = openCache(options.Cache); err != nil {
+			return nil, err
+		}
+		records, err := r.cache.keys()
+		if err != nil {
+			options.Logger.Error("the keys that were kept cannot be read; going on without", "error", err)
+		}
+		r.keys.restore(records)
+	}
+	if options.Streams > 0 {
+		r.hub = events.NewHub(options.Streams, turnEvery)
+	}
+	r.intake = newIntake(r)
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	for _, e := range r.environments {
+		r.running.Go(func() { e.run(ctx) })
+		r.running.Go(func() { e.upload(ctx) })
+	}
+	r.running.Go(func() { r.keepKeys(ctx) })
+	return r, nil
+}
+
+// Await waits until there is something to serve of each environment, but not for
+// longer than ctx.
+func (r *Relay) Await(ctx context.Context) error {
+	for _, e := range r.environments {
+		select {
+		case <-e.first:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Environments are the names of the environments that are served; "" for one of which
+// there is no state yet.
+func (r *Relay) Environments() []string {
+	var names []string
+	for _, e := range r.environments {
+		names = append(names, e.name())
+	}
+	return names
+}
+
+// EndStreams ends the event streams, whose clients connect again.
+func (r *Relay) EndStreams() {
+	if r.hub != nil {
+		r.hub.Close()
+	}
+}
+
+// Close stops following the service. It passes on the telemetry that waits, within
+// seconds.
+func (r *Relay) Close() {
+	r.EndStreams()
+	r.stop()
+	r.running.Wait()
+}
+
+// keepEvery is how often new keys go to the cache.
+const keepEvery = 5 * time.Second
+
+func (r *Relay) keepKeys(ctx context.Context) {
+	for r.cache != nil {
+		over := backoff.Sleep(ctx, keepEvery) != nil
+		if r.keys.changed.Swap(false) {
+			if err := r.cache.keepKeys(r.keys.all()); err != nil {
+				r.options.Logger.Error("the digests of keys cannot be kept", "error", err)
+			}
+		}
+		if over {
+			return
+		}
+	}
+}
+
+// environmentOf is the one that a key reads.
+func (r *Relay) environmentOf(record access.KeyRecord) (*environment, error) {
+	waiting := false
+	for _, e := range r.environments {
+		if e.key.Workspace() != record.WorkspaceID {
+			continue
+		}
+		if e.name() == record.Environment {
+			return e, nil
+		}
+		waiting = waiting || e.name() == ""
+	}
+	if waiting {
+		return nil, fault.New(fault.Unavailable, "this relay does not have the state of all of its environments yet").After(pollEvery)
+	}
+	return nil, fault.New(fault.Unauthorized, "the key reads the environment %q, which this relay does not serve", record.Environment)
+}
+
+// Handler answers applications.
+func (r *Relay) Handler() http.Handler {
+	protocol := &delivery.Handler{Tables: r.table, Now: time.Now, Random: rand.Float64, Proxies: r.options.Proxies, Compress: true}
+	if r.hub != nil {
+		protocol.Streams = &delivery.Streams{Hub: r.hub, InactivityDelay: delivery.InactivityDelay, Token: r.token, Follow: r.follow}
+	}
+	var routes []router.Route
+	for _, route := range protocol.Routes() {
+		routes = append(routes, router.Route{Path: route.Path, Handler: r.public(route.Handler.ServeHTTP)})
+	}
+	// No CORS headers here: a secret key in a page must not work.
+	routes = append(routes,
+		router.Route{Path: endpoints.Documents.Path, Handler: sdkapi.Named(r.documents)},
+		router.Route{Path: ReadyPath, Handler: sdkapi.Named(r.ready)})
+	if r.hub != nil {
+		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: sdkapi.Named(r.streamDocuments)})
+	}
+	routes = append(routes, delivery.TelemetryRoutes(r.public(r.intake.ServeHTTP))...)
+	return router.New(routes, r.public(protocol.NotFound))
+}
+
+// ReadyPath answers 200 once the relay has something to serve.
+const ReadyPath = "/readyz"
+
+func (r *Relay) public(serve http.HandlerFunc) http.Handler {
+	return sdkapi.Named(delivery.CORS(r.options.Origins, serve).ServeHTTP)
+}
+
+func (r *Relay) ready(w http.ResponseWriter, req *http.Request) {
+	if !sdkapi.TakesGet(w, req) {
+		return
+	}
+	for _, e := range r.environments {
+		if e.state.Load() == nil {
+			delivery.WriteFault(w, fault.New(fault.Unavailable, "this relay does not have the state of all of its environments yet"))
+			return
+		}
+	}
+	delivery.WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
+}
+
+// The keys that are asked for, in the words of package sdkapi.
+const (
+	wantsPublic = "evaluation for browsers and OpenFeature takes a public SDK key (svc_pk_…); send it as Authorization: Basic base64(1:<key>) (OFREP also takes Bearer and X-API-Key)"
+	wantsSecret = "the documents of an environment take a secret SDK key (svc_sk_…); send it as Authorization: Basic base64(1:<key>)"
+	wantsAny    = "telemetry takes an SDK key (svc_pk_… or svc_sk_…); send it as Authorization: Basic base64(1:<key>)"
+)
+
+// table implements delivery.Tables.
+func (r *Relay) table(_ http.ResponseWriter, req *http.Request, key string) (*delivery.Table, error) {
+	s, err := r.stateFor(req, key, wantsPublic, access.KindPublicSDK)
+	if err != nil {
+		return nil, err
+	}
+	return s.table, nil
+}
+
+func (r *Relay) stateFor(req *http.Request, key, wanted string, kinds ...access.Kind) (*state, error) {
+	e, err := r.environmentFor(req, key, wanted, kinds...)
+	if err != nil {
+		return nil, err
+	}
+	return e.serve()
+}
+
+func (r *Relay) environmentFor(req *http.Request, key, wanted string, kinds ...access.Kind) (*environment, error) {
+	address := r.options.Proxies.Address(req)
+	if wait := r.polls.Take(ratelimit.KeyID("", address)); wait > 0 {
+		return nil, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
+	}
+	return r.keys.find(req.Context(), address, key, wanted, kinds...)
+}
+
+// documents answers GET /api/v2/configs.
+func (r *Relay) documents(w http.ResponseWriter, req *http.Request) {
+	if !sdkapi.TakesGet(w, req) {
+		return
+	}
+	s, err := r.stateFor(req, delivery.BasicKey(req), wantsSecret, access.KindSecretSDK)
+	if err == nil {
+		err = s.documents.Answer(w, req, 0)
+	}
+	if err != nil {
+		delivery.WriteFault(w, fault.Of(err))
+	}
+}
+
+// token stands for a key that was accepted, in the address of a stream.
+func (r *Relay) token(key, environment string) string {
+	if r.keys.frontend != nil && sha256.Sum256([]byte(key)) == *r.keys.frontend {
+		return r.keys.frontendToken(environment)
+	}
+	parsed, err := access.ParseKey(key)
+	if err != nil {
+		return ""
+	}
+	return access.TokenOf(parsed.ID(), parsed.Digest(), environment).String()
+}
+
+// follow authenticates a stream for browsers.
+func (r *Relay) follow(_ http.ResponseWriter, req *http.Request, token string) (events.Stream, error) {
+	address := r.options.Proxies.Address(req)
+	if wait := r.polls.Take(ratelimit.KeyID("", address)); wait > 0 {
+		return events.Stream{}, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
+	}
+	e, err := r.keys.findToken(req.Context(), address, token)
+	if err == nil {
+		_, err = e.serve()
+	}
+	if err != nil {
+		return events.Stream{}, err
+	}
+	return events.Stream{
+		Name: "evaluations " + string(e.key.ID()),
+		Channel: delivery.Evaluations(func(context.Context) (string, error) {
+			return e.state.Load().table.VersionAt(time.Now().UnixMilli()), nil
+		}),
+		Check: func(ctx context.Context) error { _, err := r.keys.findToken(ctx, address, token); return err },
+	}, nil
+}
+
+// streamDocuments answers GET /api/v2/sse/config.
+func (r *Relay) streamDocuments(w http.ResponseWriter, req *http.Request) {
+	if !sdkapi.TakesGet(w, req) {
+		return
+	}
+	key := delivery.BasicKey(req)
+	e, err := r.environmentFor(req, key, wantsSecret, access.KindSecretSDK)
+	if err == nil {
+		_, err = e.serve()
+	}
+	if err == nil {
+		address := r.options.Proxies.Address(req)
+		err = r.hub.Serve(w, req, events.Stream{
+			Name: "documents " + string(e.key.ID()), Channel: documentEvents{e}, Greeted: true,
+			Check: func(ctx context.Context) error {
+				_, err := r.keys.find(ctx, address, key, wantsSecret, access.KindSecretSDK)
+				return err
+			},
+		})
+	}
+	if err != nil {
+		delivery.WriteFault(w, fault.Of(err))
+	}
+}

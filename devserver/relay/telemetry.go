@@ -1,0 +1,166 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/bodies"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/events"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/upstream"
+)
+
+// documentEvents is the channel of those who evaluate by themselves.
+type documentEvents struct{ environment *environment }
+
+// Version implements events.Channel.
+func (d documentEvents) Version(context.Context) (string, error) { return d.environment.Version(), nil }
+
+// Event implements events.Channel.
+func (d documentEvents) Event(context.Context, events.News) (string, io.Reader, error) {
+	return d.environment.state.Load().documents.Event()
+}
+
+// uploadEvery is how long telemetry waits for more at the most.
+const uploadEvery = 5 * time.Second
+
+// maxBatches is how many wait while the service is away, of an environment.
+const maxBatches = 64
+
+// intake answers POST /api/v1/telemetry/. A batch is judged here as the service would
+// judge it, and passed on with others.
+type intake struct {
+	relay  *Relay
+	judge  *telemetry.Intake
+	bodies *bodies.Budget
+}
+
+func newIntake(r *Relay) intake {
+	return intake{r, &telemetry.Intake{Store: unkept{}, Now: time.Now}, &bodies.Budget{}}
+}
+
+// unkept is a store that keeps nothing: what is passed on is the report itself.
+type unkept struct{ telemetry.Store }
+
+func (unkept) Record(context.Context, string, telemetry.Batch) (telemetry.Recorded, error) {
+	return telemetry.Recorded{}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (i intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !delivery.Takes(http.MethodPost, r) {
+		delivery.WriteMethodNotAllowed(w, r, http.MethodPost)
+		return
+	}
+	receipt, err := i.take(w, r)
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(receipt)
+	}
+	if err != nil {
+		delivery.WriteFault(w, fault.Of(err))
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	delivery.WriteJSON(w, http.StatusAccepted, body)
+}
+
+func (i intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt, error) {
+	key := delivery.BasicKey(r)
+	e, err := i.relay.environmentFor(r, key, wantsAny, access.KindPublicSDK, access.KindSecretSDK)
+	if err != nil {
+		return telemetry.Receipt{}, err
+	}
+	body, place, err := i.bodies.Read(w, r, func() string { return key + " " + i.relay.options.Proxies.Address(r).String() })
+	if err != nil {
+		return telemetry.Receipt{}, err
+	}
+	defer place.Leave()
+	receipt, err := i.judge.Take(r.Context(), telemetry.Source{}, body, nil)
+	if err == nil {
+		e.pass(body)
+	}
+	return receipt, err
+}
+
+// pending are the events of telemetry that wait for more, as many as a service takes
+// in one batch.
+type pending struct {
+	mu     sync.Mutex
+	events []json.RawMessage
+	size   size
+}
+
+// size is of events, by what the bounds of a batch count.
+type size struct{ events, bytes, examples, contexts, shapes int }
+
+func (s size) plus(o size) size {
+	return size{s.events + o.events, s.bytes + o.bytes, s.examples + o.examples, s.contexts + o.contexts, s.shapes + o.shapes}
+}
+
+// fits says whether a service takes so much in one batch, and an Uploader makes it one.
+func (s size) fits() bool {
+	return s.events <= telemetry.MaxEvents && s.bytes <= upstream.MaxBatch && s.examples <= telemetry.MaxExamples &&
+		s.contexts <= telemetry.MaxSeen && s.shapes <= telemetry.MaxShapes
+}
+
+// pass queues a report that is well-formed.
+func (e *environment) pass(body []byte) {
+	var report struct{ Events []json.RawMessage }
+	decoded, issues := telemetry.Decode(body)
+	if len(issues) > 0 || json.Unmarshal(body, &report) != nil {
+		return // it was well-formed a moment ago
+	}
+	more := size{events: len(report.Events), examples: len(decoded.Examples), shapes: len(decoded.Shapes)}
+	for _, event := range report.Events {
+		more.bytes += len(event)
+	}
+	for _, example := range decoded.Examples {
+		more.contexts += len(example.Contexts)
+	}
+	if late := time.Since(decoded.SentAt); !decoded.SentAt.IsZero() && late.Abs() > telemetry.MaxSkew {
+		e.uploads.Add(report.Events, late) // the service corrects its times
+		return
+	}
+	p := &e.pending
+	p.mu.Lock()
+	var full []json.RawMessage
+	if !p.size.plus(more).fits() {
+		full, p.events, p.size = p.events, nil, size{}
+	}
+	p.events, p.size = append(p.events, report.Events...), p.size.plus(more)
+	p.mu.Unlock()
+	if len(full) > 0 {
+		e.uploads.Add(full, 0)
+	}
+}
+
+// flush hands on what waits.
+func (e *environment) flush() {
+	p := &e.pending
+	p.mu.Lock()
+	events := p.events
+	p.events, p.size = nil, size{}
+	p.mu.Unlock()
+	if len(events) > 0 {
+		e.uploads.Add(events, 0)
+	}
+}
+
+// upload passes telemetry on until ctx is done, and then what is left.
+func (e *environment) upload(ctx context.Context) {
+	for backoff.Sleep(ctx, uploadEvery) == nil {
+		e.flush()
+		e.uploads.Send(ctx)
+	}
+	e.flush()
+	e.uploads.Close()
+}
