@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +52,7 @@ type known struct {
 // keys are those of the relay's clients.
 type keys struct {
 	relay     *Relay
+	now       func() time.Time
 	frontend  *[sha256.Size]byte // of the key that all browsers have; nil for none
 	strangers *ratelimit.Buckets
 	asks      chan struct{}
@@ -82,7 +82,7 @@ type ask struct {
 
 func newKeys(r *Relay, frontend string) *keys {
 	k := &keys{
-		relay: r, strangers: ratelimit.NewBuckets(strangers, time.Now), asks: make(chan struct{}, asksAtOnce), pending: map[[sha256.Size]byte]*ask{},
+		relay: r, now: time.Now, strangers: ratelimit.NewBuckets(strangers, time.Now), asks: make(chan struct{}, asksAtOnce), pending: map[[sha256.Size]byte]*ask{},
 		good:    lru.New[[sha256.Size]byte, *known](2 * maxKept * rememberedBytes),
 		records: lru.New[access.ID, *known](maxKept * rememberedBytes),
 		refused: lru.New[[sha256.Size]byte, refusal](maxKept * rememberedBytes),
@@ -109,41 +109,34 @@ var (
 	errTooOld      = errors.New("the service does not tell what the keys of clients read (GET /api/v2/key): it is of an older version than this relay; with --frontend-sdk-key it need not be asked")
 )
 
-// find finds what a key reads, if it is of one of the kinds.
-func (k *keys) find(ctx context.Context, address netip.Addr, text, wanted string, kinds ...access.Kind) (*environment, error) {
+// find finds what a key reads, if an endpoint takes it.
+func (k *keys) find(ctx context.Context, address netip.Addr, text string, e endpoints.Endpoint) (*environment, error) {
 	sum := sha256.Sum256([]byte(text))
-	if k.frontend != nil && slices.Contains(kinds, access.KindPublicSDK) && subtle.ConstantTimeCompare(sum[:], k.frontend[:]) == 1 {
+	if k.frontend != nil && e.Keys != endpoints.SecretSDK && subtle.ConstantTimeCompare(sum[:], k.frontend[:]) == 1 {
 		return k.relay.environments[0], nil
 	}
-	if k.frontend != nil && !slices.Contains(kinds, access.KindSecretSDK) {
+	if k.frontend != nil && e.Keys == endpoints.PublicSDK {
 		return nil, fault.New(fault.Unauthorized, "this relay was started with --frontend-sdk-key: send that key as Authorization: Basic base64(1:<key>)")
 	}
-	if found, there := k.good.Get(sum); there {
-		if !slices.Contains(kinds, found.record.Kind) {
-			return nil, fault.New(fault.Unauthorized, "%s", wanted)
-		}
-		if time.Since(time.Unix(0, found.checked.Load())) < refreshAt {
-			return found.environment, nil
-		}
+	found, there := k.good.Get(sum)
+	if there && found.record.Kind == kindOf(e) && k.now().Sub(time.Unix(0, found.checked.Load())) < refreshAt {
+		return found.environment, nil
 	}
-	key, err := access.ParseKey(text)
+	key, err := sdkapi.ReadKey(e, text)
 	if err != nil {
-		return nil, fault.New(fault.Unauthorized, "%v; %s", err, wanted)
-	}
-	if !slices.Contains(kinds, key.Kind()) {
-		return nil, fault.New(fault.Unauthorized, "%s", wanted)
+		return nil, err
 	}
 	own := false
-	for _, e := range k.relay.environments {
-		own = own || e.key.Workspace() == key.Workspace()
-		if e.key.ID() == key.ID() && key.Matches(e.key.Digest()) && key.Kind() == e.key.Kind() {
-			return e, nil
+	for _, of := range k.relay.environments {
+		own = own || of.key.Workspace() == key.Workspace()
+		if of.key.ID() == key.ID() && key.Matches(of.key.Digest()) && key.Kind() == of.key.Kind() {
+			return of, nil
 		}
 	}
 	if !own {
 		return nil, errNotAccepted
 	}
-	found, err := k.check(ctx, credential{
+	found, err = k.check(ctx, credential{
 		sum: sum, address: address, key: &key,
 		proves: func(r access.KeyRecord) bool { return r.Admits(key, time.Time{}) == nil },
 		ask: func(ctx context.Context) (upstream.Reply, error) {
@@ -154,6 +147,14 @@ func (k *keys) find(ctx context.Context, address netip.Addr, text, wanted string
 		return nil, err
 	}
 	return found.environment, nil
+}
+
+// kindOf is the kind of key that is looked up without being read.
+func kindOf(e endpoints.Endpoint) access.Kind {
+	if e.Keys == endpoints.PublicSDK {
+		return access.KindPublicSDK
+	}
+	return access.KindSecretSDK
 }
 
 // findToken is find for a token that stands for a public key.
@@ -213,7 +214,7 @@ func (k *keys) check(ctx context.Context, c credential, id access.ID) (*known, e
 		}
 	}
 	if there {
-		age := time.Since(time.Unix(0, found.checked.Load()))
+		age := k.now().Sub(time.Unix(0, found.checked.Load()))
 		if age >= refreshAt && age < goodFor && found.asking.CompareAndSwap(false, true) {
 			go func() {
 				defer found.asking.Store(false)
@@ -225,7 +226,7 @@ func (k *keys) check(ctx context.Context, c credential, id access.ID) (*known, e
 		}
 	} else {
 		found = nil
-		if refused, there := k.refused.Get(c.sum); there && time.Now().Before(refused.until) {
+		if refused, there := k.refused.Get(c.sum); there && k.now().Before(refused.until) {
 			return nil, refused.err
 		}
 		if wait := k.strangers.Take(ratelimit.KeyID("", c.address)); wait > 0 {
@@ -259,7 +260,7 @@ func (k *keys) once(c credential, before *known) (*known, error) {
 // answer asks, and remembers what came of it.
 func (k *keys) answer(c credential, before *known) (*known, error) {
 	record, err := k.put(c)
-	checked := time.Now().UnixNano()
+	checked := k.now().UnixNano()
 	if err != nil && before != nil && fault.Of(err).Kind != fault.Unauthorized {
 		record, err, checked = before.record, nil, before.checked.Load()
 	}
@@ -278,7 +279,7 @@ func (k *keys) answer(c credential, before *known) (*known, error) {
 		return now, nil
 	}
 	if fault.Of(err).Kind == fault.Unauthorized {
-		k.refused.Put(c.sum, refusal{err, time.Now().Add(refusedFor)}, rememberedBytes)
+		k.refused.Put(c.sum, refusal{err, k.now().Add(refusedFor)}, rememberedBytes)
 		k.good.Delete(c.sum)
 		if before != nil {
 			k.records.Delete(before.record.ID)
@@ -292,7 +293,7 @@ func (k *keys) answer(c credential, before *known) (*known, error) {
 // when the service is away.
 func (k *keys) put(c credential) (access.KeyRecord, error) {
 	unavailable := fault.New(fault.Unavailable, "whether the key is good is not known: the service behind this relay does not answer").After(awayFor)
-	if time.Since(time.Unix(0, k.away.Load())) < awayFor {
+	if k.now().Sub(time.Unix(0, k.away.Load())) < awayFor {
 		return access.KeyRecord{}, unavailable
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
@@ -320,7 +321,7 @@ func (k *keys) put(c credential) (access.KeyRecord, error) {
 		err = errors.New("the answer is of another key")
 	}
 	if err != nil {
-		k.away.Store(time.Now().UnixNano())
+		k.away.Store(k.now().UnixNano())
 		return access.KeyRecord{}, unavailable.Because(err)
 	}
 	record := access.KeyRecord{ID: told.ID, Kind: told.Kind, WorkspaceID: told.WorkspaceID, Environment: told.Environment}

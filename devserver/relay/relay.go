@@ -223,36 +223,29 @@ func (r *Relay) ready(w http.ResponseWriter, req *http.Request) {
 	delivery.WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
 }
 
-// The keys that are asked for, in the words of package sdkapi.
-const (
-	wantsPublic = "evaluation for browsers and OpenFeature takes a public SDK key (svc_pk_…); send it as Authorization: Basic base64(1:<key>) (OFREP also takes Bearer and X-API-Key)"
-	wantsSecret = "the documents of an environment take a secret SDK key (svc_sk_…); send it as Authorization: Basic base64(1:<key>)"
-	wantsAny    = "telemetry takes an SDK key (svc_pk_… or svc_sk_…); send it as Authorization: Basic base64(1:<key>)"
-)
-
 // table implements delivery.Tables.
 func (r *Relay) table(_ http.ResponseWriter, req *http.Request, key string) (*delivery.Table, error) {
-	s, err := r.stateFor(req, key, wantsPublic, access.KindPublicSDK)
+	s, err := r.stateFor(req, key, endpoints.Evaluate)
 	if err != nil {
 		return nil, err
 	}
 	return s.table, nil
 }
 
-func (r *Relay) stateFor(req *http.Request, key, wanted string, kinds ...access.Kind) (*state, error) {
-	e, err := r.environmentFor(req, key, wanted, kinds...)
+func (r *Relay) stateFor(req *http.Request, key string, takes endpoints.Endpoint) (*state, error) {
+	e, err := r.environmentFor(req, key, takes)
 	if err != nil {
 		return nil, err
 	}
 	return e.serve()
 }
 
-func (r *Relay) environmentFor(req *http.Request, key, wanted string, kinds ...access.Kind) (*environment, error) {
+func (r *Relay) environmentFor(req *http.Request, key string, takes endpoints.Endpoint) (*environment, error) {
 	address := r.options.Proxies.Address(req)
 	if wait := r.polls.Take(ratelimit.KeyID("", address)); wait > 0 {
 		return nil, fault.New(fault.RateLimited, "too many requests from this address").After(wait)
 	}
-	return r.keys.find(req.Context(), address, key, wanted, kinds...)
+	return r.keys.find(req.Context(), address, key, takes)
 }
 
 // documents answers GET /api/v2/configs.
@@ -260,7 +253,7 @@ func (r *Relay) documents(w http.ResponseWriter, req *http.Request) {
 	if !sdkapi.TakesGet(w, req) {
 		return
 	}
-	s, err := r.stateFor(req, delivery.BasicKey(req), wantsSecret, access.KindSecretSDK)
+	s, err := r.stateFor(req, delivery.BasicKey(req), endpoints.Documents)
 	if err == nil {
 		err = s.documents.Answer(w, req, 0)
 	}
@@ -309,7 +302,7 @@ func (r *Relay) streamDocuments(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	key := delivery.BasicKey(req)
-	e, err := r.environmentFor(req, key, wantsSecret, access.KindSecretSDK)
+	e, err := r.environmentFor(req, key, endpoints.DocumentEvents)
 	if err == nil {
 		_, err = e.serve()
 	}
@@ -318,7 +311,7 @@ func (r *Relay) streamDocuments(w http.ResponseWriter, req *http.Request) {
 		err = r.hub.Serve(w, req, events.Stream{
 			Name: "documents " + string(e.key.ID()), Channel: documentEvents{e}, Greeted: true,
 			Check: func(ctx context.Context) error {
-				_, err := r.keys.find(ctx, address, key, wantsSecret, access.KindSecretSDK)
+				_, err := r.keys.find(ctx, address, key, endpoints.DocumentEvents)
 				return err
 			},
 		})

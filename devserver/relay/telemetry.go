@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
@@ -75,7 +75,7 @@ func (i intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (i intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt, error) {
 	key := delivery.BasicKey(r)
-	e, err := i.relay.environmentFor(r, key, wantsAny, access.KindPublicSDK, access.KindSecretSDK)
+	e, err := i.relay.environmentFor(r, key, endpoints.ReportContexts)
 	if err != nil {
 		return telemetry.Receipt{}, err
 	}

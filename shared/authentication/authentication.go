@@ -36,9 +36,9 @@ var names = map[access.Kind]string{
 	access.KindUser: "a user key of the REST API", access.KindServiceAccount: "a service-account key of the REST API",
 }
 
-// parse reads a key. The kind stands in its text, so one of another kind is
-// refused without asking anybody.
-func (k Keys) parse(text string) (access.Key, error) {
+// Parse reads a key. The kind stands in its text, so one of another kind is
+// refused without asking anybody, with a fault of the kind Unauthorized.
+func (k Keys) Parse(text string) (access.Key, error) {
 	key, err := access.ParseKey(text)
 	if err != nil {
 		return access.Key{}, fault.New(fault.Unauthorized, "%v; %s", err, k.Wanted).Because(err)
@@ -65,7 +65,7 @@ type Guard struct {
 func (g Guard) Authenticate(r *http.Request, keys Keys, text string, unreadable error) (control.Caller, error) {
 	key, address := access.Key{}, g.Proxies.Address(r)
 	if unreadable == nil {
-		key, unreadable = keys.parse(text)
+		key, unreadable = keys.Parse(text)
 	}
 	share := address
 	if unreadable == nil && key.Kind() != access.KindPublicSDK {

@@ -49,9 +49,23 @@ func (o Options) authenticate(g authentication.Guard, r *http.Request, e endpoin
 	takes := keys[e.Keys]
 	var unreadable error
 	if text == "" {
-		unreadable = fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", takes.Wanted, takes.how)
+		unreadable = takes.missing()
 	}
 	return g.Authenticate(r, takes.Keys, text, unreadable)
+}
+
+// missing is the refusal of a request without a key.
+func (t takes) missing() error {
+	return fault.New(fault.Unauthorized, "no key was sent in the form that is read here: %s; %s", t.Wanted, t.how)
+}
+
+// ReadKey reads the text of a key, "" for none, if it is of a kind that an endpoint
+// takes. The error is a fault of the kind Unauthorized.
+func ReadKey(e endpoints.Endpoint, text string) (access.Key, error) {
+	if text == "" {
+		return access.Key{}, keys[e.Keys].missing()
+	}
+	return keys[e.Keys].Parse(text)
 }
 
 // refusedEnvironment refuses a key whose environment is gone from the
