@@ -154,10 +154,14 @@ func patch(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// poll prints what a browser with an SDK key is told.
+// poll prints what a browser with an SDK key is told, for a token of a context.
 func poll(ts *testscript.TestScript, _ bool, args []string) {
 	credentials := base64.StdEncoding.EncodeToString([]byte("1:" + args[1]))
-	text, err := fetch(args[0]+"/api/v2/configs/eval-with-context/e30", []string{"Authorization:Basic " + credentials})
+	token := "e30"
+	if len(args) > 2 {
+		token = args[2]
+	}
+	text, err := fetch(args[0]+"/api/v2/configs/eval-with-context/"+token, []string{"Authorization:Basic " + credentials})
 	ts.Check(err)
 	_, err = io.WriteString(ts.Stdout(), text)
 	ts.Check(err)
