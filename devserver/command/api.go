@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +39,7 @@ type apiFlags struct {
 	strangers ratelimit.Rate
 	proxies   []string
 	streams   streamFlags
+	monitor   monitorFlags
 
 	allowNonLoopback bool
 }
@@ -83,6 +83,7 @@ runs.`,
 	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "from one address without a key that is known to be good")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	f.streams.add(flags)
+	f.monitor.add(cmd, "")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
 	return cmd
 }
@@ -118,11 +119,20 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if !loopback && !f.allowNonLoopback {
 		return cli.Usagef("--host %s can be reached from other machines, and keys cross the network unencrypted: put a reverse proxy with TLS in front, and add --allow-non-loopback to confirm it", f.host)
 	}
+	if err := f.monitor.check(f.allowNonLoopback); err != nil {
+		return err
+	}
 	// The port first: a first start must not make a directory and then fail.
 	listeners, err := server.Listen(f.host, f.port)
 	if err != nil {
 		return err
 	}
+	metrics, err := f.monitor.listen()
+	if err != nil {
+		server.Close(listeners)
+		return err
+	}
+	listeners = append(listeners, metrics...)
 	heap.WithinContainer()
 	data := in.absolute(f.data)
 	first, err := firstStart(ctx, in, f, data)
@@ -135,10 +145,12 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		server.Close(listeners)
 		return err
 	}
+	logger := f.monitor.logger(in.Stderr)
+	watched, show := f.monitor.monitor(logger, proxies, loopback)
 	service, err := embedded.Open(ctx, data, embedded.Options{
 		PublicURL: f.publicURL, Program: program, Streams: f.streams.number(),
 		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
-		Logger:   slog.New(slog.NewTextHandler(in.Stderr, nil)),
+		Logger: logger, Monitor: watched, ShowMetrics: show,
 		Progress: commitProgress(in.Stderr),
 	})
 	if err != nil {
@@ -149,7 +161,13 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if !loopback {
 		fmt.Fprintln(in.Stderr, "warning: other machines can reach this address, and keys cross the network unencrypted; put a reverse proxy with TLS in front")
 	}
-	return errors.Join(server.Serve(ctx, listeners, service.Handler(), service.EndStreams), service.Close())
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stopped := serveMetrics(ctx, metrics, watched, logger)
+	err = server.Serve(ctx, listeners[:len(listeners)-len(metrics)], service.Handler(), service.EndStreams)
+	stop()
+	<-stopped
+	return errors.Join(err, service.Close())
 }
 
 func (in Invocation) absolute(path string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ func (f *relayFlags) add(cmd *cobra.Command) {
 // check refuses flags that do not go together.
 func (f relayFlags) check(cmd *cobra.Command) error {
 	if f.url == "" {
-		for _, name := range []string{"key-file", "cache"} {
+		for _, name := range append([]string{"key-file", "cache"}, monitorNames...) {
 			if cmd.Flags().Changed(name) {
 				return cli.Usagef("--%s is for a relay: add --url with the address of the service that it follows", name)
 			}
@@ -89,8 +88,20 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if f.key != "" && len(keys) > 1 {
 		return cli.Usagef("--frontend-sdk-key is one key for all browsers, and does not tell which of %d environments they read: leave it out, and they show the public SDK key of theirs", len(keys))
 	}
+	if err := f.monitor.check(f.allowNonLoopback); err != nil {
+		return err
+	}
+	loopback, err := server.Loopback(f.host)
+	if err != nil {
+		return err
+	}
 	listeners, err := server.Listen(f.host, f.port)
 	if err != nil {
+		return err
+	}
+	metrics, err := f.monitor.listen()
+	if err != nil {
+		server.Close(listeners)
 		return err
 	}
 	heap.WithinContainer()
@@ -98,12 +109,14 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if cache != "" {
 		cache = in.absolute(cache)
 	}
+	logger := f.monitor.logger(in.Stderr)
+	watched, show := f.monitor.monitor(logger, proxies, loopback)
 	r, err := relay.Open(relay.Options{
 		URL: f.relay.url, Keys: keys, FrontendKey: f.key, Cache: cache, Origins: f.origins, Polls: f.polls, Proxies: proxies,
-		Streams: f.streams.number(), Logger: slog.New(slog.NewTextHandler(in.Stderr, nil)),
+		Streams: f.streams.number(), Logger: logger, Monitor: watched, ShowMetrics: show,
 	})
 	if err != nil {
-		server.Close(listeners)
+		server.Close(append(listeners, metrics...))
 		return err
 	}
 	patience, cancel := context.WithTimeout(ctx, firstState)
@@ -120,7 +133,12 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if address, ok := baseurl.Parse(f.relay.url); ok && baseurl.Exposed(address) {
 		fmt.Fprintln(in.Stderr, "warning: keys cross the network unencrypted; use https")
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stopped := serveMetrics(ctx, metrics, watched, logger)
 	err = server.Serve(ctx, listeners, f.guard(r.Handler()), r.EndStreams)
+	stop()
+	<-stopped
 	r.Close()
 	return err
 }

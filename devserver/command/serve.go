@@ -35,6 +35,7 @@ type serveFlags struct {
 	proxies          []string
 	streams          streamFlags
 	relay            relayFlags
+	monitor          monitorFlags
 }
 
 const defaultEnvironment = "development"
@@ -108,6 +109,7 @@ that they would show to the service. Beside the endpoints above there are:
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
 	f.streams.add(flags)
 	f.relay.add(cmd)
+	f.monitor.add(cmd, "with --url: ")
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.example/svc/devserver/monitor"
 	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/control"
@@ -40,6 +41,10 @@ type Options struct {
 	Program string
 	// Streams is how many event streams there may be; 0 is none.
 	Streams int
+	// Monitor counts requests and commits; nil for nobody.
+	Monitor *monitor.Monitor
+	// ShowMetrics has this address answer with what Monitor has counted.
+	ShowMetrics bool
 	// Progress hears how far the index of a long history has come.
 	Progress func(commits int)
 }
@@ -78,13 +83,14 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		}
 	}
 	repo := repository.New(ledger, ledger.Objects())
+	written := counted{repo, options.Monitor.Counter("svc_commits_total"), options.Monitor.Counter("svc_lost_races_total")}
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.service = control.New(control.Settings{
 		Authenticator: ledger,
 		Directory:     ledger,
 		Keys:          ledger,
-		Repository:    func(context.Context, string) (control.Repository, error) { return repo, nil },
+		Repository:    func(context.Context, string) (control.Repository, error) { return written, nil },
 		Now:           time.Now,
 		PublicURL:     options.PublicURL,
 		Used:          s.uses.Used,
@@ -120,8 +126,33 @@ func (s *Service) route(options Options) error {
 		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
 		Streams: s.streams,
 	})...)
+	routes, notFound = options.Monitor.Routes(routes, notFound)
+	if options.ShowMetrics {
+		routes = append(routes, options.Monitor.Local())
+	}
+	if s.streams != nil {
+		options.Monitor.Gauge("svc_event_streams", func() float64 { return float64(s.streams.Open()) })
+	}
 	s.handler = router.New(routes, notFound)
 	return nil
+}
+
+// counted counts the commits of a repository, and those that another one was before.
+type counted struct {
+	*repository.Repository
+	commits, lost func()
+}
+
+// Commit implements control.Repository.
+func (c counted) Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
+	landed, err := c.Repository.Commit(ctx, base, draft)
+	switch {
+	case errors.Is(err, repository.ErrMoved):
+		c.lost()
+	case err == nil && len(draft.Changes) > 0:
+		c.commits()
+	}
+	return landed, err
 }
 
 // Handler serves both products: the API below /v1, and what applications ask

@@ -189,6 +189,7 @@ func (e *environment) load(body []byte) error {
 	})}
 	e.state.Store(next)
 	if before == nil {
+		e.watch(answer)
 		close(e.first)
 	}
 	if e.relay.hub != nil {
@@ -200,6 +201,20 @@ func (e *environment) load(body []byte) error {
 		debug.FreeOSMemory() // compiling leaves garbage many times the size of what is served
 	}
 	return nil
+}
+
+// watch shows how the environment is doing.
+func (e *environment) watch(of *upstream.Documents) {
+	labels := fmt.Sprintf("{environment=%q,workspace=%q}", of.Environment, of.Workspace)
+	numbers := e.relay.options.Monitor
+	numbers.Gauge("svc_relay_state_age_seconds"+labels, func() float64 { return e.age().Seconds() })
+	numbers.Gauge("svc_relay_streaming"+labels, func() float64 {
+		if e.streaming.Load() {
+			return 1
+		}
+		return 0
+	})
+	numbers.Gauge("svc_relay_telemetry_batches_waiting"+labels, func() float64 { return float64(e.uploads.Waiting()) })
 }
 
 func (e *environment) warn(skipped []string) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"svc.example/svc/devserver/monitor"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/delivery"
@@ -40,6 +41,10 @@ type Options struct {
 	// Streams is how many event streams there may be; 0 is none.
 	Streams int
 	Logger  *slog.Logger
+	// Monitor counts requests; nil for nobody.
+	Monitor *monitor.Monitor
+	// ShowMetrics has this address answer with what Monitor has counted.
+	ShowMetrics bool
 }
 
 // Relay serves environments of another service.
@@ -200,7 +205,14 @@ func (r *Relay) Handler() http.Handler {
 		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: sdkapi.Named(r.streamDocuments)})
 	}
 	routes = append(routes, delivery.TelemetryRoutes(r.public(r.intake.ServeHTTP))...)
-	return router.New(routes, r.public(protocol.NotFound))
+	routes, notFound := r.options.Monitor.Routes(routes, r.public(protocol.NotFound))
+	if r.options.ShowMetrics {
+		routes = append(routes, r.options.Monitor.Local())
+	}
+	if r.hub != nil {
+		r.options.Monitor.Gauge("svc_event_streams", func() float64 { return float64(r.hub.Open()) })
+	}
+	return router.New(routes, notFound)
 }
 
 // ReadyPath answers 200 once the relay has something to serve.

@@ -1,0 +1,141 @@
+package monitor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc.example/svc/shared/router"
+)
+
+// watched is a server of some routes whose log is kept.
+func watched(t *testing.T, log io.Writer) (*Monitor, http.Handler) {
+	t.Helper()
+	m := New()
+	m.Access = slog.New(slog.NewTextHandler(log, nil))
+	says := func(status int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "body") })
+	}
+	routes, notFound := m.Routes([]router.Route{
+		{Path: "/api/v2/configs/eval-with-context/", Handler: says(200)},
+		{Path: "/v1/flags/{key}", Handler: says(201)},
+		{Path: "/stream", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error("a stream cannot take its connection over: ", err)
+				return
+			}
+			fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+			conn.Close()
+		})},
+	}, says(404))
+	return m, router.New(append(routes, m.Local()), notFound)
+}
+
+func numbers(t *testing.T, h http.Handler, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest("GET", Path, nil)
+	r.RemoteAddr = "127.0.0.1:1"
+	for _, change := range change {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestLabelsAreFew, whatever is sent, and nothing that is sent is one.
+func TestLabelsAreFew(t *testing.T) {
+	var log bytes.Buffer
+	_, h := watched(t, &log)
+	for i := range 1000 {
+		for _, path := range []string{"/api/v2/configs/eval-with-context/hunter2%d", "/v1/flags/hunter2-%d", "/hunter2/%d?token=hunter2", "//hunter2/../%d"} {
+			r := httptest.NewRequest("GET", fmt.Sprintf(path, i), nil)
+			r.Method = fmt.Sprint("HUNTER2", i)
+			r.Header.Set("Authorization", "Bearer hunter2")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+	}
+	text := numbers(t, h).Body.String()
+	for _, line := range []string{
+		`svc_http_requests_total{route="/api/v2/configs/eval-with-context/",status="200"} 1000`,
+		`svc_http_requests_total{route="/v1/flags/{key}",status="201"} 1000`,
+		`svc_http_requests_total{route="other",status="404"} 2000`,
+		`svc_polls_total{status="200"} 1000`,
+		`svc_http_request_duration_seconds_count{route="other"} 2000`,
+		`svc_http_request_duration_seconds_bucket{route="other",le="+Inf"} 2000`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("%s is missing", line)
+		}
+	}
+	if n := strings.Count(text, "svc_"); n > 60 {
+		t.Errorf("%d numbers", n)
+	}
+	if strings.Contains(strings.ToLower(text+log.String()), "hunter2") {
+		t.Error("something that was sent is shown")
+	}
+	if n := strings.Count(log.String(), "msg=request"); n != 4000 {
+		t.Errorf("%d requests are logged", n)
+	}
+}
+
+// TestMetricsAreForThisMachine.
+func TestMetricsAreForThisMachine(t *testing.T) {
+	_, h := watched(t, io.Discard)
+	for name, tt := range map[string]struct {
+		change func(*http.Request)
+		status int
+	}{
+		"this machine":          {func(*http.Request) {}, 200},
+		"this machine, by IPv6": {func(r *http.Request) { r.RemoteAddr = "[::1]:1" }, 200},
+		"another machine":       {func(r *http.Request) { r.RemoteAddr = "192.0.2.1:1" }, 404},
+		"a proxy":               {func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.1") }, 404},
+		"another proxy":         {func(r *http.Request) { r.Header.Set("Forwarded", "for=192.0.2.1") }, 404},
+		"another method":        {func(r *http.Request) { r.Method = "POST" }, 405},
+	} {
+		if got := numbers(t, h, tt.change); got.Code != tt.status {
+			t.Errorf("%s: %d, want %d", name, got.Code, tt.status)
+		}
+	}
+}
+
+// TestStreamsTakeTheirConnectionsOver, beside many who count.
+func TestStreamsTakeTheirConnectionsOver(t *testing.T) {
+	m, h := watched(t, io.Discard)
+	m.Gauge("svc_some", func() float64 { return 7 })
+	count := m.Counter("svc_more")
+	server := httptest.NewServer(h)
+	defer server.Close()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			answer, err := http.Get(server.URL + "/stream")
+			if err != nil || answer.StatusCode != 200 {
+				t.Error(answer, err)
+				return
+			}
+			answer.Body.Close()
+			count()
+		})
+	}
+	all.Wait()
+	text := numbers(t, h).Body.String()
+	for _, line := range []string{"svc_some 7", "svc_more 20"} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("%s is missing:\n%s", line, text)
+		}
+	}
+	var none *Monitor
+	none.Counter("x")()
+	none.Gauge("x", nil)
+	if routes, notFound := none.Routes(nil, h); routes != nil || notFound == nil {
+		t.Error("a Monitor that counts nothing changes routes")
+	}
+}
