@@ -56,7 +56,7 @@ type keys struct {
 	frontend  *[sha256.Size]byte // of the key that all browsers have; nil for none
 	strangers *ratelimit.Buckets
 	asks      chan struct{}
-	away      atomic.Int64 // when the service was found to be away, in nanoseconds since 1970
+	away      atomic.Int64 // since when the service does not answer, in nanoseconds since 1970; 0 while it does
 
 	good    *lru.Cache[[sha256.Size]byte, *known] // by the text
 	records *lru.Cache[access.ID, *known]         // of keys alone
@@ -215,13 +215,15 @@ func (k *keys) check(ctx context.Context, c credential, id access.ID) (*known, e
 	}
 	if there {
 		age := k.now().Sub(time.Unix(0, found.checked.Load()))
-		if age >= refreshAt && age < goodFor && found.asking.CompareAndSwap(false, true) {
+		// While the service is away nobody waits for it whose key was good.
+		aside := age < goodFor || k.away.Load() != 0 && found.environment != nil
+		if aside && age >= refreshAt && found.asking.CompareAndSwap(false, true) {
 			go func() {
 				defer found.asking.Store(false)
 				_, _ = k.once(c, found)
 			}()
 		}
-		if age < goodFor {
+		if aside {
 			return found, nil
 		}
 	} else {
@@ -305,6 +307,9 @@ func (k *keys) put(c credential) (access.KeyRecord, error) {
 		return access.KeyRecord{}, unavailable
 	}
 	reply, err := c.ask(ctx)
+	if err == nil && (reply.Status == http.StatusOK || reply.Status == http.StatusUnauthorized) {
+		k.away.Store(0)
+	}
 	var told sdkapi.KeyDescription
 	switch {
 	case err == nil && reply.Status == http.StatusUnauthorized:

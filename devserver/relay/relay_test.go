@@ -442,3 +442,138 @@ func TestOneKeyForAllBrowsers(t *testing.T) {
 		t.Error("the service is asked")
 	}
 }
+
+// TestAServiceThatHangsHoldsNobodyUp whose key was good: the question goes on beside.
+func TestAServiceThatHangsHoldsNobodyUp(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	var offset atomic.Int64
+	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+	w.ask(r.Server, "GET", polls+someone, public, "")
+	address := w.eventsOf(r.Server, public)
+	release := make(chan struct{})
+	defer close(release)
+	w.answers(func(http.ResponseWriter, *http.Request) { <-release })
+	offset.Add(int64(2 * time.Minute))
+	w.ask(r.Server, "GET", polls+someone, public, "") // which finds out
+	begin := time.Now()
+	before := w.times("/api/v2/key")
+	for range 50 {
+		offset.Add(int64(awayFor)) // so that it may be asked again
+		if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.status != 200 {
+			t.Fatalf("a key that was good: %s", got)
+		}
+	}
+	w.stream(r.Server, address, "")
+	if n := w.times("/api/v2/key") - before; n > 2 {
+		t.Errorf("a service that hangs is asked %d times", n)
+	}
+	if took := time.Since(begin); took > askTime {
+		t.Errorf("51 requests waited for it: %v", took)
+	}
+}
+
+// TestHowLongAServiceThatIsAwayIsLeftAlone, with clients and without.
+func TestHowLongAServiceThatIsAwayIsLeftAlone(t *testing.T) {
+	for _, tt := range []struct {
+		clients  bool
+		failures int
+		asked    time.Duration
+		low, top time.Duration
+	}{
+		{true, 1, 0, 900 * time.Millisecond, 1100 * time.Millisecond},
+		{true, 2, 0, 1800 * time.Millisecond, 2200 * time.Millisecond},
+		{true, 3, 0, 3600 * time.Millisecond, 4400 * time.Millisecond},
+		{true, 4, 0, 4500 * time.Millisecond, 5500 * time.Millisecond},
+		{true, 1000, 0, 4500 * time.Millisecond, 5500 * time.Millisecond},
+		{false, 4, 0, 7200 * time.Millisecond, 8800 * time.Millisecond},
+		{false, 1000, 0, 54 * time.Second, 66 * time.Second},
+		{true, 1, 20 * time.Second, 20 * time.Second, 20 * time.Second},
+		{true, 1, time.Hour, time.Minute, time.Minute},
+	} {
+		e := &environment{relay: &Relay{}, hurry: make(chan struct{}, 1)}
+		if tt.clients {
+			e.wanted.Store(time.Now().Unix())
+		}
+		if got := e.wait(tt.failures, tt.asked); got < tt.low || got > tt.top {
+			t.Errorf("%+v: %v", tt, got)
+		}
+		_, _ = e.serve()
+		if hurried := len(e.hurry) == 1; hurried == tt.clients {
+			t.Errorf("%+v: a client that comes ends the wait: %t", tt, hurried)
+		}
+	}
+}
+
+// TestAClientEndsTheRestOfARelay that nobody has asked for long.
+func TestAClientEndsTheRestOfARelay(t *testing.T) {
+	w := newWorld(t, shop)
+	secret := w.key(access.KindSecretSDK, "production")
+	w.answers(gone)
+	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
+	e := r.environments[0]
+	w.eventually("a long wait", func() bool { return e.resting.Load() })
+	for w.times("/api/v2/configs") < 3 { // so that the next wait is one of seconds
+		time.Sleep(5 * time.Millisecond)
+	}
+	w.answers(nil)
+	w.eventually("a state", func() bool { return w.ask(r.Server, "GET", polls+someone, "web", "").status == 200 })
+}
+
+func report(user string) string {
+	return `{"instanceHash":"i","batchId":"` + user + `","events":[{"exampleContexts":{"examples":[{"contextSet":{"contexts":[{"type":"user","values":{"key":{"string":"` + user + `"}}}]}}]}}]}`
+}
+
+// TestTelemetryIsPassedOn in batches, judged here, and bounded while the service is away.
+func TestTelemetryIsPassedOn(t *testing.T) {
+	const path = "/api/v1/telemetry/"
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	e := r.environments[0]
+	for method, tt := range map[string]struct {
+		key, body string
+		status    int
+	}{"POST": {public, `{"events":7}`, 400}, "GET": {public, "", 405}, "PUT": {"", "", 405}} {
+		if got := w.ask(r.Server, method, path, tt.key, tt.body); got.status != tt.status {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+	if got := w.ask(r.Server, "POST", path, "", report("u")); got.status != 401 {
+		t.Errorf("without a key: %s", got)
+	}
+	want := w.ask(w.front, "POST", path, public, report("u-0"))
+	before := w.times(path)
+	for i := range 250 {
+		if got := w.ask(r.Server, "POST", path, public, report("u-"+string(rune('a'+i%26)))); got.status != 202 || got.body != want.body {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+	e.flush()
+	e.uploads.Send(t.Context())
+	if n := w.times(path) - before; n != 3 {
+		t.Errorf("250 reports of an event each are passed on in %d batches, want 3", n)
+	}
+	r.end()
+	found := httptest.NewRecorder()
+	q := httptest.NewRequest("GET", "/v1/contexts?environment=production&type=user&limit=100", nil)
+	q.Header.Set("Authorization", "Bearer "+w.admin)
+	w.service.Handler().ServeHTTP(found, q)
+	if !strings.Contains(found.Body.String(), `"u-z"`) {
+		t.Errorf("the service has %s", found.Body)
+	}
+
+	w.answers(gone)
+	r = w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
+	e = r.environments[0]
+	large := strings.Replace(report("u"), `"events"`, `"more":"`+strings.Repeat("x", 100)+`","events"`, 1)
+	for range 100 * (maxBatches + 10) {
+		e.pass([]byte(large))
+	}
+	if n := e.uploads.Waiting(); n != maxBatches {
+		t.Errorf("%d batches wait", n)
+	}
+}
