@@ -1,0 +1,246 @@
+package relay
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+)
+
+// TestHostileServices: what cannot be served never takes the place of what is, and the
+// key goes nowhere else.
+func TestHostileServices(t *testing.T) {
+	var strayed atomic.Int64
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
+	defer elsewhere.Close()
+	foreign := newWorld(t, shop)
+	foreignBody := foreign.ask(foreign.front, "GET", "/api/v2/configs", foreign.key(access.KindSecretSDK, "production"), "").body
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	development := w.ask(w.front, "GET", "/api/v2/configs", w.key(access.KindSecretSDK, "development"), "").body
+	own := w.ask(w.front, "GET", "/api/v2/configs", secret, "").body
+	says := func(status int, body string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "text/event-stream")
+			if status == 200 {
+				body = "data: " + body + "\n\n"
+			}
+			rw.WriteHeader(status)
+			_, _ = rw.Write([]byte(body))
+		}
+	}
+	for name, instead := range map[string]http.HandlerFunc{
+		"401": says(401, `{"error":"UNAUTHORIZED","message":"no"}`),
+		"401 that tells a key": func(rw http.ResponseWriter, r *http.Request) {
+			_, key, _ := r.BasicAuth()
+			says(401, `{"message":"not `+key+`"}`)(rw, r)
+		},
+		"500":         says(500, "<html>"),
+		"a page":      func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("<!doctype html>")) },
+		"half a body": func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(own[:len(own)/2])) },
+		"a body that ends": func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Length", "100000")
+			_, _ = rw.Write([]byte(own[:100]))
+		},
+		"another workspace":     func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(foreignBody)) },
+		"another environment":   func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(development)) },
+		"events of another one": says(200, foreignBody),
+		"half an event":         says(200, own[:len(own)/2]),
+		"a redirect": func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		},
+		"nothing": gone,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.T = t
+			w.answers(nil)
+			r := w.relay(Options{Keys: []string{secret}})
+			w.must(r.Await(t.Context()))
+			want := w.ask(r.Server, "GET", polls+someone, public, "")
+			before := w.times("/api/v2/configs")
+			w.answers(instead)
+			w.eventually("it is asked", func() bool { return w.times("/api/v2/configs") > before })
+			w.eventually("it is said", func() bool { return strings.Contains(w.log.String(), "last good one goes on being served") })
+			if got := w.ask(r.Server, "GET", polls+someone, public, ""); want.status != 200 || got.String() != want.String() {
+				t.Errorf("served is %s, was %s", got, want)
+			}
+			if ready := w.ask(r.Server, "GET", "/readyz", "", ""); ready.status != 200 {
+				t.Errorf("not ready: %s", ready)
+			}
+			empty := w.relay(Options{Keys: []string{secret}})
+			for _, path := range []string{"/readyz", polls + someone} {
+				if got := w.ask(empty.Server, "GET", path, public, ""); got.status != 503 && (path == "/readyz" || got.status != 401) {
+					t.Errorf("%s of a relay that knows nothing: %s", path, got)
+				}
+			}
+			w.answers(nil)
+			w.eventually("recovery", func() bool { return w.ask(empty.Server, "GET", "/readyz", "", "").status == 200 })
+			if log := w.log.String(); strings.Contains(log, secret) || strings.Contains(log, public) {
+				t.Errorf("a key is in the log: %s", log)
+			}
+		})
+	}
+	if strayed.Load() > 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+// TestARelayStartsFromItsCache while the service is away: keys that were good are, and
+// others are 503, until it is back.
+func TestARelayStartsFromItsCache(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret, revoked, unseen := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production")
+	options := Options{Keys: []string{secret}, Cache: filepath.Join(t.TempDir(), "cache")}
+	r := w.relay(options)
+	w.must(r.Await(t.Context()))
+	want := w.ask(r.Server, "GET", polls+someone, public, "")
+	w.ask(r.Server, "GET", polls+someone, revoked, "")
+	address := w.eventsOf(r.Server, public)
+	r.end()
+	files, err := os.ReadDir(options.Cache)
+	w.must(err)
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(options.Cache, file.Name()))
+		w.must(err)
+		info, err := file.Info()
+		w.must(err)
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v", file.Name(), info.Mode())
+		}
+		for _, key := range []string{public, secret} {
+			if strings.Contains(string(text), key[len(key)-40:]) {
+				t.Errorf("%s holds a key", file.Name())
+			}
+		}
+	}
+	w.answers(gone)
+	r = w.relay(options)
+	w.must(r.Await(t.Context()))
+	if got := w.ask(r.Server, "GET", polls+someone, public, ""); want.status != 200 || got.String() != want.String() {
+		t.Errorf("from the cache: %s, want %s", got, want)
+	}
+	if got := w.ask(r.Server, "GET", polls+someone, unseen, ""); got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("a key that was never seen: %s", got)
+	}
+	w.stream(r.Server, address, "")
+	if log := w.log.String(); !strings.Contains(log, "serving the state that was kept") || !strings.Contains(log, "age=") {
+		t.Errorf("it does not say so:\n%s", log)
+	}
+	if ready := w.ask(r.Server, "GET", "/readyz", "", ""); ready.status != 200 {
+		t.Errorf("not ready: %s", ready)
+	}
+	parsed, err := access.ParseKey(revoked)
+	w.must(err)
+	w.revoke(parsed.ID())
+	w.patch("flags/timed/environments/production", `{"value":7}`)
+	w.answers(nil)
+	w.eventually("the new state", func() bool {
+		return strings.Contains(w.ask(r.Server, "GET", polls+someone, public, "").body, `"value":7`)
+	})
+	w.eventually("the unseen key", func() bool { return w.ask(r.Server, "GET", polls+someone, unseen, "").status == 200 })
+	if got := w.ask(r.Server, "GET", polls+someone, revoked, ""); got.status != 401 {
+		t.Errorf("a key that was revoked meanwhile: %s", got)
+	}
+}
+
+// TestABrokenCacheIsNoReasonNotToStart.
+func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
+	w := newWorld(t, shop)
+	secret := w.key(access.KindSecretSDK, "production")
+	key, err := access.ParseKey(secret)
+	w.must(err)
+	options := Options{Keys: []string{secret}, Cache: t.TempDir()}
+	for _, name := range []string{"keys.json", "state-" + string(key.ID()) + ".json.gz"} {
+		w.must(os.WriteFile(filepath.Join(options.Cache, name), []byte("{"), 0o600))
+	}
+	r := w.relay(options)
+	w.must(r.Await(t.Context()))
+	if log := w.log.String(); strings.Count(log, "cannot be read; going on without") != 2 {
+		t.Errorf("it does not say so:\n%s", log)
+	}
+}
+
+// TestAServiceThatHangsHoldsNobodyUp whose key was good: the question goes on beside.
+func TestAServiceThatHangsHoldsNobodyUp(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	var offset atomic.Int64
+	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+	w.ask(r.Server, "GET", polls+someone, public, "")
+	address := w.eventsOf(r.Server, public)
+	release := make(chan struct{})
+	defer close(release)
+	w.answers(func(http.ResponseWriter, *http.Request) { <-release })
+	offset.Add(int64(2 * time.Minute))
+	w.ask(r.Server, "GET", polls+someone, public, "") // which finds out
+	begin := time.Now()
+	before := w.times("/api/v2/key")
+	for range 50 {
+		offset.Add(int64(awayFor)) // so that it may be asked again
+		if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.status != 200 {
+			t.Fatalf("a key that was good: %s", got)
+		}
+	}
+	w.stream(r.Server, address, "")
+	if n := w.times("/api/v2/key") - before; n > 2 {
+		t.Errorf("a service that hangs is asked %d times", n)
+	}
+	if took := time.Since(begin); took > askTime {
+		t.Errorf("51 requests waited for it: %v", took)
+	}
+}
+
+// TestHowLongAServiceThatIsAwayIsLeftAlone, with clients and without.
+func TestHowLongAServiceThatIsAwayIsLeftAlone(t *testing.T) {
+	for _, tt := range []struct {
+		clients  bool
+		failures int
+		asked    time.Duration
+		low, top time.Duration
+	}{
+		{true, 1, 0, 900 * time.Millisecond, 1100 * time.Millisecond},
+		{true, 2, 0, 1800 * time.Millisecond, 2200 * time.Millisecond},
+		{true, 3, 0, 3600 * time.Millisecond, 4400 * time.Millisecond},
+		{true, 4, 0, 4500 * time.Millisecond, 5500 * time.Millisecond},
+		{true, 1000, 0, 4500 * time.Millisecond, 5500 * time.Millisecond},
+		{false, 4, 0, 7200 * time.Millisecond, 8800 * time.Millisecond},
+		{false, 1000, 0, 54 * time.Second, 66 * time.Second},
+		{true, 1, 20 * time.Second, 20 * time.Second, 20 * time.Second},
+		{true, 1, time.Hour, time.Minute, time.Minute},
+	} {
+		e := &environment{relay: &Relay{}, hurry: make(chan struct{}, 1)}
+		if tt.clients {
+			e.wanted.Store(time.Now().Unix())
+		}
+		if got := e.wait(tt.failures, tt.asked); got < tt.low || got > tt.top {
+			t.Errorf("%+v: %v", tt, got)
+		}
+		_, _ = e.serve()
+		if hurried := len(e.hurry) == 1; hurried == tt.clients {
+			t.Errorf("%+v: a client that comes ends the wait: %t", tt, hurried)
+		}
+	}
+}
+
+// TestAClientEndsTheRestOfARelay that nobody has asked for long.
+func TestAClientEndsTheRestOfARelay(t *testing.T) {
+	w := newWorld(t, shop)
+	secret := w.key(access.KindSecretSDK, "production")
+	w.answers(gone)
+	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
+	e := r.environments[0]
+	w.eventually("a long wait", func() bool { return e.resting.Load() })
+	for w.times("/api/v2/configs") < 3 { // so that the next wait is one of seconds
+		time.Sleep(5 * time.Millisecond)
+	}
+	w.answers(nil)
+	w.eventually("a state", func() bool { return w.ask(r.Server, "GET", polls+someone, "web", "").status == 200 })
+}

@@ -1,0 +1,142 @@
+package relay
+
+import (
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+)
+
+// TestKeysAreAskedAboutOnce and remembered, refusals for less long; many who ask at once
+// are one question.
+func TestKeysAreAskedAboutOnce(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	elsewhere, gone := w.key(access.KindPublicSDK, "development"), w.key(access.KindPublicSDK, "production")
+	parsed, err := access.ParseKey(gone)
+	w.must(err)
+	w.revoke(parsed.ID())
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	var offset atomic.Int64
+	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+	ask := func(key string, status int, asked int64) {
+		t.Helper()
+		before := w.times("/api/v2/key")
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if got := w.ask(r.Server, "GET", polls+someone, key, ""); got.status != status {
+					t.Errorf("%d, want %d: %s", got.status, status, got.body)
+				}
+			})
+		}
+		all.Wait()
+		if n := w.times("/api/v2/key") - before; n != asked {
+			t.Errorf("the service was asked %d times, want %d", n, asked)
+		}
+	}
+	ask(public, 200, 1)
+	ask(public, 200, 0)
+	ask(gone, 401, 1)
+	ask(gone, 401, 0)
+	ask(elsewhere, 401, 1)
+	ask("svc_pk_nonsense", 401, 0)
+	ask(newWorld(t, shop).key(access.KindPublicSDK, "production"), 401, 0)
+	offset.Add(int64(11 * time.Second))
+	ask(public, 200, 0)
+	ask(gone, 401, 1)
+	offset.Add(int64(60 * time.Second))
+	ask(public, 200, 1)
+	parsed, err = access.ParseKey(public)
+	w.must(err)
+	w.revoke(parsed.ID())
+	ask(public, 200, 0)
+	offset.Add(int64(61 * time.Second))
+	ask(public, 401, 1)
+	if got := w.ask(r.Server, "GET", "/api/v2/configs", secret, ""); got.status != 200 || w.times("/api/v2/key") != 6 {
+		t.Errorf("the relay's own key: %s", got)
+	}
+}
+
+// TestStrangersCostTheServiceLittle: an address that makes up keys is stopped, and keys
+// that are known are not.
+func TestStrangersCostTheServiceLittle(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	w.ask(r.Server, "GET", polls+someone, public, "")
+	parsed, err := access.ParseKey(public)
+	w.must(err)
+	limited := 0
+	for range 3 * strangers.Burst {
+		made, err := access.NewKey(randomly{}, access.KindPublicSDK, parsed.Workspace(), parsed.Principal())
+		w.must(err)
+		switch got := w.ask(r.Server, "GET", polls+someone, made.Reveal(), ""); got.status {
+		case 401, 503:
+		case 429:
+			limited++
+		default:
+			t.Fatalf("%s", got)
+		}
+	}
+	if limited < strangers.Burst {
+		t.Errorf("only %d of %d requests are refused without asking", limited, 3*strangers.Burst)
+	}
+	if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.status != 200 {
+		t.Errorf("a good key: %s", got)
+	}
+}
+
+// TestTokensOfStreams: of keys that were shown here, of others, and of nobody.
+func TestTokensOfStreams(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret, other := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "development")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	address := w.eventsOf(w.front, public) // of a service whose streams the relay has
+	w.stream(r.Server, address, "")
+	if w.times("/api/v2/key") != 1 {
+		t.Error("the service is not asked what the token stands for")
+	}
+	forged := address[:len(address)-4] + "AAAA"
+	for name, path := range map[string]string{"a made-up one": forged, "none": "/ofrep/v1/events", "one of an environment that is not served": w.eventsOf(w.front, other), "a long one": "/ofrep/v1/events?token=" + strings.Repeat("x", 100_000)} {
+		if got := w.ask(r.Server, "GET", path, "", ""); got.status != 401 {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if log := w.log.String(); strings.Contains(log, "token=") || strings.Contains(log, url.QueryEscape(address[len(address)-20:])) {
+		t.Errorf("a token is in the log:\n%s", log)
+	}
+}
+
+// TestOneKeyForAllBrowsers is asked of nobody.
+func TestOneKeyForAllBrowsers(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}, FrontendKey: "web"})
+	w.must(r.Await(t.Context()))
+	for key, status := range map[string]int{"web": 200, "": 401, public: 401, "Web": 401} {
+		if got := w.ask(r.Server, "GET", polls+someone, key, ""); got.status != status {
+			t.Errorf("%q: %s", key, got)
+		}
+	}
+	w.stream(r.Server, w.eventsOf(r.Server, "web"), "")
+	if got := w.ask(r.Server, "GET", "/ofrep/v1/events?token=frontend.x", "", ""); got.status != 401 {
+		t.Errorf("a made-up token: %s", got)
+	}
+	if got := w.ask(r.Server, "GET", "/api/v2/configs", secret, ""); got.status != 200 {
+		t.Errorf("a server's key: %s", got)
+	}
+	if got := w.ask(r.Server, "GET", "/api/v2/configs", "web", ""); got.status != 401 {
+		t.Errorf("a browser's key is taken for a server's: %s", got)
+	}
+	if w.times("/api/v2/key") != 0 {
+		t.Error("the service is asked")
+	}
+}
