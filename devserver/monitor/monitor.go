@@ -86,9 +86,15 @@ func (m *Monitor) counted(name string, next http.Handler) http.Handler {
 // ServeHTTP implements http.Handler.
 func (r *route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	begin := time.Now()
-	answer := &answer{ResponseWriter: w}
-	defer func() { r.note(req, answer, time.Since(begin)) }() // also when the handler gives up
+	answer, whole := &answer{ResponseWriter: w}, false
+	defer func() {
+		if !whole && answer.status == 0 { // the handler gave up, and the connection ends
+			answer.status = http.StatusInternalServerError
+		}
+		r.note(req, answer, time.Since(begin))
+	}()
 	r.next.ServeHTTP(answer, req)
+	whole = true
 }
 
 func (r *route) note(req *http.Request, a *answer, took time.Duration) {

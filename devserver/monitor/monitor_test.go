@@ -34,6 +34,7 @@ func watched(t *testing.T, log io.Writer) (*Monitor, http.Handler) {
 			fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 			conn.Close()
 		})},
+		{Path: "/gives/up", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })},
 	}, says(404))
 	return m, router.New(append(routes, m.Local()), notFound)
 }
@@ -126,8 +127,11 @@ func TestStreamsTakeTheirConnectionsOver(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if _, err := http.Get(server.URL + "/gives/up"); err == nil {
+		t.Error("a handler that gives up has answered")
+	}
 	text := numbers(t, h).Body.String()
-	for _, line := range []string{"svc_some 7", "svc_more 20"} {
+	for _, line := range []string{"svc_some 7", "svc_more 20", `svc_http_requests_total{route="/stream",status="200"} 20`, `svc_http_requests_total{route="/gives/up",status="500"} 1`} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("%s is missing:\n%s", line, text)
 		}

@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -12,22 +11,10 @@ import (
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
-	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/upstream"
 )
-
-// documentEvents is the channel of those who evaluate by themselves.
-type documentEvents struct{ environment *environment }
-
-// Version implements events.Channel.
-func (d documentEvents) Version(context.Context) (string, error) { return d.environment.Version(), nil }
-
-// Event implements events.Channel.
-func (d documentEvents) Event(context.Context, events.News) (string, io.Reader, error) {
-	return d.environment.state.Load().documents.Event()
-}
 
 // uploadEvery is how long telemetry waits for more at the most.
 const uploadEvery = 5 * time.Second
