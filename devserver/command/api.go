@@ -46,6 +46,9 @@ type apiFlags struct {
 
 const defaultData = ".svc-data"
 
+// exposedWarning is for a server that takes keys where other machines reach it.
+const exposedWarning = "warning: other machines can reach this address, and keys cross the network unencrypted; put a reverse proxy with TLS in front"
+
 func newAPI(in Invocation) *cobra.Command {
 	var f apiFlags
 	cmd := &cobra.Command{
@@ -159,7 +162,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	}
 	fmt.Fprint(in.Stdout, in.apiStartUp(f, service.Repository(), first))
 	if !loopback {
-		fmt.Fprintln(in.Stderr, "warning: other machines can reach this address, and keys cross the network unencrypted; put a reverse proxy with TLS in front")
+		fmt.Fprintln(in.Stderr, exposedWarning)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

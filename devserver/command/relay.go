@@ -130,6 +130,9 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 		auth = "key required, Authorization: Basic base64(1:<key>)"
 	}
 	fmt.Fprintf(in.Stdout, "Listening    %s\nUpstream     %s\nEnvironment  %s\nAuth         %s\n", server.URL(f.host, f.port), baseurl.Redacted(f.relay.url), served(r), auth)
+	if !loopback {
+		fmt.Fprintln(in.Stderr, exposedWarning)
+	}
 	if address, ok := baseurl.Parse(f.relay.url); ok && baseurl.Exposed(address) {
 		fmt.Fprintln(in.Stderr, "warning: keys cross the network unencrypted; use https")
 	}
