@@ -204,7 +204,7 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 		if err != nil {
 			return storageFault(err)
 		}
-		good := &version{decode(b.File.Path, text).summary(&repository.File{Path: b.File.Path, Text: text}, false), text}
+		good := &version{decode(b.File.Path, text).summary(&repository.File{Path: b.File.Path, Text: text}, false, names{}), text}
 		if len(wrong(good.content)) > 0 {
 			b.Since = c.SHA
 			continue

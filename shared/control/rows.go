@@ -1,9 +1,9 @@
 package control
 
 import (
+	"strings"
 	"sync"
 	"time"
-	"unique"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
@@ -71,18 +71,18 @@ func projected[R any](all []placed, row func(placed) R) []R {
 // outlineOf is a document's row of its list, of which nothing is missing but
 // what depends on more than the document. It stands under the document's key,
 // which is the file's.
-func outlineOf(item *workspace.Item) any {
+func outlineOf(item *workspace.Item, known names) any {
 	folder, _, _ := workspace.SplitPath(item.Path)
 	switch t, _ := folder.Type(); t {
 	case document.Flag:
 		row := project.OutlineFlag(item.View)
 		row.Key = item.Key
-		share(row.Tags)
+		known.share(row.Tags)
 		return &row
 	case document.Config:
 		row := project.SummarizeConfig(item.View, project.Commit{})
 		row.Key = item.Key
-		share(row.Tags)
+		known.share(row.Tags)
 		return &row
 	case document.LogLevel:
 		row := project.SummarizeLogLevel(item.Tree, "", "")
@@ -94,10 +94,23 @@ func outlineOf(item *workspace.Item) any {
 	return &row
 }
 
-// share makes equal texts one: many documents have the same few tags.
-func share(texts []string) {
+// names makes equal texts one: many documents have the same few tags and name the
+// same environments. It lasts as long as a view is made: package unique would share
+// with other views too, and takes 4 us for each text that nobody else has.
+type names map[string]string
+
+func (n names) one(text string) string {
+	same, found := n[text]
+	if !found {
+		same = strings.Clone(text)
+		n[same] = same
+	}
+	return same
+}
+
+func (n names) share(texts []string) {
 	for i := range texts {
-		texts[i] = unique.Make(texts[i]).Value()
+		texts[i] = n.one(texts[i])
 	}
 }
 

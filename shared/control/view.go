@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"unique"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
@@ -160,7 +159,7 @@ const (
 )
 
 // summary is what is remembered of a file.
-func (d *decoded) summary(f *repository.File, listed bool) *content {
+func (d *decoded) summary(f *repository.File, listed bool, known names) *content {
 	c := &content{problems: d.problems, bytes: contentBytes}
 	if d.item != nil {
 		c.document, c.key = true, d.item.Key
@@ -168,14 +167,14 @@ func (d *decoded) summary(f *repository.File, listed bool) *content {
 		c.misleading = append(c.misleading, workspace.Circles(d.part)...)
 		c.bytes += c.expressions.Bytes()
 		if listed {
-			c.outline = outlineOf(d.item)
+			c.outline = outlineOf(d.item, known)
 			c.bytes += outlineBytes + int64(len(d.item.View.Name)+len(d.item.View.Description)+statusBytes*len(d.part.Environments))
 			for _, tag := range d.item.View.Tags {
 				c.bytes += tagBytes + int64(len(tag))
 			}
 		}
 		for _, e := range d.part.Environments {
-			c.entries = append(c.entries, unique.Make(e.Name).Value())
+			c.entries = append(c.entries, known.one(e.Name))
 			c.bytes += entryBytes
 		}
 	}
@@ -216,10 +215,11 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 		v.unshared = earlier.texts - shared
 	}
 	v.forget(earlier)
+	known := names{}
 	for i := range snapshot.Files {
 		if f := &snapshot.Files[i]; v.read[i] == nil {
 			d := decode(f.Path, f.Text)
-			v.read[i] = d.summary(f, listed)
+			v.read[i] = d.summary(f, listed, known)
 			if v.read[i].servable() {
 				v.readable.Add(d.item.Key, d.item.Tree, d.item.View)
 			}
@@ -403,13 +403,14 @@ func (v *view) of(t document.Type) []placed {
 		return strings.Compare(f.Path, path)
 	})
 	var all []placed
+	known := names{}
 	for i := begin; i < len(files) && strings.HasPrefix(files[i].Path, folder); i++ {
 		c := v.read[i]
 		if !c.document {
 			continue
 		}
 		if c.outline == nil {
-			c = decode(files[i].Path, files[i].Text).summary(&files[i], true)
+			c = decode(files[i].Path, files[i].Text).summary(&files[i], true, known)
 		}
 		all = append(all, placed{c, &files[i]})
 	}
