@@ -62,7 +62,7 @@ func Read(ctx context.Context, path string, display func(string) string) (Source
 	}
 	state := datadir.Look(path)
 	s.Files = Stored(state.Files)
-	err = s.check(path, WithOutside(state), display)
+	err = s.check(path, state.Files, WithOutside(state), display)
 	return s, err
 }
 
@@ -101,12 +101,13 @@ func (s *Source) readGit(ctx context.Context, path string, display func(string) 
 	if files, _ := datadir.Load(path); len(files) > 0 && datadir.Version(files) != datadir.Version(s.Files) {
 		s.note("%s has changes that are not committed; they are not imported", display(path))
 	}
-	return s.check(path, nil, display)
+	return s.check(path, s.Files, nil, display)
 }
 
-// check refuses what is no config directory, and files that cannot be read.
-func (s *Source) check(path string, problems []workspace.Problem, display func(string) string) error {
-	ws, found := workspace.ReadAndVerify(s.Files)
+// check refuses what is no config directory, and files that cannot be read. The
+// files are as they were found, so that lines are those that a person sees.
+func (s *Source) check(path string, files map[string][]byte, problems []workspace.Problem, display func(string) string) error {
+	ws, found := workspace.ReadAndVerify(files)
 	found = append(found, problems...)
 	if s.Verify = Refused(found, display(path)); len(workspace.FatalOnly(found)) > 0 {
 		return s.Verify

@@ -52,6 +52,11 @@ func TestRefusals(t *testing.T) {
 	if err != nil || !errors.As(s.Verify, &refusal) || len(refusal.Problems) != 2 {
 		t.Errorf("what svc verify tells of: %v, %v", err, s.Verify)
 	}
+	for _, p := range refusal.Problems {
+		if p.Line != 1 || p.Column < 50 {
+			t.Errorf("a place in the text as it would be stored, not in the file: %s", p)
+		}
+	}
 	write(t, unverified, "configs/b.json", `{`)
 	if _, err := source.Read(t.Context(), unverified, short); !errors.As(err, &refusal) || len(refusal.Problems) != 3 {
 		t.Errorf("not all at once: %v", err)
