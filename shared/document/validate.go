@@ -14,7 +14,7 @@ import (
 // Validate holds a document against what new content must be: the stored
 // document's JSON Schema, and what a schema cannot say. It reports every
 // problem once, each where it stands, in the order of its pointers; of one that
-// is nothing but problems, only as many as anybody could read. A document
+// is nothing but problems, no more than the decoder found are sought. A document
 // without issues is one that Decode reads without issues.
 //
 // The messages say what would be right. They hold names and types out of the
@@ -31,7 +31,7 @@ func ValidateDecoded(tree *jsontree.Node, doc *Document, issues []Issue) []Issue
 		return nil
 	}
 	if len(issues) > maxViolations { // the schema would find as many again, at a hundred times the cost
-		return distinct(issues[:maxViolations])
+		return append(distinct(issues[:maxViolations]), issues[maxViolations:]...)
 	}
 	return merge(issues, storedSchema().violations(tree))
 }
