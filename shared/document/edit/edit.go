@@ -37,9 +37,13 @@ type Place struct {
 // changes nothing. A list that ends without a fallback is given a copy of the
 // default rules' one, which has held there until then.
 type Edited struct {
-	// Tree is the document after the edit. It is the tree that was given when
-	// nothing changed, and shares no node with it otherwise.
+	// Tree is the document after the edit, nil for none. It is the tree that was
+	// given when nothing changed, and shares no node with it after the edit of a
+	// scope.
 	Tree *jsontree.Node
+	// Text is how Tree is stored where it is written as it once was; nil for
+	// document.Encode.
+	Text []byte
 	// Changed is false when the document already was what the edit asks for,
 	// however that is spelled.
 	Changed bool
