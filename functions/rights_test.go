@@ -37,8 +37,8 @@ func queue(action, name string) iam.Request {
 }
 
 var (
-	readers = []string{"workspace", "segments", "activity", "contexts"}
-	writers = []string{"flags", "configs", "loglevels"}
+	readers = []string{"workspace", "activity", "contexts"}
+	writers = []string{"flags", "configs", "loglevels", "segments"}
 	rest    = slices.Concat(readers, writers)
 	others  = []string{"delivery", "telemetry", "maintenance", "reference"}
 	all     = slices.Concat(rest, others)
@@ -94,7 +94,7 @@ var rightsOf = []struct {
 	{"change the secret", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
 	{"change a head without saying what", inTransaction(about("UpdateItem", "head/w")), nil},
 	{"end the workspace's bill", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
-	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"flags", "configs", "loglevels", "maintenance"}},
+	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"flags", "configs", "loglevels", "segments", "maintenance"}},
 	{"change the list of packs", inTransaction(about("PutItem", "packs/w")), []string{"maintenance"}},
 	{"make a key", inTransaction(about("PutItem", "access/w")), nil},
 	{"revoke a key", about("UpdateItem", "access/w"), nil},
@@ -103,8 +103,8 @@ var rightsOf = []struct {
 	{"save telemetry among others", about("BatchWriteItem", "telemetry/w/known"), nil},
 
 	{"read a pack", object("GetObject", pack), but("telemetry", "reference")},
-	{"store a pack", object("PutObject", pack), []string{"flags", "configs", "loglevels", "maintenance"}},
-	{"store a snapshot", object("PutObject", "workspaces/w/snapshots/1"), []string{"flags", "configs", "loglevels", "maintenance"}},
+	{"store a pack", object("PutObject", pack), []string{"flags", "configs", "loglevels", "segments", "maintenance"}},
+	{"store a snapshot", object("PutObject", "workspaces/w/snapshots/1"), []string{"flags", "configs", "loglevels", "segments", "maintenance"}},
 	{"replace the repository's settings", object("PutObject", "workspaces/w/config"), nil},
 	{"delete a pack", object("DeleteObject", pack), []string{"maintenance"}},
 	{"delete the repository's HEAD", object("DeleteObject", "workspaces/w/HEAD"), nil},

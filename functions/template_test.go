@@ -135,8 +135,8 @@ var (
 	reads  = slices.Concat(readRows, noteUses, readObjects)
 	writes = slices.Concat(readRows, readObjects, addRows, []string{"s3:PutObject"})
 	rights = map[string][]string{
-		"workspace": reads, "segments": reads, "activity": reads, "contexts": reads, "delivery": reads,
-		"flags": writes, "configs": writes, "loglevels": writes,
+		"workspace": reads, "activity": reads, "contexts": reads, "delivery": reads,
+		"flags": writes, "configs": writes, "loglevels": writes, "segments": writes,
 		"reference": nil,
 		"telemetry": {"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
 		"maintenance": slices.Concat([]string{"dynamodb:GetItem", "dynamodb:Query"}, addRows, readObjects, []string{"dynamodb:DeleteItem", "s3:PutObject", "s3:DeleteObject"},

@@ -9,9 +9,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
-	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -53,8 +51,10 @@ const (
 const (
 	defaultActivity = 30
 	// maxItems is how many items a commit may touch before it is one entry.
-	maxItems   = 20
-	schemaType = "schema"
+	maxItems = 20
+	// Schema is the type of schemas, which are no documents but items all
+	// the same.
+	Schema document.Type = "schema"
 )
 
 // Activity returns a page of the feed.
@@ -103,27 +103,17 @@ func (q ActivityQuery) issues() []document.Issue {
 	return issues
 }
 
-func (q ActivityQuery) folder() workspace.Folder {
-	if q.Type == schemaType {
-		return workspace.Schemas
-	}
-	return workspace.FolderOf(document.Type(q.Type))
-}
+func (q ActivityQuery) folder() workspace.Folder { return folderOf(document.Type(q.Type)) }
 
 // path is the file that the feed is asked about, "" for all.
 func (q ActivityQuery) path() (string, bool) {
 	if q.Type == "" {
 		return "", true
 	}
-	path := string(q.folder()) + "/" + q.Key + ".json"
-	_, key, ok := workspace.SplitPath(path)
-	return path, ok && key == q.Key
+	return pathOf(document.Type(q.Type), q.Key)
 }
 
 func (q ActivityQuery) noSuch() error {
-	if q.Type == schemaType {
-		return fault.New(fault.NotFound, "there is no schema %s", terminal.Quote(q.Key))
-	}
 	return noSuch(document.Type(q.Type), q.Key)
 }
 
@@ -246,7 +236,7 @@ func typeIn(folder workspace.Folder) string {
 	if held, isDocument := folder.Type(); isDocument {
 		return string(held)
 	}
-	return schemaType
+	return string(Schema)
 }
 
 func actionOf(touch repository.Touch) string {

@@ -41,6 +41,30 @@ func tierOf(tree *jsontree.Node) access.Tier {
 	return access.Tier(text)
 }
 
+// strictness is the order of the tiers.
+var strictness = []access.Tier{access.TierSupport, access.TierStandard, access.TierProtectedEnv, access.TierProtectedAllEnvs, unknownTier}
+
+// tierOf is the tier of a version of the item. A schema has the strictest of
+// the configs that name it.
+func (a *attempt) tierOf(tree *jsontree.Node) access.Tier {
+	if a.t != Schema {
+		return tierOf(tree)
+	}
+	strictest := -1
+	for _, r := range workspace.References(a.view.ws, a.path) {
+		config, _ := a.view.ws.Item(r.Type, r.Key)
+		at := slices.Index(strictness, tierOf(config.Read().Tree))
+		if at < 0 {
+			return unknownTier
+		}
+		strictest = max(strictest, at)
+	}
+	if strictest < 0 {
+		return access.TierStandard
+	}
+	return strictness[strictest]
+}
+
 // touchesScope is what a PATCH of a scope needs. The first document of an item
 // has default rules too.
 func touchesScope(a *attempt) access.Write {
@@ -51,31 +75,42 @@ func touchesScope(a *attempt) access.Write {
 	return access.Edit(tierOf(a.base), scopes...)
 }
 
-// touchesAll is what the creation of an item needs.
-func touchesAll(a *attempt) access.Write {
-	return access.Edit(tierOf(a.base), a.view.scopes.Metadata())
-}
-
-// touchesDifference is what a replacement needs: for all that differs, and for
-// both tiers when the document moves.
-func touchesDifference(replacement *jsontree.Node) func(a *attempt) access.Write {
-	return func(a *attempt) access.Write {
-		names, _, _ := activity.TouchedScopes(a.base, replacement)
-		var scopes []access.Scope
-		for _, name := range names {
-			scopes = append(scopes, a.view.scopes.Scope(name))
-		}
-		return access.Move(tierOf(a.base), tierOf(replacement), scopes...)
+// touchesDifference is what a new document needs: for all that differs, and for
+// both tiers when the document moves. What comes or goes differs everywhere.
+func touchesDifference(a *attempt) access.Write {
+	before, after := a.before(), a.edited.Tree
+	switch {
+	case before == nil && after == nil:
+		return access.Edit(access.TierStandard)
+	case before == nil, a.t == Schema:
+		return access.Edit(a.tierOf(after), a.view.scopes.Metadata())
+	case after == nil:
+		return access.Edit(a.tierOf(before), a.view.scopes.Metadata())
 	}
+	names, _, _ := activity.TouchedScopes(before, after)
+	var scopes []access.Scope
+	for _, name := range names {
+		scopes = append(scopes, a.view.scopes.Scope(name))
+	}
+	return access.Move(a.tierOf(before), a.tierOf(after), scopes...)
 }
 
 // compare answers 409: for a key that is held where an item is to be created,
 // and for a token that names other content than what is stored.
 func (a *attempt) compare(ctx context.Context) error {
-	if a.creates() {
+	if err := a.holds(ctx); err != nil {
+		return err
+	}
+	if a.creates() && (a.problem != nil || a.edited.Tree != nil) {
 		return a.free()
 	}
-	if a.token == nil || *a.token == a.file.Last.SHA || *a.token == a.snapshot.Head.Commit {
+	return nil
+}
+
+// holds compares the token. One that names a commit without the item holds as
+// long as there is none.
+func (a *attempt) holds(ctx context.Context) error {
+	if a.token == nil || *a.token == a.last || *a.token == a.snapshot.Head.Commit {
 		return nil
 	}
 	if !fullSHA.MatchString(*a.token) {
@@ -83,11 +118,13 @@ func (a *attempt) compare(ctx context.Context) error {
 	}
 	_, seen, err := a.repo.At(ctx, a.entry.Head, a.path, *a.token)
 	switch {
+	case errors.Is(err, repository.ErrAbsent) && !a.exists:
+		return nil
 	case errors.Is(err, repository.ErrUnknownCommit), errors.Is(err, repository.ErrAbsent):
 		return &stale{a, nil}
 	case err != nil:
 		return storageFault(err)
-	case bytes.Equal(seen, a.file.Text):
+	case a.exists && bytes.Equal(seen, a.file.Text):
 		return nil
 	}
 	return &stale{a, seen}
@@ -112,7 +149,10 @@ func (a *attempt) validate(context.Context) error {
 	if problem := edit.StorageProblem(a.edited.Tree); problem != "" {
 		return invalid(fault.BadRequest, codeValidation, "the document would not be valid", []document.Issue{{Message: problem}})
 	}
-	issues := a.fresh(document.Validate(a.edited.Tree), document.Validate)
+	find := func(tree *jsontree.Node) []document.Issue {
+		return slices.Concat(document.Validate(tree), sameMember(tree, "", "key", a.key), sameMember(tree, "", "type", string(a.t)))
+	}
+	issues := a.fresh(find(a.edited.Tree), find)
 	if err := invalid(fault.BadRequest, codeValidation, "the document would not be valid", issues); err != nil {
 		return err
 	}
@@ -139,10 +179,10 @@ func (a *attempt) verify(context.Context) error {
 }
 
 // setsValues says whether a write sets values, or binds those that are there to
-// a schema: every PATCH does, and a PUT that changes more than the rest.
+// a schema: it changes more than the rest.
 func (a *attempt) setsValues() bool {
 	before := a.before()
-	return before == nil || !a.checkAll || slices.ContainsFunc(
+	return before == nil || slices.ContainsFunc(
 		[]string{"type", "valueType", "schemaKey", "default", "environments", "variants"},
 		func(name string) bool { return !jsontree.Equal(before.Get(name), a.edited.Tree.Get(name)) })
 }

@@ -6,7 +6,8 @@
 // the head that the request found when it was authenticated. Every error is, or
 // wraps, a fault.Fault; fault.Of turns one into an answer.
 //
-// All six writes go down one list of steps (write.go), so that their refusals
+// A write is an operation that turns an item's document into another: none into
+// the first, one into none. All go down one list of steps (write.go), so that their refusals
 // come in one order: 402 where the session is opened, and again with each try
 // (authenticate.go), what is wrong with the request by itself, what does
 // not exist, who may not, what has changed meanwhile, what the document would
@@ -30,6 +31,10 @@
 //   - Under a schema that is missing or cannot be used no value of a config is written. A PUT
 //     that leaves the values and schemaKey as they are passes, so that metadata
 //     can still be edited.
+//   - Nothing is deleted that another item refers to, and nothing written that
+//     refers to what is not there.
+//   - An undo takes back what one commit did to an item and nothing else: right
+//     after the commit, to the byte.
 //   - What is evaluated is compiled once for each commit and environment, so that
 //     an evaluation reads no more than any other read. It changes nothing.
 //   - A dry run goes down the same steps and stops where the commit would be.

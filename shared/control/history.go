@@ -96,12 +96,9 @@ type stale struct {
 func (s *stale) Error() string { return "the item has changed since the token" }
 
 func (a *stale) fault(ctx context.Context) error {
-	details := map[string]any{"code": codeStale, "currentCommitSha": a.file.Last.SHA}
-	if changes, more := a.changesSince(ctx, *a.token, a.seen); len(changes) > 0 {
-		details["changes"] = changes
-		if more {
-			details["changesTruncated"] = true
-		}
+	details := map[string]any{"code": codeStale, "currentCommitSha": a.last}
+	if a.seen != nil {
+		a.tellChanges(ctx, details, *a.token, blobID(a.seen))
 	}
 	if a.seen == nil {
 		return fault.New(fault.Conflict,
@@ -116,29 +113,29 @@ const (
 	farChanges = 200 // how far back the token is looked for
 )
 
-// changesSince lists the newest changes of an item back to the token's commit
-// or, when the token is a commit that did not touch it, to the content seen
-// there, and says whether there are more. There are none to tell for a token
-// that is no commit, and the answer is the same when they cannot be read.
-func (a *attempt) changesSince(ctx context.Context, token string, seen []byte) (changes []Activity, more bool) {
-	if seen == nil {
-		return nil, false
-	}
+// tellChanges adds the newest changes of an item to the details of a conflict:
+// back to a commit or, when that did not touch the item, to the content that
+// it had there. Nothing is added when they cannot be read.
+func (a *attempt) tellChanges(ctx context.Context, details map[string]any, sha, blob string) {
 	commits, err := a.history(ctx, repository.Page{Path: a.path, Limit: farChanges})
 	if err != nil {
-		return nil, false
+		return
 	}
-	end := a.standing(commits, token, blobID(seen))
+	end := a.standing(commits, sha, blob)
 	traces := make([]trace, 0, maxChanges)
 	for _, c := range commits[:min(end, maxChanges)] {
 		if touch, ok := touchOf(c, a.path); ok {
 			traces = append(traces, trace{commit: c, touch: &touch})
 		}
 	}
-	if changes, err = a.describe(ctx, traces); err != nil {
-		return nil, false
+	changes, err := a.describe(ctx, traces)
+	if err != nil || len(changes) == 0 {
+		return
 	}
-	return changes, end > maxChanges || len(changes) < len(traces)
+	details["changes"] = changes
+	if end > maxChanges || len(changes) < len(traces) {
+		details["changesTruncated"] = true
+	}
 }
 
 // standing is where in an item's history, newest first, a token stands.

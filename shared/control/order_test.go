@@ -23,6 +23,8 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 	const (
 		paid, shape, there, may    = "402 BILLING_INACTIVE", "400 BAD_REQUEST", "404 NOT_FOUND", "403 FORBIDDEN PERMISSION_DENIED"
 		fresh, taken               = "409 CONFLICT STALE_COMMIT_SHA", "409 CONFLICT ALREADY_EXISTS"
+		referenced, overlap        = "409 CONFLICT REFERENCED", "409 CONFLICT OVERLAP"
+		absent                     = "0123456789012345678901234567890123456789"
 		valid, schema, verify, yes = "400 BAD_REQUEST VALIDATION_FAILED", "400 BAD_REQUEST SCHEMA_VIOLATION", "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", "ok"
 	)
 	for _, test := range []struct {
@@ -66,6 +68,25 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 				Level: ptr(pick(d.malformed, "LOUD", "WARN")), Environment: ptr(pick(d.missing, "nope", "staging"))})
 			return err
 		}, [8]string{paid, shape, there, may, taken, yes, yes, yes}},
+		{"DELETE", func(t *testing.T, w *world, s *control.Session, d defects) error {
+			token := pick(d.malformed, ptr(""), w.token(d.stale))
+			_, err := s.Delete(ctx, document.Segment, pick(d.missing, "nope", pick(d.unsound, "used", "free")), control.Deletion{ExpectedCommitSHA: token})
+			return err
+		}, [8]string{paid, shape, there, may, fresh, referenced, referenced, yes}},
+		{"undo", func(t *testing.T, w *world, s *control.Session, d defects) error {
+			commit := pick(d.unsound, w.repo.commits[2].SHA, w.last().SHA) // changed again since
+			_, err := s.Revert(ctx, document.Flag, "g", control.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "undo"), ExpectedCommitSHA: w.token(d.stale)})
+			return err
+		}, [8]string{paid, shape, there, may, fresh, overlap, overlap, yes}},
+		{"restore", func(t *testing.T, w *world, s *control.Session, d defects) error {
+			commit := w.repo.commits[3].SHA
+			if d.unsound {
+				commit = w.repo.commits[2].SHA // when there was a segment
+			}
+			commit = pick(d.invalid, w.repo.commits[4].SHA, commit)
+			_, err := s.Revert(ctx, document.Flag, "g", control.Reversion{CommitSHA: pick(d.missing, absent, commit), Mode: pick(d.malformed, "redo", "restore"), ExpectedCommitSHA: w.token(d.stale)})
+			return err
+		}, [8]string{paid, shape, there, may, fresh, valid, verify, yes}},
 		{"POST of a flag", func(t *testing.T, w *world, s *control.Session, d defects) error {
 			_, err := s.CreateFlag(ctx, control.FlagCreation{Key: pick(d.stale, "F", "new"), Type: ptr(pick(d.malformed, "nope", "bool"))})
 			return err
@@ -82,7 +103,13 @@ func TestRefusalsComeInOneOrder(t *testing.T) {
 				"schemas/s.json":                 `{"maximum":10}`,
 				"log-levels/log-level.a.json":    `{"key":"log-level.a","type":"log_level","valueType":"log_level","default":{"rules":[]}}`,
 				"log-levels/log-level.held.json": `{}`,
+				"segments/used.json":             segmentOf("used", serves("bool", "true")),
+				"segments/free.json":             segmentOf("free", serves("bool", "true")),
+				path("u"):                        boolFlag("u", "", inSegment("used")),
 			})
+			for _, text := range []string{boolFlag("g", "", inSegment("gone")), boolFlag("g", ""), boolFlag("g", `,"access":"odd"`), boolFlag("g", `,"name":"n"`), boolFlag("g", "", serves("bool", "true"))} {
+				w.repo.push(ada, "g", map[string]string{path("g"): text})
+			}
 			n := w.repo.head()
 			var d defects
 			for _, defect := range d.each() {

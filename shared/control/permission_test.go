@@ -35,6 +35,44 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 			return err
 		}
 	}
+	remove := func(t document.Type, key string) func(*control.Session, *world) error {
+		return func(s *control.Session, _ *world) error {
+			_, err := s.Delete(ctx, t, key, control.Deletion{})
+			return err
+		}
+	}
+	// revert reverts what has just been done in a scope to a new flag.
+	revert := func(mode, key, scope string) func(*control.Session, *world) error {
+		return func(s *control.Session, w *world) error {
+			plain := boolFlag(key, "")
+			before, after := plain, ""
+			switch scope {
+			case "":
+				before, after = "", plain
+			case "access":
+				before, after = boolFlag(key, `,"access":"protected-all-envs"`), plain
+			case "deleted":
+				before = boolFlag(key, `,"access":"protected-all-envs"`)
+			default:
+				after = boolFlag(key, fmt.Sprintf(`,"environments":[{"id":%q,"rules":[%s]}]`, scope, serves("bool", "true")))
+			}
+			if before != "" {
+				w.repo.push(ada, "before", map[string]string{path(key): before})
+			}
+			commit := w.last().SHA
+			w.repo.push(ada, "after", map[string]string{path(key): after})
+			if !strings.HasPrefix(mode, "restore") {
+				commit = w.last().SHA
+			}
+			if mode == "undo again" {
+				mode = "undo"
+				w.repo.push(ada, "again", map[string]string{path(key): strings.Replace(after, "true", "false", 1)})
+			}
+			s = w.enter(w.gate.people[s.Principal().ID].Roles...)
+			_, err := s.Revert(ctx, document.Flag, key, control.Reversion{CommitSHA: commit, Mode: mode})
+			return err
+		}
+	}
 	entry := func(environment string) string {
 		return fmt.Sprintf(`,"environments":[{"id":%q,"rules":[%s]}]`, environment, serves("bool", "true"))
 	}
@@ -84,6 +122,26 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 		{"moved by who may", "protected_engineer", put("all", ""), none},
 		{"support to standard", "support", put("s", ""), standard},
 
+		{"deletion by engineer", "engineer", remove(document.Flag, "f"), none},
+		{"deletion by nonprotected", "engineer_nonprotected", remove(document.Flag, "f"), standard},
+		{"deletion of support by support", "support", remove(document.Flag, "s"), none},
+		{"deletion of protected-env", "engineer", remove(document.Flag, "p"), guarded},
+		{"deletion of protected-all-envs", "engineer", remove(document.Flag, "all"), guarded},
+		{"deletion of a misspelt tier", "engineer", remove(document.Flag, "odd"), guarded},
+		{"deletion of what is no object", "engineer", remove(document.Flag, "broken"), guarded},
+		{"deletion of a schema that nobody names", "engineer", remove(control.Schema, "free"), none},
+		{"deletion of a schema by nonprotected", "engineer_nonprotected", remove(control.Schema, "free"), standard},
+		{"deletion of a schema of a guarded config", "engineer", remove(control.Schema, "bound"), guarded},
+
+		{"undo in staging", "engineer_nonprotected", revert("undo", "u", "staging"), none},
+		{"undo in production", "engineer_nonprotected", revert("undo", "u", "production"), standard},
+		{"undo of a creation", "engineer_nonprotected", revert("undo", "u", ""), standard},
+		{"undo that is refused for an overlap", "engineer_nonprotected", revert("undo again", "u", "production"), standard},
+		{"restore to where only staging differs", "engineer_nonprotected", revert("restore", "u", "staging"), none},
+		{"restore to where production differs", "engineer_nonprotected", revert("restore", "u", "production"), standard},
+		{"undo of a move out of protection", "engineer", revert("undo", "u", "access"), guarded},
+		{"undo of the deletion of a guarded flag", "engineer", revert("undo", "u", "deleted"), guarded},
+
 		{"a level in staging", "engineer_nonprotected", level("held", "staging"), none},
 		{"a level in production", "engineer_nonprotected", level("held", "production"), standard},
 		{"a first level in staging has default rules", "engineer_nonprotected", level("new", "staging"), standard},
@@ -97,9 +155,13 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 				path("all"):                      boolFlag("all", `,"access":"protected-all-envs"`),
 				path("odd"):                      boolFlag("odd", `,"access":"suport"`),
 				path("number"):                   boolFlag("number", `,"access":1`),
+				path("broken"):                   `["no object"]`,
+				"schemas/free.json":              `{}`,
+				"schemas/bound.json":             `{}`,
+				"configs/bound.json":             configOf("bound", "int", "1", `,"schemaKey":"bound","access":"protected-env"`),
 				"log-levels/log-level.held.json": `{"key":"log-level.held","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`,
 			})
-			n := w.repo.head()
+			n := w.repo.count("Commit")
 			err := test.ask(w.enter(test.role), w)
 			if test.required == none {
 				wantRefusal(t, err, "ok")
@@ -109,7 +171,7 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 			if f.Details["required"] != test.required || !strings.Contains(f.Message, test.required) {
 				t.Errorf("required %v (%s), want %s", f.Details["required"], f.Message, test.required)
 			}
-			if w.repo.head() != n {
+			if w.repo.count("Commit") != n {
 				t.Error("written all the same")
 			}
 		})

@@ -21,6 +21,8 @@ const (
 	codePermission = "PERMISSION_DENIED"
 	codeStale      = "STALE_COMMIT_SHA"
 	codeExists     = "ALREADY_EXISTS"
+	codeReferenced = "REFERENCED"
+	codeOverlap    = "OVERLAP"
 )
 
 // malformed refuses a request for what is wrong with it by itself; no issues

@@ -224,8 +224,8 @@ func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	case p.Document.Kind != jsontree.Object:
 		issues = append(issues, document.Issue{Pointer: "/document", Message: "document is an object, not " + p.Document.Kind.String()})
 	default:
-		issues = append(issues, sameMember(p.Document, "key", key)...)
-		issues = append(issues, sameMember(p.Document, "type", string(t))...)
+		issues = append(issues, sameMember(p.Document, "/document", "key", key)...)
+		issues = append(issues, sameMember(p.Document, "/document", "type", string(t))...)
 		if problem := edit.StorageProblem(p.Document); problem != "" {
 			issues = append(issues, document.Issue{Pointer: "/document", Message: problem})
 		}
@@ -233,11 +233,11 @@ func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	return issues
 }
 
-func sameMember(tree *jsontree.Node, name, want string) []document.Issue {
+func sameMember(tree *jsontree.Node, pointer, name, want string) []document.Issue {
 	if text, ok := tree.Get(name).Text(); ok && text == want {
 		return nil
 	}
-	return []document.Issue{{Pointer: "/document/" + name,
+	return []document.Issue{{Pointer: pointer + "/" + name,
 		Message: fmt.Sprintf("the document's %s must be %s, as the address says", name, terminal.Quote(want))}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
@@ -141,9 +142,14 @@ func (s *Session) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([
 // difference is document.Diff for whatever may stand in a file.
 func difference(path string, before, after *jsontree.Node) []activity.Message {
 	folder, key, _ := workspace.SplitPath(path)
-	t, _ := folder.Type()
-	item := t.Noun() + " " + terminal.Quote(key)
+	item := document.Type(typeIn(folder)).Noun() + " " + terminal.Quote(key)
 	switch {
+	case folder == workspace.Schemas && before == nil:
+		return []activity.Message{{Message: item + " " + actionCreated}}
+	case folder == workspace.Schemas && after != nil:
+		return []activity.Message{{Message: item + " " + actionUpdated}}
+	case folder == workspace.Schemas:
+		return []activity.Message{{Message: item + " " + actionDeleted}}
 	case after != nil && after.Kind != jsontree.Object:
 		return []activity.Message{{Message: item + " is not a JSON object"}}
 	case before == nil || before.Kind == jsontree.Object:

@@ -15,7 +15,8 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// write is one of the six writes: all in which they differ.
+// write is an operation that turns an item's document into another: none into
+// the first, one into none. It holds all in which the writes differ.
 type write struct {
 	Request
 	t   document.Type
@@ -33,10 +34,13 @@ type write struct {
 	// nothing else.
 	first     func() (*jsontree.Node, error)
 	onlyFirst bool
-	// touches is what has to be authorized.
+	// prepare reads what the edit needs beside the stored document. A write
+	// that has it takes an item that is not there too.
+	prepare func(ctx context.Context, a *attempt) error
+	// touches is what has to be authorized; nil is whatever differs.
 	touches func(a *attempt) access.Write
-	// edit makes the new document of the stored, or first, one.
-	edit func(tree *jsontree.Node) (*edit.Edited, error)
+	// edit makes the new document of the base.
+	edit func(a *attempt) (*edit.Edited, error)
 	// mends is a write that takes what is no JSON object too.
 	mends bool
 	// checkAll refuses the document for all that is wrong with it, and not
@@ -108,8 +112,9 @@ type attempt struct {
 	file   repository.File
 	stored *decoded
 
-	base   *jsontree.Node // what the edit begins with
+	base   *jsontree.Node // what the edit begins with, nil for nothing
 	edited *edit.Edited
+	last   string // the last commit that touched the item
 	// problem is why the edit cannot be done.
 	problem error
 	// lookups are warnings of what reads the environment of applications.
@@ -162,11 +167,17 @@ func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
 
 // answered makes the answer of a refusal, now that what it rests on has landed.
 func answered(ctx context.Context, refusal error) error {
-	var changed *stale
-	if errors.As(refusal, &changed) {
-		return changed.fault(ctx)
+	var later told
+	if errors.As(refusal, &later) {
+		return later.fault(ctx)
 	}
 	return refusal
+}
+
+// told is a refusal that tells of the item's history, which takes another read.
+type told interface {
+	error
+	fault(ctx context.Context) error
 }
 
 // rehearse says what would come of a write. There is no commit to name then:
@@ -184,7 +195,7 @@ func (s *Session) rehearse(ctx context.Context, w write) (*outcome, error) {
 	}
 	out.commit = a.snapshot.Head.Commit
 	if !a.creates() {
-		out.commit = a.file.Last.SHA
+		out.commit = a.last
 	}
 	return out, nil
 }
@@ -200,7 +211,11 @@ func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 	if !a.changed() {
 		return a.unchanged(), nil
 	}
-	for _, step := range []func(context.Context) error{a.validate, a.verify, a.fits, a.fitsExpressions} {
+	checks := []func(context.Context) error{a.validate, a.verify, a.fits, a.fitsExpressions}
+	if a.edited.Tree == nil {
+		checks = []func(context.Context) error{a.unreferenced}
+	}
+	for _, step := range checks {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -214,25 +229,30 @@ func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 // find answers 404 for an item or an environment that is not there, and 422
 // for an item that is nothing to edit. It makes the first document of an item
 // that the write creates.
-func (a *attempt) find(context.Context) error {
+func (a *attempt) find(ctx context.Context) error {
 	path, ok := pathOf(a.t, a.key)
 	if !ok && a.first == nil {
 		return noSuch(a.t, a.key)
 	}
 	a.path = path
 	a.file, a.exists = a.snapshot.File(path)
-	if !a.exists && (a.first == nil || a.token != nil) {
+	if !a.exists && a.prepare == nil && (a.first == nil || a.token != nil) {
 		return noSuch(a.t, a.key)
 	}
 	if err := a.findScope(); err != nil {
 		return err
 	}
 	if a.exists && !a.onlyFirst {
-		a.stored = decode(path, a.file.Text)
+		a.stored, a.last = decode(path, a.file.Text), a.file.Last.SHA
 		a.base = a.stored.tree
 		if a.stored.item == nil && !a.mends {
 			return notAnObject(a.t, a.key, a.stored)
 		}
+	}
+	switch {
+	case a.prepare != nil:
+		return a.prepare(ctx, a)
+	case a.base != nil:
 		return nil
 	}
 	var err error
@@ -250,17 +270,22 @@ func (a *attempt) findScope() error {
 	return nil
 }
 
-// creates says whether the write makes the item's first document.
+// creates says whether the write makes a document where there is none.
 func (a *attempt) creates() bool { return a.onlyFirst || !a.exists }
 
 // permit answers 403: for what the write touches, and for what the new document
 // uses beyond itself. So the document is made here; what is wrong with it is
 // said in its turn.
 func (a *attempt) permit(context.Context) error {
-	if err := a.authorize("", a.touches(a)); err != nil {
+	a.edited, a.problem = a.edit(a)
+	touches := a.touches
+	if touches == nil {
+		touches = touchesDifference
+	}
+	if err := a.authorize("", touches(a)); err != nil {
 		return err
 	}
-	if a.edited, a.problem = a.edit(a.base); a.problem != nil || !a.changed() {
+	if a.problem != nil || !a.changed() || a.edited.Tree == nil {
 		return nil
 	}
 	return a.permitUses()
@@ -285,7 +310,7 @@ func (a *attempt) change(ctx context.Context) error {
 	return a.stick(ctx)
 }
 
-func (a *attempt) changed() bool { return a.creates() || a.edited.Changed }
+func (a *attempt) changed() bool { return a.edited.Changed }
 
 // before is the document as it was, nil when there was none.
 func (a *attempt) before() *jsontree.Node {
@@ -297,12 +322,17 @@ func (a *attempt) before() *jsontree.Node {
 
 // unchanged is the outcome of a write that finds everything as it wants it.
 func (a *attempt) unchanged() *outcome {
-	return &outcome{attempt: a, commit: a.file.Last.SHA, messages: []activity.Message{}}
+	return &outcome{attempt: a, commit: a.last, messages: []activity.Message{}}
 }
 
-// text is the new document as it is stored.
+// text is the new document as it is stored, nil for none.
 func (a *attempt) text() []byte {
-	if a.encoded == nil {
+	switch {
+	case a.edited.Tree == nil:
+		return nil
+	case a.edited.Text != nil:
+		return a.edited.Text
+	case a.encoded == nil:
 		a.encoded = document.Encode(a.edited.Tree)
 	}
 	return a.encoded

@@ -41,8 +41,7 @@ func (s *Session) create(ctx context.Context, t document.Type, r Request, key st
 		issues:    notSaid(r.Malformed, requestIssues(problem)),
 		first:     func() (*jsontree.Node, error) { return tree, nil },
 		onlyFirst: true,
-		touches:   touchesAll,
-		edit:      asItIs,
+		edit:      func(a *attempt) (*edit.Edited, error) { return &edit.Edited{Tree: a.base, Changed: true}, nil },
 		checkAll:  true,
 	})
 	if err != nil {
@@ -59,10 +58,6 @@ func (s *Session) create(ctx context.Context, t document.Type, r Request, key st
 	return result, nil
 }
 
-func asItIs(tree *jsontree.Node) (*edit.Edited, error) {
-	return &edit.Edited{Tree: tree}, nil
-}
-
 // PatchFlag sets the fallback of a flag in an environment, or in the default
 // rules.
 func (s *Session) PatchFlag(ctx context.Context, key, environment string, p FlagPatch) (*PatchResult, error) {
@@ -71,16 +66,16 @@ func (s *Session) PatchFlag(ctx context.Context, key, environment string, p Flag
 		Request: p.Request, t: document.Flag, key: key,
 		issues: notSaid(p.Malformed, p.issues()),
 		token:  p.ExpectedCommitSHA,
-		edit: func(tree *jsontree.Node) (*edit.Edited, error) {
+		edit: func(a *attempt) (*edit.Edited, error) {
 			switch {
 			case p.Enabled != nil:
-				return edit.SetEnabled(tree, place, *p.Enabled)
+				return edit.SetEnabled(a.base, place, *p.Enabled)
 			case p.Rollout != nil:
-				return edit.SetRollout(tree, place, p.Rollout)
+				return edit.SetRollout(a.base, place, p.Rollout)
 			case p.Value != nil:
-				return edit.SetValue(tree, place, p.Value)
+				return edit.SetValue(a.base, place, p.Value)
 			}
-			return &edit.Edited{Tree: tree}, nil // only foreseen asks
+			return &edit.Edited{Tree: a.base}, nil // only foreseen asks
 		},
 	})
 }
@@ -97,8 +92,8 @@ func (s *Session) PatchConfig(ctx context.Context, key, environment string, p Co
 		Request: p.Request, t: document.Config, key: key,
 		issues: notSaid(p.Malformed, issues),
 		token:  p.ExpectedCommitSHA,
-		edit: func(tree *jsontree.Node) (*edit.Edited, error) {
-			return edit.SetValue(tree, place, p.Value)
+		edit: func(a *attempt) (*edit.Edited, error) {
+			return edit.SetValue(a.base, place, p.Value)
 		},
 	})
 }
@@ -140,7 +135,7 @@ func (s *Session) foreseen(ctx context.Context, w write) []document.Issue {
 	if a.find(ctx) != nil {
 		return nil
 	}
-	_, err = w.edit(a.base)
+	_, err = w.edit(a)
 	return notSaid(known, requestIssues(err))
 }
 
@@ -155,16 +150,14 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 		token:   p.ExpectedCommitSHA,
 		touches: touchesScope,
 	}
-	var first *jsontree.Node
-	w.first = func() (tree *jsontree.Node, err error) {
-		first, err = edit.NewLogLevel(service, *p.Level, s.service.schemaAddress())
-		return first, err
+	w.first = func() (*jsontree.Node, error) {
+		return edit.NewLogLevel(service, *p.Level, s.service.schemaAddress())
 	}
-	w.edit = func(tree *jsontree.Node) (*edit.Edited, error) {
-		if tree == first { // its one rule serves the level to every logger everywhere
-			return edit.SetLevel(tree, document.DefaultScope, "", *p.Level)
+	w.edit = func(a *attempt) (*edit.Edited, error) {
+		if a.creates() { // its one rule serves the level to every logger everywhere
+			return &edit.Edited{Tree: a.base, Changed: true}, nil
 		}
-		return edit.SetLevel(tree, w.scope, textOr(p.Target, ""), *p.Level)
+		return edit.SetLevel(a.base, w.scope, textOr(p.Target, ""), *p.Level)
 	}
 	out, err := s.write(ctx, w)
 	if err != nil {
@@ -214,12 +207,11 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 	}
 	out, err := s.write(ctx, write{
 		Request: p.Request, t: t, key: key,
-		issues:  notSaid(p.Malformed, p.issues(t, key)),
-		token:   p.ExpectedCommitSHA,
-		touches: touchesDifference(stamped),
-		edit: func(stored *jsontree.Node) (*edit.Edited, error) {
-			if document.SameDocument(stored, stamped) {
-				return &edit.Edited{Tree: stored}, nil
+		issues: notSaid(p.Malformed, p.issues(t, key)),
+		token:  p.ExpectedCommitSHA,
+		edit: func(a *attempt) (*edit.Edited, error) {
+			if document.SameDocument(a.base, stamped) {
+				return &edit.Edited{Tree: a.base}, nil
 			}
 			return &edit.Edited{Tree: stamped, Changed: true}, nil
 		},
@@ -229,15 +221,23 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 	if err != nil {
 		return nil, err
 	}
+	return out.putResult(), nil
+}
+
+// putResult is the answer to a write of a whole document.
+func (o *outcome) putResult() *PutResult {
+	warnings := o.lookups
+	if tree := o.edited.Tree; tree != nil && o.t != Schema {
+		warnings = append(warnings, workspace.Warnings(&workspace.Item{View: document.View(tree), Tree: tree})...)
+	}
 	return &PutResult{
-		Key:               key,
-		Changed:           out.changed(),
-		CommitSHA:         out.commit,
-		PreviousCommitSHA: out.previous,
-		Warnings: jsontree.Bounded(append(out.lookups,
-			workspace.Warnings(&workspace.Item{View: document.View(stamped), Tree: stamped})...)),
-		Preview: out.preview(),
-	}, nil
+		Key:               o.key,
+		Changed:           o.changed(),
+		CommitSHA:         o.commit,
+		PreviousCommitSHA: o.previous,
+		Warnings:          jsontree.Bounded(warnings),
+		Preview:           o.preview(),
+	}
 }
 
 // requestIssues are the issues of an edit's refusal.

@@ -89,6 +89,8 @@ var REST = []Endpoint{
 	{"PATCH", "/v1/flags/{key}/environments/{env}", "updateFlagEnvironment", "flags", Management, Requests, ""},
 	{"GET", "/v1/flags/{key}/document", "getFlagDocument", "flags", Management, Requests, ""},
 	{"PUT", "/v1/flags/{key}/document", "replaceFlagDocument", "flags", Management, Requests, ""},
+	{"DELETE", "/v1/flags/{key}", "deleteFlag", "flags", Management, Requests, ""},
+	{"POST", "/v1/flags/{key}/revert", "revertFlag", "flags", Management, Requests, ""},
 
 	{"GET", "/v1/configs", "listConfigs", "configs", Management, Requests, ""},
 	{"POST", "/v1/configs", "createConfig", "configs", Management, Requests, ""},
@@ -97,15 +99,23 @@ var REST = []Endpoint{
 	{"PATCH", "/v1/configs/{key}/environments/{env}", "updateConfigEnvironment", "configs", Management, Requests, ""},
 	{"GET", "/v1/configs/{key}/document", "getConfigDocument", "configs", Management, Requests, ""},
 	{"PUT", "/v1/configs/{key}/document", "replaceConfigDocument", "configs", Management, Requests, ""},
+	{"DELETE", "/v1/configs/{key}", "deleteConfig", "configs", Management, Requests, ""},
+	{"POST", "/v1/configs/{key}/revert", "revertConfig", "configs", Management, Requests, ""},
 
 	{"GET", "/v1/log-levels", "listLogLevels", "log-levels", Management, Requests, ""},
 	{"PATCH", "/v1/log-levels/{key}", "updateLogLevel", "log-levels", Management, Requests, ""},
 	{"GET", "/v1/log-levels/{key}/document", "getLogLevelDocument", "log-levels", Management, Requests, ""},
 	{"PUT", "/v1/log-levels/{key}/document", "replaceLogLevelDocument", "log-levels", Management, Requests, ""},
+	{"DELETE", "/v1/log-levels/{key}", "deleteLogLevel", "log-levels", Management, Requests, ""},
+	{"POST", "/v1/log-levels/{key}/revert", "revertLogLevel", "log-levels", Management, Requests, ""},
 
 	{"GET", "/v1/segments", "listSegments", "segments", Management, Requests, ""},
 	{"GET", "/v1/segments/{key}", "getSegment", "segments", Management, Requests, ""},
 	{"GET", "/v1/segments/{key}/history", "getSegmentHistory", "segments", Management, Requests, ""},
+	{"DELETE", "/v1/segments/{key}", "deleteSegment", "segments", Management, Requests, ""},
+	{"POST", "/v1/segments/{key}/revert", "revertSegment", "segments", Management, Requests, ""},
+
+	{"DELETE", "/v1/schemas/{key}", "deleteSchema", "segments", Management, Requests, ""},
 
 	{"GET", "/v1/activity", "listActivity", "activity", Management, Requests, ""},
 

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -96,6 +97,40 @@ func TestWrites(t *testing.T) {
 				t.Errorf("%s %s again: %s", c.method, c.path, again.body)
 			}
 		}
+	}
+}
+
+// TestDeleteAndRevert: every kind of item goes and comes back as it was.
+func TestDeleteAndRevert(t *testing.T) {
+	w := newWorld(t, shop())
+	w.do("DELETE", "/configs/checkout.limits", "").ok() // which names the schema
+	for path, file := range map[string]string{"/flags/colour": colour, "/configs/checkout.timeout": timeout, "/log-levels/cart": cart, "/segments/beta-users": beta} {
+		rehearsed := w.do("DELETE", path+"?dryRun=true", "").ok()
+		if rehearsed.at("/dryRun") != true || rehearsed.at("/changed") != true || rehearsed.at("/document") != nil || !strings.Contains(rehearsed.text("/messages/0/message"), "deleted") {
+			t.Errorf("DELETE %s, dry: %s", path, rehearsed.body)
+		}
+		gone := w.do("DELETE", path+"?expectedCommitSha="+rehearsed.text("/commitSha"), "").ok()
+		if got := w.do("DELETE", path, "").refused(); got != "404 NOT_FOUND" {
+			t.Errorf("DELETE %s again: %s", path, got)
+		}
+		undo := fmt.Sprintf(`{"commitSha": %q, "mode": "undo"}`, gone.text("/commitSha")[:10])
+		back := w.do("POST", path+"/revert", undo).ok()
+		if back.at("/changed") != true || back.text("/key") != gone.text("/key") || back.text("/previousCommitSha") != gone.text("/commitSha") {
+			t.Errorf("the undo of DELETE %s: %s", path, back.body)
+		}
+		head, err := w.ledger.Head(context.Background())
+		w.must(err)
+		snapshot, err := w.repo.Snapshot(context.Background(), head)
+		w.must(err)
+		folders := map[string]string{"/flags/": "feature-flags/", "/configs/": "configs/", "/log-levels/": "log-levels/log-level.", "/segments/": "segments/"}
+		family := path[:strings.LastIndex(path, "/")+1]
+		if f, ok := snapshot.File(folders[family] + strings.TrimPrefix(path, family) + ".json"); !ok || string(f.Text) != file {
+			t.Errorf("%s came back as %s", path, f.Text)
+		}
+	}
+	w.do("DELETE", "/schemas/limits", "").ok()
+	if entry := w.get("/activity?type=schema&key=limits").ok(); entry.text("/activity/0/action") != "deleted" || entry.text("/activity/0/messages/0/message") != `schema "limits" deleted` {
+		t.Errorf("the feed of a deleted schema: %s", entry.body)
 	}
 }
 

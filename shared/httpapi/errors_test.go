@@ -17,8 +17,7 @@ import (
 	"svc.example/svc/shared/jsontree"
 )
 
-// refusals are the contract's errors and those that it leaves open: status,
-// code, details.code.
+// refusals are all errors: status, code, details.code.
 var refusals = strings.Split(strings.TrimSpace(`
 400 BAD_REQUEST -
 400 BAD_REQUEST VALIDATION_FAILED
@@ -30,6 +29,8 @@ var refusals = strings.Split(strings.TrimSpace(`
 405 METHOD_NOT_ALLOWED -
 409 CONFLICT STALE_COMMIT_SHA
 409 CONFLICT ALREADY_EXISTS
+409 CONFLICT REFERENCED
+409 CONFLICT OVERLAP
 413 PAYLOAD_TOO_LARGE -
 422 UNPROCESSABLE_CONTENT VERIFY_REJECTION
 422 UNPROCESSABLE_CONTENT -

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/explanation"
 )
 
@@ -49,7 +50,10 @@ func Segments() Group {
 		"getSegment": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
 		}),
-		"getSegmentHistory": history("segment"),
+		"getSegmentHistory": history(document.Segment),
+		"deleteSegment":     remove(document.Segment),
+		"revertSegment":     revert(document.Segment),
+		"deleteSchema":      remove(control.Schema),
 	}}
 }
 

@@ -151,7 +151,7 @@ func TestFewListsAreHeldAtOnce(t *testing.T) {
 func TestMethods(t *testing.T) {
 	w := newWorld(t, shop())
 	for path, allow := range map[string]string{
-		"/flags": "GET, HEAD, POST", "/flags/colour/document": "GET, HEAD, PUT", "/log-levels/x": "PATCH", "/openapi.json": "GET, HEAD",
+		"/flags": "GET, HEAD, POST", "/flags/colour/document": "GET, HEAD, PUT", "/log-levels/x/revert": "POST", "/openapi.json": "GET, HEAD",
 	} {
 		for _, method := range []string{"DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
 			a := w.do(method, path, "", "-")

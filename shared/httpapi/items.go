@@ -32,6 +32,8 @@ func Flags() Group {
 		"getFlagHistory":      history(document.Flag),
 		"getFlagDocument":     stored(document.Flag),
 		"replaceFlagDocument": replace(document.Flag),
+		"deleteFlag":          remove(document.Flag),
+		"revertFlag":          revert(document.Flag),
 	}}
 }
 
@@ -58,6 +60,8 @@ func Configs() Group {
 		"getConfigHistory":      history(document.Config),
 		"getConfigDocument":     stored(document.Config),
 		"replaceConfigDocument": replace(document.Config),
+		"deleteConfig":          remove(document.Config),
+		"revertConfig":          revert(document.Config),
 	}}
 }
 
@@ -75,6 +79,8 @@ func LogLevels() Group {
 		},
 		"getLogLevelDocument":     stored(document.LogLevel),
 		"replaceLogLevelDocument": replace(document.LogLevel),
+		"deleteLogLevel":          remove(document.LogLevel),
+		"revertLogLevel":          revert(document.LogLevel),
 	}}
 }
 
@@ -98,6 +104,24 @@ func replace(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
 		return c.session.PutDocument(ctx, t, c.request.PathValue("key"), control.DocumentPut{
 			Request: c.write(), Document: c.body.Get("document"),
+			ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+	}
+}
+
+func remove(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		deletion := control.Deletion{Request: c.write()}
+		if token, given := c.query["expectedCommitSha"]; given {
+			deletion.ExpectedCommitSHA = &token
+		}
+		return c.session.Delete(ctx, t, c.request.PathValue("key"), deletion)
+	}
+}
+
+func revert(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		return c.session.Revert(ctx, t, c.request.PathValue("key"), control.Reversion{
+			Request: c.write(), CommitSHA: text(c.body, "commitSha"), Mode: text(c.body, "mode"),
 			ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
 	}
 }

@@ -306,6 +306,9 @@ func (c *call) admit() (err error) {
 	}
 	c.query, c.issues = c.operation.readQuery(c.request.URL.RawQuery)
 	if c.operation.body == nil {
+		if c.operation.writes() {
+			return nil // control tells them in their turn
+		}
 		return refused(c.issues)
 	}
 	if c.body, err = c.readBody(); err != nil {

@@ -1,0 +1,267 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
+)
+
+// Deletion is a request to delete an item.
+type Deletion struct {
+	Request
+	ExpectedCommitSHA *string
+}
+
+// Delete deletes an item that no other refers to. Its history stays.
+func (s *Session) Delete(ctx context.Context, t document.Type, key string, d Deletion) (*PutResult, error) {
+	var issues []document.Issue
+	for _, issue := range tokenIssues(d.ExpectedCommitSHA) {
+		issues = append(issues, document.Issue{Pointer: "?expectedCommitSha", Message: issue.Message})
+	}
+	if t == document.LogLevel {
+		key = document.LogLevelKey(key)
+	}
+	out, err := s.write(ctx, write{
+		Request: d.Request, t: t, key: key,
+		issues: notSaid(d.Malformed, issues),
+		token:  d.ExpectedCommitSHA,
+		edit:   func(*attempt) (*edit.Edited, error) { return &edit.Edited{Changed: true}, nil },
+		mends:  true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.putResult(), nil
+}
+
+// maxReferences is how many references a refusal tells of.
+const maxReferences = 100
+
+// reference is where another item refers to the one that is to be deleted.
+type reference struct {
+	Type    document.Type `json:"type"`
+	Key     string        `json:"key"`
+	Pointer string        `json:"pointer"`
+}
+
+// unreferenced answers 409 for an item that is to be deleted and that others
+// refer to.
+func (a *attempt) unreferenced(context.Context) error {
+	found := workspace.References(a.view.ws, a.path)
+	if len(found) == 0 {
+		return nil
+	}
+	var references []reference
+	for _, r := range found[:min(len(found), maxReferences)] {
+		references = append(references, reference(r))
+	}
+	details := map[string]any{"code": codeReferenced, "references": references}
+	if len(found) > maxReferences {
+		details["referencesTruncated"] = true
+	}
+	first := found[0]
+	return fault.New(fault.Conflict, "the %s %s cannot be deleted while others refer to it: the %s %s does at %s",
+		a.t.Noun(), terminal.Quote(a.key), first.Type.Noun(), terminal.Quote(first.Key), terminal.Quote(first.Pointer)).With(details)
+}
+
+// Reversion is the body of a request to revert an item.
+type Reversion struct {
+	Request
+	CommitSHA         string // its first digits will do
+	Mode              string // undo or restore
+	ExpectedCommitSHA *string
+}
+
+// The modes of a reversion.
+const (
+	modeUndo    = "undo"
+	modeRestore = "restore"
+)
+
+// Revert takes back what a commit did to an item, on top of the document as it
+// stands, or brings back the document of a commit.
+func (s *Session) Revert(ctx context.Context, t document.Type, key string, r Reversion) (*PutResult, error) {
+	if t == document.LogLevel {
+		key = document.LogLevelKey(key)
+	}
+	v := &reversion{Reversion: r}
+	w := write{
+		Request: r.Request, t: t, key: key,
+		issues:  notSaid(r.Malformed, r.issues()),
+		token:   r.ExpectedCommitSHA,
+		prepare: v.prepare,
+		mends:   true,
+	}
+	w.edit, w.checkAll = v.undo, false
+	if r.Mode == modeRestore {
+		w.edit, w.checkAll = v.restore, true
+	}
+	out, err := s.write(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return out.putResult(), nil
+}
+
+// issues are what is wrong with a reversion whatever is stored.
+func (r Reversion) issues() []document.Issue {
+	issues := tokenIssues(r.ExpectedCommitSHA)
+	if !revision.MatchString(r.CommitSHA) {
+		issues = append(issues, document.Issue{Pointer: "/commitSha",
+			Message: "commitSha is the SHA of the commit, or its first digits: 4 to 40 of 0-9 and a-f"})
+	}
+	if r.Mode != modeUndo && r.Mode != modeRestore {
+		issues = append(issues, document.Issue{Pointer: "/mode",
+			Message: "mode is undo, to take back what the commit did to the item, or restore, to bring back the item as it was at the commit"})
+	}
+	return issues
+}
+
+// reversion is what one try to revert has read.
+type reversion struct {
+	Reversion
+	commit        string       // in full
+	before, after edit.Version // the item before the commit, and at it
+}
+
+func (v *reversion) prepare(ctx context.Context, a *attempt) error {
+	sha, after, err := a.versionAt(ctx, v.CommitSHA)
+	switch {
+	case errors.Is(err, repository.ErrAmbiguous):
+		return malformed(document.Issue{Pointer: "/commitSha", Message: "several commits begin with " + v.CommitSHA + "; send more digits"})
+	case errors.Is(err, repository.ErrUnknownCommit):
+		return fault.New(fault.NotFound, "the workspace's history has no commit %s", v.CommitSHA)
+	case err != nil:
+		return err
+	}
+	v.commit, v.after = sha, after
+	parent, touched := "", false
+	if a.exists && a.file.Last.SHA == sha {
+		parent, touched = a.file.Last.Parent, true
+	} else if v.Mode == modeUndo || !a.exists {
+		if parent, touched, err = a.parentOf(ctx, sha); err != nil {
+			return err
+		}
+	}
+	what := a.t.Noun() + " " + terminal.Quote(a.key)
+	switch {
+	case v.Mode == modeRestore && after.Tree == nil:
+		return fault.New(fault.Unprocessable, "the commit %s does not have the %s: there is nothing to restore", sha, what)
+	case v.Mode == modeRestore:
+		return a.isDocument(sha, after)
+	case !touched:
+		return fault.New(fault.Unprocessable, "the commit %s did not touch the %s: there is nothing to undo; its history lists those that did", sha, what)
+	case parent == "":
+		v.before = edit.Version{}
+		return nil
+	}
+	_, v.before, err = a.versionAt(ctx, parent)
+	if errors.Is(err, repository.ErrUnknownCommit) {
+		err = nil // the history begins here
+	}
+	if err != nil || v.before.Tree == nil {
+		return err
+	}
+	return a.isDocument(parent, v.before)
+}
+
+// versionAt is the item at a commit: none, where that does not have it.
+func (a *attempt) versionAt(ctx context.Context, revision string) (sha string, v edit.Version, err error) {
+	sha, text, err := a.repo.At(ctx, a.snapshot.Head, a.path, revision)
+	if errors.Is(err, repository.ErrAbsent) {
+		return sha, v, nil
+	}
+	if err == nil {
+		v = edit.Version{Text: text, Tree: decode(a.path, text).tree}
+	}
+	return sha, v, err
+}
+
+// isDocument answers 422 for a version that nobody could read.
+func (a *attempt) isDocument(commit string, v edit.Version) error {
+	if v.Tree.Kind == jsontree.Object {
+		return nil
+	}
+	return fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s",
+		commit, a.t.Noun(), terminal.Quote(a.key), decode(a.path, v.Text).why())
+}
+
+// parentOf looks for a commit among those that touched the item. It notes which
+// one did last where there is no item, and answers 404 where there never was
+// one.
+func (a *attempt) parentOf(ctx context.Context, sha string) (parent string, touched bool, err error) {
+	page := repository.Page{Path: a.path, Limit: maxLookedThrough}
+	for searched := 0; searched < maxSearched; searched += page.Limit {
+		commits, err := a.repo.History(ctx, a.snapshot.Head, page)
+		if err != nil {
+			return "", false, err
+		}
+		if searched == 0 && !a.exists {
+			if len(commits) == 0 {
+				return "", false, noSuch(a.t, a.key)
+			}
+			a.last = commits[0].SHA
+		}
+		for _, c := range commits {
+			if c.SHA == sha {
+				return c.Parent, true, nil
+			}
+		}
+		if len(commits) < page.Limit {
+			break
+		}
+		page.Before = commits[len(commits)-1].Sequence
+	}
+	return "", false, nil
+}
+
+// now is the item as it stands.
+func (a *attempt) now() edit.Version {
+	if !a.exists {
+		return edit.Version{}
+	}
+	return edit.Version{Text: a.file.Text, Tree: a.base}
+}
+
+func (v *reversion) restore(a *attempt) (*edit.Edited, error) {
+	return edit.Restore(a.now(), v.after), nil
+}
+
+func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
+	edited, pointers := edit.Undo(a.now(), v.before, v.after)
+	if len(pointers) > 0 {
+		return edited, &overlap{a, v, pointers}
+	}
+	return edited, nil
+}
+
+// overlap refuses to undo what others have changed again.
+type overlap struct {
+	*attempt
+	reversion *reversion
+	pointers  []string
+}
+
+func (o *overlap) Error() string { return "what the commit did has been changed again" }
+
+func (o *overlap) fault(ctx context.Context) error {
+	details := map[string]any{"code": codeOverlap, "currentCommitSha": o.last, "pointers": o.pointers[:min(len(o.pointers), maxReferences)]}
+	blob := "" // of a deletion
+	if o.reversion.after.Tree != nil {
+		blob = blobID(o.reversion.after.Text)
+	}
+	o.tellChanges(ctx, details, o.reversion.commit, blob)
+	where := "the whole of it"
+	if first := o.pointers[0]; first != "" {
+		where = terminal.Quote(first)
+	}
+	return fault.New(fault.Conflict, "what the commit %s did to the %s %s has been changed again since, at %s; undo the later changes first, or write what it should be",
+		o.reversion.commit, o.t.Noun(), terminal.Quote(o.key), where).With(details)
+}

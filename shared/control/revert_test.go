@@ -1,0 +1,345 @@
+package control_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+func (w *world) revert(mode, key, commit string) (*control.PutResult, error) {
+	w.t.Helper()
+	return w.boss().Revert(ctx, document.Flag, key, control.Reversion{CommitSHA: commit, Mode: mode})
+}
+
+func (w *world) remove(t document.Type, key string) (*control.PutResult, error) {
+	w.t.Helper()
+	return w.boss().Delete(ctx, t, key, control.Deletion{})
+}
+
+func (w *world) holds(path string) bool {
+	_, there := w.last().files[path]
+	return there
+}
+
+func TestDelete(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", "")})
+	start := w.last().SHA
+	r := must[*control.PutResult](t)(w.remove(document.Flag, "f"))
+	if want := `{"key":"f","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
+		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
+	}
+	if w.holds(path("f")) || !w.holds(path("g")) {
+		t.Error("the wrong files are there")
+	}
+	if got := control.MessageOf(w.last().Commit); got != `flag "f" deleted` {
+		t.Errorf("the commit says %q", got)
+	}
+	s := w.boss()
+	_, err := s.Flag(ctx, "f")
+	wantRefusal(t, err, "404 NOT_FOUND")
+	_, err = s.Document(ctx, document.Flag, "f", nil)
+	wantRefusal(t, err, "404 NOT_FOUND")
+	must[*control.StoredDocument](t)(s.Document(ctx, document.Flag, "f", &start))
+	history := must[*control.History](t)(s.History(ctx, document.Flag, "f", control.PageQuery{})).History
+	if len(history) != 2 || history[0].SHA != r.CommitSHA {
+		t.Errorf("the history is %+v", history)
+	}
+	feed := must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{Type: "feature_flag", Key: "f"})).Activity
+	if len(feed) != 2 || feed[0].Action != "deleted" || feed[0].Messages[0].Message != `flag "f" deleted` {
+		t.Errorf("the feed is %+v", feed)
+	}
+	_, err = w.remove(document.Flag, "f")
+	wantRefusal(t, err, "404 NOT_FOUND")
+
+	// The key is free, in any spelling and for any type, and held by one again.
+	must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "F", ValueType: "int", Value: node(t, "1")}))
+	_, err = w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"})
+	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+	_, err = w.revert("undo", "f", r.CommitSHA)
+	wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+}
+
+// TestWhatIsReferredToIsNotDeleted names every place, and lets go with the last
+// of them. A name that is spelled with escapes is one too.
+func TestWhatIsReferredToIsNotDeleted(t *testing.T) {
+	for _, test := range []struct {
+		t         document.Type
+		path, key string
+		text      string
+		by        map[string]string
+		want      string
+	}{
+		{document.Segment, "segments/s.json", "s", segmentOf("s", serves("bool", "true")), map[string]string{
+			path("f"):             boolFlag("f", `,"environments":[{"id":"staging","rules":[`+inSegment("s")+`]}]`),
+			path("g"):             strings.Replace(boolFlag("g", "", inSegment("s")), `"s"`, `"\u0073"`, 1),
+			"segments/other.json": segmentOf("other", inSegment("s")),
+		}, "feature_flag f /environments/0/rules/0/criteria/0/valueToMatch, feature_flag g /default/rules/0/criteria/0/valueToMatch, segment other /default/rules/0/criteria/0/valueToMatch"},
+		{control.Schema, "schemas/s.json", "s", `{}`, map[string]string{
+			"configs/c.json": configOf("c", "int", "1", `,"schemaKey":"s"`),
+		}, "config c /schemaKey"},
+		{document.Config, "configs/k.json", "k", configOf("k", "string", `"x"`, ""), map[string]string{
+			"configs/c.json": strings.Replace(configOf("c", "string", `"x"`, ""), `"value":"x"`, `"value":"x","confidential":true,"decryptWith":"k"`, 1),
+		}, "config c /default/rules/0/value/decryptWith"},
+		{document.Segment, "segments/self.json", "self", segmentOf("self", inSegment("self")), nil, ""},
+	} {
+		t.Run(test.path, func(t *testing.T) {
+			files := maps.Clone(test.by)
+			if files == nil {
+				files = map[string]string{}
+			}
+			files[test.path] = test.text
+			w := newWorld(t, files)
+			if test.want != "" {
+				for _, dry := range []bool{true, false} {
+					_, err := w.boss().Delete(ctx, test.t, test.key, control.Deletion{Request: control.Request{DryRun: dry}})
+					f := wantRefusal(t, err, "409 CONFLICT REFERENCED")
+					var got []string
+					for _, r := range members(t, f.Details)["references"].([]any) {
+						r := r.(map[string]any)
+						got = append(got, fmt.Sprint(r["type"], " ", r["key"], " ", r["pointer"]))
+					}
+					if strings.Join(got, ", ") != test.want {
+						t.Errorf("references %q", got)
+					}
+				}
+			}
+			for by := range test.by {
+				w.repo.push(ada, "gone", map[string]string{by: ""})
+			}
+			must[*control.PutResult](t)(w.remove(test.t, test.key))
+			if w.holds(test.path) {
+				t.Error("it is still there")
+			}
+		})
+	}
+}
+
+// TestADeletionMeetsANewReference: whoever is second is refused.
+func TestADeletionMeetsANewReference(t *testing.T) {
+	w := newWorld(t, map[string]string{"segments/s.json": segmentOf("s", serves("bool", "true")), path("f"): boolFlag("f", "")})
+	w.repo.before = func() {
+		w.repo.before = nil
+		w.repo.push(ada, "refer", map[string]string{path("f"): boolFlag("f", "", inSegment("s"))})
+	}
+	_, err := w.remove(document.Segment, "s")
+	wantRefusal(t, err, "409 CONFLICT REFERENCED")
+
+	w = newWorld(t, map[string]string{"segments/s.json": segmentOf("s", serves("bool", "true")), path("f"): boolFlag("f", "")})
+	w.repo.before = func() {
+		w.repo.before = nil
+		w.repo.push(ada, "delete", map[string]string{"segments/s.json": ""})
+	}
+	_, err = w.put("f", boolFlag("f", "", inSegment("s")))
+	wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
+}
+
+// TestUndoOnTopOfLaterChanges takes back a change and leaves the later ones.
+func TestUndoOnTopOfLaterChanges(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	patch := func(environment string) string {
+		return must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", environment, control.FlagPatch{Enabled: ptr(true)})).CommitSHA
+	}
+	production, staging := patch("production"), patch("staging")
+	r := must[*control.PutResult](t)(w.revert("undo", "f", production[:8]))
+	if r.PreviousCommitSHA != staging || control.MessageOf(w.last().Commit) != "production: own rules removed; the default rules hold" {
+		t.Errorf("%s, %q", wire(t, r), control.MessageOf(w.last().Commit))
+	}
+	if text := w.stored(path("f")); strings.Contains(text, "production") || !strings.Contains(text, "staging") {
+		t.Errorf("stored is %s", text)
+	}
+	if again := must[*control.PutResult](t)(w.revert("undo", "f", production)); again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" {
+		t.Errorf("again: %s", wire(t, again))
+	}
+	must[*control.PutResult](t)(w.revert("undo", "f", r.CommitSHA))
+	if text := w.stored(path("f")); !strings.Contains(text, "production") || !strings.Contains(text, "staging") {
+		t.Errorf("after the undo of the undo it is %s", text)
+	}
+}
+
+// TestAnOverlapTellsWhoAndWhere.
+func TestAnOverlapTellsWhoAndWhere(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	enabled := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)})).CommitSHA
+	disabled := must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(false)})).CommitSHA
+	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+	for _, dry := range []bool{true, false} {
+		_, err := w.boss().Revert(ctx, document.Flag, "f", control.Reversion{Request: control.Request{DryRun: dry}, CommitSHA: enabled, Mode: "undo"})
+		details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details)
+		changes, _ := details["changes"].([]any)
+		if wire(t, details["pointers"]) != `["/environments/0"]` || details["currentCommitSha"] != disabled ||
+			len(changes) != 1 || changes[0].(map[string]any)["sha"] != disabled || changes[0].(map[string]any)["authorName"] != "Grace" {
+			t.Errorf("details %v", details)
+		}
+	}
+	deleted := must[*control.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
+	_, err := w.revert("undo", "f", disabled)
+	details := members(t, wantRefusal(t, err, "409 CONFLICT OVERLAP").Details)
+	if changes, _ := details["changes"].([]any); wire(t, details["pointers"]) != `[""]` || len(changes) != 1 || changes[0].(map[string]any)["sha"] != deleted {
+		t.Errorf("after the deletion: %v", details)
+	}
+	must[*control.CreationResult](t)(w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"}))
+	_, err = w.revert("undo", "f", deleted)
+	wantRefusal(t, err, "409 CONFLICT OVERLAP")
+}
+
+// TestReverts of commits that came by git, or that touched something else.
+func TestReverts(t *testing.T) {
+	const odd = `{ "key":"f", "type":"feature_flag",  "valueType":"bool","default":{"rules":[` // not as svc writes it
+	spelled := odd + serves("bool", "false") + `]}}`
+	for _, test := range []struct {
+		name    string
+		commits []string // of f, "" is none
+		commit  int
+		mode    string
+		want    string // refusal, or what is stored then
+	}{
+		{"undo of an edit, byte for byte", []string{spelled, boolFlag("f", "")}, 1, "undo", spelled},
+		{"undo of a mere rewriting", []string{boolFlag("f", ""), spelled}, 1, "undo", boolFlag("f", "")},
+		{"undo of a creation", []string{spelled}, 0, "undo", ""},
+		{"undo of a deletion", []string{spelled, ""}, 1, "undo", spelled},
+		{"undo of what broke it", []string{spelled, "["}, 1, "undo", spelled},
+		{"undo of what mended it", []string{"[", spelled}, 1, "undo", "422 UNPROCESSABLE_CONTENT"},
+		{"undo of a change of what is broken now", []string{spelled, boolFlag("f", `,"name":"n"`), "["}, 1, "undo", "409 CONFLICT OVERLAP"},
+		{"undo of a creation that is gone", []string{spelled, ""}, 0, "undo", ""},
+		{"undo of a commit to something else", []string{spelled}, -1, "undo", "422 UNPROCESSABLE_CONTENT"},
+		{"restore, byte for byte", []string{spelled, boolFlag("f", ""), boolFlag("f", `,"name":"n"`)}, 0, "restore", spelled},
+		{"restore of a deleted one", []string{spelled, ""}, 0, "restore", spelled},
+		{"restore of what is there", []string{spelled}, 0, "restore", spelled},
+		{"restore at a commit to something else", []string{spelled, boolFlag("f", "")}, -1, "restore", "422 UNPROCESSABLE_CONTENT"},
+		{"restore at its deletion", []string{spelled, "", spelled}, 1, "restore", "422 UNPROCESSABLE_CONTENT"},
+		{"restore of what is no object", []string{"[", spelled}, 0, "restore", "422 UNPROCESSABLE_CONTENT"},
+		{"restore of another key", []string{boolFlag("other", ""), spelled}, 0, "restore", "400 BAD_REQUEST VALIDATION_FAILED"},
+		{"restore of another type", []string{configOf("f", "int", "1", ""), spelled}, 0, "restore", "400 BAD_REQUEST VALIDATION_FAILED"},
+		{"restore without its segment", []string{boolFlag("f", "", inSegment("gone")), spelled}, 0, "restore", "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"},
+		{"undo that leaves what is imperfect so", []string{boolFlag("f", `,"access":"odd"`), boolFlag("f", `,"access":"odd","name":"n"`)}, 1, "undo", boolFlag("f", `,"access":"odd"`)},
+		{"undo of what mended a field", []string{boolFlag("f", `,"access":"odd"`), boolFlag("f", "")}, 1, "undo", "400 BAD_REQUEST VALIDATION_FAILED"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+			elsewhere := w.last().SHA
+			var commits []string
+			for _, text := range test.commits {
+				w.repo.push(ada, "f", map[string]string{path("f"): text})
+				commits = append(commits, w.last().SHA)
+			}
+			commit, before := elsewhere, w.repo.head()
+			if test.commit >= 0 {
+				commit = commits[test.commit]
+			}
+			r, err := w.revert(test.mode, "f", commit)
+			if test.want != "" && test.want[0] != '{' {
+				wantRefusal(t, err, test.want)
+				if w.repo.head() != before {
+					t.Error("written all the same")
+				}
+				return
+			}
+			wantRefusal(t, err, "ok")
+			last, now := test.commits[len(test.commits)-1], ""
+			if w.holds(path("f")) {
+				now = w.stored(path("f"))
+			}
+			if now != test.want || r.Changed != (test.want != last) || r.Changed == (w.repo.head() == before) || r.CommitSHA != w.last().SHA {
+				t.Errorf("stored is %q, answered %s", now, wire(t, r))
+			}
+		})
+	}
+}
+
+// TestAnUndoneCommitIsAsIfItHadNotBeen: whatever a write does, its undo gives the
+// same bytes as before, and the undo of the undo those after it.
+func TestAnUndoneCommitIsAsIfItHadNotBeen(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", targets("pro", "bool", "true"), serves("bool", "false"))})
+		snapshot := func() map[string]string {
+			texts := map[string]string{}
+			for path, file := range w.last().files {
+				texts[path] = string(file.Text)
+			}
+			return texts
+		}
+		for range rapid.IntRange(1, 5).Draw(r, "writes") {
+			before, head := snapshot(), w.repo.head()
+			var err error
+			switch what := rapid.SampledFrom([]string{"toggle", "rollout", "put", "delete", "create", "push"}).Draw(r, "what"); what {
+			case "toggle":
+				_, err = w.boss().PatchFlag(ctx, "f", rapid.SampledFrom([]string{"default", "production", "staging"}).Draw(r, "scope"),
+					control.FlagPatch{Enabled: ptr(rapid.Bool().Draw(r, "enabled")), ReplaceTargeting: rapid.Bool().Draw(r, "replace")})
+			case "rollout":
+				_, err = w.boss().PatchFlag(ctx, "f", "production", control.FlagPatch{Rollout: node(t, `[{"value":true,"percent":25},{"value":false,"percent":75}]`)})
+			case "put":
+				_, err = w.put("f", boolFlag("f", fmt.Sprintf(`,"name":%q`, rapid.SampledFrom([]string{"a", "b"}).Draw(r, "name"))))
+			case "delete":
+				_, err = w.remove(document.Flag, "f")
+			case "create":
+				_, err = w.boss().CreateFlag(ctx, control.FlagCreation{Key: "f"})
+			case "push":
+				w.repo.push(ada, "by git", map[string]string{path("f"): "{" + strings.Repeat(" ", rapid.IntRange(1, 9).Draw(r, "spaces")) + boolFlag("f", "")[1:]})
+			}
+			if err != nil || w.repo.head() == head {
+				continue
+			}
+			after := snapshot()
+			undone := must[*control.PutResult](t)(w.revert("undo", "f", w.last().SHA))
+			if got := snapshot(); undone.Changed != !maps.Equal(before, after) || !maps.Equal(got, before) {
+				r.Fatalf("after the undo there is %v, before was %v", got, before)
+			}
+			if !undone.Changed {
+				continue
+			}
+			must[*control.PutResult](t)(w.revert("undo", "f", undone.CommitSHA))
+			if got := snapshot(); !maps.Equal(got, after) {
+				r.Fatalf("after the undo of the undo there is %v, first was %v", got, after)
+			}
+		}
+	})
+}
+
+// TestRevertsAskForLittle counts what a revert reads.
+func TestRevertsAskForLittle(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	start := w.last().SHA
+	for i := range 3 {
+		must[*control.PutResult](t)(w.put("f", boolFlag("f", fmt.Sprintf(`,"name":"n%d"`, i))))
+	}
+	for _, test := range []struct {
+		mode, commit string
+		want         map[string]int
+	}{
+		{"undo", w.last().SHA, map[string]int{"At": 2, "Commit": 1}},
+		{"restore", start, map[string]int{"At": 1, "Commit": 1}},
+	} {
+		s := w.boss()
+		clear(w.repo.calls)
+		must[*control.PutResult](t)(s.Revert(ctx, document.Flag, "f", control.Reversion{CommitSHA: test.commit, Mode: test.mode}))
+		delete(w.repo.calls, "Snapshot")
+		if !maps.Equal(w.repo.calls, test.want) {
+			t.Errorf("%s asks %v", test.mode, w.repo.calls)
+		}
+	}
+}
+
+// TestADeletedItemTakesATokenOfNothing: compare-and-set is on content, and none
+// is content too.
+func TestADeletedItemTakesATokenOfNothing(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	there := w.last().SHA
+	deleted := must[*control.PutResult](t)(w.remove(document.Flag, "f")).CommitSHA
+	w.repo.push(ada, "elsewhere", map[string]string{path("g"): boolFlag("g", "")})
+	for _, token := range []string{there, "main", strings.Repeat("0", 40)} {
+		_, err := w.boss().Revert(ctx, document.Flag, "f", control.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &token})
+		wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	}
+	must[*control.PutResult](t)(w.boss().Revert(ctx, document.Flag, "f", control.Reversion{CommitSHA: deleted, Mode: "undo", ExpectedCommitSHA: &deleted}))
+	if got := slices.Sorted(maps.Keys(w.last().files)); !slices.Equal(got, []string{path("f"), path("g"), "svc.json"}) {
+		t.Errorf("there is %v", got)
+	}
+}
