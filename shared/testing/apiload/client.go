@@ -122,11 +122,15 @@ func (c *client) send(ctx context.Context, o *Operation) *Answer {
 // choose makes up the next operation. A put begins with a read.
 func (c *client) choose(ctx context.Context) *Operation {
 	switch n := c.dice.IntN(100); {
-	case n < 22:
+	case n < 4:
+		return c.pinned(c.deletion())
+	case n < 7:
+		return c.restoration()
+	case n < 25:
 		return c.pinned(&Operation{Kind: Toggle, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.dice.IntN(2) == 0, Replace: c.dice.IntN(8) == 0})
-	case n < 28:
+	case n < 31:
 		return c.pinned(&Operation{Kind: Serve, Family: "flags", Key: stringFlag, Scope: c.scope(), Value: OneOf(c.dice, colours...)})
-	case n < 36:
+	case n < 38:
 		return c.pinned(&Operation{Kind: Serve, Family: "configs", Key: c.config(), Scope: c.scope(), Value: c.dice.IntN(1000), Replace: c.dice.IntN(8) == 0})
 	case n < 44:
 		return c.pinned(c.rollout())
@@ -150,6 +154,32 @@ func (c *client) choose(ctx context.Context) *Operation {
 		return OneOf(c.dice, &Operation{Kind: ReadDetail, Family: "flags", Key: c.flag()}, &Operation{Kind: ReadDetail, Family: "configs", Key: c.config()})
 	}
 	return &Operation{Kind: ReadList, Family: OneOf(c.dice, "flags", "configs", "log-levels")}
+}
+
+// item is one that comes and goes.
+func (c *client) item() *Operation {
+	o := &Operation{Family: OneOf(c.dice, "flags", "configs", "log-levels"), Key: c.fresh()}
+	if o.Family == "log-levels" {
+		o.Key = "log-level." + o.Key
+	}
+	return o
+}
+
+func (c *client) deletion() *Operation {
+	o := c.item()
+	o.Kind = Delete
+	return o
+}
+
+// restoration brings back what the client has seen.
+func (c *client) restoration() *Operation {
+	o := c.item()
+	seen := c.tokens[o.Family+"/"+o.Key]
+	if len(seen) == 0 {
+		return nil
+	}
+	o.Kind, o.Commit = Restore, OneOf(c.dice, seen...)
+	return o
 }
 
 func (c *client) scope() string { return OneOf(c.dice, Scopes...) }

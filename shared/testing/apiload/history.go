@@ -15,6 +15,7 @@ type Commit struct {
 	Author  string // e-mail
 	Subject string
 	Paths   []string
+	Gone    []string // of them, those that it deletes
 }
 
 // History is all commits of the branch, oldest first.
@@ -27,15 +28,20 @@ type History struct {
 func ReadHistory(t testing.TB, g Git, args ...string) *History {
 	t.Helper()
 	const format = "--format=%x00%H%x09%P%x09%ae%x09%s"
-	out := g.Run(t, append([]string{"log", "--topo-order", "--reverse", "--name-only", format}, append(args, "refs/heads/main")...)...)
+	out := g.Run(t, append([]string{"log", "--topo-order", "--reverse", "--name-status", "--no-renames", format}, append(args, "refs/heads/main")...)...)
 	h := &History{Position: map[string]int{}}
 	for _, entry := range strings.Split(out, "\x00")[1:] {
 		head, names, _ := strings.Cut(entry, "\n")
 		fields := strings.SplitN(head, "\t", 4)
 		h.Position[fields[0]] = len(h.Commits)
-		h.Commits = append(h.Commits, Commit{
-			SHA: fields[0], Parents: strings.Fields(fields[1]), Author: fields[2], Subject: fields[3], Paths: strings.Fields(names),
-		})
+		c := Commit{SHA: fields[0], Parents: strings.Fields(fields[1]), Author: fields[2], Subject: fields[3]}
+		for line := range strings.Lines(strings.TrimSpace(names)) {
+			status, path, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			if c.Paths = append(c.Paths, path); status == "D" {
+				c.Gone = append(c.Gone, path)
+			}
+		}
+		h.Commits = append(h.Commits, c)
 	}
 	return h
 }
@@ -176,27 +182,34 @@ func (l *Load) checkList(h *History, r Record) (problems []string) {
 	for key, commit := range r.Answer.Listed {
 		shown[folder+key+".json"] = commit
 	}
-	seen := map[string]bool{}
+	seen, differing, fits := map[string]bool{}, map[string]bool{}, false
+	for path := range shown {
+		differing[path] = true // nothing is there yet
+	}
 	for at, c := range h.Commits {
 		for _, path := range c.Paths {
 			if !strings.HasPrefix(path, folder) {
 				continue
 			}
-			switch {
-			case shown[path] == c.SHA:
-				from, seen[path] = max(from, at), true
-			case seen[path] || shown[path] == "": // what the list does not show yet
-				to = min(to, at)
+			held := c.SHA
+			if slices.Contains(c.Gone, path) {
+				held = ""
+			}
+			if seen[path] = seen[path] || shown[path] == held; shown[path] == held {
+				delete(differing, path)
+			} else {
+				differing[path] = true
 			}
 		}
+		fits = fits || len(differing) == 0 && at >= from && at < to
 	}
 	for path, commit := range shown {
 		if !seen[path] {
 			problems = append(problems, fmt.Sprintf("a list shows %s with %.8s, which did not write it", path, commit))
 		}
 	}
-	if from >= to {
-		problems = append(problems, fmt.Sprintf("the list of %s that client %d got is of no moment: it needs commit %d and was before %d", r.Op.Family, r.Client, from, to))
+	if !fits {
+		problems = append(problems, fmt.Sprintf("the list of %s that client %d got is of no moment from commit %d to before %d", r.Op.Family, r.Client, from, to))
 	}
 	return problems
 }

@@ -146,7 +146,7 @@ func (l *Load) places(h *History) map[place]bool {
 	}
 	for _, r := range l.Records {
 		path := PathOf(r.Op.Family, r.Op.Key)
-		for _, commit := range []string{r.Op.Token, r.Answer.Commit} {
+		for _, commit := range []string{r.Op.Token, r.Op.Commit, r.Answer.Commit} {
 			if commit != "" && r.Op.Kind != ReadList {
 				places[place{commit, path}] = true
 			}

@@ -47,6 +47,7 @@ type outcome struct {
 	code    string
 	holder  string
 	next    state
+	lands   bool // as a commit
 	changed bool
 	created bool
 	text    string // what the answer shows of the document
@@ -60,7 +61,7 @@ func (m *model) step(s state, o *Operation, a *Answer) (bool, state) {
 	}
 	for _, want := range m.outcomes(s, o) {
 		if a.Open {
-			return m.unanswered(s, want.next, a)
+			return m.unanswered(s, want, o, a)
 		}
 		if ok, next := m.matches(s, want, a); ok {
 			return true, next
@@ -77,7 +78,9 @@ func (m *model) matches(s state, want outcome, a *Answer) (bool, state) {
 	switch {
 	case want.status != 200:
 		return a.Commit == "" && a.Previous == "", s
-	case want.next != s:
+	case want.lands && want.next == state{}: // deleted
+		return a.Commit != "" && m.stored.at(a.Commit, PathOf(s.family, s.key)).blob == "", want.next
+	case want.lands:
 		want.next.commit = a.Commit
 		return a.Commit != "" && m.agrees(want.next), want.next
 	}
@@ -117,6 +120,8 @@ func (m *model) row(s state, o *Operation, a *Answer) (bool, state) {
 func (m *model) outcomes(s state, o *Operation) []outcome {
 	held := s.family == o.Family && s.key == o.Key
 	switch {
+	case o.Kind == Restore:
+		return m.restoration(s, o, held)
 	case o.Kind == Create || o.Kind == Level && !held && o.Token == "":
 		return []outcome{m.creation(s, o)}
 	case !held:
@@ -134,7 +139,7 @@ func (m *model) creation(s state, o *Operation) outcome {
 		return outcome{status: 409, code: "ALREADY_EXISTS", holder: Families[s.family].documentType + " " + s.key, next: s}
 	}
 	text := Canonical(o.first())
-	done := outcome{status: 200, next: state{family: o.Family, key: o.Key, text: text}, text: text}
+	done := outcome{status: 200, next: state{family: o.Family, key: o.Key, text: text}, lands: true, text: text}
 	if o.Kind == Level {
 		done.created, done.changed, done.text = true, true, ""
 	}
@@ -152,12 +157,38 @@ func (o *Operation) first() Object {
 	return NewDocument("log_level", "log_level", o.Key, "", ValueOf("log_level", o.Level))
 }
 
+// restoration brings back what a commit holds, byte for byte.
+func (m *model) restoration(s state, o *Operation, held bool) []outcome {
+	path := PathOf(o.Family, o.Key)
+	then := m.stored.at(o.Commit, path)
+	unchanged := outcome{status: 200, next: s}
+	changed := outcome{status: 200, next: state{family: o.Family, key: o.Key, text: then.text}, lands: true, changed: true}
+	switch {
+	case then.blob == "" && held:
+		return []outcome{{status: 422, next: s}}
+	case then.blob == "": // there may never have been one
+		return []outcome{{status: 422, next: s}, {status: 404, next: s}}
+	case s.family != "" && !held:
+		return []outcome{{status: 409, code: "ALREADY_EXISTS", holder: Families[s.family].documentType + " " + s.key, next: s}}
+	case !held || then.text != s.text:
+		return []outcome{changed}
+	case s.commit == "":
+		return []outcome{unchanged, changed}
+	case m.stored.at(s.commit, path).blob == then.blob:
+		return []outcome{unchanged}
+	}
+	return []outcome{changed}
+}
+
 func (m *model) writes(s state, o *Operation) []outcome {
 	stale := outcome{status: 409, code: "STALE_COMMIT_SHA", next: s}
-	after := m.edit(s.text, o)
-	done := outcome{status: 200, next: s, text: after.rules}
-	if after.text != s.text {
-		done.next.text, done.next.commit, done.changed = after.text, "", true
+	done := outcome{status: 200, lands: true, changed: true} // of a deletion
+	if o.Kind != Delete {
+		after := m.edit(s.text, o)
+		done = outcome{status: 200, next: s, text: after.rules}
+		if after.text != s.text {
+			done.next.text, done.next.commit, done.lands, done.changed = after.text, "", true, true
+		}
 	}
 	switch m.holds(s, o.Token) {
 	case yes:

@@ -23,6 +23,7 @@ type Operation struct {
 
 	Description string // of a creation
 	Document    string // of a put, canonical
+	Commit      string // that is restored
 }
 
 type Kind string
@@ -34,6 +35,8 @@ const (
 	Rollout Kind = "rollout"
 	Level   Kind = "level"
 	Put     Kind = "put"
+	Delete  Kind = "delete"
+	Restore Kind = "restore"
 
 	ReadDetail   Kind = "read detail"
 	ReadDocument Kind = "read document"
@@ -59,6 +62,13 @@ func (o *Operation) request() (method, path string, body []byte) {
 		return "POST", "/" + o.Family, encode(o.creation())
 	case Put:
 		return "PUT", item + "/document", encode(Object{"document": json.RawMessage(o.Document), "expectedCommitSha": o.Token})
+	case Delete:
+		if o.Token != "" {
+			item += "?expectedCommitSha=" + o.Token
+		}
+		return "DELETE", item, nil
+	case Restore:
+		return "POST", item + "/revert", encode(Object{"commitSha": o.Commit, "mode": "restore"})
 	case Level:
 		return "PATCH", item, encode(o.patch())
 	}

@@ -58,7 +58,7 @@ func (m *model) makes(o *Operation, c Commit) bool {
 		before = state{o.Family, o.Key, text, c.Parent()}
 	}
 	return slices.ContainsFunc(m.outcomes(before, o), func(want outcome) bool {
-		return want.next != before && want.next.text == m.stored.text(c.SHA, path)
+		return want.lands && want.next.text == m.stored.text(c.SHA, path)
 	})
 }
 
@@ -124,12 +124,12 @@ type made struct {
 
 // unanswered is what may come of a request without an answer: one of the commits
 // that it may have made, or nothing.
-func (m *model) unanswered(before, after state, a *Answer) (bool, state) {
-	made := m.made[a]
-	path := PathOf(after.family, after.key)
+func (m *model) unanswered(before state, want outcome, o *Operation, a *Answer) (bool, state) {
+	made, after := m.made[a], want.next
+	path := PathOf(o.Family, o.Key)
 	var fits []Commit
 	for _, c := range made.commits {
-		if after != before && m.stored.text(c.SHA, path) == after.text && m.stored.text(c.Parent(), path) == before.text &&
+		if want.lands && m.stored.text(c.SHA, path) == after.text && m.stored.text(c.Parent(), path) == before.text &&
 			(before.commit == "" || before.commit == m.earlier[c.SHA]) {
 			fits = append(fits, c)
 		}
@@ -140,6 +140,9 @@ func (m *model) unanswered(before, after state, a *Answer) (bool, state) {
 	case 1:
 		after.commit = fits[0].SHA
 	default:
+		after.commit = ""
+	}
+	if after.family == "" {
 		after.commit = ""
 	}
 	return true, after
