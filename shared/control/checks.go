@@ -134,12 +134,16 @@ var fullSHA = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // free says that nothing holds the key.
 func (a *attempt) free() error {
-	t, held, found := a.view.holder(a.key)
+	t, held, found := a.view.holder(a.t, a.key)
 	if !found {
 		return nil
 	}
+	among := "over flags, configs, segments and log levels"
+	if t == Schema {
+		among = "over schemas, and a schema that is there is replaced with expectedCommitSha"
+	}
 	return fault.New(fault.Conflict,
-		"the key %s is held by the %s %s; keys are unique over flags, configs, segments and log levels, whatever their case", terminal.Quote(a.key), t.Noun(), terminal.Quote(held)).
+		"the key %s is held by the %s %s; keys are unique %s, whatever their case", terminal.Quote(a.key), t.Noun(), terminal.Quote(held), among).
 		With(map[string]any{"code": codeExists, "collidingType": string(t), "collidingKey": held})
 }
 
@@ -148,6 +152,10 @@ func (a *attempt) free() error {
 func (a *attempt) validate(context.Context) error {
 	if problem := edit.StorageProblem(a.edited.Tree); problem != "" {
 		return invalid(fault.BadRequest, codeValidation, "the document would not be valid", []document.Issue{{Message: problem}})
+	}
+	if a.t == Schema {
+		_, issues := document.CompileSchema(a.edited.Tree)
+		return invalid(fault.BadRequest, codeValidation, "this would be no schema", issues)
 	}
 	find := func(tree *jsontree.Node) []document.Issue {
 		return slices.Concat(document.Validate(tree), sameMember(tree, "", "key", a.key), sameMember(tree, "", "type", string(a.t)))
@@ -163,6 +171,9 @@ func (a *attempt) validate(context.Context) error {
 // broken before is nobody's fault now, but for a schema that is missing or cannot be used:
 // under it no value is written, since nobody can say whether it fits.
 func (a *attempt) verify(context.Context) error {
+	if a.t == Schema {
+		return a.verifyBound()
+	}
 	find := func(tree *jsontree.Node) []document.Issue { return workspace.VerifyItem(a.view.ws, a.item(tree)) }
 	issues := find(a.edited.Tree)
 	if before := a.before(); before != nil && before.Kind == jsontree.Object {
@@ -269,6 +280,9 @@ func (a *attempt) fits(context.Context) error {
 // fitsExpressions answers 422 for a document that brings in regular expressions
 // where all documents together have as many as are served.
 func (a *attempt) fitsExpressions(context.Context) error {
+	if a.t == Schema {
+		return nil
+	}
 	of := func(tree *jsontree.Node) expression.Set {
 		item := a.item(tree)
 		_, expressions := workspace.Unservable(&item)

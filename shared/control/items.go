@@ -21,13 +21,17 @@ func (s *Session) item(ctx context.Context, t document.Type, key string) (*view,
 	if err != nil {
 		return nil, found{}, err
 	}
-	file, known := o.snapshot.File(workspace.Path(t, key))
+	path, _ := pathOf(t, key)
+	file, known := o.snapshot.File(path)
 	if !known {
 		return nil, found{}, noSuch(t, key)
 	}
 	d := decode(file.Path, file.Text)
-	if d.item == nil {
+	if d.tree.Kind != jsontree.Object {
 		return nil, found{}, notAnObject(t, key, d)
+	}
+	if t == Schema {
+		d.item = &workspace.Item{Path: path, Key: key, Tree: d.tree, Text: file.Text}
 	}
 	return o.view, found{d.item, &file}, nil
 }
@@ -111,7 +115,7 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 		return nil, s.absentAt(ctx, t, key, at, sha, err)
 	}
 	d := decode(path, text)
-	if d.item == nil {
+	if d.tree.Kind != jsontree.Object {
 		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), terminal.Quote(key), d.why())
 	}
 	return &StoredDocument{at, d.tree}, nil
@@ -131,10 +135,11 @@ func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha st
 	if err != nil {
 		return err
 	}
-	if _, now := o.view.at(workspace.Path(t, key)); !now {
+	path, _ := pathOf(t, key)
+	if _, now := o.snapshot.File(path); !now {
 		return noSuch(t, key)
 	}
-	return fault.New(fault.NotFound, "the %s %s did not exist yet at the commit %s", t.Noun(), terminal.Quote(key), sha)
+	return fault.New(fault.NotFound, "the %s %s did not exist at the commit %s", t.Noun(), terminal.Quote(key), sha)
 }
 
 // pathOf is where a document of that key stands, if any can.

@@ -41,6 +41,28 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 			return err
 		}
 	}
+	schema := func(key string) func(*control.Session, *world) error {
+		return func(s *control.Session, w *world) error {
+			put := control.DocumentPut{Document: node(w.t, `{"description":"x"}`), ExpectedCommitSHA: ptr(w.last().SHA)}
+			if key == "new" {
+				put.ExpectedCommitSHA = nil
+			}
+			_, err := s.PutDocument(ctx, control.Schema, key, put)
+			return err
+		}
+	}
+	segment := func(key string) func(*control.Session, *world) error {
+		return func(s *control.Session, w *world) error {
+			if key == "" {
+				_, err := s.CreateSegment(ctx, control.SegmentCreation{Key: "new"})
+				return err
+			}
+			stored := node(w.t, w.stored("segments/"+key+".json"))
+			stored.Set("default", node(w.t, `{"rules":[`+serves("bool", "false")+`]}`))
+			_, err := s.PutDocument(ctx, document.Segment, key, control.DocumentPut{Document: stored, ExpectedCommitSHA: ptr(w.last().SHA)})
+			return err
+		}
+	}
 	// revert reverts what has just been done in a scope to a new flag.
 	revert := func(mode, key, scope string) func(*control.Session, *world) error {
 		return func(s *control.Session, w *world) error {
@@ -133,6 +155,16 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 		{"deletion of a schema by nonprotected", "engineer_nonprotected", remove(control.Schema, "free"), standard},
 		{"deletion of a schema of a guarded config", "engineer", remove(control.Schema, "bound"), guarded},
 
+		{"a first schema by nonprotected", "engineer_nonprotected", schema("new"), standard},
+		{"a first schema by engineer", "engineer", schema("new"), none},
+		{"a schema of a guarded config", "engineer", schema("bound"), guarded},
+		{"a schema of a guarded config by who may", "protected_engineer", schema("bound"), none},
+		{"a schema of support's configs by support", "support", schema("helped"), none},
+		{"a segment's rules by nonprotected", "engineer_nonprotected", segment("open"), standard},
+		{"a segment's rules by engineer", "engineer", segment("open"), none},
+		{"a guarded segment's rules", "engineer", segment("closed"), guarded},
+		{"a first segment by nonprotected", "engineer_nonprotected", segment(""), standard},
+
 		{"undo in staging", "engineer_nonprotected", revert("undo", "u", "staging"), none},
 		{"undo in production", "engineer_nonprotected", revert("undo", "u", "production"), standard},
 		{"undo of a creation", "engineer_nonprotected", revert("undo", "u", ""), standard},
@@ -158,6 +190,10 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 				path("broken"):                   `["no object"]`,
 				"schemas/free.json":              `{}`,
 				"schemas/bound.json":             `{}`,
+				"schemas/helped.json":            `{}`,
+				"configs/helped.json":            configOf("helped", "int", "1", `,"schemaKey":"helped","access":"support"`),
+				"segments/open.json":             segmentOf("open", serves("bool", "true")),
+				"segments/closed.json":           strings.Replace(segmentOf("closed", serves("bool", "true")), `"name"`, `"access":"protected-env","name"`, 1),
 				"configs/bound.json":             configOf("bound", "int", "1", `,"schemaKey":"bound","access":"protected-env"`),
 				"log-levels/log-level.held.json": `{"key":"log-level.held","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`,
 			})

@@ -139,8 +139,6 @@ func TestPutShape(t *testing.T) {
 			t.Errorf("%s: at %s", test.name, got)
 		}
 	}
-	_, err := w.boss().PutDocument(ctx, document.Segment, "s", control.DocumentPut{})
-	wantRefusal(t, err, "404 NOT_FOUND")
 }
 
 // deepFlag nests as deep as a body may, and one deeper once it is a member.

@@ -43,6 +43,15 @@ type ConfigCreation struct {
 	Tags        []string
 }
 
+// SegmentCreation is the body of a request to create a segment.
+type SegmentCreation struct {
+	Request
+	Key         string
+	Name        string
+	Description string
+	Default     *jsontree.Node // the rules as a document has them; nil keeps everybody out
+}
+
 // FlagPatch is the body of a request to set a flag's fallback. Exactly one of
 // Enabled, Value and Rollout is there.
 type FlagPatch struct {
@@ -213,7 +222,7 @@ func (p LogLevelPatch) issues() []document.Issue {
 // issues are what is wrong with a PUT to a key whatever is stored there.
 func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	issues := tokenIssues(p.ExpectedCommitSHA)
-	if p.ExpectedCommitSHA == nil && !said(p.Malformed, "/expectedCommitSha") {
+	if t != Schema && p.ExpectedCommitSHA == nil && !said(p.Malformed, "/expectedCommitSha") {
 		issues = append(issues, document.Issue{Pointer: "/expectedCommitSha",
 			Message: "expectedCommitSha is missing; it is the commitSha of a fresh GET of the document"})
 	}
@@ -224,8 +233,10 @@ func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	case p.Document.Kind != jsontree.Object:
 		issues = append(issues, document.Issue{Pointer: "/document", Message: "document is an object, not " + p.Document.Kind.String()})
 	default:
-		issues = append(issues, sameMember(p.Document, "/document", "key", key)...)
-		issues = append(issues, sameMember(p.Document, "/document", "type", string(t))...)
+		if t != Schema {
+			issues = append(issues, sameMember(p.Document, "/document", "key", key)...)
+			issues = append(issues, sameMember(p.Document, "/document", "type", string(t))...)
+		}
 		if problem := edit.StorageProblem(p.Document); problem != "" {
 			issues = append(issues, document.Issue{Pointer: "/document", Message: problem})
 		}

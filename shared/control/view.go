@@ -418,15 +418,15 @@ func (v *view) of(t document.Type) []placed {
 	return all
 }
 
-// holder finds the document that holds a key, whatever its case and whether or
-// not it can be read.
-func (v *view) holder(key string) (t document.Type, held string, found bool) {
+// holder finds what holds a key of a type, whatever its case and whether or not it
+// can be read. All documents share their keys; schemas have their own.
+func (v *view) holder(of document.Type, key string) (t document.Type, held string, found bool) {
 	for i := range v.snapshot.Files {
 		folder, other, ok := workspace.SplitPath(v.snapshot.Files[i].Path)
 		if !ok || !strings.EqualFold(other, key) {
 			continue
 		}
-		if t, pooled := folder.Type(); pooled {
+		if t := document.Type(typeIn(folder)); (t == Schema) == (of == Schema) {
 			return t, other, true
 		}
 	}

@@ -285,7 +285,7 @@ func (a *attempt) permit(context.Context) error {
 	if err := a.authorize("", touches(a)); err != nil {
 		return err
 	}
-	if a.problem != nil || !a.changed() || a.edited.Tree == nil {
+	if a.problem != nil || !a.changed() || a.edited.Tree == nil || a.t == Schema {
 		return nil
 	}
 	return a.permitUses()

@@ -9,7 +9,6 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
-	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
@@ -33,6 +32,13 @@ func (s *Session) CreateConfig(ctx context.Context, c ConfigCreation) (*Creation
 	tree, err := edit.NewConfig(edit.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
 		Description: c.Description, Tags: c.Tags, Schema: s.service.schemaAddress()})
 	return s.create(ctx, document.Config, c.Request, c.Key, tree, err)
+}
+
+// CreateSegment creates a segment.
+func (s *Session) CreateSegment(ctx context.Context, c SegmentCreation) (*CreationResult, error) {
+	tree, err := edit.NewSegment(edit.Creation{Key: c.Key, Name: c.Name, Description: c.Description,
+		Default: c.Default, Schema: s.service.schemaAddress()})
+	return s.create(ctx, document.Segment, c.Request, c.Key, tree, err)
 }
 
 func (s *Session) create(ctx context.Context, t document.Type, r Request, key string, tree *jsontree.Node, problem error) (*CreationResult, error) {
@@ -195,10 +201,10 @@ func notYetWritten(scope string, p LogLevelPatch) []activity.Message {
 		"%s is not written yet: the service's first document serves %s to all of its loggers everywhere; send the same request again to write it", what, *p.Level)}}
 }
 
-// PutDocument replaces a flag's, a config's or a log level's document.
+// PutDocument replaces an item's document; a schema it may create.
 func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, p DocumentPut) (*PutResult, error) {
-	if t == document.Segment {
-		return nil, fault.New(fault.NotFound, "segments can only be read")
+	if t == Schema {
+		return s.putSchema(ctx, key, p)
 	}
 	var stamped *jsontree.Node
 	if p.Document != nil && p.Document.Kind == jsontree.Object {

@@ -110,11 +110,17 @@ var REST = []Endpoint{
 	{"POST", "/v1/log-levels/{key}/revert", "revertLogLevel", "log-levels", Management, Requests, ""},
 
 	{"GET", "/v1/segments", "listSegments", "segments", Management, Requests, ""},
+	{"POST", "/v1/segments", "createSegment", "segments", Management, Requests, ""},
 	{"GET", "/v1/segments/{key}", "getSegment", "segments", Management, Requests, ""},
 	{"GET", "/v1/segments/{key}/history", "getSegmentHistory", "segments", Management, Requests, ""},
+	{"GET", "/v1/segments/{key}/document", "getSegmentDocument", "segments", Management, Requests, ""},
+	{"PUT", "/v1/segments/{key}/document", "replaceSegmentDocument", "segments", Management, Requests, ""},
 	{"DELETE", "/v1/segments/{key}", "deleteSegment", "segments", Management, Requests, ""},
 	{"POST", "/v1/segments/{key}/revert", "revertSegment", "segments", Management, Requests, ""},
 
+	{"GET", "/v1/schemas", "listSchemas", "segments", Management, Requests, ""},
+	{"GET", "/v1/schemas/{key}/document", "getSchemaDocument", "segments", Management, Requests, ""},
+	{"PUT", "/v1/schemas/{key}/document", "replaceSchemaDocument", "segments", Management, Requests, ""},
 	{"DELETE", "/v1/schemas/{key}", "deleteSchema", "segments", Management, Requests, ""},
 
 	{"GET", "/v1/activity", "listActivity", "activity", Management, Requests, ""},

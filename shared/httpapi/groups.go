@@ -41,19 +41,32 @@ func Workspace() Group {
 	}}
 }
 
-// Segments is the rule sets that others share.
+// Segments is what other items share: rule sets, and the schemas of configs.
 func Segments() Group {
 	return Group{"segments", map[string]handler{
 		"listSegments": list(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segments(ctx)
 		}),
+		"createSegment": func(ctx context.Context, c *call) (any, error) {
+			return c.session.CreateSegment(ctx, control.SegmentCreation{
+				Request: c.write(), Key: text(c.body, "key"), Name: text(c.body, "name"),
+				Description: text(c.body, "description"), Default: c.body.Get("default")})
+		},
 		"getSegment": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
 		}),
-		"getSegmentHistory": history(document.Segment),
-		"deleteSegment":     remove(document.Segment),
-		"revertSegment":     revert(document.Segment),
-		"deleteSchema":      remove(control.Schema),
+		"getSegmentHistory":      history(document.Segment),
+		"getSegmentDocument":     stored(document.Segment),
+		"replaceSegmentDocument": replace(document.Segment),
+		"deleteSegment":          remove(document.Segment),
+		"revertSegment":          revert(document.Segment),
+
+		"listSchemas": list(func(ctx context.Context, c *call) (any, error) {
+			return c.session.Schemas(ctx, c.page())
+		}),
+		"getSchemaDocument":     stored(control.Schema),
+		"replaceSchemaDocument": replace(control.Schema),
+		"deleteSchema":          remove(control.Schema),
 	}}
 }
 

@@ -108,12 +108,13 @@ func TestTheExamplesWork(t *testing.T) {
 		"feature-flags/new-checkout.json":      "/flags",
 		"configs/api.timeout.json":             "/configs",
 		"log-levels/log-level.storefront.json": "/log-levels",
+		"segments/beta-testers.json":           "/segments",
+		"schemas/limits.json":                  "/schemas",
 	} {
 		get := spec().Get("paths").Get(pointer + "/{key}/document").Get("get")
 		files[path] = string(get.At("/responses/200/content/application~1json/example/document").Encode())
 	}
-	files["segments/beta-users.json"] = beta
-	keys := map[string]string{"flags": "new-checkout", "configs": "api.timeout", "log-levels": "log-level.storefront", "segments": "beta-users"}
+	keys := map[string]string{"flags": "new-checkout", "configs": "api.timeout", "log-levels": "log-level.storefront", "segments": "beta-testers", "schemas": "limits"}
 	options := httpapi.Options{Limit: unlimited, PublicURL: "https://svc.example"}
 	every(func(path, method string, o *jsontree.Node) {
 		if method == "get" || o.Get("requestBody") == nil {
@@ -122,7 +123,8 @@ func TestTheExamplesWork(t *testing.T) {
 		content := o.At("/requestBody/content/application~1json")
 		for _, e := range content.Get("examples").Members {
 			seed := files
-			if method == "post" && !strings.Contains(path, "{key}") {
+			creates := method == "post" && !strings.Contains(path, "{key}") || method == "put" && e.Value.Get("value").Get("expectedCommitSha") == nil
+			if creates {
 				seed = map[string]string{"svc.json": declaration}
 			}
 			w := newWorldWith(t, seed, options)

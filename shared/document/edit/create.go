@@ -17,6 +17,8 @@ type Creation struct {
 	Value       *jsontree.Node
 	Description string
 	Tags        []string
+	Name        string         // of a segment
+	Default     *jsontree.Node // of a segment; nil for nobody
 	// Schema is the address to stamp, "" for none.
 	Schema string
 }
@@ -35,6 +37,19 @@ func NewFlag(c Creation) (*jsontree.Node, error) {
 // always needed, and browsers are not sent it.
 func NewConfig(c Creation) (*jsontree.Node, error) {
 	return c.document(document.Config, "/valueType")
+}
+
+// NewSegment makes the document of a new segment: of its default rules, or of one
+// that keeps everybody out. Segments have no environments and no variants.
+func NewSegment(c Creation) (*jsontree.Node, error) {
+	if err := refuse(keyIssues(c.Key)...); err != nil {
+		return nil, err
+	}
+	tree, err := c.stored(document.Segment, document.BoolValue, valueObject(document.BoolValue, jsontree.NewBool(false)))
+	if c.Default != nil {
+		tree.Set("default", c.Default)
+	}
+	return tree, err
 }
 
 func (c Creation) document(kind document.Type, typePointer string) (*jsontree.Node, error) {
@@ -75,15 +90,23 @@ func (c Creation) stored(kind document.Type, valueType document.ValueType, value
 	set("key", jsontree.NewString(c.Key))
 	set("type", jsontree.NewString(string(kind)))
 	set("valueType", jsontree.NewString(string(valueType)))
+	if c.Name != "" {
+		set("name", jsontree.NewString(c.Name))
+	}
 	if c.Description != "" {
 		set("description", jsontree.NewString(c.Description))
 	}
 	set("access", jsontree.NewString("standard"))
-	set("tags", textList(c.Tags))
+	if kind != document.Segment {
+		set("tags", textList(c.Tags))
+	}
 	if kind == document.Config {
 		set("sendToClientSdk", jsontree.NewBool(false))
 	}
 	set("default", jsontree.NewObject(jsontree.Field("rules", jsontree.NewArray(unconditional(value)))))
+	if kind == document.Segment {
+		return tree, nil
+	}
 	set("environments", jsontree.NewArray())
 	if kind != document.LogLevel {
 		set("variants", variantList(kind, valueType, value))

@@ -1,0 +1,95 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
+)
+
+// SchemaList is one page of schemas, or all of them.
+type SchemaList struct {
+	Schemas    []SchemaRow `json:"schemas"`
+	Total      int         `json:"total"`
+	NextCursor string      `json:"nextCursor,omitempty"`
+}
+
+// SchemaRow is one schema.
+type SchemaRow struct {
+	Key       string `json:"key"`
+	CommitSHA string `json:"commitSha"`
+}
+
+// Schemas lists the schemas that configs can be bound to, by key.
+func (s *Session) Schemas(ctx context.Context, q PageQuery) (*SchemaList, error) {
+	b, issues := s.bounds("schemas", q)
+	if err := malformed(issues...); err != nil {
+		return nil, err
+	}
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := []SchemaRow{}
+	for i := range o.snapshot.Files {
+		f := &o.snapshot.Files[i]
+		if folder, key, ok := workspace.SplitPath(f.Path); ok && folder == workspace.Schemas {
+			rows = append(rows, SchemaRow{key, f.Last.SHA})
+		}
+	}
+	slices.SortFunc(rows, func(a, b SchemaRow) int { return strings.Compare(a.Key, b.Key) })
+	page, next := page(s, rows, b, func(row SchemaRow) string { return row.Key })
+	return &SchemaList{page, len(rows), next}, nil
+}
+
+// putSchema replaces a schema, or creates one where the request has no token.
+func (s *Session) putSchema(ctx context.Context, key string, p DocumentPut) (*PutResult, error) {
+	w := write{
+		Request: p.Request, t: Schema, key: key,
+		issues: notSaid(p.Malformed, p.issues(Schema, key)),
+		token:  p.ExpectedCommitSHA,
+		edit: func(a *attempt) (*edit.Edited, error) {
+			if !a.creates() && jsontree.Equal(a.base, p.Document) {
+				return &edit.Edited{Tree: a.base}, nil
+			}
+			return &edit.Edited{Tree: p.Document, Changed: true}, nil
+		},
+		mends:    true,
+		checkAll: true,
+	}
+	if p.ExpectedCommitSHA == nil {
+		if problem := document.KeyProblem(key); problem != "" {
+			w.issues = append(w.issues, document.Issue{Pointer: "/key", Message: problem})
+		}
+		w.first, w.onlyFirst = func() (*jsontree.Node, error) { return p.Document, nil }, true
+	}
+	out, err := s.write(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return out.putResult(), nil
+}
+
+// verifyBound answers 422 for a schema that values break which kept to it before.
+func (a *attempt) verifyBound() error {
+	next := *a.view.ws
+	schema, _ := document.CompileSchema(a.edited.Tree)
+	next.Schemas = []workspace.Schema{{Path: a.path, Key: a.key, Tree: a.edited.Tree,
+		Compiled: func() (*document.Schema, []document.Issue) { return schema, nil }}}
+	var issues []document.Issue
+	for _, r := range workspace.References(a.view.ws, a.path) {
+		stored, _ := a.view.ws.Item(r.Type, r.Key)
+		config := stored.Read()
+		for _, issue := range document.NewIssues(workspace.SchemaIssues(a.view.ws, *config), workspace.SchemaIssues(&next, *config)) {
+			issues = append(issues, document.Issue{Message: fmt.Sprintf("the config %s, at %s: %s", terminal.Quote(r.Key), issue.Pointer, issue.Message)})
+		}
+	}
+	return invalid(fault.Unprocessable, codeVerify, "values that are stored would break the schema", issues)
+}

@@ -1,0 +1,125 @@
+package control_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+)
+
+func (w *world) putSchema(key, text string, token *string) (*control.PutResult, error) {
+	w.t.Helper()
+	return w.boss().PutDocument(ctx, control.Schema, key, control.DocumentPut{Document: node(w.t, text), ExpectedCommitSHA: token})
+}
+
+func TestSchemas(t *testing.T) {
+	w := newWorld(t, map[string]string{path("limits"): boolFlag("limits", "")}) // a flag's key is another's
+	start := w.last().SHA
+	r := must[*control.PutResult](t)(w.putSchema("limits", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"integer"}`, nil))
+	if want := `{"key":"limits","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
+		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
+	}
+	if got := control.MessageOf(w.last().Commit); got != `schema "limits" created` {
+		t.Errorf("the commit says %q", got)
+	}
+	if again := must[*control.PutResult](t)(w.putSchema("limits", `{"type":"integer","$schema":"https://json-schema.org/draft/2020-12/schema"}`, &r.CommitSHA)); again.Changed {
+		t.Error("another order of members is a change")
+	}
+	next := must[*control.PutResult](t)(w.putSchema("limits", `{"type":"integer","maximum":3}`, &r.CommitSHA))
+	if got := control.MessageOf(w.last().Commit); got != `schema "limits" updated` {
+		t.Errorf("the commit says %q", got)
+	}
+	_, err := w.putSchema("limits", `{"type":"integer"}`, &r.CommitSHA)
+	wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	for _, key := range []string{"limits", "LIMITS"} {
+		_, err = w.putSchema(key, `{}`, nil)
+		f := wantRefusal(t, err, "409 CONFLICT ALREADY_EXISTS")
+		if wire(t, f.Details["collidingType"]) != `"schema"` || f.Details["collidingKey"] != "limits" {
+			t.Errorf("details %v", f.Details)
+		}
+	}
+	s := w.boss()
+	stored := must[*control.StoredDocument](t)(s.Document(ctx, control.Schema, "limits", nil))
+	then := must[*control.StoredDocument](t)(s.Document(ctx, control.Schema, "limits", &r.CommitSHA))
+	if stored.CommitSHA != next.CommitSHA || stored.Document.Get("maximum") == nil || then.Document.Get("maximum") != nil {
+		t.Errorf("%+v, and then %+v", stored, then)
+	}
+	must[*control.PutResult](t)(w.putSchema("another", `{}`, nil))
+	s = w.boss()
+	page := must[*control.SchemaList](t)(s.Schemas(ctx, control.PageQuery{Limit: ptr(1)}))
+	rest := must[*control.SchemaList](t)(s.Schemas(ctx, control.PageQuery{Limit: ptr(1), Cursor: page.NextCursor}))
+	if page.Total != 2 || page.Schemas[0].Key != "another" || rest.Schemas[0].Key != "limits" || rest.NextCursor != "" {
+		t.Errorf("%+v, then %+v", page, rest)
+	}
+	feed := must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{Type: "schema", Key: "limits"})).Activity
+	if len(feed) != 2 || feed[0].Action != "updated" || feed[1].Messages[0].Message != `schema "limits" created` {
+		t.Errorf("the feed is %+v", feed)
+	}
+}
+
+// TestASchemaIsHeldAgainstTheValuesBoundToIt: what kept to it must still, and what
+// did not is nobody's fault now.
+func TestASchemaIsHeldAgainstTheValuesBoundToIt(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"schemas/s.json":    `{"type":"object","properties":{"max":{"maximum":10}}}`,
+		"configs/good.json": configOf("good", "json", `{"max":9}`, `,"schemaKey":"s"`),
+		"configs/bad.json":  configOf("bad", "json", `{"max":11}`, `,"schemaKey":"s"`),
+		"configs/free.json": configOf("free", "json", `{"max":99}`, ""),
+	})
+	for text, want := range map[string]string{
+		`{"type":"object","properties":{"max":{"maximum":5}}}`: "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION",
+		`{"type":"string"}`:                    "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION",
+		`{"type":"strung"}`:                    "400 BAD_REQUEST VALIDATION_FAILED",
+		`{"$ref":"http://example.com/schema"}`: "400 BAD_REQUEST VALIDATION_FAILED",
+		`{"type":"object","properties":{"max":{"maximum":10}},"description":"x"}`: "ok",
+		`{"type":"object"}`: "ok",
+	} {
+		token := w.last().SHA
+		_, err := w.boss().PutDocument(ctx, control.Schema, "s", control.DocumentPut{Request: control.Request{DryRun: true}, Document: node(t, text), ExpectedCommitSHA: &token})
+		f := wantRefusal(t, err, want)
+		if strings.HasPrefix(want, "422") && !strings.Contains(f.Message, `"good"`) {
+			t.Errorf("%s: %s", text, f.Message)
+		}
+	}
+}
+
+// TestABrokenSchemaIsMended by a PUT: git had brought it.
+func TestABrokenSchemaIsMended(t *testing.T) {
+	for name, schema := range unusable {
+		w := newWorld(t, map[string]string{"schemas/s.json": schema.text, "configs/c.json": configOf("c", "json", "1", `,"schemaKey":"s"`)})
+		token := w.last().SHA
+		if _, err := w.putSchema("s", `{"type":"integer"}`, &token); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		must[*control.PatchResult](t)(w.boss().PatchConfig(ctx, "c", "default", control.ConfigPatch{Value: node(t, "2")}))
+	}
+}
+
+func TestSegments(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	r := must[*control.CreationResult](t)(w.boss().CreateSegment(ctx, control.SegmentCreation{Key: "s", Name: "S", Description: "D"}))
+	if want := `{"$schema":"https://svc.test/schemas/v1/stored-config.json","key":"s","type":"segment","valueType":"bool","name":"S","description":"D","access":"standard","default":{"rules":[` +
+		serves("bool", "false") + `]}}`; string(r.Document.Compact()) != want || r.ValueType != "bool" {
+		t.Errorf("got\n%s, want\n%s", r.Document.Compact(), want)
+	}
+	rules := func(rules ...string) *control.SegmentCreation {
+		return &control.SegmentCreation{Key: "next", Default: node(t, `{"rules":[`+strings.Join(rules, ",")+`]}`)}
+	}
+	must[*control.CreationResult](t)(w.boss().CreateSegment(ctx, *rules(inSegment("s"), serves("bool", "true"))))
+	document1 := node(t, w.stored("segments/s.json"))
+	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, inSegment("next"))))
+	token := w.last().SHA
+	_, err := w.boss().PutDocument(ctx, document.Segment, "s", control.DocumentPut{Document: document1, ExpectedCommitSHA: &token})
+	f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
+	if !strings.Contains(f.Message, "circle") {
+		t.Error(f.Message)
+	}
+	document1.Set("default", node(t, fmt.Sprintf(`{"rules":[%s]}`, targets("pro", "bool", "true"))))
+	put := must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Segment, "s", control.DocumentPut{Document: document1, ExpectedCommitSHA: &token}))
+	undone := must[*control.PutResult](t)(w.boss().Revert(ctx, document.Segment, "s", control.Reversion{CommitSHA: put.CommitSHA, Mode: "undo"}))
+	if !undone.Changed || w.stored("segments/s.json") != string(document.Encode(r.Document)) {
+		t.Errorf("undone it is %s", w.stored("segments/s.json"))
+	}
+}
