@@ -45,6 +45,7 @@ func TestBudgets(t *testing.T) {
 			b.unchanged(b.instance()) // since the import
 			b.writes()
 			b.rollouts()
+			b.reverts()
 			b.reads()
 			b.imported()
 			b.elsewhere()
@@ -343,6 +344,48 @@ func (b *budgets) rollouts() {
 	if want := (map[string]int{"BatchGetItem": 1, "Query": 1 + 2, "PutObject": 2, "TransactWriteItems": 1}); !maps.Equal(again, want) {
 		b.Errorf("off and on again took %v, allowed are %v", again, want)
 	}
+}
+
+// reverts: a deletion costs what a toggle does; a reversion also the documents of
+// the commit and before it. Who is delivered to sees it, on an instance that has
+// nothing but the head too.
+func (b *budgets) reverts() {
+	api, key := b.instance(), b.size.key(0)
+	b.asks(api, "GET", "/v1/flags", "")
+	flag := "/v1/flags/" + key
+	write := func(what, method, path, body string, most map[string]int) (commit string) {
+		asked, _, text := b.asks(api, method, path, body)
+		asked["PutObject"] = min(asked["PutObject"], 2) // now and then there is a snapshot to put
+		if !maps.Equal(asked, most) {
+			b.Errorf("%s took %v, allowed are %v", what, asked, most)
+		}
+		var told struct{ CommitSHA string }
+		must(b, json.Unmarshal([]byte(text), &told))
+		return told.CommitSHA
+	}
+	revert := func(mode, commit string) string { return fmt.Sprintf(`{"mode": %q, "commitSha": %q}`, mode, commit) }
+	served := func() bool {
+		_, _, text := b.asks(b.instance(), "GET", poll, "")
+		return bytes.Contains([]byte(text), []byte(`"`+key+`"`))
+	}
+	usual := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}
+	with := func(queries int) map[string]int {
+		most := maps.Clone(usual)
+		most["Query"] = queries
+		return most
+	}
+	toggle := write("a toggle", "PATCH", flag+"/environments/default", `{"enabled": true}`, usual)
+	write("an undo of the last change", "POST", flag+"/revert", revert("undo", toggle), with(2))
+	restoration := write("a restoration", "POST", flag+"/revert", revert("restore", toggle), with(2))
+	deletion := write("a deletion", "DELETE", flag, "", usual)
+	if served() {
+		b.Error("a deleted flag is served")
+	}
+	write("an undo of a deletion", "POST", flag+"/revert", revert("undo", deletion), with(4))
+	if !served() {
+		b.Error("a flag that came back is not served")
+	}
+	write("an undo of an earlier change", "POST", flag+"/revert", revert("undo", restoration), with(5))
 }
 
 // maxRead is how many documents of the history a rollout may read.

@@ -132,7 +132,10 @@ type reversion struct {
 }
 
 func (v *reversion) prepare(ctx context.Context, a *attempt) error {
-	sha, after, err := a.versionAt(ctx, v.CommitSHA)
+	sha, after, err := v.CommitSHA, a.now(), error(nil)
+	if sha != a.last { // else it is what stands
+		sha, after, err = a.versionAt(ctx, v.CommitSHA)
+	}
 	switch {
 	case errors.Is(err, repository.ErrAmbiguous):
 		return malformed(document.Issue{Pointer: "/commitSha", Message: "several commits begin with " + v.CommitSHA + "; send more digits"})
@@ -143,7 +146,7 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 	}
 	v.commit, v.after = sha, after
 	parent, touched := "", false
-	if a.exists && a.file.Last.SHA == sha {
+	if a.last == sha && (a.file.Last.Parent != "" || v.Mode == modeRestore) {
 		parent, touched = a.file.Last.Parent, true
 	} else if v.Mode == modeUndo || !a.exists {
 		if parent, touched, err = a.parentOf(ctx, sha); err != nil {

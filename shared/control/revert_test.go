@@ -314,7 +314,7 @@ func TestRevertsAskForLittle(t *testing.T) {
 		mode, commit string
 		want         map[string]int
 	}{
-		{"undo", w.last().SHA, map[string]int{"At": 2, "Commit": 1}},
+		{"undo", w.last().SHA, map[string]int{"At": 1, "Commit": 1}},
 		{"restore", start, map[string]int{"At": 1, "Commit": 1}},
 	} {
 		s := w.boss()
