@@ -364,9 +364,16 @@ func (b *budgets) reverts() {
 		return told.CommitSHA
 	}
 	revert := func(mode, commit string) string { return fmt.Sprintf(`{"mode": %q, "commitSha": %q}`, mode, commit) }
-	served := func() bool {
+	version := ""
+	served := func() (served, moved bool) {
 		_, _, text := b.asks(b.instance(), "GET", poll, "")
-		return bytes.Contains([]byte(text), []byte(`"`+key+`"`))
+		var told struct {
+			Evaluations map[string]any
+			Meta        struct{ Version string }
+		}
+		must(b, json.Unmarshal([]byte(text), &told))
+		moved, version = told.Meta.Version != version, told.Meta.Version
+		return told.Evaluations[key] != nil, moved
 	}
 	usual := map[string]int{"BatchGetItem": 1, "PutObject": 2, "TransactWriteItems": 1}
 	with := func(queries int) map[string]int {
@@ -377,13 +384,14 @@ func (b *budgets) reverts() {
 	toggle := write("a toggle", "PATCH", flag+"/environments/default", `{"enabled": true}`, usual)
 	write("an undo of the last change", "POST", flag+"/revert", revert("undo", toggle), with(2))
 	restoration := write("a restoration", "POST", flag+"/revert", revert("restore", toggle), with(2))
+	served()
 	deletion := write("a deletion", "DELETE", flag, "", usual)
-	if served() {
-		b.Error("a deleted flag is served")
+	if served, moved := served(); served || !moved {
+		b.Errorf("a deleted flag is served: %t; the version has moved: %t", served, moved)
 	}
 	write("an undo of a deletion", "POST", flag+"/revert", revert("undo", deletion), with(4))
-	if !served() {
-		b.Error("a flag that came back is not served")
+	if served, moved := served(); !served || !moved {
+		b.Errorf("a flag that came back is served: %t; the version has moved: %t", served, moved)
 	}
 	write("an undo of an earlier change", "POST", flag+"/revert", revert("undo", restoration), with(5))
 }

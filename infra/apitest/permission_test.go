@@ -62,6 +62,7 @@ func TestThePermissionMatrix(t *testing.T) {
 				p.key = h.issueKey(t, role, role+"@example.com", role)
 				for _, row := range rows[workspace] {
 					p.try(role, row)
+					p.revert(role, row)
 					p.borrow(role, row, standardRow(rows[workspace], row["scope"]))
 				}
 			}
@@ -170,6 +171,43 @@ func (p *permitted) try(role string, row map[string]string) {
 		p.Errorf("%s may not write %v, and it was written", role, row)
 	default:
 		p.denied++
+	}
+}
+
+// revert lets a role take back what another has changed, and delete what it may
+// write all of: each needs what the write itself does.
+func (p *permitted) revert(role string, row map[string]string) {
+	p.Helper()
+	path := "/flags/" + flagOf(row)
+	demand := func(what string, status int, answer apiload.Object) {
+		details, _ := answer["details"].(apiload.Object)
+		switch {
+		case row[role] == "y":
+			if p.allowed++; status != http.StatusOK {
+				p.Errorf("%s may %s %v and got %d %v", role, what, row, status, answer)
+			}
+		case status != http.StatusForbidden || details["code"] != "PERMISSION_DENIED" || details["required"] != row["required"]:
+			p.Errorf("%s may not %s %v and got %d %v", role, what, row, status, answer)
+		default:
+			p.denied++
+		}
+	}
+	if row["scope"] == "metadata" {
+		status, answer := p.ask(p.key, "DELETE", path+"?dryRun=true", nil)
+		demand("delete", status, answer)
+		return
+	}
+	p.serial++
+	status, changed := p.ask(p.boss, "PATCH", path+"/environments/"+row["scope"], apiload.Object{"value": fmt.Sprint("mark ", p.serial)})
+	if status != http.StatusOK {
+		p.Fatalf("%v: %d %v", row, status, changed)
+	}
+	reversion := apiload.Object{"mode": "undo", "commitSha": changed["commitSha"]}
+	status, answer := p.ask(p.key, "POST", path+"/revert", reversion)
+	demand("undo", status, answer)
+	status, answer = p.ask(p.boss, "POST", path+"/revert", reversion)
+	if status != http.StatusOK || answer["changed"] != (row[role] != "y") {
+		p.Errorf("back again: %d %v", status, answer)
 	}
 }
 
