@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
@@ -145,11 +146,11 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 		return err
 	}
 	v.commit, v.after = sha, after
-	parent, touched := "", false
-	if a.last == sha && (a.file.Last.Parent != "" || v.Mode == modeRestore) {
-		parent, touched = a.file.Last.Parent, true
+	var commit *repository.Commit
+	if a.last == sha && a.file.Last.Parent != "" {
+		commit = a.file.Last
 	} else if v.Mode == modeUndo || !a.exists {
-		if parent, touched, err = a.parentOf(ctx, sha); err != nil {
+		if commit, err = a.touching(ctx, sha); err != nil {
 			return err
 		}
 	}
@@ -159,20 +160,20 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 		return fault.New(fault.Unprocessable, "the commit %s does not have the %s: there is nothing to restore", sha, what)
 	case v.Mode == modeRestore:
 		return a.isDocument(sha, after)
-	case !touched:
+	case commit == nil:
 		return fault.New(fault.Unprocessable, "the commit %s did not touch the %s: there is nothing to undo; its history lists those that did", sha, what)
-	case parent == "":
+	case commit.Parent == "":
 		v.before = edit.Version{}
 		return nil
 	}
-	_, v.before, err = a.versionAt(ctx, parent)
+	_, v.before, err = a.versionAt(ctx, commit.Parent)
 	if errors.Is(err, repository.ErrUnknownCommit) {
-		err = nil // the history begins here
+		return fault.New(fault.Unprocessable, "what the %s was before the commit %s is not in the history, which begins there", what, sha)
 	}
 	if err != nil || v.before.Tree == nil {
 		return err
 	}
-	return a.isDocument(parent, v.before)
+	return a.isDocument(commit.Parent, v.before)
 }
 
 // versionAt is the item at a commit: none, where that does not have it.
@@ -196,33 +197,31 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 		commit, a.t.Noun(), terminal.Quote(a.key), decode(a.path, v.Text).why())
 }
 
-// parentOf looks for a commit among those that touched the item. It notes which
-// one did last where there is no item, and answers 404 where there never was
-// one.
-func (a *attempt) parentOf(ctx context.Context, sha string) (parent string, touched bool, err error) {
+// touching looks for a commit among those that touched the item, nil for none. It
+// notes which one did last where there is no item, and answers 404 where there
+// never was one.
+func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit, error) {
 	page := repository.Page{Path: a.path, Limit: maxLookedThrough}
 	for searched := 0; searched < maxSearched; searched += page.Limit {
 		commits, err := a.repo.History(ctx, a.snapshot.Head, page)
 		if err != nil {
-			return "", false, err
+			return nil, err
 		}
 		if searched == 0 && !a.exists {
 			if len(commits) == 0 {
-				return "", false, noSuch(a.t, a.key)
+				return nil, noSuch(a.t, a.key)
 			}
 			a.last = commits[0].SHA
 		}
-		for _, c := range commits {
-			if c.SHA == sha {
-				return c.Parent, true, nil
-			}
+		if i := slices.IndexFunc(commits, func(c repository.Commit) bool { return c.SHA == sha }); i >= 0 {
+			return &commits[i], nil
 		}
 		if len(commits) < page.Limit {
 			break
 		}
 		page.Before = commits[len(commits)-1].Sequence
 	}
-	return "", false, nil
+	return nil, nil
 }
 
 // now is the item as it stands.

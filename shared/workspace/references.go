@@ -20,11 +20,15 @@ type Reference struct {
 // documents that may name it are decoded.
 func References(ws *Workspace, path string) []Reference {
 	folder, key, _ := SplitPath(path)
+	if folder == Flags || folder == LogLevels {
+		return nil
+	}
 	var found []Reference
+	name, escape := []byte(`"`+key+`"`), []byte(`\u`)
 	for i := range ws.Items {
 		stored := &ws.Items[i]
 		// A name can be hidden behind escapes, which few documents have.
-		if stored.Path == path || !bytes.Contains(stored.Text, []byte(key)) && !bytes.Contains(stored.Text, []byte(`\u`)) {
+		if stored.Path == path || !bytes.Contains(stored.Text, name) && !bytes.Contains(stored.Text, escape) {
 			continue
 		}
 		item := stored.Read()
