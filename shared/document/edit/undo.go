@@ -92,14 +92,24 @@ type part struct {
 	step string // of its pointer
 }
 
+// named are parts in their order, and by their names: there may be very many.
+type named struct {
+	list []part
+	at   map[string]*jsontree.Node
+}
+
 // parts are those of an object, or of a document's environments; nil for what
 // has none. An entry whose id is not its own alone makes a list like any other.
-func parts(tree *jsontree.Node, pointer string) []part {
-	all := []part{}
+func parts(tree *jsontree.Node, pointer string) *named {
+	all := &named{at: map[string]*jsontree.Node{}}
+	add := func(m jsontree.Member, step string) {
+		all.list = append(all.list, part{m, step})
+		all.at[m.Name] = m.Value
+	}
 	switch {
 	case tree.Kind == jsontree.Object:
 		for _, member := range tree.Members {
-			all = append(all, part{member, jsontree.Pointer(member.Name)})
+			add(member, jsontree.Pointer(member.Name))
 		}
 		return all
 	case tree.Kind != jsontree.Array || pointer != "/environments":
@@ -107,48 +117,47 @@ func parts(tree *jsontree.Node, pointer string) []part {
 	}
 	for i, entry := range tree.Items {
 		id, ok := entry.Get("id").Text()
-		if _, twice := partOf(all, id); !ok || twice {
+		if !ok || all.at[id] != nil {
 			return nil
 		}
-		all = append(all, part{jsontree.Field(id, entry), "/" + strconv.Itoa(i)})
+		add(jsontree.Field(id, entry), "/"+strconv.Itoa(i))
 	}
 	return all
 }
 
-func partOf(parts []part, name string) (*jsontree.Node, bool) {
-	for _, p := range parts {
-		if p.Name == name {
-			return p.Value, true
-		}
-	}
-	return nil, false
-}
-
 // parts merges by names. What theirs adds comes after what it follows there.
-func (m *merging) parts(base, ours, theirs []part, kind jsontree.Kind, pointer string) *jsontree.Node {
-	var merged []jsontree.Member
-	for _, p := range ours {
-		b, _ := partOf(base, p.Name)
-		t, _ := partOf(theirs, p.Name)
-		if p.Value = m.merge(b, p.Value, t, pointer+p.step); p.Value != nil {
-			merged = append(merged, p.Member)
+func (m *merging) parts(base, ours, theirs *named, kind jsontree.Kind, pointer string) *jsontree.Node {
+	var kept []jsontree.Member
+	names := map[string]bool{}
+	for _, p := range ours.list {
+		if p.Value = m.merge(base.at[p.Name], p.Value, theirs.at[p.Name], pointer+p.step); p.Value != nil {
+			kept = append(kept, p.Member)
+			names[p.Name] = true
 		}
 	}
-	at := 0
-	for _, p := range theirs {
-		place := slices.IndexFunc(merged, func(member jsontree.Member) bool { return member.Name == p.Name })
-		if place >= 0 {
-			at = place + 1
+	var first []jsontree.Member
+	after := map[string][]jsontree.Member{}
+	last, begun := "", false
+	for _, p := range theirs.list {
+		if names[p.Name] {
+			last, begun = p.Name, true
 			continue
 		}
-		if _, kept := partOf(ours, p.Name); kept {
+		if ours.at[p.Name] != nil {
 			continue
 		}
-		b, _ := partOf(base, p.Name)
-		if p.Value = m.merge(b, nil, p.Value, pointer); p.Value != nil {
-			merged = slices.Insert(merged, at, p.Member)
-			at++
+		if p.Value = m.merge(base.at[p.Name], nil, p.Value, pointer); p.Value == nil {
+			continue
 		}
+		if begun {
+			after[last] = append(after[last], p.Member)
+		} else {
+			first = append(first, p.Member)
+		}
+	}
+	merged := first
+	for _, member := range kept {
+		merged = append(append(merged, member), after[member.Name]...)
 	}
 	if kind == jsontree.Object {
 		return jsontree.NewObject(merged...)
@@ -210,12 +219,11 @@ func differing(was, is *jsontree.Node, pointer string) []string {
 		return []string{pointer}
 	}
 	var all []string
-	for _, p := range after {
-		value, _ := partOf(before, p.Name)
-		all = append(all, differing(value, p.Value, pointer+p.step)...)
+	for _, p := range after.list {
+		all = append(all, differing(before.at[p.Name], p.Value, pointer+p.step)...)
 	}
-	for _, p := range before {
-		if _, kept := partOf(after, p.Name); !kept {
+	for _, p := range before.list {
+		if after.at[p.Name] == nil {
 			all = append(all, pointer)
 			break
 		}

@@ -181,3 +181,21 @@ func sorted(tree *jsontree.Node) *jsontree.Node {
 	})
 	return tree
 }
+
+// TestUndoOfVeryManyMembers: each is found by its name, not looked for.
+func TestUndoOfVeryManyMembers(t *testing.T) {
+	object := func(n int, value string) Version {
+		members := make([]string, n)
+		for i := range members {
+			members[i] = fmt.Sprintf(`"m%d":%s`, i, value)
+		}
+		return versionOf(t, `{"key":"c","type":"config","valueType":"json","extra":{`+strings.Join(members, ",")+`}}`)
+	}
+	now := object(48_000, "1")
+	now.Tree.Get("extra").Set("another", jsontree.NewBool(true))
+	now.Text = now.Tree.Encode()
+	edited, overlaps := Undo(now, object(49_500, "0"), object(48_000, "1"))
+	if members := len(edited.Tree.Get("extra").Members); len(overlaps) > 0 || members != 49_501 {
+		t.Errorf("%d members, %d overlaps", members, len(overlaps))
+	}
+}
