@@ -99,18 +99,36 @@ func outlineOf(item *workspace.Item, known names) any {
 // with other views too, and takes 4 us for each text that nobody else has.
 type names map[string]string
 
+// maxNames bounds the texts that are made one, and maxShared the length of a list
+// whose texts are: nobody else has more of them.
+const (
+	maxNames  = 10_000
+	maxShared = 100
+)
+
 func (n names) one(text string) string {
 	same, found := n[text]
 	if !found {
 		same = strings.Clone(text)
-		n[same] = same
+		if len(n) < maxNames {
+			n[same] = same
+		}
 	}
 	return same
 }
 
+// share makes the texts of a list one with others. None holds the document in
+// memory afterwards.
 func (n names) share(texts []string) {
+	if len(texts) <= maxShared {
+		for i := range texts {
+			texts[i] = n.one(texts[i])
+		}
+		return
+	}
+	all := strings.Join(texts, "")
 	for i := range texts {
-		texts[i] = n.one(texts[i])
+		texts[i], all = all[:len(texts[i])], all[len(texts[i]):]
 	}
 }
 
