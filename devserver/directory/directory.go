@@ -10,11 +10,13 @@
 package directory
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -42,9 +44,9 @@ type Directory struct {
 	table       atomic.Pointer[delivery.Table]
 	streams     *events.Hub // nil until Streams is asked for
 	state       datadir.State
-	files       string          // the version of the files that are served
-	fresh       *loaded         // served, and not yet looked through for warnings
-	refused     map[string]bool // the problems that stand, as they were reported
+	files       map[string][]byte // that are served
+	fresh       *loaded           // served, and not yet looked through for warnings
+	refused     map[string]bool   // the problems that stand, as they were reported
 	warnings    map[string]bool
 }
 
@@ -72,7 +74,7 @@ func Open(path, environment string, report func(line string)) (*Directory, error
 	if len(problems) > 0 {
 		return nil, &Refusal{"serve", path, problems}
 	}
-	d.state = datadir.State{Version: state.Version, Problems: state.Problems}
+	d.state = state
 	d.serve(loaded)
 	return d, nil
 }
@@ -103,7 +105,7 @@ func (d *Directory) update(state datadir.State) {
 	}
 	fixed := len(d.refused) > 0
 	d.refused = nil
-	changed := d.files != loaded.files
+	changed := !maps.EqualFunc(d.files, loaded.files, bytes.Equal)
 	d.serve(loaded)
 	switch {
 	case fixed:
@@ -220,7 +222,7 @@ func (d *Directory) Table() *delivery.Table { return d.table.Load() }
 // loaded is a state that can be served.
 type loaded struct {
 	table    *delivery.Table
-	files    string // see datadir.Version
+	files    map[string][]byte
 	ws       *workspace.Workspace
 	problems []workspace.Problem // none of them fatal
 }
@@ -238,7 +240,7 @@ func load(state datadir.State, environment string) (*loaded, []workspace.Problem
 		return nil, fatal
 	}
 	version := served.Of(environment, versions.Salt{})
-	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Version, ws, problems}, nil
+	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Files, ws, problems}, nil
 }
 
 // fatal are the problems that keep an environment from being served, in order.

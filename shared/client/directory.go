@@ -98,7 +98,7 @@ func (d *directory) warnOfLinks(outside []workspace.Problem) {
 // load has the version of the files, which the watch has made already. That of the
 // environment says nothing of confidential values, which are served here.
 func (d *directory) load(state datadir.State) (origin, []workspace.Problem) {
-	from := origin{version: state.Version, environment: d.environment, digests: map[string]uint64{}}
+	from := origin{version: state.Version(), environment: d.environment, digests: map[string]uint64{}}
 	ws, problems := workspace.ReadServable(state.Files, func(item *workspace.Item) {
 		from.sources = append(from.sources, evaluation.Source{Key: item.Key, Document: item.View})
 		from.digests[item.Key] = digest(item.Text)

@@ -39,4 +39,11 @@
 // changes (network and shared folders), the recheck every two seconds finds
 // them. On Windows a directory cannot be renamed while one below it is
 // watched; deleting it works.
+//
+// # What is read
+//
+// While nothing was reported but documents by their names, and all of these were
+// there before, only they are looked at and read. Whatever else was reported, and
+// every recheck, lists all files; those are read that are not as they were, or that
+// were seen so soon after they were written that one more write may look the same.
 package datadir

@@ -22,6 +22,7 @@ type found struct {
 	// link leads to it, which an os.Root never follows.
 	at      string
 	outside bool   // it lies elsewhere
+	link    bool   // a name in a folder is a link
 	problem string // in words
 }
 
@@ -64,6 +65,7 @@ func (in inside) findIn(open *os.Root, folder string, behind found, name string)
 	f := found{info: info}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		f = in.find(path)
+		f.link = true
 	}
 	if behind.at != "" && f.at == "" {
 		f.at = path

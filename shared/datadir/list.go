@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"time"
 
+	"svc.example/svc/shared/parallel"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -22,6 +24,7 @@ type entry struct {
 	path string // in the layout, with forward slashes
 	at   string // where it lies in the directory; "" when path leads there
 	info fs.FileInfo
+	seen time.Time
 }
 
 // listing is every file of the layout in a datadir, unread.
@@ -30,9 +33,9 @@ type listing struct {
 	entries  []entry
 	problems []workspace.Problem
 	outside  []workspace.Problem // of problems, those about links that lead out
-	// unsettled says that some file was written so recently that one more
-	// write might leave it with the same time and size.
-	unsettled bool
+	made     time.Time
+	// told says that whatever was touched since the listing before is known.
+	told bool
 }
 
 // coarsest is the step in which the coarsest file systems in use (FAT) count
@@ -41,7 +44,7 @@ const coarsest = 3 * time.Second
 
 // list lists the files of the layout in dir, at most limit of them.
 func list(dir string, limit int, now time.Time) listing {
-	l := listing{dir: dir}
+	l := listing{dir: dir, made: now}
 	if !l.listable() {
 		return l
 	}
@@ -59,11 +62,54 @@ func list(dir string, limit int, now time.Time) listing {
 	if !present {
 		l.problem(workspace.Warning, itself, notADatadir())
 	}
-	for _, e := range l.entries {
-		age := now.Sub(e.info.ModTime())
-		l.unsettled = l.unsettled || age.Abs() < coarsest
-	}
 	return l
+}
+
+// renewed is the listing once some documents that it has were touched, and nothing
+// else. It is not ok when that takes a new listing to know.
+func (l listing) renewed(touched map[string]bool, now time.Time) (_ listing, ok bool) {
+	root, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return l, false
+	}
+	defer root.Close()
+	in, left := inside{l.dir, root}, len(touched)
+	var entries []entry
+	for _, e := range l.entries {
+		if !touched[e.path] {
+			entries = append(entries, e)
+			continue
+		}
+		left--
+		folder, name := path.Split(e.path)
+		found := in.find(path.Clean(folder))
+		if found.info == nil || !found.info.IsDir() {
+			return l, false
+		}
+		open, err := in.root.OpenRoot(cmp.Or(found.at, path.Clean(folder)))
+		if err != nil {
+			return l, false
+		}
+		found = in.findIn(open, path.Clean(folder), found, name)
+		open.Close()
+		switch {
+		case found.link || found.problem != "" || found.info != nil && !found.info.Mode().IsRegular():
+			return l, false
+		case found.info != nil:
+			entries = append(entries, entry{e.path, found.at, found.info, now})
+		}
+	}
+	l.entries, l.made, l.told = entries, now, true
+	return l, left == 0
+}
+
+// settled says whether a file was written so long before it was seen that one more
+// write would not have left it with the same time and size.
+func (e entry) settled() bool { return e.seen.Sub(e.info.ModTime()).Abs() >= coarsest }
+
+// unsettled says that some file is not settled.
+func (l listing) unsettled() bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool { return !e.settled() })
 }
 
 // itself is the datadir where a file of the layout would be named.
@@ -107,28 +153,28 @@ func (l *listing) workspaceFile(in inside) bool {
 	case !found.info.Mode().IsRegular():
 		l.problem(workspace.Fatal, workspace.File, "this is "+kind(found.info)+", and the workspace file is expected")
 	default:
-		l.entries = append(l.entries, entry{workspace.File, found.at, found.info})
+		l.entries = append(l.entries, entry{workspace.File, found.at, found.info, l.made})
 	}
 	return true
 }
 
 // folder says whether anything goes by the folder's name.
 func (l *listing) folder(in inside, folder string, limit int) bool {
-	found := in.find(folder)
+	at := in.find(folder)
 	switch {
-	case found.problem != "":
-		l.problem(workspace.Fatal, folder, found.problem)
+	case at.problem != "":
+		l.problem(workspace.Fatal, folder, at.problem)
 		return true
-	case found.outside:
+	case at.outside:
 		l.leadsOut(folder)
 		return true
-	case found.info == nil:
+	case at.info == nil:
 		return false
-	case !found.info.IsDir():
-		l.problem(workspace.Fatal, folder, "this is "+kind(found.info)+", and a folder is expected")
+	case !at.info.IsDir():
+		l.problem(workspace.Fatal, folder, "this is "+kind(at.info)+", and a folder is expected")
 		return true
 	}
-	open, err := in.root.OpenRoot(cmp.Or(found.at, folder))
+	open, err := in.root.OpenRoot(cmp.Or(at.at, folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	} else if err != nil {
@@ -145,8 +191,10 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 	case err != nil:
 		l.problem(workspace.Fatal, folder, plain(err))
 	}
-	for _, name := range names {
-		l.document(folder+"/"+name, in.findIn(open, folder, found, name))
+	documents := make([]found, len(names))
+	parallel.Each(len(names), func(i int) { documents[i] = in.findIn(open, folder, at, names[i]) })
+	for i, name := range names {
+		l.document(folder+"/"+name, documents[i])
 	}
 	return true
 }
@@ -205,7 +253,7 @@ func (l *listing) document(path string, found found) {
 	case !found.info.Mode().IsRegular():
 		l.problem(workspace.Warning, path, "this is "+kind(found.info)+", not a file: it is left out")
 	default:
-		l.entries = append(l.entries, entry{path, found.at, found.info})
+		l.entries = append(l.entries, entry{path, found.at, found.info, l.made})
 	}
 }
 

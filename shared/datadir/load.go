@@ -17,29 +17,34 @@ import (
 	"time"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/parallel"
 	"svc.example/svc/shared/workspace"
 )
 
 // State is what one look at a datadir finds.
 type State struct {
-	Files    map[string][]byte // path in the layout to content, for workspace.Read
-	Version  string            // of Files
+	// Files are path in the layout to content, for workspace.Read. A file that has
+	// not changed since an earlier look has the same bytes in memory.
+	Files    map[string][]byte
 	Problems []workspace.Problem
 	// Outside are those of Problems that are about a link which leads out of
 	// the directory. Who takes a directory for the whole of a workspace must
 	// not take a document that was left out for one that was deleted.
 	Outside []workspace.Problem
+
+	listing listing // that Files were read by
 }
 
 // Look reads a datadir.
 func Look(dir string) State {
-	return list(dir, maxFiles, time.Now()).state()
+	return list(dir, maxFiles, time.Now()).state(State{}, nil)
 }
 
 // Load reads the files of a datadir, path in the layout to content, and says
 // what could not be read. What the files say is for workspace.Read to judge.
 func Load(dir string) (files map[string][]byte, problems []workspace.Problem) {
-	return list(dir, maxFiles, time.Now()).read()
+	state := Look(dir)
+	return state.Files, state.Problems
 }
 
 // versionLength is the length of a commit's name in git, so that a version
@@ -57,40 +62,56 @@ func Version(files map[string][]byte) string {
 	return hex.EncodeToString(h.Sum(nil))[:versionLength]
 }
 
-func (l listing) state() State {
-	files, problems := l.read()
-	return State{files, Version(files), problems, l.outside}
-}
+// Version is the Version of the state's files.
+func (s State) Version() string { return Version(s.Files) }
 
 // same says whether nothing worth telling lies between two states.
 func (s State) same(other State) bool {
-	return s.Version == other.Version && slices.Equal(s.Problems, other.Problems)
+	return maps.EqualFunc(s.Files, other.Files, bytes.Equal) && slices.Equal(s.Problems, other.Problems)
 }
 
-// read reads the listed files.
-func (l listing) read() (map[string][]byte, []workspace.Problem) {
-	files := make(map[string][]byte, len(l.entries))
-	problems := slices.Clone(l.problems)
+// state reads the listed files, but for those that are in an earlier state and
+// have not changed since; what was touched has changed, whatever it looks like.
+func (l listing) state(before State, touched map[string]bool) State {
+	state := State{Files: make(map[string][]byte, len(l.entries)), Problems: slices.Clone(l.problems), Outside: l.outside, listing: l}
 	root, err := os.OpenRoot(l.dir)
 	if err != nil { // gone since; what was found as nothing has been told
-		return files, problems
+		return state
 	}
 	in := &reading{root: root, folders: map[string]*os.Root{}}
 	defer in.close()
+	known := make(map[string]entry, len(before.listing.entries))
+	for _, e := range before.listing.entries {
+		known[e.path] = e
+	}
+	var unread []entry
 	for _, e := range l.entries {
-		text, err := in.content(cmp.Or(e.at, e.path))
-		switch {
+		if was, listed := known[e.path]; listed && !touched[e.path] && e.same(was) && (l.told || was.settled()) {
+			if text, read := before.Files[e.path]; read {
+				state.Files[e.path] = text
+				continue
+			}
+		}
+		unread = append(unread, e)
+		in.open(cmp.Or(e.at, e.path))
+	}
+	texts, errs := make([][]byte, len(unread)), make([]error, len(unread))
+	parallel.Each(len(unread), func(i int) { texts[i], errs[i] = in.content(cmp.Or(unread[i].at, unread[i].path)) })
+	for i, e := range unread {
+		switch err := errs[i]; {
+		case err == nil && bytes.Equal(texts[i], before.Files[e.path]):
+			state.Files[e.path] = before.Files[e.path]
 		case err == nil:
-			files[e.path] = text
+			state.Files[e.path] = texts[i]
 		case errors.Is(err, errNoFile), errors.Is(err, fs.ErrNotExist): // vanished since
 		case errors.As(err, new(tooLarge)):
-			problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: err.Error()})
+			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: err.Error()})
 		default:
-			problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: plain(err)})
+			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: plain(err)})
 		}
 	}
-	slices.SortStableFunc(problems, func(a, b workspace.Problem) int { return cmp.Compare(a.File, b.File) })
-	return files, problems
+	slices.SortStableFunc(state.Problems, func(a, b workspace.Problem) int { return cmp.Compare(a.File, b.File) })
+	return state
 }
 
 // maxBytes is how much of a file is taken: the size of a document and a byte
@@ -121,18 +142,21 @@ func (r *reading) close() {
 	r.root.Close()
 }
 
-// content reads a file by its path in the directory.
+// open opens the folder of a path.
+func (r *reading) open(path string) {
+	dir, _ := filepath.Split(filepath.FromSlash(path))
+	if _, opened := r.folders[dir]; !opened && dir != "" {
+		r.folders[dir], _ = r.root.OpenRoot(filepath.Clean(dir))
+	}
+}
+
+// content reads a file by its path in the directory, whose folder is open.
 func (r *reading) content(path string) ([]byte, error) {
 	path = filepath.FromSlash(path)
 	dir, name := filepath.Split(path)
-	folder, opened := r.folders[dir]
-	if !opened && dir != "" {
-		folder, _ = r.root.OpenRoot(filepath.Clean(dir))
-		r.folders[dir] = folder
-	}
-	if folder != nil {
-		if info, err := folder.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			return content(folder, name)
+	if folder := r.folders[dir]; folder != nil {
+		if text, err := content(folder, name); err == nil {
+			return text, nil
 		}
 	}
 	return content(r.root, path) // a link may lead to another folder of the directory
@@ -162,11 +186,17 @@ func content(root *os.Root, path string) ([]byte, error) {
 // readAll reads up to maxBytes. The size is what to expect: a file may grow
 // while it is read, and some file systems do not know a size.
 func readAll(r io.Reader, size int64) ([]byte, error) {
-	var text bytes.Buffer
-	text.Grow(int(size) + bytes.MinRead)
-	n, err := text.ReadFrom(io.LimitReader(r, maxBytes+1))
-	if n > maxBytes {
-		return nil, tooLarge(n)
+	text := make([]byte, 0, size+1) // so that the end is found without more memory
+	for {
+		n, err := r.Read(text[len(text):cap(text)])
+		if text = text[:len(text)+n]; len(text) > maxBytes {
+			return nil, tooLarge(len(text))
+		}
+		if err != nil {
+			return text, notEOF(err)
+		}
+		if len(text) == cap(text) {
+			text = slices.Grow(text, bytes.MinRead)
+		}
 	}
-	return text.Bytes(), err
 }

@@ -189,7 +189,7 @@ func TestBecameALinkOut(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, "conf/configs/b.json")))
 	must(t, os.RemoveAll(filepath.Join(dir, "conf/segments")))
 	tree(t, dir, map[string]string{"conf/configs/b.json": "-> ../../far/c.json", "conf/segments": "-> ../far"})
-	files, _ := l.read()
+	files := l.state(State{}, nil).Files
 	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) {
 		t.Errorf("%v", texts(files))
 	}
@@ -203,7 +203,8 @@ func TestVanished(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, "configs/b.json")))
 	must(t, os.Remove(filepath.Join(dir, "configs/c.json")))
 	tree(t, dir, map[string]string{"configs/c.json/": ""})
-	files, problems := l.read()
+	state := l.state(State{}, nil)
+	files, problems := state.Files, state.Problems
 	if want := map[string]string{"configs/a.json": "a"}; !maps.Equal(texts(files), want) || problems != nil {
 		t.Errorf("%v, %v", texts(files), problems)
 	}
@@ -247,7 +248,7 @@ func TestUnsettled(t *testing.T) {
 	for age, want := range map[time.Duration]bool{0: true, time.Second: true, time.Minute: false, -time.Minute: false} {
 		must(t, os.Chtimes(filepath.Join(dir, "configs/a.json"), time.Time{}, now.Add(-age)))
 		must(t, os.Chtimes(filepath.Join(dir, "configs/b.json"), time.Time{}, now.Add(-time.Hour)))
-		if got := list(dir, maxFiles, now).unsettled; got != want {
+		if got := list(dir, maxFiles, now).unsettled(); got != want {
 			t.Errorf("written %v ago: unsettled %v", age, got)
 		}
 	}
@@ -288,7 +289,7 @@ func TestLookIsLoadWithItsVersion(t *testing.T) {
 	tree(t, dir, map[string]string{"svc.json": `{"environments":[]}`, "configs": "x"})
 	state := Look(dir)
 	files, problems := Load(dir)
-	if !maps.EqualFunc(state.Files, files, bytes.Equal) || state.Version != Version(files) || !slices.Equal(state.Problems, problems) {
+	if !maps.EqualFunc(state.Files, files, bytes.Equal) || state.Version() != Version(files) || !slices.Equal(state.Problems, problems) {
 		t.Errorf("%+v", state)
 	}
 }

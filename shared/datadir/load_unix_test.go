@@ -42,8 +42,8 @@ func TestBecamePipe(t *testing.T) {
 	l := list(dir, maxFiles, time.Now())
 	must(t, syscall.Unlink(filepath.Join(dir, "configs/a.json")))
 	must(t, syscall.Mkfifo(filepath.Join(dir, "configs/a.json"), 0o644))
-	if files, problems := l.read(); len(files) != 0 || problems != nil {
-		t.Errorf("%v, %v", files, problems)
+	if state := l.state(State{}, nil); len(state.Files) != 0 || state.Problems != nil {
+		t.Errorf("%v, %v", state.Files, state.Problems)
 	}
 }
 

@@ -24,9 +24,9 @@ const (
 // place is a directory through which the files of a datadir are reached. Its
 // path has no symbolic links in it.
 type place struct {
-	info      fs.FileInfo       // as surveyed
-	names     map[string]weight // in lower case
-	documents bool              // every document's name in it has substance
+	info    fs.FileInfo       // as surveyed
+	names   map[string]weight // in lower case
+	folders []string          // of the layout, for which it stands: every document's name in it has substance
 	// near is a place that holds files or links of the datadir itself, as
 	// opposed to one that merely leads to it.
 	near bool
@@ -47,7 +47,7 @@ func surveyOf(path string) survey {
 		for _, folder := range workspace.Folders {
 			if at, ok := s.trace(at, string(folder), structure, true); ok {
 				p := s.place(at)
-				p.near, p.documents = true, true
+				p.near, p.folders = true, append(p.folders, string(folder))
 				for _, name := range links(at) {
 					s.trace(at, name, substance, true)
 				}
@@ -190,8 +190,22 @@ func (s survey) weighName(at, name string) weight {
 	if w := p.names[strings.ToLower(name)]; w != nothing {
 		return w
 	}
-	if p.documents && workspace.KnownName(name) {
+	if len(p.folders) > 0 && workspace.KnownName(name) {
 		return substance
 	}
 	return nothing
+}
+
+// documents are the paths in the layout of the one document that an event is about:
+// none when it may be about anything else.
+func (s survey) documents(e fsnotify.Event) (paths []string) {
+	at, name := filepath.Split(filepath.Clean(e.Name))
+	p := s[filepath.Clean(at)]
+	if p == nil || p.names[strings.ToLower(name)] != nothing || !workspace.KnownName(name) {
+		return nil
+	}
+	for _, folder := range p.folders {
+		paths = append(paths, folder+"/"+name)
+	}
+	return paths
 }

@@ -61,9 +61,8 @@ func Watch(ctx context.Context, dir string, seen State, options Options, changed
 	if path, err := filepath.Abs(dir); err == nil {
 		dir = path
 	}
-	seen.Files = nil // not to be held for as long as this runs
 	w := &watch{ctx: ctx, dir: dir, seen: seen, Options: options.withDefaults(), changed: changed,
-		settled: stopped(), recheck: stopped()}
+		settled: stopped(), recheck: stopped(), whole: true, touched: map[string]bool{}}
 	defer w.close()
 	w.polling = w.Poll
 	w.rewatch()
@@ -80,7 +79,7 @@ func Watch(ctx context.Context, dir string, seen State, options Options, changed
 			if exhausted(err) {
 				w.fallBack(err)
 			}
-			w.lost = true
+			w.lost, w.whole = true, true
 			w.touch()
 		case <-w.settled.C:
 			w.settle()
@@ -102,12 +101,17 @@ type watch struct {
 	dir     string
 	changed func(State)
 
-	seen    State   // as the caller knows it, without the files
+	seen    State   // as the caller knows it
 	listing listing // the last one made
 
 	polling bool
 	watches *watches // nil before the first survey and when polling
 	lost    bool     // the watches is no longer to be relied on
+
+	// touched are the documents that were reported since the last look, and whole
+	// says that something else was: a listing of all files is to be made.
+	touched map[string]bool
+	whole   bool
 
 	settled  *time.Timer // runs while changes are waited for to end
 	deadline time.Time   // of that wait; zero when there is none
@@ -121,14 +125,21 @@ func (w *watch) close() {
 }
 
 func (w *watch) event(e fsnotify.Event) {
-	switch w.watches.survey.weigh(e) {
+	weight := w.watches.survey.weigh(e)
+	documents := w.watches.survey.documents(e)
+	for _, path := range documents {
+		w.touched[path] = true
+	}
+	switch weight {
 	case structure:
 		// At once, and not when all is quiet: what is being written to a new
 		// folder belongs to the same burst.
 		w.lost = w.lost || e.Has(fsnotify.Remove|fsnotify.Rename)
 		w.rewatch()
+		w.whole = true
 		w.touch()
 	case substance:
+		w.whole = w.whole || documents == nil
 		w.touch()
 	}
 }
@@ -158,20 +169,31 @@ func (w *watch) settle() {
 		return
 	}
 	w.deadline = time.Time{}
-	w.rewatch()
 	w.look()
 }
 
-// look reads the directory and reports what is new.
+// look reads what has changed in the directory and reports what is new.
 func (w *watch) look() {
-	w.listing = w.list()
-	state := w.listing.state()
-	if state.same(w.seen) || w.ctx.Err() != nil {
-		return
+	renewed, ok := w.listing, false
+	if !w.whole && !w.polling && !w.lost && len(w.touched) <= maxTouched {
+		renewed, ok = w.listing.renewed(w.touched, time.Now())
 	}
-	w.seen = State{Version: state.Version, Problems: state.Problems}
-	w.changed(state)
+	if !ok {
+		w.whole = false // rewatch may find that it is not enough
+		w.rewatch()
+		renewed = w.list()
+	}
+	w.listing = renewed
+	before := w.seen
+	w.seen = w.listing.state(before, w.touched)
+	clear(w.touched)
+	if !w.seen.same(before) && w.ctx.Err() == nil {
+		w.changed(w.seen)
+	}
 }
+
+// maxTouched is how many documents are looked at one by one.
+const maxTouched = 100
 
 func (w *watch) list() listing {
 	return list(w.dir, maxFiles, time.Now())
@@ -182,9 +204,9 @@ func (w *watch) check() {
 	start := time.Now()
 	rewatched := w.rewatch()
 	// What is unsettled is read again, but starts no new wait in one.
-	again := w.listing.unsettled && w.deadline.IsZero()
+	again := w.listing.unsettled() && w.deadline.IsZero()
 	if found := w.list(); rewatched || again || !found.same(w.listing) {
-		w.listing = found
+		w.listing, w.whole = found, true
 		w.touch()
 	}
 	w.awaitRecheck(time.Since(start))
@@ -225,6 +247,7 @@ func (w *watch) rewatch() (changed bool) {
 		w.addWatches(s)
 		changed = true
 	}
+	w.whole = true
 	w.touch()
 	return changed
 }
