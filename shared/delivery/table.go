@@ -23,48 +23,16 @@ type Table struct {
 	Withheld []Withheld
 
 	snapshot *evaluation.Snapshot // of what is served
-	native   encodings            // per answer; none when withheld
+	native   [][]byte             // per answer, with a comma; none when withheld
 	ofrep    []ofrepAnswer        // per answer
 	phrases  []string             // of OFREP answers; few, as they repeat from flag to flag
 	noMatch  []uint32             // per item: the phrase that ends the OFREP answer which leaves the default to the caller
 	tails    struct{ native, ofrep []byte }
 	size     int                    // of the largest answer to a whole poll, so that one buffer does
-	bytes    int                    // of all phrases
+	bytes    int                    // of all native answers and phrases
 	configs  int                    // how many of the items are configs
 	load     func() (*Table, error) // of a table that stands for one which is not in memory
 }
-
-// encodings are texts by number. They lie one after the other in a few large
-// pieces of memory: a poll reads them in order, and memory that is read in order
-// is read ahead. Each ends in the comma that parts it from the next.
-type encodings struct {
-	texts [][]byte
-	left  []byte // what is left of the last piece
-	held  int    // bytes of all pieces
-}
-
-// pieceBytes is large enough to be read in order, and small beside what many
-// flags take.
-const pieceBytes = 64 << 10
-
-func (e *encodings) add(text []byte) {
-	if len(text) == 0 {
-		e.texts = append(e.texts, nil)
-		return
-	}
-	length := len(text) + 1
-	if len(e.left) < length {
-		e.left = make([]byte, max(length, pieceBytes))
-		e.held += len(e.left)
-	}
-	stored := e.left[:length:length]
-	e.left = e.left[length:]
-	stored[copy(stored, text)] = ','
-	e.texts = append(e.texts, stored)
-}
-
-// at returns a text with its comma, or nothing.
-func (e *encodings) at(i int) []byte { return e.texts[i] }
 
 // ofrepAnswer is where the parts of an OFREP answer are found. Key and value
 // are those of the native answer, and need not be held twice.
@@ -99,25 +67,90 @@ func NewTable(sources []evaluation.Source, environment, version string) *Table {
 	return b.complete(compiled, name, compiled.Turns())
 }
 
-// Builder is NewTable for a caller that has one document at a time in memory.
+// Builder puts a table together.
 type Builder struct {
 	table    *Table
 	compiler evaluation.Compiler
-	phraseAt map[string]uint32
+	phraseAt map[*phrase]uint32
+	maker    *Maker
+	cut      bool
 	// Max is how many bytes the Builder may come to; 0 is any. When it has more,
 	// nothing is added any more, and the table is not whole.
 	Max int64
 }
 
 // Full says that the Builder has come to more than Max.
-func (b *Builder) Full() bool { return b.Max > 0 && b.Size() > b.Max }
+func (b *Builder) Full() bool { return b.cut || b.Max > 0 && b.Size() > b.Max }
 
 // NewBuilder makes a Builder.
-func NewBuilder(environment string) *Builder {
-	t := &Table{Environment: environment, edition: edition{Version: unknown}}
+func NewBuilder(environment string) *Builder { return NewUnits(environment).Builder() }
+
+// Builder makes a Builder for units of these Units.
+func (u *Units) Builder() *Builder {
+	t := &Table{Environment: u.environment, edition: edition{Version: unknown}}
 	t.tails.native, t.tails.ofrep = t.nativeTail(), t.ofrepTail()
 	t.size = len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
-	return &Builder{table: t, compiler: evaluation.NewCompiler(environment), phraseAt: map[string]uint32{}}
+	if room := u.answers + u.answers/16; room > 0 {
+		t.native, t.ofrep = make([][]byte, 0, room), make([]ofrepAnswer, 0, room)
+	}
+	return &Builder{table: t, compiler: u.rules.Compiler(), phraseAt: map[*phrase]uint32{}, maker: u.Maker()}
+}
+
+// Add compiles and encodes a document. They come in the order of their keys,
+// segments at any time.
+func (b *Builder) Add(item evaluation.Source) {
+	if b.Full() {
+		return
+	}
+	if b.Max > 0 {
+		b.maker.most = b.Max - b.Size()
+	}
+	b.Put(b.maker.Make(item))
+}
+
+// Put is Add for a document that was compiled and encoded before.
+func (b *Builder) Put(u *Unit) {
+	if u.rules == nil {
+		return
+	}
+	b.cut = b.cut || u.cut
+	b.compiler.Add(u.rules)
+	if u.noMatch == nil {
+		return
+	}
+	t := b.table
+	if u.config {
+		t.configs++
+	}
+	t.noMatch = append(t.noMatch, b.phrase(u.noMatch))
+	from := uint32(0)
+	for i := range u.answers {
+		a := &u.answers[i]
+		if a.phrase == nil {
+			t.native, t.ofrep = append(t.native, nil), append(t.ofrep, ofrepAnswer{})
+			continue
+		}
+		t.native = append(t.native, u.native[from:a.end:a.end])
+		t.ofrep = append(t.ofrep, ofrepAnswer{key: a.key, value: a.value, phrase: b.phrase(a.phrase)})
+		from = a.end
+	}
+	t.bytes += len(u.native)
+	t.size += u.largest
+	if u.withheld != nil {
+		t.Withheld = append(t.Withheld, *u.withheld)
+	}
+}
+
+// phrase gives a text its number.
+func (b *Builder) phrase(p *phrase) uint32 {
+	n, known := b.phraseAt[p]
+	if !known {
+		n = uint32(len(b.table.phrases))
+		b.phraseAt[p] = n
+		b.table.phrases = append(b.table.phrases, p.text)
+		b.table.bytes += len(p.text)
+	}
+	return n
 }
 
 // Table is what was built. It ends the use of the Builder. The version is told
@@ -150,96 +183,7 @@ func (t *Table) Size() int64 {
 // encoded is what a table takes beside its snapshot.
 func (t *Table) encoded() int64 {
 	const text, ofrep, number, phrase = 24, 16, 4, 16
-	return int64(t.native.held + t.bytes + text*cap(t.native.texts) + ofrep*cap(t.ofrep) + number*cap(t.noMatch) + phrase*cap(t.phrases))
-}
-
-// unserved is the filter that nothing can switch off. Segments pass it: rules
-// refer to them, and evaluation serves none.
-func unserved(source evaluation.Source) bool {
-	switch source.Document.Type {
-	case document.Flag, document.Segment:
-		return false
-	case document.Config:
-		return !source.Document.SendToClientSDK
-	}
-	return true
-}
-
-// Add compiles and encodes a document. They come in the order of their keys,
-// segments at any time.
-func (b *Builder) Add(item evaluation.Source) {
-	if unserved(item) || b.Full() {
-		return
-	}
-	answers := b.compiler.Add(item)
-	if item.Document.Type == document.Segment {
-		return
-	}
-	t := b.table
-	if item.Document.Type == document.Config {
-		t.configs++
-	}
-	end := string(append(t.appendMetadata(nil, item), `}},`...))
-	t.noMatch = append(t.noMatch, b.phrase(end))
-	largest := len(ofrepHead) + len(quote(nil, item.Key)) + len(end)
-	variants := evaluation.VariantsOf(item.Document)
-	var withheld *Withheld
-	for _, answer := range answers {
-		if b.Full() {
-			return
-		}
-		if why := withholds(answer.Value); why != "" {
-			if withheld == nil {
-				withheld = &Withheld{Type: item.Document.Type, Key: item.Key, Why: why}
-			}
-			withheld.Values++
-			t.native.add(nil)
-			t.ofrep = append(t.ofrep, ofrepAnswer{})
-			continue
-		}
-		native, o := encodeNative(item, answer)
-		end := string(t.encodeOFREPEnd(item, answer, variants))
-		o.phrase = b.phrase(end)
-		t.native.add(native)
-		t.ofrep = append(t.ofrep, o)
-		largest = max(largest, len(native)+1, len(ofrepHead)+int(o.key)+len(ofrepValue)+int(o.value[1]-o.value[0])+len(end))
-	}
-	t.size += largest
-	if withheld != nil {
-		t.Withheld = append(t.Withheld, *withheld)
-	}
-}
-
-// phrase gives a text its number.
-func (b *Builder) phrase(text string) uint32 {
-	n, known := b.phraseAt[text]
-	if !known {
-		n = uint32(len(b.table.phrases))
-		b.phraseAt[text] = n
-		b.table.phrases = append(b.table.phrases, text)
-		b.table.bytes += len(text)
-	}
-	return n
-}
-
-// withholds says why a value is never sent, or "".
-func withholds(v document.Value) string {
-	switch {
-	case v.DecryptWith != "":
-		return "encrypted"
-	case v.Confidential:
-		return "confidential"
-	case v.Type == document.ProvidedValue:
-		return "provided by the environment of a server"
-	}
-	return ""
-}
-
-func servedValue(v document.Value) []byte {
-	if n := v.Served(); n != nil {
-		return n.Compact()
-	}
-	return []byte("null")
+	return int64(t.bytes + text*cap(t.native) + ofrep*cap(t.ofrep) + number*cap(t.noMatch) + phrase*cap(t.phrases))
 }
 
 func quote(dst []byte, s string) []byte {
@@ -248,41 +192,6 @@ func quote(dst []byte, s string) []byte {
 }
 
 const evaluationsHead = `{"evaluations":{`
-
-// encodeNative writes one member of evaluations, and says where key and value
-// stand in it.
-func encodeNative(item evaluation.Source, a evaluation.Answer) (text []byte, parts ofrepAnswer) {
-	b := quote(nil, item.Key)
-	parts.key = uint32(len(b))
-	b = append(b, `:{"value":{"type":`...)
-	b = append(quote(b, string(a.Value.Type)), `,"value":`...)
-	parts.value[0] = uint32(len(b))
-	b = append(b, servedValue(a.Value)...)
-	parts.value[1] = uint32(len(b))
-	b = append(b, `},"configId":`...)
-	id := item.Document.ID
-	if id == "" {
-		id = item.Key
-	}
-	b = append(quote(b, id), `,"configType":`...)
-	b = append(quote(b, string(item.Document.Type)), `,"valueType":`...)
-	b = append(quote(b, string(item.Document.ValueType)), `,"reason":`...)
-	b = appendIndexes(quote(b, string(a.Reason)), a)
-	return append(b, '}'), parts
-}
-
-// appendIndexes writes where the answer comes from, as far as its reason
-// leaves a question.
-func appendIndexes(b []byte, a evaluation.Answer) []byte {
-	if a.Reason != evaluation.Static {
-		b = quote(append(b, `,"ruleSource":`...), string(a.RuleSource))
-		b = strconv.AppendInt(append(b, `,"ruleIndex":`...), int64(a.RuleIndex), 10)
-	}
-	if a.Reason == evaluation.Split {
-		b = strconv.AppendInt(append(b, `,"weightedValueIndex":`...), int64(a.ArmIndex), 10)
-	}
-	return b
-}
 
 func (t *Table) nativeTail() []byte {
 	b := quote([]byte(`},"meta":{"version":`), t.Version)
@@ -296,22 +205,6 @@ const (
 	ofrepHead  = `{"key":`
 	ofrepValue = `,"value":`
 )
-
-// encodeOFREPEnd writes what comes after the value of a flag in an OFREP
-// answer, with its comma.
-func (t *Table) encodeOFREPEnd(item evaluation.Source, a evaluation.Answer, variants evaluation.Variants) []byte {
-	b := quote([]byte(`,"reason":`), string(a.Reason))
-	b = quote(append(b, `,"variant":`...), variants.Of(&a))
-	b = appendIndexes(t.appendMetadata(b, item), a)
-	return append(b, `}},`...)
-}
-
-// appendMetadata leaves the metadata object open.
-func (t *Table) appendMetadata(b []byte, item evaluation.Source) []byte {
-	b = quote(append(b, `,"metadata":{"configType":`...), string(item.Document.Type))
-	b = quote(append(b, `,"valueType":`...), string(item.Document.ValueType))
-	return quote(append(b, `,"version":`...), t.Version)
-}
 
 func (t *Table) ofrepTail() []byte {
 	b := quote([]byte(`,"metadata":{"version":`), t.Version)
@@ -329,7 +222,7 @@ func (t *Table) appendNative(ctx context.Context, b []byte, f *evaluation.Frame)
 			return b, false
 		}
 		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
-			b = append(b, t.native.at(a)...)
+			b = append(b, t.native[a]...)
 		}
 	}
 	return append(withoutComma(b, empty), t.tails.native...), true
@@ -361,7 +254,7 @@ func (t *Table) appendOne(b []byte, item, a int) []byte {
 		b = quote(append(b, ofrepHead...), t.snapshot.Keys[item])
 		return append(b, t.phrases[t.noMatch[item]]...)
 	}
-	native := t.native.at(a)
+	native := t.native[a]
 	if len(native) == 0 {
 		return b
 	}
@@ -376,7 +269,7 @@ func (t *Table) oneBytes(a int) int {
 	if a == evaluation.None {
 		return 0
 	}
-	return len(t.native.at(a))
+	return len(t.native[a])
 }
 
 // one is an item's OFREP answer, or nil when its value is withheld.

@@ -27,6 +27,6 @@ func OperandProblem(criterion document.Criterion) string {
 	if !Known(criterion.Operator) || criterion.Operator == document.AlwaysTrue {
 		return ""
 	}
-	_, problem := newCompiler("").test(criterion)
+	_, problem := conditionOf(criterion)
 	return string(problem)
 }

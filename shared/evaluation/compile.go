@@ -1,13 +1,12 @@
 package evaluation
 
 import (
-	"crypto/sha256"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/expression"
 )
 
 // Compile compiles the rules that an environment serves: its own, then the
@@ -15,10 +14,15 @@ import (
 // type. What makes no sense is compiled all the same: a criterion whose operand
 // is of no use never holds, and a segment in a circle has no members.
 func Compile(sources []Source, environment string) (*Snapshot, Content) {
-	c := NewCompiler(environment)
+	units, c := NewUnits(environment), NewCompiler()
 	var content Content
 	for _, source := range slices.SortedStableFunc(slices.Values(sources), func(a, b Source) int { return strings.Compare(a.Key, b.Key) }) {
-		content.Answers = append(content.Answers, c.Add(source)...)
+		unit, answers := units.Make(source)
+		c.Add(unit)
+		for _, answer := range answers {
+			answer.Item = len(content.Items)
+			content.Answers = append(content.Answers, answer)
+		}
 		if source.Document.Type != document.Segment {
 			content.Items = append(content.Items, source)
 		}
@@ -26,15 +30,29 @@ func Compile(sources []Source, environment string) (*Snapshot, Content) {
 	return c.Snapshot(), content
 }
 
-// Compiler is Compile for a caller that has one document at a time in memory.
+// Compiler puts units together to a Snapshot.
 type Compiler struct{ compiler *compiler }
 
-// NewCompiler makes a Compiler of the rules that an environment serves.
-func NewCompiler(environment string) Compiler { return Compiler{newCompiler(environment)} }
+// NewCompiler makes a Compiler.
+func NewCompiler() Compiler { return Compiler{newCompiler()} }
 
-// Add compiles a document and returns the values that it could serve, none for
-// a segment. Documents come in the order of their keys, segments at any time.
-func (c Compiler) Add(source Source) []Answer { return c.compiler.add(source) }
+// Compiler makes a Compiler with room for as much as the one before had, by Keep.
+func (u *Units) Compiler() Compiler {
+	c := NewCompiler()
+	const more = 16 // one in so many
+	grow := func(n int) int { return n + n/more }
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c.compiler.out.Keys = make([]string, 0, grow(u.keys))
+	c.compiler.out.begins = make([]int32, 0, grow(u.keys))
+	c.compiler.out.rules = make([]rule, 0, grow(u.rules))
+	c.compiler.out.testIDs = make([]int32, 0, grow(u.tests))
+	return c
+}
+
+// Add adds a document. Documents come in the order of their keys, segments at any
+// time.
+func (c Compiler) Add(unit *Unit) { c.compiler.add(unit) }
 
 // Size is about how many bytes the Compiler takes, with what it has compiled so
 // far.
@@ -44,9 +62,9 @@ func (c Compiler) Size() int64 {
 }
 
 // Explainer is the Snapshot with what tells why it answers as it does. It ends the
-// use of the Compiler.
-func (c Compiler) Explainer() *Explainer {
-	return &Explainer{Snapshot: c.Snapshot(), environment: c.compiler.environment, segmentAt: c.compiler.segmentAt}
+// use of the Compiler. The environment is that of the units.
+func (c Compiler) Explainer(environment string) *Explainer {
+	return &Explainer{Snapshot: c.Snapshot(), environment: environment, segmentAt: c.compiler.segmentAt}
 }
 
 // Snapshot is what was compiled. It ends the use of the Compiler.
@@ -59,43 +77,41 @@ func (c Compiler) Snapshot() *Snapshot {
 }
 
 type compiler struct {
-	out         *Snapshot
-	environment string
-	answered    int            // answers of the rules before
-	segmentAt   map[string]int // of segments that were added, or that a rule names
-	patterns    map[string]pattern
-	compiled    int64          // instructions of all patterns
-	expressions expression.Set // of the document that is being compiled
-	testAt      map[testKey]int32
+	out       *Snapshot
+	answered  int            // answers of the items before
+	segmentAt map[string]int // of segments that were added, or that a rule names
+	patterns  map[string]*regexp.Regexp
+	compiled  int64 // instructions of all patterns
+	testAt    map[*condition]int32
 }
 
-// testKey tells criteria apart. A long operand is there as its hash.
-type testKey struct{ operator, property, operandType, operand string }
-
-// longOperand is how many bytes an operand may have that is kept to tell
-// criteria apart.
-const longOperand = 64
-
-func newCompiler(environment string) *compiler {
+func newCompiler() *compiler {
 	return &compiler{
-		out:         &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
-		environment: environment,
-		segmentAt:   map[string]int{},
-		patterns:    map[string]pattern{},
-		testAt:      map[testKey]int32{},
+		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
+		segmentAt: map[string]int{},
+		patterns:  map[string]*regexp.Regexp{},
+		testAt:    map[*condition]int32{},
 	}
 }
 
-func (c *compiler) add(source Source) []Answer {
-	if source.Document.Type == document.Segment {
-		compiled := c.segment(source.Document, source.Key) // which may number others
-		n := c.segmentNumber(source.Key)
+func (c *compiler) add(u *Unit) {
+	if u.segment {
+		compiled := c.segment(u) // which may number others
+		n := c.segmentNumber(u.key)
 		c.out.segments[n] = compiled
-		return nil
+		return
 	}
-	c.out.Keys = append(c.out.Keys, source.Key)
-	c.holdText(source.Key)
-	return c.item(len(c.out.Keys)-1, source)
+	c.out.Keys = append(c.out.Keys, u.key)
+	c.holdText(u.key)
+	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
+	for i := range u.rules {
+		r := &u.rules[i]
+		compiled := rule{from: int32(len(c.out.testIDs)), answer: int32(c.answered)}
+		c.out.testIDs = c.appendTests(c.out.testIDs, r.criteria)
+		compiled.to, compiled.split = int32(len(c.out.testIDs)), c.split(u.key, r.split)
+		c.out.rules = append(c.out.rules, compiled)
+		c.answered += r.answers()
+	}
 }
 
 // segmentNumber gives a segment its number. One that is never added has no
@@ -161,179 +177,57 @@ func (c *compiler) readsTimeOddly(slot int) {
 	}
 }
 
-func (c *compiler) item(i int, source Source) []Answer {
-	c.expressions = expression.Set{}
-	own, _ := source.Document.Own(c.environment)
-	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
-	c.rules(source.Key, own)
-	c.rules(source.Key, source.Document.Default)
-	return answersOf(i, source.Document, c.environment)
-}
-
-// answersOf are the values that an item could serve, in the order in which its
-// rules are numbered: one for each rule, or one for each arm of its split.
-func answersOf(item int, doc *document.Document, environment string) (answers []Answer) {
-	own, _ := doc.Own(environment)
-	reason := Static
-	if targets(own) || targets(doc.Default) {
-		reason = TargetingMatch
-	}
-	list := func(rules []document.Rule, from RuleSource) {
-		for i, r := range rules {
-			answer := Answer{Item: item, Reason: reason, RuleSource: from, RuleIndex: i, ArmIndex: -1}
-			if r.Value.Weighted == nil {
-				answer.Value = r.Value
-				answers = append(answers, answer)
-				continue
-			}
-			answer.Reason = Split
-			for arm, a := range r.Value.Weighted.Arms {
-				answer.Value, answer.ArmIndex = a.Value, arm
-				answers = append(answers, answer)
-			}
-		}
-	}
-	list(own, EnvironmentRules)
-	list(doc.Default, DefaultRules)
-	return answers
-}
-
-// targets says whether any rule looks at the context.
-func targets(rules []document.Rule) bool {
-	for _, r := range rules {
-		for _, criterion := range r.Criteria {
-			if criterion.Operator != document.AlwaysTrue {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// rules compiles one of an item's lists.
-func (c *compiler) rules(key string, list []document.Rule) {
-	for _, r := range list {
-		compiled := rule{from: int32(len(c.out.testIDs)), answer: int32(c.answered)}
-		c.out.testIDs = append(c.out.testIDs, c.testIDs(r.Criteria)...)
-		compiled.to = int32(len(c.out.testIDs))
-		c.answered++
-		if r.Value.Weighted != nil {
-			compiled.split = c.split(key, r.Value.Weighted)
-			c.answered += len(r.Value.Weighted.Arms) - 1
-		}
-		c.out.rules = append(c.out.rules, compiled)
-	}
-}
-
-func (c *compiler) segment(doc *document.Document, key string) segment {
-	s := segment{rules: make([]membershipRule, 0, len(doc.Default))}
-	c.expressions = expression.Set{}
-	for _, r := range doc.Default {
-		compiled := membershipRule{testIDs: c.testIDs(r.Criteria)}
-		if r.Value.Weighted == nil {
-			boolean, _ := r.Value.Bool()
-			compiled.member = []bool{boolean}
-		} else {
-			compiled.split = c.split(key, r.Value.Weighted)
-			for _, arm := range r.Value.Weighted.Arms {
-				boolean, _ := arm.Value.Bool()
-				compiled.member = append(compiled.member, boolean)
-			}
-		}
+func (c *compiler) segment(u *Unit) segment {
+	s := segment{rules: make([]membershipRule, 0, len(u.rules))}
+	for i := range u.rules {
+		r := &u.rules[i]
+		compiled := membershipRule{testIDs: c.appendTests(nil, r.criteria), member: r.member, split: c.split(u.key, r.split)}
 		s.rules = append(s.rules, compiled)
 		c.hold(segmentRule + numberBytes*cap(compiled.testIDs) + max(smallestText, memberBytes*cap(compiled.member)))
 	}
 	return s
 }
 
-func (c *compiler) split(key string, w *document.Weighted) *split {
-	s := &split{key: key, slot: -1, weights: make([]float64, 0, len(w.Arms))}
-	c.hold(splitBytes + weightBytes*len(w.Arms))
-	if w.HashByProperty != "" {
-		s.slot = c.slot(w.HashByProperty)
+func (c *compiler) split(key string, w *weights) *split {
+	if w == nil {
+		return nil
+	}
+	s := &split{key: key, slot: -1, weights: w.arms, total: w.total}
+	c.hold(splitBytes + weightBytes*len(w.arms))
+	if w.hashBy != "" {
+		s.slot = c.slot(w.hashBy)
 		c.readsTimeOddly(s.slot)
 		c.out.slots[s.slot].price.textByte += hashByte
-	}
-	for _, arm := range w.Arms {
-		s.weights = append(s.weights, float64(arm.Weight))
-		s.total += float64(arm.Weight)
 	}
 	return s
 }
 
-// testIDs are the numbers of the tests that criteria come down to.
-func (c *compiler) testIDs(criteria []document.Criterion) []int32 {
-	var ids []int32
+// appendTests appends the numbers of the tests that criteria come down to.
+func (c *compiler) appendTests(ids []int32, criteria []*condition) []int32 {
 	for _, criterion := range criteria {
-		if criterion.Operator == document.AlwaysTrue {
-			continue
-		}
-		key := keyOf(criterion)
-		if c.beyond(criterion) {
-			key = testKey{} // not this document's, but perhaps another's
-		}
-		n, ok := c.testAt[key]
+		n, ok := c.testAt[criterion]
 		if !ok {
 			n = int32(len(c.out.tests))
-			c.testAt[key] = n
-			compiled := never
-			if key != (testKey{}) {
-				compiled, _ = c.test(criterion)
-			}
-			c.out.tests = append(c.out.tests, compiled)
+			c.testAt[criterion] = n
+			c.out.tests = append(c.out.tests, c.test(criterion))
 		}
 		ids = append(ids, n)
 	}
 	return ids
 }
 
-// beyond says whether a criterion's regular expression is more than what its
-// document may have.
-func (c *compiler) beyond(criterion document.Criterion) bool {
-	if criterion.Operator != propMatches && criterion.Operator != propDoesNotMatch {
-		return false
+func (c *compiler) test(criterion *condition) test {
+	switch {
+	case criterion.link != nil:
+		c.hold(testBytes)
+		return criterion.link(c, c.slot(criterion.property))
+	case criterion.isMember:
+		i := c.segmentNumber(criterion.segment)
+		c.hold(testBytes)
+		wanted := criterion.wanted
+		return func(f *Frame) bool { return f.inSegment(i) == wanted }
+	case criterion.always:
+		return func(*Frame) bool { return true }
 	}
-	expression, ok := text(criterion.ValueToMatch)
-	return ok && c.expressions.Check(expression) != nil
-}
-
-func keyOf(criterion document.Criterion) testKey {
-	key := testKey{operator: criterion.Operator, property: criterion.PropertyName}
-	if match := criterion.ValueToMatch; match != nil {
-		key.operandType = string(match.Type)
-		if match.Content != nil {
-			operand := match.Content.Compact()
-			if len(operand) > longOperand {
-				sum := sha256.Sum256(operand)
-				operand = sum[:]
-			}
-			key.operand = string(operand)
-		}
-	}
-	return key
-}
-
-func (c *compiler) test(criterion document.Criterion) (test, problem) {
-	switch criterion.Operator {
-	case InSegment:
-		return c.membership(criterion.ValueToMatch, true)
-	case NotInSegment:
-		return c.membership(criterion.ValueToMatch, false)
-	}
-	build, ok := operators[criterion.Operator]
-	if !ok {
-		return never, "" // one of a later day
-	}
-	c.hold(testBytes)
-	return build(c, c.slot(criterion.PropertyName), criterion.ValueToMatch)
-}
-
-func (c *compiler) membership(operand *document.Value, wanted bool) (test, problem) {
-	key, ok := text(operand)
-	if !ok {
-		return func(*Frame) bool { return !wanted }, "valueToMatch must be a string: the key of a segment"
-	}
-	i := c.segmentNumber(key)
-	c.hold(testBytes)
-	return func(f *Frame) bool { return f.inSegment(i) == wanted }, ""
+	return never
 }

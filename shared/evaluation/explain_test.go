@@ -16,12 +16,13 @@ import (
 
 // explainer compiles documents for explanations, and finds them again.
 func explainer(sources ...Source) (*Explainer, *Account) {
-	c, docs := NewCompiler("test"), map[string]*document.Document{}
+	units, c, docs := NewUnits("test"), NewCompiler(), map[string]*document.Document{}
 	for _, s := range sources {
-		c.Add(s)
+		unit, _ := units.Make(s)
+		c.Add(unit)
 		docs[s.Key] = s.Document
 	}
-	return c.Explainer(), &Account{Left: 1 << 20, Segment: func(key string) *document.Document { return docs[key] }, Property: func(string) *jsontree.Node { return nil }}
+	return c.Explainer("test"), &Account{Left: 1 << 20, Segment: func(key string) *document.Document { return docs[key] }, Property: func(string) *jsontree.Node { return nil }}
 }
 
 // TestTheHashIsExact: it is told from the point that it was made to.

@@ -1,13 +1,13 @@
 package evaluation
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/semver"
 
@@ -19,10 +19,17 @@ import (
 // never is the test of a criterion that cannot hold.
 func never(*Frame) bool { return false }
 
-// A build compiles a criterion over the slot of its property. The problem is
-// set when the operand is of no use to the operator: the test is then what
-// the operator says of any other context.
-type build func(c *compiler, slot int, operand *document.Value) (test, problem)
+// A build compiles a criterion by itself. The problem is set when the operand is
+// of no use to the operator: the test is then what the operator says of any other
+// context.
+type build func(operand *document.Value) (linkable, problem)
+
+// linkable makes a test over the slot of the criterion's property. It holds no part
+// of the document that it is from.
+type linkable func(c *compiler, slot int) test
+
+// useless is the test of a criterion whose operand is of no use.
+func useless(*compiler, int) test { return never }
 
 // problem says what is wrong with an operand; "" for nothing.
 type problem string
@@ -85,25 +92,25 @@ func texts(operand *document.Value) ([]string, problem) {
 // oneOf compares the numbers of words: see slot. Negation turns the answer
 // for an absent property too, as decided for every negative string operator.
 func oneOf(negated bool) build {
-	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+	return func(operand *document.Value) (linkable, problem) {
 		list, bad := texts(operand)
-		c.readsTimeOddly(slot)
 		price := itemTest
 		if len(list) > shortList {
 			price = searchStep * bits.Len(uint(len(list)))
 		}
-		c.out.slots[slot].price.item += int64(price)
-		words := make([]int32, len(list))
-		c.hold(numberBytes * len(words))
-		for i, text := range list {
-			words[i] = c.word(slot, text)
-		}
-		if len(words) == 1 {
-			return oneWord(slot, words[0], negated), bad
-		}
-		slices.Sort(words)
-		return func(f *Frame) bool {
-			return holds(f, slot, words) != negated
+		return func(c *compiler, slot int) test {
+			c.readsTimeOddly(slot)
+			c.out.slots[slot].price.item += int64(price)
+			words := make([]int32, len(list))
+			c.hold(numberBytes * len(words))
+			for i, text := range list {
+				words[i] = c.word(slot, text)
+			}
+			if len(words) == 1 {
+				return oneWord(slot, words[0], negated)
+			}
+			slices.Sort(words)
+			return func(f *Frame) bool { return holds(f, slot, words) != negated }
 		}, bad
 	}
 }
@@ -139,17 +146,8 @@ func among(words []int32, word int32) bool {
 // textual compares with each part of a list. What a byte costs is for a
 // relation that looks at every one.
 func textual(relation func(text, part string) bool, byteCosts int64, negated bool) build {
-	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+	return func(operand *document.Value) (linkable, problem) {
 		list, bad := texts(operand)
-		c.readsTimeOddly(slot)
-		price, operands := &c.out.slots[slot].price, int64(len(list))
-		price.item += operands * itemOperand
-		price.textByte += operands * byteCosts
-		price.itemByte += operands * byteCosts
-		c.hold(textBytes * len(list))
-		for _, part := range list {
-			c.holdText(part)
-		}
 		pass := func(text string) bool {
 			for _, part := range list {
 				if relation(text, part) {
@@ -158,8 +156,17 @@ func textual(relation func(text, part string) bool, byteCosts int64, negated boo
 			}
 			return false
 		}
-		return func(f *Frame) bool {
-			return f.properties[slot].any(pass) != negated
+		return func(c *compiler, slot int) test {
+			c.readsTimeOddly(slot)
+			price, operands := &c.out.slots[slot].price, int64(len(list))
+			price.item += operands * itemOperand
+			price.textByte += operands * byteCosts
+			price.itemByte += operands * byteCosts
+			c.hold(textBytes * len(list))
+			for _, part := range list {
+				c.holdText(part)
+			}
+			return func(f *Frame) bool { return f.properties[slot].any(pass) != negated }
 		}, bad
 	}
 }
@@ -172,83 +179,80 @@ func text(operand *document.Value) (string, bool) {
 }
 
 func matches(wanted bool) build {
-	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
-		expression, ok := text(operand)
+	return func(operand *document.Value) (linkable, problem) {
+		written, ok := text(operand)
 		if !ok {
-			return never, "valueToMatch must be a string holding a regular expression"
+			return useless, "valueToMatch must be a string holding a regular expression"
 		}
-		if err := c.expressions.Check(expression); err != nil {
-			return never, "the regular expression (RE2) does not compile, or is too large"
+		var alone expression.Set
+		if err := alone.Check(written); err != nil {
+			return useless, "the regular expression (RE2) does not compile, or is too large"
 		}
-		re, err := c.pattern(expression)
-		if err != nil {
-			return never, "the regular expression (RE2) does not compile"
-		}
-		c.out.slots[slot].price.matchedByte += re.instructions * matchByte
-		return func(f *Frame) bool {
-			p := &f.properties[slot]
-			return p.Kind == TextProperty && (len(p.Text) <= MaxMatched && re.MatchString(p.Text)) == wanted
-		}, re.problem()
+		size := int64(alone.Instructions(written))
+		compiled := sync.OnceValues(func() (*regexp.Regexp, error) { return expression.Compile(written) })
+		return func(c *compiler, slot int) test {
+			re := c.pattern(written, size, compiled)
+			if re == nil {
+				return never
+			}
+			c.out.slots[slot].price.matchedByte += size * matchByte
+			return func(f *Frame) bool {
+				p := &f.properties[slot]
+				return p.Kind == TextProperty && (len(p.Text) <= MaxMatched && re.MatchString(p.Text)) == wanted
+			}
+		}, tooLong(size)
 	}
 }
 
-var errTooMany = errors.New("too many regular expressions")
-
-// pattern is a regular expression that is compiled.
-type pattern struct {
-	*regexp.Regexp
-	instructions int64
-}
-
-// pattern compiles an expression that its document may have, once in a
-// workspace. Beyond what a workspace may have none is compiled: it was refused
-// before, unless it comes from somewhere that asks nobody.
-func (c *compiler) pattern(text string) (pattern, error) {
+// pattern is a regular expression of so many instructions that its document may
+// have, compiled once in a workspace. Beyond what a workspace may have there is
+// none: it was refused before, unless it comes from somewhere that asks nobody.
+func (c *compiler) pattern(text string, size int64, compile func() (*regexp.Regexp, error)) *regexp.Regexp {
 	if known, ok := c.patterns[text]; ok {
-		return known, nil
+		return known
 	}
-	size := int64(c.expressions.Instructions(text))
 	if c.compiled+size > expression.MaxTogether {
-		return pattern{}, errTooMany
+		return nil
 	}
-	re, err := expression.Compile(text)
+	re, err := compile()
 	if err != nil {
-		return pattern{}, err
+		return nil
 	}
-	made := pattern{re, size}
 	c.out.held += expression.Bytes(text, int(size))
-	c.patterns[text] = made
+	c.patterns[text] = re
 	c.compiled += size
-	return made, nil
+	return re
 }
 
-// problem says what is wrong with an expression that takes long.
-func (p pattern) problem() problem {
-	most := budget / (matchByte * p.instructions)
+// tooLong says what is wrong with an expression of so many instructions.
+func tooLong(instructions int64) problem {
+	most := budget / (matchByte * instructions)
 	if most >= MaxMatched {
 		return ""
 	}
 	return problem(fmt.Sprintf("the regular expression is large (%d instructions): a property of more than %d bytes would take too long to match, and counts as an object does",
-		p.instructions, max(most, freeText)))
+		instructions, max(most, freeText)))
 }
 
-func hierarchical(c *compiler, slot int, operand *document.Value) (test, problem) {
+func hierarchical(operand *document.Value) (linkable, problem) {
 	prefix, ok := text(operand)
 	if !ok {
-		return never, "valueToMatch must be a string: the prefix to match"
+		return useless, "valueToMatch must be a string: the prefix to match"
 	}
-	c.readsTimeOddly(slot)
-	c.out.slots[slot].price.item += itemOperand
-	c.holdText(prefix)
-	return func(f *Frame) bool {
-		return f.properties[slot].any(func(text string) bool { return strings.HasPrefix(text, prefix) })
+	return func(c *compiler, slot int) test {
+		c.readsTimeOddly(slot)
+		c.out.slots[slot].price.item += itemOperand
+		c.holdText(prefix)
+		return func(f *Frame) bool {
+			return f.properties[slot].any(func(text string) bool { return strings.HasPrefix(text, prefix) })
+		}
 	}, ""
 }
 
 func presence(wanted bool) build {
-	return func(c *compiler, slot int, _ *document.Value) (test, problem) {
-		return func(f *Frame) bool {
-			return (f.properties[slot].Kind != Absent) == wanted
+	return func(*document.Value) (linkable, problem) {
+		return func(_ *compiler, slot int) test {
+			return func(f *Frame) bool { return (f.properties[slot].Kind != Absent) == wanted }
 		}, ""
 	}
 }
@@ -270,39 +274,43 @@ func nodeNumber(n *jsontree.Node) (number, bool) {
 }
 
 func compares(pass func(int) bool) build {
-	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+	return func(operand *document.Value) (linkable, problem) {
 		limit, ok := numeric(operand)
 		if !ok {
-			return never, "valueToMatch must be an int or a double"
+			return useless, "valueToMatch must be an int or a double"
 		}
-		c.turnsAt(slot, limit.float)
-		c.hold(limitBytes)
-		c.holdText(limit.text)
-		c.out.slots[slot].numeric = true
-		return func(f *Frame) bool {
-			p := &f.properties[slot]
-			return p.numeric && pass(p.number.compare(limit))
+		return func(c *compiler, slot int) test {
+			c.turnsAt(slot, limit.float)
+			c.hold(limitBytes)
+			c.holdText(limit.text)
+			c.out.slots[slot].numeric = true
+			return func(f *Frame) bool {
+				p := &f.properties[slot]
+				return p.numeric && pass(p.number.compare(limit))
+			}
 		}, ""
 	}
 }
 
-func inRange(c *compiler, slot int, operand *document.Value) (test, problem) {
+func inRange(operand *document.Value) (linkable, problem) {
 	start, end, ok := bounds(operand)
 	if !ok {
-		return never, `valueToMatch must be {"start": number, "end": number}: start <= x < end`
+		return useless, `valueToMatch must be {"start": number, "end": number}: start <= x < end`
 	}
-	c.turnsAt(slot, start.float)
-	c.turnsAt(slot, end.float)
-	c.hold(2 * limitBytes)
-	c.holdText(start.text + end.text)
-	c.out.slots[slot].numeric = true
 	var bad problem
 	if start.compare(end) >= 0 {
 		bad = "the range is empty: start must be below end"
 	}
-	return func(f *Frame) bool {
-		p := &f.properties[slot]
-		return p.numeric && p.number.compare(start) >= 0 && p.number.compare(end) < 0
+	return func(c *compiler, slot int) test {
+		c.turnsAt(slot, start.float)
+		c.turnsAt(slot, end.float)
+		c.hold(2 * limitBytes)
+		c.holdText(start.text + end.text)
+		c.out.slots[slot].numeric = true
+		return func(f *Frame) bool {
+			p := &f.properties[slot]
+			return p.numeric && p.number.compare(start) >= 0 && p.number.compare(end) < 0
+		}
 	}, bad
 }
 
@@ -323,19 +331,21 @@ func bounds(operand *document.Value) (start, end number, ok bool) {
 }
 
 func dated(pass func(property, operand float64) bool) build {
-	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+	return func(operand *document.Value) (linkable, problem) {
 		var p Property
 		if operand != nil {
 			p = operandOf(operand.Served())
 		}
 		limit, ok := moment(&p)
 		if !ok {
-			return never, "valueToMatch must be a time: epoch milliseconds or RFC 3339, like 2006-01-02T15:04:05Z"
+			return useless, "valueToMatch must be a time: epoch milliseconds or RFC 3339, like 2006-01-02T15:04:05Z"
 		}
-		c.turnsAt(slot, limit)
-		return func(f *Frame) bool {
-			at, ok := moment(&f.properties[slot])
-			return ok && pass(at, limit)
+		return func(c *compiler, slot int) test {
+			c.turnsAt(slot, limit)
+			return func(f *Frame) bool {
+				at, ok := moment(&f.properties[slot])
+				return ok && pass(at, limit)
+			}
 		}, ""
 	}
 }
@@ -354,20 +364,22 @@ func version(text string) (v string, ok bool) {
 }
 
 func versions(pass func(int) bool) build {
-	return func(c *compiler, slot int, operand *document.Value) (test, problem) {
+	return func(operand *document.Value) (linkable, problem) {
 		written, _ := text(operand)
 		limit, ok := version(written)
 		if !ok {
-			return never, "valueToMatch must be a version by SemVer 2.0.0, like 1.4.0 or 2.0.0-rc.1"
+			return useless, "valueToMatch must be a version by SemVer 2.0.0, like 1.4.0 or 2.0.0-rc.1"
 		}
-		c.holdText(limit)
-		return func(f *Frame) bool {
-			p := &f.properties[slot]
-			if p.Kind != TextProperty {
-				return false
+		return func(c *compiler, slot int) test {
+			c.holdText(limit)
+			return func(f *Frame) bool {
+				p := &f.properties[slot]
+				if p.Kind != TextProperty {
+					return false
+				}
+				v, ok := version(p.Text)
+				return ok && pass(semver.Compare(v, limit))
 			}
-			v, ok := version(p.Text)
-			return ok && pass(semver.Compare(v, limit))
 		}, ""
 	}
 }

@@ -15,28 +15,29 @@ type Turns struct {
 
 // TurnsOf finds out when rules turn.
 func TurnsOf(rules []document.Rule) Turns {
-	var c *compiler // most rules need none
-	now := func() *compiler {
-		if c == nil {
-			c = newCompiler("")
+	var m *making // most rules need none
+	timed := func() *making {
+		if m == nil {
+			m = &making{units: NewUnits(""), unit: &Unit{}}
 		}
-		return c
+		return m
 	}
 	for _, r := range rules {
 		for _, criterion := range r.Criteria {
 			if slotName(criterion.PropertyName) == CurrentTime {
-				now().testIDs([]document.Criterion{criterion})
+				timed().rule(document.Rule{Criteria: []document.Criterion{criterion}})
 			}
 		}
 		if w := r.Value.Weighted; w != nil && slotName(w.HashByProperty) == CurrentTime {
-			now().split("", w)
+			timed().rule(document.Rule{Value: r.Value})
 		}
 	}
-	if c == nil {
+	if m == nil {
 		return Turns{}
 	}
-	slices.Sort(c.out.thresholds)
-	return Turns{slices.Compact(c.out.thresholds), c.out.volatile}
+	c := NewCompiler()
+	c.Add(m.unit)
+	return c.Snapshot().Turns()
 }
 
 // Turns are when the rules of a snapshot turn.

@@ -59,7 +59,7 @@ func (e *TooLarge) Error() string {
 // time is decoded. Beyond max bytes, if that is not 0, it is TooLarge.
 func Compile(ws *workspace.Workspace, environment string, max int64) (*State, error) {
 	s := &State{Environment: environment, items: map[string]*item{}}
-	browsers, servers := evaluation.NewCompiler(environment), evaluation.NewCompiler(environment)
+	units, browsers, servers := evaluation.NewUnits(environment), evaluation.NewCompiler(), evaluation.NewCompiler()
 	numbers, counted, hasServers := [2]int{}, [2]int{}, false
 	read, all := 0, 0
 	for _, stored := range ws.Items {
@@ -70,10 +70,11 @@ func Compile(ws *workspace.Workspace, environment string, max int64) (*State, er
 		doc := stored[i].Read()
 		source := evaluation.Source{Key: doc.Key, Document: doc.View}
 		kind := doc.View.Type
-		answers := servers.Add(source)
+		unit, answers := units.Make(source)
+		servers.Add(unit)
 		server := kind == document.LogLevel || kind == document.Config && !doc.View.SendToClientSDK
 		if !server {
-			browsers.Add(source)
+			browsers.Add(unit)
 		}
 		at := 0
 		if server {
@@ -94,9 +95,9 @@ func Compile(ws *workspace.Workspace, environment string, max int64) (*State, er
 			return nil, &TooLarge{int64(float64(bytes) * float64(all) / float64(read))}
 		}
 	}
-	s.browsers = browsers.Explainer()
+	s.browsers = browsers.Explainer(environment)
 	if s.bytes += s.browsers.Size(); hasServers {
-		s.servers = servers.Explainer()
+		s.servers = servers.Explainer(environment)
 		s.bytes += s.servers.Size()
 	}
 	return s, nil
