@@ -156,10 +156,11 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		dir.Warn()
 		if f.watch && !f.noWatch {
 			dir.Follow(ctx)
+			return
 		}
+		dir.Warn()
 	}()
 	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler.Mux())), endStreams)
 	stop()

@@ -22,6 +22,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,9 +46,11 @@ type Directory struct {
 	streams     *events.Hub // nil until Streams is asked for
 	state       datadir.State
 	files       map[string][]byte // that are served
-	fresh       *loaded           // served, and not yet looked through for warnings
-	refused     map[string]bool   // the problems that stand, as they were reported
-	warnings    map[string]bool
+	documents   *workspace.Servable[served]
+	units       *delivery.Units
+	fresh       atomic.Pointer[loaded] // served, and not yet looked through for warnings
+	refused     map[string]bool        // the problems that stand, as they were reported
+	warnings    map[string]bool        // Warn has told
 }
 
 // Refusal is why nothing can be done with a directory.
@@ -68,9 +71,16 @@ func (r *Refusal) Error() string {
 // Open loads a directory. Report receives one line for each thing a person
 // should know from then on.
 func Open(path, environment string, report func(line string)) (*Directory, error) {
-	d := &Directory{path: path, environment: environment, report: report, warnings: map[string]bool{}}
+	var one sync.Mutex // to report at a time
+	safely := func(line string) {
+		one.Lock()
+		defer one.Unlock()
+		report(line)
+	}
+	d := &Directory{path: path, environment: environment, report: safely, warnings: map[string]bool{}, units: delivery.NewUnits(environment)}
+	d.documents = workspace.NewServable(d.maker)
 	state := datadir.Look(path)
-	loaded, problems := load(state, environment)
+	loaded, problems := d.load(state)
 	if len(problems) > 0 {
 		return nil, &Refusal{"serve", path, problems}
 	}
@@ -79,14 +89,32 @@ func Open(path, environment string, report func(line string)) (*Directory, error
 	return d, nil
 }
 
-// Follow serves every later state of the directory until ctx is done.
+// Follow serves every later state of the directory until ctx is done, and warns of
+// each, beginning with the one that is served.
 func (d *Directory) Follow(ctx context.Context) {
-	options := datadir.Options{Notice: d.report}
-	datadir.Watch(ctx, d.path, d.state, options, d.update)
+	fresh := make(chan struct{}, 1)
+	fresh <- struct{}{}
+	var warned sync.WaitGroup
+	warned.Go(func() {
+		for range fresh {
+			d.Warn() // which takes many times what the next edit does
+		}
+	})
+	opened := d.state
+	d.state = datadir.State{} // not to be held for as long as this runs
+	datadir.Watch(ctx, d.path, opened, datadir.Options{Notice: d.report}, func(state datadir.State) {
+		d.update(state)
+		select {
+		case fresh <- struct{}{}:
+		default:
+		}
+	})
+	close(fresh)
+	warned.Wait()
 }
 
 func (d *Directory) update(state datadir.State) {
-	loaded, problems := load(state, d.environment)
+	loaded, problems := d.load(state)
 	if len(problems) > 0 {
 		fresh := false
 		now := map[string]bool{}
@@ -113,7 +141,6 @@ func (d *Directory) update(state datadir.State) {
 	case changed:
 		d.report("reloaded: " + contents(loaded.table))
 	}
-	d.Warn()
 }
 
 // serve swaps a state in. Looking through it for warnings can wait: an edit
@@ -123,18 +150,20 @@ func (d *Directory) serve(l *loaded) {
 	if d.streams != nil {
 		d.streams.Look()
 	}
-	d.files, d.fresh = l.files, l
+	d.files = l.files
+	d.fresh.Store(l)
 }
 
 // Warn reports what is worth a warning in the state that is served, as far as
-// it is new. It is called once after Open; Follow calls it for later states.
+// it is new. It is for a directory that is not followed.
 func (d *Directory) Warn() {
-	if d.fresh == nil {
+	l := d.fresh.Swap(nil)
+	if l == nil {
 		return
 	}
 	now := map[string]bool{}
 	fresh := 0
-	warnings := append(d.fresh.warnings(), datadir.Overlooked(d.path)...)
+	warnings := append(l.warnings(), datadir.Overlooked(d.path)...)
 	workspace.SortProblems(warnings)
 	for _, p := range warnings {
 		line := p.String()
@@ -149,7 +178,7 @@ func (d *Directory) Warn() {
 	if fresh > maxWarnings {
 		d.report(fmt.Sprintf("warning: and %d more; svc verify lists them", fresh-maxWarnings))
 	}
-	d.warnings, d.fresh = now, nil
+	d.warnings = now
 	debug.FreeOSMemory() // a load leaves garbage many times the size of what is served
 }
 
@@ -227,19 +256,36 @@ type loaded struct {
 	problems []workspace.Problem // none of them fatal
 }
 
-// load makes a table of a state, or says all that is in the way. One document at
-// a time is decoded: of all of them together a reload would take the memory.
-func load(state datadir.State, environment string) (*loaded, []workspace.Problem) {
-	table, served := delivery.NewBuilder(environment), versions.State{}
-	ws, problems := workspace.ReadServable(state.Files, func(item *workspace.Item) {
-		table.Add(evaluation.Source{Key: item.Key, Document: item.View})
-		served.Add(item.Key, item.Tree, item.View)
+// served is what is kept of a document.
+type served struct {
+	unit    *delivery.Unit
+	version *versions.Part
+}
+
+func (d *Directory) maker() func(item *workspace.Item) served {
+	maker := d.units.Maker()
+	return func(item *workspace.Item) served {
+		unit := maker.Make(evaluation.Source{Key: item.Key, Document: item.View})
+		return served{unit, versions.PartOf(item.Key, item.Tree, item.View).In(d.environment)}
+	}
+}
+
+// load makes a table of a state, or says all that is in the way. Documents that are
+// as they were in the state before are not read again; of the others each is
+// decoded by itself: of all of them together it would take the memory.
+func (d *Directory) load(state datadir.State) (*loaded, []workspace.Problem) {
+	environment := d.environment
+	table, all := d.units.Builder(), versions.State{}
+	ws, problems := d.documents.Read(state.Files, func(s served) {
+		table.Put(s.unit)
+		all.Put(s.version)
 	})
+	d.units.Keep(table)
 	problems = append(problems, state.Problems...)
 	if fatal := fatal(ws, problems, environment); len(fatal) > 0 {
 		return nil, fatal
 	}
-	version := served.Of(environment, versions.Salt{})
+	version := all.Of(environment, versions.Salt{})
 	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Files, ws, problems}, nil
 }
 

@@ -64,6 +64,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	step := func(want ...string) {
 		t.Helper()
 		d.update(datadir.Look(dir))
+		d.Warn()
 		got := out.take()
 		if !slices.EqualFunc(got, want, strings.Contains) {
 			t.Errorf("reported %q, want %q", got, want)
@@ -127,6 +128,7 @@ func TestWarningsAreToldOnce(t *testing.T) {
 	}
 	write(t, dir, "feature-flags/b.json", flagFile("b", "true"))
 	d.update(datadir.Look(dir))
+	d.Warn()
 	if got := out.take(); len(got) != 1 || !strings.HasPrefix(got[0], "reloaded: 2 flags") {
 		t.Errorf("reported %q", got)
 	}

@@ -111,28 +111,59 @@ func (s scope) size() int { return len(s.references) + len(s.moments) }
 // Add counts a document in, under the key that its file has. No two documents of
 // a State have one key, so what is replaced is removed first.
 func (s *State) Add(key string, tree *jsontree.Node, view *document.Document) {
-	s.change(key, tree, view, 1)
+	s.change(PartOf(key, tree, view), 1)
 }
 
 // Remove undoes Add. The document is the one that was added.
 func (s *State) Remove(key string, tree *jsontree.Node, view *document.Document) {
-	s.change(key, tree, view, -1)
+	s.change(PartOf(key, tree, view), -1)
 }
 
-func (s *State) change(key string, tree *jsontree.Node, view *document.Document, by int) {
-	common := entry{}
+// Put is Add for a document whose part is known.
+func (s *State) Put(p *Part) { s.change(p, 1) }
+
+// Part is what a document contributes. It never changes, and holds nothing of the
+// document.
+type Part struct {
+	key     string
+	common  entry
+	own     []ownEntry
+	segment *segment // what clients need of it, when it is one
+}
+
+// ownEntry is what a document contributes to one environment.
+type ownEntry struct {
+	environment string
+	entry
+}
+
+// In is the part without what is another environment's.
+func (p *Part) In(environment string) *Part {
+	only := *p
+	only.own = nil
+	for i := range p.own {
+		if p.own[i].environment == environment {
+			only.own = p.own[i : i+1 : i+1]
+		}
+	}
+	only.own = slices.Clone(only.own)
+	return &only
+}
+
+// PartOf finds out what a document contributes, under the key that its file has.
+func PartOf(key string, tree *jsontree.Node, view *document.Document) *Part {
+	p := &Part{key: key}
 	everywhere := project.DeliveredEverywhere(key, tree, view)
 	if everywhere != nil {
-		common.sdk = digest("document", key, everywhere)
+		p.common.sdk = digest("document", key, everywhere)
 	}
 	evaluated := project.Evaluated(key, tree, view, everywhere)
 	if evaluated != nil {
-		common.rules = view.Default
-		if common.client = common.sdk; evaluated != everywhere { // which is rare
-			common.client = digest("document", key, evaluated)
+		p.common.serve(view.Default)
+		if p.common.client = p.common.sdk; evaluated != everywhere { // which is rare
+			p.common.client = digest("document", key, evaluated)
 		}
 	}
-	s.everywhere.change(common, by)
 	seen := map[string]bool{}
 	for i, node := range tree.Get("environments").Elements() {
 		name, named := node.Get("id").Text()
@@ -143,9 +174,9 @@ func (s *State) change(key string, tree *jsontree.Node, view *document.Document,
 		var own entry
 		delivered := project.DeliveredOwn(node)
 		switch {
-		case common.sdk == sum{}: // it is delivered nowhere
+		case p.common.sdk == sum{}: // it is delivered nowhere
 		case delivered == nil:
-			own.sdk = sum{}.minus(common.sdk)
+			own.sdk = sum{}.minus(p.common.sdk)
 		default:
 			own.sdk = digest("entry", key, delivered)
 		}
@@ -155,14 +186,38 @@ func (s *State) change(key string, tree *jsontree.Node, view *document.Document,
 			} else {
 				own.client = digest("entry", key, shown)
 			}
-			own.rules = view.Environments[i].Rules
+			own.serve(view.Environments[i].Rules)
 		}
-		scope := s.own[name]
-		scope.change(own, by)
-		s.put(name, scope)
+		p.own = append(p.own, ownEntry{name, own})
 	}
 	if view.Type == document.Segment {
-		s.changeSegment(key, tree, view, by)
+		// Members are told by the default rules alone.
+		p.segment = &segment{
+			sum:        digest("segment", key, tree.Get("default").Get("rules")),
+			references: referencesOf(view.Default),
+			turns:      evaluation.TurnsOf(view.Default),
+		}
+	}
+	return p
+}
+
+func (s *State) change(p *Part, by int) {
+	s.everywhere.change(&p.common, by)
+	for i := range p.own {
+		own := &p.own[i]
+		scope := s.own[own.environment]
+		scope.change(&own.entry, by)
+		s.put(own.environment, scope)
+	}
+	switch {
+	case p.segment == nil:
+	case by < 0:
+		delete(s.segments, p.key)
+	default:
+		if s.segments == nil {
+			s.segments = map[string]segment{}
+		}
+		s.segments[p.key] = *p.segment
 	}
 }
 
@@ -175,43 +230,32 @@ func (s *State) put(environment string, own scope) {
 	}
 }
 
-func (s *State) changeSegment(key string, tree *jsontree.Node, view *document.Document, by int) {
-	if by < 0 {
-		delete(s.segments, key)
-		return
-	}
-	if s.segments == nil {
-		s.segments = map[string]segment{}
-	}
-	// Members are told by the default rules alone.
-	s.segments[key] = segment{
-		sum:        digest("segment", key, tree.Get("default").Get("rules")),
-		references: referencesOf(view.Default),
-		turns:      evaluation.TurnsOf(view.Default),
-	}
-}
-
 // entry is what a document contributes in a scope.
 type entry struct {
 	sdk, client sum
-	rules       []document.Rule // for clients
+	references  []string         // of clients to segments
+	turns       evaluation.Turns // of rules for clients
 }
 
-func (s *scope) change(e entry, by int) {
+// serve notes the rules that clients are served.
+func (e *entry) serve(rules []document.Rule) {
+	e.references, e.turns = referencesOf(rules), evaluation.TurnsOf(rules)
+}
+
+func (s *scope) change(e *entry, by int) {
 	s.entries += by
 	if by > 0 {
 		s.sdk, s.client = s.sdk.plus(e.sdk), s.client.plus(e.client)
 	} else {
 		s.sdk, s.client = s.sdk.minus(e.sdk), s.client.minus(e.client)
 	}
-	for _, key := range referencesOf(e.rules) {
+	for _, key := range e.references {
 		s.references = count(s.references, key, by)
 	}
-	turns := evaluation.TurnsOf(e.rules)
-	for _, moment := range turns.Moments {
+	for _, moment := range e.turns.Moments {
 		s.moments = count(s.moments, moment, by)
 	}
-	if turns.Volatile {
+	if e.turns.Volatile {
 		s.volatile += by
 	}
 }

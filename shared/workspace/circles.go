@@ -121,7 +121,7 @@ func newGraph(ws *Workspace) *graph {
 	number := map[string]int32{}
 	for i := range ws.Items {
 		stored := &ws.Items[i]
-		if stored.Path == Path(document.Segment, stored.Key) {
+		if strings.HasPrefix(stored.Path, string(Segments)+"/") {
 			number[stored.Key] = int32(len(g.items))
 			g.items = append(g.items, stored.Read())
 		}

@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
 )
@@ -102,21 +102,28 @@ func (r *reader) read(files map[string][]byte) {
 		if r.problems.ended {
 			return
 		}
-		r.file(path, files[path])
+		p := readPart(path, files[path], &r.problems)
+		r.put(p)
+		if p.item != nil {
+			r.each(p.item)
+		}
 	}
-	slices.SortFunc(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
-	slices.SortFunc(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
-	r.doubles()
-	if !r.ws.Declared {
-		r.ws.Environments = named(r.entries)
-	}
+	r.end()
 }
 
 // sortedPaths are the paths by the names of the files, which are their keys.
 func sortedPaths(files map[string][]byte) []string {
-	return slices.SortedFunc(maps.Keys(files), func(a, b string) int {
-		return cmp.Or(strings.Compare(keyIn(a), keyIn(b)), strings.Compare(a, b))
-	})
+	type keyed struct{ key, path string }
+	all := make([]keyed, 0, len(files))
+	for path := range files {
+		all = append(all, keyed{keyIn(path), path})
+	}
+	slices.SortFunc(all, func(a, b keyed) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.path, b.path)) })
+	paths := make([]string, len(all))
+	for i := range all {
+		paths[i] = all[i].path
+	}
+	return paths
 }
 
 func keyIn(file string) string { return strings.TrimSuffix(path.Base(file), extension) }
@@ -128,34 +135,89 @@ type reader struct {
 	problems collector
 }
 
-func (r *reader) file(path string, text []byte) {
+// part is what a file says by itself. Only the item holds what is decoded of a
+// document.
+type part struct {
+	path, key    string
+	text         []byte
+	environments []string // that a document has entries for
+	item         *Item
+	isItem       bool
+	schema       *Schema
+	declared     *declared
+	usable       expression.Set // of a document that is to be served
+}
+
+// declared is what the workspace file says.
+type declared struct {
+	tree         *jsontree.Node
+	environments []Environment
+}
+
+// readPart reads a file, and adds its problems to others.
+func readPart(path string, text []byte, problems *collector) *part {
+	p := &part{path: path, text: text}
 	folder, key, ok := SplitPath(path)
 	if !ok && path != File {
-		return
+		return p
 	}
+	p.key = key
 	tree, problem := parse(path, text)
 	if problem != nil {
-		r.problems.add(*problem)
+		problems.add(*problem)
 		if folder == Schemas {
-			r.ws.Schemas = append(r.ws.Schemas, unreadSchema(path, key, text, *problem))
+			schema := unreadSchema(path, key, text, *problem)
+			p.schema = &schema
 		}
-		return
+		return p
 	}
 	switch {
 	case path == File:
 		environments, issues := readEnvironments(tree)
-		r.ws.Declared, r.ws.Environments = true, environments
-		r.ws.Declaration = Declaration{tree, text}
-		r.problems.locate(Fatal, file{path, tree, text}, issues)
+		p.declared = &declared{tree, environments}
+		problems.locate(Fatal, file{path, tree, text}, issues)
 	case folder == Schemas:
 		compiled := sync.OnceValues(func() (*document.Schema, []document.Issue) { return document.CompileSchema(tree) })
-		r.ws.Schemas = append(r.ws.Schemas, Schema{path, key, tree, text, compiled})
+		p.schema = &Schema{path, key, tree, text, compiled}
 	default:
 		view, issues := document.Decode(tree)
-		r.ws.Items = append(r.ws.Items, Stored{path, key, text})
-		r.problems.locate(Fatal, file{path, tree, text}, issues)
-		r.enter(view)
-		r.each(&Item{path, key, view, tree, text})
+		problems.locate(Fatal, file{path, tree, text}, issues)
+		for _, e := range view.Environments {
+			if e.ID != "" && !slices.Contains(p.environments, e.ID) {
+				p.environments = append(p.environments, e.ID)
+			}
+		}
+		p.item, p.isItem = &Item{path, key, view, tree, text}, true
+	}
+	return p
+}
+
+// put adds what a file says. They come in the order of their keys.
+func (r *reader) put(p *part) {
+	switch {
+	case p.declared != nil:
+		r.ws.Declared, r.ws.Environments = true, p.declared.environments
+		r.ws.Declaration = Declaration{p.declared.tree, p.text}
+	case p.schema != nil:
+		r.ws.Schemas = append(r.ws.Schemas, *p.schema)
+	case p.isItem:
+		r.ws.Items = append(r.ws.Items, Stored{p.path, p.key, p.text})
+	}
+	for _, name := range p.environments {
+		if r.entries == nil {
+			r.entries = map[string]bool{}
+		}
+		r.entries[name] = true
+	}
+}
+
+// end looks at all files together.
+func (r *reader) end() {
+	slices.SortFunc(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
+	r.doubles()
+	if !r.ws.Declared {
+		r.ws.Environments = named(r.entries)
 	}
 }
 
@@ -165,18 +227,6 @@ func unreadSchema(path, key string, text []byte, problem Problem) Schema {
 	return Schema{path, key, nil, text, func() (*document.Schema, []document.Issue) {
 		return nil, []document.Issue{{Pointer: problem.Pointer, Message: problem.Message}}
 	}}
-}
-
-// enter notes the environments that a document has entries for.
-func (r *reader) enter(view *document.Document) {
-	for _, e := range view.Environments {
-		if e.ID != "" && !r.entries[e.ID] {
-			if r.entries == nil {
-				r.entries = map[string]bool{}
-			}
-			r.entries[e.ID] = true
-		}
-	}
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")

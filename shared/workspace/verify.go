@@ -111,23 +111,6 @@ func Circles(ws *Workspace) []Problem {
 	return v.problems.all()
 }
 
-// ReadServable is ReadEach for a workspace that is to be served: the problems
-// are also those of Unservable and Circles, and that there is no room for all
-// regular expressions.
-func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
-	var r reader
-	var expressions expression.Total
-	r.each = func(item *Item) {
-		problems, usable := Unservable(item)
-		r.problems.add(problems...)
-		r.problems.locate(Fatal, item.file(), beyond(&expressions, usable))
-		each(item)
-	}
-	r.read(files)
-	r.problems.add(Circles(&r.ws)...)
-	return &r.ws, r.problems.all()
-}
-
 // ReadAndVerify is Read and then Verify, with each problem once.
 func ReadAndVerify(files map[string][]byte) (*Workspace, []Problem) {
 	r := reader{each: func(*Item) {}}

@@ -1,0 +1,115 @@
+package workspace
+
+import (
+	"bytes"
+	"sync"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/expression"
+	"svc.example/svc/shared/parallel"
+)
+
+// ReadServable is ReadEach for a workspace that is to be served: the problems
+// are also those of Unservable and Circles, and that there is no room for all
+// regular expressions.
+func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
+	var r serving
+	for _, path := range sortedPaths(files) {
+		p := readPart(path, files[path], &r.problems)
+		p.serve(&r.problems)
+		r.put(p)
+		if p.item != nil {
+			each(p.item)
+		}
+	}
+	return r.end()
+}
+
+// Servable is ReadServable for a workspace that is read again and again: a file
+// that is as it was is not. It has what was made of each document.
+type Servable[T any] struct {
+	maker func() func(item *Item) T
+	known map[string]*made[T] // by path
+}
+
+// made is what was made of a file.
+type made[T any] struct {
+	*part
+	problems collector
+	of       T
+}
+
+// NewServable reads workspaces. Maker gives what makes something of a document: one
+// for each goroutine, since many documents are read by several.
+func NewServable[T any](maker func() func(item *Item) T) *Servable[T] {
+	return &Servable[T]{maker: maker}
+}
+
+// Read reads a workspace, and tells what was made of its documents in the order of
+// their keys.
+func (s *Servable[T]) Read(files map[string][]byte, each func(made T)) (*Workspace, []Problem) {
+	paths := sortedPaths(files)
+	all := make([]*made[T], len(paths))
+	var fresh []int
+	for i, path := range paths {
+		known := s.known[path]
+		if known == nil || !bytes.Equal(known.text, files[path]) {
+			fresh = append(fresh, i)
+		}
+		all[i] = known
+	}
+	makers := sync.Pool{New: func() any { return s.maker() }}
+	parallel.Chunks(len(fresh), func(from, to int) {
+		maker := makers.Get().(func(item *Item) T)
+		defer makers.Put(maker)
+		for _, i := range fresh[from:to] {
+			m := &made[T]{}
+			m.part = readPart(paths[i], files[paths[i]], &m.problems)
+			m.serve(&m.problems)
+			if m.item != nil {
+				m.of, m.item = maker(m.item), nil
+			}
+			all[i] = m
+		}
+	})
+	var r serving
+	s.known = make(map[string]*made[T], len(all))
+	for i, m := range all {
+		s.known[paths[i]] = m
+		r.problems.add(m.problems.all()...)
+		r.put(m.part)
+		if m.isItem {
+			each(m.of)
+		}
+	}
+	return r.end()
+}
+
+// serve finds what else keeps a document from being served.
+func (p *part) serve(problems *collector) {
+	if p.item != nil {
+		var found []Problem
+		found, p.usable = Unservable(p.item)
+		problems.add(found...)
+	}
+}
+
+// serving is a reader of what is to be served.
+type serving struct {
+	reader
+	expressions expression.Total
+}
+
+func (r *serving) put(p *part) {
+	r.reader.put(p)
+	if err := r.expressions.Add(p.usable); err != nil {
+		stored := Stored{p.path, p.key, p.text}
+		r.problems.locate(Fatal, stored.Read().file(), []document.Issue{{Message: err.Error()}})
+	}
+}
+
+func (r *serving) end() (*Workspace, []Problem) {
+	r.reader.end()
+	r.problems.add(Circles(&r.ws)...)
+	return &r.ws, r.problems.all()
+}
