@@ -74,7 +74,7 @@ func (d *decoder) rules(scope *jsontree.Node, pointer string) []Rule {
 	list := d.list(scope, pointer, "rules", true)
 	rules := make([]Rule, 0, len(list))
 	for i, entry := range list {
-		rules = append(rules, d.rule(entry, at(pointer+"/rules", i)))
+		rules = append(rules, d.rule(entry, in(pointer, "/rules", i)))
 	}
 	return rules
 }
@@ -85,7 +85,7 @@ func (d *decoder) rule(n *jsontree.Node, pointer string) Rule {
 		return rule
 	}
 	for i, entry := range d.list(n, pointer, "criteria", true) {
-		rule.Criteria = append(rule.Criteria, d.criterion(entry, at(pointer+"/criteria", i)))
+		rule.Criteria = append(rule.Criteria, d.criterion(entry, in(pointer, "/criteria", i)))
 	}
 	rule.Value = d.value(n.Get("value"), pointer+"/value", true)
 	return rule
@@ -100,8 +100,9 @@ func (d *decoder) criterion(n *jsontree.Node, pointer string) Criterion {
 	c.PropertyName = d.text(n, pointer, "propertyName", false)
 	if match := n.Get("valueToMatch"); match != nil && match.Kind != jsontree.Null {
 		// What an operator makes of the content is the operator's business.
-		if d.object(match, pointer+"/valueToMatch", "valueToMatch") {
-			v := d.valueHead(match, pointer+"/valueToMatch")
+		at := pointer + "/valueToMatch"
+		if d.object(match, at, "valueToMatch") {
+			v := d.valueHead(match, at)
 			c.ValueToMatch = &v
 		}
 	}
@@ -140,7 +141,7 @@ func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
 		}
 		return v
 	}
-	d.content(v, pointer+"/value")
+	d.content(v, pointer)
 	return v
 }
 
@@ -151,6 +152,7 @@ func (d *decoder) content(v Value, pointer string) {
 	if problem == "" {
 		return
 	}
+	pointer += "/value"
 	if v.Type != StringListValue || v.DecryptWith != "" || v.Content == nil || v.Content.Kind != jsontree.Array {
 		d.issue(pointer, problem)
 		return
@@ -192,7 +194,7 @@ func (d *decoder) weighted(n *jsontree.Node, pointer string) *Weighted {
 		d.issue(pointer+"/weightedValues", "a split needs at least one arm")
 	}
 	for i, entry := range arms {
-		w.Arms = append(w.Arms, d.arm(entry, at(pointer+"/weightedValues", i)))
+		w.Arms = append(w.Arms, d.arm(entry, in(pointer, "/weightedValues", i)))
 	}
 	return w
 }
@@ -285,6 +287,7 @@ func (d *decoder) list(parent *jsontree.Node, pointer, name string, required boo
 	return n.Items
 }
 
-func at(pointer string, i int) string {
-	return pointer + "/" + strconv.Itoa(i)
-}
+func at(pointer string, i int) string { return in(pointer, "", i) }
+
+// in is at for an element of a list that stands at a pointer.
+func in(pointer, list string, i int) string { return pointer + list + "/" + strconv.Itoa(i) }

@@ -187,8 +187,8 @@ func (n *Node) Text() (string, bool) {
 	if n == nil || n.Kind != String {
 		return "", false
 	}
-	b, err := jsontext.AppendUnquote(nil, n.text)
-	return string(b), err == nil
+	text, err := unquoted(n.text) // most have no escapes
+	return text, err == nil
 }
 
 // Bool returns the value of a boolean, and false, false for any other kind.

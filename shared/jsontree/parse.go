@@ -180,7 +180,7 @@ func (p *parser) object(offset, depth int) (*Node, error) {
 			return nil, err
 		}
 		m := Member{text: text}
-		if m.Name, err = nameOf(text); err != nil {
+		if m.Name, err = unquoted(text); err != nil {
 			return nil, err
 		}
 		if m.Value, err = p.value(depth + 1); err != nil {
@@ -194,26 +194,28 @@ func (p *parser) object(offset, depth int) (*Node, error) {
 	return n, err
 }
 
-// nameOf decodes the name of a member. Those that nearly all have are not made
-// each time.
-func nameOf(text []byte) (string, error) {
+// unquoted decodes a text. Those that nearly all documents have are not made each
+// time.
+func unquoted(text []byte) (string, error) {
 	if len(text) < 2 || text[0] != '"' || bytes.IndexByte(text, '\\') >= 0 {
 		name, err := jsontext.AppendUnquote(nil, text)
 		return string(name), err
 	}
 	plain := text[1 : len(text)-1]
-	if name, known := names[string(plain)]; known {
+	if name, ok := known[string(plain)]; ok {
 		return name, nil
 	}
 	return string(plain), nil
 }
 
-// names are the members that documents have.
-var names = func() map[string]string {
+// known are names of members, and values, that documents have.
+var known = func() map[string]string {
 	all := map[string]string{}
 	for _, name := range strings.Fields(`$schema id key type valueType name description access tags readyForCleanup
 		sendToClientSdk schemaKey default environments variants rules criteria value operator propertyName valueToMatch
-		confidential decryptWith weightedValues hashByPropertyName weight source lookup start end`) {
+		confidential decryptWith weightedValues hashByPropertyName weight source lookup start end
+		string bool int double string_list weighted_values feature_flag config segment log_level
+		ALWAYS_TRUE PROP_IS_ONE_OF PROP_IS_NOT_ONE_OF IN_SEG NOT_IN_SEG user.key`) {
 		all[name] = name
 	}
 	return all
