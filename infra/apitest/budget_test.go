@@ -356,6 +356,9 @@ func (b *budgets) reverts() {
 	write := func(what, method, path, body string, most map[string]int) (commit string) {
 		asked, _, text := b.asks(api, method, path, body)
 		asked["PutObject"] = min(asked["PutObject"], 2) // now and then there is a snapshot to put
+		if asked["GetObject"] == 1 && most["Query"] > 0 {
+			delete(asked, "GetObject") // what was before need not be in memory
+		}
 		if !maps.Equal(asked, most) {
 			b.Errorf("%s took %v, allowed are %v", what, asked, most)
 		}

@@ -208,6 +208,9 @@ func (r *Repository) fileAt(ctx context.Context, head Head, path, revision strin
 const (
 	maxTakenBack  = 200 // commits
 	maxFilesTaken = 24
+	// fewTakenBack is how many commits are looked at first: a longer page may reach
+	// an import, whose rows are large.
+	fewTakenBack = 20
 )
 
 // Past returns everything at the commit that a revision names, as At takes it. Of
@@ -240,11 +243,18 @@ func (r *Repository) takeBack(ctx context.Context, now *Snapshot, sha string) (*
 	if !object.IsID(sha) {
 		return nil, nil
 	}
-	commits, err := r.ledger.History(ctx, now.Head, Page{Limit: maxTakenBack})
-	if err != nil {
-		return nil, err
+	var commits []Commit
+	end := -1
+	for _, limit := range []int{fewTakenBack, maxTakenBack} {
+		var err error
+		if commits, err = r.ledger.History(ctx, now.Head, Page{Limit: limit}); err != nil {
+			return nil, err
+		}
+		end = slices.IndexFunc(commits, func(c Commit) bool { return c.SHA == sha })
+		if end >= 0 || len(commits) < limit {
+			break
+		}
 	}
-	end := slices.IndexFunc(commits, func(c Commit) bool { return c.SHA == sha })
 	if end < 0 {
 		return nil, nil
 	}
