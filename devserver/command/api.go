@@ -126,26 +126,20 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return err
 	}
 	// The port first: a first start must not make a directory and then fail.
-	listeners, err := server.Listen(f.host, f.port)
+	listening, err := f.monitor.listen(f.host, f.port)
 	if err != nil {
 		return err
 	}
-	metrics, err := f.monitor.listen()
-	if err != nil {
-		server.Close(listeners)
-		return err
-	}
-	listeners = append(listeners, metrics...)
 	heap.WithinContainer()
 	data := in.absolute(f.data)
 	first, err := firstStart(ctx, in, f, data)
 	if err != nil {
-		server.Close(listeners)
+		listening.close()
 		return err
 	}
 	program, err := os.Executable()
 	if err != nil {
-		server.Close(listeners)
+		listening.close()
 		return err
 	}
 	logger := f.monitor.logger(in.Stderr)
@@ -157,19 +151,14 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		Progress: commitProgress(in.Stderr),
 	})
 	if err != nil {
-		server.Close(listeners)
+		listening.close()
 		return err
 	}
 	fmt.Fprint(in.Stdout, in.apiStartUp(f, service.Repository(), first))
 	if !loopback {
 		fmt.Fprintln(in.Stderr, exposedWarning)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	stopped := serveMetrics(ctx, metrics, watched, logger)
-	err = server.Serve(ctx, listeners[:len(listeners)-len(metrics)], service.Handler(), service.EndStreams)
-	stop()
-	<-stopped
+	err = listening.serve(ctx, service.Handler(), service.EndStreams, watched, logger)
 	return errors.Join(err, service.Close())
 }
 

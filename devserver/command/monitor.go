@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -80,30 +82,43 @@ func (f monitorFlags) monitor(logger *slog.Logger, proxies ratelimit.Proxies, lo
 	return m, loopback && f.metricsAddress == ""
 }
 
-// listen opens the address of the metrics; none for no address.
-func (f monitorFlags) listen() ([]net.Listener, error) {
-	if f.metricsAddress == "" {
-		return nil, nil
+// listening is where a server listens, and where its metrics are asked for if that
+// is elsewhere.
+type listening struct{ server, metrics []net.Listener }
+
+// listen opens the address of a server and, if it has one of its own, that of its
+// metrics.
+func (f monitorFlags) listen(host string, port int) (l listening, err error) {
+	if l.server, err = server.Listen(host, port); err != nil || f.metricsAddress == "" {
+		return l, err
 	}
-	host, port, err := f.place()
+	metricsHost, metricsPort, err := f.place()
+	if err == nil {
+		l.metrics, err = server.Listen(metricsHost, metricsPort)
+	}
 	if err != nil {
-		return nil, err
+		l.close()
 	}
-	return server.Listen(host, port)
+	return l, err
 }
 
-// serveMetrics answers at an address of its own until ctx is done.
-func serveMetrics(ctx context.Context, listeners []net.Listener, m *monitor.Monitor, logger *slog.Logger) (stopped <-chan struct{}) {
-	done := make(chan struct{})
-	if len(listeners) == 0 {
-		close(done)
-		return done
+func (l listening) close() { server.Close(slices.Concat(l.server, l.metrics)) }
+
+// serve answers until ctx is done, at the address of the metrics as long as at the
+// other.
+func (l listening) serve(ctx context.Context, handler http.Handler, endStreams func(), m *monitor.Monitor, logger *slog.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var metrics sync.WaitGroup
+	if len(l.metrics) > 0 {
+		metrics.Go(func() {
+			if err := server.Serve(ctx, l.metrics, router.New([]router.Route{{Path: monitor.Path, Handler: m}}, http.NotFoundHandler())); err != nil {
+				logger.Error("metrics are no longer served", "error", err)
+			}
+		})
 	}
-	go func() {
-		defer close(done)
-		if err := server.Serve(ctx, listeners, router.New([]router.Route{{Path: monitor.Path, Handler: m}}, http.NotFoundHandler())); err != nil {
-			logger.Error("metrics are no longer served", "error", err)
-		}
-	}()
-	return done
+	err := server.Serve(ctx, l.server, handler, endStreams)
+	stop()
+	metrics.Wait()
+	return err
 }

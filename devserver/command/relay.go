@@ -95,13 +95,8 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if err != nil {
 		return err
 	}
-	listeners, err := server.Listen(f.host, f.port)
+	listening, err := f.monitor.listen(f.host, f.port)
 	if err != nil {
-		return err
-	}
-	metrics, err := f.monitor.listen()
-	if err != nil {
-		server.Close(listeners)
 		return err
 	}
 	heap.WithinContainer()
@@ -116,7 +111,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 		Streams: f.streams.number(), Logger: logger, Monitor: watched, ShowMetrics: show,
 	})
 	if err != nil {
-		server.Close(append(listeners, metrics...))
+		listening.close()
 		return err
 	}
 	patience, cancel := context.WithTimeout(ctx, firstState)
@@ -136,12 +131,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if address, ok := baseurl.Parse(f.relay.url); ok && baseurl.Exposed(address) {
 		fmt.Fprintln(in.Stderr, "warning: keys cross the network unencrypted; use https")
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	stopped := serveMetrics(ctx, metrics, watched, logger)
-	err = server.Serve(ctx, listeners, f.guard(r.Handler()), r.EndStreams)
-	stop()
-	<-stopped
+	err = listening.serve(ctx, f.guard(r.Handler()), r.EndStreams, watched, logger)
 	r.Close()
 	return err
 }
