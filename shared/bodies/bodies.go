@@ -41,20 +41,25 @@ type Budget struct {
 // larger than Max, encoded or not whole, or of one that has waited for long and may
 // be sent again.
 func (b *Budget) Read(w http.ResponseWriter, r *http.Request, owner func() string) (body []byte, place Place, err error) {
+	return b.ReadWithin(Max, w, r, owner)
+}
+
+// ReadWithin is Read for a body of that many bytes, at the most, instead of Max.
+func (b *Budget) ReadWithin(most int64, w http.ResponseWriter, r *http.Request, owner func() string) (body []byte, place Place, err error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, Place{}, fault.New(fault.BadRequest, "the body is sent with a Content-Encoding; send it plain")
 	}
 	var text bytes.Buffer
-	from := http.MaxBytesReader(w, r.Body, Max)
+	from := http.MaxBytesReader(w, r.Body, most)
 	if _, err := text.ReadFrom(io.LimitReader(from, turns.Small+1)); err != nil {
-		return nil, Place{}, refusal(err)
+		return nil, Place{}, refusal(most, err)
 	}
 	if text.Len() <= turns.Small {
 		return text.Bytes(), Place{}, nil
 	}
-	size := int64(Max)
+	size := most
 	if r.ContentLength > 0 {
-		size = min(r.ContentLength, Max)
+		size = min(r.ContentLength, most)
 	}
 	b.made.Do(func() {
 		b.arriving, b.decoded = turns.Of(maxArriving, maxShare), turns.Of(turns.Decoded, turns.Decoded)
@@ -71,7 +76,7 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request, owner func() strin
 	text.Grow(int(size) - text.Len() + bytes.MinRead)
 	if _, err := text.ReadFrom(from); err != nil {
 		gone()
-		return nil, Place{}, refusal(err)
+		return nil, Place{}, refusal(most, err)
 	}
 	_ = deadlines.SetReadDeadline(time.Time{})
 	decoded, err := b.decoded.Take(r.Context(), of, int64(text.Len()))
@@ -103,9 +108,9 @@ func (p Place) Leave() {
 }
 
 // refusal is the fault of a body that could not be read.
-func refusal(err error) error {
+func refusal(most int64, err error) error {
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return fault.New(fault.PayloadTooLarge, "the body is larger than 1 MiB (%d bytes)", Max)
+		return fault.New(fault.PayloadTooLarge, "the body is larger than %d MiB (%d bytes)", most>>20, most)
 	}
 	return fault.New(fault.BadRequest, "the body ended before it was complete").Because(err)
 }

@@ -8,7 +8,8 @@
 // work for a peak that is a third lower, and the peak is what counts where memory
 // is limited. A function answers one request at a time, and has less to collect.
 // A server with little in use would collect all the time that way: as long as it is
-// small, its heap grows as Go lets it.
+// small, its heap has room for some garbage. While it starts, it has room for more garbage:
+// to look again and again through what is being loaded takes longer than to load it.
 //
 // GOGC and GOMEMLIMIT are obeyed instead where they are set.
 package heap
@@ -18,6 +19,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -28,12 +30,11 @@ const (
 	functionGrowth = 20
 )
 
-// goGrowth is how far Go lets a heap grow by itself, in percent, and room how many
-// bytes of garbage a server may make between two collections before it has to keep
-// to growth.
+// How many bytes of garbage a server may make between two collections before it has
+// to keep to growth, and how many while it loads what it will serve.
 const (
-	goGrowth = 100
-	room     = 4 << 20
+	room        = 16 << 20
+	loadingRoom = 48 << 20
 )
 
 // Within keeps the heap of a function below the memory, in bytes, above which it
@@ -55,26 +56,41 @@ const programBytes = 16 << 20
 func softLimit(memory int64) int64 { return memory - memory/10 - programBytes }
 
 // WithinContainer keeps the heap below the limit of the container that the
-// program runs in, if it has one.
-func WithinContainer() {
+// program runs in, if it has one. The program is taken to load what it will serve
+// until it calls loaded.
+func WithinContainer() (loaded func()) {
 	_, _ = memlimit.Set() // without a limit it leaves things as they are
-	if os.Getenv("GOGC") == "" {
-		followCollections()
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	var f follower
+	f.room.Store(loadingRoom)
+	f.follow()
+	return func() {
+		f.room.Store(room)
+		f.set()
 	}
 }
 
-// followCollections sets, after each collection, how far the heap may grow until
-// the next one, by what was found to be in use.
-func followCollections() {
-	debug.SetGCPercent(serverGrowth(inUse()))
+// follower sets, after each collection, how far the heap may grow until the next
+// one, by what was found to be in use.
+type follower struct{ room atomic.Int64 }
+
+func (f *follower) follow() {
+	f.set()
 	collected := new(*int) // a pointer: tiny objects share their end with others
-	runtime.AddCleanup(collected, func(struct{}) { followCollections() }, struct{}{})
+	runtime.AddCleanup(collected, (*follower).follow, f)
 }
+
+func (f *follower) set() { debug.SetGCPercent(serverGrowth(inUse(), uint64(f.room.Load()))) }
+
+// goHeap is below how many bytes Go collects nothing at a growth of 100 percent.
+const goHeap = 4 << 20
 
 // serverGrowth is the percentage by which a heap with so many bytes in use may
 // grow.
-func serverGrowth(inUse uint64) int {
-	return int(max(growth, min(goGrowth, 100*room/max(inUse, 1))))
+func serverGrowth(inUse, room uint64) int {
+	return int(max(growth, 100*room/max(inUse, goHeap)))
 }
 
 // inUse is how many bytes the last collection found to be in use.

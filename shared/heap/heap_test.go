@@ -37,9 +37,17 @@ func TestWhatIsSetIsObeyed(t *testing.T) {
 
 // A server that serves little would otherwise collect garbage with every hundred
 // requests.
-func TestASmallHeapGrowsAsGoLetsIt(t *testing.T) {
-	for megabytes, want := range map[uint64]int{0: 100, 1: 100, 4: 100, 8: 50, 12: 33, 20: 30, 500: 30} {
-		if got := serverGrowth(megabytes << 20); got != want {
+func TestASmallHeapHasRoom(t *testing.T) {
+	for megabytes, want := range map[uint64]int{0: 400, 4: 400, 16: 100, 32: 50, 48: 33, 80: 30, 500: 30} {
+		if got := serverGrowth(megabytes<<20, room); got != want {
+			t.Errorf("%d MB in use: %d percent, want %d", megabytes, got, want)
+		}
+	}
+}
+
+func TestThereIsRoomForWhatLoadingLeaves(t *testing.T) {
+	for megabytes, want := range map[uint64]int{0: 1200, 4: 1200, 16: 300, 48: 100, 500: 30} {
+		if got := serverGrowth(megabytes<<20, loadingRoom); got != want {
 			t.Errorf("%d MB in use: %d percent, want %d", megabytes, got, want)
 		}
 	}
@@ -49,15 +57,19 @@ func TestTheGrowthFollowsWhatIsInUse(t *testing.T) {
 	percent := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(percent)
 	t.Setenv("GOGC", "")
-	WithinContainer()
-	if small := currentGrowth(); small != goGrowth {
+	loaded := WithinContainer()
+	if loading := currentGrowth(); loading != 100*loadingRoom/goHeap {
+		t.Errorf("%d percent while something is loaded", loading)
+	}
+	loaded()
+	if small := currentGrowth(); small != 100*room/goHeap {
 		t.Errorf("%d percent for a small heap", small)
 	}
 	held := make([]byte, 64<<20)
 	waitForGrowth(t, growth)
 	runtime.KeepAlive(held)
 	held = nil
-	waitForGrowth(t, goGrowth)
+	waitForGrowth(t, 100*room/goHeap)
 }
 
 // waitForGrowth collects garbage until the heap may grow by so many percent.

@@ -1,0 +1,93 @@
+// Package atomicfile replaces files as a whole: whoever reads one finds what it was
+// or what it is to be, and so does whoever looks after a crash.
+package atomicfile
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Replace puts content in the place of a file in a folder that is there. A link is
+// replaced, not followed. Mode 0 is that of new files, as the process makes them.
+func Replace(root *os.Root, name string, content []byte, mode fs.FileMode) error {
+	next, err := Beside(root, name, content, mode)
+	if err != nil {
+		return err
+	}
+	if err := root.Rename(next, name); err != nil {
+		return errors.Join(err, root.Remove(next))
+	}
+	return nil
+}
+
+// Beside writes a file that is to take the place of another, and leaves that to the
+// caller. It lies in the same folder, is flushed, and has a name that begins with a
+// dot. After an error there is none.
+func Beside(root *os.Root, name string, content []byte, mode fs.FileMode) (next string, err error) {
+	next = filepath.Join(filepath.Dir(name), ".svc-next-"+rand.Text())
+	begin := mode
+	if mode == 0 {
+		begin = 0o666
+	}
+	f, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, begin)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(content)
+	if mode != 0 { // whatever the process takes from new files
+		err = errors.Join(err, f.Chmod(mode))
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, root.Remove(next))
+	}
+	return next, nil
+}
+
+// Fill makes a file of what fill writes, for its owner alone, in a folder that is
+// there. It has its name when all of it is flushed; until then what is there stays,
+// and after an error. What is there and is no ordinary file is left alone. Beside is
+// the folder, for what fill wants to put aside.
+func Fill(path string, fill func(to io.Writer, beside string) error) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "replace", Path: path, Err: errors.New("it is no ordinary file")}
+	}
+	folder := filepath.Dir(path)
+	f, err := os.CreateTemp(folder, ".svc-next-")
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(f, 1<<20)
+	err = fill(buffered, folder)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return SyncFolder(folder)
+}
+
+// SyncFolder makes names in a folder survive a loss of power. Windows has no such
+// call, and NTFS keeps its names in a journal.
+func SyncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

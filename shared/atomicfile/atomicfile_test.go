@@ -1,0 +1,55 @@
+package atomicfile
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"old", "target"} {
+		if err := os.WriteFile(path(name), []byte("old"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("target", path("link")); err != nil {
+		t.Skip(err)
+	}
+	for _, tt := range []struct {
+		name string
+		mode fs.FileMode
+	}{{"old", 0o600}, {"new", 0o604}, {"link", 0o600}} {
+		if err := Replace(root, tt.name, []byte("content"), tt.mode); err != nil {
+			t.Fatal(tt.name, err)
+		}
+		text, err := os.ReadFile(path(tt.name))
+		info, failed := os.Lstat(path(tt.name))
+		if err != nil || failed != nil || string(text) != "content" || info.Mode() != tt.mode && runtime.GOOS != "windows" {
+			t.Errorf("%s: %q, %v, %v %v", tt.name, text, info.Mode(), err, failed)
+		}
+	}
+	if text, _ := os.ReadFile(path("target")); string(text) != "old" {
+		t.Errorf("the link was followed: %q", text)
+	}
+	if err := Replace(root, "nowhere/x", nil, 0); err == nil {
+		t.Error("a file without a folder is written")
+	}
+	if err := os.MkdirAll(path("folder/full"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(root, "folder", []byte("x"), 0); err == nil {
+		t.Error("a folder is replaced")
+	}
+	if left, err := filepath.Glob(path(".*")); err != nil || len(left) > 0 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
