@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 )
 
 // Decode reads the view of a stored document. The issues are what it could
@@ -12,23 +13,47 @@ import (
 func Decode(tree *jsontree.Node) (*Document, []Issue) {
 	var d decoder
 	doc := d.document(tree)
+	if len(d.issues) > 0 {
+		d = decoder{pointers: true}
+		doc = d.document(tree)
+	}
 	return doc, d.issues
 }
 
 // decoder collects issues while it walks, so that a document's author sees
 // all of them at once.
 type decoder struct {
-	issues []Issue
+	// pointers says that there are issues, whose places are to be told. Without
+	// any, pointers are empty: most documents are sound, and writing down each
+	// place takes as long as all else.
+	pointers bool
+	issues   []Issue
 }
 
-func (d *decoder) issue(pointer, message string) {
-	d.issues = append(d.issues, Issue{Pointer: pointer, Message: message})
+// below is where a part of what stands at a pointer stands.
+func (d *decoder) below(pointer, part string) string {
+	if !d.pointers {
+		return ""
+	}
+	return pointer + part
+}
+
+// in is below for an element of a list.
+func (d *decoder) in(pointer, list string, i int) string {
+	if !d.pointers {
+		return ""
+	}
+	return at(pointer+list, i)
+}
+
+func (d *decoder) issue(code problem.Code, pointer, message string) {
+	d.issues = append(d.issues, Issue{Code: code, Pointer: pointer, Message: message})
 }
 
 func (d *decoder) document(tree *jsontree.Node) *Document {
 	doc := &Document{}
 	if tree.Kind != jsontree.Object {
-		d.issue("", "a document is a JSON object, not "+tree.Kind.String())
+		d.issue(problem.InvalidField, "", "a document is a JSON object, not "+tree.Kind.String())
 		return doc
 	}
 	doc.ID = short(d.text(tree, "", "id", false))
@@ -45,12 +70,12 @@ func (d *decoder) document(tree *jsontree.Node) *Document {
 		if text, ok := tag.Text(); ok {
 			doc.Tags = append(doc.Tags, text)
 		} else {
-			d.issue(at("/tags", i), "a tag is a string, not "+tag.Kind.String())
+			d.issue(problem.InvalidField, at("/tags", i), "a tag is a string, not "+tag.Kind.String())
 		}
 	}
 	d.scopes(tree, doc)
 	for i, variant := range d.list(tree, "", "variants", false) {
-		doc.Variants = append(doc.Variants, d.variant(variant, at("/variants", i)))
+		doc.Variants = append(doc.Variants, d.variant(variant, d.in("", "/variants", i)))
 	}
 	doc.Confidential = doc.holdsConfidential()
 	return doc
@@ -61,7 +86,7 @@ func (d *decoder) scopes(tree *jsontree.Node, doc *Document) {
 		doc.Default = d.rules(def, "/default")
 	}
 	for i, entry := range d.list(tree, "", "environments", false) {
-		pointer := at("/environments", i)
+		pointer := d.in("", "/environments", i)
 		var e Environment // kept even when it is nothing: indexes are those of the tree
 		if d.object(entry, pointer, "an entry of environments") {
 			e = Environment{ID: d.text(entry, pointer, "id", true), Rules: d.rules(entry, pointer)}
@@ -74,7 +99,7 @@ func (d *decoder) rules(scope *jsontree.Node, pointer string) []Rule {
 	list := d.list(scope, pointer, "rules", true)
 	rules := make([]Rule, 0, len(list))
 	for i, entry := range list {
-		rules = append(rules, d.rule(entry, in(pointer, "/rules", i)))
+		rules = append(rules, d.rule(entry, d.in(pointer, "/rules", i)))
 	}
 	return rules
 }
@@ -85,9 +110,9 @@ func (d *decoder) rule(n *jsontree.Node, pointer string) Rule {
 		return rule
 	}
 	for i, entry := range d.list(n, pointer, "criteria", true) {
-		rule.Criteria = append(rule.Criteria, d.criterion(entry, in(pointer, "/criteria", i)))
+		rule.Criteria = append(rule.Criteria, d.criterion(entry, d.in(pointer, "/criteria", i)))
 	}
-	rule.Value = d.value(n.Get("value"), pointer+"/value", true)
+	rule.Value = d.value(n.Get("value"), d.below(pointer, "/value"), true)
 	return rule
 }
 
@@ -100,7 +125,7 @@ func (d *decoder) criterion(n *jsontree.Node, pointer string) Criterion {
 	c.PropertyName = d.text(n, pointer, "propertyName", false)
 	if match := n.Get("valueToMatch"); match != nil && match.Kind != jsontree.Null {
 		// What an operator makes of the content is the operator's business.
-		at := pointer + "/valueToMatch"
+		at := d.below(pointer, "/valueToMatch")
 		if d.object(match, at, "valueToMatch") {
 			v := d.valueHead(match, at)
 			c.ValueToMatch = &v
@@ -116,7 +141,7 @@ func (d *decoder) variant(n *jsontree.Node, pointer string) Variant {
 	}
 	v.Name = short(d.text(n, pointer, "name", false))
 	v.Description = d.text(n, pointer, "description", false)
-	v.Value = d.value(n.Get("value"), pointer+"/value", false)
+	v.Value = d.value(n.Get("value"), d.below(pointer, "/value"), false)
 	return v
 }
 
@@ -127,10 +152,10 @@ func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
 	v := d.valueHead(n, pointer)
 	if v.Type == WeightedValue {
 		if !weighted {
-			d.issue(pointer+"/type", "weighted_values may stand only as the value of a rule")
+			d.issue(problem.InvalidField, pointer+"/type", "weighted_values may stand only as the value of a rule")
 			return v
 		}
-		v.Weighted = d.weighted(v.Content, pointer+"/value")
+		v.Weighted = d.weighted(v.Content, d.below(pointer, "/value"))
 		split := v
 		for i := range v.Weighted.Arms {
 			arm := &v.Weighted.Arms[i].Value
@@ -148,18 +173,18 @@ func (d *decoder) value(n *jsontree.Node, pointer string, weighted bool) Value {
 // content reports a list's wrong elements each at its own place, and anything
 // else at the content's.
 func (d *decoder) content(v Value, pointer string) {
-	problem := v.ContentProblem()
-	if problem == "" {
+	message := v.ContentProblem()
+	if message == "" {
 		return
 	}
 	pointer += "/value"
 	if v.Type != StringListValue || v.DecryptWith != "" || v.Content == nil || v.Content.Kind != jsontree.Array {
-		d.issue(pointer, problem)
+		d.issue(problem.InvalidValue, pointer, message)
 		return
 	}
 	for i, item := range v.Content.Items {
 		if item.Kind != jsontree.String {
-			d.issue(at(pointer, i), "a string_list holds strings only, not "+item.Kind.String())
+			d.issue(problem.InvalidValue, at(pointer, i), "a string_list holds strings only, not "+item.Kind.String())
 		}
 	}
 }
@@ -168,10 +193,10 @@ func (d *decoder) valueHead(n *jsontree.Node, pointer string) Value {
 	// A mark that says nothing was meant to say something: what it was to hide is
 	// not served for a slip.
 	if marker := n.Get("confidential"); marker != nil && marker.Absent() {
-		d.issue(pointer+"/confidential", "confidential is true or false, not null")
+		d.issue(problem.InvalidField, pointer+"/confidential", "confidential is true or false, not null")
 	}
 	if marker := n.Get("decryptWith"); marker != nil && text(marker) == "" && (marker.Absent() || marker.Kind == jsontree.String) {
-		d.issue(pointer+"/decryptWith", "decryptWith is the key of a config; leave it out when the value is not encrypted")
+		d.issue(problem.InvalidField, pointer+"/decryptWith", "decryptWith is the key of a config; leave it out when the value is not encrypted")
 	}
 	return Value{
 		Type:         ValueType(d.text(n, pointer, "type", true)),
@@ -191,10 +216,10 @@ func (d *decoder) weighted(n *jsontree.Node, pointer string) *Weighted {
 	d.misplaced(n, pointer, `protects nothing beside weightedValues; write it beside "type": "weighted_values", or into each arm's value`)
 	arms := d.list(n, pointer, "weightedValues", true)
 	if len(arms) == 0 && n.Get("weightedValues") != nil {
-		d.issue(pointer+"/weightedValues", "a split needs at least one arm")
+		d.issue(problem.InvalidField, pointer+"/weightedValues", "a split needs at least one arm")
 	}
 	for i, entry := range arms {
-		w.Arms = append(w.Arms, d.arm(entry, in(pointer, "/weightedValues", i)))
+		w.Arms = append(w.Arms, d.arm(entry, d.in(pointer, "/weightedValues", i)))
 	}
 	return w
 }
@@ -204,11 +229,11 @@ func (d *decoder) arm(n *jsontree.Node, pointer string) Arm {
 	if !d.object(n, pointer, "an arm of weightedValues") {
 		return arm
 	}
-	arm.Value = d.value(n.Get("value"), pointer+"/value", false)
+	arm.Value = d.value(n.Get("value"), d.below(pointer, "/value"), false)
 	d.misplaced(n, pointer, "protects nothing beside weight; write it into the arm's value, beside its type")
 	weight, err := strconv.ParseInt(jsontree.NumberText(n.Get("weight").Literal()), 10, 64)
 	if err != nil || weight < 0 || weight > FullWeight {
-		d.issue(pointer+"/weight", "a weight is a whole number from 0 to 100000 (thousandths of a percent)")
+		d.issue(problem.InvalidValue, pointer+"/weight", "a weight is a whole number from 0 to 100000 (thousandths of a percent)")
 		return arm
 	}
 	arm.Weight = weight
@@ -220,7 +245,7 @@ func (d *decoder) arm(n *jsontree.Node, pointer string) Arm {
 func (d *decoder) misplaced(n *jsontree.Node, pointer, instead string) {
 	for _, name := range []string{"confidential", "decryptWith"} {
 		if !n.Get(name).Absent() {
-			d.issue(pointer+"/"+name, name+" "+instead)
+			d.issue(problem.MisplacedSecret, pointer+"/"+name, name+" "+instead)
 		}
 	}
 }
@@ -228,11 +253,11 @@ func (d *decoder) misplaced(n *jsontree.Node, pointer, instead string) {
 // object says whether n is an object, and records that it is not.
 func (d *decoder) object(n *jsontree.Node, pointer, what string) bool {
 	if n == nil {
-		d.issue(pointer, what+" is missing: expected an object")
+		d.issue(problem.MissingField, pointer, what+" is missing: expected an object")
 		return false
 	}
 	if n.Kind != jsontree.Object {
-		d.issue(pointer, what+" is an object, not "+n.Kind.String())
+		d.issue(problem.InvalidField, pointer, what+" is an object, not "+n.Kind.String())
 		return false
 	}
 	return true
@@ -242,13 +267,13 @@ func (d *decoder) text(parent *jsontree.Node, pointer, name string, required boo
 	n := parent.Get(name)
 	if n.Absent() {
 		if required {
-			d.issue(pointer+"/"+name, name+" is missing: expected a string")
+			d.issue(problem.MissingField, pointer+"/"+name, name+" is missing: expected a string")
 		}
 		return ""
 	}
 	text, ok := n.Text()
 	if !ok {
-		d.issue(pointer+"/"+name, name+" is a string, not "+n.Kind.String())
+		d.issue(problem.InvalidField, pointer+"/"+name, name+" is a string, not "+n.Kind.String())
 	}
 	return text
 }
@@ -268,7 +293,7 @@ func (d *decoder) boolean(parent *jsontree.Node, pointer, name string) bool {
 	}
 	boolean, ok := n.Bool()
 	if !ok {
-		d.issue(pointer+"/"+name, name+" is a boolean, not "+n.Kind.String())
+		d.issue(problem.InvalidField, pointer+"/"+name, name+" is a boolean, not "+n.Kind.String())
 	}
 	return boolean
 }
@@ -277,17 +302,14 @@ func (d *decoder) list(parent *jsontree.Node, pointer, name string, required boo
 	n := parent.Get(name)
 	if n.Absent() {
 		if required {
-			d.issue(pointer+"/"+name, name+" is missing: expected an array")
+			d.issue(problem.MissingField, pointer+"/"+name, name+" is missing: expected an array")
 		}
 		return nil
 	}
 	if n.Kind != jsontree.Array {
-		d.issue(pointer+"/"+name, name+" is an array, not "+n.Kind.String())
+		d.issue(problem.InvalidField, pointer+"/"+name, name+" is an array, not "+n.Kind.String())
 	}
 	return n.Items
 }
 
-func at(pointer string, i int) string { return in(pointer, "", i) }
-
-// in is at for an element of a list that stands at a pointer.
-func in(pointer, list string, i int) string { return pointer + list + "/" + strconv.Itoa(i) }
+func at(pointer string, i int) string { return pointer + "/" + strconv.Itoa(i) }

@@ -17,7 +17,12 @@ const MaxSize = 1 << 20
 const MaxValues = 100_000
 
 // Parse reads the tree of a stored document.
-func Parse(text []byte) (*jsontree.Node, error) { return jsontree.ParseWithin(text, MaxValues) }
+func Parse(text []byte) (*jsontree.Node, error) { return ParseIn(nil, text) }
+
+// ParseIn is Parse into memory that is used again.
+func ParseIn(scratch *jsontree.Scratch, text []byte) (*jsontree.Node, error) {
+	return scratch.ParseWithin(text, MaxValues)
+}
 
 // Encode is a document as it is stored: indented for people, or without white
 // space where it would be larger than MaxSize otherwise.

@@ -16,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 )
 
 // Schema is a JSON Schema ready to check values: the stored document's own, or
@@ -242,7 +243,7 @@ func (s *Schema) violations(n *jsontree.Node) []violation {
 	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		return []violation{{Issue: Issue{Message: "does not fit the schema"}}}
+		return []violation{{Issue: Issue{Code: problem.InvalidField, Message: "does not fit the schema"}}}
 	}
 	if s.graph == nil {
 		return translator{schema: s.tree}.all(invalid)
@@ -250,7 +251,7 @@ func (s *Schema) violations(n *jsontree.Node) []violation {
 	var count violationCount
 	found := translator{s.tree, &count}.all(invalid)
 	if count.full() { // which ones were found is chance
-		return []violation{{Issue: Issue{Message: fmt.Sprintf("does not fit the schema in more than %d places", maxViolations)}}}
+		return []violation{{Issue: Issue{Code: problem.InvalidField, Message: fmt.Sprintf("does not fit the schema in more than %d places", maxViolations)}}}
 	}
 	return found
 }

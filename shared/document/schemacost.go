@@ -39,7 +39,23 @@ const (
 )
 
 // Budget is the steps that are left to the values of one document.
-type Budget struct{ spent int }
+type Budget struct {
+	spent int
+	of    *Allowance // nil for a document that is alone
+}
+
+// MaxAllSteps is how many steps all documents may take that one write has to
+// check: as many as one of them does before it and after.
+const MaxAllSteps = 2 * maxSteps
+
+// Allowance is the steps that are left to all documents of a write.
+type Allowance struct{ spent int }
+
+// Budget is for one of the documents.
+func (a *Allowance) Budget() *Budget { return &Budget{of: a} }
+
+// Exceeded says that not all values were checked to the end.
+func (a *Allowance) Exceeded() bool { return a.spent > MaxAllSteps }
 
 // graph is what the work of a compiled schema follows from.
 type graph struct {
@@ -239,9 +255,16 @@ func (p *place) in(name string) *place {
 // measure works out how many steps a value takes, or says where it takes too
 // many.
 func (g *graph) measure(n *jsontree.Node, budget *Budget) *Issue {
-	m := &meter{graph: g, spent: budget.spent, known: map[application]int{}, texts: map[*jsontree.Node]string{}, parts: map[*jsontree.Node]int{}}
+	spent := budget.spent
+	m := &meter{graph: g, spent: spent, known: map[application]int{}, texts: map[*jsontree.Node]string{}, parts: map[*jsontree.Node]int{}}
+	if budget.of != nil && budget.of.Exceeded() {
+		return &Issue{Message: fmt.Sprintf("takes more than %d steps to check, with all other values", MaxAllSteps)}
+	}
 	steps := m.of(g.root, n, nil)
 	budget.spent += steps
+	if budget.of != nil {
+		budget.of.spent += m.spent - spent
+	}
 	return m.over
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 )
 
 // Validate holds a document against what new content must be: the stored
@@ -71,22 +72,22 @@ func (d *Document) ruleIssues() []Issue {
 	expected := d.expectedType()
 	for spot, value := range d.Values() {
 		if value.Type != expected && value.mustBe(expected) {
-			issues = append(issues, Issue{Pointer: spot.Pointer() + "/type", Message: typeProblem(value.Type, expected)})
+			issues = append(issues, Issue{Code: problem.ValueType, Pointer: spot.Pointer() + "/type", Message: typeProblem(value.Type, expected)})
 		}
-		if problem := value.NewContentProblem(); problem != "" {
-			issues = append(issues, Issue{Pointer: spot.Pointer() + "/value", Message: problem})
+		if message := value.NewContentProblem(); message != "" {
+			issues = append(issues, Issue{Code: problem.InvalidValue, Pointer: spot.Pointer() + "/value", Message: message})
 		}
 	}
 	for spot, criterion := range d.Criteria() {
 		if criterion.ValueToMatch == nil {
 			continue
 		}
-		problem := criterion.ValueToMatch.ContentProblem()
-		if problem == "" {
-			problem = criterion.ValueToMatch.NewContentProblem()
+		message := criterion.ValueToMatch.ContentProblem()
+		if message == "" {
+			message = criterion.ValueToMatch.NewContentProblem()
 		}
-		if problem != "" {
-			issues = append(issues, Issue{Pointer: spot.Pointer() + "/valueToMatch/value", Message: problem})
+		if message != "" {
+			issues = append(issues, Issue{Code: problem.InvalidValue, Pointer: spot.Pointer() + "/valueToMatch/value", Message: message})
 		}
 	}
 	return issues

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -135,7 +136,7 @@ func (t translator) one(err *jsonschema.ValidationError, member []string, messag
 	if own := t.own(err, ""); own != "" {
 		message = own
 	}
-	return violation{Issue: Issue{Pointer: pointer(err, member...), Message: message}.Cut()}
+	return violation{Issue: Issue{Code: problem.InvalidField, Pointer: pointer(err, member...), Message: message}.Cut()}
 }
 
 func (t translator) missing(err *jsonschema.ValidationError, names []string, because string) []violation {
@@ -152,7 +153,7 @@ func (t translator) missing(err *jsonschema.ValidationError, names []string, bec
 		if hint != "" {
 			message += ": " + strings.TrimPrefix(hint, name+" is ")
 		}
-		found = append(found, violation{Issue{Pointer: pointer(err, name), Message: message}.Cut(), hint != ""})
+		found = append(found, violation{Issue{Code: problem.MissingField, Pointer: pointer(err, name), Message: message}.Cut(), hint != ""})
 	}
 	return found
 }

@@ -6,6 +6,7 @@ package expression
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"regexp/syntax"
@@ -57,6 +58,20 @@ func (e *Set) Check(pattern string) error {
 	e.seen[pattern] = size
 	e.instructions += size
 	return nil
+}
+
+// All are the expressions that can be used, in no order, with how many instructions
+// each takes.
+func (e *Set) All() iter.Seq2[string, int] { return maps.All(e.seen) }
+
+// SetOf is the set of expressions that were checked together, given how many
+// instructions each takes.
+func SetOf(seen map[string]int) (e Set) {
+	for _, n := range seen {
+		e.instructions += n
+	}
+	e.seen = seen
+	return e
 }
 
 // IsEmpty says that no expression of the set can be used.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -12,6 +13,8 @@ import (
 type Issue struct {
 	Pointer string `json:"path"`
 	Message string `json:"message"`
+	// Code is the rule that is broken, where verification has one for it.
+	Code problem.Code `json:"-"`
 }
 
 // How many characters of an issue are told. Both parts quote names that may be as
@@ -25,7 +28,7 @@ const (
 // Cut is the issue with what is too long to be read cut. A pointer that is cut
 // still leads to the part of the text that the issue lies in.
 func (i Issue) Cut() Issue {
-	return Issue{Pointer: terminal.Cut(i.Pointer, maxPointer), Message: terminal.Cut(i.Message, maxMessage)}
+	return Issue{Pointer: terminal.Cut(i.Pointer, maxPointer), Message: terminal.Cut(i.Message, maxMessage), Code: i.Code}
 }
 
 // MaxIssues are told of one text. One of nothing but mistakes gets a short
@@ -38,7 +41,9 @@ func Bounded(issues []Issue) []Issue {
 	var bounded []Issue
 	for i, issue := range issues {
 		if i == MaxIssues {
-			return append(bounded, More(len(issues)-i))
+			more := More(len(issues) - i)
+			more.Code = issue.Code
+			return append(bounded, more)
 		}
 		bounded = append(bounded, issue.Cut())
 	}

@@ -42,10 +42,82 @@ func Parse(text []byte) (*Node, error) { return ParseWithin(text, math.MaxInt) }
 // the text.
 func ParseWithin(text []byte, values int) (*Node, error) {
 	p := parsers.Get().(*parser)
-	defer p.release()
+	defer parsers.Put(p)
+	p.nodes.piece = make([]Node, 0, min(len(text)/bytesOfNode+1, maxNodes))
+	n, err := p.parse(text, values)
+	// A tree that is kept should not hold another one's parts.
+	p.nodes.piece, p.lists.piece, p.objects.piece = nil, nil, nil
+	return n, err
+}
+
+// parser reads one text after another: what it works with is kept between them,
+// as a workspace is thousands of small texts.
+type parser struct {
+	text []byte
+	in   bytes.Buffer // the text
+	dec  *jsontext.Decoder
+	// left is how many values there may still be, of most.
+	most, left int
+	// members and items are of the objects and arrays that are being read.
+	members []Member
+	items   []*Node
+	// Where the parts of the tree lie.
+	nodes   memory[Node]
+	objects memory[Member]
+	lists   memory[*Node]
+}
+
+var parsers = sync.Pool{New: func() any { return newParser() }}
+
+func newParser() *parser {
+	p := &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(nil))}
+	p.nodes.least = maxNodes / 4
+	return p
+}
+
+const (
+	bytesOfNode = 20 // of a document, for each of its nodes
+	maxNodes    = 64 // that are made at once
+)
+
+// memory is where parts of trees lie, in pieces.
+type memory[T any] struct {
+	piece []T
+	least int // how many a new piece has room for
+}
+
+// hold copies some parts to where they lie beside each other.
+func (m *memory[T]) hold(some ...T) []T {
+	if cap(m.piece)-len(m.piece) < len(some) {
+		m.piece = make([]T, 0, max(len(some), m.least))
+	}
+	from := len(m.piece)
+	m.piece = append(m.piece, some...)
+	return m.piece[from:len(m.piece):len(m.piece)]
+}
+
+// maxScratch is how many parts of a kind are kept for the next text, and cleared
+// for it.
+const maxScratch = 512
+
+// emptied is a slice to be used again, of which so much was used, if it is not
+// too large.
+func emptied[T any](used []T) []T {
+	if cap(used) > maxScratch {
+		return nil
+	}
+	clear(used)
+	return used[:0]
+}
+
+func (p *parser) parse(text []byte, values int) (*Node, error) {
 	p.text, p.most, p.left = text, values, values
-	p.nodes = make([]Node, 0, min(len(text)/bytesOfNode+1, maxNodes))
-	p.dec.Reset(bytes.NewBuffer(text))
+	p.in = *bytes.NewBuffer(text)
+	p.dec.Reset(&p.in)
+	defer func() {
+		p.text, p.in = nil, bytes.Buffer{}
+		p.members, p.items = emptied(p.members[:cap(p.members)]), emptied(p.items[:cap(p.items)])
+	}()
 	n, err := p.value(0)
 	if err != nil {
 		return nil, p.explain(err)
@@ -57,51 +129,6 @@ func ParseWithin(text []byte, values int) (*Node, error) {
 		return nil, p.explain(err)
 	}
 	return n, nil
-}
-
-// parser reads one text after another: what it works with is kept between them,
-// as a workspace is thousands of small texts.
-type parser struct {
-	text []byte
-	dec  *jsontext.Decoder
-	// nodes are made in pieces, for one text only: a tree that is kept should
-	// not hold another one's nodes.
-	nodes []Node
-	// left is how many values there may still be, of most.
-	most, left int
-	// members and items are of the objects and arrays that are being read.
-	members []Member
-	items   []*Node
-}
-
-var parsers = sync.Pool{New: func() any { return &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(nil))} }}
-
-const (
-	bytesOfNode = 20 // of a document, for each of its nodes
-	maxNodes    = 64 // that are made at once
-)
-
-func (p *parser) release() {
-	p.dec.Reset(bytes.NewBuffer(nil))
-	p.text, p.nodes = nil, nil
-	clear(p.members[:cap(p.members)])
-	clear(p.items[:cap(p.items)])
-	p.members, p.items = p.members[:0], p.items[:0]
-	if cap(p.members)+cap(p.items) <= maxScratch {
-		parsers.Put(p)
-	}
-}
-
-// maxScratch bounds what is kept for the next text, and cleared for it.
-const maxScratch = 512
-
-// node makes a node.
-func (p *parser) node(kind Kind, offset int) *Node {
-	if len(p.nodes) == cap(p.nodes) {
-		p.nodes = make([]Node, 0, maxNodes/4)
-	}
-	p.nodes = append(p.nodes, Node{Kind: kind, Offset: offset})
-	return &p.nodes[len(p.nodes)-1]
 }
 
 // refusal is a problem this package finds itself, at a byte offset.
@@ -128,7 +155,7 @@ func (p *parser) value(depth int) (*Node, error) {
 		}
 		return p.array(offset, depth)
 	}
-	n := p.node(scalarKind(kind), offset)
+	n := &p.nodes.hold(Node{Kind: scalarKind(kind), Offset: offset})[0]
 	var err error
 	n.text, err = p.scalar(offset)
 	return n, err
@@ -172,7 +199,7 @@ func (p *parser) object(offset, depth int) (*Node, error) {
 	if _, err := p.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	n := p.node(Object, offset)
+	n := &p.nodes.hold(Node{Kind: Object, Offset: offset})[0]
 	begin := len(p.members)
 	for p.dec.PeekKind() != '}' {
 		text, err := p.scalar(p.begin())
@@ -188,7 +215,7 @@ func (p *parser) object(offset, depth int) (*Node, error) {
 		}
 		p.members = append(p.members, m)
 	}
-	n.Members = append(n.Members, p.members[begin:]...)
+	n.Members = p.objects.hold(p.members[begin:]...)
 	p.members = p.members[:begin]
 	_, err := p.dec.ReadToken()
 	return n, err
@@ -212,7 +239,7 @@ func unquoted(text []byte) (string, error) {
 var known = func() map[string]string {
 	all := map[string]string{}
 	for _, name := range strings.Fields(`$schema id key type valueType name description access tags readyForCleanup
-		sendToClientSdk schemaKey default environments variants rules criteria value operator propertyName valueToMatch
+		sendToClientSdk schemaKey default environment environments variants rules criteria value operator propertyName valueToMatch
 		confidential decryptWith weightedValues hashByPropertyName weight source lookup start end
 		string bool int double string_list weighted_values feature_flag config segment log_level
 		ALWAYS_TRUE PROP_IS_ONE_OF PROP_IS_NOT_ONE_OF IN_SEG NOT_IN_SEG user.key`) {
@@ -225,7 +252,7 @@ func (p *parser) array(offset, depth int) (*Node, error) {
 	if _, err := p.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	n := p.node(Array, offset)
+	n := &p.nodes.hold(Node{Kind: Array, Offset: offset})[0]
 	begin := len(p.items)
 	for p.dec.PeekKind() != ']' {
 		item, err := p.value(depth + 1)
@@ -234,7 +261,7 @@ func (p *parser) array(offset, depth int) (*Node, error) {
 		}
 		p.items = append(p.items, item)
 	}
-	n.Items = append(n.Items, p.items[begin:]...)
+	n.Items = p.lists.hold(p.items[begin:]...)
 	p.items = p.items[:begin]
 	_, err := p.dec.ReadToken()
 	return n, err

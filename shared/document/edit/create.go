@@ -17,7 +17,7 @@ type Creation struct {
 	Value       *jsontree.Node
 	Description string
 	Tags        []string
-	Name        string         // of a segment
+	Name        string
 	Default     *jsontree.Node // of a segment; nil for nobody
 	// Schema is the address to stamp, "" for none.
 	Schema string

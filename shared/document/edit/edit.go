@@ -75,6 +75,24 @@ func (e *Edited) StickBy(property string) {
 	e.View = document.ReadRules(e.Rules)
 }
 
+// SetDescription is a document with another description, and with another name unless
+// that is nil; "" is none.
+func SetDescription(tree *jsontree.Node, name *string, description string) *jsontree.Node {
+	edited := tree.Clone()
+	set := func(member, text string) {
+		if text == "" {
+			edited.Delete(member)
+			return
+		}
+		setInOrder(edited, member, jsontree.NewString(text))
+	}
+	if name != nil {
+		set("name", *name)
+	}
+	set("description", description)
+	return edited
+}
+
 // SetEnabled switches the fallback of a bool flag.
 func SetEnabled(tree *jsontree.Node, place Place, enabled bool) (*Edited, error) {
 	return editFallback(tree, place, func(stored *jsontree.Node) (*jsontree.Node, error) {

@@ -170,30 +170,49 @@ func (m *merging) parts(base, ours, theirs *named, kind jsontree.Kind, pointer s
 }
 
 // elements merges two lists that each differ from the base in one run, of which
-// neither holds an element of the other.
+// neither holds an element of the other. A run among equal elements may begin at
+// several: where that makes a difference, nobody knows which was meant.
 func (m *merging) elements(base, ours, theirs []*jsontree.Node, pointer string) *jsontree.Node {
 	o, t := changed(base, ours), changed(base, theirs)
-	first, second, firstItems, secondItems := o, t, ours, theirs
-	if t.from < o.from || t.from == o.from && t.to < o.to {
-		first, second, firstItems, secondItems = t, o, theirs, ours
+	merged, apart := spliced(base, ours, theirs, o, t)
+	for _, other := range [...][2]run{{o.first(base, ours), t}, {o, t.first(base, theirs)}} {
+		if !apart || other == [2]run{o, t} {
+			continue
+		}
+		var same *jsontree.Node
+		same, apart = spliced(base, ours, theirs, other[0], other[1])
+		apart = apart && jsontree.Equal(same, merged)
 	}
-	if first.to > second.from || first.from == second.from && first.to == second.to {
+	if !apart {
 		if o.until > o.from {
 			pointer += "/" + strconv.Itoa(o.from)
 		}
 		m.overlaps = append(m.overlaps, pointer)
 		return jsontree.NewArray(theirs...)
 	}
+	return merged
+}
+
+// spliced is the base with both runs in it, where they lie apart.
+func spliced(base, ours, theirs []*jsontree.Node, o, t run) (*jsontree.Node, bool) {
+	first, second, firstItems, secondItems := o, t, ours, theirs
+	if t.from < o.from || t.from == o.from && t.to < o.to {
+		first, second, firstItems, secondItems = t, o, theirs, ours
+	}
+	if first.to > second.from || first.from == second.from && first.to == second.to {
+		return nil, false
+	}
 	return jsontree.NewArray(slices.Concat(
 		base[:first.from], firstItems[first.from:first.until],
 		base[first.to:second.from], secondItems[second.from:second.until],
-		base[second.to:])...)
+		base[second.to:])...), true
 }
 
 // run is where a list differs from the base: from an index up to to of the base
 // and up to until of the list.
 type run struct{ from, to, until int }
 
+// changed is the run that begins last.
 func changed(base, list []*jsontree.Node) run {
 	r := run{0, len(base), len(list)}
 	for r.from < min(r.to, r.until) && jsontree.Equal(base[r.from], list[r.from]) {
@@ -201,6 +220,15 @@ func changed(base, list []*jsontree.Node) run {
 	}
 	for r.from < min(r.to, r.until) && jsontree.Equal(base[r.to-1], list[r.until-1]) {
 		r.to, r.until = r.to-1, r.until-1
+	}
+	return r
+}
+
+// first is the run of the same lists that begins first: one that only inserts or
+// removes may stand before each element that is equal to its last.
+func (r run) first(base, list []*jsontree.Node) run {
+	for r.from > 0 && (r.from == r.to && jsontree.Equal(base[r.from-1], list[r.until-1]) || r.from == r.until && jsontree.Equal(base[r.to-1], list[r.from-1])) {
+		r = run{r.from - 1, r.to - 1, r.until - 1}
 	}
 	return r
 }

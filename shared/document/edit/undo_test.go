@@ -56,9 +56,13 @@ func TestUndo(t *testing.T) {
 		{"the fallback changed, and a rule came before", flagWith("", "9"), flagWith("", "8"), flagWith("", "5,8"), flagWith("", "5,9"), ""},
 		{"metadata beside rules", flagWith(`,"name":"a"`, "1"), flagWith(`,"name":"b"`, "1"), flagWith(`,"name":"b"`, "2"), flagWith(`,"name":"a"`, "2"), ""},
 		{"a member comes back in its place", flagWith(`,"name":"a","x":1`, "1"), flagWith(`,"x":1`, "1"), flagWith(`,"x":2`, "1"), flagWith(`,"name":"a","x":2`, "1"), ""},
+		{"rules like others came elsewhere", flagWith("", "1,5,9"), flagWith("", "2,5,9"), flagWith("", "2,5,5,9"), flagWith("", "1,5,5,9"), ""},
 		{"tags", flagWith(`,"tags":["a"]`, "1"), flagWith(`,"tags":["a","b"]`, "1"), flagWith(`,"tags":["c","a","b"]`, "1"), flagWith(`,"tags":["c","a"]`, "1"), ""},
 
 		{"the same rule again", flagWith("", "1", entryOf("p", "1")), flagWith("", "1", entryOf("p", "2")), flagWith("", "1", entryOf("a", "7"), entryOf("p", "3")), "", "/environments/1/rules/0"},
+		{"a rule like it came before", flagWith("", "1,9"), flagWith("", "2,9"), flagWith("", "2,2,9"), "", "/default/rules/1"},
+		{"a rule like it went", flagWith("", "1,2,9"), flagWith("", "2,2,9"), flagWith("", "2,9"), "", "/default/rules"},
+		{"a rule came beside one like it", flagWith("", "1,9"), flagWith("", "1,1,9"), flagWith("", "2,1,9"), "", "/default/rules/0"},
 		{"two places", flagWith(`,"name":"a"`, "1"), flagWith(`,"name":"b"`, "2"), flagWith(`,"name":"c"`, "3"), "", "/name /default/rules/0"},
 		{"the list has been emptied", flagWith("", "1"), flagWith("", "2"), flagWith("", ""), "", "/default/rules"},
 		{"two insertions in one place", flagWith("", "9"), flagWith("", "1,9"), flagWith("", "2,9"), "", "/default/rules/0"},
