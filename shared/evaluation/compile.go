@@ -1,6 +1,8 @@
 package evaluation
 
 import (
+	"encoding/binary"
+	"iter"
 	"math"
 	"regexp"
 	"slices"
@@ -9,8 +11,8 @@ import (
 	"svc.example/svc/shared/document"
 )
 
-// Compile compiles the rules that an environment serves: its own, then the
-// default ones. Sources may come in any order; segments are told by their
+// Compile compiles the rules that an environment serves: overrides, its own, then
+// the default ones. Sources may come in any order; segments are told by their
 // type. What makes no sense is compiled all the same: a criterion whose operand
 // is of no use never holds, and a segment in a circle has no members.
 func Compile(sources []Source, environment string) (*Snapshot, Content) {
@@ -36,18 +38,18 @@ type Compiler struct{ compiler *compiler }
 // NewCompiler makes a Compiler.
 func NewCompiler() Compiler { return Compiler{newCompiler()} }
 
-// Compiler makes a Compiler with room for as much as the one before had, by Keep.
-func (u *Units) Compiler() Compiler {
-	c := NewCompiler()
-	const more = 16 // one in so many
-	grow := func(n int) int { return n + n/more }
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	c.compiler.out.Keys = make([]string, 0, grow(u.keys))
-	c.compiler.out.begins = make([]int32, 0, grow(u.keys))
-	c.compiler.out.rules = make([]rule, 0, grow(u.rules))
-	c.compiler.out.testIDs = make([]int32, 0, grow(u.tests))
-	return c
+// Grow makes room for documents that are about to be added.
+func (c Compiler) Grow(units iter.Seq[*Unit]) {
+	keys, rules := 0, 0
+	for u := range units {
+		if !u.segment {
+			keys, rules = keys+1, rules+len(u.rules)
+		}
+	}
+	out := c.compiler.out
+	out.Keys = slices.Grow(out.Keys, keys)
+	out.items = slices.Grow(out.items, keys)
+	out.serves = slices.Grow(out.serves, rules)
 }
 
 // Add adds a document. Documents come in the order of their keys, segments at any
@@ -57,8 +59,8 @@ func (c Compiler) Add(unit *Unit) { c.compiler.add(unit) }
 // Size is about how many bytes the Compiler takes, with what it has compiled so
 // far.
 func (c Compiler) Size() int64 {
-	const told = 200 // a criterion, to be told apart
-	return c.compiler.out.Size() + told*int64(len(c.compiler.testAt))
+	const told = 200 // a criterion or a list of them, to be told apart
+	return c.compiler.out.Size() + told*int64(len(c.compiler.testAt)+len(c.compiler.listAt)) + numberBytes*int64(len(c.compiler.out.testIDs))
 }
 
 // Explainer is the Snapshot with what tells why it answers as it does. It ends the
@@ -70,7 +72,8 @@ func (c Compiler) Explainer(environment string) *Explainer {
 // Snapshot is what was compiled. It ends the use of the Compiler.
 func (c Compiler) Snapshot() *Snapshot {
 	out := c.compiler.out
-	out.begins = append(out.begins, int32(len(out.rules)))
+	out.lists = append(out.lists, int32(len(out.rules)))
+	out.rules = append(out.rules, int32(len(out.testIDs)))
 	slices.Sort(out.thresholds)
 	out.thresholds = slices.Compact(out.thresholds)
 	return out
@@ -83,6 +86,8 @@ type compiler struct {
 	patterns  map[string]*regexp.Regexp
 	compiled  int64 // instructions of all patterns
 	testAt    map[*condition]int32
+	listAt    map[string]int32 // by the numbers of its rules' tests
+	list      []byte           // scratch
 }
 
 func newCompiler() *compiler {
@@ -91,6 +96,7 @@ func newCompiler() *compiler {
 		segmentAt: map[string]int{},
 		patterns:  map[string]*regexp.Regexp{},
 		testAt:    map[*condition]int32{},
+		listAt:    map[string]int32{},
 	}
 }
 
@@ -103,15 +109,39 @@ func (c *compiler) add(u *Unit) {
 	}
 	c.out.Keys = append(c.out.Keys, u.key)
 	c.holdText(u.key)
-	c.out.begins = append(c.out.begins, int32(len(c.out.rules)))
+	c.out.items = append(c.out.items, item{list: c.listOf(u.rules), first: int32(len(c.out.serves))})
 	for i := range u.rules {
 		r := &u.rules[i]
-		compiled := rule{from: int32(len(c.out.testIDs)), answer: int32(c.answered)}
-		c.out.testIDs = c.appendTests(c.out.testIDs, r.criteria)
-		compiled.to, compiled.split = int32(len(c.out.testIDs)), c.split(u.key, r.split)
-		c.out.rules = append(c.out.rules, compiled)
+		serves := serving{answer: int32(c.answered)}
+		if r.split != nil {
+			c.out.splits = append(c.out.splits, c.split(u.key, r.split))
+			serves.split = int32(len(c.out.splits))
+		}
+		c.out.serves = append(c.out.serves, serves)
 		c.answered += r.answers()
 	}
+}
+
+// listOf gives the criteria of rules their number.
+func (c *compiler) listOf(rules []unitRule) int32 {
+	tests, ends := len(c.out.testIDs), len(c.out.rules)
+	c.list = c.list[:0]
+	for i := range rules {
+		c.out.rules = append(c.out.rules, int32(len(c.out.testIDs)))
+		c.out.testIDs = c.appendTests(c.out.testIDs, rules[i].criteria)
+		c.list = binary.AppendUvarint(c.list, uint64(len(rules[i].criteria)))
+		for _, n := range c.out.testIDs[c.out.rules[len(c.out.rules)-1]:] {
+			c.list = binary.AppendUvarint(c.list, uint64(n))
+		}
+	}
+	if n, known := c.listAt[string(c.list)]; known {
+		c.out.testIDs, c.out.rules = c.out.testIDs[:tests], c.out.rules[:ends]
+		return n
+	}
+	n := int32(len(c.out.lists))
+	c.out.lists = append(c.out.lists, int32(ends))
+	c.listAt[string(c.list)] = n
+	return n
 }
 
 // segmentNumber gives a segment its number. One that is never added has no
@@ -181,7 +211,7 @@ func (c *compiler) segment(u *Unit) segment {
 	s := segment{rules: make([]membershipRule, 0, len(u.rules))}
 	for i := range u.rules {
 		r := &u.rules[i]
-		compiled := membershipRule{testIDs: c.appendTests(nil, r.criteria), member: r.member, split: c.split(u.key, r.split)}
+		compiled := membershipRule{testIDs: c.appendTests(nil, r.criteria), member: *r.member, split: c.split(u.key, r.split)}
 		s.rules = append(s.rules, compiled)
 		c.hold(segmentRule + numberBytes*cap(compiled.testIDs) + max(smallestText, memberBytes*cap(compiled.member)))
 	}

@@ -20,7 +20,7 @@ func source(t testing.TB, text string) Source {
 	if len(issues) > 0 {
 		t.Fatalf("%s: %v", text, issues)
 	}
-	return Source{doc.Key, doc}
+	return Source{Key: doc.Key, Document: doc}
 }
 
 // flag is a string flag of default rules, each "operator property operand-JSON => value".
@@ -333,7 +333,7 @@ func TestSplitPoints(t *testing.T) {
 	} {
 		s := compile("test", source(t, flag(tt.key, weighted("user.key", 50000, 50000))))
 		f := fill(t, s.NewFrame(testNow, noRandom), `{"user":{"key":"`+tt.text+`"}}`)
-		got := s.rules[0].split.point(f)
+		got := s.splits[0].point(f)
 		if want := float64(tt.hash) / 4294967295; got != want {
 			t.Errorf("point(%q, %q) = %v, want %v", tt.key, tt.text, got, want)
 		}
@@ -450,7 +450,7 @@ func TestThousandSegmentsReferringToEachOther(t *testing.T) {
 	sources := []Source{source(t, flag("f", serve(criterion("IN_SEG", "", "string", `"s0"`), "yes")))}
 	for i := range n {
 		rules := []document.Rule{{Criteria: refer[i+1:], Value: yes}}
-		sources = append(sources, Source{fmt.Sprintf("s%d", i), &document.Document{Type: document.Segment, Default: rules}})
+		sources = append(sources, Source{Key: fmt.Sprintf("s%d", i), Document: &document.Document{Type: document.Segment, Default: rules}})
 	}
 	if got := served(t, compile("test", sources...), "f", `{}`); got != "yes" {
 		t.Errorf("the end of the chain has no conditions, so all are members; serves %s", got)
@@ -546,7 +546,7 @@ func FuzzOperators(f *testing.F) {
 		}
 		match := &document.Value{Type: document.ValueType(operandType), Content: tree}
 		doc := &document.Document{Type: document.Flag, Default: []document.Rule{{Criteria: []document.Criterion{{Operator: operator, PropertyName: "user.p", ValueToMatch: match}}}}}
-		sources := []Source{{"f", doc}}
+		sources := []Source{{Key: "f", Document: doc}}
 		OperandProblem(doc.Default[0].Criteria[0])
 		s := compile("test", sources...)
 		frame := s.NewFrame(testNow, noRandom)

@@ -124,28 +124,28 @@ const (
 
 // Explain tells which rules of an item were tried, in order, for a frame in
 // which it was evaluated. Complete is false where the account did not suffice.
-func (e *Explainer) Explain(item int, doc *document.Document, f *Frame, account *Account) (tried []TriedRule, complete bool) {
+func (e *Explainer) Explain(item int, source Source, f *Frame, account *Account) (tried []TriedRule, complete bool) {
 	x := explanation{e, f, account, map[string]bool{}}
 	tried = []TriedRule{}
-	own, _ := doc.Own(e.environment)
-	rules := e.rules[e.begins[item]:e.begins[item+1]]
-	if len(rules) != len(own)+len(doc.Default) {
+	own, _ := source.Document.Own(e.environment)
+	it := e.items[item]
+	compiled, serves := e.lists[it.list], e.serves[it.first:]
+	if int(e.lists[it.list+1]-compiled) != len(source.Overrides)+len(own)+len(source.Document.Default) {
 		return tried, false // the document is another one
 	}
-	for i := range rules {
-		compiled := &rules[i]
-		rule, stored := TriedRule{RuleSource: EnvironmentRules, Index: i}, &doc.Default
-		if i < len(own) {
-			stored = &own
-		} else {
-			rule.RuleSource, rule.Index = DefaultRules, i-len(own)
-		}
-		if !x.rule(&rule, &(*stored)[rule.Index], e.testIDs[compiled.from:compiled.to], compiled.split, 0) {
-			return tried, false
-		}
-		tried = append(tried, rule)
-		if rule.Matched {
-			break
+	for _, list := range []struct {
+		of     RuleSource
+		stored []document.Rule
+	}{{OverrideRules, source.Overrides}, {EnvironmentRules, own}, {DefaultRules, source.Document.Default}} {
+		for i := range list.stored {
+			rule := TriedRule{RuleSource: list.of, Index: i}
+			if !x.rule(&rule, &list.stored[i], e.testsOf(compiled), e.splitOf(serves[0]), 0) {
+				return tried, false
+			}
+			if tried = append(tried, rule); rule.Matched {
+				return tried, true
+			}
+			compiled, serves = compiled+1, serves[1:]
 		}
 	}
 	return tried, true

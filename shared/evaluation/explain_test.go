@@ -36,7 +36,7 @@ func TestTheHashIsExact(t *testing.T) {
 	doc := source(t, flag("f", weighted("user.key", 50_000, 50_000)))
 	e, account := explainer(doc)
 	f := fill(t, e.NewFrame(testNow, noRandom), `{"user":{"key":"u-1"}}`)
-	tried, complete := e.Explain(0, doc.Document, f, account)
+	tried, complete := e.Explain(0, doc, f, account)
 	if want := murmur3.Sum32([]byte("fu-1")); !complete || *tried[0].Split.Hash != want {
 		t.Errorf("%+v, want the hash %d", tried[0].Split, want)
 	}
@@ -52,11 +52,11 @@ func TestChanceDecidesOnce(t *testing.T) {
 	for range 100 {
 		f := e.NewFrame(testNow, rand.Float64)
 		answer, member := e.Evaluate(0, f), e.Evaluate(1, f) != None
-		tried, _ := e.Explain(0, by.Document, f, account)
+		tried, _ := e.Explain(0, by, f, account)
 		if !tried[0].Split.Arms[answer].Chosen || tried[0].Split.Hash != nil {
 			t.Fatalf("answer %d is told as %+v", answer, tried[0].Split)
 		}
-		tried, _ = e.Explain(1, in.Document, f, account)
+		tried, _ = e.Explain(1, in, f, account)
 		if got := tried[0].Criteria[0].Segment[0].Member; *got != member || tried[0].Matched != member {
 			t.Fatalf("member: %v, told as %v", member, *got)
 		}
@@ -82,12 +82,12 @@ func TestExplanationsAreBounded(t *testing.T) {
 	if e.Evaluate(0, f) == None {
 		t.Fatal("all are members")
 	}
-	tried, complete := e.Explain(0, asks.Document, f, account)
+	tried, complete := e.Explain(0, asks, f, account)
 	if complete || len(tried) > 0 || account.Left > 0 {
 		t.Errorf("%d segments that refer to each other are told in %d bytes", n, 1<<20-account.Left)
 	}
 	account.Left = 100 << 20
-	tried, complete = e.Explain(0, asks.Document, f, account)
+	tried, complete = e.Explain(0, asks, f, account)
 	text, err := json.Marshal(tried)
 	if err != nil || !complete {
 		t.Fatal(complete, err)
@@ -107,11 +107,11 @@ func TestAnotherDocument(t *testing.T) {
 	e, account := explainer(doc, segment)
 	f := e.NewFrame(testNow, noRandom)
 	e.Evaluate(0, f)
-	if _, complete := e.Explain(0, &document.Document{}, f, account); complete {
+	if _, complete := e.Explain(0, Source{Document: &document.Document{}}, f, account); complete {
 		t.Error("a document without rules is explained by those of another")
 	}
 	account.Segment = func(string) *document.Document { return &document.Document{} }
-	if _, complete := e.Explain(0, doc.Document, f, account); complete {
+	if _, complete := e.Explain(0, doc, f, account); complete {
 		t.Error("a segment without rules is explained by those of another")
 	}
 }

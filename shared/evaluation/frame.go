@@ -17,6 +17,7 @@ type Frame struct {
 	properties []Property
 	words      []int32 // per slot: the number of the property's text, see slot
 	segments   []membership
+	matched    []uint64 // per list: generation, and the rule or None
 	decided    []uint32 // per test: generation and outcome
 	generation uint32   // tells this context's outcomes from those of earlier ones
 	scratch    []byte
@@ -47,10 +48,12 @@ func (s *Snapshot) NewFrame(now int64, random func() float64) *Frame {
 			properties: make([]Property, len(s.slots)),
 			words:      make([]int32, len(s.slots)),
 			segments:   make([]membership, len(s.segments)),
+			matched:    make([]uint64, max(0, len(s.lists)-1)),
 			decided:    make([]uint32, len(s.tests)),
 		}
 	}
 	if f.generation == lastGeneration {
+		clear(f.matched)
 		clear(f.decided)
 		f.generation = 0
 	}

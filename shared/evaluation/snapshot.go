@@ -18,15 +18,17 @@ const (
 	Split          Reason = "SPLIT"
 	TargetingMatch Reason = "TARGETING_MATCH"
 	Static         Reason = "STATIC"
+	Overridden     Reason = "OVERRIDE"
 )
 
-// RuleSource says which of an item's two lists a rule stands in.
+// RuleSource says which of an item's lists a rule stands in.
 type RuleSource string
 
-// The two lists.
+// The two lists of a document, and Source.Overrides.
 const (
 	EnvironmentRules RuleSource = "environment"
 	DefaultRules     RuleSource = "default"
+	OverrideRules    RuleSource = "override"
 )
 
 // None stands for an item that serves nothing: no rule matched.
@@ -82,6 +84,9 @@ func (v Variants) Of(a *Answer) string {
 type Source struct {
 	Key      string
 	Document *document.Document
+	// Overrides are rules of somebody who tries out other values on their own
+	// machine. They are tried before those of the document.
+	Overrides []document.Rule
 }
 
 // Content is what a snapshot was compiled from, for a caller that encodes it.
@@ -98,13 +103,18 @@ type Snapshot struct {
 	// Evaluate takes; what it returns is the index of an answer.
 	Keys []string
 
-	// The rules of all items stand in one row, an item's from where its number
-	// in begins points to where the next item's does: the environment's own,
-	// then the default ones. So do the numbers of their tests.
-	rules      []rule
-	begins     []int32
-	testIDs    []int32
-	tests      []test
+	items  []item
+	serves []serving
+	splits []*split
+
+	// A list's rules go from where its number in lists points to where the next
+	// list's do, and a rule's tests from where its number in rules points to where
+	// the next rule's do.
+	lists   []int32
+	rules   []int32
+	testIDs []int32
+	tests   []test
+
 	segments   []segment
 	slots      []slot
 	slotByName map[string]int
@@ -124,16 +134,21 @@ type slot struct {
 	price   price
 }
 
-type rule struct {
-	// testIDs is the row of tests that must hold: snapshot.testIDs[from:to].
-	from, to int32
-	// answer is the Answer served; with a split, its first arm's.
-	answer int32
-	split  *split
+// item is what is served under a key. Lists of rules with equal criteria are one
+// list, and equal criteria are one test; a frame decides each once. Targeting repeats
+// itself from flag to flag.
+type item struct {
+	list  int32 // overrides, the environment's own rules, then the default ones
+	first int32 // what the first of them serves, the others following it: snapshot.serves[first:]
 }
 
-// test is a compiled criterion. Equal criteria are one test, and a frame
-// decides each test once: targeting repeats itself from flag to flag.
+// serving is what one rule of one item serves.
+type serving struct {
+	answer int32 // with a split, its first arm's
+	split  int32 // its number in splits, from 1; 0 for none
+}
+
+// test is a compiled criterion.
 type test func(*Frame) bool
 
 type segment struct {
@@ -155,11 +170,11 @@ type split struct {
 
 // Size is about how many bytes a snapshot takes, with a frame.
 func (s *Snapshot) Size() int64 {
-	const text, number, moment, rule, test, slot, segment = 16, 4, 8, 24, 8, 48, 24
-	const decided, property, membership = 4, 124, 1 // in a frame
-	size := text*cap(s.Keys) + number*(cap(s.begins)+cap(s.testIDs)) + moment*cap(s.thresholds) + rule*cap(s.rules) +
-		test*cap(s.tests) + slot*cap(s.slots) + segment*cap(s.segments) +
-		decided*len(s.tests) + property*len(s.slots) + membership*len(s.segments)
+	const text, number, pair, moment, pointer, slot, segment = 16, 4, 8, 8, 8, 48, 24
+	const matched, decided, property, membership = 8, 4, 124, 1 // in a frame
+	size := text*cap(s.Keys) + pair*(cap(s.items)+cap(s.serves)) + number*(cap(s.lists)+cap(s.rules)+cap(s.testIDs)) +
+		moment*cap(s.thresholds) + pointer*(cap(s.splits)+cap(s.tests)) + slot*cap(s.slots) + segment*cap(s.segments) +
+		matched*len(s.lists) + decided*len(s.tests) + property*len(s.slots) + membership*len(s.segments)
 	return int64(size) + s.held
 }
 
@@ -196,19 +211,47 @@ func (s *Snapshot) Find(key string) (int, bool) {
 // Evaluate returns the index of the answer that an item serves to the frame's
 // context, or None.
 func (s *Snapshot) Evaluate(item int, f *Frame) int {
-	rules := s.rules[s.begins[item]:s.begins[item+1]]
-	for i := range rules {
-		r := &rules[i]
-		if !f.all(s.testIDs[r.from:r.to]) {
-			continue
-		}
-		if r.split != nil {
-			return int(r.answer) + r.split.arm(f)
-		}
-		return int(r.answer)
+	it := s.items[item]
+	known := f.matched[it.list]
+	if uint32(known>>32) != f.generation {
+		known = f.match(it.list)
 	}
-	return None
+	rule := int32(known)
+	if rule == None {
+		return None
+	}
+	serves := s.serves[it.first+rule]
+	if split := s.splitOf(serves); split != nil {
+		return int(serves.answer) + split.arm(f)
+	}
+	return int(serves.answer)
 }
+
+// splitOf is the split that chooses what is served, or nil.
+func (s *Snapshot) splitOf(serves serving) *split {
+	if serves.split == 0 {
+		return nil
+	}
+	return s.splits[serves.split-1]
+}
+
+// match finds the first rule of a list whose tests all hold, or None, and notes it
+// under the frame's generation.
+func (f *Frame) match(n int32) uint64 {
+	rule := int32(None)
+	first, end := f.snapshot.lists[n], f.snapshot.lists[n+1]
+	for i := first; i < end; i++ {
+		if f.all(f.snapshot.testsOf(i)) {
+			rule = i - first
+			break
+		}
+	}
+	f.matched[n] = uint64(f.generation)<<32 | uint64(uint32(rule))
+	return f.matched[n]
+}
+
+// testsOf are the tests of a rule.
+func (s *Snapshot) testsOf(rule int32) []int32 { return s.testIDs[s.rules[rule]:s.rules[rule+1]] }
 
 func (f *Frame) all(testIDs []int32) bool {
 	for _, n := range testIDs {

@@ -43,6 +43,13 @@ func TurnsOf(rules []document.Rule) Turns {
 // Turns are when the rules of a snapshot turn.
 func (s *Snapshot) Turns() Turns { return Turns{s.thresholds, s.volatile} }
 
+// And are the turns of both.
+func (t Turns) And(other Turns) Turns {
+	moments := slices.Concat(t.Moments, other.Moments)
+	slices.Sort(moments)
+	return Turns{slices.Compact(moments), t.Volatile || other.Volatile}
+}
+
 // Turned is how many of the moments are at or before now.
 func (t Turns) Turned(now int64) int {
 	i, found := slices.BinarySearch(t.Moments, now)

@@ -16,10 +16,26 @@ type Unit struct {
 	rules   []unitRule
 }
 
+// Size is about how many bytes a unit takes; none when there is none.
+func (u *Unit) Size() int64 {
+	const unit, rule, criterion, split, arm = 48, 40, 8, 56, 8
+	if u == nil {
+		return 0
+	}
+	size := unit + rule*cap(u.rules)
+	for i := range u.rules {
+		r := &u.rules[i]
+		if size += criterion * cap(r.criteria); r.split != nil {
+			size += split + arm*cap(r.split.arms)
+		}
+	}
+	return int64(size)
+}
+
 type unitRule struct {
 	criteria []*condition
 	split    *weights
-	member   []bool // of a segment: per arm; one for a plain value
+	member   *[]bool // of a segment: per arm; one for a plain value
 }
 
 // answers is how many values a rule can serve.
@@ -54,13 +70,19 @@ type Units struct {
 	environment string
 	mu          sync.Mutex
 	criteria    map[testKey]*condition
-
-	keys, rules, tests int // of the Compiler that was kept
 }
 
 // NewUnits makes Units for an environment.
 func NewUnits(environment string) *Units {
 	return &Units{environment: environment, criteria: map[testKey]*condition{}}
+}
+
+// Size is about how many bytes it takes beside the units.
+func (u *Units) Size() int64 {
+	const criterion = 300 // with its place among the others, and what it compares with
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return criterion * int64(len(u.criteria))
 }
 
 // Keep forgets the criteria that a Compiler has not met: those of documents that
@@ -70,7 +92,6 @@ func (u *Units) Keep(c Compiler) {
 	const worth = 1000
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.keys, u.rules, u.tests = len(c.compiler.out.Keys), len(c.compiler.out.rules), len(c.compiler.out.testIDs)
 	if len(u.criteria) < 2*len(c.compiler.testAt)+worth {
 		return
 	}
@@ -103,13 +124,13 @@ func (u *Units) Make(source Source) (*Unit, []Answer) {
 		return m.unit, nil
 	}
 	own, _ := doc.Own(u.environment)
-	m.unit.rules = make([]unitRule, 0, len(own)+len(doc.Default))
-	for _, list := range [...][]document.Rule{own, doc.Default} {
+	m.unit.rules = make([]unitRule, 0, len(source.Overrides)+len(own)+len(doc.Default))
+	for _, list := range [...][]document.Rule{source.Overrides, own, doc.Default} {
 		for _, r := range list {
 			m.rule(r)
 		}
 	}
-	return m.unit, answersOf(own, doc.Default)
+	return m.unit, answersOf(source.Overrides, own, doc.Default)
 }
 
 // making is the making of one unit.
@@ -121,8 +142,11 @@ type making struct {
 
 // answersOf are the values that an item could serve, in the order in which its
 // rules are numbered: one for each rule, or one for each arm of its split.
-func answersOf(own, common []document.Rule) []Answer {
-	answers := make([]Answer, 0, len(own)+len(common))
+func answersOf(overrides, own, common []document.Rule) []Answer {
+	answers := make([]Answer, 0, len(overrides)+len(own)+len(common))
+	for i, r := range overrides {
+		answers = append(answers, Answer{Value: r.Value, Reason: Overridden, RuleSource: OverrideRules, RuleIndex: i, ArmIndex: -1})
+	}
 	reason := Static
 	if targets(own) || targets(common) {
 		reason = TargetingMatch
@@ -161,6 +185,7 @@ func targets(rules []document.Rule) bool {
 
 func (m *making) rule(r document.Rule) {
 	made := unitRule{criteria: m.criteria(r.Criteria)}
+	var members []bool
 	if w := r.Value.Weighted; w != nil {
 		made.split = &weights{hashBy: w.HashByProperty, arms: make([]float64, 0, len(w.Arms))}
 		for _, arm := range w.Arms {
@@ -168,12 +193,15 @@ func (m *making) rule(r document.Rule) {
 			made.split.total += float64(arm.Weight)
 			if m.unit.segment {
 				member, _ := arm.Value.Bool()
-				made.member = append(made.member, member)
+				members = append(members, member)
 			}
 		}
 	} else if m.unit.segment {
 		member, _ := r.Value.Bool()
-		made.member = []bool{member}
+		members = []bool{member}
+	}
+	if m.unit.segment {
+		made.member = &members
 	}
 	m.unit.rules = append(m.unit.rules, made)
 }
@@ -238,7 +266,7 @@ func keyOf(criterion document.Criterion) testKey {
 	if match := criterion.ValueToMatch; match != nil {
 		key.operandType = string(match.Type)
 		if match.Content != nil {
-			operand := match.Content.Compact()
+			operand := match.Content.AppendCompact(make([]byte, 0, 2*longOperand))
 			if len(operand) > longOperand {
 				sum := sha256.Sum256(operand)
 				operand = sum[:]

@@ -136,7 +136,9 @@ func (e *evaluator) evaluate(key string, asked *item) *Evaluation {
 	if n := explainer.Evaluate(asked.number, frame); n != evaluation.None {
 		a := &asked.answers[n-asked.first]
 		made.Value, made.Confidential = a.value, a.value == nil
-		made.Reason, made.RuleSource, made.RuleIndex = a.reason, &a.source, &a.index
+		if made.Reason, made.RuleSource = a.reason, &a.source; a.source != evaluation.OverrideRules {
+			made.RuleIndex = &a.index
+		}
 		if a.arm >= 0 {
 			made.WeightedValueIndex = &a.arm
 		}
@@ -145,7 +147,7 @@ func (e *evaluator) evaluate(key string, asked *item) *Evaluation {
 		made.Explanation, made.Truncated = []evaluation.TriedRule{}, true
 		if doc := e.document(asked.kind, key); doc != nil {
 			var complete bool
-			made.Explanation, complete = explainer.Explain(asked.number, doc, frame, &e.account)
+			made.Explanation, complete = explainer.Explain(asked.number, evaluation.Source{Key: key, Document: doc, Overrides: e.overrides[key]}, frame, &e.account)
 			made.Truncated = !complete
 		}
 	}

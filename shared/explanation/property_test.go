@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/dice"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -27,11 +27,6 @@ const (
 	environment = "production"
 	now         = 1_700_000_000_000
 )
-
-// dice draw documents and contexts.
-type dice struct{ *rand.Rand }
-
-func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }
 
 func encode(v any) string {
 	text, err := json.Marshal(v)
@@ -41,166 +36,6 @@ func encode(v any) string {
 	return string(text)
 }
 
-var properties = []string{"user.key", "user.plan", "user.age", "user.version", "user.joined", "user.tags", "team.id", "plain", "user.a.b", "svc.current-time"}
-
-func (d dice) scalar() any {
-	return pick[any](d, "free", "pro", "u-1", "u-2", "u-3", "1.2.3", "2.0.0-rc.1", "1.2", "2023-11-14T22:13:20Z", "soon", "", "ünï", "com.acme.cart",
-		0, 7, 42, 42.5, -3, 1e300, 1700000000000, true, false, "42", "true", strings.Repeat("long ", 400))
-}
-
-func (d dice) property() any {
-	switch d.IntN(8) {
-	case 0:
-		return nil
-	case 1:
-		return []any{d.scalar(), d.scalar(), nil, []any{"nested"}}
-	case 2:
-		return map[string]any{"an": "object"}
-	case 3:
-		return slices.Repeat([]any{"item"}, 400)
-	}
-	return d.scalar()
-}
-
-func (d dice) context() string {
-	named := map[string]map[string]any{}
-	for _, property := range properties {
-		if d.IntN(3) == 0 {
-			continue
-		}
-		context, name, dotted := strings.Cut(property, ".")
-		if !dotted {
-			context, name = "", property
-		}
-		if named[context] == nil {
-			named[context] = map[string]any{}
-		}
-		named[context][name] = d.property()
-	}
-	return encode(named)
-}
-
-func (d dice) operand() map[string]any {
-	switch d.IntN(7) {
-	case 0:
-		return map[string]any{"type": "string", "value": pick(d, "pro", "^u-[12]$", "com.acme", "1.2.3", "2.0.0", "2023-11-14T22:13:20Z", "(", "u-")}
-	case 1:
-		return map[string]any{"type": "int", "value": pick[any](d, 7, 42, "42", 1700000000000)}
-	case 2:
-		return map[string]any{"type": "double", "value": pick[any](d, 42.5, "0.1")}
-	case 3:
-		return map[string]any{"type": "int_range", "value": map[string]any{"start": 0, "end": pick(d, 10, 50)}}
-	case 4:
-		return map[string]any{"type": "string", "value": "pro", "confidential": true}
-	}
-	list := []any{}
-	for range d.IntN(4) {
-		list = append(list, fmt.Sprint(d.scalar()))
-	}
-	return map[string]any{"type": "string_list", "value": list}
-}
-
-// criterion asks for segments of lower numbers alone: a circle is not served.
-func (d dice) criterion(segments int) map[string]any {
-	switch d.IntN(6) {
-	case 0:
-		return map[string]any{"operator": "ALWAYS_TRUE"}
-	case 1:
-		return map[string]any{"operator": pick(d, "IN_SEG", "NOT_IN_SEG"), "valueToMatch": map[string]any{"type": "string", "value": fmt.Sprint("segment-", d.IntN(segments+1)-1)}}
-	case 2:
-		return map[string]any{"operator": "OF_A_LATER_DAY", "propertyName": pick(d, properties...), "valueToMatch": d.operand()}
-	}
-	c := map[string]any{"operator": pick(d, evaluation.Operators()...), "propertyName": pick(d, properties...)}
-	if d.IntN(10) > 0 && c["operator"] != "ALWAYS_TRUE" {
-		c["valueToMatch"] = d.operand()
-	}
-	return c
-}
-
-func (d dice) value(kind string) map[string]any {
-	v := map[string]any{"type": kind}
-	switch kind {
-	case "bool":
-		v["value"] = d.IntN(2) == 0
-	case "string":
-		v["value"] = pick(d, "a", "b", "c", strings.Repeat("x", 2000))
-	case "int":
-		v["value"] = pick[any](d, 1, "2", 9007199254740993)
-	case "json":
-		v["value"] = pick[any](d, map[string]any{"n": 1.5}, []any{1, "two"}, nil, slices.Repeat([]any{"item"}, 400))
-	}
-	if kind == "bool" {
-		return v
-	}
-	switch d.IntN(12) {
-	case 0:
-		v["confidential"] = true
-	case 1:
-		v = map[string]any{"type": "provided", "value": map[string]any{"source": "ENV_VAR", "lookup": "SECRET"}}
-	case 2:
-		v["value"], v["decryptWith"] = "c1ph3r", "key"
-	}
-	return v
-}
-
-func (d dice) rules(kind string, segments int) map[string]any {
-	rules := []any{}
-	for range d.IntN(4) {
-		criteria := []any{}
-		for range d.IntN(4) {
-			criteria = append(criteria, d.criterion(segments))
-		}
-		value := d.value(kind)
-		if d.IntN(4) == 0 {
-			arms := []any{}
-			for range 1 + d.IntN(4) {
-				arms = append(arms, map[string]any{"value": d.value(kind), "weight": pick(d, 0, 1, 25_000, 100_000)})
-			}
-			split := map[string]any{"weightedValues": arms}
-			if d.IntN(4) > 0 {
-				split["hashByPropertyName"] = pick(d, properties...)
-			}
-			value = map[string]any{"type": "weighted_values", "value": split}
-		}
-		rules = append(rules, map[string]any{"criteria": criteria, "value": value})
-	}
-	return map[string]any{"rules": rules}
-}
-
-// workspace draws the documents of a workspace.
-func (d dice) workspace(t *testing.T) (*workspace.Workspace, []evaluation.Source) {
-	ws := &workspace.Workspace{}
-	var sources []evaluation.Source
-	add := func(key, kind, valueType string, segments int, more map[string]any) {
-		doc := map[string]any{"key": key, "type": kind, "valueType": valueType, "default": d.rules(valueType, segments)}
-		if d.IntN(2) == 0 && kind != "segment" {
-			own := d.rules(valueType, segments)
-			own["id"] = pick(d, environment, "staging")
-			doc["environments"] = []any{own}
-		}
-		for name, value := range more {
-			doc[name] = value
-		}
-		stored := workspace.Stored{Path: workspace.Path(document.Type(kind), key), Key: key, Text: []byte(encode(doc))}
-		if _, issues := document.Decode(stored.Read().Tree); len(issues) > 0 {
-			t.Fatalf("%s: %v", stored.Text, issues)
-		}
-		ws.Items = append(ws.Items, stored)
-		sources = append(sources, evaluation.Source{Key: key, Document: stored.Read().View})
-	}
-	for i := range 4 {
-		add(fmt.Sprint("segment-", i), "segment", "bool", i, nil)
-	}
-	for i := range 5 {
-		add(fmt.Sprint("flag-", i), "feature_flag", pick(d, "bool", "string", "int", "json"), 4, nil)
-	}
-	for i := range 3 {
-		add(fmt.Sprint("config-", i), "config", pick(d, "string", "json"), 4, map[string]any{"sendToClientSdk": d.IntN(2) == 0})
-	}
-	slices.SortFunc(ws.Items, func(a, b workspace.Stored) int { return strings.Compare(a.Path, b.Path) })
-	return ws, sources
-}
-
 // told is what both ways of asking tell of an item.
 type told struct {
 	value, reason, source string
@@ -208,7 +43,8 @@ type told struct {
 }
 
 // TestExplanationsAreWhatIsDelivered over random documents and contexts: what
-// delivery answers is what an evaluation says, and an explanation leads there.
+// delivery answers is what an evaluation says, and an explanation leads there. Some
+// documents are overridden.
 func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 	runs := 500
 	if os.Getenv("SVC_TEST_FULL") != "" {
@@ -217,18 +53,29 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 	const contexts = 10 // for each set of documents
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	d := dice{rand.New(rand.NewPCG(seed, 0))}
-	matched, served := 0, 0
+	d := dice.New(seed)
+	matched, served, overridden := 0, 0, 0
 	for range runs / contexts {
-		ws, sources := d.workspace(t)
-		state, err := explanation.Compile(ws, environment, 0)
+		ws := d.Workspace(t, environment)
+		var sources []evaluation.Source
+		overrides := explanation.Overrides{}
+		for i := range ws.Items {
+			key := ws.Items[i].Key
+			for _, rule := range ws.Items[d.IntN(len(ws.Items))].Read().View.Default {
+				if d.IntN(3) == 0 && rule.Value.Weighted == nil {
+					overrides[key] = append(overrides[key], rule)
+				}
+			}
+			sources = append(sources, evaluation.Source{Key: key, Document: ws.Items[i].Read().View, Overrides: overrides[key]})
+		}
+		state, err := explanation.Compile(ws, environment, overrides, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		table := delivery.NewTable(sources, environment, "v1")
 		all, content := evaluation.Compile(sources, environment)
 		for range contexts {
-			text, chance := d.context(), d.Float64()
+			text, chance := d.Context(), d.Float64()
 			random := func() float64 { return chance }
 			want := delivered(t, table, text, random)
 			tree, err := jsontree.Parse([]byte(text))
@@ -272,10 +119,12 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 				}
 				if n != evaluation.None {
 					a := &content.Answers[n]
-					if *got.RuleSource != a.RuleSource || *got.RuleIndex != a.RuleIndex || got.Reason != a.Reason || got.Confidential != a.Value.Secret() {
+					if *got.RuleSource != a.RuleSource || indexOf(got) != a.RuleIndex && a.Reason != evaluation.Overridden || got.Reason != a.Reason || got.Confidential != a.Value.Secret() {
 						fail(key, "evaluated is %+v", a)
 					}
-					served++
+					if served++; a.Reason == evaluation.Overridden {
+						overridden++
+					}
 				}
 				if problem := leadsThere(got, tree); problem != "" {
 					fail(key, "%s", problem)
@@ -287,12 +136,20 @@ func TestExplanationsAreWhatIsDelivered(t *testing.T) {
 			frame.Release()
 		}
 	}
-	t.Logf("%d contexts, %d values served, %d explained", runs, served, matched)
+	t.Logf("%d contexts, %d values served, %d of them overridden, %d explained", runs, served, overridden, matched)
+}
+
+// indexOf is where the rule stands; -1 for an override, of which nobody is told.
+func indexOf(e *explanation.Evaluation) int {
+	if e.RuleIndex == nil {
+		return -1
+	}
+	return *e.RuleIndex
 }
 
 func toldOf(e *explanation.Evaluation) told {
 	is := told{value: string(e.Value), reason: string(e.Reason)}
-	if e.Reason != evaluation.Static {
+	if e.Reason == evaluation.TargetingMatch || e.Reason == evaluation.Split {
 		is.source, is.index = string(*e.RuleSource), *e.RuleIndex
 	}
 	if e.WeightedValueIndex != nil {
@@ -340,7 +197,7 @@ func leadsThere(e *explanation.Evaluation, context *jsontree.Node) string {
 		return ""
 	}
 	last := e.Explanation[len(e.Explanation)-1]
-	if e.RuleSource == nil || last.RuleSource != *e.RuleSource || last.Index != *e.RuleIndex {
+	if e.RuleSource == nil || last.RuleSource != *e.RuleSource || last.Index != indexOf(e) && last.RuleSource != evaluation.OverrideRules {
 		return "another rule matched"
 	}
 	if (last.Split != nil) != (e.WeightedValueIndex != nil) {
@@ -423,7 +280,7 @@ func TestAnExplanationInFull(t *testing.T) {
 		{"criteria":[`+in("IN_SEG")+`,{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":1}}],"value":{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[{"value":{"type":"bool","value":true},"weight":10000},{"value":{"type":"bool","value":false},"weight":90000}]}}},
 		{"criteria":[],"value":{"type":"bool","value":true}}`)
 	add(document.Segment, "staff", `{"criteria":[{"operator":"PROP_ENDS_WITH_ONE_OF","propertyName":"user.email","valueToMatch":{"type":"string_list","value":["@acme.com"]}}],"value":{"type":"bool","value":true}}`)
-	state, err := explanation.Compile(ws, environment, 0)
+	state, err := explanation.Compile(ws, environment, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

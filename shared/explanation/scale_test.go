@@ -45,7 +45,7 @@ const somebody = `{"user":{"key":"user-1","plan":"plan-3","email":"user-1@team7.
 // an answer has room for.
 func TestTenThousandFlags(t *testing.T) {
 	ws := many(10_000)
-	state, err := explanation.Compile(ws, environment, 0)
+	state, err := explanation.Compile(ws, environment, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestTenThousandFlags(t *testing.T) {
 func TestTheSizeOfAState(t *testing.T) {
 	ws := many(5000)
 	before := memory.InUse()
-	state, err := explanation.Compile(ws, environment, 0)
+	state, err := explanation.Compile(ws, environment, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestTheSizeOfAState(t *testing.T) {
 	if size := state.Size(); size < took*2/3 || size > took*3/2 {
 		t.Errorf("it takes %d bytes and says %d", took, size)
 	}
-	if _, err := explanation.Compile(ws, environment, 100_000); err == nil {
+	if _, err := explanation.Compile(ws, environment, nil, 100_000); err == nil {
 		t.Error("what is too large is compiled")
 	}
 }
@@ -92,7 +92,7 @@ func TestTheSizeOfAState(t *testing.T) {
 func BenchmarkCompile(b *testing.B) {
 	ws := many(10_000)
 	for b.Loop() {
-		if _, err := explanation.Compile(ws, environment, 0); err != nil {
+		if _, err := explanation.Compile(ws, environment, nil, 0); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -100,7 +100,7 @@ func BenchmarkCompile(b *testing.B) {
 
 func BenchmarkEvaluateAll(b *testing.B) {
 	ws := many(10_000)
-	state, err := explanation.Compile(ws, environment, 0)
+	state, err := explanation.Compile(ws, environment, nil, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,8 +15,9 @@ import (
 type State struct {
 	Environment string
 
-	keys  []string // of all flags and configs, in order
-	items map[string]*item
+	keys      []string // of all flags and configs, in order
+	items     map[string]*item
+	overrides Overrides
 	// What browsers are served; and what servers are, nil where that is no more.
 	browsers, servers *evaluation.Explainer
 	bytes             int64
@@ -55,10 +56,14 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("what the environment serves takes about %d bytes of memory once it is compiled", e.Bytes)
 }
 
+// Overrides are rules that are tried before those of an item, by its key; see
+// evaluation.Source.
+type Overrides map[string][]document.Rule
+
 // Compile compiles what an environment serves of a workspace: one document at a
 // time is decoded. Beyond max bytes, if that is not 0, it is TooLarge.
-func Compile(ws *workspace.Workspace, environment string, max int64) (*State, error) {
-	s := &State{Environment: environment, items: map[string]*item{}}
+func Compile(ws *workspace.Workspace, environment string, overrides Overrides, max int64) (*State, error) {
+	s := &State{Environment: environment, items: map[string]*item{}, overrides: overrides}
 	units, browsers, servers := evaluation.NewUnits(environment), evaluation.NewCompiler(), evaluation.NewCompiler()
 	numbers, counted, hasServers := [2]int{}, [2]int{}, false
 	read, all := 0, 0
@@ -68,7 +73,7 @@ func Compile(ws *workspace.Workspace, environment string, max int64) (*State, er
 	stored := slices.SortedStableFunc(slices.Values(ws.Items), func(a, b workspace.Stored) int { return strings.Compare(a.Key, b.Key) })
 	for i := range stored {
 		doc := stored[i].Read()
-		source := evaluation.Source{Key: doc.Key, Document: doc.View}
+		source := evaluation.Source{Key: doc.Key, Document: doc.View, Overrides: overrides[doc.Key]}
 		kind := doc.View.Type
 		unit, answers := units.Make(source)
 		servers.Add(unit)
