@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/parallel"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -50,7 +51,7 @@ func list(dir string, limit int, now time.Time) listing {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+": "+plain(err))
+		l.unreadable(itself, "the config directory "+l.dir+": "+plain(err))
 		return l
 	}
 	defer root.Close()
@@ -60,7 +61,7 @@ func list(dir string, limit int, now time.Time) listing {
 		present = l.folder(inside, string(folder), limit) || present
 	}
 	if !present {
-		l.problem(workspace.Warning, itself, notADatadir())
+		l.warn(problem.NoConfigDirectory, itself, notADatadir())
 	}
 	return l
 }
@@ -120,20 +121,24 @@ func notADatadir() string {
 		workspace.File, folderNames())
 }
 
-func (l *listing) problem(severity workspace.Severity, path, message string) {
-	l.problems = append(l.problems, workspace.Problem{Severity: severity, File: path, Message: message})
+func (l *listing) unreadable(path, message string) {
+	l.problems = append(l.problems, workspace.Problem{Severity: workspace.Fatal, File: path, Message: message, Code: problem.UnreadableFile})
+}
+
+func (l *listing) warn(code problem.Code, path, message string) {
+	l.problems = append(l.problems, workspace.Problem{Severity: workspace.Warning, File: path, Message: message, Code: code})
 }
 
 // listable says whether there is a directory to list.
 func (l *listing) listable() bool {
-	info, problem := follow(l.dir)
+	info, why := follow(l.dir)
 	switch {
-	case problem != "":
-		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+": "+problem)
+	case why != "":
+		l.unreadable(itself, "the config directory "+l.dir+": "+why)
 	case info == nil:
-		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+" is gone")
+		l.unreadable(itself, "the config directory "+l.dir+" is gone")
 	case !info.IsDir():
-		l.problem(workspace.Fatal, itself, "the config directory "+l.dir+" is a file")
+		l.unreadable(itself, "the config directory "+l.dir+" is a file")
 	default:
 		return true
 	}
@@ -145,13 +150,13 @@ func (l *listing) workspaceFile(in inside) bool {
 	found := in.find(workspace.File)
 	switch {
 	case found.problem != "":
-		l.problem(workspace.Fatal, workspace.File, found.problem)
+		l.unreadable(workspace.File, found.problem)
 	case found.outside:
 		l.leadsOut(workspace.File)
 	case found.info == nil:
 		return false
 	case !found.info.Mode().IsRegular():
-		l.problem(workspace.Fatal, workspace.File, "this is "+kind(found.info)+", and the workspace file is expected")
+		l.unreadable(workspace.File, "this is "+kind(found.info)+", and the workspace file is expected")
 	default:
 		l.entries = append(l.entries, entry{workspace.File, found.at, found.info, l.made})
 	}
@@ -163,7 +168,7 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 	at := in.find(folder)
 	switch {
 	case at.problem != "":
-		l.problem(workspace.Fatal, folder, at.problem)
+		l.unreadable(folder, at.problem)
 		return true
 	case at.outside:
 		l.leadsOut(folder)
@@ -171,28 +176,29 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 	case at.info == nil:
 		return false
 	case !at.info.IsDir():
-		l.problem(workspace.Fatal, folder, "this is "+kind(at.info)+", and a folder is expected")
+		l.unreadable(folder, "this is "+kind(at.info)+", and a folder is expected")
 		return true
 	}
 	open, err := in.root.OpenRoot(cmp.Or(at.at, folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	} else if err != nil {
-		l.problem(workspace.Fatal, folder, plain(err))
+		l.unreadable(folder, plain(err))
 		return true
 	}
 	defer open.Close()
 	names, err := documentNames(open, limit-len(l.entries))
 	switch {
 	case errors.Is(err, errTooMany):
-		l.problem(workspace.Fatal, folder, fmt.Sprintf("with this folder there are more than %d files, the most that a config directory may have", limit))
+		l.unreadable(folder, fmt.Sprintf("with this folder there are more than %d files, the most that a config directory may have", limit))
 	case errors.Is(err, fs.ErrNotExist):
 		return false
 	case err != nil:
-		l.problem(workspace.Fatal, folder, plain(err))
+		l.unreadable(folder, plain(err))
 	}
 	documents := make([]found, len(names))
 	parallel.Each(len(names), func(i int) { documents[i] = in.findIn(open, folder, at, names[i]) })
+	l.entries = slices.Grow(l.entries, len(names))
 	for i, name := range names {
 		l.document(folder+"/"+name, documents[i])
 	}
@@ -203,7 +209,7 @@ func (l *listing) folder(in inside, folder string, limit int) bool {
 // checked out from anywhere, and must not make other files readable by all who
 // poll.
 func (l *listing) leadsOut(path string) {
-	l.problem(workspace.Warning, path, "this is a symbolic link that leads out of the config directory: it is left out; put the "+
+	l.warn(problem.LeftOut, path, "this is a symbolic link that leads out of the config directory: it is left out; put the "+
 		"file or folder itself in its place, or a link to one within the directory")
 	l.outside = append(l.outside, l.problems[len(l.problems)-1])
 }
@@ -220,10 +226,10 @@ func documentNames(folder *os.Root, limit int) ([]string, error) {
 	defer f.Close()
 	var names []string
 	for {
-		some, err := f.ReadDir(1024)
-		for _, e := range some {
-			if workspace.KnownName(e.Name()) && !e.IsDir() {
-				names = append(names, e.Name())
+		some, err := f.Readdirnames(1024) // what they are is looked at on all processors
+		for _, name := range some {
+			if workspace.KnownName(name) {
+				names = append(names, name)
 			}
 		}
 		if len(names) > limit {
@@ -246,12 +252,12 @@ func notEOF(err error) error {
 func (l *listing) document(path string, found found) {
 	switch {
 	case found.problem != "":
-		l.problem(workspace.Fatal, path, found.problem)
+		l.unreadable(path, found.problem)
 	case found.outside:
 		l.leadsOut(path)
 	case found.info == nil || found.info.IsDir(): // vanished, or a sub-folder behind a link
 	case !found.info.Mode().IsRegular():
-		l.problem(workspace.Warning, path, "this is "+kind(found.info)+", not a file: it is left out")
+		l.warn(problem.LeftOut, path, "this is "+kind(found.info)+", not a file: it is left out")
 	default:
 		l.entries = append(l.entries, entry{path, found.at, found.info, l.made})
 	}

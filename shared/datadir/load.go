@@ -18,6 +18,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/parallel"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -38,6 +39,12 @@ type State struct {
 // Look reads a datadir.
 func Look(dir string) State {
 	return list(dir, maxFiles, time.Now()).state(State{}, nil)
+}
+
+// LookAgain is Look for who knows an earlier state: of the files only those are read
+// that have changed since.
+func LookAgain(dir string, before State) State {
+	return list(dir, maxFiles, time.Now()).state(before, nil)
 }
 
 // Load reads the files of a datadir, path in the layout to content, and says
@@ -105,9 +112,9 @@ func (l listing) state(before State, touched map[string]bool) State {
 			state.Files[e.path] = texts[i]
 		case errors.Is(err, errNoFile), errors.Is(err, fs.ErrNotExist): // vanished since
 		case errors.As(err, new(tooLarge)):
-			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: err.Error()})
+			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: err.Error(), Code: problem.UnreadableFile})
 		default:
-			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: plain(err)})
+			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: plain(err), Code: problem.UnreadableFile})
 		}
 	}
 	slices.SortStableFunc(state.Problems, func(a, b workspace.Problem) int { return cmp.Compare(a.File, b.File) })

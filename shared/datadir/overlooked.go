@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -47,8 +48,8 @@ type overlooking struct {
 	found []workspace.Problem
 }
 
-func (o *overlooking) warn(path, message string) {
-	o.found = append(o.found, workspace.Problem{Severity: workspace.Warning, File: path, Message: message})
+func (o *overlooking) warn(code problem.Code, path, message string) {
+	o.found = append(o.found, workspace.Problem{Severity: workspace.Warning, File: path, Message: message, Code: code})
 }
 
 // folder points out what there is a reason for.
@@ -60,11 +61,11 @@ func (o *overlooking) folder(folder string, reason func(fs.DirEntry) string) {
 			continue
 		}
 		if count++; count <= maxOverlooked {
-			o.warn(path.Join(folder, e.Name()), why)
+			o.warn(problem.LeftOut, path.Join(folder, e.Name()), why)
 		}
 	}
 	if count > maxOverlooked {
-		o.warn(folder, fmt.Sprintf("%d more files or folders in here are left out", count-maxOverlooked))
+		o.warn(problem.LeftOut, folder, fmt.Sprintf("%d more files or folders in here are left out", count-maxOverlooked))
 	}
 }
 
@@ -80,7 +81,7 @@ func (o *overlooking) otherFolders() {
 		looked++
 		if meant := workspace.FolderLike(name); meant != "" {
 			if !o.sameFolder(e, string(meant)) {
-				o.warn(name, fmt.Sprintf("this folder is left out; did you mean %s?", meant))
+				o.warn(problem.MisspeltName, name, fmt.Sprintf("this folder is left out; did you mean %s?", meant))
 			}
 			continue
 		}

@@ -44,6 +44,12 @@ func (v Version) After(turn int64) Version {
 	return Version(hash[:])
 }
 
+// With is the version where something else is served beside what it stands for.
+func (v Version) With(other []byte) Version {
+	hash := sha256.Sum256(append(append([]byte("with"), v[:]...), other...))
+	return Version(hash[:])
+}
+
 // Environment is the versions of an environment.
 type Environment struct {
 	SDK Version

@@ -6,6 +6,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/problem"
 )
 
 // circle is a cycle among segments, at the criterion where it begins.
@@ -30,8 +31,8 @@ func circles(ws *Workspace) []circle {
 }
 
 // circleThrough finds the shortest circle that a changed segment closes.
-func circleThrough(ws *Workspace, item *Item) []document.Issue {
-	if item.Path != Path(document.Segment, item.Key) {
+func (v *Verification) circleThrough(item *Item) []document.Issue {
+	if item.Path != Path(document.Segment, item.Key) || v.together && v.straight() {
 		return nil
 	}
 	from := map[string]string{}
@@ -39,7 +40,7 @@ func circleThrough(ws *Workspace, item *Item) []document.Issue {
 	for len(queue) > 0 {
 		key := queue[0]
 		queue = queue[1:]
-		for _, next := range segmentReferences(segmentAt(ws, item, key)) {
+		for _, next := range v.references(item, key) {
 			if next == item.Key {
 				return []document.Issue{circleIssue(item, pathBack(from, item.Key, key))}
 			}
@@ -52,14 +53,19 @@ func circleThrough(ws *Workspace, item *Item) []document.Issue {
 	return nil
 }
 
-func segmentAt(ws *Workspace, changed *Item, key string) *Item {
+// references are the segments that a segment refers to.
+func (v *Verification) references(changed *Item, key string) []string {
 	if key == changed.Key {
-		return changed
+		return segmentReferences(changed)
 	}
-	if stored, found := ws.Item(document.Segment, key); found {
-		return stored.Read()
+	known, asked := v.segments[key]
+	if !asked {
+		if stored, found := v.index.ws.Item(document.Segment, key); found {
+			known = segmentReferences(stored.Read())
+		}
+		v.segments[key] = known
 	}
-	return nil
+	return known
 }
 
 // pathBack is the way from start to last, by where each was reached from.
@@ -83,15 +89,12 @@ func circleIssue(item *Item, path []string) document.Issue {
 			break
 		}
 	}
-	return document.Issue{Pointer: pointer, Message: "the segments refer to each other in a circle: " + strings.Join(path, " -> ")}
+	return document.Issue{Code: problem.SegmentCircle, Pointer: pointer, Message: "the segments refer to each other in a circle: " + strings.Join(path, " -> ")}
 }
 
 // segmentReferences are the keys of the segments that a segment's rules name.
 // A segment has default rules only.
 func segmentReferences(item *Item) []string {
-	if item == nil {
-		return nil
-	}
 	var keys []string
 	for _, rule := range item.View.Default {
 		for _, criterion := range rule.Criteria {

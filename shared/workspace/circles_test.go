@@ -63,7 +63,7 @@ func TestThousandSegments(t *testing.T) {
 			}
 			for _, i := range []int{0, tt.n / 2, tt.n - 1} {
 				item, _ := ws.Item("segment", name(i))
-				if issues := circleThrough(ws, item.Read()); (len(issues) > 0) != (len(tt.want) > 0) {
+				if issues := NewVerification(ws).circleThrough(item.Read()); (len(issues) > 0) != (len(tt.want) > 0) {
 					t.Errorf("through %s: %d", name(i), len(issues))
 				}
 			}
@@ -117,7 +117,7 @@ func TestCirclesAgainstReachability(t *testing.T) {
 				groups++
 			}
 			item, _ := ws.Item("segment", name(i))
-			if issues := circleThrough(ws, item.Read()); (len(issues) == 1) != reaches[i][i] {
+			if issues := NewVerification(ws).circleThrough(item.Read()); (len(issues) == 1) != reaches[i][i] {
 				t.Fatalf("%s reaches itself: %v, found %v", name(i), reaches[i][i], issues)
 			}
 		}

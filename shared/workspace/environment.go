@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -69,14 +70,14 @@ func SortEnvironments(all []Environment) { slices.SortFunc(all, compareEnvironme
 // no slug is read as it is: older workspaces have them.
 func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
 	if tree.Kind != jsontree.Object {
-		return nil, []document.Issue{{Message: "the workspace file is a JSON object, not " + tree.Kind.String()}}
+		return nil, []document.Issue{{Code: problem.InvalidWorkspaceFile, Message: "the workspace file is a JSON object, not " + tree.Kind.String()}}
 	}
 	list := tree.Get("environments")
 	if list == nil {
-		return nil, []document.Issue{{Pointer: "/environments", Message: `environments is missing: expected an array like ["development", "production"]`}}
+		return nil, []document.Issue{{Code: problem.InvalidWorkspaceFile, Pointer: "/environments", Message: `environments is missing: expected an array like ["development", "production"]`}}
 	}
 	if list.Kind != jsontree.Array {
-		return nil, []document.Issue{{Pointer: "/environments", Message: "environments is an array, not " + list.Kind.String()}}
+		return nil, []document.Issue{{Code: problem.InvalidWorkspaceFile, Pointer: "/environments", Message: "environments is an array, not " + list.Kind.String()}}
 	}
 	var environments []Environment
 	var issues []document.Issue
@@ -84,19 +85,21 @@ func readEnvironments(tree *jsontree.Node) ([]Environment, []document.Issue) {
 	for i, entry := range list.Items {
 		pointer := "/environments/" + strconv.Itoa(i)
 		if i == MaxEnvironments {
-			issues = append(issues, document.Issue{Pointer: pointer,
+			issues = append(issues, document.Issue{Code: problem.InvalidWorkspaceFile, Pointer: pointer,
 				Message: fmt.Sprintf("a workspace has at most %d environments, archived ones included, and here are %d; remove those that nobody uses", MaxEnvironments, len(list.Items))})
 			break
 		}
-		e, problem := readEnvironment(entry)
-		if problem == "" && e.Name == document.DefaultScope {
-			problem = SlugProblem(e.Name)
+		e, message := readEnvironment(entry)
+		code := problem.InvalidWorkspaceFile
+		switch {
+		case message != "":
+		case e.Name == document.DefaultScope:
+			message, code = SlugProblem(e.Name), problem.InvalidEnvironmentName
+		case seen[e.Name]:
+			message = fmt.Sprintf("the environment %s is declared twice", terminal.Quote(e.Name))
 		}
-		if problem == "" && seen[e.Name] {
-			problem = fmt.Sprintf("the environment %s is declared twice", terminal.Quote(e.Name))
-		}
-		if problem != "" {
-			issues = append(issues, document.Issue{Pointer: pointer, Message: problem})
+		if message != "" {
+			issues = append(issues, document.Issue{Code: code, Pointer: pointer, Message: message})
 			continue
 		}
 		seen[e.Name] = true
@@ -158,6 +161,6 @@ func referencesIssue(declaration *jsontree.Node) []document.Issue {
 	if text, _ := setting.Text(); setting == nil || text == guardReferences {
 		return nil
 	}
-	return []document.Issue{{Pointer: "/" + secretReferences,
+	return []document.Issue{{Code: problem.InvalidWorkspaceFile, Pointer: "/" + secretReferences,
 		Message: fmt.Sprintf("%s is %q; leave it out where everybody who edits a document may have it read the environment", secretReferences, guardReferences)}}
 }

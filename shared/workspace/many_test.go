@@ -21,7 +21,7 @@ func TestADocumentOfNothingButMistakes(t *testing.T) {
 	text := `{"key":"f","type":"feature_flag","valueType":"bool","default":{"rules":[` + strings.Join(rules, ",\n") + `]}}`
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, problems := ReadServable(map[string][]byte{"feature-flags/f.json": []byte(text)}, func(*Item) {})
+	_, problems := ReadServable(map[string][]byte{"feature-flags/f.json": []byte(text)}, nil)
 	runtime.ReadMemStats(&after)
 	if len(problems) != jsontree.MaxIssues+1 || problems[1].Line != 4 {
 		t.Errorf("%d problems, %v", len(problems), problems[1])
@@ -44,7 +44,7 @@ func TestTheExpressionsOfAWorkspaceAreBounded(t *testing.T) {
 	}
 	check := func(want ...string) {
 		t.Helper()
-		_, served := ReadServable(files, func(*Item) {})
+		_, served := ReadServable(files, nil)
 		_, verified := ReadAndVerify(files)
 		for _, found := range [][]Problem{FatalOnly(served), verified} {
 			var at []string

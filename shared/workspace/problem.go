@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -38,6 +39,8 @@ type Problem struct {
 	Line, Column int
 	Pointer      string // JSON Pointer into the file
 	Message      string
+	// Code is the rule that is broken; "" for what no verification finds.
+	Code problem.Code
 	// More is how many problems of the severity were left out, where there are
 	// more than MaxProblems: there is no place then.
 	More int
@@ -47,7 +50,7 @@ type Problem struct {
 const MaxProblems = 1000
 
 // String is the problem as one line, which begins as compilers begin theirs, so
-// that editors find the place: file:line:column: message (JSON Pointer). Names
+// that editors find the place: file:line:column: message (JSON Pointer) [CODE]. Names
 // and texts come from files, so the line is escaped.
 func (p Problem) String() string { return p.in(p.File) }
 
@@ -64,6 +67,9 @@ func (p Problem) in(file string) string {
 	}
 	if p.Pointer != "" {
 		what += " (" + p.Pointer + ")"
+	}
+	if p.Code != "" {
+		what += " [" + string(p.Code) + "]"
 	}
 	return terminal.Escape(where + ": " + what)
 }
@@ -136,7 +142,7 @@ func (c *collector) locate(severity Severity, f file, issues []document.Issue) {
 			return
 		}
 		issue = issue.Cut()
-		p := Problem{Severity: severity, File: f.path, Pointer: issue.Pointer, Message: issue.Message}
+		p := Problem{Severity: severity, File: f.path, Pointer: issue.Pointer, Message: issue.Message, Code: issue.Code}
 		if n := f.tree.Nearest(issue.Pointer); n != nil && n.Offset >= 0 {
 			p.Line, p.Column = starts.position(n.Offset)
 		}

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -24,6 +25,8 @@ type Stored struct {
 	// Key is the file's name without .json, whatever the document says.
 	Key  string
 	Text []byte
+	// Brief is the document in brief, see package brief, where somebody has made it.
+	Brief []byte
 }
 
 // Read decodes the document. It is for documents that are in a Workspace: what
@@ -85,12 +88,12 @@ type Workspace struct {
 // that are no part of the layout are left out. The problems are all that keep
 // it from being read as a whole; what could be read is in the workspace.
 func Read(files map[string][]byte) (*Workspace, []Problem) {
-	return ReadEach(files, func(*Item) {})
+	return ReadEach(files, nil)
 }
 
 // ReadEach is Read for a caller that looks at every document: each is decoded
 // once, told to the caller, and forgotten. They come in the order of their
-// keys.
+// keys. each may be nil.
 func ReadEach(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
 	r := reader{each: each}
 	r.read(files)
@@ -102,9 +105,9 @@ func (r *reader) read(files map[string][]byte) {
 		if r.problems.ended {
 			return
 		}
-		p := readPart(path, files[path], &r.problems)
+		p := readPart(path, files[path], nil, &r.problems)
 		r.put(p)
-		if p.item != nil {
+		if p.item != nil && r.each != nil {
 			r.each(p.item)
 		}
 	}
@@ -154,19 +157,23 @@ type declared struct {
 	environments []Environment
 }
 
-// readPart reads a file, and adds its problems to others.
-func readPart(path string, text []byte, problems *collector) *part {
+// readPart reads a file, and adds its problems to others. A document is read into
+// the scratch, if there is one.
+func readPart(path string, text []byte, scratch *jsontree.Scratch, problems *collector) *part {
 	p := &part{path: path, text: text}
 	folder, key, ok := SplitPath(path)
 	if !ok && path != File {
 		return p
 	}
 	p.key = key
-	tree, problem := parse(path, text)
-	if problem != nil {
-		problems.add(*problem)
+	if path == File || folder == Schemas {
+		scratch = nil // they are kept
+	}
+	tree, wrong := parse(path, text, scratch)
+	if wrong != nil {
+		problems.add(*wrong)
 		if folder == Schemas {
-			schema := unreadSchema(path, key, text, *problem)
+			schema := unreadSchema(path, key, text, *wrong)
 			p.schema = &schema
 		}
 		return p
@@ -201,7 +208,7 @@ func (r *reader) put(p *part) {
 	case p.schema != nil:
 		r.ws.Schemas = append(r.ws.Schemas, *p.schema)
 	case p.isItem:
-		r.ws.Items = append(r.ws.Items, Stored{p.path, p.key, p.text})
+		r.ws.Items = append(r.ws.Items, Stored{Path: p.path, Key: p.key, Text: p.text})
 	}
 	for _, name := range p.environments {
 		if r.entries == nil {
@@ -223,9 +230,9 @@ func (r *reader) end() {
 
 // unreadSchema stands for a schema that cannot be read: a config that names it
 // is bound to it all the same.
-func unreadSchema(path, key string, text []byte, problem Problem) Schema {
+func unreadSchema(path, key string, text []byte, wrong Problem) Schema {
 	return Schema{path, key, nil, text, func() (*document.Schema, []document.Issue) {
-		return nil, []document.Issue{{Pointer: problem.Pointer, Message: problem.Message}}
+		return nil, []document.Issue{{Pointer: wrong.Pointer, Message: wrong.Message, Code: wrong.Code}}
 	}}
 }
 
@@ -234,27 +241,27 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // parse reads a file's tree. Some Windows editors begin a file with a byte
 // order mark; it carries nothing, so it is passed over here (and pointed out
 // by Verify). The tree's offsets count from behind it.
-func parse(path string, text []byte) (*jsontree.Node, *Problem) {
+func parse(path string, text []byte, scratch *jsontree.Scratch) (*jsontree.Node, *Problem) {
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	if len(text) > document.MaxSize {
-		return nil, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text)))}
+		return nil, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text))), Code: problem.UnreadableFile}
 	}
 	for _, mark := range []string{unreadMark, lostMark} {
 		if why, unread := bytes.CutPrefix(text, []byte(mark)); unread {
-			return nil, &Problem{Severity: Fatal, File: path, Message: string(why)}
+			return nil, &Problem{Severity: Fatal, File: path, Message: string(why), Code: problem.UnreadableFile}
 		}
 	}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		// What PowerShell's > writes.
 		return nil, &Problem{Severity: Fatal, File: path, Line: 1, Column: 1,
-			Message: "is written in UTF-16; save the file as UTF-8"}
+			Message: "is written in UTF-16; save the file as UTF-8", Code: problem.UTF16}
 	}
-	tree, err := document.Parse(text)
+	tree, err := document.ParseIn(scratch, text)
 	if err != nil {
 		e := err.(*jsontree.SyntaxError)
 		issue := jsontree.Issue{Pointer: e.Pointer, Message: e.Message}.Cut()
 		return nil, &Problem{Severity: Fatal, File: path, Line: e.Line, Column: e.Column,
-			Pointer: issue.Pointer, Message: issue.Message}
+			Pointer: issue.Pointer, Message: issue.Message, Code: problem.InvalidJSON}
 	}
 	return tree, nil
 }
@@ -285,11 +292,11 @@ func IsLost(text []byte) bool { return bytes.HasPrefix(text, []byte(lostMark)) }
 // doubles reports every key that stands twice: keys are pooled over the four
 // folders, whatever their case.
 func (r *reader) doubles() {
-	first := map[string]string{}
+	first := make(map[string]string, len(r.ws.Items))
 	for _, item := range r.ws.Items {
 		folded := strings.ToLower(item.Key)
 		if other, taken := first[folded]; taken {
-			r.problems.locate(Fatal, item.Read().file(), []document.Issue{{Pointer: "/key",
+			r.problems.locate(Fatal, item.Read().file(), []document.Issue{{Code: problem.DuplicateKey, Pointer: "/key",
 				Message: fmt.Sprintf("the key %q is taken by %s: keys are unique over flags, configs, log levels and segments, whatever their case", item.Key, other)}})
 			continue
 		}
@@ -353,12 +360,19 @@ func (w *Workspace) CheckEnvironment(name string) error {
 // ByKey decodes the documents one after the other, in the order of their keys.
 func (w *Workspace) ByKey() iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
-		for _, stored := range slices.SortedStableFunc(slices.Values(w.Items), func(a, b Stored) int { return strings.Compare(a.Key, b.Key) }) {
+		for _, stored := range w.SortedByKey() {
 			if !yield(stored.Read()) {
 				return
 			}
 		}
 	}
+}
+
+// SortedByKey are the documents in the order of their keys.
+func (w *Workspace) SortedByKey() []Stored {
+	items := slices.Clone(w.Items)
+	slices.SortStableFunc(items, func(a, b Stored) int { return strings.Compare(a.Key, b.Key) })
+	return items
 }
 
 // Active returns the names of the environments that are not archived, in the

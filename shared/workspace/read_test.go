@@ -284,8 +284,8 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		for _, item := range ws.Items {
-			VerifyItem(ws, *item.Read())
-			SchemaIssues(ws, *item.Read())
+			NewVerification(ws).Of(*item.Read())
+			SchemaIssues(ws, *item.Read(), new(document.Allowance))
 		}
 	})
 }

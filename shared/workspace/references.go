@@ -14,51 +14,76 @@ type Reference struct {
 	Pointer string // into the document
 }
 
-// References finds where documents name the item in a file: a segment in
-// criteria, a config to decrypt with, a schema of configs. They come in the
-// order of the documents' paths; what a document says of itself is none. Only
-// documents that may name it are decoded.
-func References(ws *Workspace, path string) []Reference {
-	folder, key, _ := SplitPath(path)
-	if folder == Flags || folder == LogLevels {
-		return nil
+// References finds where documents name the items in files: a segment in
+// criteria, a config to decrypt with, a schema of configs. They come by the file,
+// in the order of the documents' paths; what a document says of itself is none.
+// The documents are looked through once, and only those decoded that may name one.
+func References(ws *Workspace, paths ...string) map[string][]Reference {
+	wanted := map[Folder]map[string]string{} // paths, by key
+	keys := map[string]bool{}
+	for _, path := range paths {
+		folder, key, _ := SplitPath(path)
+		if folder == Flags || folder == LogLevels {
+			continue
+		}
+		if wanted[folder] == nil {
+			wanted[folder] = map[string]string{}
+		}
+		wanted[folder][key], keys[key] = path, true
 	}
-	var found []Reference
-	name, escape := []byte(`"`+key+`"`), []byte(`\u`)
+	found := map[string][]Reference{}
 	for i := range ws.Items {
 		stored := &ws.Items[i]
-		// A name can be hidden behind escapes, which few documents have.
-		if stored.Path == path || !bytes.Contains(stored.Text, name) && !bytes.Contains(stored.Text, escape) {
+		if len(keys) == 0 || !mayName(stored.Text, keys) {
 			continue
 		}
 		item := stored.Read()
 		own, _, _ := strings.Cut(stored.Path, "/")
 		t, _ := Folder(own).Type()
-		for _, pointer := range referencesTo(item.View, folder, key) {
-			found = append(found, Reference{t, stored.Key, pointer})
+		for folder, keys := range wanted {
+			eachReference(item.View, folder, func(pointer, key string) {
+				if path, asked := keys[key]; asked && path != stored.Path {
+					found[path] = append(found[path], Reference{t, stored.Key, pointer})
+				}
+			})
 		}
 	}
 	return found
 }
 
-func referencesTo(doc *document.Document, folder Folder, key string) (pointers []string) {
+// mayName says whether one of the keys stands in a text. A key can be hidden behind
+// escapes, which few documents have.
+func mayName(text []byte, keys map[string]bool) bool {
+	begun := -1
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(text[at:], '"')
+		if next < 0 {
+			return bytes.Contains(text, []byte(`\u`))
+		}
+		at += next
+		if begun >= 0 && keys[string(text[begun+1:at])] {
+			return true
+		}
+		begun = at
+	}
+}
+
+// eachReference visits where a document names an item of a folder, and its key.
+func eachReference(doc *document.Document, folder Folder, visit func(pointer, key string)) {
 	switch folder {
 	case Segments:
 		for spot, criterion := range doc.Criteria() {
-			if named, ok := segmentReference(criterion); ok && named == key {
-				pointers = append(pointers, spot.Pointer()+"/valueToMatch")
+			if named, ok := segmentReference(criterion); ok {
+				visit(spot.Pointer()+"/valueToMatch", named)
 			}
 		}
 	case Configs:
 		for pointer, named := range encrypted(doc) {
-			if named == key {
-				pointers = append(pointers, pointer)
-			}
+			visit(pointer, named)
 		}
 	case Schemas:
-		if doc.Type == document.Config && doc.SchemaKey == key {
-			pointers = append(pointers, "/schemaKey")
+		if doc.Type == document.Config && doc.SchemaKey != "" {
+			visit("/schemaKey", doc.SchemaKey)
 		}
 	}
-	return pointers
 }

@@ -2,23 +2,26 @@ package workspace
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/expression"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/parallel"
+	"svc.example/svc/shared/problem"
 )
 
 // ReadServable is ReadEach for a workspace that is to be served: the problems
 // are also those of Unservable and Circles, and that there is no room for all
-// regular expressions.
+// regular expressions. each may be nil.
 func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, []Problem) {
 	var r serving
 	for _, path := range sortedPaths(files) {
-		p := readPart(path, files[path], &r.problems)
+		p := readPart(path, files[path], nil, &r.problems)
 		p.serve(&r.problems)
 		r.put(p)
-		if p.item != nil {
+		if p.item != nil && each != nil {
 			each(p.item)
 		}
 	}
@@ -30,6 +33,7 @@ func ReadServable(files map[string][]byte, each func(item *Item)) (*Workspace, [
 type Servable[T any] struct {
 	maker func() func(item *Item) T
 	known map[string]*made[T] // by path
+	paths []string            // of those, in order
 }
 
 // made is what was made of a file.
@@ -39,8 +43,9 @@ type made[T any] struct {
 	of       T
 }
 
-// NewServable reads workspaces. Maker gives what makes something of a document: one
-// for each goroutine, since many documents are read by several.
+// NewServable reads workspaces. Maker gives what makes something of a document, of
+// which it keeps nothing but strings: one for each goroutine, since many documents
+// are read by several.
 func NewServable[T any](maker func() func(item *Item) T) *Servable[T] {
 	return &Servable[T]{maker: maker}
 }
@@ -48,7 +53,11 @@ func NewServable[T any](maker func() func(item *Item) T) *Servable[T] {
 // Read reads a workspace, and tells what was made of its documents in the order of
 // their keys.
 func (s *Servable[T]) Read(files map[string][]byte, each func(made T)) (*Workspace, []Problem) {
-	paths := sortedPaths(files)
+	paths := s.paths
+	another := func(path string) bool { _, there := files[path]; return !there }
+	if len(paths) != len(files) || slices.ContainsFunc(paths, another) {
+		paths = sortedPaths(files)
+	}
 	all := make([]*made[T], len(paths))
 	var fresh []int
 	for i, path := range paths {
@@ -58,22 +67,27 @@ func (s *Servable[T]) Read(files map[string][]byte, each func(made T)) (*Workspa
 		}
 		all[i] = known
 	}
-	makers := sync.Pool{New: func() any { return s.maker() }}
+	type reading struct {
+		make    func(item *Item) T
+		scratch *jsontree.Scratch
+	}
+	readings := sync.Pool{New: func() any { return &reading{s.maker(), jsontree.NewScratch()} }}
 	parallel.Chunks(len(fresh), func(from, to int) {
-		maker := makers.Get().(func(item *Item) T)
-		defer makers.Put(maker)
+		r := readings.Get().(*reading)
+		defer readings.Put(r)
 		for _, i := range fresh[from:to] {
 			m := &made[T]{}
-			m.part = readPart(paths[i], files[paths[i]], &m.problems)
+			m.part = readPart(paths[i], files[paths[i]], r.scratch, &m.problems)
 			m.serve(&m.problems)
 			if m.item != nil {
-				m.of, m.item = maker(m.item), nil
+				m.of, m.item = r.make(m.item), nil
 			}
 			all[i] = m
 		}
 	})
 	var r serving
-	s.known = make(map[string]*made[T], len(all))
+	r.ws.Items = make([]Stored, 0, len(all))
+	s.known, s.paths = make(map[string]*made[T], len(all)), paths
 	for i, m := range all {
 		s.known[paths[i]] = m
 		r.problems.add(m.problems.all()...)
@@ -103,8 +117,8 @@ type serving struct {
 func (r *serving) put(p *part) {
 	r.reader.put(p)
 	if err := r.expressions.Add(p.usable); err != nil {
-		stored := Stored{p.path, p.key, p.text}
-		r.problems.locate(Fatal, stored.Read().file(), []document.Issue{{Message: err.Error()}})
+		stored := Stored{Path: p.path, Key: p.key, Text: p.text}
+		r.problems.locate(Fatal, stored.Read().file(), []document.Issue{{Code: problem.TooManyExpressions, Message: err.Error()}})
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -40,7 +42,7 @@ func (v *verifier) verify(said map[place]string) {
 		v.add(Error, f, document.ValidateDecoded(item.Tree, item.View, issues)...)
 		v.add(Error, f, placeIssues(item)...)
 		v.add(Error, f, v.index.referenceIssues(item)...)
-		v.add(Error, f, schemaIssues(v.ws, item)...)
+		v.add(Error, f, schemaIssues(v.ws, item, new(document.Budget))...)
 		_, usable := Unservable(item)
 		v.add(Error, f, beyond(&expressions, usable)...)
 		if v.problems.each == nil { // which is told no warnings
@@ -86,7 +88,7 @@ func Unservable(item *Item) ([]Problem, expression.Set) {
 	var issues []document.Issue
 	for spot, criterion := range item.View.Criteria() {
 		if message := expressionProblem(criterion, &expressions); message != "" {
-			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
+			issues = append(issues, document.Issue{Code: problem.InvalidExpression, Pointer: spot.Pointer() + "/valueToMatch", Message: message})
 		}
 	}
 	v.add(Fatal, item.file(), jsontree.Bounded(issues)...) // which looks for the lines once
@@ -97,7 +99,7 @@ func Unservable(item *Item) ([]Problem, expression.Set) {
 // that there is no room for them.
 func beyond(total *expression.Total, added expression.Set) []document.Issue {
 	if err := total.Add(added); err != nil {
-		return []document.Issue{{Message: err.Error()}}
+		return []document.Issue{{Code: problem.TooManyExpressions, Message: err.Error()}}
 	}
 	return nil
 }
@@ -113,7 +115,7 @@ func Circles(ws *Workspace) []Problem {
 
 // ReadAndVerify is Read and then Verify, with each problem once.
 func ReadAndVerify(files map[string][]byte) (*Workspace, []Problem) {
-	r := reader{each: func(*Item) {}}
+	var r reader
 	r.verify(files)
 	return &r.ws, r.problems.sorted()
 }
@@ -121,7 +123,7 @@ func ReadAndVerify(files map[string][]byte) (*Workspace, []Problem) {
 // VerifyEach tells the problems of ReadAndVerify that are no warnings, however many
 // there are, in no order, as long as the caller wants more.
 func VerifyEach(files map[string][]byte, each func(p Problem) (more bool)) {
-	r := reader{each: func(*Item) {}, problems: collector{each: each}}
+	r := reader{problems: collector{each: each}}
 	r.verify(files)
 }
 
@@ -135,14 +137,31 @@ func (r *reader) verify(files map[string][]byte) {
 	v.verify(said)
 }
 
-// VerifyItem finds what a write of one document would break in the workspace
-// as it would be with item in the place of what stands at its path: what a
-// write is refused for although the document by itself is right. It does not
-// look at the other documents again, but for the segments that a changed
-// segment refers to.
-func VerifyItem(ws *Workspace, item Item) []document.Issue {
-	issues := newIndex(ws).referenceIssues(&item)
-	return append(issues, circleThrough(ws, &item)...)
+// Verification finds what writes of documents would break in a workspace as it
+// would be with them.
+type Verification struct {
+	index    *index
+	segments map[string][]string // whom each refers to, as far as it was asked
+	together bool
+	straight func() bool // no segments refer to each other in a circle
+}
+
+// NewVerification is of a workspace. It is used by one goroutine.
+func NewVerification(ws *Workspace) *Verification {
+	return &Verification{index: newIndex(ws), segments: map[string][]string{},
+		straight: sync.OnceValue(func() bool { return len(circles(ws)) == 0 })}
+}
+
+// Together says that all documents which are asked for are in the workspace
+// already: what they are to each other is then found out once.
+func (v *Verification) Together() { v.together = true }
+
+// Of finds what a write of one document is refused for although the document by
+// itself is right, with item in the place of what stands at its path. It does not
+// look at the other documents again, but for the segments that a changed segment
+// refers to.
+func (v *Verification) Of(item Item) []document.Issue {
+	return append(v.index.referenceIssues(&item), v.circleThrough(&item)...)
 }
 
 // Warnings finds what a document by itself will hardly do as it was meant: a
@@ -154,9 +173,10 @@ func Warnings(item *Item) []document.Issue {
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its
 // schemaKey names. A schema that is missing or does not compile is no problem
-// of the values; see UnusableSchema.
-func SchemaIssues(ws *Workspace, item Item) []document.Issue {
-	return schemaIssues(ws, &item)
+// of the values; see UnusableSchema. Where the allowance is exceeded they are not
+// all.
+func SchemaIssues(ws *Workspace, item Item, allowance *document.Allowance) []document.Issue {
+	return schemaIssues(ws, &item, allowance.Budget())
 }
 
 type verifier struct {
@@ -228,7 +248,7 @@ func nameIssue(entry *jsontree.Node, pointer string) document.Issue {
 	if name == "" || name == document.DefaultScope {
 		return document.Issue{} // said by Read
 	}
-	return document.Issue{Pointer: pointer, Message: SlugProblem(name)}
+	return document.Issue{Code: problem.InvalidEnvironmentName, Pointer: pointer, Message: SlugProblem(name)}
 }
 
 func (v *verifier) schema(s *Schema) {
@@ -236,14 +256,23 @@ func (v *verifier) schema(s *Schema) {
 		return // said by Read
 	}
 	_, issues := s.Compiled()
-	v.add(Error, s.file(), issues...)
+	v.add(Error, s.file(), coded(problem.InvalidSchema, issues)...)
 	v.fileName(s.file(), s.Key)
 	v.byteOrderMark(s.file())
 }
 
+// coded are issues of one rule.
+func coded(code problem.Code, issues []document.Issue) []document.Issue {
+	all := slices.Clone(issues)
+	for i := range all {
+		all[i].Code = code
+	}
+	return all
+}
+
 func (v *verifier) byteOrderMark(f file) {
 	if bytes.HasPrefix(f.text, byteOrderMark) {
-		v.add(Warning, f, document.Issue{Message: "begins with a byte order mark; save it as UTF-8 without one, other tools refuse it"})
+		v.add(Warning, f, document.Issue{Code: problem.ByteOrderMark, Message: "begins with a byte order mark; save it as UTF-8 without one, other tools refuse it"})
 	}
 }
 
@@ -251,7 +280,7 @@ func (v *verifier) byteOrderMark(f file) {
 func placeIssues(item *Item) []document.Issue {
 	var issues []document.Issue
 	if key := item.View.Key; key != "" && key != item.Key {
-		issues = append(issues, document.Issue{Pointer: "/key",
+		issues = append(issues, document.Issue{Code: problem.KeyMismatch, Pointer: "/key",
 			Message: fmt.Sprintf("the key is %s, but the file is named %q: the name of the file is the key", terminal.Quote(key), item.Key+extension)})
 	}
 	if FolderOf(item.View.Type) != "" { // another type is no type at all, says Validate
@@ -272,5 +301,5 @@ func typeIssues(item *Item) []document.Issue {
 	if home := FolderOf(t); home != "" {
 		message = fmt.Sprintf("the type is %s, which belongs in the folder %s; %s holds %s documents", t, home, folder, held)
 	}
-	return []document.Issue{{Pointer: "/type", Message: message}}
+	return []document.Issue{{Code: problem.WrongFolder, Pointer: "/type", Message: message}}
 }

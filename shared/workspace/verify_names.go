@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -47,12 +48,12 @@ func (s *speller) object(n *jsontree.Node, pointer string, known names) {
 			continue
 		}
 		if slices.Contains(secretMarks, m.Name) {
-			s.issues = append(s.issues, document.Issue{Pointer: pointer + jsontree.Pointer(m.Name),
+			s.issues = append(s.issues, document.Issue{Code: problem.IdleSecretMark, Pointer: pointer + jsontree.Pointer(m.Name),
 				Message: fmt.Sprintf("%q protects nothing here; write it into the value, beside its type", m.Name)})
 			continue
 		}
 		if meant := known.like(m.Name); meant != "" {
-			s.issues = append(s.issues, document.Issue{Pointer: pointer + jsontree.Pointer(m.Name),
+			s.issues = append(s.issues, document.Issue{Code: problem.MisspeltName, Pointer: pointer + jsontree.Pointer(m.Name),
 				Message: fmt.Sprintf("%s means nothing here; did you mean %s?", terminal.Quote(m.Name), meant)})
 		}
 	}
@@ -132,6 +133,21 @@ func misspeltDeclaration(tree *jsontree.Node) []document.Issue {
 		s.object(n, pointer, environmentNames)
 	})
 	return s.issues
+}
+
+// DidYouMean ends a message about a name that is none of those known, by the one
+// that it was probably meant to be: a misspelling, or what only one begins with.
+// It is "" where there is none.
+func DidYouMean(name string, known []string) string {
+	meant := names(known).like(name)
+	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return len(name) < 3 || !strings.HasPrefix(k, name) })
+	if meant == "" && len(begun) == 1 {
+		meant = begun[0]
+	}
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + meant + "?"
 }
 
 // like returns the known name that a name was probably meant to be, or "".

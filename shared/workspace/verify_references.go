@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/expression"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -38,14 +39,14 @@ func (x *index) referenceIssues(item *Item) []document.Issue {
 	}
 	for pointer, key := range encrypted(item.View) {
 		if !x.has(item, document.Config, key) {
-			issues = append(issues, document.Issue{Pointer: pointer,
+			issues = append(issues, document.Issue{Code: problem.UnknownDecryptionKey, Pointer: pointer,
 				Message: fmt.Sprintf("there is no config %s to decrypt the value with", terminal.Quote(key))})
 		}
 	}
 	var expressions expression.Set
 	for spot, criterion := range item.View.Criteria() {
-		if message := x.operandProblem(item, criterion, &expressions); message != "" {
-			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: message})
+		if message, code := x.operandProblem(item, criterion, &expressions); message != "" {
+			issues = append(issues, document.Issue{Code: code, Pointer: spot.Pointer() + "/valueToMatch", Message: message})
 		}
 	}
 	return issues
@@ -57,20 +58,20 @@ func (x *index) environmentIssues(doc *document.Document) []document.Issue {
 	var issues []document.Issue
 	seen := map[string]bool{}
 	for i, e := range doc.Environments {
-		message := ""
+		message, code := "", problem.UnknownEnvironment
 		switch {
 		case e.ID == "":
 			continue // said by Validate
 		case seen[e.ID]:
-			message = fmt.Sprintf("the environment %s has an entry already; keep one", terminal.Quote(e.ID))
+			message, code = fmt.Sprintf("the environment %s has an entry already; keep one", terminal.Quote(e.ID)), problem.DuplicateEnvironment
 		case !x.ws.Declared:
-			message = SlugProblem(e.ID)
+			message, code = SlugProblem(e.ID), problem.InvalidEnvironmentName
 		case !x.environments[e.ID]:
 			message = fmt.Sprintf("the environment %s is not declared in %s; declared are: %s", terminal.Quote(e.ID), File, x.declared())
 		}
 		seen[e.ID] = true
 		if message != "" {
-			issues = append(issues, document.Issue{Pointer: "/environments/" + strconv.Itoa(i) + "/id", Message: message})
+			issues = append(issues, document.Issue{Code: code, Pointer: "/environments/" + strconv.Itoa(i) + "/id", Message: message})
 		}
 	}
 	return issues
@@ -126,22 +127,22 @@ func (x *index) has(item *Item, t document.Type, key string) bool {
 	return found
 }
 
-func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *expression.Set) string {
+func (x *index) operandProblem(item *Item, criterion document.Criterion, expressions *expression.Set) (string, problem.Code) {
 	switch criterion.Operator {
 	case evaluation.InSegment, evaluation.NotInSegment:
 		key, ok := operand(criterion.ValueToMatch)
 		if !ok {
-			return criterion.Operator + ` needs the key of a segment, as {"type": "string", "value": "<key>"}`
+			return criterion.Operator + ` needs the key of a segment, as {"type": "string", "value": "<key>"}`, problem.UnknownSegment
 		}
 		if x.has(item, document.Segment, key) {
-			return ""
+			return "", ""
 		}
 		if criterion.ValueToMatch.Secret() {
-			return "there is no such segment"
+			return "there is no such segment", problem.UnknownSegment
 		}
-		return fmt.Sprintf("there is no segment %s", terminal.Quote(key))
+		return fmt.Sprintf("there is no segment %s", terminal.Quote(key)), problem.UnknownSegment
 	}
-	return expressionProblem(criterion, expressions)
+	return expressionProblem(criterion, expressions), problem.InvalidExpression
 }
 
 // The operators whose operand is a regular expression.

@@ -5,12 +5,13 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
 // schemaIssues holds every value of a config that can be read here against
 // the schema of the config.
-func schemaIssues(ws *Workspace, item *Item) []document.Issue {
+func schemaIssues(ws *Workspace, item *Item, budget *document.Budget) []document.Issue {
 	doc := item.View
 	if doc.SchemaKey == "" || doc.Type != document.Config {
 		return nil
@@ -24,9 +25,8 @@ func schemaIssues(ws *Workspace, item *Item) []document.Issue {
 		return nil
 	}
 	var issues []document.Issue
-	var budget document.Budget
 	for spot, value := range doc.Values() {
-		issues = append(issues, violations(doc.SchemaKey, schema, &budget, spot.Pointer()+"/value", value)...)
+		issues = append(issues, violations(doc.SchemaKey, schema, budget, spot.Pointer()+"/value", value)...)
 	}
 	return issues
 }
@@ -48,12 +48,12 @@ func UnusableSchema(ws *Workspace, item Item) []document.Issue {
 	if schema != nil || len(issues) == 0 {
 		return nil
 	}
-	return []document.Issue{{Pointer: "/schemaKey", Message: fmt.Sprintf(
+	return []document.Issue{{Code: problem.InvalidSchema, Pointer: "/schemaKey", Message: fmt.Sprintf(
 		"the schema %q cannot be used, so no value can be checked against it (%s); repair %s", s.Key, jsontree.InWords(issues), s.Path)}}
 }
 
 func noSchema(key string) document.Issue {
-	return document.Issue{Pointer: "/schemaKey", Message: fmt.Sprintf("there is no schema %s: it would be %s/%s.json", terminal.Quote(key), Schemas, terminal.Cut(key, maxEnvironmentName))}
+	return document.Issue{Code: problem.UnknownSchema, Pointer: "/schemaKey", Message: fmt.Sprintf("there is no schema %s: it would be %s/%s.json", terminal.Quote(key), Schemas, terminal.Cut(key, maxEnvironmentName))}
 }
 
 // Problems are what keeps a schema from being used, as Verify has it. That
@@ -62,7 +62,7 @@ func (s *Schema) Problems() []Problem {
 	v := verifier{problems: &collector{}}
 	if s.Tree != nil {
 		_, issues := s.Compiled()
-		v.add(Fatal, s.file(), issues...)
+		v.add(Fatal, s.file(), coded(problem.InvalidSchema, issues)...)
 	}
 	return v.problems.all()
 }
@@ -78,15 +78,15 @@ func violations(key string, schema *document.Schema, budget *document.Budget, po
 	found := schema.CheckWithin(budget, content)
 	if len(found) > 0 && value.Secret() {
 		// Names of members are content too.
-		return []document.Issue{{Pointer: pointer, Message: fmt.Sprintf("the confidential value violates the schema %q", key)}}
+		return []document.Issue{{Code: problem.SchemaViolation, Pointer: pointer, Message: fmt.Sprintf("the confidential value violates the schema %q", key)}}
 	}
 	var issues []document.Issue
 	for i, issue := range found {
 		if i == maxViolations {
 			more := fmt.Sprintf("violates the schema %q in %d more places", key, len(found)-i)
-			return append(issues, document.Issue{Pointer: pointer, Message: more})
+			return append(issues, document.Issue{Code: problem.SchemaViolation, Pointer: pointer, Message: more})
 		}
-		issues = append(issues, document.Issue{Pointer: pointer + issue.Pointer,
+		issues = append(issues, document.Issue{Code: problem.SchemaViolation, Pointer: pointer + issue.Pointer,
 			Message: fmt.Sprintf("violates the schema %q: %s", key, issue.Message)})
 	}
 	return issues

@@ -84,6 +84,10 @@ func TestVerifyFinds(t *testing.T) {
 			f + `:6:94: /default/rules/0/criteria/0/valueToMatch: the regular expression (RE2) does not compile: invalid or unsupported Perl syntax: "(?="`}},
 		{"an unknown operator", map[string]string{f: flag("f", `{"operator": "PROP_SOUNDS_LIKE"}`)}, []string{
 			f + `:6:32: warning /default/rules/0/criteria/0/operator: the operator "PROP_SOUNDS_LIKE" is not known here: the rule never matches`}},
+		{"a misspelt operator", map[string]string{f: flag("f", `{"operator": "PROP_IS_ON_OF"}`)}, []string{
+			f + `:6:32: warning /default/rules/0/criteria/0/operator: the operator "PROP_IS_ON_OF" is not known here: the rule never matches; did you mean PROP_IS_ONE_OF?`}},
+		{"an operator in small letters", map[string]string{f: flag("f", `{"operator": "always_true"}`)}, []string{
+			f + `:6:32: warning /default/rules/0/criteria/0/operator: the operator "always_true" is not known here: the rule never matches; did you mean ALWAYS_TRUE?`}},
 		{"the file's name", map[string]string{f: flag("g", `{"operator": "ALWAYS_TRUE"}`)}, []string{
 			f + `:2:10: /key: the key is "g", but the file is named "f.json": the name of the file is the key`}},
 		{"the folder", map[string]string{"configs/f.json": flag("f", `{"operator": "ALWAYS_TRUE"}`)}, []string{
@@ -235,7 +239,7 @@ func itemOf(t *testing.T, path, text string) Item {
 	return Item{Path: path, Key: key, View: document.View(tree), Tree: tree, Text: []byte(text)}
 }
 
-func TestVerifyItem(t *testing.T) {
+func TestVerification(t *testing.T) {
 	ws := read(t, sound())
 	for _, tt := range []struct {
 		name, path, text string
@@ -260,7 +264,7 @@ func TestVerifyItem(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, issue := range VerifyItem(ws, itemOf(t, tt.path, tt.text)) {
+			for _, issue := range NewVerification(ws).Of(itemOf(t, tt.path, tt.text)) {
 				got = append(got, issue.Pointer+": "+issue.Message)
 			}
 			if !slices.Equal(got, tt.want) {
@@ -279,7 +283,7 @@ func TestSchemaIssues(t *testing.T) {
 		config("c", "json", "limits", `{"type": "json", "value": "x", "decryptWith": "master.key"}`):         0,
 		strings.Replace(config("c", "json", "limits", `{"type": "json", "value": 1}`), "config", "other", 1): 0,
 	} {
-		if got := SchemaIssues(ws, itemOf(t, "configs/c.json", text)); len(got) != want {
+		if got := SchemaIssues(ws, itemOf(t, "configs/c.json", text), new(document.Allowance)); len(got) != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -17,19 +18,19 @@ func operatorIssues(doc *document.Document) []document.Issue {
 	var expressions expression.Set
 	for spot, criterion := range doc.Criteria() {
 		if name := criterion.Operator; name != "" && !evaluation.Known(name) {
-			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/operator",
-				Message: fmt.Sprintf("the operator %s is not known here: the rule never matches", terminal.Quote(name))})
+			issues = append(issues, document.Issue{Code: problem.UnknownOperator, Pointer: spot.Pointer() + "/operator",
+				Message: fmt.Sprintf("the operator %s is not known here: the rule never matches%s", terminal.Quote(name), DidYouMean(name, evaluation.Operators()))})
 		}
 		// An operand that refers or compiles to nothing is an error, said elsewhere.
 		if criterion.Operator == evaluation.InSegment || criterion.Operator == evaluation.NotInSegment || expressionProblem(criterion, &expressions) != "" {
 			continue
 		}
 		if criterion.PropertyName == "" && evaluation.Known(criterion.Operator) && criterion.Operator != document.AlwaysTrue {
-			issues = append(issues, document.Issue{Pointer: spot.Pointer(),
+			issues = append(issues, document.Issue{Code: problem.MissingProperty, Pointer: spot.Pointer(),
 				Message: "propertyName is missing: " + criterion.Operator + " looks at a property, such as user.key"})
 		}
-		if problem := evaluation.OperandProblem(criterion); problem != "" {
-			issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/valueToMatch", Message: problem})
+		if message := evaluation.OperandProblem(criterion); message != "" {
+			issues = append(issues, document.Issue{Code: problem.UnusableOperand, Pointer: spot.Pointer() + "/valueToMatch", Message: message})
 		}
 	}
 	return issues
@@ -49,7 +50,7 @@ func variantIssues(doc *document.Document) []document.Issue {
 	for spot, value := range doc.Served() {
 		unreadable := value.DecryptWith != "" || value.Type == document.ProvidedValue || value.Content == nil
 		if !unreadable && value.Type == doc.ValueType && !variants[identity(value)] {
-			issues = append(issues, document.Issue{Pointer: spot.Pointer(), Message: "this value is none of the variants"})
+			issues = append(issues, document.Issue{Code: problem.NotAVariant, Pointer: spot.Pointer(), Message: "this value is none of the variants"})
 		}
 	}
 	return issues
@@ -70,7 +71,7 @@ func plainSecretIssues(doc *document.Document) []document.Issue {
 	var issues []document.Issue
 	for spot, value := range doc.Values() {
 		if spot.Variant >= 0 && !value.Confidential && secrets[identity(value)] {
-			issues = append(issues, document.Issue{Pointer: spot.Pointer(),
+			issues = append(issues, document.Issue{Code: problem.PlainSecret, Pointer: spot.Pointer(),
 				Message: "this variant is plain and equals a confidential value; mark it confidential too, or take it out"})
 		}
 	}
@@ -86,7 +87,7 @@ func unboundIssues(doc *document.Document) []document.Issue {
 		if value.DecryptWith == "" || !document.UnboundCiphertext(text) {
 			continue
 		}
-		issues = append(issues, document.Issue{Pointer: spot.Pointer() + "/value",
+		issues = append(issues, document.Issue{Code: problem.UnboundCiphertext, Pointer: spot.Pointer() + "/value",
 			Message: "this ciphertext opens in any item, also in one that it is copied into; encrypt it again for this one (client.Encrypt)"})
 	}
 	return issues
@@ -134,8 +135,8 @@ func appendCanonical(text []byte, n *jsontree.Node) []byte {
 
 // fileName warns of a name that cannot be checked out everywhere.
 func (v *verifier) fileName(f file, key string) {
-	if problem := windowsProblem(key); problem != "" {
-		v.add(Warning, f, document.Issue{Message: problem})
+	if message := windowsProblem(key); message != "" {
+		v.add(Warning, f, document.Issue{Code: problem.UnportableName, Message: message})
 	}
 }
 
@@ -187,7 +188,7 @@ func (v *verifier) sameSchemaNames() {
 		s := &v.ws.Schemas[i]
 		folded := strings.ToLower(s.Key)
 		if other, taken := first[folded]; taken {
-			v.add(Warning, s.file(), document.Issue{Message: fmt.Sprintf("differs from %s in case only: they are one file on Windows and macOS", other)})
+			v.add(Warning, s.file(), document.Issue{Code: problem.UnportableName, Message: fmt.Sprintf("differs from %s in case only: they are one file on Windows and macOS", other)})
 			continue
 		}
 		first[folded] = s.Path

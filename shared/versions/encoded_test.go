@@ -1,0 +1,64 @@
+package versions
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"svc.example/svc/shared/document"
+)
+
+// encodedState is the State of documents of all kinds.
+func encodedState(t testing.TB) *State {
+	t.Helper()
+	s := &State{}
+	for key, text := range map[string]string{
+		"a": `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"s"}}],"value":{"type":"bool","value":true}}]},"environments":[{"id":"e","rules":[{"criteria":[{"operator":"PROP_AFTER","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":5000}}],"value":{"type":"bool","value":true}}]}]}`,
+		"b": `{"key":"b","type":"config","valueType":"string","default":{"rules":[]},"environments":[{"id":"f","rules":[]}]}`,
+		"s": `{"key":"s","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"t"}},{"operator":"PROP_IS_ONE_OF","propertyName":"svc.current-time","valueToMatch":{"type":"string_list","value":["1"]}},{"operator":"PROP_BEFORE","propertyName":"svc.current-time","valueToMatch":{"type":"int","value":-7}}],"value":{"type":"bool","value":true}}]}}`,
+	} {
+		tree, err := document.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Add(key, tree, document.View(tree))
+	}
+	return s
+}
+
+func TestStatesComeBack(t *testing.T) {
+	for _, s := range []*State{{}, encodedState(t)} {
+		b := s.Append([]byte("before"))[len("before"):]
+		again, err := ReadState(b)
+		if err != nil || !bytes.Equal(again.Append(nil), b) {
+			t.Fatalf("%+v is read as %+v, %v", s, again, err)
+		}
+		for _, environment := range []string{"e", "f", "g"} {
+			if got, want := again.Of(environment, Salt{1}), s.Of(environment, Salt{1}); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, want %+v", environment, got, want)
+			}
+		}
+		for n := range b {
+			if _, err := ReadState(b[:n]); err == nil {
+				t.Errorf("%d of %d bytes were taken", n, len(b))
+			}
+		}
+	}
+}
+
+func FuzzReadState(f *testing.F) {
+	f.Add((&State{}).Append(nil))
+	f.Add(encodedState(f).Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := ReadState(b)
+		if err != nil {
+			return
+		}
+		s.Of("e", Salt{})
+		first := s.Append(nil)
+		again, err := ReadState(first)
+		if err != nil || !bytes.Equal(again.Append(nil), first) {
+			t.Errorf("%x is read as %+v, which is read as %+v, %v", b, s, again, err)
+		}
+	})
+}

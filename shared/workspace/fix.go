@@ -1,0 +1,104 @@
+package workspace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"unicode/utf16"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/terminal"
+)
+
+// Fix mends in the text of a file what has exactly one right answer, and says what it
+// did, each with its rule. Every other byte stays as it is. The text comes back as it
+// was where there is nothing to mend.
+func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
+	if recoded, ok := fromUTF16(text); ok {
+		text, mended = recoded, append(mended, document.Issue{Code: problem.UTF16, Message: "rewritten in UTF-8"})
+	}
+	if rest := bytes.TrimLeft(text, string(byteOrderMark)); len(rest) < len(text) {
+		text, mended = rest, append(mended, document.Issue{Code: problem.ByteOrderMark, Message: "byte order mark taken away"})
+	}
+	folder, key, _ := SplitPath(path)
+	held, isDocument := folder.Type()
+	tree, wrong := parse(path, text, nil)
+	if !isDocument || wrong != nil || tree.Kind != jsontree.Object {
+		return text, mended
+	}
+	var missing []jsontree.Member
+	add := func(name, value string) {
+		if tree.Get(name) == nil {
+			missing = append(missing, jsontree.Field(name, jsontree.NewString(value)))
+			mended = append(mended, document.Issue{Code: problem.MissingField, Pointer: "/" + name, Message: fmt.Sprintf("%q: %q added", name, value)})
+		}
+	}
+	if document.KeyProblem(key) == "" {
+		add("key", key)
+		if n := tree.Get("key"); n != nil {
+			if was, isText := n.Text(); isText && was != key {
+				end := n.Offset + len(n.Compact()) // a scalar keeps its spelling
+				text = bytes.Join([][]byte{text[:n.Offset], jsontree.NewString(key).Compact(), text[end:]}, nil)
+				mended = append(mended, document.Issue{Code: problem.KeyMismatch, Pointer: "/key",
+					Message: fmt.Sprintf("the key %s becomes %q", terminal.Quote(was), key)})
+			}
+		}
+	}
+	add("type", string(held))
+	switch held {
+	case document.Segment:
+		add("valueType", string(document.BoolValue))
+	case document.LogLevel:
+		add("valueType", string(document.LogLevelValue))
+	}
+	return withMembers(text, tree.Offset, missing), mended
+}
+
+// fromUTF16 is a text of UTF-16 as UTF-8 with a byte order mark; not ok for another
+// text, and for one of which something would be lost.
+func fromUTF16(text []byte) (recoded []byte, ok bool) {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case len(text)%2 != 0:
+		return nil, false
+	case bytes.HasPrefix(text, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(text, []byte("\xff\xfe")):
+		return nil, false
+	}
+	units := make([]uint16, len(text)/2)
+	if _, err := binary.Decode(text, order, units); err != nil {
+		return nil, false
+	}
+	runes := utf16.Decode(units)
+	back, _ := binary.Append(nil, order, utf16.Encode(runes))
+	return []byte(string(runes)), bytes.Equal(back, text)
+}
+
+// withMembers puts members before all others of the object that begins at an offset,
+// spaced as its first one is.
+func withMembers(text []byte, offset int, members []jsontree.Member) []byte {
+	if len(members) == 0 {
+		return text
+	}
+	after := text[offset+1:]
+	rest := bytes.TrimLeft(after, " \t\r\n")
+	space := after[:len(after)-len(rest)]
+	fixed := bytes.Clone(text[:offset+1])
+	for i, m := range members {
+		if fixed = append(fixed, space...); i > 0 && len(space) == 0 {
+			fixed = append(fixed, ' ')
+		}
+		fixed = append(fixed, jsontree.NewString(m.Name).Compact()...)
+		fixed = append(append(fixed, ": "...), m.Value.Compact()...)
+		if i < len(members)-1 || rest[0] != '}' {
+			fixed = append(fixed, ',')
+		}
+	}
+	if len(space) == 0 && rest[0] != '}' {
+		fixed = append(fixed, ' ')
+	}
+	return append(fixed, after...)
+}

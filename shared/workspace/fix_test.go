@@ -1,0 +1,91 @@
+package workspace_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"testing"
+	"unicode/utf16"
+
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/workspace"
+)
+
+// inUTF16 is a text as PowerShell writes it.
+func inUTF16(text string, order binary.ByteOrder) string {
+	units, _ := binary.Append(nil, order, utf16.Encode([]rune("\ufeff"+text)))
+	return string(units)
+}
+
+var fixes = map[string]struct {
+	path, text, want string
+	codes            []problem.Code
+}{
+	"nothing to mend":      {"feature-flags/a.json", `{"key": "a", "type": "feature_flag"}`, `{"key": "a", "type": "feature_flag"}`, nil},
+	"a byte order mark":    {"svc.json", "\ufeff{ }\r\n", "{ }\r\n", []problem.Code{problem.ByteOrderMark}},
+	"two byte order marks": {"svc.json", "\ufeff\ufeff{}", "{}", []problem.Code{problem.ByteOrderMark}},
+	"UTF-16": {"schemas/s.json", inUTF16("{\"ä\": \"😀\"}\r\n", binary.LittleEndian), "{\"ä\": \"😀\"}\r\n",
+		[]problem.Code{problem.UTF16, problem.ByteOrderMark}},
+	"UTF-16 the other way round, and a key": {"configs/c.json", inUTF16(`{"type": "config"}`, binary.BigEndian), `{"key": "c", "type": "config"}`,
+		[]problem.Code{problem.UTF16, problem.ByteOrderMark, problem.MissingField}},
+	"UTF-16 with half a character": {"configs/c.json", "\xff\xfe\x00\xd8", "\xff\xfe\x00\xd8", nil},
+	"UTF-16 cut off":               {"configs/c.json", "\xff\xfe{", "\xff\xfe{", nil},
+	"another key": {"feature-flags/a.json", "{\r\n\t\"x\": 1.0,\r\n\t\"key\" :\"b\\u0020\",\r\n\t\"type\": \"feature_flag\"}", "{\r\n\t\"x\": 1.0,\r\n\t\"key\" :\"a\",\r\n\t\"type\": \"feature_flag\"}",
+		[]problem.Code{problem.KeyMismatch}},
+	"all is missing": {"segments/s.json", "{\r\n    \"default\": {}\r\n}", "{\r\n    \"key\": \"s\",\r\n    \"type\": \"segment\",\r\n    \"valueType\": \"bool\",\r\n    \"default\": {}\r\n}",
+		[]problem.Code{problem.MissingField, problem.MissingField, problem.MissingField}},
+	"on one line":     {"log-levels/log-level.s.json", `{"default":{}}`, `{"key": "log-level.s", "type": "log_level", "valueType": "log_level", "default":{}}`, []problem.Code{problem.MissingField, problem.MissingField, problem.MissingField}},
+	"an empty object": {"configs/c.json", "{\n}", "{\n\"key\": \"c\",\n\"type\": \"config\"\n}", []problem.Code{problem.MissingField, problem.MissingField}},
+	"nothing at all":  {"configs/c.json", "{}", `{"key": "c", "type": "config"}`, []problem.Code{problem.MissingField, problem.MissingField}},
+	"a key that is no text is somebody's mistake": {"configs/c.json", `{"key": 5, "type": null}`, `{"key": 5, "type": null}`, nil},
+	"a name that no key may have":                 {"configs/a b.json", `{"key": "ab", "type": "config"}`, `{"key": "ab", "type": "config"}`, nil},
+	"the type of another folder":                  {"configs/c.json", `{"key": "c", "type": "segment"}`, `{"key": "c", "type": "segment"}`, nil},
+	"no JSON":                                     {"configs/c.json", `{"key": "d",`, `{"key": "d",`, nil},
+	"no object":                                   {"configs/c.json", `["key"]`, `["key"]`, nil},
+	"a schema has no key":                         {"schemas/s.json", `{"key": "t"}`, `{"key": "t"}`, nil},
+}
+
+func TestFix(t *testing.T) {
+	for name, test := range fixes {
+		t.Run(name, func(t *testing.T) {
+			fixed, mended := workspace.Fix(test.path, []byte(test.text))
+			var codes []problem.Code
+			for _, issue := range mended {
+				codes = append(codes, issue.Code)
+			}
+			if string(fixed) != test.want || !slices.Equal(codes, test.codes) {
+				t.Errorf("%q, %v\nwant %q, %v", fixed, mended, test.want, test.codes)
+			}
+		})
+	}
+}
+
+// FuzzFix: a fix says nothing else than before but for the members that it mends, and
+// leaves nothing to fix.
+func FuzzFix(f *testing.F) {
+	for _, test := range fixes {
+		f.Add(test.path, []byte(test.text))
+	}
+	f.Fuzz(func(t *testing.T, path string, text []byte) {
+		fixed, mended := workspace.Fix(path, bytes.Clone(text))
+		if len(mended) == 0 && !bytes.Equal(fixed, text) {
+			t.Fatalf("%q became %q, and nobody was told", text, fixed)
+		}
+		if again, more := workspace.Fix(path, fixed); len(more) > 0 || !bytes.Equal(again, fixed) {
+			t.Fatalf("%q is mended again: %v", fixed, more)
+		}
+		before, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\ufeff")))
+		if err != nil || before.Kind != jsontree.Object {
+			return
+		}
+		after, err := jsontree.Parse(fixed)
+		if err != nil {
+			t.Fatalf("%q is no JSON: %v", fixed, err)
+		}
+		mendable := []string{"key", "type", "valueType"}
+		if !jsontree.Equal(before.Without(mendable...), after.Without(mendable...)) {
+			t.Fatalf("%q became %q", text, fixed)
+		}
+	})
+}
