@@ -60,24 +60,3 @@ func (r *Repository) base(ctx context.Context, b Base) (*Snapshot, error) {
 	}
 	return s, err
 }
-
-// Checkpoint stores a snapshot at a head, and returns its name. It is for
-// whoever rebuilds what a ledger holds; writers store theirs by themselves.
-func (r *Repository) Checkpoint(ctx context.Context, head Head) (name string, err error) {
-	keeper, keeps := r.objects.(Checkpoints)
-	if !keeps {
-		return "", errNoBase
-	}
-	s, err := r.Snapshot(ctx, head)
-	if err != nil {
-		return "", err
-	}
-	if _, err := s.wholeTree(ctx, r.objects); err != nil {
-		return "", err
-	}
-	name, content, err := EncodeSnapshot(s)
-	if err != nil {
-		return "", err
-	}
-	return name, keeper.PutSnapshot(ctx, name, content)
-}

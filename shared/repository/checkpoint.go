@@ -22,11 +22,36 @@ import (
 //	the git trees: the root's, then the layout's folders' in the header's order
 //	the commits that touched the files last (see AppendCommit)
 //	the files' contents, by path
+//	the briefs (see Draft), in a snapshot of the second format
+//
+// and that line, in the second format, is followed by how many bytes the briefs
+// have (4, big-endian). Snapshots of the first format are still read.
 //
 // The header has only numbers and the folders' names: what the trees hold may
 // be no UTF-8. The fence is in it so that the name, which is the content's
 // hash, is another one after each sweep: see pack.NameAt.
-const snapshotMagic = "svc snapshot 1\n"
+const (
+	snapshotMagic = "svc snapshot 1\n"
+	briefedMagic  = "svc snapshot 2\n"
+)
+
+// briefsShare bounds the briefs of a snapshot: to half of all that is in it beside
+// them.
+const briefsShare = 2
+
+// BriefsIn is how many bytes of a stored snapshot are briefs, as far as that can be
+// told without decoding it.
+func BriefsIn(content []byte) int64 {
+	rest, briefed := bytes.CutPrefix(content, []byte(briefedMagic))
+	if !briefed || len(rest) < 4 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint32(rest))
+}
+
+// MaxContent is how many bytes a snapshot has at most of which all but the briefs
+// has so many.
+func MaxContent(others int64) int64 { return others + others/briefsShare }
 
 type snapshotHeader struct {
 	Commit   string `json:"commit"`
@@ -43,8 +68,9 @@ type snapshotHeader struct {
 }
 
 // EncodeSnapshot makes the stored form of a snapshot whose tree is known, and
-// its name. The same snapshot makes the same bytes.
-func EncodeSnapshot(s *Snapshot) (name string, content []byte, err error) {
+// its name. The same snapshot, with the same briefs, makes the same bytes. Briefs
+// that are large beside what they are of are left out.
+func EncodeSnapshot(s *Snapshot, briefs []byte) (name string, content []byte, err error) {
 	tree, known := s.knownTree()
 	if !known {
 		return "", nil, errors.New("the git tree of the snapshot has not been read")
@@ -59,13 +85,22 @@ func EncodeSnapshot(s *Snapshot) (name string, content []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	content = make([]byte, 0, len(snapshotMagic)+4+len(header)+front.Len()+texts)
-	content = append(content, snapshotMagic...)
+	rest := 4 + len(header) + front.Len() + texts
+	if len(briefs) > rest/briefsShare {
+		briefs = nil
+	}
+	content = make([]byte, 0, len(briefedMagic)+4+rest+len(briefs))
+	if len(briefs) > 0 {
+		content = binary.BigEndian.AppendUint32(append(content, briefedMagic...), uint32(len(briefs)))
+	} else {
+		content = append(content, snapshotMagic...)
+	}
 	content = binary.BigEndian.AppendUint32(content, uint32(len(header)))
 	content = append(append(content, header...), front.Bytes()...)
 	for _, f := range s.Files {
 		content = append(content, f.Text...)
 	}
+	content = append(content, briefs...)
 	return snapshotName(content), content, nil
 }
 
@@ -129,11 +164,18 @@ func DecodeSnapshot(name string, content []byte) (*Snapshot, error) {
 }
 
 func decodeSnapshot(content []byte) (*Snapshot, error) {
-	plain, ours := bytes.CutPrefix(content, []byte(snapshotMagic))
-	if !ours {
-		return nil, fmt.Errorf("%w: it does not begin with %q", errSnapshot, snapshotMagic)
+	r := NewDecoder(nil)
+	var briefs int
+	if plain, first := bytes.CutPrefix(content, []byte(snapshotMagic)); first {
+		r.Bytes = plain
+	} else if plain, second := bytes.CutPrefix(content, []byte(briefedMagic)); second {
+		r.Bytes = plain
+		if length := r.Take(4); length != nil {
+			briefs = int(binary.BigEndian.Uint32(length))
+		}
+	} else {
+		return nil, fmt.Errorf("%w: it does not begin with %q or %q", errSnapshot, snapshotMagic, briefedMagic)
 	}
-	r := Decoder{Bytes: plain}
 	var h snapshotHeader
 	if length := r.Take(4); length != nil {
 		if err := json.Unmarshal(r.Take(uint64(binary.BigEndian.Uint32(length))), &h); err != nil {
@@ -142,12 +184,13 @@ func decodeSnapshot(content []byte) (*Snapshot, error) {
 	}
 	s := &Snapshot{Head: Head{Commit: h.Commit, Sequence: h.Sequence}, treeKnown: true}
 	var err error
-	if s.tree, err = h.trees(&r); err != nil {
+	if s.tree, err = h.trees(r); err != nil {
 		return nil, err
 	}
-	if s.Files, err = h.files(&r, s.tree); err != nil {
+	if s.Files, err = h.files(r, s.tree); err != nil {
 		return nil, err
 	}
+	s.briefs = newBriefs(s.Files, r.part(briefs))
 	if r.Bad || len(r.Bytes) > 0 || !object.IsID(h.Commit) || h.Sequence < 0 {
 		return nil, errSnapshot
 	}
@@ -157,7 +200,7 @@ func decodeSnapshot(content []byte) (*Snapshot, error) {
 // part takes what a header says is there.
 func (r *Decoder) part(length int) []byte {
 	if length < 0 {
-		r.spoil()
+		r.Spoil()
 		return nil
 	}
 	return r.Take(uint64(length))

@@ -121,11 +121,11 @@ func strangeSnapshot() *Snapshot {
 
 func TestSnapshotsComeBack(t *testing.T) {
 	want := strangeSnapshot()
-	name, content, err := EncodeSnapshot(want)
+	name, content, err := EncodeSnapshot(want, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, same, err := EncodeSnapshot(want); err != nil || again != name || !bytes.Equal(same, content) {
+	if again, same, err := EncodeSnapshot(want, nil); err != nil || again != name || !bytes.Equal(same, content) {
 		t.Error("the same snapshot is encoded in two ways")
 	}
 	got, err := DecodeSnapshot(name, content)
@@ -143,14 +143,14 @@ func TestSnapshotsComeBack(t *testing.T) {
 		t.Errorf("under another name: %v", err)
 	}
 	want.Head.Fence = 1
-	behind, content, err := EncodeSnapshot(want)
+	behind, content, err := EncodeSnapshot(want, nil)
 	if err != nil || behind == name {
 		t.Errorf("after a sweep the same snapshot is named %s again, %v", behind, err)
 	}
 	if again, err := DecodeSnapshot(behind, content); err != nil || !reflect.DeepEqual(again.Files, got.Files) {
 		t.Errorf("after a sweep: %v", err)
 	}
-	if _, _, err := EncodeSnapshot(&Snapshot{Head: want.Head}); err == nil {
+	if _, _, err := EncodeSnapshot(&Snapshot{Head: want.Head}, nil); err == nil {
 		t.Error("a snapshot was encoded whose tree is not known")
 	}
 }
@@ -158,7 +158,7 @@ func TestSnapshotsComeBack(t *testing.T) {
 // plainSnapshot is a stored snapshot without its first line.
 func plainSnapshot(t testing.TB, s *Snapshot) []byte {
 	t.Helper()
-	_, content, err := EncodeSnapshot(s)
+	_, content, err := EncodeSnapshot(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,21 +197,55 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 }
 
+// TestBriefsOfASnapshot come back with the files that they are of, once, also from a
+// later head. Those that are large are left out.
+func TestBriefsOfASnapshot(t *testing.T) {
+	s := strangeSnapshot()
+	for size, want := range map[int]int{0: 0, 1: 1, 100: 100, 10_000: 0} {
+		name, content, err := EncodeSnapshot(s, bytes.Repeat([]byte("b"), size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := BriefsIn(content); got != int64(want) || MaxContent(int64(len(content))-got) < int64(len(content)) {
+			t.Errorf("of %d bytes %d are in a snapshot of %d", size, got, len(content))
+		}
+		read, err := DecodeSnapshot(name, content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := read.copy(Head{Commit: read.Head.Commit, Access: 7})
+		if files, text := later.TakeBriefs(); len(text) != want || want > 0 && len(files) != len(s.Files) {
+			t.Errorf("of %d bytes %d came back, with %d files", size, len(text), len(files))
+		}
+		if _, text := read.TakeBriefs(); text != nil {
+			t.Error("they came back twice")
+		}
+	}
+}
+
 func FuzzDecodeSnapshot(f *testing.F) {
 	f.Add(plainSnapshot(f, strangeSnapshot()))
 	f.Add(plainSnapshot(f, Assemble(Head{Commit: strings.Repeat("3", 40)}, Tree{}, nil)))
 	f.Add([]byte("\x00\x00\x00\x02{}"))
+	f.Add([]byte("\x00\x00\x00\x01\x00\x00\x00\x02{}b"))
 	f.Fuzz(func(t *testing.T, plain []byte) {
-		s, err := decodeSnapshot([]byte(snapshotMagic + string(plain)))
-		if err != nil {
-			return
-		}
-		name, content, err := EncodeSnapshot(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := DecodeSnapshot(name, content); err != nil || len(again.Files) != len(s.Files) || again.Head != s.Head {
-			t.Errorf("%v, %v", again, err)
+		for _, magic := range []string{snapshotMagic, briefedMagic} {
+			s, err := decodeSnapshot([]byte(magic + string(plain)))
+			if err != nil {
+				continue
+			}
+			_, briefs := s.TakeBriefs()
+			name, content, err := EncodeSnapshot(s, briefs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := DecodeSnapshot(name, content)
+			if err != nil || len(again.Files) != len(s.Files) || again.Head != s.Head {
+				t.Fatalf("%v, %v", again, err)
+			}
+			if _, kept := again.TakeBriefs(); int64(len(kept)) != BriefsIn(content) || len(kept) > 0 && !bytes.Equal(kept, briefs) {
+				t.Errorf("the briefs are %q, want %q", kept, briefs)
+			}
 		}
 	})
 }
@@ -233,13 +267,13 @@ func largeSnapshot() *Snapshot {
 
 func BenchmarkSnapshot(b *testing.B) {
 	s := largeSnapshot()
-	name, content, err := EncodeSnapshot(s)
+	name, content, err := EncodeSnapshot(s, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			_, _, _ = EncodeSnapshot(s)
+			_, _, _ = EncodeSnapshot(s, nil)
 		}
 		b.ReportMetric(float64(len(content)), "bytes")
 	})

@@ -52,7 +52,7 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		return nil, err
 	}
 	next := p.onto(base, p.commit.Sequence)
-	if p.commit.Base, err = r.store(ctx, base.Head, &p.commit, made, next); err != nil {
+	if p.commit.Base, err = r.store(ctx, base.Head, &p.commit, made, next, draft.Briefs); err != nil {
 		return nil, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
 	}
 	if _, keeps := r.ledger.(Checkpointed); keeps && draft.Versions != nil {
@@ -130,6 +130,7 @@ func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 		Message:   c.Message,
 		Touched:   touches,
 		Tree:      c.Tree,
+		Once:      draft.Once,
 	}
 	return p, nil
 }
@@ -177,13 +178,17 @@ func (p *prepared) pack(fence int64) (*pack.Pack, error) {
 // store stores the pack of a commit and beside it, when one is due, the snapshot
 // that the commit leads to, whose name it returns. A snapshot that could not be
 // stored is not named: a later commit brings one.
-func (r *Repository) store(ctx context.Context, from Head, c *Commit, made *pack.Pack, next *Snapshot) (base string, err error) {
+func (r *Repository) store(ctx context.Context, from Head, c *Commit, made *pack.Pack, next *Snapshot, brief func(context.Context, *Snapshot) []byte) (base string, err error) {
 	var storing sync.WaitGroup
 	ledger, based := r.ledger.(Checkpointed)
 	keeper, keeps := r.objects.(Checkpoints)
 	if based && keeps && ledger.Due(from, c) {
 		storing.Go(func() {
-			name, content, err := EncodeSnapshot(next)
+			var briefs []byte
+			if brief != nil {
+				briefs = brief(ctx, next)
+			}
+			name, content, err := EncodeSnapshot(next, briefs)
 			if err == nil && keeper.PutSnapshot(ctx, name, content) == nil {
 				base = name
 			}
@@ -235,7 +240,7 @@ func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause erro
 // gets in the history.
 func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 	by := p.commit
-	by.Sequence, by.Touched, by.Base, by.Versions, by.Rows = sequence, nil, "", "", nil
+	by.Sequence, by.Touched, by.Base, by.Versions, by.Rows, by.Once = sequence, nil, "", "", nil, nil
 	updates := make([]update, len(p.updates))
 	for i, u := range p.updates {
 		updates[i] = update{path: u.path}
@@ -246,6 +251,6 @@ func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 		}
 	}
 	head := Head{Commit: by.SHA, Sequence: sequence, Access: base.Head.Access, Fence: base.Head.Fence}
-	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true, seekAt: base.seekAt}
+	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true, briefs: base.briefs, seekAt: base.seekAt}
 	return s.weigh(textsOf(updates))
 }

@@ -58,6 +58,9 @@
 // and beside that commit's pack. The head names the last one, so that a reader
 // with nothing in memory needs that and the rows since, which carry the texts.
 // Neither it nor the rows are part of the truth: what is lost is read from git.
+// Beside the texts it may hold their briefs: whatever the writer has made of them for
+// readers to whom the texts would take longer, in half as many bytes at most. Here
+// they mean nothing.
 //
 // # What it costs
 //

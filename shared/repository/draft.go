@@ -24,6 +24,9 @@ func (d Draft) check() error {
 	if d.RequestID != "" && !requestid.Valid(d.RequestID) {
 		note("request id", fmt.Errorf("%q is not 32 hexadecimal digits", d.RequestID))
 	}
+	if d.Once != nil && !d.Once.valid() {
+		note("once", fmt.Errorf("%q and %q are not 32 hexadecimal digits each", d.Once.ID, d.Once.Request))
+	}
 	seen := map[string]bool{}
 	for i, change := range d.Changes {
 		where := fmt.Sprintf("changes[%d]", i)
@@ -53,7 +56,7 @@ func (d Draft) message() string {
 	if !endsInTrailers(text) {
 		text += "\n"
 	}
-	return text + "\n" + RequestTrailer + id + "\n"
+	return text + "\n" + d.Once.line() + RequestTrailer + id + "\n"
 }
 
 var trailer = regexp.MustCompile(`^[A-Za-z0-9-]+: `)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/repository/object"
 )
 
@@ -50,7 +51,7 @@ func AppendCommit(b []byte, c Commit) []byte {
 	b = binary.AppendUvarint(b, uint64(c.Sequence))
 	b = AppendSignature(b, c.Author)
 	b = AppendSignature(b, c.Committer)
-	b = AppendText(b, c.Message)
+	b = encoding.AppendText(b, c.Message)
 	b = binary.AppendUvarint(b, uint64(len(c.Touched)))
 	for _, t := range c.Touched {
 		b = appendTouch(b, t, c.Pack)
@@ -66,17 +67,12 @@ func appendIDs(b []byte, ids ...string) []byte {
 	return b
 }
 
-// AppendText adds a text with its length, for Decoder.Text.
-func AppendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
 // noTime stands for a date that makes no sense.
 const noTime = math.MinInt64
 
 // AppendSignature adds a signature, for Decoder.Signature.
 func AppendSignature(b []byte, s Signature) []byte {
-	b = AppendText(AppendText(b, s.Name), s.Email)
+	b = encoding.AppendText(encoding.AppendText(b, s.Name), s.Email)
 	if s.When.IsZero() {
 		return binary.AppendVarint(binary.AppendVarint(b, noTime), 0)
 	}
@@ -98,7 +94,7 @@ func appendTouch(b []byte, t Touch, pack string) []byte {
 	if t.Pack != "" && t.Pack != pack {
 		flags |= isElsewhere
 	}
-	b = AppendText(appendIDs(append(b, flags), t.Blob), t.Path)
+	b = encoding.AppendText(appendIDs(append(b, flags), t.Blob), t.Path)
 	if t.Pack == "" {
 		return b
 	}
@@ -112,7 +108,7 @@ var errCommit = errors.New("the encoding of a commit is damaged")
 
 // ReadCommit reads what AppendCommit wrote, and returns what follows it.
 func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
-	r := Decoder{Bytes: b}
+	r := NewDecoder(b)
 	head := r.Take(2)
 	if head == nil || head[0] != commitFormat {
 		return Commit{}, nil, errCommit
@@ -123,7 +119,7 @@ func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
 			*to = r.ID()
 		}
 	}
-	c.Sequence = r.integer()
+	c.Sequence = r.Integer()
 	c.Author, c.Committer = r.Signature(), r.Signature()
 	c.Message = string(r.Text())
 	if n := r.Count(); n > 0 {
@@ -141,74 +137,14 @@ func ReadCommit(b []byte) (c Commit, rest []byte, err error) {
 	return c, r.Bytes, nil
 }
 
-// Decoder reads an encoding from front to end. Reading beyond the end, or what
-// makes no sense, makes it bad, and then it gives zeros. What it gives shares
-// its bytes.
-type Decoder struct {
-	Bytes []byte // that have not been read
-	Bad   bool
-}
+// Decoder is an encoding.Decoder that also reads what commits are made of.
+type Decoder struct{ encoding.Decoder }
 
-func (r *Decoder) spoil() { r.Bytes, r.Bad = nil, true }
-
-// Take reads so many bytes.
-func (r *Decoder) Take(n uint64) []byte {
-	if r.Bad || n > uint64(len(r.Bytes)) {
-		r.spoil()
-		return nil
-	}
-	taken := r.Bytes[:n:n]
-	r.Bytes = r.Bytes[n:]
-	return taken
-}
+// NewDecoder makes a Decoder of what has not been read.
+func NewDecoder(b []byte) *Decoder { return &Decoder{encoding.Decoder{Bytes: b}} }
 
 // ID reads an id of 20 bytes.
 func (r *Decoder) ID() string { return hex.EncodeToString(r.Take(idBytes)) }
-
-func (r *Decoder) unsigned() uint64 {
-	n, size := binary.Uvarint(r.Bytes)
-	if size <= 0 {
-		r.spoil()
-		return 0
-	}
-	r.Take(uint64(size))
-	return n
-}
-
-// integer reads a number that is not negative.
-func (r *Decoder) integer() int64 {
-	n := r.unsigned()
-	if n > math.MaxInt64 {
-		r.spoil()
-		return 0
-	}
-	return int64(n)
-}
-
-// Count reads the number of things that follow, of which each has at least
-// one byte.
-func (r *Decoder) Count() uint64 {
-	n := r.unsigned()
-	if n > uint64(len(r.Bytes)) {
-		r.spoil()
-		return 0
-	}
-	return n
-}
-
-// Number reads a signed number.
-func (r *Decoder) Number() int64 {
-	n, size := binary.Varint(r.Bytes)
-	if size <= 0 {
-		r.spoil()
-		return 0
-	}
-	r.Take(uint64(size))
-	return n
-}
-
-// Text reads what AppendText wrote.
-func (r *Decoder) Text() []byte { return r.Take(r.Count()) }
 
 // Signature reads what AppendSignature wrote.
 func (r *Decoder) Signature() Signature {
@@ -241,8 +177,8 @@ func (r *Decoder) touch(pack string) Touch {
 		t.Pack = r.ID()
 	}
 	if t.Pack == "" {
-		r.spoil()
+		r.Spoil()
 	}
-	t.Offset, t.Length = r.integer(), r.integer()
+	t.Offset, t.Length = r.Integer(), r.Integer()
 	return t
 }

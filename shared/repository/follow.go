@@ -29,7 +29,7 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{Head: head, Files: merge(base.Files, updates), seekAt: base.seekAt}
+	s := &Snapshot{Head: head, Files: merge(base.Files, updates), briefs: base.briefs, seekAt: base.seekAt}
 	if s.weigh(textsOf(updates)); s.texts > MaxTexts {
 		return nil, ErrTooMuch
 	}

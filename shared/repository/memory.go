@@ -81,7 +81,7 @@ func (m memory) drop(s *Snapshot) { m.snapshots.Delete(s.Head.Commit) }
 func (m memory) bytes() int64 {
 	var texts int64
 	for _, s := range m.snapshots.Values() {
-		texts = max(texts, s.texts)
+		texts = max(texts, s.texts+s.briefs.size())
 	}
 	return texts + m.snapshots.Held()
 }

@@ -46,6 +46,12 @@ type Base struct {
 	Bytes int64
 }
 
+// The committer of what svc itself writes.
+const (
+	CommitterName  = "svc"
+	CommitterEmail = "noreply@svc"
+)
+
 // Signature is who did something, and when, to the second: that is what git
 // stores.
 type Signature = object.Signature
@@ -76,6 +82,9 @@ type Commit struct {
 	Base string
 	// Versions is for the head, like Base.
 	Versions string
+	// Once is for a ledger that keeps a row of it. It is not told of commits in the
+	// history, whose messages tell it.
+	Once *Once
 	// Rows is what a ledger has made of the commit when it was asked whether a
 	// snapshot is due, so that it is made once. It means nothing to anybody else.
 	Rows any
@@ -134,9 +143,16 @@ type Draft struct {
 	// head that it was asked to put there, the request itself was the one who
 	// did. "" draws an id.
 	RequestID string
+	// Once is the request that the commit is made for, if that may be sent again;
+	// it becomes a trailer before that of the RequestID. nil for others.
+	Once *Once
 	// Versions is told what the commit leads to, and tells what is served then,
 	// for a head that keeps it; see Checkpointed. It may be nil.
 	Versions func(ctx context.Context, next *Snapshot) string
+	// Briefs is asked where the commit comes with a stored snapshot: what it makes
+	// of that is stored with it, for readers to whom the texts would take longer;
+	// see Snapshot.TakeBriefs. It may be nil.
+	Briefs func(ctx context.Context, next *Snapshot) []byte
 }
 
 // The ways in which a repository says no. Everything else is a failure of the

@@ -23,6 +23,8 @@ type Snapshot struct {
 	tree      Tree
 	treeKnown bool
 
+	briefs *briefs // of the stored snapshot that this one was read from; nil: none
+
 	texts int64 // bytes of all files' texts
 	fresh int64 // bytes of those that no earlier snapshot has
 
@@ -35,6 +37,11 @@ type Snapshot struct {
 
 	// landing is nil once the commit is known to have landed.
 	landing *landing
+}
+
+// NewSnapshot is a snapshot of files that lie elsewhere than in git, by path.
+func NewSnapshot(head Head, files []File) *Snapshot {
+	return (&Snapshot{Head: head, Files: files}).weigh(0)
 }
 
 // landing is the end of a commit that is on its way.
@@ -76,7 +83,43 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) copy(head Head) *Snapshot {
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
-	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, landing: s.landing}
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, briefs: s.briefs, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, landing: s.landing}
+}
+
+// briefs are what a stored snapshot has beside its files.
+type briefs struct {
+	bytes int64
+	once  sync.Once
+	files []File
+	text  []byte
+}
+
+func newBriefs(files []File, text []byte) *briefs {
+	if len(text) == 0 {
+		return nil
+	}
+	return &briefs{bytes: int64(len(text)), files: files, text: text}
+}
+
+func (b *briefs) size() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.bytes
+}
+
+// TakeBriefs returns the briefs (see Draft) of the stored snapshot that was read, and
+// the files that they are of, which need not be those of this snapshot: commits may
+// have come since. They are given once, as nobody needs them twice: after that, and
+// where there are none, they are nil.
+func (s *Snapshot) TakeBriefs() (files []File, text []byte) {
+	if b := s.briefs; b != nil {
+		b.once.Do(func() {
+			files, text = b.files, b.text
+			b.files, b.text = nil, nil
+		})
+	}
+	return files, text
 }
 
 // Size is how many bytes the texts of all files have.

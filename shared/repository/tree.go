@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/workspace"
@@ -91,7 +92,7 @@ func (t Tree) Displaced() []workspace.Problem {
 	var found []workspace.Problem
 	add := func(path string, e TreeEntry, must string) {
 		found = append(found, workspace.Problem{Severity: workspace.Fatal, File: path,
-			Message: "is " + kindOf(e) + "; it must be " + must})
+			Message: "is " + kindOf(e) + "; it must be " + must, Code: problem.UnreadableFile})
 	}
 	for _, e := range t.Root {
 		switch {

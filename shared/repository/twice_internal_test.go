@@ -39,7 +39,7 @@ func TestTwoEntriesOfOneName(t *testing.T) {
 	if len(s.Files) != 1 || object.ID(object.Blob, s.Files[0].Text) != s.Files[0].Blob {
 		t.Errorf("%+v", s.Files)
 	}
-	name, content, err := EncodeSnapshot(s)
+	name, content, err := EncodeSnapshot(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,13 @@
 package disk_test
 
 import (
+	"crypto/sha1"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +45,44 @@ func TestGitsChoresTakeNoFileInUse(t *testing.T) {
 		if _, err := o.Compact(ctx); err != nil {
 			t.Errorf("merging beside git %s: %v", chore[0], err)
 		}
+	}
+}
+
+// repacked is a file system where every pack that is about to be read has just
+// been packed again, and so has another name.
+type repacked struct {
+	billy.Filesystem
+	busy *atomic.Bool
+}
+
+func (r repacked) Open(name string) (billy.File, error) {
+	if r.busy.Load() && strings.HasSuffix(name, ".pack") {
+		old := strings.TrimSuffix(name, ".pack")
+		again := fmt.Sprintf("%s/pack-%x", path.Dir(name), sha1.Sum([]byte(old)))
+		for _, extension := range []string{".pack", ".idx"} {
+			if err := r.Filesystem.Rename(old+extension, again+extension); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r.Filesystem.Open(name)
+}
+
+// TestPacksAreMergedAfterAnEndlessRepack: as long as git packs as fast as we
+// do there is nothing to merge, which is no failure.
+func TestPacksAreMergedAfterAnEndlessRepack(t *testing.T) {
+	dir := t.TempDir()
+	must[*disk.Objects](t)(disk.Init(dir))
+	fs := repacked{osfs.New(dir, osfs.WithBoundOS()), new(atomic.Bool)}
+	o := must[*disk.Objects](t)(disk.OpenIn(fs))
+	putAll(t, o, numbered(5)...)
+	fs.busy.Store(true)
+	if done, err := o.Compact(ctx); err != nil || done.Merged != 0 || done.Left != 5 {
+		t.Errorf("beside an endless repack, compacting did %+v, %v", done, err)
+	}
+	fs.busy.Store(false)
+	if done := must[disk.Compaction](t)(o.Compact(ctx)); done.Merged != 5 || done.Left != 1 {
+		t.Errorf("after it, compacting did %+v", done)
 	}
 }
 

@@ -34,14 +34,17 @@ func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
 	o.compacting.Lock()
 	defer o.compacting.Unlock()
 	o.sweep(tempLife)
-	for tries := 0; ; tries++ {
-		done, err := o.compact(ctx)
-		// A git gc beside us collects packs that we are about to read.
-		if !errors.Is(err, fs.ErrNotExist) || tries == 3 {
+	for range 4 {
+		if done, err := o.compact(ctx); !errors.Is(err, errRepacked) {
 			return done, err
 		}
 	}
+	return Compaction{Left: len(o.Packs())}, nil // somebody packs as fast as we do
 }
+
+// errRepacked says that packs which were listed with their indexes went before
+// they were read: a git gc beside us has put their objects into another.
+var errRepacked = errors.New("packs were collected while they were being merged")
 
 func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 	if err := o.Refresh(ctx); err != nil {
@@ -57,8 +60,11 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 	}
 	slices.SortFunc(small, func(a, b odb.Stored) int { return b.Modified.Compare(a.Modified) })
 	merged, err := o.Merge(ctx, small, 0, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Compaction{}, errRepacked
+	}
 	if err != nil {
-		if at := (*pack.SourceError)(nil); errors.As(err, &at) && ctx.Err() == nil && !fault.IsFullDisk(err) && !errors.Is(err, fs.ErrNotExist) {
+		if at := (*pack.SourceError)(nil); errors.As(err, &at) && ctx.Err() == nil && !fault.IsFullDisk(err) {
 			o.unmergeable[small[at.Source].Name] = true
 			err = fmt.Errorf("pack %s: %w", small[at.Source].Name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -99,7 +100,7 @@ func (e RawEntry) Decode() TreeEntry {
 // NextEntry takes the first entry off the content of a tree.
 func NextEntry(tree []byte) (e RawEntry, rest []byte, err error) {
 	space := bytes.IndexByte(tree[:min(len(tree), 8)], ' ')
-	if space < 1 || len(bytes.Trim(tree[:space], "01234567")) > 0 {
+	if space < 1 || slices.ContainsFunc(tree[:space], func(b byte) bool { return b < '0' || b > '7' }) {
 		return e, nil, malformed("an entry begins with an octal mode and a space")
 	}
 	name, rest, ended := bytes.Cut(tree[space+1:], []byte{0})

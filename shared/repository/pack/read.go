@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zlib"
@@ -24,7 +25,9 @@ func Read(pack io.ReaderAt, offset, length int64, most func(Header) int64) (Head
 	if length <= 0 || length > firstRead {
 		length = firstRead
 	}
-	first := make([]byte, length)
+	f := inflaters.Get().(*inflater)
+	defer inflaters.Put(f)
+	first := f.first[:length]
 	n, err := pack.ReadAt(first, offset)
 	if err != nil && err != io.EOF {
 		return Header{}, nil, err
@@ -38,7 +41,7 @@ func Read(pack io.ReaderAt, offset, length int64, most func(Header) int64) (Head
 		return h, nil, &object.TooLarge{Size: h.Size, Max: limit}
 	}
 	rest := io.NewSectionReader(pack, offset+int64(n), 1<<62-offset)
-	content, err := inflate(io.MultiReader(bytes.NewReader(first[h.Length:]), rest), h.Size)
+	content, err := f.inflate(io.MultiReader(bytes.NewReader(first[h.Length:]), rest), h.Size)
 	if err != nil {
 		return h, nil, fmt.Errorf("byte %d of the pack: %w", offset, err)
 	}
@@ -49,7 +52,9 @@ func Read(pack io.ReaderAt, offset, length int64, most func(Header) int64) (Head
 // how many bytes the object has. Of a delta only the beginning is inflated, in
 // which it says what it makes.
 func Size(pack io.ReaderAt, offset int64) (Header, int64, error) {
-	first := make([]byte, firstRead)
+	f := inflaters.Get().(*inflater)
+	defer inflaters.Put(f)
+	first := f.first[:]
 	n, err := pack.ReadAt(first, offset)
 	if err != nil && err != io.EOF {
 		return Header{}, 0, err
@@ -58,8 +63,6 @@ func Size(pack io.ReaderAt, offset int64) (Header, int64, error) {
 	if err != nil || !h.IsDelta() {
 		return h, h.Size, err
 	}
-	f := inflaters.Get().(*inflater)
-	defer inflaters.Put(f)
 	if err := f.reset(bytes.NewReader(first[h.Length:n])); err != nil {
 		return h, 0, err
 	}
@@ -79,6 +82,7 @@ const largestGuess = 1 << 20
 
 // inflater is kept because making one costs more than a small object.
 type inflater struct {
+	first  [firstRead]byte // what was read of the pack
 	buffer *bufio.Reader
 	zlib   io.ReadCloser // also a zlib.Resetter
 }
@@ -100,19 +104,31 @@ func (f *inflater) reset(r io.Reader) (err error) {
 func inflate(r io.Reader, size int64) ([]byte, error) {
 	f := inflaters.Get().(*inflater)
 	defer inflaters.Put(f)
+	return f.inflate(r, size)
+}
+
+func (f *inflater) inflate(r io.Reader, size int64) ([]byte, error) {
 	if err := f.reset(r); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.Grow(int(min(size, largestGuess)) + bytes.MinRead)
-	// One byte more than expected: only the end of the content makes zlib
-	// check its sum.
-	n, err := io.Copy(&b, io.LimitReader(f.zlib, size+1))
-	if err != nil {
-		return nil, err
+	content := make([]byte, 0, min(size, largestGuess)+1)
+	for int64(len(content)) <= size {
+		if len(content) == cap(content) {
+			content = slices.Grow(content, len(content))
+		}
+		// One byte more than expected: only the end of the content makes zlib
+		// check its sum.
+		n, err := f.zlib.Read(content[len(content):min(int64(cap(content)), size+1)])
+		content = content[:len(content)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if n != size {
+	if int64(len(content)) != size {
 		return nil, fmt.Errorf("the object's header says %d bytes, which its content is not", size)
 	}
-	return b.Bytes(), nil
+	return content, nil
 }

@@ -63,8 +63,9 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Briefs are extra: who has room for the rest has it for them.
 	most := cmp.Or(o.most, maxSnapshot)
-	packed, info, err := o.store.bucket.GetAtMost(ctx, o.store.key(path), most)
+	packed, info, err := o.store.bucket.GetAtMost(ctx, o.store.key(path), repository.MaxContent(most))
 	if errors.Is(err, bucket.ErrTooLarge) {
 		return nil, &repository.TooLarge{Bytes: info.Size, Max: most}
 	}
@@ -73,7 +74,7 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	}
 	var header zstd.Header
 	if err := header.Decode(packed); err == nil && header.HasFCS {
-		if header.FrameContentSize > uint64(most) {
+		if header.FrameContentSize > uint64(repository.MaxContent(most)) {
 			return nil, &repository.TooLarge{Bytes: int64(min(header.FrameContentSize, math.MaxInt64)), Max: most}
 		}
 		if o.makeRoom != nil {
@@ -83,6 +84,9 @@ func (o *Objects) Snapshot(ctx context.Context, name string) ([]byte, error) {
 	content, err := unzip().DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", name, err)
+	}
+	if others := int64(len(content)) - repository.BriefsIn(content); others > most {
+		return nil, &repository.TooLarge{Bytes: others, Max: most}
 	}
 	return content, nil
 }
