@@ -127,7 +127,7 @@ func TestUnprocessed(t *testing.T) {
 	b, c := fmt.Sprintf(row, "b"), fmt.Sprintf(row, "c")
 	keys := []dynamo.Item{dynamo.Key("a", "b"), dynamo.Key("a", "c")}
 	table, a := tableOf(`{"Responses": {"t": [`+b+`]}, "UnprocessedKeys": {"t": {"Keys": [`+c+`]}}}`, `{"Responses": {"t": [`+c+`]}}`)
-	found, err := table.GetAll(t.Context(), "testing", keys)
+	found, _, err := table.GetAll(t.Context(), "testing", keys)
 	if err != nil || len(found) != 2 || dynamo.TextOf(found[1], dynamo.RangeKey) != "c" || strings.Contains(a.bodies[1], `"b"`) {
 		t.Errorf("%v, %v, asked %v", found, err, a.bodies)
 	}

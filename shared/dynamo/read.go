@@ -46,11 +46,10 @@ const perBatchGet = 100
 var errUnprocessed = errors.New("the table left a part of the request undone")
 
 // GetAll reads rows by their keys: those that are there, in no order. Up to 100
-// are one request.
-func (t *Table) GetAll(ctx context.Context, what string, keys []Item, attributes ...string) ([]Item, error) {
+// are one request. It also tells the table's own time; it is zero when there is none.
+func (t *Table) GetAll(ctx context.Context, what string, keys []Item, attributes ...string) (found []Item, now time.Time, err error) {
 	var mu sync.Mutex
-	var found []Item
-	err := each(ctx, slices.Chunk(keys, perBatchGet), func(ctx context.Context, keys []Item) error {
+	err = each(ctx, slices.Chunk(keys, perBatchGet), func(ctx context.Context, keys []Item) error {
 		asked := types.KeysAndAttributes{Keys: keys, ConsistentRead: aws.Bool(true)}
 		asked.ProjectionExpression, asked.ExpressionAttributeNames = projection(attributes)
 		for attempt := 1; ; attempt++ {
@@ -60,6 +59,7 @@ func (t *Table) GetAll(ctx context.Context, what string, keys []Item, attributes
 			}
 			mu.Lock()
 			found = append(found, out.Responses[t.name]...)
+			now, _ = middleware.GetServerTime(out.ResultMetadata)
 			mu.Unlock()
 			if asked.Keys = out.UnprocessedKeys[t.name].Keys; len(asked.Keys) == 0 {
 				return nil
@@ -69,7 +69,7 @@ func (t *Table) GetAll(ctx context.Context, what string, keys []Item, attributes
 			}
 		}
 	})
-	return found, err
+	return found, now, err
 }
 
 // Query is about rows of one partition.

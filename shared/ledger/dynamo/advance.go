@@ -32,7 +32,11 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 	for _, i := range w.items {
 		size += sizeOf(i)
 	}
-	large := len(w.rest) > 0 || len(w.items)+3 > dynamo.MaxWrites || size > maxBytes
+	beside := 3 // the head, and the commit's rows in log and ids
+	if c.Once != nil {
+		beside++
+	}
+	large := len(w.rest) > 0 || len(w.items)+beside > dynamo.MaxWrites || size > maxBytes
 	if !large {
 		return l.move(ctx, from, to, c, w.transaction(large))
 	}
@@ -66,6 +70,9 @@ func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repositor
 	writes := []dynamo.Write{l.headUpdate(from, to)}
 	for _, i := range rows {
 		writes = append(writes, l.table.db.Put(i))
+	}
+	if c.Once != nil {
+		writes = append(writes, l.onceRow(to, c.Once))
 	}
 	err := l.table.db.Transact(ctx, what, writes...)
 	switch {

@@ -108,7 +108,7 @@ func (s *shop) instance() *repository.Repository {
 
 func (s *shop) enter() repository.Head {
 	s.Helper()
-	e, err := s.table.Authenticate(background, s.key)
+	e, err := s.table.Authenticate(background, s.key, "")
 	must(s, err)
 	return e.Head
 }

@@ -13,6 +13,7 @@
 //	access/<ws>            key/<id>           a key: its digest, never itself
 //	audit/<ws>             <n>                what an edit of the above did, by whom
 //	used/<ws>              <key's id>         the day on which it was used last
+//	once/<ws>              <id>               the request that a commit was made for
 //	log/<ws>/<ix>          <n>/<sha>          a commit: touches, small texts
 //	ids/<ws>/<ix>          <sha>              its sequence, for abbreviations
 //	item/<ws>/<ix>/<path>  <n>/<sha>          what it did to one file
@@ -37,6 +38,10 @@
 //	version N  the access version of the row's last change         access
 //	made N     the one of its first                                access
 //	d S        a day, like 2026-11-22                              used
+//	c S        the commit                                          once
+//	q S        what was asked for (repository.Once)                once
+//	n N, i S   its sequence, in the index i                        once
+//	expires N  when the row counts no more, in seconds             once
 //	c B        the commit (repository.AppendCommit), by zstd when  log, item
 //	           its first byte is zstd's
 //	b B        the texts of its touches, by zstd                   log
@@ -51,7 +56,8 @@
 //	s BOOL     a shift, and no part of the history                 item
 //	n N        the sequence                                        ids
 //
-// Nothing in it expires. The secret in the head signs cursors; a request reads it
+// Only rows of once expire: the table's time to live removes them, and until it has
+// they count for nothing, by the table's own clock. The secret in the head signs cursors; a request reads it
 // in Enter alone, and not there in a table WithoutSecret. The attribute t of
 // index rows, a time, is written for older versions and read by none.
 //
@@ -89,6 +95,9 @@
 //     tells for a minute what was changed: a row older than that was read too
 //     early, and all are read again. An attempt to read ends after seconds. The
 //     minute is the table's own, counted from when a later change met it.
+//   - A row of once is written in the transaction that moves the head to its
+//     commit, on condition that there is none, or the very one that was read and
+//     counts no more. Nobody removes one but the table.
 //   - A row of audit is written in the transaction of the edit that it tells
 //     of, and never again.
 //   - An answer that got lost says nothing about what it would have said. As
@@ -100,7 +109,7 @@
 //
 // # What it costs
 //
-//	Enter               1 BatchGetItem, strongly consistent
+//	Enter               1 BatchGetItem, strongly consistent; a row of once with it
 //	Advance             1 TransactWriteItems; 100 rows and more: those before it
 //	Since               1 Query (the base of the head sees to it)
 //	History             1 Query per MB

@@ -263,7 +263,7 @@ func TestReadsUnderFaults(t *testing.T) {
 		operation string
 		ask       func(context.Context) error
 	}{
-		"enter":   {"BatchGetItem", func(ctx context.Context) error { _, err := table.Authenticate(ctx, key); return err }},
+		"enter":   {"BatchGetItem", func(ctx context.Context) error { _, err := table.Authenticate(ctx, key, ""); return err }},
 		"head":    {"GetItem", func(ctx context.Context) error { _, err := ledger.Head(ctx); return err }},
 		"since":   {"Query", func(ctx context.Context) error { _, err := ledger.Since(ctx, head, 0); return err }},
 		"history": {"Query", func(ctx context.Context) error { _, err := ledger.History(ctx, head, repository.Page{}); return err }},
@@ -316,7 +316,7 @@ func TestUnprocessedKeys(t *testing.T) {
 	})
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
-	if e, err := table.Authenticate(background, key); err != nil || e.Key.ID != key.ID() || half {
+	if e, err := table.Authenticate(background, key, ""); err != nil || e.Key.ID != key.ID() || half {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
@@ -354,11 +354,11 @@ func TestTornRead(t *testing.T) {
 	})
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
-	_, err := table.Authenticate(background, key)
+	_, err := table.Authenticate(background, key, "")
 	must(t, err)
 	_, err = table.Registry(ws).RevokeKey(background, key.ID(), noon)
 	must(t, err)
-	e, err := table.Authenticate(background, key)
+	e, err := table.Authenticate(background, key, "")
 	must(t, err)
 	if err := e.Key.LiveAt(noon); !errors.Is(err, access.ErrKeyRevoked) || torn != 2 {
 		t.Errorf("after %d torn reads the key is %v", torn, err)

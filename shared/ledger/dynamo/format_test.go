@@ -184,7 +184,7 @@ func refusesFormat(t *testing.T, newer types.AttributeValue) {
 	}
 	before := w.rows()
 	reads := map[string]func(repository.Head) error{
-		"a request":    func(repository.Head) error { _, err := w.table.Authenticate(background, w.key); return err },
+		"a request":    func(repository.Head) error { _, err := w.table.Authenticate(background, w.key, ""); return err },
 		"the head":     func(repository.Head) error { _, err := w.ledger.Head(background); return err },
 		"the packs":    func(repository.Head) error { _, err := w.ledger.Packs(background); return err },
 		"leftovers":    func(repository.Head) error { _, err := w.ledger.Leftovers(background); return err },
@@ -222,7 +222,7 @@ func TestTheHeadTellsVersionsOfItsOwnCommit(t *testing.T) {
 	c.Versions = "told\x00\xff"
 	moved, err := w.ledger.Advance(background, w.head(), c)
 	must(t, err)
-	entry, err := w.table.Authenticate(background, w.key)
+	entry, err := w.table.Authenticate(background, w.key, "")
 	must(t, err)
 	for how, head := range map[string]repository.Head{"moved": moved, "read": w.head(), "read with the key": entry.Head} {
 		if head.Versions != c.Versions {

@@ -102,14 +102,14 @@ var openAttributes = []string{
 func OpenAttributes() []string { return slices.Clone(openAttributes) }
 
 // Authenticate implements control.Authenticator.
-func (t *Table) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
-	return t.entry(ctx, key.Workspace(), key.Principal(), key.ID())
+func (t *Table) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
+	return t.entry(ctx, key.Workspace(), key.Principal(), key.ID(), once)
 }
 
 // FindKey implements control.KeyFinder: one read more, as the id of a key does not
 // say whose it is.
 func (t *Table) FindKey(ctx context.Context, workspace, id access.ID) (control.Entry, error) {
-	found, err := t.db.GetAll(ctx, authenticating, []item{accessKeyKey(workspace, id)}, t.attributes...)
+	found, _, err := t.db.GetAll(ctx, authenticating, []item{accessKeyKey(workspace, id)}, t.attributes...)
 	if err != nil {
 		return control.Entry{}, err
 	}
@@ -120,13 +120,14 @@ func (t *Table) FindKey(ctx context.Context, workspace, id access.ID) (control.E
 	if err := decodeDoc(found[0], &record); err != nil {
 		return control.Entry{}, err
 	}
-	return t.entry(ctx, workspace, record.PrincipalID, id)
+	return t.entry(ctx, workspace, record.PrincipalID, id, "")
 }
 
-// entry reads what belongs to a key of a principal.
-func (t *Table) entry(ctx context.Context, workspace, principal, key access.ID) (control.Entry, error) {
+// entry reads what belongs to a key of a principal, and what is remembered of an
+// id of a repository.Once, "" for none.
+func (t *Table) entry(ctx context.Context, workspace, principal, key access.ID, once string) (control.Entry, error) {
 	for attempt := 1; ; attempt++ {
-		e, torn, err := t.authenticate(ctx, workspace, principal, key)
+		e, torn, err := t.authenticate(ctx, workspace, principal, key, once)
 		if err != nil || !torn {
 			return e, err
 		}
@@ -142,9 +143,12 @@ var errTorn = errors.New("the key or its principal is being changed")
 
 // authenticate is torn when the rows of the key and the principal may be older than
 // the head: whatever they allow may be over.
-func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID) (e control.Entry, torn bool, err error) {
+func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID, once string) (e control.Entry, torn bool, err error) {
 	wanted := []item{headKey(ws), principalKey(ws, principal), accessKeyKey(ws, key)}
-	found, err := t.db.GetAll(ctx, authenticating, wanted, t.attributes...)
+	if once != "" {
+		wanted = append(wanted, onceKey(ws, once))
+	}
+	found, now, err := t.db.GetAll(ctx, authenticating, wanted, t.attributes...)
 	if err != nil {
 		return e, false, err
 	}
@@ -152,7 +156,7 @@ func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID) 
 	for _, i := range found {
 		rows[dynamo.TextOf(i, dynamo.HashKey)+" "+dynamo.TextOf(i, dynamo.RangeKey)] = i
 	}
-	var read [3]item
+	var read [4]item
 	for n, k := range wanted {
 		read[n] = rows[dynamo.TextOf(k, dynamo.HashKey)+" "+dynamo.TextOf(k, dynamo.RangeKey)]
 	}
@@ -177,7 +181,10 @@ func (t *Table) authenticate(ctx context.Context, ws, principal, key access.ID) 
 	if read[1] == nil || read[2] == nil {
 		return e, false, access.ErrNotFound
 	}
-	e = control.Entry{Workspace: workspaceOf(ws, head), Head: headOf(head)}
+	e = control.Entry{Workspace: workspaceOf(ws, head), Head: headOf(head), Now: now}
+	if read[3] != nil {
+		e.Landed = landedOf(read[3], e.Head)
+	}
 	if err := decodeDoc(read[1], &e.Principal); err != nil {
 		return control.Entry{}, false, err
 	}

@@ -317,15 +317,16 @@ func (f *filler) head(ctx context.Context, commit string) (repository.Head, erro
 		return to, fmt.Errorf("reading the tree of %s: %w", commit, err)
 	}
 	snapshot := repository.Assemble(to, tree, f.touches.last())
-	name, content, err := repository.EncodeSnapshot(snapshot)
-	if err != nil {
-		return to, err
-	}
 	row, err := f.table.headRow(ctx, f.workspace, "secret", "format")
 	if err != nil {
 		return to, err
 	}
-	to.Versions = control.StoredVersions(snapshot, dynamo.BytesOf(row, "secret"), time.Now())
+	versions, briefs := control.Stored(snapshot, dynamo.BytesOf(row, "secret"), time.Now())
+	name, content, err := repository.EncodeSnapshot(snapshot, briefs)
+	if err != nil {
+		return to, err
+	}
+	to.Versions = versions
 	if err := keeper.PutSnapshot(ctx, name, content); err != nil {
 		return to, fmt.Errorf("storing the snapshot of %s: %w", commit, err)
 	}

@@ -20,6 +20,7 @@ func principalKey(ws, id access.ID) item {
 	return dynamo.Key(accessPartition(ws), "principal/"+string(id))
 }
 func accessKeyKey(ws, id access.ID) item   { return dynamo.Key(accessPartition(ws), "key/"+string(id)) }
+func onceKey(ws access.ID, id string) item { return dynamo.Key("once/"+string(ws), id) }
 func packsKey(ws access.ID) item           { return dynamo.Key("packs/"+string(ws), "packs") }
 func pendingSort(index, sha string) string { return pendingPrefix + index + "/" + sha }
 

@@ -62,7 +62,7 @@ func TestRegistry(t *testing.T) {
 	record := access.RecordOf(key, "backend", noon)
 	record.Environment, record.ExpiresAt = "production", noon.Add(time.Hour)
 	must(t, registry.CreateKey(background, record))
-	e, err := table.Authenticate(background, key)
+	e, err := table.Authenticate(background, key, "")
 	must(t, err)
 	if e.Key != record || e.Principal.Name != "Ada" || e.Workspace.Name != "shop" || e.Head.Access != access0+1 {
 		t.Errorf("entered as %+v", e)
@@ -85,7 +85,7 @@ func TestRegistry(t *testing.T) {
 	}
 	must(t, registry.SetRoles(background, ada.ID, []string{"support"}))
 	must(t, registry.SetDisabled(background, bot.ID, true))
-	if e, err = table.Authenticate(background, key); err != nil || len(e.Principal.Roles) != 1 || e.Principal.Roles[0] != "support" || e.Head.Access != access0+4 {
+	if e, err = table.Authenticate(background, key, ""); err != nil || len(e.Principal.Roles) != 1 || e.Principal.Roles[0] != "support" || e.Head.Access != access0+4 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	revoked, err := registry.RevokeKey(background, key.ID(), noon)

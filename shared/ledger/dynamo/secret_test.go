@@ -22,9 +22,9 @@ func TestATableWithoutSecretTellsAllElse(t *testing.T) {
 	ws := newWorkspace(t, table)
 	key := admit(t, table, ws)
 
-	whole, err := table.Authenticate(background, key)
+	whole, err := table.Authenticate(background, key, "")
 	must(t, err)
-	open, err := table.WithoutSecret().Authenticate(background, key)
+	open, err := table.WithoutSecret().Authenticate(background, key, "")
 	must(t, err)
 	if len(whole.Workspace.Secret) == 0 || len(open.Workspace.Secret) != 0 {
 		t.Errorf("the secret is %q, and without it %q", whole.Workspace.Secret, open.Workspace.Secret)

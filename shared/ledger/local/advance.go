@@ -49,6 +49,23 @@ func (l *Ledger) pendingTip(access int64) *repository.Head {
 	return &tip
 }
 
+// pendingOnce is the last commit being flushed that was made for the id of a
+// repository.Once.
+func (l *Ledger) pendingOnce(id string) (o repository.Once, c repository.Commit, found bool) {
+	l.groups.Lock()
+	defer l.groups.Unlock()
+	for g := l.newest; g != nil; g = g.after {
+		for _, p := range slices.Backward(g.commits) {
+			if p.commit.Once != nil && p.commit.Once.ID == id {
+				c = p.commit
+				c.Sequence = p.from.Sequence + 1
+				return *c.Once, c, true
+			}
+		}
+	}
+	return o, c, false
+}
+
 // await waits for a commit that is being flushed.
 func (l *Ledger) await(ctx context.Context, commit string) error {
 	l.groups.Lock()
@@ -187,7 +204,7 @@ func (l *Ledger) flush(ctx context.Context, commits []pending) ([]repository.Hea
 	storing.Go(func() error { return l.objects.store(ctx, packs...) })
 	err = l.branch.prepare(last.SHA)
 	if err := errors.Join(storing.Wait(), err); err != nil {
-		return nil, repository.Unwritten(err)
+		return nil, repository.Unwritten(errors.Join(err, l.branch.recover()))
 	}
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {

@@ -77,6 +77,16 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 	defer reader.Close()
 	old, _ := h.head()
 	w := walker{trees: revwalk.NewTrees(reader), progress: l.options.Progress}
+	var more []*odb.Reader
+	defer func() {
+		for _, reader := range more {
+			reader.Close()
+		}
+	}()
+	w.beside = func() *revwalk.Trees {
+		more = append(more, l.objects.Reader(ctx))
+		return revwalk.NewTrees(more[len(more)-1])
+	}
 	met := old == oid{}
 	w.known = func(id oid) bool {
 		met = met || id == old

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"svc.example/svc/shared/atomicfile"
 )
 
 // Operation is a step on the file system.
@@ -161,7 +163,7 @@ func (s filesystem) syncDir(path string) error {
 	if err := s.before(OpSyncDir, path); err != nil {
 		return err
 	}
-	return flushDirectory(path)
+	return atomicfile.SyncFolder(path)
 }
 
 // replace puts content in the place of the file at path, durably: a reader, and

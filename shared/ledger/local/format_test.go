@@ -81,7 +81,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	// The identity of a file says whether it changed; let it be another one.
 	must(t, os.Chtimes(path, time.Time{}, noon))
 	for name, try := range map[string]func() error{
-		"a request":    func() error { _, err := served.Authenticate(background, key); return err },
+		"a request":    func() error { _, err := served.Authenticate(background, key, ""); return err },
 		"an edit":      func() error { return r.SetDisabled(background, p.ID, true) },
 		"the registry": func() error { _, err := OpenRegistry(dir); return err },
 		"a write": func() error {

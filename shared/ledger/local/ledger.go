@@ -22,8 +22,30 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 }
 
 // Authenticate implements control.Authenticator.
-func (l *Ledger) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
-	return l.Find(ctx, key.ID())
+func (l *Ledger) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
+	e, err := l.Find(ctx, key.ID())
+	if err == nil && once != "" {
+		e.Landed = l.landed(e, once)
+	}
+	return e, err
+}
+
+// landed is the commit up to an entry's tip that was made for the id of a
+// repository.Once; nil for none. One that has come since is left out: what is
+// decided without it cannot land.
+func (l *Ledger) landed(e control.Entry, id string) *control.Landed {
+	upTo := e.Head.Sequence
+	if e.Tip != nil {
+		upTo = e.Tip.Sequence
+	}
+	o, c, found := l.pendingOnce(id)
+	if !found || c.Sequence > upTo {
+		o, c, found = l.history.Load().madeOnce(id)
+	}
+	if !found || c.Sequence > upTo {
+		return nil
+	}
+	return &control.Landed{Commit: c.SHA, Request: o.Request, Sequence: c.Sequence, Until: c.Committer.When.Add(control.Remembered)}
 }
 
 // Find implements control.Directory.
@@ -64,7 +86,7 @@ func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.Key
 // head reads the branch and, when it is not where it was, catches up. When what
 // the branch names cannot be used, the head is the one before.
 func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unreadable, error) {
-	commit, err := l.branch.read()
+	commit, err := l.branch.current()
 	if err == nil && commit == "" {
 		if err := l.noBranch(); err != nil {
 			return repository.Head{}, nil, err

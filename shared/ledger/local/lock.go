@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/filelock"
 	"svc.example/svc/shared/repository"
 )
-
-// errHeld: another process has the lock.
-var errHeld = errors.New("the lock is held by another process")
 
 const (
 	serveLock = "svc.lock"
@@ -27,7 +25,7 @@ const (
 	writeWait = 10 * time.Second
 )
 
-// lockFile takes a lock at once or returns errHeld. Its file stays when the
+// lockFile takes a lock at once or returns filelock.ErrHeld. Its file stays when the
 // lock is gone: removing it would let two processes lock two files of one name.
 func (s filesystem) lockFile(path string) (*os.File, error) {
 	if err := s.before(OpLock, path); err != nil {
@@ -37,7 +35,7 @@ func (s filesystem) lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(f); err != nil {
+	if err := filelock.Try(f); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -66,7 +64,7 @@ func (s filesystem) awaitLock(ctx context.Context, path string, limit time.Time)
 		lock, err = s.lockFile(path)
 		return err
 	})
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, filelock.ErrHeld) {
 		err = fmt.Errorf("%s stayed locked by another process: %w", path, repository.ErrBusy)
 	}
 	return lock, err
@@ -75,14 +73,14 @@ func (s filesystem) awaitLock(ctx context.Context, path string, limit time.Time)
 // polls are the waits between looks at a lock.
 var polls = backoff.Backoff{First: 400 * time.Microsecond, Max: 40 * time.Millisecond}
 
-// poll tries until the answer is something else than errHeld, or time is up.
+// poll tries until the answer is something else than filelock.ErrHeld, or time is up.
 func poll(ctx context.Context, limit time.Time, try func() error) error {
 	for look := 0; ; look++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := try()
-		if !errors.Is(err, errHeld) || !time.Now().Before(limit) {
+		if !errors.Is(err, filelock.ErrHeld) || !time.Now().Before(limit) {
 			return err
 		}
 		if err := polls.Wait(ctx, look); err != nil {
@@ -104,7 +102,7 @@ func (s filesystem) lockToServe(dir string) (*os.File, error) {
 		lock, err = s.lockFile(path)
 		return err
 	})
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf("%s is already served by another svc%s: stop that one, or use another data directory", dir, s.holder(path))
 	}
 	if err != nil {

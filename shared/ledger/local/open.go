@@ -90,7 +90,7 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	l := &Ledger{
 		dir: dir, options: options, files: files,
 		registry: newRegistry(files, dir),
-		branch:   reference{files: files, git: filepath.Join(dir, RepositoryName)},
+		branch:   newBranch(files, filepath.Join(dir, RepositoryName)),
 		cache:    &cache{files: files, path: filepath.Join(dir, cacheName)},
 		writing:  make(turn, 1),
 	}
@@ -214,7 +214,7 @@ func (l *Ledger) Repository() string { return l.branch.git }
 // Close lets go of the data directory.
 func (l *Ledger) Close() error {
 	l.cache.close()
-	err := l.registry.Close()
+	err := errors.Join(l.registry.Close(), l.branch.loose.Close())
 	if l.serving != nil {
 		err = errors.Join(err, l.serving.Close())
 	}

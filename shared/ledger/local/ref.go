@@ -21,6 +21,24 @@ type reference struct {
 	files filesystem
 	git   string // the bare repository's directory
 	name  string // "" is branch
+
+	loose *replaced[string] // of the branch's own file, for current
+}
+
+// newBranch is the branch of a repository.
+func newBranch(files filesystem, git string) reference {
+	r := reference{files: files, git: git}
+	r.loose = &replaced[string]{files: files, path: r.path(branch), limit: maxRef, decode: parseLoose}
+	return r
+}
+
+// current is read for whoever asks again and again: the branch's file is read
+// when it is another one than the last time. Git replaces it too.
+func (r reference) current() (string, error) {
+	if id, err := r.loose.current(); err == nil {
+		return id, nil
+	}
+	return r.read() // there may be another way, or more to say
 }
 
 func (r reference) branch() string {

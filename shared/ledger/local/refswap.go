@@ -10,6 +10,7 @@ import (
 	"path"
 	"time"
 
+	"svc.example/svc/shared/filelock"
 	"svc.example/svc/shared/repository"
 )
 
@@ -85,11 +86,11 @@ func (r reference) lock(ctx context.Context, to string) error {
 	err := poll(ctx, time.Now().Add(gitWait), func() error {
 		err := r.tryToLock(to)
 		if errors.Is(err, fs.ErrExist) {
-			return errHeld
+			return filelock.ErrHeld
 		}
 		return err
 	})
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, filelock.ErrHeld) {
 		return r.held()
 	}
 	if err != nil {

@@ -5,11 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -29,7 +25,8 @@ type Registry struct {
 }
 
 func newRegistry(files filesystem, dir string) *Registry {
-	store := &registryStore{files: files, dir: dir}
+	store := &registryStore{files: files, dir: dir, seen: &replaced[*registryFile]{
+		files: files, path: filepath.Join(dir, registryName), limit: maxRegistry, decode: decodeRegistry}}
 	return &Registry{access.NewRegistry(store, rand.Reader, time.Now), store}
 }
 
@@ -37,21 +34,7 @@ func newRegistry(files filesystem, dir string) *Registry {
 type registryStore struct {
 	files filesystem
 	dir   string
-
-	mu   sync.RWMutex
-	seen *sighting
-}
-
-// sighting is a file that was read, and what it held.
-type sighting struct {
-	info fs.FileInfo
-	held io.Closer
-	file *registryFile
-}
-
-// is says whether a file is still the one that was read.
-func (s *sighting) is(info fs.FileInfo) bool {
-	return s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) && os.SameFile(s.info, info)
+	seen  *replaced[*registryFile]
 }
 
 // OpenRegistry opens the registry of a data directory that another process may
@@ -65,69 +48,17 @@ func OpenRegistry(dir string) (*Registry, error) {
 }
 
 // Close lets go of the file that was read last.
-func (r *registryStore) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.seen == nil {
-		return nil
-	}
-	held := r.seen.held
-	r.seen = nil
-	return held.Close()
-}
+func (r *registryStore) Close() error { return r.seen.Close() }
 
 func (r *registryStore) path() string { return filepath.Join(r.dir, registryName) }
 
-// current returns what the file holds now. It reads the file only when it is
-// another one than the last time.
+// current returns what the file holds now.
 func (r *registryStore) current() (*registryFile, error) {
-	if found, err := r.unchanged(); found != nil || err != nil {
-		return found, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	seen, err := r.look()
+	found, err := r.seen.current()
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", r.path(), err)
 	}
-	if r.seen != nil {
-		r.seen.held.Close()
-	}
-	r.seen = seen
-	return seen.file, nil
-}
-
-func (r *registryStore) unchanged() (*registryFile, error) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	info, err := r.files.stat(r.path())
-	if err != nil {
-		return nil, fmt.Errorf("reading the registry: %w", err)
-	}
-	if r.seen != nil && r.seen.is(info) {
-		return r.seen.file, nil
-	}
-	return nil, nil
-}
-
-func (r *registryStore) look() (*sighting, error) {
-	f, err := r.files.open(r.path())
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	text, err := readAll(f, maxRegistry)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	content, err := decodeRegistry(text)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &sighting{info: info, held: hold(f), file: content}, nil
+	return found, nil
 }
 
 // Load implements access.Store.

@@ -12,11 +12,11 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// registryFormat is the format of a data directory: of the registry's file, which
+// Format is the format of a data directory: of the registry's file, which
 // names it, and of all that lies beside it. It is raised by what an older svc
 // would damage, so that such a one refuses the directory. A field that is merely
 // new needs no new format: what a version does not know it leaves alone.
-const registryFormat = 1
+const Format = 1
 
 // registryFile is the content of the registry's file. One that readers have seen
 // is never changed.
@@ -32,7 +32,7 @@ type registryFile struct {
 // encodeRegistry writes a state over the file that was read before, of which
 // nothing is lost that this version does not know; nil is a new file.
 func encodeRegistry(before *registryFile, s access.State) ([]byte, error) {
-	after := &registryFile{Format: registryFormat, State: s}
+	after := &registryFile{Format: Format, State: s}
 	if err := after.index(); err != nil {
 		return nil, err
 	}
@@ -54,12 +54,12 @@ func decodeRegistry(text []byte) (*registryFile, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("not a registry: %w", at(text, err))
 	}
-	if head.Format > registryFormat {
+	if head.Format > Format {
 		return nil, fmt.Errorf("it is of format %d, and this svc knows formats up to %d; it takes the version of svc that wrote it, or a later one: %w",
-			head.Format, registryFormat, repository.ErrNewer)
+			head.Format, Format, repository.ErrNewer)
 	}
 	if head.Format < 1 {
-		return nil, fmt.Errorf("not a registry: it names no format; this svc knows formats up to %d", registryFormat)
+		return nil, fmt.Errorf("not a registry: it names no format; this svc knows formats up to %d", Format)
 	}
 	r := &registryFile{text: text}
 	if err := json.Unmarshal(text, r); err != nil {

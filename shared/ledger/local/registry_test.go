@@ -63,7 +63,7 @@ func TestChangesOfAnotherProcessBiteAtOnce(t *testing.T) {
 	key := addKey(t, other, ada)
 	enter := func() control.Entry {
 		t.Helper()
-		entry, err := l.Authenticate(background, key)
+		entry, err := l.Authenticate(background, key, "")
 		must(t, err)
 		return entry
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/repository"
 )
 
@@ -46,10 +47,10 @@ func (r row) asHead(head bool) row {
 
 // parents returns the ids of the commit's parents.
 func (r row) parents() []oid {
-	d := repository.Decoder{Bytes: r[flagsAt+1:]}
+	d := repository.NewDecoder(r[flagsAt+1:])
 	parents := make([]oid, 0, 1)
 	for range d.Count() {
-		parents = append(parents, idOf(&d))
+		parents = append(parents, idOf(d))
 	}
 	return parents
 }
@@ -66,7 +67,7 @@ func headerOf(c repository.Commit, parents []oid) row {
 	}
 	b = repository.AppendSignature(b, c.Author)
 	b = repository.AppendSignature(b, c.Committer)
-	return repository.AppendText(b, c.Message)
+	return encoding.AppendText(b, c.Message)
 }
 
 func (r row) withTouches(touches []repository.Touch) row {
@@ -81,7 +82,7 @@ func (r row) withTouches(touches []repository.Touch) row {
 		} else {
 			r = appendID(append(r, flags), touch.Blob)
 		}
-		r = repository.AppendText(r, touch.Path)
+		r = encoding.AppendText(r, touch.Path)
 	}
 	return slices.Clip(r)
 }
@@ -94,9 +95,9 @@ func appendID(b row, text string) row {
 
 // commit decodes the row. Touched holds the touches whose places are given.
 func (r row) commit(sequence int64, places ...uint32) repository.Commit {
-	d := repository.Decoder{Bytes: r}
+	d := repository.NewDecoder(r)
 	commit := repository.Commit{SHA: d.ID(), Sequence: sequence}
-	if tree := idOf(&d); tree != (oid{}) {
+	if tree := idOf(d); tree != (oid{}) {
 		commit.Tree = tree.String()
 	}
 	d.Take(1)
@@ -112,7 +113,7 @@ func (r row) commit(sequence int64, places ...uint32) repository.Commit {
 		if blob, exists := r.blobAt(place); exists {
 			touch.Blob = blob.String()
 		}
-		touch.Path = string(skipTouch(&repository.Decoder{Bytes: r[place:]}))
+		touch.Path = string(skipTouch(repository.NewDecoder(r[place:])))
 		commit.Touched = append(commit.Touched, touch)
 	}
 	return commit
@@ -121,11 +122,11 @@ func (r row) commit(sequence int64, places ...uint32) repository.Commit {
 // touches calls for each touch, with the path as it lies in the row and the
 // touch's place.
 func (r row) touches(each func(path []byte, place uint32)) error {
-	d := repository.Decoder{Bytes: r}
-	skipHeader(&d)
+	d := repository.NewDecoder(r)
+	skipHeader(d)
 	for range d.Count() {
 		place := len(r) - len(d.Bytes)
-		path := skipTouch(&d)
+		path := skipTouch(d)
 		if d.Bad {
 			break
 		}
@@ -163,13 +164,31 @@ func idOf(d *repository.Decoder) (id oid) {
 func skipHeader(d *repository.Decoder) {
 	d.Take(flagsAt + 1)
 	d.Take(d.Count() * idBytes)
-	for range 2 { // signatures, of which nothing is made here
-		d.Text()
-		d.Text()
-		d.Number()
-		d.Number()
-	}
+	skipSignature(d)
+	skipSignature(d)
 	d.Text()
+}
+
+// skipSignature passes over a signature, of which nothing is made here.
+func skipSignature(d *repository.Decoder) (name, email []byte) {
+	name, email = d.Text(), d.Text()
+	d.Number()
+	d.Number()
+	return name, email
+}
+
+// once is what the commit tells of a repository.Once, if svc itself has made it:
+// others pick its commits, message and all.
+func (r row) once() (o repository.Once, ok bool) {
+	d := repository.NewDecoder(r)
+	d.Take(flagsAt + 1)
+	d.Take(d.Count() * idBytes)
+	skipSignature(d)
+	name, email := skipSignature(d)
+	if o, ok = repository.ReadOnce(d.Text()); !ok || string(name) != repository.CommitterName || string(email) != repository.CommitterEmail {
+		return repository.Once{}, false
+	}
+	return o, true
 }
 
 func skipTouch(d *repository.Decoder) (path []byte) {

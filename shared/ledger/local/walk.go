@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"sync"
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
@@ -16,6 +17,8 @@ func parseID(text string) oid { return revwalk.ParseID(text) }
 // walker finds the commits that came by another way than Advance.
 type walker struct {
 	trees *revwalk.Trees
+	// beside makes trees for another goroutine.
+	beside func() *revwalk.Trees
 	// known are commits that need not be walked to, and are not wanted.
 	known func(oid) bool
 	// earlier gives the row of a commit that was in an earlier history, to
@@ -30,7 +33,18 @@ const progressStep = 1000
 // rows returns the rows of all commits that a head reaches and that are not
 // known, in the order in which they are told.
 func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
-	way := revwalk.Walk[row]{Trees: w.trees, Begin: headerOf, Known: w.known}
+	var counting sync.Mutex
+	done := 0
+	finish := func(r row, touched []repository.Touch) row {
+		r = r.withTouches(touched)
+		counting.Lock()
+		defer counting.Unlock()
+		if done++; w.progress != nil && done%progressStep == 0 {
+			w.progress(done)
+		}
+		return r
+	}
+	way := revwalk.Walk[row]{Trees: w.trees, Begin: headerOf, Known: w.known, Beside: w.beside, With: finish}
 	if w.earlier != nil {
 		way.Earlier = func(id oid) (revwalk.Node[row], bool) {
 			r, ok := w.earlier(id)
@@ -44,12 +58,9 @@ func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
 	err := way.Each(ctx, head, func(n *revwalk.Node[row], touched []repository.Touch) error {
 		r := n.Row
 		if !n.Whole {
-			r = r.withTouches(touched)
+			r = finish(r, touched)
 		}
 		rows = append(rows, r.asHead(false))
-		if w.progress != nil && len(rows)%progressStep == 0 {
-			w.progress(len(rows))
-		}
 		return nil
 	})
 	if err != nil {

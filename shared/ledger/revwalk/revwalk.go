@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"runtime"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository"
 )
@@ -22,8 +26,14 @@ type Walk[R any] struct {
 	// Earlier gives the node of a commit that was met in an earlier walk, to
 	// spare reading it again. It may be nil.
 	Earlier func(ID) (Node[R], bool)
+	// Beside, if there is one, makes Trees for another goroutine: what commits
+	// touched is then found on all processors, while others are still read. With adds
+	// it to the row, so that it need not be held until the commit is told.
+	Beside func() *Trees
+	With   func(row R, touched []repository.Touch) R
 
-	nodes map[ID]*Node[R]
+	nodes   map[ID]*Node[R]
+	waiting map[ID][]*Node[R] // children, by the parent that has not been read
 }
 
 // Node is a commit on the way to its row.
@@ -32,9 +42,11 @@ type Node[R any] struct {
 	Date     int64 // the committer's, in seconds
 	Parents  []ID
 	Row      R
-	Whole    bool // from an earlier walk: what it touched is in the row
+	Whole    bool // what it touched is in the row
 
-	children int // that have not been put in order yet
+	before   []ID // its parents' trees; a zero id stands for one that has to be read
+	unread   int  // parents that are to be read
+	children int  // that have not been put in order yet
 	arrival  int
 }
 
@@ -43,15 +55,21 @@ type Node[R any] struct {
 // touches what differs from all its parents. A node that is Whole comes without
 // touches.
 func (w *Walk[R]) Each(ctx context.Context, head ID, each func(n *Node[R], touched []repository.Touch) error) error {
-	w.nodes = map[ID]*Node[R]{}
-	if err := w.collect(ctx, head); err != nil {
+	w.nodes, w.waiting = map[ID]*Node[R]{}, map[ID][]*Node[R]{}
+	readied := func([]*Node[R]) error { return nil }
+	finished := readied
+	if w.Beside != nil {
+		readied, finished = w.finders(ctx)
+	}
+	some, err := w.collect(ctx, head, readied)
+	if err = cmp.Or(finished(some), err); err != nil {
 		return err
 	}
 	for _, n := range w.order(head) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		touched, err := w.touched(n)
+		touched, err := w.touched(w.Trees, n)
 		if err != nil {
 			return err
 		}
@@ -62,26 +80,114 @@ func (w *Walk[R]) Each(ctx context.Context, head ID, each func(n *Node[R], touch
 	return nil
 }
 
+// finders find out what commits touched that are handed to them, and add it to
+// their rows. The first hands them over: a goroutine for each processor is there
+// from the first time. The second waits for all, and sees to the last ones itself.
+func (w *Walk[R]) finders(ctx context.Context) (hand, finish func([]*Node[R]) error) {
+	all, others := errgroup.WithContext(ctx)
+	handed := make(chan []*Node[R])
+	find := func(ctx context.Context, t *Trees, some []*Node[R]) error {
+		for _, n := range some {
+			if n.Whole {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			touched, err := w.touched(t, n)
+			if err != nil {
+				return err
+			}
+			n.Row, n.Whole = w.With(n.Row, touched), true
+		}
+		return nil
+	}
+	begin := sync.OnceFunc(func() {
+		for range runtime.GOMAXPROCS(0) {
+			trees := w.Beside()
+			all.Go(func() error {
+				for some := range handed {
+					if err := find(others, trees, some); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	})
+	hand = func(some []*Node[R]) error {
+		begin()
+		select {
+		case handed <- some:
+			return nil
+		case <-others.Done():
+			return context.Cause(others)
+		}
+	}
+	finish = func(some []*Node[R]) error {
+		close(handed)
+		return cmp.Or(all.Wait(), find(ctx, w.Trees, some))
+	}
+	return hand, finish
+}
+
 // Len is how many commits there are to tell of, once Each tells of them.
 func (w *Walk[R]) Len() int { return len(w.nodes) }
 
-// collect reads every commit on the way from the head to what is known.
-func (w *Walk[R]) collect(ctx context.Context, head ID) error {
+// together is how many commits are handed over at once: those that follow each
+// other have most trees in common.
+const together = 256
+
+// collect reads every commit on the way from the head to what is known. Those whose
+// parents' trees are known too are handed over, but for the last ones, which it
+// returns.
+func (w *Walk[R]) collect(ctx context.Context, head ID, hand func([]*Node[R]) error) (some []*Node[R], err error) {
+	known := func(id ID) bool { return w.Known != nil && w.Known(id) }
+	ready := func(n *Node[R]) {
+		n.before = make([]ID, len(n.Parents))
+		for i, parent := range n.Parents {
+			if p := w.nodes[parent]; p != nil {
+				n.before[i] = p.Tree
+			}
+		}
+		some = append(some, n)
+	}
 	for open := []ID{head}; len(open) > 0; {
 		id := open[len(open)-1]
 		open = open[:len(open)-1]
-		if w.nodes[id] != nil || w.Known != nil && w.Known(id) {
+		if w.nodes[id] != nil || known(id) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		n, err := w.read(id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		w.nodes[id] = n
-		open = append(open, n.Parents...)
+		for _, parent := range n.Parents {
+			if w.nodes[parent] == nil && !known(parent) {
+				n.unread++
+				w.waiting[parent] = append(w.waiting[parent], n)
+				open = append(open, parent)
+			}
+		}
+		if n.unread == 0 {
+			ready(n)
+		}
+		for _, child := range w.waiting[id] {
+			if child.unread--; child.unread == 0 {
+				ready(child)
+			}
+		}
+		delete(w.waiting, id)
+		if len(some) >= together {
+			if err := hand(some); err != nil {
+				return nil, err
+			}
+			some = nil
+		}
 	}
 	for _, n := range w.nodes {
 		for _, parent := range n.Parents {
@@ -90,7 +196,7 @@ func (w *Walk[R]) collect(ctx context.Context, head ID) error {
 			}
 		}
 	}
-	return nil
+	return some, nil
 }
 
 func (w *Walk[R]) read(id ID) (*Node[R], error) {
@@ -146,23 +252,20 @@ func (w *Walk[R]) order(head ID) []*Node[R] {
 	return ordered
 }
 
-func (w *Walk[R]) touched(n *Node[R]) ([]repository.Touch, error) {
+func (w *Walk[R]) touched(t *Trees, n *Node[R]) ([]repository.Touch, error) {
 	if n.Whole {
 		return nil, nil
 	}
-	parents := make([]ID, len(n.Parents))
 	for i, parent := range n.Parents {
-		if known := w.nodes[parent]; known != nil && known.Tree != (ID{}) {
-			parents[i] = known.Tree
-			continue
+		if n.before[i] == (ID{}) {
+			c, err := t.Commit(parent)
+			if err != nil {
+				return nil, err
+			}
+			n.before[i] = ParseID(c.Tree)
 		}
-		c, err := w.Trees.Commit(parent)
-		if err != nil {
-			return nil, err
-		}
-		parents[i] = ParseID(c.Tree)
 	}
-	return w.Trees.Touches(n.Tree, parents)
+	return t.Touches(n.Tree, n.before)
 }
 
 // byDate is a heap with the youngest commit on top, and of two of one second

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/requestid"
 )
 
 // commit makes a commit on top of another, stores its objects and describes
@@ -30,6 +32,11 @@ func (b *bench) commitLike(digits, parent string, changes map[string]string) rep
 		Parent: parent, Author: author,
 		Committer: repository.Signature{Name: "svc", Email: "noreply@svc", When: b.now.UTC()},
 		Message:   fmt.Sprintf("Change %d files\n\nSvc-Principal: service_account/x\n", len(changes)),
+		Once:      b.once,
+	}
+	if c.Once != nil {
+		c.Once.Until = b.now.Add(control.Remembered)
+		c.Message += repository.OnceTrailer + c.Once.ID + " " + c.Once.Request + "\n" + repository.RequestTrailer + requestid.New() + "\n"
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
 		if touch := b.touch(files, path, changes[path]); repository.IsFile(path) {

@@ -8,7 +8,7 @@ import (
 )
 
 func gate(b *bench) {
-	entry, err := b.Authenticator.Authenticate(background, b.key)
+	entry, err := b.Authenticator.Authenticate(background, b.key, "")
 	b.must(err)
 	if entry.Workspace.ID != string(b.Workspace) {
 		b.Errorf("workspace %q, want %q", entry.Workspace.ID, b.Workspace)
@@ -29,7 +29,7 @@ func gate(b *bench) {
 		b.Errorf("found as %+v", found)
 	}
 	for name, key := range b.strangers() {
-		if _, err := b.Authenticator.Authenticate(background, key); !errors.Is(err, access.ErrNotFound) {
+		if _, err := b.Authenticator.Authenticate(background, key, ""); !errors.Is(err, access.ErrNotFound) {
 			b.Errorf("%s: %v, want ErrNoEntry", name, err)
 		}
 		if found, err := finder.FindKey(background, b.Workspace, key.ID()); !errors.Is(err, access.ErrNotFound) {
@@ -59,11 +59,11 @@ func (b *bench) strangers() map[string]access.Key {
 
 func revocation(b *bench) {
 	key := b.admit("Grace")
-	entry, err := b.Authenticator.Authenticate(background, key)
+	entry, err := b.Authenticator.Authenticate(background, key, "")
 	b.must(err)
 	b.must(entry.Key.LiveAt(b.now))
 	b.Revoke(b, key.ID())
-	after, err := b.Authenticator.Authenticate(background, key)
+	after, err := b.Authenticator.Authenticate(background, key, "")
 	b.must(err)
 	if err := after.Key.LiveAt(b.now); !errors.Is(err, access.ErrKeyRevoked) {
 		b.Errorf("the revoked key is %v", err)
@@ -71,7 +71,7 @@ func revocation(b *bench) {
 	if after.Head.Access == entry.Head.Access {
 		b.Error("a revocation leaves the access version as it was")
 	}
-	other, err := b.Authenticator.Authenticate(background, b.key)
+	other, err := b.Authenticator.Authenticate(background, b.key, "")
 	b.must(err)
 	b.must(other.Key.LiveAt(b.now))
 }

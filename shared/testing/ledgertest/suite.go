@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"commits that are not in the history": notInHistory,
 		"the last touches":                    lastTouches,
 		"another process finds the same":      reopened,
+		"what was made once is found":         madeOnce,
 		"who is let in":                       gate,
 		"a revocation bites at once":          revocation,
 	}
@@ -63,6 +64,7 @@ type bench struct {
 	random *rand.ChaCha8
 	now    time.Time
 	files  map[string]map[string]string // by commit
+	once   *repository.Once             // of the next commits
 }
 
 func newBench(t *testing.T, s Subject) *bench {
@@ -98,7 +100,7 @@ func (b *bench) must(err error) {
 // head enters the workspace.
 func (b *bench) head() repository.Head {
 	b.Helper()
-	entry, err := b.Authenticator.Authenticate(context.Background(), b.key)
+	entry, err := b.Authenticator.Authenticate(context.Background(), b.key, "")
 	b.must(err)
 	return entry.Head
 }

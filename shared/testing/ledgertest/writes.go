@@ -118,7 +118,7 @@ func noneLost(b *bench) {
 	for writer := range writers {
 		all.Go(func() {
 			for n := 0; n < each; {
-				entry, err := b.Authenticator.Authenticate(background, b.key)
+				entry, err := b.Authenticator.Authenticate(background, b.key, "")
 				if err != nil {
 					b.Error(err)
 					return

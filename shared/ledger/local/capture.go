@@ -1,0 +1,125 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"svc.example/svc/shared/access"
+)
+
+// Captured is what a data directory held at one moment, for a backup: the head and
+// git's other references, the registry, its audit trail and the last uses of keys.
+// Git's objects are not in it. They are only added to, so that whoever copies them
+// after the capture gets all that the references need.
+type Captured struct {
+	Registry   access.State
+	References []Reference
+	Files      []CapturedFile
+	audit      *os.File
+}
+
+// CapturedFile is a file as a data directory has it, by its path there.
+type CapturedFile struct {
+	Name    string
+	Size    int64
+	Content io.Reader
+}
+
+// packedRefs is the one file that a backup has git's references in.
+const packedRefs = RepositoryName + "/packed-refs"
+
+// CapturedFiles are the files that Captured can hold, with the most bytes that each
+// may have.
+func CapturedFiles() map[string]int64 {
+	return map[string]int64{registryName: maxRegistry, auditName: maxAudit, usedName: maxUsed, packedRefs: maxPacked}
+}
+
+// Capture reads a data directory that another process may be serving. It holds the
+// write lock, so that all of it is of one moment: every commit and every change of a
+// key that anybody was told of before is in it, and none of which something is
+// missing. Writers wait meanwhile for as long as reading some small files takes.
+func Capture(ctx context.Context, dir string) (*Captured, error) {
+	registry, err := OpenRegistry(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer registry.Close()
+	git := filepath.Join(dir, RepositoryName)
+	if err := checkRepository(git); err != nil {
+		return nil, err
+	}
+	c := &Captured{}
+	if err := c.fill(ctx, registry, dir, git); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Captured) fill(ctx context.Context, registry *Registry, dir, git string) error {
+	release, err := registry.files.lockForWriting(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("waiting for writers: %w", err)
+	}
+	defer release()
+	if _, err := MainOf(git); err != nil {
+		return err // which says what is wrong with a head that is lost
+	}
+	if c.References, err = (reference{git: git}).all(); err != nil {
+		return err
+	}
+	current, err := registry.current()
+	if err != nil {
+		return err
+	}
+	c.Registry = current.State
+	c.add(registryName, current.text)
+	c.add(packedRefs, encodeReferences(c.References))
+	used, err := registry.files.read(filepath.Join(dir, usedName), maxUsed)
+	if err == nil {
+		c.add(usedName, used)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// Only ever appended to: as many bytes as there are now are read later.
+	c.audit, err = registry.files.open(filepath.Join(dir, auditName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	info, err := c.audit.Stat()
+	if err == nil {
+		c.Files = append(c.Files, CapturedFile{auditName, info.Size(), io.LimitReader(c.audit, info.Size())})
+	}
+	return err
+}
+
+func (c *Captured) add(name string, content []byte) {
+	c.Files = append(c.Files, CapturedFile{name, int64(len(content)), bytes.NewReader(content)})
+}
+
+// Close lets go of the files.
+func (c *Captured) Close() error {
+	if c.audit == nil {
+		return nil
+	}
+	return c.audit.Close()
+}
+
+// Head is the commit that the branch main names, "" before the first one.
+func (c *Captured) Head() string { return headIn(c.References) }
+
+func headIn(all []Reference) string {
+	if i := slices.IndexFunc(all, func(r Reference) bool { return r.Name == branch }); i >= 0 {
+		return all[i].ID
+	}
+	return ""
+}

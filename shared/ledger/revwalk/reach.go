@@ -1,0 +1,188 @@
+package revwalk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// LargestFile bounds a file outside the layout, which is read to be copied.
+const LargestFile = 64 << 20
+
+// Reach goes through all objects that a commit reaches: commits, trees, blobs,
+// also those that the layout does not know. Each is told once.
+type Reach struct {
+	Objects Reader
+	// Have are blobs that need not be read, and are not told; nil: none.
+	Have func(ID) bool
+	// Tell is called for every object, the parts before the whole, with the
+	// content that was read.
+	Tell func(pack.Object) error
+	// Progress hears of commits; it may be nil.
+	Progress func(done, total int)
+
+	seen  map[ID]bool
+	depth int
+}
+
+// Any goes through whatever a reference names: a commit with its history, an
+// annotated tag and what it stands for, or a tree or a blob alone. What an
+// earlier call went through is not told again.
+func (r *Reach) Any(ctx context.Context, id ID) error {
+	for range maxNested {
+		if r.seen[id] {
+			return nil
+		}
+		kind, content, err := r.Objects.Read(id.String())
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case object.CommitKind:
+			return r.Between(ctx, id.String(), 0, math.MaxInt)
+		case object.TreeKind:
+			return r.tree(id)
+		}
+		r.see(id)
+		if err := r.Tell(pack.Object{ID: id.String(), Kind: kind, Content: content}); err != nil || kind != object.Tag {
+			return err
+		}
+		line, _, _ := bytes.Cut(content, []byte("\n"))
+		named, ok := bytes.CutPrefix(line, []byte("object "))
+		if !ok || !object.IsID(string(named)) {
+			return fmt.Errorf("tag %s: it names no object: %w", id, object.ErrMalformed)
+		}
+		id = ParseID(string(named))
+	}
+	return fmt.Errorf("tag %s: there are more than %d tags of tags: %w", id, maxNested, object.ErrMalformed)
+}
+
+// maxNested is how deep trees and tags may nest.
+const maxNested = 1000
+
+func (r *Reach) see(id ID) {
+	if r.seen == nil {
+		r.seen = map[ID]bool{}
+	}
+	r.seen[id] = true
+}
+
+// Between goes through what a commit reaches, the oldest commits first, for some
+// of the commits: those after the first lo, up to the first hi. What is told of
+// several such parts is what is told of them all, and some of it more than once.
+func (r *Reach) Between(ctx context.Context, commit string, lo, hi int) error {
+	commits, err := r.commits(ctx, commit)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(commits)
+	hi = min(hi, len(commits))
+	for i := lo; i < hi; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.commit(commits[i]); err != nil {
+			return fmt.Errorf("commit %s: %w", commits[i], err)
+		}
+		if r.Progress != nil {
+			r.Progress(i+1, hi)
+		}
+	}
+	return nil
+}
+
+// commits lists what a commit reaches, children before their first parents.
+func (r *Reach) commits(ctx context.Context, head string) ([]ID, error) {
+	var found []ID
+	met := map[ID]bool{}
+	for open := []ID{ParseID(head)}; len(open) > 0; {
+		id := open[len(open)-1]
+		open = open[:len(open)-1]
+		if met[id] || r.seen[id] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		met[id] = true
+		c, err := object.ReadCommit(r.Objects.Read, id.String())
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, id)
+		for _, parent := range slices.Backward(c.Parents) {
+			open = append(open, ParseID(parent))
+		}
+	}
+	return found, nil
+}
+
+func (r *Reach) commit(id ID) error {
+	content, err := object.ReadAs(r.Objects.Read, id.String(), object.CommitKind)
+	if err != nil {
+		return err
+	}
+	c, err := object.DecodeCommit(content)
+	if err == nil {
+		err = r.tree(ParseID(c.Tree))
+	}
+	if err != nil {
+		return err
+	}
+	r.see(id)
+	return r.Tell(pack.Object{ID: id.String(), Kind: object.CommitKind, Content: content})
+}
+
+func (r *Reach) tree(id ID) error {
+	if r.seen[id] {
+		return nil
+	}
+	if r.depth >= maxNested {
+		return fmt.Errorf("tree %s: there are more than %d folders in one another: %w", id, maxNested, object.ErrMalformed)
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	r.see(id)
+	content, err := object.ReadAs(r.Objects.Read, id.String(), object.TreeKind)
+	if err != nil {
+		return err
+	}
+	entries, err := object.DecodeTree(content)
+	if err != nil {
+		return fmt.Errorf("tree %s: %w", id, err)
+	}
+	for _, e := range entries {
+		if err := r.entry(e); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
+	return r.Tell(pack.Object{ID: id.String(), Kind: object.TreeKind, Content: content})
+}
+
+func (r *Reach) entry(e object.TreeEntry) error {
+	id := ParseID(e.ID)
+	switch {
+	case e.IsFolder():
+		return r.tree(id)
+	case e.Mode == object.ModeSubmodule || r.seen[id]:
+		return nil // a submodule's commit lies in its own repository
+	}
+	r.see(id)
+	if r.Have != nil && r.Have(id) {
+		return nil
+	}
+	content, err := object.ReadAs(r.Objects.Read, e.ID, object.Blob)
+	if errors.As(err, new(*object.TooLarge)) {
+		return fmt.Errorf("%w: git filter-repo --strip-blobs-bigger-than %dM takes such files out of a history", err, LargestFile>>20)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Tell(pack.Object{ID: e.ID, Kind: object.Blob, Content: content})
+}

@@ -1,0 +1,56 @@
+package ledgertest
+
+import (
+	"strings"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+)
+
+// landed is what is found under an id of a repository.Once.
+func (b *bench) landed(id string) *control.Landed {
+	b.Helper()
+	entry, err := b.Authenticator.Authenticate(background, b.key, id)
+	b.must(err)
+	return entry.Landed
+}
+
+func madeOnce(b *bench) {
+	id := func(digit string) string { return strings.Repeat(digit, 32) }
+	like := id("a")[:31] + "b" // found in the same place as the first
+	made := map[string]repository.Commit{}
+	write := func(name, request string) {
+		b.once = &repository.Once{ID: name, Request: request}
+		made[name] = b.advance(map[string]string{first: name + request})
+		b.once = nil
+		b.advance(map[string]string{first: "after " + name + request})
+	}
+	b.advance(map[string]string{first: "before"})
+	write(id("a"), id("1"))
+	write(like, id("2"))
+	write(id("c"), id("3"))
+	check := func(b *bench, name, request string) {
+		b.Helper()
+		found, want := b.landed(name), made[name]
+		if found == nil || found.Commit != want.SHA || found.Sequence != want.Sequence || found.Request != request ||
+			found.Until.Unix() != want.Committer.When.Add(control.Remembered).Unix() {
+			b.Errorf("under %s: %+v, want %s at %d for %s", name, found, want.SHA, want.Sequence, request)
+		}
+	}
+	other := *b
+	other.Subject = b.Reopen(b)
+	for _, b := range []*bench{b, &other} {
+		check(b, id("a"), id("1"))
+		check(b, like, id("2"))
+		check(b, id("c"), id("3"))
+		for _, none := range []string{"", id("d"), id("1")} {
+			if found := b.landed(none); found != nil {
+				b.Errorf("under %q: %+v, want nothing", none, found)
+			}
+		}
+	}
+	b.Subject = other.Subject
+	b.once = &repository.Once{ID: id("a"), Request: id("4"), Instead: made[id("a")].SHA}
+	made[id("a")] = b.advance(map[string]string{first: "anew"})
+	check(b, id("a"), id("4"))
+}
