@@ -1,0 +1,242 @@
+package impact
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// Change is what two states of a workspace serve differently.
+type Change struct {
+	before, after state
+	// Environments are those that it reaches, in the order in which environments
+	// are listed.
+	Environments []string
+	reached      map[string][]string // keys of flags and configs, by environment, in order
+}
+
+// state is the documents of a workspace, by key.
+type state map[string]*workspace.Stored
+
+func stateOf(ws *workspace.Workspace) state {
+	s := make(state, len(ws.Items))
+	for i := range ws.Items {
+		if key := ws.Items[i].Key; s[key] == nil {
+			s[key] = &ws.Items[i]
+		}
+	}
+	return s
+}
+
+// read decodes the document of a key, nil for none.
+func (s state) read(key string) *document.Document {
+	if s[key] == nil {
+		return nil
+	}
+	return s[key].Read().View
+}
+
+// With is a workspace with other documents in the place of some of its own, by
+// path: nil for one that is deleted.
+func With(ws *workspace.Workspace, texts map[string][]byte) *workspace.Workspace {
+	next, files := *ws, map[string][]byte{}
+	for path, text := range texts {
+		if text != nil {
+			files[path] = text
+		}
+	}
+	written, _ := workspace.Read(files)
+	next.Items = slices.DeleteFunc(slices.Clone(ws.Items), func(item workspace.Stored) bool {
+		_, replaced := texts[item.Path]
+		return replaced
+	})
+	next.Items = append(next.Items, written.Items...)
+	return &next
+}
+
+// Compare compares two states of a workspace, as they are served. Its error is the
+// context's.
+func Compare(ctx context.Context, before, after *workspace.Workspace) (*Change, error) {
+	c := &Change{before: stateOf(before), after: stateOf(after), reached: map[string][]string{}}
+	items, segments := c.differing()
+	if err := c.follow(ctx, items, segments); err != nil {
+		return nil, err
+	}
+	environments := after.Active()
+	for _, name := range before.Active() {
+		if !slices.Contains(environments, name) {
+			environments = append(environments, name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(items)) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		earlier, later := c.before.read(key), c.after.read(key)
+		for _, environment := range environments {
+			if isServed(earlier) != isServed(later) || !sameRules(earlier, later, environment) ||
+				refers(earlier, environment, segments) || refers(later, environment, segments) {
+				c.reached[environment] = append(c.reached[environment], key)
+			}
+		}
+	}
+	c.Environments = slices.DeleteFunc(environments, func(name string) bool { return c.reached[name] == nil })
+	return c, nil
+}
+
+// differing are the flags and configs, and the segments, whose documents differ.
+func (c *Change) differing() (items, segments map[string]bool) {
+	items, segments = map[string]bool{}, map[string]bool{}
+	differ := func(key string) {
+		earlier, later := c.before.read(key), c.after.read(key)
+		if isServed(earlier) || isServed(later) {
+			items[key] = true
+		}
+		if isSegment(earlier) != isSegment(later) || isSegment(earlier) && !sameRules(earlier, later, "") {
+			segments[key] = true
+		}
+	}
+	for key, later := range c.after {
+		if earlier := c.before[key]; earlier == nil || earlier.Path != later.Path || !bytes.Equal(earlier.Text, later.Text) {
+			differ(key)
+		}
+	}
+	for key := range c.before {
+		if c.after[key] == nil {
+			differ(key)
+		}
+	}
+	return items, segments
+}
+
+// follow adds whatever refers to the segments, in either state: other segments, and
+// the flags and configs that refer to any of them somewhere.
+func (c *Change) follow(ctx context.Context, items, segments map[string]bool) error {
+	for fresh := segments; len(fresh) > 0; {
+		next := map[string]bool{}
+		for _, s := range []state{c.before, c.after} {
+			for key, stored := range s {
+				if items[key] || segments[key] || next[key] || !mayName(stored.Text, fresh) {
+					continue
+				}
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				switch doc := stored.Read().View; {
+				case !namesAny(doc, fresh):
+				case isSegment(doc):
+					next[key] = true
+				case isServed(doc):
+					items[key] = true
+				}
+			}
+		}
+		maps.Copy(segments, next)
+		fresh = next
+	}
+	return nil
+}
+
+// mayName says whether a document has to be decoded to know whether it names any
+// of some keys: of a few it is looked for in the text, where few hide them behind
+// escapes.
+func mayName(text []byte, keys map[string]bool) bool {
+	const few = 8
+	if len(keys) > few || bytes.Contains(text, []byte(`\u`)) {
+		return true
+	}
+	for key := range keys {
+		if bytes.Contains(text, []byte(`"`+key+`"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesAny says whether any rule of a document refers to one of the segments.
+func namesAny(doc *document.Document, segments map[string]bool) bool {
+	for _, criterion := range doc.Criteria() {
+		if key, ok := evaluation.SegmentOf(criterion); ok && segments[key] {
+			return true
+		}
+	}
+	return false
+}
+
+// refers says whether what a document serves in an environment refers to one of the
+// segments.
+func refers(doc *document.Document, environment string, segments map[string]bool) bool {
+	for key := range segmentsOf(doc, environment) {
+		if segments[key] {
+			return true
+		}
+	}
+	return false
+}
+
+// segmentsOf are the segments that the rules refer to which an environment serves.
+func segmentsOf(doc *document.Document, environment string) map[string]bool {
+	found := map[string]bool{}
+	own, common := rulesOf(doc, environment)
+	for _, rules := range [][]document.Rule{own, common} {
+		for _, rule := range rules {
+			for _, criterion := range rule.Criteria {
+				if key, ok := evaluation.SegmentOf(criterion); ok {
+					found[key] = true
+				}
+			}
+		}
+	}
+	return found
+}
+
+// rulesOf are an environment's own rules and the default ones; none of no document.
+func rulesOf(doc *document.Document, environment string) (own, common []document.Rule) {
+	if doc == nil {
+		return nil, nil
+	}
+	own, _ = doc.Own(environment)
+	return own, doc.Default
+}
+
+func sameRules(a, b *document.Document, environment string) bool {
+	ownA, commonA := rulesOf(a, environment)
+	ownB, commonB := rulesOf(b, environment)
+	return slices.EqualFunc(ownA, ownB, sameRule) && slices.EqualFunc(commonA, commonB, sameRule)
+}
+
+func sameRule(a, b document.Rule) bool {
+	return sameValue(&a.Value, &b.Value) && slices.EqualFunc(a.Criteria, b.Criteria, func(a, b document.Criterion) bool {
+		return a.Operator == b.Operator && a.PropertyName == b.PropertyName && sameValue(a.ValueToMatch, b.ValueToMatch)
+	})
+}
+
+func sameValue(a, b *document.Value) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Type != b.Type || a.Confidential != b.Confidential || a.DecryptWith != b.DecryptWith || !jsontree.Equal(a.Content, b.Content) {
+		return false
+	}
+	if a.Weighted == nil || b.Weighted == nil {
+		return a.Weighted == b.Weighted
+	}
+	return a.Weighted.HashByProperty == b.Weighted.HashByProperty && slices.EqualFunc(a.Weighted.Arms, b.Weighted.Arms,
+		func(a, b document.Arm) bool { return a.Weight == b.Weight && sameValue(&a.Value, &b.Value) })
+}
+
+func isServed(doc *document.Document) bool {
+	return doc != nil && (doc.Type == document.Flag || doc.Type == document.Config)
+}
+
+func isSegment(doc *document.Document) bool { return doc != nil && doc.Type == document.Segment }
+
+// Reached are the keys of the flags and configs that are reached in an environment,
+// in order.
+func (c *Change) Reached(environment string) []string { return c.reached[environment] }

@@ -1,0 +1,219 @@
+package impact_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/impact"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/dice"
+	"svc.example/svc/shared/testing/documents"
+	"svc.example/svc/shared/workspace"
+)
+
+const now = 1_700_000_000_000
+
+var environments = []workspace.Environment{{Name: "production"}, {Name: "staging"}, {Name: "test"}, {Name: "old", Archived: true}}
+
+// state is a workspace as brute force looks at it.
+type state struct {
+	t       *testing.T
+	served  *explanation.State
+	all     *evaluation.Snapshot
+	content evaluation.Content
+}
+
+func stateOf(t *testing.T, ws *workspace.Workspace, environment string) state {
+	t.Helper()
+	served, err := explanation.Compile(ws, environment, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state{t: t, served: served}
+	var sources []evaluation.Source
+	for i := range ws.Items {
+		sources = append(sources, evaluation.Source{Key: ws.Items[i].Key, Document: ws.Items[i].Read().View})
+	}
+	s.all, s.content = evaluation.Compile(sources, environment)
+	return s
+}
+
+// answer is what a context is served: bare, and what tells secrets apart.
+type answer struct{ bare, identity string }
+
+func (s state) answers(c *impact.Context, tree *jsontree.Node) map[string]answer {
+	s.t.Helper()
+	told, err := s.served.Evaluate(context.Background(), explanation.Question{Context: tree, All: true, Now: now, Random: c.Point})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	frame := s.all.NewFrame(now, c.Point)
+	for _, p := range c.Properties {
+		if slot := frame.Slot([]byte(p.Context), []byte(p.Name)); slot >= 0 {
+			frame.Put(slot, p.Value)
+		}
+	}
+	defer frame.Release()
+	found := map[string]answer{}
+	for key, e := range told.Evaluations {
+		a := answer{bare: string(e.Value)}
+		if e.Value != nil {
+			a.identity = documents.Tree(s.t, string(e.Value)).Canonical()
+		} else {
+			item, _ := s.all.Find(key)
+			v := s.content.Answers[s.all.Evaluate(item, frame)].Value
+			a.identity = "secret " + string(v.Type) + " " + v.DecryptWith + " " + v.Content.Canonical()
+		}
+		found[key] = a
+	}
+	return found
+}
+
+// TestImpactIsWhatBruteForceFinds over random documents, changes of them, and
+// contexts.
+func TestImpactIsWhatBruteForceFinds(t *testing.T) {
+	runs := 60
+	if os.Getenv("SVC_TEST_FULL") != "" {
+		runs = 20_000
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	d := dice.New(seed)
+	changed, throughSegments := 0, 0
+	for range runs {
+		before, other := d.Workspace(t, "production"), d.Workspace(t, "production")
+		before.Environments = environments
+		texts := map[string][]byte{}
+		for range 1 + d.IntN(3) {
+			stored := before.Items[d.IntN(len(before.Items))]
+			switch d.IntN(5) {
+			case 0:
+				if stored.Read().View.Type != document.Segment {
+					texts[stored.Path] = nil
+				}
+			case 1:
+				created := other.Items[d.IntN(len(other.Items))].Read()
+				created.Tree.Set("key", jsontree.NewString("new"))
+				texts[workspace.Path(created.View.Type, "new")] = created.Tree.Encode()
+			default:
+				replacement, _ := other.Item(stored.Read().View.Type, stored.Key)
+				texts[stored.Path] = replacement.Text
+			}
+		}
+		if _, doubled := texts["configs/new.json"]; doubled {
+			delete(texts, "feature-flags/new.json")
+		}
+		if _, doubled := texts["segments/new.json"]; doubled {
+			delete(texts, "feature-flags/new.json")
+			delete(texts, "configs/new.json")
+		}
+		after := impact.With(before, texts)
+		change := compared(t, before, after)
+		var contexts []impact.Context
+		var trees []*jsontree.Node
+		for range 20 {
+			trees = append(trees, documents.Tree(t, d.Context()))
+			contexts = append(contexts, impact.ContextOf(trees[len(trees)-1]))
+		}
+		for _, e := range environments {
+			want := bruteForce(t, before, after, e.Name, contexts, trees)
+			if !slices.Contains(change.Environments, e.Name) {
+				if want.Changed > 0 && !e.Archived {
+					t.Fatalf("seed %d: %s is not reached, where %d change: %s", seed, e.Name, want.Changed, texts)
+				}
+				continue
+			}
+			count, err := change.In(context.Background(), e.Name, now, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range contexts {
+				count.Add(&contexts[i])
+			}
+			got := count.Result(true)
+			compare(t, seed, got, want)
+			changed += got.Changed
+			for _, v := range got.Values {
+				if texts["feature-flags/"+v.Key+".json"] == nil && texts["configs/"+v.Key+".json"] == nil {
+					throughSegments++
+				}
+			}
+		}
+	}
+	t.Logf("%d contexts were served something else; %d values through segments", changed, throughSegments)
+	if changed < runs || throughSegments < runs/20 {
+		t.Error("hardly anything changed")
+	}
+}
+
+// brute is what brute force finds.
+type brute struct {
+	impact.Environment
+	rows     map[string]int
+	examples map[string]bool
+}
+
+func row(key, before, after string) string { return key + " " + before + " " + after }
+
+func bruteForce(t *testing.T, before, after *workspace.Workspace, environment string, contexts []impact.Context, trees []*jsontree.Node) brute {
+	t.Helper()
+	was, is := stateOf(t, before, environment), stateOf(t, after, environment)
+	b := brute{rows: map[string]int{}, examples: map[string]bool{}}
+	for i := range contexts {
+		b.Contexts++
+		earlier, later := was.answers(&contexts[i], trees[i]), is.answers(&contexts[i], trees[i])
+		keys := maps.Clone(earlier)
+		maps.Copy(keys, later)
+		changed := false
+		for key := range keys {
+			x, there := earlier[key]
+			if !there {
+				x = answer{"null", "null"}
+			}
+			y, there := later[key]
+			if !there {
+				y = answer{"null", "null"}
+			}
+			if x.identity != y.identity {
+				changed = true
+				b.rows[row(key, x.bare, y.bare)]++
+				b.examples[contexts[i].Type+" "+contexts[i].Key+" "+row(key, x.bare, y.bare)] = true
+			}
+		}
+		if changed {
+			b.Changed++
+		}
+	}
+	return b
+}
+
+func compare(t *testing.T, seed uint64, got *impact.Environment, want brute) {
+	t.Helper()
+	rows := map[string]int{}
+	for _, v := range got.Values {
+		rows[row(v.Key, string(v.Before), string(v.After))] += v.Count
+		if v.Confidential != (v.Before == nil || v.After == nil) {
+			t.Errorf("%+v", v)
+		}
+	}
+	if got.Contexts != want.Contexts || got.Changed != want.Changed || !got.Complete || !maps.Equal(rows, want.rows) {
+		text, _ := json.Marshal(got)
+		t.Fatalf("seed %d: got %s\nwant %d changed, %v", seed, text, want.Changed, want.rows)
+	}
+	if len(got.Examples) != min(got.Changed, impact.MaxExamples) {
+		t.Fatalf("seed %d: %d examples of %d", seed, len(got.Examples), got.Changed)
+	}
+	for _, e := range got.Examples {
+		if !want.examples[e.Type+" "+e.ContextKey+" "+row(e.Key, string(e.Before), string(e.After))] {
+			t.Fatalf("seed %d: no context is an example such as %+v", seed, e)
+		}
+	}
+}
