@@ -14,15 +14,16 @@ import (
 const (
 	MaxBody       = 1 << 20 // bytes
 	MaxEvents     = 100
-	MaxExamples   = 1000 // in all events
-	MaxContexts   = 50   // of an example
-	MaxSeen       = 5000 // contexts in all examples: what a store can count in seconds
-	MaxProperties = 100  // of a context or a shape
-	MaxShapes     = 1000 // in all events
-	MaxList       = 100  // elements of a stringList
-	MaxName       = 200  // bytes of a context type or property name
-	MaxText       = 4096 // bytes of a text
-	MaxKey        = 1024 // bytes of a context's key
+	MaxExamples   = 1000   // in all events
+	MaxContexts   = 50     // of an example
+	MaxSeen       = 5000   // contexts in all examples: what a store can count in seconds
+	MaxProperties = 100    // of a context or a shape
+	MaxShapes     = 1000   // in all events
+	MaxCounters   = 10_000 // of all summaries
+	MaxList       = 100    // elements of a stringList
+	MaxName       = 200    // bytes of a context type or property name
+	MaxText       = 4096   // bytes of a text
+	MaxKey        = 1024   // bytes of a context's key
 )
 
 // Decode reads a body. When there are issues the report is empty.
@@ -73,7 +74,7 @@ func (r *reader) event(at *place, event *jsontree.Node, report *Report) {
 		report.Unknown++
 	}
 	if summaries != nil {
-		r.kind(at.in("summaries"), summaries, jsontree.Object, "summaries is an object") // no more is made of it yet
+		r.summaries(at.in("summaries"), summaries, report)
 	}
 	if shapes != nil {
 		r.shapes(at.in("contextShapes"), shapes, report)
@@ -81,6 +82,47 @@ func (r *reader) event(at *place, event *jsontree.Node, report *Report) {
 	if examples != nil {
 		r.examples(at.in("exampleContexts"), examples, report)
 	}
+}
+
+// summaries reads how often items were evaluated. SDKs of many makes send them:
+// what of them cannot be read counts nothing, and is no reason to refuse the rest.
+func (r *reader) summaries(at *place, event *jsontree.Node, report *Report) {
+	if !r.kind(at, event, jsontree.Object, "summaries is an object") {
+		return
+	}
+	var end time.Time
+	if millis := wholeNumber(event.Get("end")); millis > 0 && millis <= lastMillis {
+		end = time.UnixMilli(millis).UTC()
+	}
+	for i, summary := range event.Get("summaries").Elements() {
+		key, ok := summary.Get("key").Text()
+		if !ok || key == "" || len(key) > MaxName {
+			continue
+		}
+		counters := summary.Get("counters").Elements()
+		if most := MaxCounters - len(report.Counters); len(counters) > most {
+			r.refuse(at.in("summaries").at(i).in("counters"), "there are too many: %d, and at most %d more are taken in one batch; send them in several batches", len(counters), most)
+			return
+		}
+		for _, c := range counters {
+			if n := wholeNumber(c.Get("count")); n > 0 {
+				report.Counters = append(report.Counters, Counter{key, c.Get("selectedValue"), min(n, MaxCount), end})
+			}
+		}
+	}
+}
+
+// wholeNumber reads a number, or the string in which some encoders write large ones;
+// 0 for anything else, and the largest for one that is larger.
+func wholeNumber(n *jsontree.Node) int64 {
+	literal := n.Literal()
+	if text, ok := n.Text(); ok {
+		literal = text
+	}
+	if whole, err := strconv.ParseInt(literal, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return whole
+	}
+	return 0
 }
 
 func (r *reader) shapes(at *place, event *jsontree.Node, report *Report) {

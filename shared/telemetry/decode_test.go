@@ -160,18 +160,54 @@ func TestRefusalsHoldNoValues(t *testing.T) {
 	}
 }
 
+// TestDecodeSummaries: what of them cannot be read counts nothing, and refuses nothing.
+func TestDecodeSummaries(t *testing.T) {
+	report, issues := telemetry.Decode([]byte(`{"events":[{"summaries":{"start":1,"end":1795176000000,"summaries":[
+		{"key":"a","type":"FEATURE_FLAG","counters":[{"count":3,"selectedValue":{"bool":true},"reason":1},{"count":"2"},{"count":99999999999999999999,"selectedValue":"x"},
+			{"count":-1},{"count":-99999999999999999999},{"count":0},{"count":1.5},{"count":null},{},7,null]},
+		{"key":7,"counters":[{"count":1}]},{"counters":[{"count":1}]},{"key":"","counters":[{"count":1}]},{"key":"b","counters":{}},{"key":"c"},null,"x",
+		{"key":"` + strings.Repeat("k", 201) + `","counters":[{"count":1}]}]}},
+		{"summaries":{"end":"later","summaries":[{"key":"d","counters":[{"count":1,"selectedValue":null}]}]}},
+		{"summaries":{"summaries":7}},{"summaries":{}}]}`))
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	end := time.UnixMilli(1795176000000).UTC()
+	var got []string
+	for _, c := range report.Counters {
+		value := ""
+		if c.Value != nil {
+			value = string(c.Value.Compact())
+		}
+		got = append(got, fmt.Sprintf("%s %s %d %v", c.Key, value, c.Count, c.End.Equal(end)))
+	}
+	if want := `a {"bool":true} 3 true; a  2 true; a "x" 1000000000 true; d null 1 false`; strings.Join(got, "; ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), want)
+	}
+	many := `{"key":"a","counters":[` + strings.Repeat(`{"count":1},`, telemetry.MaxCounters) + `{"count":1}]}`
+	if _, issues := telemetry.Decode([]byte(`{"events":[{"summaries":{"summaries":[` + many + `]}}]}`)); len(issues) != 1 || issues[0].Pointer != "/events/0/summaries/summaries/0/counters" {
+		t.Errorf("too many: %v", issues)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(wrap(`{"type":"user","values":{"key":{"string":"u-1"},"tags":{"stringList":["a"]}}}`)))
 	f.Add([]byte(`{"instanceHash":"i","batchId":"b","sentAt":1,"events":[{"contextShapes":{"shapes":[{"name":"u","fieldTypes":{"a":2}}]}}]}`))
 	f.Add([]byte(`{"events":[{"summaries":{}},{"x":[]}]}`))
 	f.Add([]byte(`{"events":[{"exampleContexts":{"examples":[{"contextSet":null}]}}]}`))
+	f.Add([]byte(`{"events":[{"summaries":{"end":1,"summaries":[{"key":"a","counters":[{"count":"3","selectedValue":{"bool":true}}]}]}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		report, issues := telemetry.Decode(body)
 		if len(issues) > 0 {
-			if len(report.Examples)+len(report.Shapes) > 0 {
+			if len(report.Examples)+len(report.Shapes)+len(report.Counters) > 0 {
 				t.Error("half of a refused body was taken")
 			}
 			return
+		}
+		for _, c := range report.Counters {
+			if c.Key == "" || c.Count < 1 || c.Count > telemetry.MaxCount || len(report.Counters) > telemetry.MaxCounters {
+				t.Error("a bound of counters does not hold")
+			}
 		}
 		for _, e := range report.Examples {
 			for _, c := range e.Contexts {

@@ -1,6 +1,7 @@
 // Package telemetry takes what applications report of the contexts that they
 // evaluate for: it saves example contexts, so that they can be searched for and
-// targeted by key, and counts the distinct keys of a month (MTK).
+// targeted by key, counts the distinct keys of a month (MTK), and counts how often
+// items have served which values.
 //
 // Decode turns a body of POST /api/v1/telemetry/ into a Report, or says
 // everything that is wrong with it. Intake turns a Report into a Batch and
@@ -24,6 +25,12 @@
 //   - An answer depends on the batch alone: a public key is in everybody's
 //     hands, and must not be able to ask which keys are known.
 //   - What is saved is bounded, whatever is sent: see the constants.
+//   - Evaluations are counted of items that the workspace has, and of values that
+//     stand openly in their documents, so that nobody who makes keys and values up
+//     has them kept, and no secret is that an application reports: not a
+//     confidential one, not what a ciphertext or a lookup stands for. They are a
+//     statistic: a report counts once at most, and may be lost with the process that
+//     took it.
 //   - Made-up types drive out few others, and those in use last: a workspace takes
 //     MaxNewTypes new ones an hour, whether or not there is room. Contexts of
 //     others go the way of keys beyond MaxNewKeys: nothing of them is saved, how
@@ -37,5 +44,7 @@
 // counts in the UTC month of its timestamp while that month is open: the
 // current month, and for 48 hours the one before it. An older example is
 // ignored: it is not counted in a month that is closed, nor in one that it does
-// not belong to, and it is not saved.
+// not belong to, and it is not saved. Evaluations count on the UTC day on which their
+// summary ends, but no more than 24 hours before it arrives: what an application
+// sends later counts as if it were of then.
 package telemetry

@@ -31,6 +31,9 @@ type Intake struct {
 // Source is where a report comes from, as its SDK key says.
 type Source struct {
 	Workspace, Environment string
+	// Items tells which evaluations are counted, and is asked when there are any;
+	// nil: none are.
+	Items func(ctx context.Context) (Items, error)
 }
 
 // Receipt is the answer to a report that was taken. It tells nothing that is
@@ -42,6 +45,9 @@ type Receipt struct {
 	TooOld   int  `json:"tooOld"`   // examples of a month that is closed
 	Shapes   int  `json:"shapes"`
 	Unknown  int  `json:"unknownEvents"` // of a kind that is not known here: passed over
+	// Counters are those of evaluations that were read, whether or not the workspace has
+	// the items.
+	Counters int `json:"counters,omitempty"`
 }
 
 // Take takes a body in. What is wrong with it is a fault that lists all of it.
@@ -53,7 +59,6 @@ func (i *Intake) Take(ctx context.Context, from Source, body []byte, enter func(
 		return Receipt{}, refusal(len(body), issues)
 	}
 	now := i.Now().UTC().Truncate(time.Millisecond)
-	b, receipt := newBatch(report, from, body, now)
 	if enter != nil {
 		leave, err := enter(ctx)
 		if err != nil {
@@ -61,11 +66,18 @@ func (i *Intake) Take(ctx context.Context, from Source, body []byte, enter func(
 		}
 		defer leave()
 	}
+	b, receipt, err := newBatch(ctx, report, from, body, now)
+	if err != nil {
+		return Receipt{}, err
+	}
 	recorded, err := i.Store.Record(ctx, from.Workspace, b)
 	if err != nil {
 		return Receipt{}, Fault(err)
 	}
 	i.tellBeyond(from.Workspace, b.Hour(), recorded)
+	if recorded.Behind != nil && i.Logger != nil {
+		i.Logger.Warn("evaluations wait to be counted with a later batch", "workspace", from.Workspace, "cause", recorded.Behind)
+	}
 	i.notice(ctx, from.Workspace, MonthOf(now), recorded.Counted)
 	return receipt, nil
 }
@@ -103,7 +115,7 @@ type batcher struct {
 	receipt     Receipt
 }
 
-func newBatch(report Report, from Source, body []byte, now time.Time) (Batch, Receipt) {
+func newBatch(ctx context.Context, report Report, from Source, body []byte, now time.Time) (Batch, Receipt, error) {
 	m := batcher{environment: from.Environment, now: now, pairs: map[Pair]bool{}, contexts: map[[2]string]Saved{}, shapes: map[string]*KnownShape{}}
 	if off := now.Sub(report.SentAt); !report.SentAt.IsZero() && (off > MaxSkew || off < -MaxSkew) {
 		m.shift = off
@@ -114,16 +126,21 @@ func newBatch(report Report, from Source, body []byte, now time.Time) (Batch, Re
 	for _, s := range report.Shapes {
 		m.shape(s)
 	}
+	evaluations, err := m.evaluations(ctx, report.Counters, from)
+	if err != nil {
+		return Batch{}, Receipt{}, err
+	}
 	m.receipt.Accepted, m.receipt.Unknown = true, report.Unknown
-	m.receipt.Contexts, m.receipt.Shapes = len(m.contexts), len(m.shapes)
+	m.receipt.Contexts, m.receipt.Shapes, m.receipt.Counters = len(m.contexts), len(m.shapes), len(report.Counters)
 	return Batch{
 		ID: batchID(report, from, body), Received: now,
 		Pairs: slices.SortedFunc(maps.Keys(m.pairs), comparePairs),
 		Contexts: slices.SortedFunc(maps.Values(m.contexts), func(a, b Saved) int {
 			return slices.Compare([]string{a.Type, a.Key}, []string{b.Type, b.Key})
 		}),
-		Shapes: m.knownShapes(),
-	}, m.receipt
+		Shapes:      m.knownShapes(),
+		Evaluations: evaluations,
+	}, m.receipt, nil
 }
 
 func comparePairs(a, b Pair) int {

@@ -13,6 +13,7 @@ type Report struct {
 	SentAt   time.Time
 	Examples []Example
 	Shapes   []Shape
+	Counters []Counter // at most MaxCounters
 	// Unknown is how many events are of no kind that is known here.
 	Unknown int
 }

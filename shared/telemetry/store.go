@@ -39,6 +39,9 @@ const (
 	// has.
 	MaxShapeTypes = 200
 	MaxFields     = 500
+	// ContextDays is how many days a context is kept after it was last seen, where
+	// nobody says otherwise.
+	ContextDays = 90
 	// Remembered is how long a batch is known again, while no more than
 	// MaxBatches come in that time.
 	Remembered = 24 * time.Hour
@@ -60,13 +63,32 @@ type Store interface {
 	//  - A context takes the place of the saved one of its environment, type
 	//    and key when it supersedes it.
 	//  - A shape is joined with the one known of its type.
+	//  - Evaluations are counted at most once, and may be EvaluationsLate; see there.
+	//    They are of items that the workspace has.
 	//
 	// What a workspace keeps is bounded: see the constants.
 	Record(ctx context.Context, workspace string, b Batch) (Recorded, error)
 	// Contexts finds saved contexts, most recently seen first.
 	Contexts(ctx context.Context, workspace string, q Query) ([]Saved, error)
+	// Walk visits the saved contexts of an environment, until there are no more or
+	// visit says so: type by type in the order of their names, of each type those seen
+	// last first. Others may be reported meanwhile: nothing is held while visit runs,
+	// and a context that is seen again then may be left out.
+	Walk(ctx context.Context, workspace string, w Walk, visit func(Saved) (more bool)) error
+	// Forget deletes whatever is kept of a pair of context type and key, in all
+	// environments, and says whether there was anything: its contexts, and what tells
+	// that the pair was counted in a month that is open. The counts stay; who comes
+	// back is counted again. Environments are those of the workspace, which the store
+	// may not know all of; now is the clock of whoever is asked.
+	Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error)
 	// Shapes lists what is known of the properties of each type of context.
 	Shapes(ctx context.Context, workspace string) ([]KnownShape, error)
+	// Evaluations are the counts of an item, by environment, from one day to another,
+	// newest first. Days and environments without any are not there.
+	Evaluations(ctx context.Context, workspace, key string, first, last Day) (map[string][]EvaluatedDay, error)
+	// Evaluated tells on which day items were evaluated last, in any environment. As
+	// long as nothing changes, it may be a minute old.
+	Evaluated(ctx context.Context, workspace string) (*Evaluated, error)
 	// Usage is the count of a month; of one that nothing is known of, zero.
 	Usage(ctx context.Context, workspace string, month Month) (Usage, error)
 }
@@ -76,6 +98,8 @@ type Recorded struct {
 	Counted int // pairs that had not been counted before
 	Unsaved int // contexts beyond MaxNewKeys
 	Types   int // types of context beyond MaxNewTypes
+	// Behind is why evaluations wait that were to be counted now; nil for none.
+	Behind error
 }
 
 // Hour numbers the hour in which a batch is received.
@@ -88,6 +112,8 @@ type Batch struct {
 	Pairs    []Pair  // to be counted: of the contexts
 	Contexts []Saved // to be saved
 	Shapes   []KnownShape
+	// Evaluations are to be counted: of one environment, item, value and day once.
+	Evaluations []Evaluation
 }
 
 // Pair is an entity that was seen in a month.
@@ -223,9 +249,21 @@ func NewUsage(month Month, counts map[string]int, notCounted int) Usage {
 type Query struct {
 	Environment string
 	Type        string
+	// Key is the whole key. What has it is found whenever it was seen, as long as
+	// it is saved.
+	Key string
 	// Text is looked for in the key and in the text properties, ignoring case.
 	Text  string
 	Limit int
+}
+
+// Walk says which saved contexts are visited.
+type Walk struct {
+	Environment string
+	// After is the context that the walk goes on after, by its type, key and
+	// LastSeen; nil for its begin.
+	After *Saved
+	Limit int // how many contexts at most; 0 for all
 }
 
 // Matcher is a query made ready to be held against many contexts.
@@ -245,7 +283,7 @@ func (m Matcher) Group(environment, contextType string) bool {
 
 // Match says whether a context matches.
 func (m Matcher) Match(s Saved) bool {
-	return m.Group(s.Environment, s.Type) && (m.text == "" || m.in(s.Key) || slices.ContainsFunc(s.Properties, m.inProperty))
+	return m.Group(s.Environment, s.Type) && (m.query.Key == "" || m.query.Key == s.Key) && (m.text == "" || m.in(s.Key) || slices.ContainsFunc(s.Properties, m.inProperty))
 }
 
 func (m Matcher) inProperty(p Property) bool {

@@ -112,7 +112,7 @@ func (r *recording) saving(contexts []telemetry.Saved) ([]dynamo.Write, error) {
 		if err != nil {
 			return nil, err
 		}
-		at, s, expires := r.keys.context(c), c.Sighting(), until(c.LastSeen.Add(SavedFor))
+		at, s, expires := r.keys.context(c), c.Sighting(), until(c.LastSeen.Add(r.keep))
 		row, there := r.found[at]
 		unchanged := dynamo.Missing(dynamo.HashKey)
 		if there {
@@ -137,6 +137,13 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 		return nil, err
 	}
 	var found []telemetry.Saved
+	if q.Key != "" {
+		if found, err = s.withKey(ctx, k, groups, q.Key); err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(c telemetry.Saved) bool { return !m.Match(c) })
+		return telemetry.Newest(found, q.Limit), nil
+	}
 	left := telemetry.MaxSearched
 	for _, g := range groups {
 		if left <= 0 {
@@ -149,6 +156,53 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 		found, left = append(found, more...), left-looked
 	}
 	return telemetry.Newest(found, q.Limit), nil
+}
+
+// withKey gets the context with a key of each group: its sighting, and then what stands
+// at its place. One that is seen again between the two is read again.
+func (s *Store) withKey(ctx context.Context, k keys, groups []group, key string) ([]telemetry.Saved, error) {
+	var left, found []telemetry.Saved
+	for _, g := range groups {
+		left = append(left, telemetry.Saved{Environment: g.environment, Type: g.contextType, Key: key})
+	}
+	const tries = 3
+	for try := 0; try < tries && len(left) > 0; try++ {
+		var wanted []address
+		for _, c := range left {
+			wanted = append(wanted, k.context(c))
+		}
+		sightings, err := s.rows(ctx, wanted)
+		if err != nil {
+			return nil, err
+		}
+		left = slices.DeleteFunc(left, func(c telemetry.Saved) bool { return sightings[k.context(c)] == nil })
+		wanted = nil
+		place := func(c telemetry.Saved) address { return k.position(c, sightingOf(sightings[k.context(c)]).Seen) }
+		for _, c := range left {
+			wanted = append(wanted, place(c))
+		}
+		if len(wanted) == 0 {
+			break
+		}
+		rows, err := s.rows(ctx, wanted)
+		if err != nil {
+			return nil, err
+		}
+		var again []telemetry.Saved
+		for _, c := range left {
+			row := rows[place(c)]
+			if row == nil {
+				again = append(again, c)
+				continue
+			}
+			if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
+				return nil, fmt.Errorf("reading a saved context: %w", err)
+			}
+			found = append(found, c)
+		}
+		left = again
+	}
+	return found, nil
 }
 
 // maxPage is how many rows a search reads in a request.
@@ -164,7 +218,7 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 	}
 	err = s.table.Query(ctx, "searching contexts", dynamo.Query{Partition: pk, Newest: true, Limit: page}, func(row dynamo.Item) (bool, error) {
 		var c telemetry.Saved
-		if err := json.Unmarshal([]byte(dynamo.TextOf(row, attrDoc)), &c); err != nil {
+		if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
 			return false, fmt.Errorf("reading a saved context: %w", err)
 		}
 		if enough(found, q.Limit, c.LastSeen) {

@@ -14,6 +14,8 @@
 //	telemetry/<ws>/known             known           groupNames, typeNames SS: the same of an earlier version, which is read
 //	telemetry/<ws>/new/<hour>        new             n, newTypes N: how many contexts and types of context were new in the hour
 //	telemetry/<ws>/batch/<id>        batch           a batch that was applied
+//	telemetry/<ws>/tallies/<part>    <day>/<h>       doc B: the tallies of an eighth of the items on a day, compressed JSON; environment S; version N
+//	telemetry/<ws>/evaluated         evaluated       doc B: on which day each item was evaluated last, compressed JSON; version N
 //
 // <h> is the SHA-256, in hexadecimal, of what the row stands for: month, type
 // and key; environment, type and key; or, in the key of seen, environment and
@@ -21,7 +23,7 @@
 //
 // The attribute expires (a number of seconds) is when a row is of no more use:
 // pairs a week after their month, batches a day after they came, contexts
-// SavedFor after they were last seen. Switch the table's time to live on for
+// as many days after they were last seen as New says, tallies two months after their day. Switch the table's time to live on for
 // it; where it is off, nothing is wrong but the bill.
 //
 // What must stay true:
@@ -33,10 +35,21 @@
 //     that many who count at once do not wait for one another.
 //   - A saved context and its place in the order of sightings change in one
 //     transaction, on condition of the sighting that was read.
+//   - What is forgotten goes in a transaction, on condition of the sighting that was
+//     read, so that no place in the order of sightings stays behind.
 //   - The row of a batch is written when everything else is.
 //   - No request scans. A search reads known and one range of each group that
 //     can match, those in use last first: MaxSaved rows of each at most, and
-//     MaxSearched in all.
+//     MaxSearched in all. One for a whole key reads known, and two rows of each such group.
+//   - A walk reads known and the range of each group, in pages, none of which is kept.
+//   - Evaluations are counted when their batch is remembered, so that one that comes
+//     again counts nothing. They are added up in the process, and written to their rows
+//     once a minute; at once what the process has not written on that day yet. So
+//     10,000 browsers cost what the processes cost that they report to, and on which
+//     day an item was evaluated, and with which values, does not wait. With a process
+//     end the counts of its last minute.
+//   - A row of tallies names the last who wrote it, so that a part whose answer got lost
+//     is added once.
 //   - A type that makes room for another is no longer searched; its rows go when
 //     they expire.
 //

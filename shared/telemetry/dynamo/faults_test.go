@@ -75,7 +75,7 @@ func open(t *testing.T) (*dynamo.Store, *wire) {
 	t.Helper()
 	w := &wire{sent: map[string]int{}, table: table(t, standin.DynamoDBClient(t))}
 	client := standin.DynamoDBClient(t, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: w} })
-	return dynamo.New(client, w.table), w
+	return dynamo.New(client, w.table, 0), w
 }
 
 func report(number int, keys ...string) telemetry.Batch {
@@ -158,10 +158,19 @@ func TestRequests(t *testing.T) {
 		{"a replay", record(report(3, many...)), "1 BatchGetItem"},
 		{"a search", search(telemetry.Query{Type: "user", Text: "u-2", Limit: 20}), "2 Query"},
 		{"a search for a type that there is not", search(telemetry.Query{Type: "nothing", Limit: 20}), "1 Query"},
+		{"a search for a key", search(telemetry.Query{Environment: "production", Type: "user", Key: "u-2", Limit: 20}), "2 BatchGetItem, 1 Query"},
+		{"a search for a key that there is not", search(telemetry.Query{Type: "user", Key: "nobody", Limit: 20}), "1 BatchGetItem, 1 Query"},
 		{"an hour later", record(later(5, many...)), "1 BatchGetItem, 3 PutItem, 1 TransactWriteItems"},
 		{"more types than there may be", record(ofTypes(6, 3*telemetry.MaxGroups)), "13 BatchGetItem, 53 PutItem, 1 UpdateItem, 2 TransactWriteItems"},
 		{"new types in an hour that is full of them", record(more), "4 BatchGetItem, 1 PutItem"},
 		{"30 new contexts in an hour that is full", record(beyond), "1 BatchGetItem, 1 PutItem, 1 UpdateItem"},
+		{"10 items that were not evaluated yet", record(evaluations(10, 0, 10)), "2 BatchGetItem, 10 PutItem"},
+		{"the same within a minute", record(evaluations(11, 10, 10)), "1 BatchGetItem, 1 PutItem"},
+		{"the same a minute later", record(evaluations(12, 70, 10)), "2 BatchGetItem, 9 PutItem"},
+		{"1000 items", record(evaluations(13, 80, 1000)), "2 BatchGetItem, 10 PutItem"},
+		{"an item's evaluations", func() { _, _ = s.Evaluations(ctx, "ws", "flag-1", "2026-10-01", "2026-11-30") }, "1 Query"},
+		{"when items were evaluated last", func() { _, _ = s.Evaluated(ctx, "ws") }, "1 GetItem"},
+		{"the same again", func() { _, _ = s.Evaluated(ctx, "ws") }, ""},
 		{"usage", func() { _, _ = s.Usage(ctx, "ws", telemetrytest.Month) }, "1 Query"},
 	} {
 		if got := w.requests(test.work); got != test.want {
@@ -226,9 +235,90 @@ func TestLostRequestsAndAnswers(t *testing.T) {
 	}
 }
 
+// evaluations is a batch that is received some seconds on, with as many items that
+// were evaluated.
+func evaluations(number, seconds, n int) telemetry.Batch {
+	b := telemetry.Batch{ID: sha256.Sum256(fmt.Append(nil, "evaluations", number)), Received: telemetrytest.Now.Add(time.Duration(seconds) * time.Second)}
+	for i := range n {
+		b.Evaluations = append(b.Evaluations, telemetry.Evaluation{Environment: "production", Key: fmt.Sprint("flag-", i), Value: "true", At: b.Received, Count: 1})
+	}
+	return b
+}
+
+// TestEvaluationsCountOnce: whatever is lost between store and table, what is counted
+// of a batch that is repeated until it is acknowledged is counted once.
+func TestEvaluationsCountOnce(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s, w := open(t)
+	outage, behind := 0, 0
+	w.lose = func(operation string) (before, after bool) {
+		if outage--; outage < 0 && random.IntN(15) == 0 {
+			outage = 10
+		}
+		return outage > 0 || random.IntN(5) == 0, random.IntN(3) == 0
+	}
+	const batches, items = 12, 5
+	for i := range batches {
+		for {
+			done, err := s.Record(ctx, "ws", evaluations(i, 61*i, items))
+			if done.Behind != nil {
+				behind++
+			}
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, telemetry.ErrBusy) {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.lose = nil
+	must(t, s, evaluations(batches, 61*batches, items))
+	for i := range items {
+		key := fmt.Sprint("flag-", i)
+		found, err := s.Evaluations(ctx, "ws", key, "2026-11-20", "2026-11-20")
+		if err != nil || len(found["production"]) != 1 {
+			t.Fatal(found, err)
+		}
+		// A batch of which it is not known whether it was remembered counts nothing when
+		// it comes again.
+		if n := found["production"][0].Total; n > batches+1 || n < 1 {
+			t.Errorf("%s was counted %d times in %d batches", key, n, batches+1)
+		}
+	}
+	if behind == 0 {
+		t.Log("nothing had to wait")
+	}
+	e, err := dynamo.New(standin.DynamoDBClient(t), w.table, 0).Evaluated(ctx, "ws")
+	if err != nil || len(e.Days) != items || e.Since != "2026-11-20" {
+		t.Errorf("%v %v", e, err)
+	}
+}
+
+// TestRowsOfTalliesExpire.
+func TestRowsOfTalliesExpire(t *testing.T) {
+	client := standin.DynamoDBClient(t)
+	name := table(t, client)
+	must(t, dynamo.New(client, name, 0), evaluations(0, 0, 3))
+	rows, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strconv.FormatInt(time.Date(2027, 1, 21, 0, 0, 0, 0, time.UTC).Unix(), 10)
+	for _, row := range rows.Items {
+		if strings.Contains(row["pk"].(*types.AttributeValueMemberS).Value, "/tallies/") {
+			if expires, is := row["expires"].(*types.AttributeValueMemberN); !is || expires.Value != want {
+				t.Errorf("it expires at %v, want %s", row["expires"], want)
+			}
+		}
+	}
+}
+
 // TestATableThatIsMissing is no busy one.
 func TestATableThatIsMissing(t *testing.T) {
-	s := dynamo.New(standin.DynamoDBClient(t), "svc-test-nowhere")
+	s := dynamo.New(standin.DynamoDBClient(t), "svc-test-nowhere", 0)
 	if _, err := s.Record(ctx, "ws", report(1, "a")); err == nil || errors.Is(err, telemetry.ErrBusy) {
 		t.Error(err)
 	}
@@ -242,7 +332,7 @@ func TestATableThatIsMissing(t *testing.T) {
 func TestWhatExpiryLeavesBehind(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	name := table(t, client)
-	s := dynamo.New(client, name)
+	s := dynamo.New(client, name, 0)
 	must(t, s, report(1, "a", "b"))
 	rows, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &name})
 	if err != nil {

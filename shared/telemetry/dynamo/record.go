@@ -45,7 +45,12 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 	if err := r.joinShapes(ctx); err != nil {
 		return done, err
 	}
-	return r.news.Recorded(counted), r.remember(ctx)
+	if err := r.remember(ctx); err != nil {
+		return done, err
+	}
+	done = r.news.Recorded(counted)
+	done.Behind = r.countEvaluations(ctx) // last, so that a batch that is repeated counts once
+	return done, nil
 }
 
 // addresses are all rows that a batch is about.
@@ -203,11 +208,14 @@ func (r *recording) joinShape(ctx context.Context, news telemetry.KnownShape) er
 	})
 }
 
+func (r *recording) replace(ctx context.Context, what string, at address, change func(dynamo.Item) (dynamo.Item, error)) error {
+	return r.Store.replace(ctx, what, at, r.found[at], change)
+}
+
 // replace writes what change makes of a row that has a version, nil when it is
 // not there, or nothing when it makes nil of it. When somebody else was faster,
 // it is read and changed again.
-func (r *recording) replace(ctx context.Context, what string, at address, change func(dynamo.Item) (dynamo.Item, error)) error {
-	row := r.found[at]
+func (s *Store) replace(ctx context.Context, what string, at address, row dynamo.Item, change func(dynamo.Item) (dynamo.Item, error)) error {
 	for attempt := 1; ; attempt++ {
 		next, err := change(row)
 		if err != nil || next == nil {
@@ -215,14 +223,14 @@ func (r *recording) replace(ctx context.Context, what string, at address, change
 		}
 		version := dynamo.NumberOf(row, attrVersion)
 		next[attrVersion] = dynamo.Number(version + 1)
-		_, err = r.table.Write(ctx, what, r.table.Put(at.with(next), dynamo.Missing(dynamo.HashKey).Or(dynamo.Is(attrVersion, dynamo.Number(version)))))
+		_, err = s.table.Write(ctx, what, s.table.Put(at.with(next), dynamo.Missing(dynamo.HashKey).Or(dynamo.Is(attrVersion, dynamo.Number(version)))))
 		if !errors.Is(err, dynamo.ErrRefused) {
 			return err
 		}
-		if err := r.table.Again(ctx, what, attempt, err); err != nil {
+		if err := s.table.Again(ctx, what, attempt, err); err != nil {
 			return err
 		}
-		again, err := r.rows(ctx, []address{at})
+		again, err := s.rows(ctx, []address{at})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -14,20 +15,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/telemetry"
 )
 
-// SavedFor is how long a context is kept after it was last seen.
-const SavedFor = 90 * 24 * time.Hour
-
 // Store is the telemetry in a table. It implements telemetry.Store.
 type Store struct {
-	table *dynamo.Table
+	table    *dynamo.Table
+	keep     time.Duration
+	counters counters
+	last     *lru.Cache[string, lastRead] // by workspace
 }
 
-// New is the store in a table that exists.
-func New(client *dynamodb.Client, table string) *Store {
-	return &Store{dynamo.New(client, table, telemetry.ErrBusy)}
+// New is the store in a table that exists. A context is kept for so many days after
+// it was last seen; 0 is telemetry.ContextDays.
+func New(client *dynamodb.Client, table string, days int) *Store {
+	return &Store{table: dynamo.New(client, table, telemetry.ErrBusy), keep: time.Duration(cmp.Or(days, telemetry.ContextDays)) * 24 * time.Hour, last: newLastRead()}
 }
 
 // Attributes.
@@ -147,7 +150,7 @@ func (s *Store) rows(ctx context.Context, wanted []address) (map[address]dynamo.
 	for _, a := range wanted {
 		all = append(all, a.key())
 	}
-	read, err := s.table.GetAll(ctx, "reading telemetry", all)
+	read, _, err := s.table.GetAll(ctx, "reading telemetry", all)
 	found := map[address]dynamo.Item{}
 	for _, row := range read {
 		found[address{dynamo.TextOf(row, dynamo.HashKey), dynamo.TextOf(row, dynamo.RangeKey)}] = row

@@ -27,6 +27,6 @@ func TestStore(t *testing.T) {
 	client := standin.DynamoDBClient(t)
 	telemetrytest.Run(t, func(t *testing.T) func() telemetry.Store {
 		name := table(t, client)
-		return func() telemetry.Store { return dynamo.New(client, name) }
+		return func() telemetry.Store { return dynamo.New(client, name, 0) }
 	})
 }

@@ -71,6 +71,14 @@ var (
 	closed   = []byte("closed") // of a month that counts no more
 	size     = []byte("size")   // how many rows the bucket beside it has
 
+	evaluations    = []byte("evaluations")
+	lastEvaluated  = []byte("lastEvaluated")  // the day on which each item was evaluated last
+	evaluatedItems = []byte("evaluatedItems") // how many items lastEvaluated has
+	evaluatedSince = []byte("evaluatedSince") // the first day on which anything was counted
+
+	upkeepDays = []byte("upkeepDays") // the days on which it was looked for contexts of long ago
+	keptDays   = []byte("keptDays")   // how many days contexts were kept then
+
 	lastBatch  = []byte("lastBatch")  // the number of the batch that a group was last in
 	newInHour  = []byte("newInHour")  // an hour, and how many keys and types were new in it
 	notCounted = []byte("notCounted") // how often a pair came in a month that was too many

@@ -18,10 +18,7 @@ import (
 )
 
 // record is a saved context as it is stored, under its key.
-type record struct {
-	Seen       int64                `json:"seen"`
-	Properties []telemetry.Property `json:"properties"`
-}
+type record struct{ telemetry.Stored }
 
 // save saves the contexts that the hour takes.
 func (s *Store) save(root *bolt.Bucket, b telemetry.Batch, news *telemetry.Hourly) error {
@@ -151,7 +148,7 @@ func (g *group) put(c telemetry.Saved) error {
 	} else if _, err := add(g.bucket, size, 1); err != nil {
 		return err
 	}
-	text, err := json.Marshal(record{c.LastSeen.UnixMilli(), c.Properties})
+	text, err := json.Marshal(telemetry.Stored{Seen: c.LastSeen.UnixMilli(), Properties: c.Properties})
 	if err != nil {
 		return err
 	}
@@ -168,7 +165,7 @@ func (g *group) get(key string) (r record, there bool, err error) {
 	if text == nil {
 		return r, false, nil
 	}
-	return r, true, json.Unmarshal(text, &r)
+	return r, true, r.Decode(text)
 }
 
 // saved is the record as the context of the same environment, type and key.
@@ -184,14 +181,7 @@ func (g *group) trim(kept int) error {
 		if row == nil {
 			return nil
 		}
-		row = append([]byte(nil), row...)
-		if err := g.seen.Delete(row); err != nil {
-			return err
-		}
-		if err := g.keys.Delete(row[8:]); err != nil {
-			return err
-		}
-		if _, err := add(g.bucket, size, -1); err != nil {
+		if err := g.remove(append([]byte(nil), row...)); err != nil {
 			return err
 		}
 	}
@@ -199,11 +189,24 @@ func (g *group) trim(kept int) error {
 }
 
 // Contexts implements telemetry.Store. It walks all groups that can match at
-// once, from the context seen last, and no further than MaxSearched.
+// once, from the context seen last, and no further than MaxSearched. One with a whole
+// key it gets.
 func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error) {
 	var found []telemetry.Saved
 	m := q.Matcher()
 	err := s.read(ctx, workspace, func(root *bolt.Bucket) error {
+		if q.Key != "" {
+			return eachGroup(root.Bucket(groups), func(of []string, g *group) error {
+				if !m.Group(of[0], of[1]) {
+					return nil
+				}
+				r, there, err := g.get(q.Key)
+				if c := r.saved(telemetry.Saved{Environment: of[0], Type: of[1], Key: q.Key}); there && err == nil && m.Match(c) {
+					found = append(found, c)
+				}
+				return err
+			})
+		}
 		walk, err := newWalk(root.Bucket(groups), m)
 		for looked := 0; err == nil && looked < s.searched; looked++ {
 			at, more := walk.seen()
@@ -236,22 +239,13 @@ type walked struct {
 
 func newWalk(all *bolt.Bucket, m telemetry.Matcher) (*walk, error) {
 	w := &walk{}
-	if all == nil {
-		return w, nil
-	}
-	err := all.ForEachBucket(func(row []byte) error {
-		of := parts(row)
-		if len(of) != 2 || !m.Group(of[0], of[1]) {
-			return nil
-		}
-		bucket := all.Bucket(row)
-		g := group{bucket, bucket.Bucket(keys), bucket.Bucket(seen)}
-		if g.keys == nil || g.seen == nil {
+	err := eachGroup(all, func(of []string, g *group) error {
+		if !m.Group(of[0], of[1]) {
 			return nil
 		}
 		cursor := g.seen.Cursor()
 		if last, _ := cursor.Last(); last != nil {
-			w.groups = append(w.groups, walked{g, telemetry.Saved{Environment: of[0], Type: of[1]}, cursor, last})
+			w.groups = append(w.groups, walked{*g, telemetry.Saved{Environment: of[0], Type: of[1]}, cursor, last})
 		}
 		return nil
 	})
@@ -290,6 +284,69 @@ func (w *walk) Push(any)           {} // none is added
 func (w *walk) Pop() any {
 	w.groups = w.groups[:len(w.groups)-1]
 	return nil
+}
+
+// walkedAtOnce is how many contexts a walk reads at a time.
+const walkedAtOnce = 1000
+
+// Walk implements telemetry.Store. It lets go of the file between pages.
+func (s *Store) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
+	for left := w.Limit; ; left -= walkedAtOnce {
+		most := walkedAtOnce
+		if w.Limit > 0 {
+			most = min(most, left)
+		}
+		var page []telemetry.Saved
+		err := s.read(ctx, workspace, func(root *bolt.Bucket) (err error) {
+			page, err = walkPage(root.Bucket(groups), w, most)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("reading contexts: %w", err)
+		}
+		for i := range page {
+			if !visit(page[i]) {
+				return nil
+			}
+		}
+		if len(page) < most || left == most {
+			return ctx.Err()
+		}
+		w.After = &page[len(page)-1]
+	}
+}
+
+func walkPage(all *bolt.Bucket, w telemetry.Walk, most int) (page []telemetry.Saved, err error) {
+	if all == nil {
+		return nil, nil
+	}
+	var types []string
+	err = eachGroup(all, func(of []string, _ *group) error {
+		if of[0] == w.Environment && (w.After == nil || of[1] >= w.After.Type) {
+			types = append(types, of[1])
+		}
+		return nil
+	})
+	slices.Sort(types) // their rows are in the order of their lengths
+	for _, contextType := range types {
+		bucket := all.Bucket(name(w.Environment, contextType))
+		g := group{bucket, bucket.Bucket(keys), bucket.Bucket(seen)}
+		cursor := g.seen.Cursor()
+		row, _ := cursor.Last()
+		if w.After != nil && w.After.Type == contextType {
+			if found, _ := cursor.Seek(position(w.After.LastSeen, w.After.Key)); found != nil {
+				row, _ = cursor.Prev()
+			}
+		}
+		for ; row != nil && err == nil && len(page) < most; row, _ = cursor.Prev() {
+			var r record
+			var there bool
+			if r, there, err = g.get(string(row[min(8, len(row)):])); there && err == nil {
+				page = append(page, r.saved(telemetry.Saved{Environment: w.Environment, Type: contextType, Key: string(row[8:])}))
+			}
+		}
+	}
+	return page, err
 }
 
 // enough says whether no later find can come into the answer: of those seen at

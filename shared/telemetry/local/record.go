@@ -34,6 +34,9 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 		if err := joinShapes(root, b.Shapes, &news); err != nil {
 			return err
 		}
+		if err := countEvaluations(root, b.Evaluations); err != nil {
+			return err
+		}
 		done = news.Recorded(counted)
 		return putHourly(root, b.Hour(), news)
 	})

@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/telemetry"
 )
@@ -30,6 +31,7 @@ type Store struct {
 	searched int
 
 	damaged error // found when the file was opened; guarded by turn
+	known   known
 }
 
 // New is the store of a data directory. It opens nothing.
@@ -91,6 +93,27 @@ func (s *Store) change(ctx context.Context, workspace string, work func(*bolt.Bu
 	return withCause(err)
 }
 
+// Copy writes the file as it is at one moment, and says how long that is: 0 where
+// there is none. Whoever has something to record waits meanwhile, so that it should
+// go to a disk.
+func (s *Store) Copy(ctx context.Context, to io.Writer) (size int64, err error) {
+	if info, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return 0, nil
+	}
+	err = s.open(ctx, true, func(db *bolt.DB) error {
+		return db.View(func(tx *bolt.Tx) error {
+			size, err = tx.WriteTo(to)
+			return err
+		})
+	})
+	return size, err
+}
+
+// Verify says why the file, if there is one, is no store of a workspace.
+func (s *Store) Verify(ctx context.Context, workspace string) error {
+	return s.read(ctx, workspace, func(*bolt.Bucket) error { return nil })
+}
+
 // create makes the file beside its place and links it there when it is whole,
 // so that nobody ever finds half of one.
 func (s *Store) create() error {
@@ -118,20 +141,7 @@ func (s *Store) create() error {
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	return errors.Join(err, flush(dir))
-}
-
-// flush makes a new name in a directory durable. Windows has no such call, and
-// NTFS keeps its names in a journal.
-func flush(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(err, atomicfile.SyncFolder(dir))
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"svc.example/svc/shared/telemetry"
 )
@@ -25,9 +26,18 @@ type room struct {
 	hour     int64
 	news     telemetry.Hourly // keys and types that were new in the hour
 	pairs    map[telemetry.Pair]bool
+	gone     map[telemetry.Pair]int  // pairs that were forgotten, without their keys
 	beyond   map[telemetry.Month]int // pairs that were not counted
 	contexts map[[3]string]telemetry.Saved
 	shapes   map[string]*telemetry.KnownShape
+
+	evaluated   telemetry.Evaluated
+	evaluations map[evaluatedOn]*telemetry.Tally
+}
+
+type evaluatedOn struct {
+	environment, key string
+	day              telemetry.Day
 }
 
 // NewMemory makes one.
@@ -46,8 +56,8 @@ func (m *Memory) enter(ctx context.Context, workspace string) (*room, error) {
 	}
 	r := m.rooms[workspace]
 	if r == nil {
-		r = &room{batches: map[[32]byte]bool{}, groups: map[[2]string]int{}, types: map[string]int{}, pairs: map[telemetry.Pair]bool{}, beyond: map[telemetry.Month]int{},
-			contexts: map[[3]string]telemetry.Saved{}, shapes: map[string]*telemetry.KnownShape{}}
+		r = &room{batches: map[[32]byte]bool{}, groups: map[[2]string]int{}, types: map[string]int{}, pairs: map[telemetry.Pair]bool{}, gone: map[telemetry.Pair]int{}, beyond: map[telemetry.Month]int{},
+			contexts: map[[3]string]telemetry.Saved{}, shapes: map[string]*telemetry.KnownShape{}, evaluations: map[evaluatedOn]*telemetry.Tally{}}
 		m.rooms[workspace] = r
 	}
 	return r, nil
@@ -85,6 +95,16 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 		r.join(s, len(r.batches), &news)
 	}
 	r.news = news
+	for _, e := range b.Evaluations {
+		at := evaluatedOn{e.Environment, e.Key, telemetry.DayOf(e.At)}
+		if r.evaluations[at] == nil {
+			r.evaluations[at] = &telemetry.Tally{}
+		}
+		r.evaluations[at].Add(e)
+	}
+	if r.evaluated.See(b.Evaluations) {
+		r.evaluated.Version++
+	}
 	return news.Recorded(counted), nil
 }
 
@@ -153,6 +173,52 @@ func (m *Memory) Contexts(ctx context.Context, workspace string, q telemetry.Que
 	return telemetry.Newest(found, q.Limit), nil
 }
 
+// Walk implements telemetry.Store.
+func (m *Memory) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
+	m.mu.Lock()
+	r, err := m.enter(ctx, workspace)
+	if err != nil {
+		m.mu.Unlock()
+		return err
+	}
+	order := func(a, b telemetry.Saved) int {
+		return cmp.Or(strings.Compare(a.Type, b.Type), b.LastSeen.Compare(a.LastSeen), strings.Compare(b.Key, a.Key))
+	}
+	var list []telemetry.Saved
+	for _, c := range r.contexts {
+		if c.Environment == w.Environment && (w.After == nil || order(*w.After, c) < 0) {
+			list = append(list, c)
+		}
+	}
+	m.mu.Unlock()
+	slices.SortFunc(list, order)
+	for i, c := range list {
+		if w.Limit > 0 && i == w.Limit || !visit(c) {
+			break
+		}
+	}
+	return nil
+}
+
+// Forget implements telemetry.Store.
+func (m *Memory) Forget(ctx context.Context, workspace string, _ []string, contextType, key string, _ time.Time) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.enter(ctx, workspace)
+	if err != nil {
+		return false, err
+	}
+	before := len(r.contexts) + len(r.pairs)
+	maps.DeleteFunc(r.contexts, func(id [3]string, _ telemetry.Saved) bool { return id[1] == contextType && id[2] == key })
+	for p := range r.pairs {
+		if p.Type == contextType && p.Key == key {
+			delete(r.pairs, p)
+			r.gone[telemetry.Pair{Month: p.Month, Type: p.Type}]++
+		}
+	}
+	return len(r.contexts)+len(r.pairs) < before, nil
+}
+
 // Shapes implements telemetry.Store.
 func (m *Memory) Shapes(ctx context.Context, workspace string) ([]telemetry.KnownShape, error) {
 	m.mu.Lock()
@@ -186,5 +252,42 @@ func (m *Memory) Usage(ctx context.Context, workspace string, month telemetry.Mo
 			counts[p.Type]++
 		}
 	}
+	for p, n := range r.gone {
+		if p.Month == month {
+			counts[p.Type] += n
+		}
+	}
 	return telemetry.NewUsage(month, counts, r.beyond[month]), nil
+}
+
+// Evaluations implements telemetry.Store.
+func (m *Memory) Evaluations(ctx context.Context, workspace, key string, first, last telemetry.Day) (map[string][]telemetry.EvaluatedDay, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.enter(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]telemetry.EvaluatedDay{}
+	for at, tally := range r.evaluations {
+		if at.key == key && first <= at.day && at.day <= last {
+			copied := *tally
+			copied.Values = maps.Clone(tally.Values)
+			found[at.environment] = telemetry.NewestDays(append(found[at.environment], telemetry.EvaluatedDay{Day: at.day, Tally: copied}))
+		}
+	}
+	return found, nil
+}
+
+// Evaluated implements telemetry.Store.
+func (m *Memory) Evaluated(ctx context.Context, workspace string) (*telemetry.Evaluated, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.enter(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	e := r.evaluated
+	e.Days = maps.Clone(e.Days)
+	return &e, nil
 }

@@ -31,10 +31,25 @@ func testSearch(w *world) {
 		{telemetry.Query{Text: "u-", Limit: 1}, []string{"u-2"}},
 		{telemetry.Query{Limit: 2}, []string{"ada-fans", "Ü-3"}},
 		{telemetry.Query{Text: "nobody"}, []string{}},
+		{telemetry.Query{Key: "u-1"}, []string{"u-1"}},
+		{telemetry.Query{Key: "U-1"}, []string{}},
+		{telemetry.Query{Key: "u-"}, []string{}},
+		{telemetry.Query{Key: "u-1", Type: "user", Environment: "production"}, []string{"u-1"}},
+		{telemetry.Query{Key: "u-1", Environment: "staging"}, []string{}},
+		{telemetry.Query{Key: "u-1", Type: "team"}, []string{}},
+		{telemetry.Query{Key: "u-1", Text: "ada"}, []string{"u-1"}},
+		{telemetry.Query{Key: "u-1", Text: "grace"}, []string{}},
 	} {
 		w.same(fmt.Sprintf("%+v", test.query), keys(w.find(test.query)), test.want)
 	}
 	w.same("what was saved comes back", w.find(telemetry.Query{Text: "navy"}), []telemetry.Saved{grace})
+	w.same("and by its key", w.find(telemetry.Query{Key: "u-2"}), []telemetry.Saved{grace})
+	again := person("u-2", 1, named("Grace Brewster Hopper"))
+	elsewhereToo := again
+	elsewhereToo.Environment = "staging"
+	w.record(telemetry.Batch{Contexts: []telemetry.Saved{again, elsewhereToo}})
+	w.same("as it was seen last, in each environment", w.find(telemetry.Query{Key: "u-2", Type: "user"}), []telemetry.Saved{again, elsewhereToo})
+	w.same("one of them", len(w.find(telemetry.Query{Key: "u-2", Limit: 1})), 1)
 	elsewhere, err := w.store.Contexts(context.Background(), "another", telemetry.Query{Limit: 10})
 	if err != nil || len(elsewhere) > 0 {
 		w.Errorf("another workspace has %v %v", elsewhere, err)

@@ -32,6 +32,8 @@ func Run(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		{"a replay changes nothing", testReplay},
 		{"the latest sighting is kept", testLatest},
 		{"of one moment the same one is kept", testTie},
+		{"a walk", testWalk},
+		{"a person is forgotten", testForget},
 		{"search", testSearch},
 		{"search is newest first", testNewest},
 		{"names may hold anything", testNames},
@@ -40,6 +42,10 @@ func Run(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		{"new keys are bounded by the hour", testNewKeys},
 		{"new types are bounded by the hour", testNewTypes},
 		{"new types of many at once", testNewTypesConcurrently},
+		{"evaluations are counted", testEvaluations},
+		{"evaluations that come again", testEvaluationsOnce},
+		{"evaluations of many at once", testEvaluationsConcurrently},
+		{"counts of evaluations are bounded", testEvaluationBounds},
 		{"cancelled", testCancelled},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(newWorld(t, open(t))) })
@@ -297,7 +303,7 @@ func (w *world) state() []any {
 	if err != nil {
 		w.Fatal(err)
 	}
-	return []any{w.usage(Month), w.usage("2026-10"), w.find(telemetry.Query{}), shapes}
+	return []any{w.usage(Month), w.usage("2026-10"), w.find(telemetry.Query{}), shapes, w.counts("flag-a"), w.counts("flag-b"), w.lastEvaluated()}
 }
 
 func testLatest(w *world) {
@@ -359,6 +365,15 @@ func testAgrees(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		for _, b := range batches {
 			model.record(b)
 		}
+		for i, store := range stores { // what waits is counted with a later batch
+			b := telemetry.Batch{ID: sha256.Sum256([]byte{byte(i), 1}), Received: batches[0].Received.Add(2 * time.Minute)}
+			b.Evaluations = []telemetry.Evaluation{{Environment: "production", Key: "end", At: b.Received, Count: 1}}
+			for _, by := range []telemetry.Store{store, model.store} {
+				if done, err := by.Record(context.Background(), here, b); err != nil || done.Behind != nil {
+					rt.Fatal(err, done.Behind)
+				}
+			}
+		}
 		if got, want := text(w.state()), text(model.state()); got != want {
 			rt.Fatalf("got %s\nwant %s", got, want)
 		}
@@ -379,6 +394,10 @@ func batch() *rapid.Generator[telemetry.Batch] {
 		}
 		for _, key := range rapid.SliceOfDistinct(rapid.StringMatching(`[a-d]`), rapid.ID).Draw(t, "keys") {
 			b.Contexts = append(b.Contexts, person(key, rapid.IntRange(0, 3).Draw(t, "minutes"), named(rapid.StringMatching(`[A-C]`).Draw(t, "name"))))
+		}
+		for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6, 7}), 0, 4, rapid.ID).Draw(t, "evaluations") {
+			b.Evaluations = append(b.Evaluations, telemetry.Evaluation{Environment: []string{"production", "staging"}[id%2], Key: []string{"flag-a", "flag-b"}[id/2%2],
+				Value: []string{"", "true"}[id/4], At: b.Received.Add(time.Duration(-rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour), Count: rapid.Int64Range(1, 3).Draw(t, "count")})
 		}
 		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"user", "team"}), 0, 2, rapid.ID).Draw(t, "shapes") {
 			kind := rapid.SampledFrom([]telemetry.Kind{telemetry.Int, telemetry.String, telemetry.Double}).Draw(t, "kind")

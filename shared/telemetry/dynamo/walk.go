@@ -1,0 +1,155 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/telemetry"
+)
+
+// Walk implements telemetry.Store.
+func (s *Store) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
+	k := keys(workspace)
+	groups, err := s.groups(ctx, k, telemetry.Query{Environment: w.Environment}.Matcher())
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(groups, func(a, b group) int { return strings.Compare(a.contextType, b.contextType) })
+	visited, more := 0, true
+	for _, g := range groups {
+		if !more || w.After != nil && g.contextType < w.After.Type {
+			continue
+		}
+		q := dynamo.Query{Partition: k.seen(g.environment, g.contextType), Newest: true}
+		if w.Limit > 0 {
+			q.Limit = w.Limit - visited + 1 // one may be a row of a context that was visited
+		}
+		if w.After != nil && g.contextType == w.After.Type {
+			q.Low, q.High = "0", k.position(telemetry.Saved{Environment: w.Environment, Type: w.After.Type, Key: w.After.Key}, w.After.LastSeen).sk
+		}
+		before := map[string]bool{} // keys; expiry may leave an earlier place of one behind
+		err := s.table.Query(ctx, "reading contexts", q, func(row dynamo.Item) (bool, error) {
+			if dynamo.TextOf(row, dynamo.RangeKey) == q.High {
+				return true, nil
+			}
+			var c telemetry.Saved
+			if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
+				return false, fmt.Errorf("reading a saved context: %w", err)
+			}
+			if before[c.Key] {
+				return true, nil
+			}
+			before[c.Key] = true
+			visited++
+			more = visit(c) && (w.Limit == 0 || visited < w.Limit)
+			return more, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetting is the rows of a person.
+type forgetting struct {
+	*Store
+	keys     keys
+	contexts []telemetry.Saved // one for each environment
+	pairs    []address
+}
+
+// Forget implements telemetry.Store. A context that is reported meanwhile is
+// forgotten too, or was reported afterwards.
+func (s *Store) Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error) {
+	f := forgetting{Store: s, keys: keys(workspace)}
+	groups, err := s.groups(ctx, f.keys, telemetry.Query{Type: contextType}.Matcher())
+	if err != nil {
+		return false, err
+	}
+	for _, g := range groups {
+		environments = append(environments, g.environment)
+	}
+	slices.Sort(environments)
+	for _, environment := range slices.Compact(environments) {
+		f.contexts = append(f.contexts, telemetry.Saved{Environment: environment, Type: contextType, Key: key})
+	}
+	for _, month := range []time.Time{now.AddDate(0, 0, 1), now, now.AddDate(0, 0, -31)} {
+		p := f.keys.pair(telemetry.Pair{Month: telemetry.MonthOf(month), Type: contextType, Key: key})
+		if !slices.Contains(f.pairs, p) {
+			f.pairs = append(f.pairs, p)
+		}
+	}
+	const what = "forgetting a context"
+	for attempt := 1; ; attempt++ {
+		writes, err := f.writes(ctx, now)
+		if err != nil || len(writes) == 0 {
+			return found, err
+		}
+		found = true
+		err = s.table.Transact(ctx, what, writes[:min(len(writes), dynamo.MaxWrites)]...)
+		switch {
+		case err == nil && len(writes) <= dynamo.MaxWrites:
+			return true, nil
+		case errors.Is(err, dynamo.ErrRefused):
+			err = s.table.Again(ctx, what, attempt, err)
+		}
+		if err != nil {
+			return true, busy(err)
+		}
+	}
+}
+
+// writes delete what there is now.
+func (f *forgetting) writes(ctx context.Context, now time.Time) ([]dynamo.Write, error) {
+	wanted := slices.Clone(f.pairs)
+	for _, c := range f.contexts {
+		wanted = append(wanted, f.keys.context(c))
+	}
+	rows, err := f.rows(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	var writes []dynamo.Write
+	for _, p := range f.pairs {
+		if rows[p] != nil {
+			writes = append(writes, f.table.Delete(p.key()))
+		}
+	}
+	for _, c := range f.contexts {
+		at := f.keys.context(c)
+		place := ""
+		if row := rows[at]; row != nil {
+			to := f.keys.position(c, sightingOf(row).Seen)
+			place = to.sk
+			writes = append(writes, f.table.Delete(to.key()),
+				f.table.Delete(at.key(), dynamo.Is(attrSeen, row[attrSeen]).And(dynamo.Is(attrDigest, row[attrDigest]))))
+		}
+		stale, err := f.stale(ctx, c, place, now)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, stale...)
+	}
+	return writes, nil
+}
+
+// stale delete places of a context but its present one, whose own row has expired
+// before them. They are among those that have expired themselves.
+func (f *forgetting) stale(ctx context.Context, c telemetry.Saved, present string, now time.Time) (writes []dynamo.Write, err error) {
+	last := f.keys.position(c, now.Add(24*time.Hour-f.keep))
+	ends := last.sk[strings.IndexByte(last.sk, '/'):]
+	err = f.table.Query(ctx, "looking for expired contexts", dynamo.Query{Partition: last.pk, Low: "0", High: last.sk, Attributes: []string{dynamo.HashKey, dynamo.RangeKey}},
+		func(row dynamo.Item) (bool, error) {
+			if sk := dynamo.TextOf(row, dynamo.RangeKey); strings.HasSuffix(sk, ends) && sk != present {
+				writes = append(writes, f.table.Delete(address{last.pk, sk}.key()))
+			}
+			return true, nil
+		})
+	return writes, err
+}
