@@ -37,9 +37,9 @@ func ParseToken(text string) (Token, error) {
 	if base64.RawURLEncoding.DecodedLen(len(mac)) != len(t.mac) {
 		return Token{}, ErrTokenFormat
 	}
-	_, macErr := base64.RawURLEncoding.Strict().Decode(t.mac[:], []byte(mac))
+	n, macErr := base64.RawURLEncoding.Strict().Decode(t.mac[:], []byte(mac)) // which passes over line breaks
 	parsed, idErr := ParseID(id)
-	if macErr != nil || idErr != nil {
+	if macErr != nil || idErr != nil || n != len(t.mac) {
 		return Token{}, ErrTokenFormat
 	}
 	t.id = parsed

@@ -61,8 +61,9 @@ type Guard struct {
 // Authenticate says who sent a request with the text of a key, or with one that
 // could not be read from the request. Its error is a fault of the kinds
 // RateLimited, Unauthorized and Unavailable. A public key is in everybody's
-// hands, so each address has a share of its own in it.
-func (g Guard) Authenticate(r *http.Request, keys Keys, text string, unreadable error) (control.Caller, error) {
+// hands, so each address has a share of its own in it. What has landed under an
+// Idempotency-Key, "" for none, is looked for in the same read.
+func (g Guard) Authenticate(r *http.Request, keys Keys, text string, unreadable error, idempotencyKey string) (control.Caller, error) {
 	key, address := access.Key{}, g.Proxies.Address(r)
 	if unreadable == nil {
 		key, unreadable = keys.Parse(text)
@@ -78,7 +79,7 @@ func (g Guard) Authenticate(r *http.Request, keys Keys, text string, unreadable 
 	if unreadable != nil {
 		return control.Caller{}, visit.Authenticated(unreadable)
 	}
-	caller, err := g.Service.Authenticate(r.Context(), key)
+	caller, err := g.Service.Authenticate(r.Context(), key, idempotencyKey)
 	return caller, visit.Authenticated(err)
 }
 

@@ -21,7 +21,7 @@ type ledger struct {
 	asked int
 }
 
-func (l *ledger) Authenticate(_ context.Context, key access.Key) (control.Entry, error) {
+func (l *ledger) Authenticate(_ context.Context, key access.Key, _ string) (control.Entry, error) {
 	l.asked++
 	record, known := l.known[key.ID()]
 	if !known {
@@ -87,7 +87,7 @@ func TestTheOrderOfRefusals(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = test.from
 		before := l.asked
-		_, err := guard.Authenticate(r, keys, test.key, nil)
+		_, err := guard.Authenticate(r, keys, test.key, nil, "")
 		switch {
 		case test.want == 0 && err != nil, test.want != 0 && (err == nil || fault.Of(err).Kind != test.want || !strings.Contains(err.Error(), test.says)):
 			t.Errorf("%d: %v", i, err)
@@ -104,7 +104,7 @@ func TestAKeyThatCannotBeRead(t *testing.T) {
 	l := &ledger{}
 	guard := authentication.Guard{Service: control.New(control.Settings{Authenticator: l, Now: time.Now})}
 	unreadable := fault.New(fault.Unauthorized, "no key was sent")
-	if _, err := guard.Authenticate(httptest.NewRequest("GET", "/", nil), authentication.Keys{}, "", unreadable); err != error(unreadable) || l.asked != 0 {
+	if _, err := guard.Authenticate(httptest.NewRequest("GET", "/", nil), authentication.Keys{}, "", unreadable, ""); err != error(unreadable) || l.asked != 0 {
 		t.Errorf("%v, and the ledger was asked %d times", err, l.asked)
 	}
 }

@@ -14,11 +14,20 @@ import (
 )
 
 // ActivityQuery asks for a page of the feed. Type and key go together and
-// ask for one item's entries.
+// ask for one item's entries. "" is no filter.
 type ActivityQuery struct {
 	PageQuery
 	Type string
 	Key  string
+	// Since and Until are times (RFC 3339): entries have their date at Since or
+	// after it, and before Until.
+	Since, Until string
+	// Author is who made the commit: a name or an address, whatever its case, or the
+	// id of a principal.
+	Author string
+	// Environment is one that the entry's messages speak of, or default. Of a commit
+	// as a whole it is not known which it has touched, so that passes.
+	Environment string
 }
 
 // ActivityList is one page of the feed, newest first.
@@ -60,7 +69,8 @@ const (
 // Activity returns a page of the feed.
 func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList, error) {
 	b, issues := s.placeBounds("activity "+q.Type+" "+q.Key, q.PageQuery)
-	issues = append(issues, q.issues()...)
+	filter, wrong := q.filter()
+	issues = append(append(issues, q.issues()...), wrong...)
 	if err := malformed(issues...); err != nil {
 		return nil, err
 	}
@@ -71,19 +81,30 @@ func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList,
 	if !ok {
 		return nil, q.noSuch()
 	}
-	traces, rest, err := s.traces(ctx, path, b)
+	if q.Environment != document.DefaultScope {
+		if err := s.knownEnvironment(ctx, q.Environment); err != nil {
+			return nil, err
+		}
+	}
+	traces, rest, exists, err := s.traces(ctx, path, b, filter)
 	if err != nil {
 		return nil, err
 	}
-	if len(traces) == 0 && path != "" && b.after == "" {
+	if !exists && path != "" && b.after == "" {
 		return nil, q.noSuch()
 	}
-	list := &ActivityList{}
-	if list.Activity, err = s.describe(ctx, traces); err != nil {
+	described, err := s.describe(ctx, traces)
+	if err != nil {
 		return nil, err
 	}
-	if described := len(list.Activity); described < len(traces) {
-		rest = traces[described-1].place().String()
+	if n := len(described); n < len(traces) {
+		rest = traces[n-1].place().String()
+	}
+	list := &ActivityList{Activity: []Activity{}}
+	for i, e := range described {
+		if filter.speaksOf(e.Messages) || traces[i].touch == nil {
+			list.Activity = append(list.Activity, e)
+		}
 	}
 	if rest != "" {
 		list.NextCursor = s.cursor(b.list, rest)
@@ -141,10 +162,11 @@ const (
 	maxSearched = 4000
 )
 
-// traces collects a page of traces, and the position that the rest begins
-// after, if there is more. Where many commits touch no item, the page ends
-// in it, even if it is not full.
-func (s *Session) traces(ctx context.Context, path string, b bounds) (found []trace, rest string, err error) {
+// traces collects a page of traces that may pass a filter, and the position that
+// the rest begins after, if there is more. Where many commits touch no item or do
+// not pass, the page ends in it, even if it is not full. It says whether there is
+// any commit.
+func (s *Session) traces(ctx context.Context, path string, b bounds, filter activityFilter) (found []trace, rest string, exists bool, err error) {
 	// The commit of the position is read again: not all of it may have been
 	// on the page before. With it and one for the next page, the first
 	// question has all the answers as long as every commit touches an item.
@@ -158,24 +180,32 @@ func (s *Session) traces(ctx context.Context, path string, b bounds) (found []tr
 			commits, err = s.history(ctx, page)
 		}
 		if err != nil {
-			return nil, "", err
+			return nil, "", false, err
 		}
+		exists = exists || len(commits) > 0
+		over := len(commits) < page.Limit
 		for _, c := range commits {
+			if over = over || filter.ends(c); filter.ended {
+				break
+			}
+			if !filter.takes(c) {
+				continue
+			}
 			for _, t := range tracesOf(c, path) {
-				if b.after == "" || t.after(begin) {
+				if (b.after == "" || t.after(begin)) && s.maySpeakOf(t, filter) {
 					found = append(found, t)
 				}
 			}
 		}
 		if len(found) > b.limit {
-			return found[:b.limit], found[b.limit-1].place().String(), nil
+			return found[:b.limit], found[b.limit-1].place().String(), exists, nil
 		}
-		if len(commits) < page.Limit {
-			return found, "", nil
+		if over {
+			return found, "", exists, nil
 		}
 		last := commits[len(commits)-1]
 		if searched += len(commits); searched >= maxSearched {
-			return found, place{last.Sequence, math.MaxInt32, last.SHA}.String(), nil
+			return found, place{last.Sequence, math.MaxInt32, last.SHA}.String(), exists, nil
 		}
 		page.Before = last.Sequence
 		page.Limit = min(2*page.Limit, maxCommits)
@@ -269,5 +299,9 @@ func wholeCommit(c repository.Commit) (action string, messages []activity.Messag
 			parts = append(parts, fmt.Sprintf("%d %s", counts[done], done))
 		}
 	}
-	return action, []activity.Message{{Message: fmt.Sprintf("%d items in one commit: %s", total, strings.Join(parts, ", "))}}
+	messages = []activity.Message{{Message: fmt.Sprintf("%d items in one commit: %s", total, strings.Join(parts, ", "))}}
+	if subject, _, _ := strings.Cut(c.Message, "\n"); ours(c) && subject != itemsChanged(total) {
+		messages = append([]activity.Message{{Message: subject}}, messages...)
+	}
+	return action, messages
 }

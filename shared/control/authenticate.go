@@ -15,6 +15,7 @@ import (
 type Caller struct {
 	key   access.Key   // as the request carries it; or
 	token access.Token // that stands for one
+	once  string       // see onceID; "" for none
 	entry Entry
 }
 
@@ -23,12 +24,17 @@ var (
 	errOtherPrincipal = errors.New("the ledger answered with another principal than the key's")
 )
 
-// Authenticate asks the ledger, once, whose key this is. Every reason to refuse
-// the key is a fault of the kind Unauthorized in the same words.
-func (p *Service) Authenticate(ctx context.Context, key access.Key) (Caller, error) {
-	entry, err := p.settings.Authenticator.Authenticate(ctx, key)
+// Authenticate asks the ledger, once, whose key this is, and what has landed under
+// an Idempotency-Key, "" for none. Every reason to refuse the key is a fault of the
+// kind Unauthorized in the same words.
+func (p *Service) Authenticate(ctx context.Context, key access.Key, idempotencyKey string) (Caller, error) {
+	return p.authenticate(ctx, key, onceID(key.Principal(), idempotencyKey))
+}
+
+func (p *Service) authenticate(ctx context.Context, key access.Key, once string) (Caller, error) {
+	entry, err := p.settings.Authenticator.Authenticate(ctx, key, once)
 	entry, err = accept(entry, err, entry.Key.Admits(key, p.settings.Now()), key.Principal(), key.Workspace())
-	return Caller{key: key, entry: entry}, err
+	return Caller{key: key, once: once, entry: entry}, err
 }
 
 // AuthenticateToken is Authenticate for a token that stands for a key.
@@ -133,7 +139,7 @@ func (s *Session) again(ctx context.Context) (*Session, error) {
 	case s.key.Kind() == "":
 		c, err = s.service.AuthenticateToken(ctx, s.token)
 	default:
-		c, err = s.service.Authenticate(ctx, s.key)
+		c, err = s.service.authenticate(ctx, s.key, s.once)
 	}
 	if err == nil {
 		err = c.check(s.use)

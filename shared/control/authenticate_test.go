@@ -102,7 +102,7 @@ func TestAKeyIsAuthenticatedBeforeTheWorkspaceIsLookedAt(t *testing.T) {
 	w := newWorld(t, nil)
 	w.gate.workspace.Provisioning = true
 	for _, kind := range []access.Kind{access.KindUser, access.KindPublicSDK} {
-		if _, err := w.service.Authenticate(ctx, w.key(kind)); err != nil {
+		if _, err := w.service.Authenticate(ctx, w.key(kind), ""); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}

@@ -2,10 +2,14 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/terminal"
 )
@@ -13,9 +17,11 @@ import (
 // ContextQuery narrows the list of saved contexts; what is empty does not.
 type ContextQuery struct {
 	Type        string
+	Key         string // as a whole
 	Query       string // looked for in the key and in text properties, ignoring case
 	Environment string
 	Limit       *int // nil is 20
+	Properties  bool // are told
 }
 
 // ContextList is saved example contexts, most recently seen first.
@@ -31,6 +37,8 @@ type ContextRow struct {
 	Email       string  `json:"email,omitempty"`
 	Environment string  `json:"environment"`
 	LastSeenAt  string  `json:"lastSeenAt"`
+	// Context is as a request to evaluate has it, where it was asked for.
+	Context *jsontree.Node `json:"context,omitempty"`
 }
 
 const contextsUsually = 20
@@ -53,12 +61,16 @@ func (s *Session) Contexts(ctx context.Context, q ContextQuery) (*ContextList, e
 		limit = *q.Limit
 	}
 	found, err := search.Contexts(ctx, s.entry.Workspace.ID,
-		telemetry.Query{Environment: q.Environment, Type: q.Type, Text: q.Query, Limit: limit})
+		telemetry.Query{Environment: q.Environment, Type: q.Type, Key: q.Key, Text: q.Query, Limit: limit})
 	if err != nil {
 		return nil, telemetry.Fault(err)
 	}
 	for _, c := range found {
-		list.Contexts = append(list.Contexts, contextRow(c))
+		row := contextRow(c)
+		if q.Properties {
+			row.Context = nodeOf(&c)
+		}
+		list.Contexts = append(list.Contexts, row)
 	}
 	return list, nil
 }
@@ -71,7 +83,7 @@ func (q ContextQuery) issues() []document.Issue {
 	for _, text := range []struct {
 		name, content string
 		most          int
-	}{{"type", q.Type, telemetry.MaxName}, {"query", q.Query, telemetry.MaxKey}} {
+	}{{"type", q.Type, telemetry.MaxName}, {"key", q.Key, telemetry.MaxKey}, {"query", q.Query, telemetry.MaxKey}} {
 		if len(text.content) > text.most {
 			issues = append(issues, document.Issue{Pointer: "?" + text.name,
 				Message: fmt.Sprintf("%s has at most %d bytes, this one has %d", text.name, text.most, len(text.content))})
@@ -103,4 +115,146 @@ func contextRow(c telemetry.Saved) ContextRow {
 		row.Name = &name
 	}
 	return row
+}
+
+// ExportedContexts is a page of the saved contexts of an environment.
+type ExportedContexts struct {
+	Contexts   []ExportedContext `json:"contexts"`
+	NextCursor string            `json:"nextCursor,omitempty"`
+}
+
+// ExportedContext is one saved context with its properties.
+type ExportedContext struct {
+	Type       string `json:"type"`
+	Key        string `json:"key"`
+	LastSeenAt string `json:"lastSeenAt"`
+	// Context is as a request to evaluate has it: the properties below the type.
+	Context *jsontree.Node `json:"context"`
+}
+
+const (
+	exportedUsually = 100
+	maxExported     = 500 // of up to 8 KiB, and some more in JSON
+)
+
+// ExportContexts is a page of the saved contexts of an environment, type by type,
+// each most recently seen first.
+func (s *Session) ExportContexts(ctx context.Context, environment string, q PageQuery) (*ExportedContexts, error) {
+	list := "contexts\x00" + environment
+	limit, page := exportedUsually, PageQuery{Cursor: q.Cursor}
+	b, issues := s.bounds(list, page)
+	if q.Limit != nil {
+		if limit = *q.Limit; limit < 1 || limit > maxExported {
+			issues = append(issues, document.Issue{Pointer: "?limit", Message: fmt.Sprintf("limit is a whole number from 1 to %d", maxExported)})
+		}
+	}
+	if environment == "" {
+		issues = append(issues, document.Issue{Pointer: "?environment", Message: "environment is missing: expected the name of one; GET /environments lists them"})
+	}
+	walk := telemetry.Walk{Environment: environment, Limit: limit}
+	if b.after != "" {
+		var after walkedTo
+		if err := json.Unmarshal([]byte(b.after), &after); err != nil {
+			issues = append(issues, notOurs)
+		}
+		walk.After = &telemetry.Saved{Environment: environment, Type: after.Type, Key: after.Key, LastSeen: time.UnixMilli(after.Seen).UTC()}
+	}
+	if err := malformed(issues...); err != nil {
+		return nil, err
+	}
+	if err := s.knownEnvironment(ctx, environment); err != nil {
+		return nil, err
+	}
+	exported := &ExportedContexts{Contexts: []ExportedContext{}}
+	saved := s.service.settings.Contexts
+	if saved == nil {
+		return exported, nil
+	}
+	var last telemetry.Saved
+	err := saved.Walk(ctx, s.entry.Workspace.ID, walk, func(c telemetry.Saved) bool {
+		exported.Contexts, last = append(exported.Contexts, ExportedContext{c.Type, c.Key, date(c.LastSeen), nodeOf(&c)}), c
+		return true
+	})
+	if err != nil {
+		return nil, telemetry.Fault(err)
+	}
+	if len(exported.Contexts) == limit {
+		position, _ := json.Marshal(walkedTo{last.Type, last.Key, last.LastSeen.UnixMilli()}) // of texts and a number: it cannot fail
+		exported.NextCursor = s.cursor(list, string(position))
+	}
+	return exported, nil
+}
+
+// walkedTo is where a page of exported contexts ended.
+type walkedTo struct {
+	Type, Key string
+	Seen      int64 // in milliseconds since 1970
+}
+
+// nodeOf is a saved context as a request to evaluate has it.
+func nodeOf(c *telemetry.Saved) *jsontree.Node {
+	properties := jsontree.NewObject()
+	for i := range c.Properties {
+		p := &c.Properties[i]
+		switch p.Kind {
+		case telemetry.String:
+			properties.Set(p.Name, jsontree.NewString(p.Text))
+		case telemetry.StringList:
+			list := jsontree.NewArray()
+			for _, text := range p.List {
+				list.Items = append(list.Items, jsontree.NewString(text))
+			}
+			properties.Set(p.Name, list)
+		default: // the spelling of a number or a bool is JSON's
+			if n, err := jsontree.Parse([]byte(p.Text)); err == nil {
+				properties.Set(p.Name, n)
+			}
+		}
+	}
+	return jsontree.NewObject(jsontree.Field(c.Type, properties))
+}
+
+// Forgetting is a request to forget a person, or whatever else a context is.
+type Forgetting struct {
+	Malformed []document.Issue // what the reader of the request has found wrong already
+	Type, Key string
+}
+
+// Forgotten says who was forgotten.
+type Forgotten struct {
+	Type string `json:"type"`
+	Key  string `json:"key"`
+}
+
+// ForgetContext deletes whatever is saved of a context type and key, in all
+// environments.
+func (s *Session) ForgetContext(ctx context.Context, f Forgetting) (*Forgotten, error) {
+	if s.use != Write {
+		return nil, errReadSession
+	}
+	if err := malformed(f.Malformed...); err != nil {
+		return nil, err
+	}
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.authorize("forgetting a context: ", access.Edit(access.TierStandard, o.view.scopes.Metadata())); err != nil {
+		return nil, err
+	}
+	var environments []string
+	for _, e := range o.view.ws.Environments {
+		environments = append(environments, e.Name)
+	}
+	found := false
+	if saved := s.service.settings.Contexts; saved != nil {
+		found, err = saved.Forget(ctx, s.entry.Workspace.ID, environments, f.Type, f.Key, s.service.settings.Now())
+	}
+	if err != nil {
+		return nil, telemetry.Fault(err)
+	}
+	if !found {
+		return nil, fault.New(fault.NotFound, "there is no saved context of the type %s with the key %s; GET /contexts finds them", terminal.Quote(f.Type), terminal.Quote(f.Key))
+	}
+	return &Forgotten{f.Type, f.Key}, nil
 }

@@ -18,11 +18,28 @@ type fakeContexts struct {
 	err       error
 	workspace string
 	query     telemetry.Query
+	walks     []telemetry.Walk
+	forgotten []string
 }
 
 func (f *fakeContexts) Contexts(_ context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error) {
 	f.workspace, f.query = workspace, q
 	return f.found, f.err
+}
+
+func (f *fakeContexts) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
+	f.workspace, f.walks = workspace, append(f.walks, w)
+	for i, c := range f.found {
+		if f.err == nil && ctx.Err() == nil && c.Environment == w.Environment && (w.Limit == 0 || i < w.Limit) && !visit(c) {
+			break
+		}
+	}
+	return errors.Join(f.err, ctx.Err())
+}
+
+func (f *fakeContexts) Forget(_ context.Context, workspace string, environments []string, contextType, key string, _ time.Time) (bool, error) {
+	f.workspace, f.forgotten = workspace, append(f.forgotten, contextType+" "+key+" in "+strings.Join(environments, ", "))
+	return key == "u-1", f.err
 }
 
 // searching is a session of a service that has saved contexts.
@@ -55,6 +72,10 @@ func TestContexts(t *testing.T) {
 	if contexts.query != (telemetry.Query{Limit: 20}) {
 		t.Errorf("asked for %+v", contexts.query)
 	}
+	must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{Key: "u-1"}))
+	if contexts.query != (telemetry.Query{Key: "u-1", Limit: 20}) {
+		t.Errorf("asked for %+v", contexts.query)
+	}
 	must[*control.ContextList](t)(s.Contexts(ctx, control.ContextQuery{Environment: "old"})) // an archived one
 }
 
@@ -64,9 +85,9 @@ func TestContextsRefuses(t *testing.T) {
 		_, err := s.Contexts(ctx, control.ContextQuery{Limit: &limit})
 		wantRefusal(t, err, "400 BAD_REQUEST")
 	}
-	_, err := s.Contexts(ctx, control.ContextQuery{Limit: ptr(0), Type: strings.Repeat("t", 201), Query: strings.Repeat("q", 1025), Environment: "nowhere"})
+	_, err := s.Contexts(ctx, control.ContextQuery{Limit: ptr(0), Type: strings.Repeat("t", 201), Key: strings.Repeat("k", 1025), Query: strings.Repeat("q", 1025), Environment: "nowhere"})
 	wantRefusal(t, err, "400 BAD_REQUEST")
-	for _, part := range []string{"?limit", "?type: type has at most 200 bytes, this one has 201", "?query: query has at most 1024 bytes"} {
+	for _, part := range []string{"?limit", "?type: type has at most 200 bytes, this one has 201", "?key: key has at most 1024 bytes", "?query: query has at most 1024 bytes"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%v does not say %s", err, part)
 		}
@@ -86,5 +107,90 @@ func TestContextsWhenTheStoreFails(t *testing.T) {
 	} {
 		_, err := searching(t, &fakeContexts{err: cause}).Contexts(ctx, control.ContextQuery{})
 		wantRefusal(t, err, want)
+	}
+}
+
+func people(n int) (found []telemetry.Saved) {
+	for i := range n {
+		key := fmt.Sprint("u-", i)
+		found = append(found, telemetry.Saved{Environment: "production", Type: "user", Key: key, LastSeen: now,
+			Properties: []telemetry.Property{{Name: "key", Kind: telemetry.String, Text: key}}})
+	}
+	return found
+}
+
+// TestImpactWithinItsTime: what a dry run has no time for is not counted, and it says
+// so.
+func TestImpactWithinItsTime(t *testing.T) {
+	contexts := &fakeContexts{found: people(5)}
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", serves("bool", "false"))})
+	settings := w.settings()
+	settings.Contexts = contexts
+	w.service = control.New(settings)
+	ask := func(ctx context.Context) (*control.PatchResult, error) {
+		return w.enter("engineer").PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true), Request: control.Request{DryRun: true, Impact: true}})
+	}
+	got := must[*control.PatchResult](t)(ask(ctx)).Impact["production"]
+	if got.Contexts != 5 || got.Changed != 5 || !got.Complete || len(contexts.walks) != 1 || contexts.walks[0] != (telemetry.Walk{Environment: "production"}) {
+		t.Errorf("%+v; walked %v", got, contexts.walks)
+	}
+	w.service.NoTime()
+	if got := wire(t, must[*control.PatchResult](t)(ask(ctx)).Impact["production"]); got != `{"contexts":0,"changed":0,"complete":false,"values":[],"examples":[]}` {
+		t.Error(got)
+	}
+	w.service = control.New(settings)
+	contexts.err = fmt.Errorf("x: %w", telemetry.ErrBusy)
+	if _, err := ask(ctx); refusal(err) != "503 SERVICE_UNAVAILABLE" {
+		t.Errorf("a store that does not answer: %v", err)
+	}
+	settings.Contexts, settings.MaxCompiled = nil, 1
+	w.service = control.New(settings)
+	if _, err := ask(ctx); refusal(err) != "503 SERVICE_UNAVAILABLE" {
+		t.Errorf("beyond the memory: %v", err)
+	}
+}
+
+func TestWhoeverIsForgotten(t *testing.T) {
+	contexts := &fakeContexts{}
+	w := newWorld(t, nil)
+	settings := w.settings()
+	settings.Contexts = contexts
+	w.service = control.New(settings)
+	must[*control.Forgotten](t)(w.enter("engineer").ForgetContext(ctx, control.Forgetting{Type: "user", Key: "u-1"}))
+	if got := strings.Join(contexts.forgotten, "; "); got != "user u-1 in development, old, staging, production" {
+		t.Error(got)
+	}
+	if _, err := w.enter("engineer").ForgetContext(ctx, control.Forgetting{Type: "user", Key: "u-2"}); refusal(err) != "404 NOT_FOUND" {
+		t.Error(err)
+	}
+}
+
+// TestWhoMayForget: who may edit what is shared by all environments.
+func TestWhoMayForget(t *testing.T) {
+	w := newWorld(t, nil)
+	const denied = "403 FORBIDDEN PERMISSION_DENIED"
+	for role, want := range map[string]string{"engineer": "404 NOT_FOUND", "protected_engineer": "404 NOT_FOUND",
+		"engineer_nonprotected": denied, "support": denied, "member": denied, "admin": denied} {
+		_, err := w.enter(role).ForgetContext(ctx, control.Forgetting{Type: "user", Key: "u-1"})
+		if got := refusal(err); got != want {
+			t.Errorf("%s: %s, want %s (%v)", role, got, want, err)
+		}
+	}
+}
+
+// TestTheImpactOfAChangeSet is that of its operations together.
+func TestTheImpactOfAChangeSet(t *testing.T) {
+	contexts := &fakeContexts{found: people(4)}
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "", serves("bool", "false")), path("g"): boolFlag("g", "", serves("bool", "false"))})
+	settings := w.settings()
+	settings.Contexts = contexts
+	w.service = control.New(settings)
+	patch := func(key string, enabled bool) control.Operation {
+		return control.Patch(key, "production", control.FlagPatch{Enabled: &enabled})
+	}
+	got := must[*control.ChangeSetResult](t)(w.enter("engineer").Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true, Impact: true},
+		Operations: []control.Operation{patch("f", true), patch("g", true), patch("g", false)}}))
+	if e := got.Impact["production"]; len(got.Impact) != 1 || e.Changed != 4 || len(e.Values) != 1 || e.Values[0].Key != "f" {
+		t.Errorf("%s", wire(t, got.Impact))
 	}
 }

@@ -28,9 +28,6 @@ type bounds struct {
 	place place  // that after is, in a history
 }
 
-// paged says whether the request asks for a page at all.
-func (b bounds) paged() bool { return b.limit > 0 || b.after != "" }
-
 // bounds reads a page's limit and cursor, and says what is wrong with them.
 func (s *Session) bounds(list string, q PageQuery) (bounds, []document.Issue) {
 	b := bounds{list: list}

@@ -12,7 +12,10 @@
 // (authenticate.go), what is wrong with the request by itself, what does
 // not exist, who may not, what has changed meanwhile, what the document would
 // be, what the workspace would be. A write that would change nothing ends
-// before the last two. A PATCH that is refused for what is wrong with it by
+// before the last two. Writes are carried out by a batch (batch.go): a single write
+// is alone in it, a change set has many. Each goes down the list on what those before
+// it have made, but for the last step, which asks once what the workspace would be
+// after all of them (verify.go). A PATCH that is refused for what is wrong with it by
 // itself is told in the same answer what the stored item has against it.
 //
 // What must stay true:
@@ -37,25 +40,44 @@
 //     after the commit, to the byte.
 //   - What is evaluated is compiled once for each commit and environment, so that
 //     an evaluation reads no more than any other read. It changes nothing.
-//   - A dry run goes down the same steps and stops where the commit would be.
+//   - A batch is one commit or none. Each of its writes needs the permission that it
+//     needs alone, after those before it; a token is compared with the item as it was
+//     before the batch.
+//   - What a batch decodes and makes, reads of the history, and holds against schemas
+//     is bounded for all of its writes together. Of all items but one it keeps the
+//     text alone.
+//   - Under an Idempotency-Key a request is carried out once in 24 hours. What has
+//     landed under it is found in the read that authenticates, and is told again:
+//     the write goes down the same steps on what was there before its commit, and
+//     must lead to that commit's content. Who may send the request may hear its
+//     answer, whatever their roles are by now. A refusal and what changed nothing
+//     leave no trace. Time is the ledger's own, where it has one, and nothing is
+//     deleted by it.
+//   - A dry run goes down the same steps and stops where the commit would be. Its
+//     impact compares what is served now with what would be then (impact.go), for
+//     whatever documents a write replaces; it takes less than 2 s, and says when it
+//     had to leave contexts out.
 //   - What a request is told never holds the content of a secret value.
 //   - What an instance remembers (the decoded documents of a head, messages it
 //     has worked out) only saves time. A Session never changes what another
 //     one reads.
 //
-// A commit made here touches one item. Its message is
+// The message of a commit that touches one item is
 //
 //	production: enabled set to true
 //
 //	tags: added web
 //
 //	Svc-Principal: user/0123456789abcdef
+//	Idempotency-Key: <hash of the principal and the key> <hash of the request>
 //
-// with the activity feed's messages as subject and body, so that a page of the
+// (the last line only under such a key) with the activity feed's messages as subject and body, so that a page of the
 // feed needs no documents. A first message that is too long for a subject
 // stands in the body too. Messages that this form would distort stand as JSON
 // in a second trailer, Svc-Changes. Only commits committed by svc itself are
-// read that way: what anybody else committed is compared with its parent.
+// read that way: what anybody else committed is compared with its parent. A commit of
+// several items says in Svc-Changes what it did to each, by path, as long as that is
+// short, and is compared too where it is not.
 //
 // A cursor is base64url of a MAC, the list's name and a position in it.
 package control

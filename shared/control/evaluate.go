@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/manifest"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
@@ -28,8 +29,8 @@ type EvaluationQuery struct {
 // stateName tells states apart: files that were lost may be back, and of what is
 // past more is kept.
 type stateName struct {
-	workspace, commit, environment, lost string
-	past                                 bool
+	workspace, commit, environment, lost, overrides string
+	past                                            bool
 }
 
 // state is what an environment serves, or is about to be.
@@ -122,8 +123,13 @@ func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 func (s *Session) evaluable(ctx context.Context, commit, environment string, needed bool) (*explanation.State, *workspace.Workspace, error) {
 	p, past := s.service, commit != s.entry.Head.Commit
 	name := stateName{workspace: s.entry.Workspace.ID, commit: commit, environment: environment, past: past}
+	var overrides Overrides
 	if !past {
 		name.lost = strings.Join(s.opened.snapshot.Lost(), "\n")
+		if p.settings.Overrides != nil {
+			overrides = p.settings.Overrides(environment)
+			name.overrides = overrides.Version
+		}
 	}
 	kept := p.evaluated.Share(name, stateBytes, func() *state { return &state{} })
 	kept.mu.Lock()
@@ -149,10 +155,18 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string, nee
 		p.evaluated.Delete(name)
 		return nil, nil, err
 	}
-	made, err := explanation.Compile(ws, environment, p.settings.MaxCompiled)
+	var rules explanation.Overrides
+	if overrides.Version != "" {
+		rules = overrides.Of(ws)
+	}
+	made, err := explanation.Compile(ws, environment, rules, p.settings.MaxCompiled)
 	if large := (*explanation.TooLarge)(nil); errors.As(err, &large) {
+		what := "what the environment " + terminal.Quote(environment) + " serves"
+		if environment == manifest.DefaultRules {
+			what = "what the default rules serve"
+		}
 		return nil, nil, fault.New(fault.Unavailable,
-			"what the environment %s serves takes about %d MB of memory, and %d MB are the most here; the service's operator has to give this function more", terminal.Quote(environment), large.Bytes>>20, p.settings.MaxCompiled>>20).Because(err)
+			"%s takes about %d MB of memory, and %d MB are the most here; the service's operator has to give this function more", what, large.Bytes>>20, p.settings.MaxCompiled>>20).Because(err)
 	}
 	if kept.made = made; past {
 		kept.ws = ws
@@ -189,6 +203,8 @@ func largest(ws *workspace.Workspace) (most int64) {
 func evaluates(ws *workspace.Workspace, name string) error {
 	e, known := ws.Environment(name)
 	switch {
+	case name == manifest.DefaultRules: // which nobody else can ask for
+		return nil
 	case known && e.Archived:
 		return fault.New(fault.NotFound, "the environment %s is archived: nothing is served there", terminal.Quote(name))
 	case !known && ws.Declared:

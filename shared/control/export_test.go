@@ -4,20 +4,26 @@ import (
 	"context"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document/activity"
 )
 
 // Pause replaces the wait between two tries of a write.
 func (p *Service) Pause(pause func(ctx context.Context, try int) error) { p.pause = pause }
 
+// NoTime leaves dry runs no time for saved contexts.
+func (p *Service) NoTime() { p.impactTime = 0 }
+
 // MaxTries is how often a write is tried.
 const MaxTries = maxTries
 
-// CommitMessage and ReadMessages are what a commit of ours says.
+// CommitMessage is what a commit of ours says.
 var (
 	CommitMessage = commitMessage
-	ReadMessages  = readMessages
 	MessageOf     = messageOf
 )
+
+// ReadMessages are those of a commit of one item.
+func ReadMessages(text string) ([]activity.Message, bool) { return readMessages(text, "") }
 
 // Held is how many bytes are remembered of workspaces.
 func (p *Service) Held() int64 { return p.caches.Held() + p.words.Held() }
@@ -39,7 +45,7 @@ func (p *Service) OpenFor(ctx context.Context, text string, use Use) (*Session, 
 	if err != nil {
 		return nil, err
 	}
-	caller, err := p.Authenticate(ctx, key)
+	caller, err := p.Authenticate(ctx, key, "")
 	if err != nil {
 		return nil, err
 	}

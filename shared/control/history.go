@@ -91,14 +91,19 @@ func (s *Session) historyPage(commits []repository.Commit, b bounds) *History {
 type stale struct {
 	*attempt
 	seen []byte // what the token names; nil when that is nothing
+	made bool   // the token names a commit at which there was no such item
 }
 
 func (s *stale) Error() string { return "the item has changed since the token" }
 
-func (a *stale) fault(ctx context.Context) error {
+func (a *stale) fault(ctx context.Context, changes bool) error {
 	details := map[string]any{"code": codeStale, "currentCommitSha": a.last}
-	if a.seen != nil {
+	if (a.seen != nil || a.made) && changes {
 		a.tellChanges(ctx, details, *a.token, blobID(a.seen))
+	}
+	if a.made {
+		return fault.New(fault.Conflict,
+			"the %s %s has been created since the commit in expectedCommitSha; read it and decide again", a.t.Noun(), terminal.Quote(a.key)).With(details)
 	}
 	if a.seen == nil {
 		return fault.New(fault.Conflict,

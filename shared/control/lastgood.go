@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/expression"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
 )
@@ -77,7 +78,7 @@ func (o *opened) broken(ctx context.Context) ([]Broken, error) {
 		return v.found, nil
 	}
 	found := v.suspects()
-	if err := o.seek(ctx, found[:min(len(found), maxSought)], (*content).unservable); err != nil {
+	if err := o.seek(ctx, found[:min(len(found), maxSought)], func(c *content) []workspace.Problem { return c.problems }); err != nil {
 		return nil, err
 	}
 	v.keep(found)
@@ -88,9 +89,9 @@ func (o *opened) broken(ctx context.Context) ([]Broken, error) {
 // they were.
 func (v *view) suspects() []Broken {
 	found := []Broken{}
-	_, beyond := v.expressions("")
+	_, beyond := v.expressions(nil)
 	for i, c := range v.read {
-		if problems := slices.Concat(c.unservable(), beyond[i]); len(problems) > 0 {
+		if problems := slices.Concat(c.problems, beyond[i]); len(problems) > 0 {
 			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 		}
 	}
@@ -147,7 +148,7 @@ func (c *content) uncompilable() []workspace.Problem {
 }
 
 func (c *content) unusable() []workspace.Problem {
-	return append(c.unservable(), c.uncompilable()...)
+	return slices.Concat(c.problems, c.uncompilable())
 }
 
 func isSchema(path string) bool {
@@ -217,14 +218,14 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 	return nil
 }
 
-// expressions are the regular expressions of all documents but that at a path,
+// expressions are the regular expressions of all documents but those of a batch,
 // as far as there is room for them, and what is wrong with the documents that
 // there is none for, by their place. Those that were touched last make way:
 // nobody's push takes away what others are served.
-func (v *view) expressions(except string) (total expression.Total, beyond map[int][]workspace.Problem) {
+func (v *view) expressions(except map[string]*attempt) (total expression.Total, beyond map[int][]workspace.Problem) {
 	var places []int
 	for i, c := range v.read {
-		if !c.expressions.IsEmpty() && v.snapshot.Files[i].Path != except && len(c.unservable()) == 0 {
+		if !c.expressions.IsEmpty() && except[v.snapshot.Files[i].Path] == nil && len(c.problems) == 0 {
 			places = append(places, i)
 		}
 	}
@@ -234,24 +235,14 @@ func (v *view) expressions(except string) (total expression.Total, beyond map[in
 	beyond = map[int][]workspace.Problem{}
 	for _, i := range places {
 		if err := total.Add(v.read[i].expressions); err != nil {
-			beyond[i] = []workspace.Problem{{Severity: workspace.Fatal, File: v.snapshot.Files[i].Path, Message: err.Error()}}
+			beyond[i] = []workspace.Problem{{Severity: workspace.Fatal, File: v.snapshot.Files[i].Path, Message: err.Error(), Code: problem.TooManyExpressions}}
 		}
 	}
 	return total, beyond
 }
 
 // servable says whether a file is a document that can be served as it is.
-func (c *content) servable() bool { return c.document && len(c.unservable()) == 0 }
-
-// unservable is what keeps a file from being served: what cannot be read in
-// full (half of a rule may match everyone), and what would serve something else
-// than was meant, as svc serve has it.
-func (c *content) unservable() []workspace.Problem {
-	if len(c.problems) > 0 {
-		return c.problems
-	}
-	return c.misleading
-}
+func (c *content) servable() bool { return c != nil && c.document && len(c.problems) == 0 }
 
 // Broken lists the broken files of a workspace at a snapshot, for who tells of
 // them: no request fails for such a file.
@@ -260,7 +251,7 @@ func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repo
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{repo, snapshot, p.view(workspaceID, p.cache(workspaceID), snapshot)}
+	o := &opened{repo: repo, snapshot: snapshot, view: p.view(workspaceID, p.cache(workspaceID), snapshot)}
 	return o.allBroken(ctx)
 }
 

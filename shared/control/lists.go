@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
+	"svc.example/svc/shared/telemetry"
 )
 
 // FlagQuery narrows the list of flags. Empty fields narrow nothing.
@@ -19,9 +20,11 @@ type FlagQuery struct {
 // FlagList is one page of flags, or all of them. Total counts what the filters
 // leave, on all pages.
 type FlagList struct {
-	Flags      []project.FlagSummary `json:"flags"`
-	Total      int                   `json:"total"`
-	NextCursor string                `json:"nextCursor,omitempty"`
+	Flags      []FlagRow `json:"flags"`
+	Total      int       `json:"total"`
+	NextCursor string    `json:"nextCursor,omitempty"`
+	// EvaluationsSince is the first day on which an evaluation was counted; "" for none.
+	EvaluationsSince telemetry.Day `json:"evaluationsSince,omitempty"`
 }
 
 // Flags lists flags by key.
@@ -40,12 +43,14 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	}
 	rows := o.view.rows.flags()
 	if q.Tag != "" || q.Status != "" {
-		rows = only(rows, func(row project.FlagSummary) bool {
+		rows = only(rows, func(row FlagRow) bool {
 			return tagged(row.Tags, q.Tag) && inStatus(row, document.Lifecycle(q.Status))
 		})
 	}
-	page, next := page(s, rows, b, func(row project.FlagSummary) string { return row.Key })
-	return &FlagList{page, len(rows), next}, nil
+	page, next := page(s, rows, b, func(row FlagRow) string { return row.Key })
+	evaluated := s.evaluated(ctx)
+	page = withEvaluations(page, evaluated, func(row *FlagRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
+	return &FlagList{page, len(rows), next, evaluated.Since}, nil
 }
 
 func knownStatus(status string) bool {
@@ -60,7 +65,7 @@ func tagged(tags []string, tag string) bool {
 	return tag == "" || slices.Contains(tags, tag)
 }
 
-func inStatus(row project.FlagSummary, status document.Lifecycle) bool {
+func inStatus(row FlagRow, status document.Lifecycle) bool {
 	if status == "" {
 		return true
 	}
@@ -109,9 +114,10 @@ type ConfigQuery struct {
 
 // ConfigList is one page of configs, or all of them.
 type ConfigList struct {
-	Configs    []project.ConfigSummary `json:"configs"`
-	Total      int                     `json:"total"`
-	NextCursor string                  `json:"nextCursor,omitempty"`
+	Configs          []ConfigRow   `json:"configs"`
+	Total            int           `json:"total"`
+	NextCursor       string        `json:"nextCursor,omitempty"`
+	EvaluationsSince telemetry.Day `json:"evaluationsSince,omitempty"`
 }
 
 // Configs lists configs by key.
@@ -126,10 +132,12 @@ func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, erro
 	}
 	rows := o.view.rows.configs()
 	if q.Tag != "" {
-		rows = only(rows, func(row project.ConfigSummary) bool { return tagged(row.Tags, q.Tag) })
+		rows = only(rows, func(row ConfigRow) bool { return tagged(row.Tags, q.Tag) })
 	}
-	page, next := page(s, rows, b, func(row project.ConfigSummary) string { return row.Key })
-	return &ConfigList{page, len(rows), next}, nil
+	page, next := page(s, rows, b, func(row ConfigRow) string { return row.Key })
+	evaluated := s.evaluated(ctx)
+	page = withEvaluations(page, evaluated, func(row *ConfigRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
+	return &ConfigList{page, len(rows), next, evaluated.Since}, nil
 }
 
 // LogLevelList is every log-level document, projected per scope.

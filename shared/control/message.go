@@ -2,11 +2,13 @@ package control
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/requestid"
@@ -16,13 +18,14 @@ import (
 const (
 	principalTrailer = "Svc-Principal: "
 	changesTrailer   = "Svc-Changes: "
+	onceTrailer      = repository.OnceTrailer
 	requestTrailer   = repository.RequestTrailer
 )
 
 // committer is who commits what the control plane writes.
 const (
-	committerName  = "svc"
-	committerEmail = "noreply@svc"
+	committerName  = repository.CommitterName
+	committerEmail = repository.CommitterEmail
 )
 
 // commitMessage is the message of a commit that changes one item. It is as
@@ -42,7 +45,7 @@ func commitMessage(messages []activity.Message, by access.Principal) string {
 		subject + "\n\n" + trailer + "\n",
 		subject + "\n\n" + body + "\n\n" + trailer + "\n",
 	} {
-		if found, ok := readMessages(text); ok && slices.Equal(found, messages) {
+		if found, ok := readMessages(text, ""); ok && slices.Equal(found, messages) {
 			return text
 		}
 	}
@@ -53,13 +56,69 @@ func commitMessage(messages []activity.Message, by access.Principal) string {
 	return subject + "\n\n" + body + changesTrailer + string(exact) + "\n" + trailer + "\n"
 }
 
-// readMessages finds the activity messages in the message of a commit of ours.
-func readMessages(text string) ([]activity.Message, bool) {
+// What the message of a commit of several items holds of what it changes: the rest
+// is found out from the documents, as it is of anybody's commit.
+const (
+	maxListed = 20      // items in its body, a line each
+	maxLine   = 160     // characters
+	maxSaid   = 4 << 10 // bytes of all that is said of the items, for readMessages
+)
+
+// message is the message of the batch's commit.
+func (b *batch) message() string {
+	by := b.entry.Principal
+	if len(b.final) == 1 && b.text == "" {
+		return commitMessage(b.final[0].said(), by)
+	}
+	var lines []string
+	said := map[string][]activity.Message{}
+	for i, a := range b.final {
+		if i == maxListed {
+			lines = append(lines, fmt.Sprintf("and %d more items", len(b.final)-i))
+			clear(said)
+			break
+		}
+		said[a.path] = a.said()
+		lines = append(lines, a.line(said[a.path]))
+	}
+	text := b.text
+	if text == "" {
+		text = itemsChanged(len(b.final))
+	}
+	exact, _ := json.Marshal(said) // strings only: it cannot fail
+	if len(exact) > maxSaid {
+		exact = []byte("{}")
+	}
+	return text + "\n\n" + strings.Join(lines, "\n") + "\n\n" + changesTrailer + string(exact) + "\n" +
+		principalTrailer + string(by.Type) + "/" + string(by.ID) + "\n"
+}
+
+func itemsChanged(n int) string { return fmt.Sprintf("%d items changed", n) }
+
+// line is what is said first of an item.
+func (a *attempt) line(said []activity.Message) string {
+	line := said[0].Message
+	if !strings.HasPrefix(line, a.t.Noun()+" ") {
+		line = a.t.Noun() + " " + document.QuotedWords(a.key) + ": " + line
+	}
+	if more := len(said) - 1; more > 0 {
+		line = fmt.Sprintf("%s (and %d more)", document.WordsWithin(line, maxLine), more)
+	}
+	return document.WordsWithin(line, maxLine)
+}
+
+// readMessages finds the activity messages of the item at a path in the message of
+// a commit of ours.
+func readMessages(text, path string) ([]activity.Message, bool) {
 	rest, trailers := splitTrailers(text)
 	if trailers[principalTrailer] == "" {
 		return nil, false
 	}
-	if exact, ok := trailers[changesTrailer]; ok {
+	if exact, ok := trailers[changesTrailer]; ok && strings.HasPrefix(exact, "{") {
+		var items map[string][]activity.Message
+		err := json.Unmarshal([]byte(exact), &items)
+		return items[path], err == nil && len(items[path]) > 0
+	} else if ok {
 		var messages []activity.Message
 		err := json.Unmarshal([]byte(exact), &messages)
 		return messages, err == nil && len(messages) > 0
@@ -121,6 +180,11 @@ func trailerOf(line string) string {
 	for _, name := range []string{principalTrailer, changesTrailer} {
 		if strings.HasPrefix(line, name) {
 			return name
+		}
+	}
+	if ids, ok := strings.CutPrefix(line, onceTrailer); ok {
+		if id, request, two := strings.Cut(ids, " "); two && requestid.Valid(id) && requestid.Valid(request) {
+			return onceTrailer
 		}
 	}
 	if id, ok := strings.CutPrefix(line, requestTrailer); ok && requestid.Valid(id) {

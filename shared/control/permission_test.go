@@ -10,39 +10,46 @@ import (
 )
 
 // The matrix of roles and tiers is tested in access; this is that each write
-// asks for what it touches.
+// asks for what it touches, alone and in a change set.
 func TestWhatEachWriteAsksFor(t *testing.T) {
+	t.Run("alone", func(t *testing.T) { testWhatEachWriteAsksFor(t, func(s *control.Session) writer { return alone{s} }) })
+	t.Run("in a change set", func(t *testing.T) {
+		testWhatEachWriteAsksFor(t, func(s *control.Session) writer { return inChangeSet{alone{s}} })
+	})
+}
+
+func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 	const none, support, standard, guarded = "", "config.edit.support", "config.edit.standard", "config.edit.protected"
-	patch := func(key, scope string) func(*control.Session, *world) error {
-		return func(s *control.Session, _ *world) error {
+	patch := func(key, scope string) func(writer, *world) error {
+		return func(s writer, _ *world) error {
 			_, err := s.PatchFlag(ctx, key, scope, control.FlagPatch{Enabled: ptr(true)})
 			return err
 		}
 	}
-	put := func(key, more string, rules ...string) func(*control.Session, *world) error {
-		return func(s *control.Session, w *world) error {
+	put := func(key, more string, rules ...string) func(writer, *world) error {
+		return func(s writer, w *world) error {
 			_, err := s.PutDocument(ctx, document.Flag, key, control.DocumentPut{Document: node(w.t, boolFlag(key, more, rules...)), ExpectedCommitSHA: ptr(w.last().SHA)})
 			return err
 		}
 	}
-	create := func(s *control.Session, _ *world) error {
+	create := func(s writer, _ *world) error {
 		_, err := s.CreateFlag(ctx, control.FlagCreation{Key: "new"})
 		return err
 	}
-	level := func(service, scope string) func(*control.Session, *world) error {
-		return func(s *control.Session, _ *world) error {
+	level := func(service, scope string) func(writer, *world) error {
+		return func(s writer, _ *world) error {
 			_, err := s.PatchLogLevel(ctx, service, control.LogLevelPatch{Level: ptr("WARN"), Environment: &scope})
 			return err
 		}
 	}
-	remove := func(t document.Type, key string) func(*control.Session, *world) error {
-		return func(s *control.Session, _ *world) error {
+	remove := func(t document.Type, key string) func(writer, *world) error {
+		return func(s writer, _ *world) error {
 			_, err := s.Delete(ctx, t, key, control.Deletion{})
 			return err
 		}
 	}
-	schema := func(key string) func(*control.Session, *world) error {
-		return func(s *control.Session, w *world) error {
+	schema := func(key string) func(writer, *world) error {
+		return func(s writer, w *world) error {
 			put := control.DocumentPut{Document: node(w.t, `{"description":"x"}`), ExpectedCommitSHA: ptr(w.last().SHA)}
 			if key == "new" {
 				put.ExpectedCommitSHA = nil
@@ -51,8 +58,8 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 			return err
 		}
 	}
-	segment := func(key string) func(*control.Session, *world) error {
-		return func(s *control.Session, w *world) error {
+	segment := func(key string) func(writer, *world) error {
+		return func(s writer, w *world) error {
 			if key == "" {
 				_, err := s.CreateSegment(ctx, control.SegmentCreation{Key: "new"})
 				return err
@@ -64,8 +71,8 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 		}
 	}
 	// revert reverts what has just been done in a scope to a new flag.
-	revert := func(mode, key, scope string) func(*control.Session, *world) error {
-		return func(s *control.Session, w *world) error {
+	revert := func(mode, key, scope string) func(writer, *world) error {
+		return func(s writer, w *world) error {
 			plain := boolFlag(key, "")
 			before, after := plain, ""
 			switch scope {
@@ -90,8 +97,31 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 				mode = "undo"
 				w.repo.push(ada, "again", map[string]string{path(key): strings.Replace(after, "true", "false", 1)})
 			}
-			s = w.enter(w.gate.people[s.Principal().ID].Roles...)
+			s = s.anew(w)
 			_, err := s.Revert(ctx, document.Flag, key, control.Reversion{CommitSHA: commit, Mode: mode})
+			return err
+		}
+	}
+	// manifest writes a flag as the OpenFeature CLI does.
+	manifest := func(key, description string, value *bool) func(writer, *world) error {
+		return func(by writer, w *world) error {
+			s, single := by.(alone)
+			if !single { // no change set has these
+				s = by.(inChangeSet).alone
+			}
+			f := control.ManifestFlag{Key: key, Type: "boolean", Description: description}
+			if value != nil {
+				f.DefaultValue = node(w.t, fmt.Sprint(*value))
+			}
+			var err error
+			switch {
+			case key == "new":
+				_, err = s.s.CreateManifestFlag(ctx, f)
+			case description == "delete":
+				_, err = s.s.DeleteManifestFlag(ctx, key, control.Request{})
+			default:
+				_, err = s.s.ChangeManifestFlag(ctx, key, f)
+			}
 			return err
 		}
 	}
@@ -100,7 +130,7 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, role string
-		ask        func(*control.Session, *world) error
+		ask        func(writer, *world) error
 		required   string
 	}{
 		{"a member edits nothing", "member", patch("f", "staging"), standard},
@@ -118,11 +148,11 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 		{"protected-all-envs by protected engineer", "protected_engineer", patch("all", "staging"), none},
 		{"a misspelt tier", "engineer", patch("odd", "staging"), guarded},
 		{"a tier that is no string", "engineer", patch("number", "staging"), guarded},
-		{"a no-op needs it too", "member", func(s *control.Session, _ *world) error {
+		{"a no-op needs it too", "member", func(s writer, _ *world) error {
 			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false)})
 			return err
 		}, standard},
-		{"a dry run needs it too", "member", func(s *control.Session, _ *world) error {
+		{"a dry run needs it too", "member", func(s writer, _ *world) error {
 			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true), Request: control.Request{DryRun: true}})
 			return err
 		}, standard},
@@ -174,6 +204,20 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 		{"undo of a move out of protection", "engineer", revert("undo", "u", "access"), guarded},
 		{"undo of the deletion of a guarded flag", "engineer", revert("undo", "u", "deleted"), guarded},
 
+		{"a flag of the manifest by engineer", "engineer", manifest("new", "", ptr(true)), none},
+		{"a flag of the manifest by nonprotected", "engineer_nonprotected", manifest("new", "", ptr(true)), standard},
+		{"a default value in the manifest by engineer", "engineer", manifest("f", "", ptr(true)), none},
+		{"a default value in the manifest by nonprotected", "engineer_nonprotected", manifest("f", "", ptr(true)), standard},
+		{"a default value in the manifest, of protected-env", "engineer", manifest("p", "", ptr(true)), guarded},
+		{"a default value in the manifest, of support", "support", manifest("s", "", ptr(true)), none},
+		{"a description in the manifest by nonprotected", "engineer_nonprotected", manifest("f", "text", nil), standard},
+		{"a description in the manifest, of protected-all-envs", "engineer", manifest("all", "text", nil), guarded},
+		{"nothing in the manifest by nonprotected", "engineer_nonprotected", manifest("f", "", ptr(false)), none},
+		{"nothing in the manifest by a member", "member", manifest("f", "", ptr(false)), standard},
+		{"a deletion from the manifest by nonprotected", "engineer_nonprotected", manifest("f", "delete", nil), standard},
+		{"a deletion from the manifest, of protected-env", "engineer", manifest("p", "delete", nil), guarded},
+		{"a deletion from the manifest by engineer", "engineer", manifest("f", "delete", nil), none},
+
 		{"a level in staging", "engineer_nonprotected", level("held", "staging"), none},
 		{"a level in production", "engineer_nonprotected", level("held", "production"), standard},
 		{"a first level in staging has default rules", "engineer_nonprotected", level("new", "staging"), standard},
@@ -198,7 +242,7 @@ func TestWhatEachWriteAsksFor(t *testing.T) {
 				"log-levels/log-level.held.json": `{"key":"log-level.held","type":"log_level","valueType":"log_level","default":{"rules":[` + serves("log_level", `"INFO"`) + `]}}`,
 			})
 			n := w.repo.count("Commit")
-			err := test.ask(w.enter(test.role), w)
+			err := test.ask(by(w.enter(test.role)), w)
 			if test.required == none {
 				wantRefusal(t, err, "ok")
 				return

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
@@ -22,6 +23,21 @@ type Entry struct {
 	// Unreadable is what the workspace's branch names where that cannot be read.
 	// Head is the last one that could be, then, and writes are refused.
 	Unreadable *UnreadableHead
+	// Landed is what the request's Idempotency-Key has led to; nil for none. Its
+	// commit is one of those up to Tip, as far as the ledger knows.
+	Landed *Landed
+	// Now is the ledger's own time; zero where it has none but this machine's.
+	Now time.Time
+}
+
+// Landed is the commit that was made under an Idempotency-Key.
+type Landed struct {
+	Commit  string
+	Request string // that it was made for; see repository.Once
+	// Sequence is where the commit stood when it landed. A history that is stored
+	// anew may have it elsewhere, or not at all.
+	Sequence int64
+	Until    time.Time // it counts, by the ledger's time
 }
 
 // UnreadableHead is a head that is not served, and why.
@@ -34,8 +50,9 @@ type UnreadableHead struct {
 type Authenticator interface {
 	// Authenticate reads the rows that a key names, in one strongly consistent
 	// read. A row that is missing is access.ErrNotFound; whether what was found admits
-	// the key is the caller's decision.
-	Authenticate(ctx context.Context, key access.Key) (Entry, error)
+	// the key is the caller's decision. The same read looks for what has landed under
+	// the id of a repository.Once, "" for none.
+	Authenticate(ctx context.Context, key access.Key, once string) (Entry, error)
 }
 
 // Directory finds the keys of the one workspace that it is of, and tells its head
@@ -74,9 +91,22 @@ type Repository interface {
 	Past(ctx context.Context, head repository.Head, revision string) (*repository.Snapshot, error)
 }
 
-// ContextSearch finds saved example contexts. What fails for a while only wraps
+// SavedContexts finds saved example contexts. What fails for a while only wraps
 // telemetry.ErrBusy or a context's error.
-type ContextSearch interface {
+type SavedContexts interface {
 	// Contexts finds those that match, most recently seen first.
 	Contexts(ctx context.Context, workspace string, q telemetry.Query) ([]telemetry.Saved, error)
+	// Walk visits those of an environment; see telemetry.Store.
+	Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) (more bool)) error
+	// Forget deletes those of a person; see telemetry.Store.
+	Forget(ctx context.Context, workspace string, environments []string, contextType, key string, now time.Time) (found bool, err error)
+}
+
+// Evaluations tells how often items were evaluated. What fails for a while only wraps
+// telemetry.ErrBusy or a context's error.
+type Evaluations interface {
+	// Evaluations are an item's counts; see telemetry.Store.
+	Evaluations(ctx context.Context, workspace, key string, first, last telemetry.Day) (map[string][]telemetry.EvaluatedDay, error)
+	// Evaluated tells on which day items were evaluated last; see telemetry.Store.
+	Evaluated(ctx context.Context, workspace string) (*telemetry.Evaluated, error)
 }

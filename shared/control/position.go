@@ -55,6 +55,9 @@ func (s *Session) from(ctx context.Context, p place, page repository.Page) (at p
 	if p.sequence, err = s.find(ctx, p.sha, page.Path); err != nil {
 		return p, nil, err
 	}
+	if p.sequence == 0 {
+		return p, nil, errNoPlace()
+	}
 	page.Before = p.sequence + 1
 	commits, err = s.history(ctx, page)
 	if err == nil && (len(commits) == 0 || commits[0].SHA != p.sha) {
@@ -63,7 +66,8 @@ func (s *Session) from(ctx context.Context, p place, page repository.Page) (at p
 	return p, commits, err
 }
 
-// find looks for a commit among the newest of a path's history.
+// find looks for a commit among the newest of a path's history; 0 when it is none
+// of them.
 func (s *Session) find(ctx context.Context, sha, path string) (sequence int64, err error) {
 	page := repository.Page{Path: path, Limit: maxCommits}
 	for searched := 0; searched < maxSearched; searched += page.Limit {
@@ -81,5 +85,5 @@ func (s *Session) find(ctx context.Context, sha, path string) (sequence int64, e
 		}
 		page.Before = commits[len(commits)-1].Sequence
 	}
-	return 0, errNoPlace()
+	return 0, nil
 }

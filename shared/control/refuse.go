@@ -23,6 +23,7 @@ const (
 	codeExists     = "ALREADY_EXISTS"
 	codeReferenced = "REFERENCED"
 	codeOverlap    = "OVERLAP"
+	codeMismatch   = "IDEMPOTENCY_MISMATCH"
 )
 
 // malformed refuses a request for what is wrong with it by itself; no issues

@@ -28,6 +28,8 @@ type fakeRepository struct {
 	before func()
 	// asked are the ids of the requests that asked for commits, try by try.
 	asked []string
+	// once is what the last try of a commit was to be remembered as.
+	once *repository.Once
 	// fail, when set, is what a method answers.
 	fail map[string]error
 }
@@ -173,7 +175,7 @@ func (r *fakeRepository) Commit(_ context.Context, base *repository.Snapshot, dr
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked = append(r.asked, draft.RequestID)
+	r.asked, r.once = append(r.asked, draft.RequestID), draft.Once
 	if err := r.called("Commit"); err != nil {
 		return nil, err
 	}

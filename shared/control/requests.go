@@ -17,6 +17,10 @@ type Request struct {
 	ID string
 	// DryRun asks for the answer without the write.
 	DryRun bool
+	// Idempotency is of a request that may be sent again; nil for others.
+	Idempotency *Idempotency
+	// Impact asks a dry run for what the write does to the contexts that were saved.
+	Impact bool
 	// Malformed is what the reader of the request has found wrong already: a
 	// field that is not known, one of another type. It is reported together
 	// with what is found here, and in its turn.
@@ -85,6 +89,9 @@ type DocumentPut struct {
 	Request
 	Document          *jsontree.Node
 	ExpectedCommitSHA *string
+
+	// anyVersion: the token may be left out, of a schema that is there too.
+	anyVersion bool
 }
 
 // Preview is what the answer to a dry run has in addition: the document as it
@@ -94,6 +101,7 @@ type Preview struct {
 	DryRun   bool               `json:"dryRun,omitempty"`
 	Document *jsontree.Node     `json:"document,omitempty"`
 	Messages []activity.Message `json:"messages,omitzero"`
+	Impact   Impact             `json:"impact,omitzero"` // where it was asked for
 }
 
 // CreationResult is the answer to a creation.
@@ -104,6 +112,7 @@ type CreationResult struct {
 	Document  *jsontree.Node     `json:"document"`
 	DryRun    bool               `json:"dryRun,omitempty"`
 	Messages  []activity.Message `json:"messages,omitzero"` // of a dry run
+	Impact    Impact             `json:"impact,omitzero"`   // the same, where it was asked for
 }
 
 // PatchResult is the answer to a PATCH of a flag or a config. The warnings are
@@ -222,7 +231,7 @@ func (p LogLevelPatch) issues() []document.Issue {
 // issues are what is wrong with a PUT to a key whatever is stored there.
 func (p DocumentPut) issues(t document.Type, key string) []document.Issue {
 	issues := tokenIssues(p.ExpectedCommitSHA)
-	if t != Schema && p.ExpectedCommitSHA == nil && !said(p.Malformed, "/expectedCommitSha") {
+	if t != Schema && !p.anyVersion && p.ExpectedCommitSHA == nil && !said(p.Malformed, "/expectedCommitSha") {
 		issues = append(issues, document.Issue{Pointer: "/expectedCommitSha",
 			Message: "expectedCommitSha is missing; it is the commitSha of a fresh GET of the document"})
 	}

@@ -22,6 +22,10 @@ type Deletion struct {
 
 // Delete deletes an item that no other refers to. Its history stays.
 func (s *Session) Delete(ctx context.Context, t document.Type, key string, d Deletion) (*PutResult, error) {
+	return s.put(ctx, d.Request, deletion(t, key, d))
+}
+
+func deletion(t document.Type, key string, d Deletion) write {
 	var issues []document.Issue
 	for _, issue := range tokenIssues(d.ExpectedCommitSHA) {
 		issues = append(issues, document.Issue{Pointer: "?expectedCommitSha", Message: issue.Message})
@@ -29,17 +33,13 @@ func (s *Session) Delete(ctx context.Context, t document.Type, key string, d Del
 	if t == document.LogLevel {
 		key = document.LogLevelKey(key)
 	}
-	out, err := s.write(ctx, write{
-		Request: d.Request, t: t, key: key,
-		issues: notSaid(d.Malformed, issues),
+	return write{
+		t: t, key: key,
+		issues: d.with(issues),
 		token:  d.ExpectedCommitSHA,
 		edit:   func(*attempt) (*edit.Edited, error) { return &edit.Edited{Changed: true}, nil },
 		mends:  true,
-	})
-	if err != nil {
-		return nil, err
 	}
-	return out.putResult(), nil
 }
 
 // maxReferences is how many references a refusal tells of.
@@ -54,8 +54,11 @@ type reference struct {
 
 // unreferenced answers 409 for an item that is to be deleted and that others
 // refer to.
-func (a *attempt) unreferenced(context.Context) error {
-	found := workspace.References(a.view.ws, a.path)
+func (a *attempt) unreferenced(found []workspace.Reference) error {
+	found = slices.DeleteFunc(found, func(r workspace.Reference) bool {
+		later := a.now[workspace.Path(r.Type, r.Key)]
+		return later != nil && later.index > a.index // whose own fault it is
+	})
 	if len(found) == 0 {
 		return nil
 	}
@@ -89,13 +92,17 @@ const (
 // Revert takes back what a commit did to an item, on top of the document as it
 // stands, or brings back the document of a commit.
 func (s *Session) Revert(ctx context.Context, t document.Type, key string, r Reversion) (*PutResult, error) {
+	return s.put(ctx, r.Request, revert(t, key, r))
+}
+
+func revert(t document.Type, key string, r Reversion) write {
 	if t == document.LogLevel {
 		key = document.LogLevelKey(key)
 	}
 	v := &reversion{Reversion: r}
 	w := write{
-		Request: r.Request, t: t, key: key,
-		issues:  notSaid(r.Malformed, r.issues()),
+		t: t, key: key,
+		issues:  r.with(r.issues()),
 		token:   r.ExpectedCommitSHA,
 		prepare: v.prepare,
 		mends:   true,
@@ -104,11 +111,7 @@ func (s *Session) Revert(ctx context.Context, t document.Type, key string, r Rev
 	if r.Mode == modeRestore {
 		w.edit, w.checkAll = v.restore, true
 	}
-	out, err := s.write(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	return out.putResult(), nil
+	return w
 }
 
 // issues are what is wrong with a reversion whatever is stored.
@@ -133,8 +136,11 @@ type reversion struct {
 }
 
 func (v *reversion) prepare(ctx context.Context, a *attempt) error {
-	sha, after, err := v.CommitSHA, a.now(), error(nil)
-	if sha != a.last { // else it is what stands
+	if err := a.lookUp(); err != nil {
+		return err
+	}
+	sha, after, err := v.CommitSHA, edit.Version{Text: a.file.Text}, error(nil)
+	if after.Tree = a.original(); sha != a.last || !a.existed { // else it is what stood
 		sha, after, err = a.versionAt(ctx, v.CommitSHA)
 	}
 	switch {
@@ -149,7 +155,7 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 	var commit *repository.Commit
 	if a.last == sha && a.file.Last.Parent != "" {
 		commit = a.file.Last
-	} else if v.Mode == modeUndo || !a.exists {
+	} else if v.Mode == modeUndo || !a.existed {
 		if commit, err = a.touching(ctx, sha); err != nil {
 			return err
 		}
@@ -184,6 +190,7 @@ func (a *attempt) versionAt(ctx context.Context, revision string) (sha string, v
 	}
 	if err == nil {
 		v = edit.Version{Text: text, Tree: decode(a.path, text).tree}
+		err = a.charge(v.Tree)
 	}
 	return sha, v, err
 }
@@ -207,7 +214,7 @@ func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit,
 		if err != nil {
 			return nil, err
 		}
-		if searched == 0 && !a.exists {
+		if searched == 0 && !a.existed {
 			if len(commits) == 0 {
 				return nil, noSuch(a.t, a.key)
 			}
@@ -224,20 +231,20 @@ func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit,
 	return nil, nil
 }
 
-// now is the item as it stands.
-func (a *attempt) now() edit.Version {
+// version is the item as the edit finds it.
+func (a *attempt) version() edit.Version {
 	if !a.exists {
 		return edit.Version{}
 	}
-	return edit.Version{Text: a.file.Text, Tree: a.base}
+	return edit.Version{Text: a.found(), Tree: a.base}
 }
 
 func (v *reversion) restore(a *attempt) (*edit.Edited, error) {
-	return edit.Restore(a.now(), v.after), nil
+	return edit.Restore(a.version(), v.after), nil
 }
 
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
-	edited, pointers := edit.Undo(a.now(), v.before, v.after)
+	edited, pointers := edit.Undo(a.version(), v.before, v.after)
 	if len(pointers) > 0 {
 		return edited, &overlap{a, v, pointers}
 	}
@@ -253,13 +260,15 @@ type overlap struct {
 
 func (o *overlap) Error() string { return "what the commit did has been changed again" }
 
-func (o *overlap) fault(ctx context.Context) error {
+func (o *overlap) fault(ctx context.Context, changes bool) error {
 	details := map[string]any{"code": codeOverlap, "currentCommitSha": o.last, "pointers": o.pointers[:min(len(o.pointers), maxReferences)]}
 	blob := "" // of a deletion
 	if o.reversion.after.Tree != nil {
 		blob = blobID(o.reversion.after.Text)
 	}
-	o.tellChanges(ctx, details, o.reversion.commit, blob)
+	if changes {
+		o.tellChanges(ctx, details, o.reversion.commit, blob)
+	}
 	where := "the whole of it"
 	if first := o.pointers[0]; first != "" {
 		where = terminal.Quote(first)

@@ -14,28 +14,28 @@ import (
 // rows are the rows of all lists at a snapshot, by key. Each list is made when
 // it is asked for first, and then shared by all answers: nobody changes it.
 type rows struct {
-	flags     func() []project.FlagSummary
-	configs   func() []project.ConfigSummary
+	flags     func() []FlagRow
+	configs   func() []ConfigRow
 	logLevels func() []project.LogLevelRow
 	segments  func() []project.SegmentSummary
 }
 
 func (v *view) newRows() rows {
 	return rows{
-		flags: sync.OnceValue(func() []project.FlagSummary {
+		flags: sync.OnceValue(func() []FlagRow {
 			statuses, commits := statusCache{active: v.active()}, commitCache{}
-			return projected(v.of(document.Flag), func(p placed) project.FlagSummary {
+			return projected(v.of(document.Flag), func(p placed) FlagRow {
 				outline := p.outline.(*project.FlagOutline)
-				row := outline.FlagSummary
+				row := FlagRow{FlagSummary: outline.FlagSummary}
 				row.Statuses, row.EnvironmentStatuses = statuses.of(outline.Lifecycles)
 				row.Commit = commits.last(p.file)
 				return row
 			})
 		}),
-		configs: sync.OnceValue(func() []project.ConfigSummary {
+		configs: sync.OnceValue(func() []ConfigRow {
 			commits := commitCache{}
-			return projected(v.of(document.Config), func(p placed) project.ConfigSummary {
-				row := *p.outline.(*project.ConfigSummary)
+			return projected(v.of(document.Config), func(p placed) ConfigRow {
+				row := ConfigRow{ConfigSummary: *p.outline.(*project.ConfigSummary)}
 				row.Commit = commits.last(p.file)
 				return row
 			})

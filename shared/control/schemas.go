@@ -49,11 +49,13 @@ func (s *Session) Schemas(ctx context.Context, q PageQuery) (*SchemaList, error)
 	return &SchemaList{page, len(rows), next}, nil
 }
 
-// putSchema replaces a schema, or creates one where the request has no token.
-func (s *Session) putSchema(ctx context.Context, key string, p DocumentPut) (*PutResult, error) {
+// putSchema replaces a schema, or creates one where the request has no token. In a
+// change set it also creates one where the token's commit has none, and nobody has
+// made one since.
+func putSchema(key string, p DocumentPut) write {
 	w := write{
-		Request: p.Request, t: Schema, key: key,
-		issues: notSaid(p.Malformed, p.issues(Schema, key)),
+		t: Schema, key: key,
+		issues: p.with(p.issues(Schema, key)),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
 			if !a.creates() && jsontree.Equal(a.base, p.Document) {
@@ -64,30 +66,34 @@ func (s *Session) putSchema(ctx context.Context, key string, p DocumentPut) (*Pu
 		mends:    true,
 		checkAll: true,
 	}
-	if p.ExpectedCommitSHA == nil {
-		if problem := document.KeyProblem(key); problem != "" {
-			w.issues = append(w.issues, document.Issue{Pointer: "/key", Message: problem})
-		}
-		w.first, w.onlyFirst = func() (*jsontree.Node, error) { return p.Document, nil }, true
+	problem := document.KeyProblem(key)
+	if problem != "" && p.ExpectedCommitSHA == nil {
+		w.issues = append(w.issues, document.Issue{Pointer: "/key", Message: problem})
 	}
-	out, err := s.write(ctx, w)
-	if err != nil {
-		return nil, err
+	if p.ExpectedCommitSHA == nil || p.anyVersion && problem == "" {
+		w.first, w.onlyFirst = func() (*jsontree.Node, error) { return p.Document, nil }, !p.anyVersion
 	}
-	return out.putResult(), nil
+	return w
 }
 
 // verifyBound answers 422 for a schema that values break which kept to it before.
-func (a *attempt) verifyBound() error {
-	next := *a.view.ws
-	schema, _ := document.CompileSchema(a.edited.Tree)
-	next.Schemas = []workspace.Schema{{Path: a.path, Key: a.key, Tree: a.edited.Tree,
-		Compiled: func() (*document.Schema, []document.Issue) { return schema, nil }}}
+// Configs that the batch writes are held against it by themselves.
+func (a *attempt) verifyBound(bound []workspace.Reference) error {
 	var issues []document.Issue
-	for _, r := range workspace.References(a.view.ws, a.path) {
-		stored, _ := a.view.ws.Item(r.Type, r.Key)
+	for _, r := range bound {
+		if a.now[workspace.Path(r.Type, r.Key)] != nil {
+			continue
+		}
+		stored, _ := a.after.Item(r.Type, r.Key)
 		config := stored.Read()
-		for _, issue := range document.NewIssues(workspace.SchemaIssues(a.view.ws, *config), workspace.SchemaIssues(&next, *config)) {
+		found := workspace.SchemaIssues(a.after, *config, &a.checked)
+		if len(found) > 0 {
+			found = document.NewIssues(workspace.SchemaIssues(a.view.ws, *config, &a.checked), found)
+		}
+		if a.checked.Exceeded() {
+			return tooManySteps()
+		}
+		for _, issue := range found {
 			issues = append(issues, document.Issue{Message: fmt.Sprintf("the config %s, at %s: %s", terminal.Quote(r.Key), issue.Pointer, issue.Message)})
 		}
 	}

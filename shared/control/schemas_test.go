@@ -123,3 +123,24 @@ func TestSegments(t *testing.T) {
 		t.Errorf("undone it is %s", w.stored("segments/s.json"))
 	}
 }
+
+// TestASchemaIsCheckedWithinBounds however many configs are bound to it: each takes
+// less than a document may, and all of them more than a write does.
+func TestASchemaIsCheckedWithinBounds(t *testing.T) {
+	list := "[" + strings.Repeat("1,", 19_999) + "1]"
+	files := map[string]string{"schemas/s.json": `{}`}
+	put := func(configs int) error {
+		for i := range configs {
+			files[fmt.Sprintf("configs/c%d.json", i)] = configOf(fmt.Sprint("c", i), "json", list, `,"schemaKey":"s"`)
+		}
+		w := newWorld(t, files)
+		_, err := w.boss().PutDocument(ctx, control.Schema, "s", control.DocumentPut{ExpectedCommitSHA: ptr(w.last().SHA),
+			Document: node(t, `{"items":{"allOf":[{"type":"integer"},{"minimum":0},{"maximum":2}]}}`)})
+		return err
+	}
+	wantRefusal(t, put(2), "ok")
+	f := wantRefusal(t, put(20), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
+	if !strings.Contains(f.Message, "steps together") {
+		t.Error(f.Message)
+	}
+}

@@ -10,13 +10,15 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/turns"
+	"svc.example/svc/shared/workspace"
 )
 
-// Settings are what a Service works with. All are needed but Directory, Keys, Used
-// and Contexts.
+// Settings are what a Service works with. All are needed but Directory, Keys, Used,
+// Contexts and Evaluations.
 type Settings struct {
 	Authenticator Authenticator
 	// Directory is needed for event streams alone.
@@ -39,13 +41,21 @@ type Settings struct {
 	// repository.MaxTexts, which is also the most.
 	MaxTexts int64
 	// Contexts finds saved contexts; nil where none are saved.
-	Contexts ContextSearch
+	Contexts SavedContexts
+	// Evaluations has what was counted of evaluations; nil where nothing is.
+	Evaluations Evaluations
 	// Unlisted says that nobody lists documents: what lists are made of is then
 	// not remembered, about half of what a workspace takes here.
 	Unlisted bool
 	// Random is in [0, 1) and decides splits that have no property to hash; nil is
 	// math/rand/v2.
 	Random func() float64
+	// Files says that the repository is files that nobody commits: what is an item's
+	// commitSha elsewhere is the id of its content, and its $schema stays as it is.
+	Files bool
+	// Overrides tells what is served in the place of what documents say; nil where
+	// nobody overrides anything.
+	Overrides func(environment string) Overrides
 	// MaxCompiled bounds what Evaluate compiles of one environment, in bytes; 0 is
 	// any. One that has more is refused.
 	MaxCompiled int64
@@ -54,6 +64,12 @@ type Settings struct {
 	// each document beside them. The one used last is remembered however large it
 	// is.
 	CacheBytes int64
+}
+
+// Overrides are rules that go before those of documents.
+type Overrides struct {
+	Version string // stands for them; "" for none
+	Of      func(ws *workspace.Workspace) explanation.Overrides
 }
 
 // Service is the control plane of all workspaces. It may be used concurrently.
@@ -65,6 +81,8 @@ type Service struct {
 	// commits that were compared with their parents, by workspace and trace.
 	caches *lru.Cache[string, *cache]
 	words  *lru.Cache[string, []activity.Message]
+	// openValues are what evaluations are counted of, by the documents' blobs.
+	openValues *lru.Cache[string, *openValues]
 	// evaluated is what environments serve that were asked for last, compiled;
 	// compiling holds who compiles one.
 	evaluated *lru.Cache[stateName, *state]
@@ -72,6 +90,10 @@ type Service struct {
 	// compared and large bound what is read at a time to find messages, by all.
 	compared chan struct{}
 	large    *turns.Turns
+	// impacts holds who compiles what a dry run reaches; impactTime is how long it
+	// looks at saved contexts.
+	impacts    chan struct{}
+	impactTime time.Duration
 }
 
 const (
@@ -92,7 +114,9 @@ func New(settings Settings) *Service {
 	return &Service{settings: settings, pause: retries.Wait,
 		caches: lru.New[string, *cache](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
 		evaluated: lru.New[stateName, *state](most / evaluatedShare), compiling: make(chan struct{}, 1),
-		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded, turns.Decoded)}
+		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded, turns.Decoded),
+		openValues: lru.New[string, *openValues](openValuesBytes),
+		impacts:    make(chan struct{}, impactsAtOnce), impactTime: impactTime}
 }
 
 func (p *Service) cache(workspace string) *cache {

@@ -6,6 +6,8 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/workspace"
 )
 
 // Session is one authenticated request. It is used by one goroutine.
@@ -15,6 +17,11 @@ type Session struct {
 	use    Use
 	cache  *cache
 	opened *opened
+	// over is what a request under an Idempotency-Key is carried out on: see
+	// Session.idempotent. nil: the workspace's repository.
+	over Repository
+	// lastEvaluated waits for what lists say of evaluations; nil: nobody has asked yet.
+	lastEvaluated func() *telemetry.Evaluated
 }
 
 // opened is the session's head with everything in it.
@@ -22,6 +29,7 @@ type opened struct {
 	repo     Repository
 	snapshot *repository.Snapshot
 	view     *view
+	served   *workspace.Workspace // what is served of it, once it was asked for; see sound
 }
 
 // open reads everything at the head, which is in memory most of the time.
@@ -34,7 +42,7 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 		if err != nil {
 			return err
 		}
-		s.opened = &opened{repo, snapshot, s.service.view(s.entry.Workspace.ID, s.cache, snapshot)}
+		s.opened = &opened{repo: repo, snapshot: snapshot, view: s.service.view(s.entry.Workspace.ID, s.cache, snapshot)}
 		return nil
 	})
 	return s.opened, err
@@ -95,6 +103,9 @@ func (s *Session) history(ctx context.Context, page repository.Page) (commits []
 }
 
 func (s *Session) repository(ctx context.Context) (Repository, error) {
+	if s.over != nil {
+		return s.over, nil
+	}
 	repo, err := s.service.settings.Repository(ctx, s.entry.Workspace.ID)
 	return repo, storageFault(err)
 }

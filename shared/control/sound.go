@@ -21,12 +21,14 @@ type outline struct {
 // good, or left out when it never was, and of two documents of one key the
 // first counts.
 func (o *opened) sound(ctx context.Context) (*workspace.Workspace, error) {
-	broken, err := o.broken(ctx)
-	if err != nil {
-		return nil, err
+	if o.served == nil {
+		broken, err := o.broken(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.served, _ = o.view.without(broken)
 	}
-	ws, _ := o.view.without(broken)
-	return ws, nil
+	return o.served, nil
 }
 
 // outlined is sound without the documents. It is worked out once.
@@ -37,7 +39,10 @@ func (o *opened) outlined(ctx context.Context) (*outline, error) {
 	}
 	o.view.asking.Lock()
 	defer o.view.asking.Unlock()
-	return o.view.outlineOf(broken), nil
+	if o.view.outline == nil {
+		o.served, o.view.outline = o.view.outlineOf(broken)
+	}
+	return o.view.outline, nil
 }
 
 // known is outlined for who must not ask the repository; nil where some file is
@@ -54,22 +59,23 @@ func (v *view) known() *outline {
 		}
 		v.keep(found)
 	}
-	return v.outlineOf(v.found)
-}
-
-// outlineOf is called under the lock.
-func (v *view) outlineOf(broken []Broken) *outline {
 	if v.outline == nil {
-		ws, state := v.without(broken)
-		ws.Items = nil
-		v.outline = &outline{ws, state}
+		_, v.outline = v.outlineOf(v.found)
 	}
 	return v.outline
 }
 
+// outlineOf is an outline, and what it is of.
+func (v *view) outlineOf(broken []Broken) (*workspace.Workspace, *outline) {
+	sound, state := v.without(broken)
+	alone := *sound
+	alone.Items = nil
+	return sound, &outline{&alone, state}
+}
+
 func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) {
 	sound := *v.ws
-	sound.Items = nil
+	sound.Items = make([]workspace.Stored, 0, len(v.ws.Items))
 	changed := (*versions.State)(nil) // from what is readable, if it is not that
 	state := func() *versions.State {
 		if changed == nil {
@@ -77,10 +83,10 @@ func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 		}
 		return changed
 	}
-	taken := map[string]bool{}
+	taken := make(map[string]bool, len(v.ws.Items))
 	for i, c := range v.read {
 		f := &v.snapshot.Files[i]
-		item := workspace.Stored{Path: f.Path, Key: c.key, Text: f.Text}
+		item := workspace.Stored{Path: f.Path, Key: c.key, Text: f.Text, Brief: c.brief}
 		counted := c.servable()
 		remove := func() {
 			if counted {
@@ -98,7 +104,7 @@ func (v *view) without(broken []Broken) (*workspace.Workspace, *versions.State) 
 				continue
 			}
 			c = good.content
-			item.Key, item.Text = c.key, good.text
+			item.Key, item.Text, item.Brief = c.key, good.text, c.brief
 		}
 		if d := c.declaration; d != nil {
 			sound.Declared, sound.Declaration, sound.Environments = true, d.Declaration, d.Environments
@@ -129,18 +135,24 @@ const maxAsked = 20
 
 // storedVersions are the versions at a snapshot that a commit leads to, for the
 // head.
-func (a *attempt) storedVersions(ctx context.Context, next *repository.Snapshot) string {
-	if a.view.known() == nil && len(a.view.suspects()) <= maxAsked {
-		_, _ = a.broken(ctx) // without an answer nothing is told
+func (b *batch) storedVersions(ctx context.Context, next *repository.Snapshot) string {
+	if b.view.known() == nil && len(b.view.suspects()) <= maxAsked {
+		_, _ = b.broken(ctx) // without an answer nothing is told
 	}
-	view := a.service.view(a.entry.Workspace.ID, a.cache, next)
-	return view.storedVersions(versions.SaltOf(a.entry.Workspace.Secret), a.service.settings.Now())
+	return b.service.view(b.entry.Workspace.ID, b.cache, next).storedVersions(versions.SaltOf(b.entry.Workspace.Secret), b.service.settings.Now())
 }
 
-// StoredVersions are the versions at a snapshot, for the head of a history that
-// no Service has written; see repository.Head. The secret is the workspace's.
-func StoredVersions(snapshot *repository.Snapshot, secret []byte, now time.Time) string {
-	return newView(snapshot, nil, false).storedVersions(versions.SaltOf(secret), now)
+// storedBriefs are the briefs of a snapshot that a commit leads to.
+func (b *batch) storedBriefs(_ context.Context, next *repository.Snapshot) []byte {
+	return b.service.view(b.entry.Workspace.ID, b.cache, next).briefs()
+}
+
+// Stored is what the writer of a snapshot tells of it, where no Service has written
+// it: the versions for the head (see repository.Head), and the briefs for the
+// snapshot (see repository.Draft). The secret is the workspace's.
+func Stored(snapshot *repository.Snapshot, secret []byte, now time.Time) (versionsOf string, briefs []byte) {
+	v := newView(snapshot, nil, false)
+	return v.storedVersions(versions.SaltOf(secret), now), v.briefs()
 }
 
 // storedVersions cost no request: where they cannot be told without one, there are

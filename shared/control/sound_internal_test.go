@@ -93,7 +93,7 @@ func TestVersionsFollowCommits(t *testing.T) {
 		}
 		v, fresh := newView(snapshot, earlier, true), newView(snapshot, nil, true)
 		known := v.known()
-		o := &opened{repo, snapshot, v}
+		o := &opened{repo: repo, snapshot: snapshot, view: v}
 		outline, err := o.outlined(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestVersionsFollowCommits(t *testing.T) {
 				t.Fatalf("step %d: it is told before anybody has asked, and then something else", step)
 			}
 		}
-		scratch, err := (&opened{repo, snapshot, fresh}).outlined(t.Context())
+		scratch, err := (&opened{repo: repo, snapshot: snapshot, view: fresh}).outlined(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 			repo := goodOnce{good: map[string]string{"feature-flags/b0.json": good}, fails: tt.fails, asked: &asked}
 			service, memory := New(Settings{Now: time.Now}), &cache{}
 			session := &Session{service: service, cache: memory}
-			a := &attempt{Session: session, opened: &opened{repo, base, service.view("w", memory, base)}}
+			a := &batch{Session: session, opened: &opened{repo: repo, snapshot: base, view: service.view("w", memory, base)}}
 			stored := a.storedVersions(t.Context(), next)
 			if asked.Load() != tt.asked {
 				t.Errorf("%d histories were asked for, want %d", asked.Load(), tt.asked)
@@ -209,14 +209,14 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 			if !told {
 				return
 			}
-			served, err := (&opened{repo, next, service.view("w", memory, next)}).outlined(t.Context())
+			served, err := (&opened{repo: repo, snapshot: next, view: service.view("w", memory, next)}).outlined(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if want := served.versions.Of("production", versions.SaltOf(nil)); known.SDK != want.SDK || known.Client != want.Client {
 				t.Errorf("told are %v, what is served has %v", known, want)
 			}
-			a = &attempt{Session: session, opened: &opened{repo, next, service.view("w", memory, next)}}
+			a = &batch{Session: session, opened: &opened{repo: repo, snapshot: next, view: service.view("w", memory, next)}}
 			if again := a.storedVersions(t.Context(), at("after")); again == "" || asked.Load() != tt.asked {
 				t.Errorf("the next write asks for %d histories more", asked.Load()-tt.asked)
 			}
@@ -232,7 +232,7 @@ func TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked(t *testing.T) {
 	at := func(index string) *opened {
 		s := snapshotOf(map[string]string{path: `{"broken"`}, path)
 		s.Head, s.Files[0].Last = repository.Head{Commit: "c", Index: index}, &repository.Commit{SHA: "last"}
-		return &opened{repo, s, service.view("w", memory, s)}
+		return &opened{repo: repo, snapshot: s, view: service.view("w", memory, s)}
 	}
 	at("") // before it has landed
 	o := at("new")

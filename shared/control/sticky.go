@@ -23,10 +23,16 @@ const (
 // property of the last one that the scope served: switched off and on again,
 // the same users are where they were.
 func (a *attempt) stick(ctx context.Context) error {
-	if !a.edited.NewSplit || !a.exists {
+	if !a.edited.NewSplit {
 		return nil
 	}
-	property, err := a.lastProperty(ctx)
+	property, err := a.splits[a.splitName()], error(nil)
+	if property == "" && a.prior != nil && a.existed {
+		property = edit.SplitProperty(a.original(), a.scope)
+	}
+	if property == "" && a.existed {
+		property, err = a.lastProperty(ctx)
+	}
 	if err == nil && property != "" {
 		a.edited.StickBy(property)
 	}
@@ -37,6 +43,9 @@ func (a *attempt) stick(ctx context.Context) error {
 // it was before each commit that may have changed what the scope serves. The
 // history is that of what the write rests on, which may be on its way.
 func (a *attempt) lastProperty(ctx context.Context) (string, error) {
+	if err := a.lookUp(); err != nil {
+		return "", err
+	}
 	commits, err := a.repo.History(ctx, a.snapshot.Head, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	if err != nil {
 		return "", err
@@ -53,15 +62,15 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 				return property, err
 			}
 		}
-		differs = mayHaveChanged(c, a.scope)
+		differs = mayHaveChanged(c, a.path, a.scope)
 	}
 	return "", nil
 }
 
 // mayHaveChanged says whether a commit may have changed what a scope serves. One
 // of ours says what it changed.
-func mayHaveChanged(c repository.Commit, scope string) bool {
-	messages, ok := readMessages(c.Message)
+func mayHaveChanged(c repository.Commit, path, scope string) bool {
+	messages, ok := readMessages(c.Message, path)
 	if !ok || !ours(c) || len(messages) >= activity.MaxMessages {
 		return true
 	}

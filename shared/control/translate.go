@@ -76,7 +76,7 @@ func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
 		return fileMessage(t), true
 	}
 	if ours(t.commit) {
-		if messages, ok := readMessages(t.commit.Message); ok {
+		if messages, ok := readMessages(t.commit.Message, t.touch.Path); ok {
 			return messages, true
 		}
 	}
@@ -137,6 +137,18 @@ func (s *Session) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([
 	}
 	s.service.words.Put(name, messages, weight)
 	return messages, nil
+}
+
+// Difference says in words what became of a file of the layout, nil for none: what
+// the activity feed says of it.
+func Difference(path string, before, after []byte) []activity.Message {
+	tree := func(text []byte) *jsontree.Node {
+		if text == nil {
+			return nil
+		}
+		return decode(path, text).tree
+	}
+	return difference(path, tree(before), tree(after))
 }
 
 // difference is document.Diff for whatever may stand in a file.

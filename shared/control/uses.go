@@ -5,7 +5,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -52,19 +51,19 @@ const lookupsGuarded = "a value that is read from the environment of application
 // there decrypts nothing, and is refused for that in its turn.
 func (a *attempt) usingKey(key string, scopes []access.Scope) (write access.Write, what string, guarded bool) {
 	path := workspace.Path(document.Config, key)
-	file, found := a.snapshot.File(path)
+	tier, found := a.tierAt(path)
 	if !found || path == a.path {
 		return write, "", false
 	}
-	return access.Edit(tierOf(decode(path, file.Text).tree), scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", terminal.Quote(key)), true
+	return access.Edit(tier, scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", terminal.Quote(key)), true
 }
 
 // patchWarnings say what a PATCH has written that may not have been meant.
 func (a *attempt) patchWarnings() []document.Issue {
 	warnings := a.lookups
 	if a.edited.Changed && a.edited.NowPlain {
-		warnings = append(warnings, document.Issue{Pointer: a.fallbackPointer(),
+		warnings = append(warnings, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.scope),
 			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
 	}
-	return jsontree.Bounded(warnings)
+	return warnings
 }

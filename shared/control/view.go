@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/brief"
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -99,18 +101,18 @@ type view struct {
 // its name.
 type content struct {
 	key      string
-	document bool     // it is a JSON object in one of the documents' folders
-	entries  []string // the environments that the document has entries for
+	document bool   // it is a JSON object in one of the documents' folders
+	brief    []byte // of a document: see package brief
 	// outline is what a document's row in a list is made of, see outlineOf; nil
 	// where nobody lists.
 	outline any
 	schema  *workspace.Schema
 	// declaration is a workspace of the workspace file alone.
 	declaration *workspace.Workspace
+	// problems keep the file from being served: what cannot be read in full (half of
+	// a rule may match everyone), or else what would serve something else than was
+	// meant, as svc serve has it; see workspace.Unservable.
 	problems    []workspace.Problem
-	// misleading is what nobody should serve though it can be read; see
-	// workspace.Unservable.
-	misleading  []workspace.Problem
 	expressions expression.Set // of a document
 	bytes       int64          // about what it takes
 }
@@ -152,7 +154,6 @@ const (
 	cacheBytes   = 512
 	contentBytes = 256 // of any file
 	outlineBytes = 512 // of a document, with its row
-	entryBytes   = 110 // of an environment that a document has an entry for, with its name
 	statusBytes  = 64  // of the same in an outline
 	tagBytes     = 48
 	schemaFactor = 40 // of a schema compiled, times its text
@@ -163,8 +164,11 @@ func (d *decoded) summary(f *repository.File, listed bool, known names) *content
 	c := &content{problems: d.problems, bytes: contentBytes}
 	if d.item != nil {
 		c.document, c.key = true, d.item.Key
-		c.misleading, c.expressions = workspace.Unservable(d.item)
-		c.misleading = append(c.misleading, workspace.Circles(d.part)...)
+		var misleading []workspace.Problem
+		misleading, c.expressions = workspace.Unservable(d.item)
+		if len(c.problems) == 0 {
+			c.problems = append(misleading, workspace.Circles(d.part)...)
+		}
 		c.bytes += c.expressions.Bytes()
 		if listed {
 			c.outline = outlineOf(d.item, known)
@@ -173,10 +177,8 @@ func (d *decoded) summary(f *repository.File, listed bool, known names) *content
 				c.bytes += tagBytes + int64(len(tag))
 			}
 		}
-		for _, e := range d.part.Environments {
-			c.entries = append(c.entries, known.one(e.Name))
-			c.bytes += entryBytes
-		}
+		c.brief = bytes.Clone(brief.Append(nil, d.item.View))
+		c.bytes += int64(len(c.brief))
 	}
 	if len(d.part.Schemas) == 1 {
 		c.schema = &d.part.Schemas[0]
@@ -188,7 +190,7 @@ func (d *decoded) summary(f *repository.File, listed bool, known names) *content
 		c.declaration = d.part
 		c.bytes += schemaFactor * int64(len(f.Text))
 	}
-	for _, p := range slices.Concat(c.problems, c.misleading) {
+	for _, p := range c.problems {
 		c.bytes += contentBytes + int64(len(p.Message))
 	}
 	return c
@@ -196,8 +198,15 @@ func (d *decoded) summary(f *repository.File, listed bool, known names) *content
 
 var views atomic.Uint64
 
-// newView looks at the files that an earlier view does not know already.
+// newView looks at the files that an earlier view does not know already. Where
+// there is none, what the snapshot's briefs tell of is known; rows of lists are made
+// of more than that.
 func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
+	if earlier == nil {
+		if files, briefs := snapshot.TakeBriefs(); !listed {
+			earlier = briefed(files, briefs)
+		}
+	}
 	v := &view{number: views.Add(1), snapshot: snapshot, read: make([]*content, len(snapshot.Files)), readable: &versions.State{}}
 	if earlier != nil {
 		v.readable = earlier.readable.Clone()
@@ -325,7 +334,7 @@ func (v *view) assemble() {
 // stored is the document that a file holds.
 func (v *view) stored(i int) workspace.Stored {
 	f := &v.snapshot.Files[i]
-	return workspace.Stored{Path: f.Path, Key: v.read[i].key, Text: f.Text}
+	return workspace.Stored{Path: f.Path, Key: v.read[i].key, Text: f.Text, Brief: v.read[i].brief}
 }
 
 // guess adds the environments that documents name to those that are declared.
@@ -365,8 +374,9 @@ func (v *view) guard(sure bool) {
 func named(read []*content) []workspace.Environment {
 	list := jsontree.NewArray()
 	seen := map[string]bool{}
+	var reader brief.Reader
 	for _, c := range read {
-		for _, name := range c.entries {
+		for _, name := range reader.Environments(c.brief) {
 			if !seen[name] {
 				seen[name] = true
 				list.Items = append(list.Items, jsontree.NewString(name))
@@ -419,11 +429,17 @@ func (v *view) of(t document.Type) []placed {
 }
 
 // holder finds what holds a key of a type, whatever its case and whether or not it
-// can be read. All documents share their keys; schemas have their own.
-func (v *view) holder(of document.Type, key string) (t document.Type, held string, found bool) {
+// can be read; but for the files that a batch has changed. All documents share
+// their keys; schemas have their own.
+func (v *view) holder(of document.Type, key string, changed map[string]*attempt) (t document.Type, held string, found bool) {
+	name := key + ".json"
 	for i := range v.snapshot.Files {
-		folder, other, ok := workspace.SplitPath(v.snapshot.Files[i].Path)
-		if !ok || !strings.EqualFold(other, key) {
+		path := v.snapshot.Files[i].Path
+		if at := strings.IndexByte(path, '/'); !strings.EqualFold(path[at+1:], name) || changed[path] != nil {
+			continue
+		}
+		folder, other, ok := workspace.SplitPath(path)
+		if !ok {
 			continue
 		}
 		if t := document.Type(typeIn(folder)); (t == Schema) == (of == Schema) {

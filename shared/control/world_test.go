@@ -30,6 +30,7 @@ type world struct {
 
 // fakeGate holds the rows of one workspace's keys.
 type fakeGate struct {
+	once      *control.Landed  // that every id has led to
 	landed    *repository.Head // with which the later commits are on their way
 	mu        sync.Mutex
 	repo      *fakeRepository
@@ -40,7 +41,7 @@ type fakeGate struct {
 	fail      error
 }
 
-func (g *fakeGate) Authenticate(_ context.Context, key access.Key) (control.Entry, error) {
+func (g *fakeGate) Authenticate(_ context.Context, key access.Key, once string) (control.Entry, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.entered++
@@ -52,6 +53,9 @@ func (g *fakeGate) Authenticate(_ context.Context, key access.Key) (control.Entr
 		return control.Entry{}, access.ErrNotFound
 	}
 	e := control.Entry{Key: record, Principal: g.people[key.Principal()], Workspace: g.workspace, Head: g.repo.head()}
+	if once != "" {
+		e.Landed = g.once
+	}
 	if g.landed != nil {
 		tip := e.Head
 		e.Head, e.Tip = *g.landed, &tip

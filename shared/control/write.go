@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
@@ -11,18 +10,19 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
 // write is an operation that turns an item's document into another: none into
 // the first, one into none. It holds all in which the writes differ.
 type write struct {
-	Request
 	t   document.Type
 	key string
-	// issues are what is wrong with the request by itself, beside Malformed.
+	// issues are what is wrong with the request by itself.
 	issues []document.Issue
+	// foresees: the edit says what the stored document has against a request that
+	// is refused already, so that all is said at once.
+	foresees bool
 	// scope must be an active environment, or the default scope, for a write
 	// that is scoped.
 	scope  string
@@ -34,6 +34,9 @@ type write struct {
 	// nothing else.
 	first     func() (*jsontree.Node, error)
 	onlyFirst bool
+	// inSet is a write of a change set, whose token may name a commit that does not
+	// have the item: it is then created where that is still so.
+	inSet bool
 	// prepare reads what the edit needs beside the stored document. A write
 	// that has it takes an item that is not there too.
 	prepare func(ctx context.Context, a *attempt) error
@@ -46,184 +49,120 @@ type write struct {
 	// checkAll refuses the document for all that is wrong with it, and not
 	// only for what the write brings in.
 	checkAll bool
+	// missing is what was asked for and does not stand in an item's first document;
+	// nil for nothing.
+	missing func() []activity.Message
+	// parts are the writes that it stands for, if it is none itself.
+	parts func(b *batch) ([]write, error)
 }
 
-// outcome is what came of a write.
+// outcome is what came of a write that is alone in its request.
 type outcome struct {
 	*attempt
 	commit   string
 	previous string // "" when nothing was written
-	messages []activity.Message
 }
 
-// maxTries bounds how often a write starts over. Each time somebody else's
-// commit was first, so only a crowd comes near it.
-const maxTries = 24
-
-var errReadSession = errors.New("a session that was opened for reading was asked to write")
-
-// write carries a write out. One that lost the race for the head begins again
-// with authentication, pinned or not: whether a token still holds is a question of
-// the item's content, which the next try asks.
-func (s *Session) write(ctx context.Context, w write) (*outcome, error) {
-	if s.use != Write {
-		return nil, errReadSession
+// write carries a write out that is alone in its request: a change set of one
+// operation.
+func (s *Session) write(ctx context.Context, r Request, w write) (*outcome, error) {
+	if len(w.issues) > 0 && !w.foresees {
+		return nil, malformed(w.issues...)
 	}
-	if err := malformed(append(w.Malformed[:len(w.Malformed):len(w.Malformed)], w.issues...)...); err != nil {
+	b, err := s.carryOut(ctx, r, "", []write{w})
+	if err != nil {
 		return nil, err
 	}
-	for try := 0; try < maxTries; try++ {
-		out, err := s.attempt(ctx, w)
-		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
-			return out, writeFault(err)
-		}
-		// Whoever was faster is done the first time. Later it waits a little, unless
-		// it knows the commits that are on their way.
-		if try > 0 && s.entry.Tip == nil {
-			if err := s.service.pause(ctx, try); err != nil {
-				return nil, storageFault(err)
-			}
-		}
-		if s, err = s.again(ctx); err != nil {
-			return nil, err
-		}
+	if len(b.refusals) > 0 {
+		return nil, writeFault(answered(ctx, b.refusals[0].err))
 	}
-	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
+	a := b.attempts[0]
+	switch {
+	case !a.changed():
+		return &outcome{attempt: a, commit: a.last}, nil
+	case r.DryRun && !a.creates():
+		// There is no commit to name: the item's last one is as good as the token of
+		// the real write.
+		previous := b.snapshot.Head.Commit
+		if s.service.settings.Files {
+			previous = a.last
+		}
+		return &outcome{attempt: a, commit: a.last, previous: previous}, nil
+	}
+	if s.service.settings.Files && b.landed != nil {
+		o := &outcome{attempt: a, commit: b.commit, previous: a.last}
+		if file, found := b.landed.File(a.path); found {
+			o.commit = file.Last.SHA
+		}
+		return o, nil
+	}
+	return &outcome{attempt: a, commit: b.commit, previous: b.snapshot.Head.Commit}, nil
 }
 
-// writeFault is storageFault for a write: one that certainly did not land says
-// so.
-func writeFault(err error) error {
-	f := storageFault(err)
-	var known *fault.Fault
-	if errors.As(f, &known) && known.Kind == fault.Internal && errors.Is(err, repository.ErrFailed) {
-		return fault.New(fault.Internal, "something went wrong on our side, and nothing was written").Because(err)
-	}
-	return f
-}
-
-// attempt is one try of a write, at one head.
+// attempt is one try of a write, as one of a batch.
 type attempt struct {
-	*Session
-	*opened
+	*batch
 	write
-	path   string
-	exists bool
-	file   repository.File
-	stored *decoded
+	index int // among the operations of the request
+	path  string
+	// What stood there before the batch, and the last commit that touched it.
+	file    repository.File
+	existed bool
+	last    string
+	// prior has changed the item earlier in the batch; nil for none.
+	prior *attempt
+	// What it leaves behind, once it is placed: nothing, or a config of that schema;
+	// a document that is checked in full, whose fallbacks in those scopes were set,
+	// and which so many writes have changed.
+	gone      bool
+	schemaKey string
+	strict    bool
+	scopes    []string
+	touched   int
 
+	exists bool
+	stored *decoded
 	base   *jsontree.Node // what the edit begins with, nil for nothing
 	edited *edit.Edited
-	last   string // the last commit that touched the item
 	// problem is why the edit cannot be done.
 	problem error
 	// lookups are warnings of what reads the environment of applications.
-	lookups []document.Issue
+	lookups  []document.Issue
+	messages []activity.Message
+	warnings []document.Issue
 
 	encoded []byte // see text
 }
 
-// attempt is one try of a write: it decides on a snapshot, and commits.
-func (s *Session) attempt(ctx context.Context, w write) (*outcome, error) {
-	if w.DryRun {
-		out, err := s.rehearse(ctx, w)
-		return out, answered(ctx, err)
+// decide goes through those steps of a write that are its own, each of which can
+// refuse it. What the workspace says to it is asked once for the batch.
+func (a *attempt) decide(ctx context.Context) error {
+	if len(a.issues) > 0 {
+		if a.foresees && a.find(ctx) == nil {
+			_, err := a.edit(a)
+			a.issues = append(a.issues, notSaid(a.issues, requestIssues(err))...)
+		}
+		return malformed(a.issues...)
 	}
-	repo, err := s.repository(ctx)
-	if err != nil {
-		return nil, err
-	}
-	from := s.entry.Head
-	if s.entry.Tip != nil {
-		from = *s.entry.Tip
-	}
-	base, err := repo.Snapshot(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	a := &attempt{Session: s, opened: &opened{repo, base, s.service.view(s.entry.Workspace.ID, s.cache, base)}, write: w}
-	out, refusal := a.decide(ctx)
-	var draft repository.Draft // which confirms base, when there is nothing to write
-	if refusal == nil && a.changed() {
-		draft = a.draft(out.messages)
-	}
-	landed, err := repo.Commit(ctx, base, draft)
-	switch {
-	case errors.Is(err, repository.ErrOccupied):
-		return nil, invalid(fault.Unprocessable, codeVerify, "the repository has no place for it",
-			[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + a.path}})
-	case err != nil:
-		return nil, err
-	}
-	s.entry.Head, s.entry.Tip = base.Head, nil // it has landed
-	if refusal != nil {
-		return nil, answered(ctx, refusal)
-	}
-	if a.changed() {
-		out.commit = landed.Head.Commit
-	}
-	return out, nil
-}
-
-// answered makes the answer of a refusal, now that what it rests on has landed.
-func answered(ctx context.Context, refusal error) error {
-	var later told
-	if errors.As(refusal, &later) {
-		return later.fault(ctx)
-	}
-	return refusal
-}
-
-// told is a refusal that tells of the item's history, which takes another read.
-type told interface {
-	error
-	fault(ctx context.Context) error
-}
-
-// rehearse says what would come of a write. There is no commit to name then:
-// the item's last one is, which is good as the token of the real write, or the
-// head where there is no item yet.
-func (s *Session) rehearse(ctx context.Context, w write) (*outcome, error) {
-	o, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a := &attempt{Session: s, opened: o, write: w}
-	out, err := a.decide(ctx)
-	if err != nil || !a.changed() {
-		return out, err
-	}
-	out.commit = a.snapshot.Head.Commit
-	if !a.creates() {
-		out.commit = a.last
-	}
-	return out, nil
-}
-
-// decide goes through the steps of a write, each of which can refuse it. The
-// commit it leads to is still to be named.
-func (a *attempt) decide(ctx context.Context) (*outcome, error) {
 	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
 		if err := step(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	a.messages = []activity.Message{}
 	if !a.changed() {
-		return a.unchanged(), nil
+		a.warnings = a.itemWarnings()
+		return nil
 	}
-	checks := []func(context.Context) error{a.validate, a.verify, a.fits, a.fitsExpressions}
-	if a.edited.Tree == nil {
-		checks = []func(context.Context) error{a.unreferenced}
+	if err := a.charge(a.edited.Tree); err != nil {
+		return err
 	}
-	for _, step := range checks {
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
+	if err := a.validate(); err != nil {
+		return err
 	}
-	return &outcome{
-		attempt: a, previous: a.snapshot.Head.Commit,
-		messages: difference(a.path, a.before(), a.edited.Tree),
-	}, nil
+	a.messages = difference(a.path, a.before(), a.edited.Tree)
+	a.warnings = a.itemWarnings()
+	return nil
 }
 
 // find answers 404 for an item or an environment that is not there, and 422
@@ -235,18 +174,23 @@ func (a *attempt) find(ctx context.Context) error {
 		return noSuch(a.t, a.key)
 	}
 	a.path = path
-	a.file, a.exists = a.snapshot.File(path)
-	if !a.exists && a.prepare == nil && (a.first == nil || a.token != nil) {
+	a.file, a.existed = a.snapshot.File(path)
+	a.exists = a.existed
+	if a.prior = a.now[path]; a.prior != nil {
+		a.exists = !a.prior.gone
+	}
+	if !a.exists && a.prepare == nil && (a.first == nil || a.token != nil && !a.inSet) {
 		return noSuch(a.t, a.key)
 	}
 	if err := a.findScope(); err != nil {
 		return err
 	}
+	if a.existed && !a.onlyFirst {
+		a.last = a.file.Last.SHA
+	}
 	if a.exists && !a.onlyFirst {
-		a.stored, a.last = decode(path, a.file.Text), a.file.Last.SHA
-		a.base = a.stored.tree
-		if a.stored.item == nil && !a.mends {
-			return notAnObject(a.t, a.key, a.stored)
+		if err := a.read(); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -260,14 +204,33 @@ func (a *attempt) find(ctx context.Context) error {
 	return editFault(err)
 }
 
+// read decodes what the edit begins with.
+func (a *attempt) read() error {
+	if a.prior != nil {
+		a.base = a.prior.tree()
+	} else {
+		a.stored = decode(a.path, a.file.Text)
+		a.base = a.stored.tree
+	}
+	if a.base.Kind != jsontree.Object && !a.mends {
+		return notAnObject(a.t, a.key, decode(a.path, a.found()))
+	}
+	return a.charge(a.base)
+}
+
+// found is the text of what the edit begins with.
+func (a *attempt) found() []byte {
+	if a.prior != nil {
+		return a.prior.text()
+	}
+	return a.file.Text
+}
+
 func (a *attempt) findScope() error {
 	if !a.scoped || a.scope == document.DefaultScope {
 		return nil
 	}
-	if e, known := a.view.ws.Environment(a.scope); !known || e.Archived {
-		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(a.scope))
-	}
-	return nil
+	return a.knowsEnvironment(a.scope)
 }
 
 // creates says whether the write makes a document where there is none.
@@ -293,8 +256,11 @@ func (a *attempt) permit(context.Context) error {
 
 // authorize refuses a write that the principal's roles do not allow. What comes
 // before the sentence that says so is given.
-func (a *attempt) authorize(before string, write access.Write) error {
-	denial := access.Authorize(a.entry.Principal.EffectiveRoles(), write)
+func (s *Session) authorize(before string, write access.Write) error {
+	if s.replays() {
+		return nil // it was authorized
+	}
+	denial := access.Authorize(s.entry.Principal.EffectiveRoles(), write)
 	if denial == nil {
 		return nil
 	}
@@ -312,7 +278,7 @@ func (a *attempt) change(ctx context.Context) error {
 
 func (a *attempt) changed() bool { return a.edited.Changed }
 
-// before is the document as it was, nil when there was none.
+// before is the document as the write found it, nil when there was none.
 func (a *attempt) before() *jsontree.Node {
 	if a.creates() {
 		return nil
@@ -320,37 +286,37 @@ func (a *attempt) before() *jsontree.Node {
 	return a.base
 }
 
-// unchanged is the outcome of a write that finds everything as it wants it.
-func (a *attempt) unchanged() *outcome {
-	return &outcome{attempt: a, commit: a.last, messages: []activity.Message{}}
+// original is the document as it was before the batch, nil when there was none.
+func (a *attempt) original() *jsontree.Node {
+	switch {
+	case !a.existed:
+		return nil
+	case a.prior == nil && a.exists && a.base != nil:
+		return a.base
+	}
+	return decode(a.path, a.file.Text).tree
+}
+
+// tree is the new document, nil for none.
+func (a *attempt) tree() *jsontree.Node {
+	if a.gone || a.edited.Tree != nil {
+		return a.edited.Tree
+	}
+	return decode(a.path, a.encoded).tree
 }
 
 // text is the new document as it is stored, nil for none.
 func (a *attempt) text() []byte {
 	switch {
-	case a.edited.Tree == nil:
+	case a.gone:
 		return nil
+	case a.encoded != nil:
 	case a.edited.Text != nil:
-		return a.edited.Text
-	case a.encoded == nil:
+		a.encoded = a.edited.Text
+	default:
 		a.encoded = document.Encode(a.edited.Tree)
 	}
 	return a.encoded
-}
-
-// draft is the commit that the write makes.
-func (a *attempt) draft(messages []activity.Message) repository.Draft {
-	now := a.service.settings.Now()
-	by := author(a.entry.Principal)
-	by.When = now
-	return repository.Draft{
-		Changes:   []repository.Change{{Path: a.path, Content: a.text()}},
-		Author:    by,
-		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
-		Message:   commitMessage(messages, a.entry.Principal),
-		RequestID: a.ID,
-		Versions:  a.storedVersions,
-	}
 }
 
 // preview is what a dry run's answer has in addition.
@@ -358,7 +324,7 @@ func (o *outcome) preview() Preview {
 	if !o.DryRun {
 		return Preview{}
 	}
-	return Preview{DryRun: true, Document: o.edited.Tree, Messages: o.messages}
+	return Preview{DryRun: true, Document: o.edited.Tree, Messages: o.messages, Impact: o.impact}
 }
 
 // item is a tree in the place that the write is about. It has no text: nothing

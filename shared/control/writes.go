@@ -11,11 +11,14 @@ import (
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
-	"svc.example/svc/shared/workspace"
 )
 
 // CreateFlag creates a flag.
 func (s *Session) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResult, error) {
+	return s.create(ctx, c.Request, c.write(s))
+}
+
+func (c FlagCreation) write(s *Session) write {
 	creation := edit.Creation{Key: c.Key, Value: c.Value, Description: c.Description, Tags: c.Tags, Schema: s.service.schemaAddress()}
 	if c.Type != nil {
 		creation.ValueType = *c.Type
@@ -24,53 +27,71 @@ func (s *Session) CreateFlag(ctx context.Context, c FlagCreation) (*CreationResu
 		}
 	}
 	tree, err := edit.NewFlag(creation)
-	return s.create(ctx, document.Flag, c.Request, c.Key, tree, err)
+	return creates(document.Flag, c.Request, c.Key, tree, err)
 }
 
 // CreateConfig creates a config.
 func (s *Session) CreateConfig(ctx context.Context, c ConfigCreation) (*CreationResult, error) {
+	return s.create(ctx, c.Request, c.write(s))
+}
+
+func (c ConfigCreation) write(s *Session) write {
 	tree, err := edit.NewConfig(edit.Creation{Key: c.Key, ValueType: c.ValueType, Value: c.Value,
 		Description: c.Description, Tags: c.Tags, Schema: s.service.schemaAddress()})
-	return s.create(ctx, document.Config, c.Request, c.Key, tree, err)
+	return creates(document.Config, c.Request, c.Key, tree, err)
 }
 
 // CreateSegment creates a segment.
 func (s *Session) CreateSegment(ctx context.Context, c SegmentCreation) (*CreationResult, error) {
-	tree, err := edit.NewSegment(edit.Creation{Key: c.Key, Name: c.Name, Description: c.Description,
-		Default: c.Default, Schema: s.service.schemaAddress()})
-	return s.create(ctx, document.Segment, c.Request, c.Key, tree, err)
+	return s.create(ctx, c.Request, c.write(s))
 }
 
-func (s *Session) create(ctx context.Context, t document.Type, r Request, key string, tree *jsontree.Node, problem error) (*CreationResult, error) {
-	out, err := s.write(ctx, write{
-		Request: r, t: t, key: key,
-		issues:    notSaid(r.Malformed, requestIssues(problem)),
+func (c SegmentCreation) write(s *Session) write {
+	tree, err := edit.NewSegment(edit.Creation{Key: c.Key, Name: c.Name, Description: c.Description,
+		Default: c.Default, Schema: s.service.schemaAddress()})
+	return creates(document.Segment, c.Request, c.Key, tree, err)
+}
+
+// creates makes an item of a document, unless there is a problem with it.
+func creates(t document.Type, r Request, key string, tree *jsontree.Node, problem error) write {
+	return write{
+		t: t, key: key,
+		issues:    r.with(requestIssues(problem)),
 		first:     func() (*jsontree.Node, error) { return tree, nil },
 		onlyFirst: true,
 		edit:      func(a *attempt) (*edit.Edited, error) { return &edit.Edited{Tree: a.base, Changed: true}, nil },
 		checkAll:  true,
-	})
+	}
+}
+
+func (s *Session) create(ctx context.Context, r Request, w write) (*CreationResult, error) {
+	out, err := s.write(ctx, r, w)
 	if err != nil {
 		return nil, err
 	}
-	result := &CreationResult{
-		Key:       key,
+	tree := out.edited.Tree
+	return &CreationResult{
+		Key:       w.key,
 		ValueType: string(document.View(tree).ValueType),
 		CommitSHA: out.commit,
 		Document:  tree,
 		DryRun:    r.DryRun,
 		Messages:  out.preview().Messages,
-	}
-	return result, nil
+		Impact:    out.impact,
+	}, nil
 }
 
 // PatchFlag sets the fallback of a flag in an environment, or in the default
 // rules.
 func (s *Session) PatchFlag(ctx context.Context, key, environment string, p FlagPatch) (*PatchResult, error) {
+	return s.patch(ctx, p.Request, p.write(key, environment))
+}
+
+func (p FlagPatch) write(key, environment string) write {
 	place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
-	return s.patch(ctx, environment, write{
-		Request: p.Request, t: document.Flag, key: key,
-		issues: notSaid(p.Malformed, p.issues()),
+	return patches(environment, write{
+		t: document.Flag, key: key,
+		issues: p.with(p.issues()),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
 			switch {
@@ -89,14 +110,18 @@ func (s *Session) PatchFlag(ctx context.Context, key, environment string, p Flag
 // PatchConfig sets the fallback of a config in an environment, or in the
 // default rules.
 func (s *Session) PatchConfig(ctx context.Context, key, environment string, p ConfigPatch) (*PatchResult, error) {
+	return s.patch(ctx, p.Request, p.write(key, environment))
+}
+
+func (p ConfigPatch) write(key, environment string) write {
 	issues := tokenIssues(p.ExpectedCommitSHA)
 	if p.Value == nil {
 		issues = append(issues, document.Issue{Pointer: "/value", Message: "value is missing; any JSON value of the config's type"})
 	}
 	place := edit.Place{Scope: environment, ReplaceTargeting: p.ReplaceTargeting}
-	return s.patch(ctx, environment, write{
-		Request: p.Request, t: document.Config, key: key,
-		issues: notSaid(p.Malformed, issues),
+	return patches(environment, write{
+		t: document.Config, key: key,
+		issues: p.with(issues),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
 			return edit.SetValue(a.base, place, p.Value)
@@ -104,68 +129,36 @@ func (s *Session) PatchConfig(ctx context.Context, key, environment string, p Co
 	})
 }
 
-func (s *Session) patch(ctx context.Context, environment string, w write) (*PatchResult, error) {
-	w.scope, w.scoped, w.touches = environment, true, touchesScope
-	w.issues = append(w.issues, s.foreseen(ctx, w)...)
-	out, err := s.write(ctx, w)
+// patches is a write of one scope.
+func patches(environment string, w write) write {
+	w.scope, w.scoped, w.touches, w.foresees = environment, true, touchesScope, true
+	return w
+}
+
+func (s *Session) patch(ctx context.Context, r Request, w write) (*PatchResult, error) {
+	out, err := s.write(ctx, r, w)
 	if err != nil {
 		return nil, err
 	}
 	return &PatchResult{
 		Key:                         w.key,
-		Environment:                 environment,
+		Environment:                 w.scope,
 		Changed:                     out.changed(),
 		CommitSHA:                   out.commit,
 		PreviousCommitSHA:           out.previous,
 		ReplacedTargetingRuleCount:  out.edited.ReplacedTargetingRuleCount,
 		PreservedTargetingRuleCount: out.edited.PreservedTargetingRuleCount,
 		Rules:                       append([]*jsontree.Node{}, out.edited.Rules...),
-		Warnings:                    out.patchWarnings(),
+		Warnings:                    jsontree.Bounded(out.warnings),
 		Preview:                     out.preview(),
 	}, nil
-}
-
-// foreseen are what the stored item has against a PATCH that is refused
-// already, so that all is said at once. What cannot be read now is left to the
-// next try.
-func (s *Session) foreseen(ctx context.Context, w write) []document.Issue {
-	known := slices.Concat(w.Malformed, w.issues)
-	if len(known) == 0 {
-		return nil
-	}
-	o, err := s.open(ctx)
-	if err != nil {
-		return nil
-	}
-	a := &attempt{Session: s, opened: o, write: w}
-	if a.find(ctx) != nil {
-		return nil
-	}
-	_, err = w.edit(a)
-	return notSaid(known, requestIssues(err))
 }
 
 // PatchLogLevel sets the level of a service's loggers in a scope, and creates
 // the service's document when it has none.
 func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelPatch) (*LevelResult, error) {
-	w := write{
-		Request: p.Request, t: document.LogLevel, key: document.LogLevelKey(service),
-		issues:  notSaid(p.Malformed, p.issues()),
-		scope:   textOr(p.Environment, document.DefaultScope),
-		scoped:  true,
-		token:   p.ExpectedCommitSHA,
-		touches: touchesScope,
-	}
-	w.first = func() (*jsontree.Node, error) {
-		return edit.NewLogLevel(service, *p.Level, s.service.schemaAddress())
-	}
-	w.edit = func(a *attempt) (*edit.Edited, error) {
-		if a.creates() { // its one rule serves the level to every logger everywhere
-			return &edit.Edited{Tree: a.base, Changed: true}, nil
-		}
-		return edit.SetLevel(a.base, w.scope, textOr(p.Target, ""), *p.Level)
-	}
-	out, err := s.write(ctx, w)
+	w := p.write(s, service)
+	out, err := s.write(ctx, p.Request, w)
 	if err != nil {
 		return nil, err
 	}
@@ -182,9 +175,31 @@ func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelP
 	}
 	if result.Created {
 		result.Environment, result.Target = document.DefaultScope, nil
-		result.Messages = append(result.Messages, notYetWritten(w.scope, p)...)
+		result.Messages = append(result.Messages, w.missing()...)
 	}
 	return result, nil
+}
+
+func (p LogLevelPatch) write(s *Session, service string) write {
+	scope := textOr(p.Environment, document.DefaultScope)
+	return write{
+		t: document.LogLevel, key: document.LogLevelKey(service),
+		issues:  p.with(p.issues()),
+		scope:   scope,
+		scoped:  true,
+		token:   p.ExpectedCommitSHA,
+		touches: touchesScope,
+		missing: func() []activity.Message { return notYetWritten(scope, p) },
+		first: func() (*jsontree.Node, error) {
+			return edit.NewLogLevel(service, *p.Level, s.service.schemaAddress())
+		},
+		edit: func(a *attempt) (*edit.Edited, error) {
+			if a.creates() { // its one rule serves the level to every logger everywhere
+				return &edit.Edited{Tree: a.base, Changed: true}, nil
+			}
+			return edit.SetLevel(a.base, scope, textOr(p.Target, ""), *p.Level)
+		},
+	}
 }
 
 // notYetWritten says what was asked for and does not stand in a service's first
@@ -203,19 +218,27 @@ func notYetWritten(scope string, p LogLevelPatch) []activity.Message {
 
 // PutDocument replaces an item's document; a schema it may create.
 func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, p DocumentPut) (*PutResult, error) {
+	return s.put(ctx, p.Request, p.write(s, t, key))
+}
+
+func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 	if t == Schema {
-		return s.putSchema(ctx, key, p)
+		return putSchema(key, p)
 	}
 	var stamped *jsontree.Node
-	if p.Document != nil && p.Document.Kind == jsontree.Object {
+	if p.Document != nil && p.Document.Kind == jsontree.Object && !s.service.settings.Files {
 		stamped = edit.StampSchema(p.Document, s.service.schemaAddress())
 		p.Document = stamped
 	}
-	out, err := s.write(ctx, write{
-		Request: p.Request, t: t, key: key,
-		issues: notSaid(p.Malformed, p.issues(t, key)),
+	return write{
+		t: t, key: key,
+		issues: p.with(p.issues(t, key)),
 		token:  p.ExpectedCommitSHA,
 		edit: func(a *attempt) (*edit.Edited, error) {
+			if s.service.settings.Files {
+				address, _ := a.base.Get("$schema").Text()
+				stamped = edit.StampSchema(p.Document, address)
+			}
 			if document.SameDocument(a.base, stamped) {
 				return &edit.Edited{Tree: a.base}, nil
 			}
@@ -223,7 +246,12 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 		},
 		mends:    true,
 		checkAll: true,
-	})
+	}
+}
+
+// put carries out a write that is answered like that of a whole document.
+func (s *Session) put(ctx context.Context, r Request, w write) (*PutResult, error) {
+	out, err := s.write(ctx, r, w)
 	if err != nil {
 		return nil, err
 	}
@@ -232,16 +260,12 @@ func (s *Session) PutDocument(ctx context.Context, t document.Type, key string, 
 
 // putResult is the answer to a write of a whole document.
 func (o *outcome) putResult() *PutResult {
-	warnings := o.lookups
-	if tree := o.edited.Tree; tree != nil && o.t != Schema {
-		warnings = append(warnings, workspace.Warnings(&workspace.Item{View: document.View(tree), Tree: tree})...)
-	}
 	return &PutResult{
 		Key:               o.key,
 		Changed:           o.changed(),
 		CommitSHA:         o.commit,
 		PreviousCommitSHA: o.previous,
-		Warnings:          jsontree.Bounded(warnings),
+		Warnings:          jsontree.Bounded(o.warnings),
 		Preview:           o.preview(),
 	}
 }
@@ -253,6 +277,12 @@ func requestIssues(err error) []document.Issue {
 		return refused.Issues
 	}
 	return nil
+}
+
+// with is what is wrong with a request: what its reader has found already, and
+// what else there is.
+func (r Request) with(issues []document.Issue) []document.Issue {
+	return slices.Concat(r.Malformed, notSaid(r.Malformed, issues))
 }
 
 // notSaid leaves out what is said of a place that the reader of the request

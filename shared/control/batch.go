@@ -1,0 +1,471 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
+)
+
+// batch is one try of the writes of a request, at one head: each on what those
+// before it have made, and all of them one commit. A write that is refused
+// leaves nothing behind, and those after it are judged all the same.
+type batch struct {
+	*Session
+	*opened
+	Request
+	alone    bool       // its one write is all of the request
+	text     string     // that the commit begins with; "" is what changes
+	attempts []*attempt // of each write, or of its parts
+	refusals []refusal
+	commit   string               // that was made, or that the answer is true of
+	when     time.Time            // of a commit that was made
+	landed   *repository.Snapshot // nil of a dry run
+
+	// now is the last attempt that changed what stands at a path, and recent the
+	// last one of all: the only one whose documents are kept decoded.
+	now    map[string]*attempt
+	recent *attempt
+	splits map[string]string      // properties that rollouts of the batch went by, see splitName
+	tiers  map[string]access.Tier // of documents that others were asked about, by path
+	// schemas are the paths of those that are written, and bound what names them.
+	schemas []string
+	bound   map[string][]workspace.Reference
+	// named are environments that documents of the batch have entries for, where
+	// the workspace declares none.
+	named map[string]bool
+	// checked bounds what all values take that are held against schemas.
+	checked  document.Allowance
+	charged  int // bytes
+	lookedUp int // writes
+	// sequences are those of commits that tokens name, once they were asked for.
+	sequences map[string]int64
+	// after is the workspace as it would be, and final what leads there.
+	after *workspace.Workspace
+	final []*attempt
+	// impact is what a dry run tells that was asked for it.
+	impact Impact
+}
+
+// refusal is why an operation is refused.
+type refusal struct {
+	index int
+	err   error
+}
+
+// maxTries bounds how often a request starts over. Each time somebody else's
+// commit was first, so only a crowd comes near it.
+const maxTries = 24
+
+var errReadSession = errors.New("a session that was opened for reading was asked to write")
+
+// carryOut carries writes out as one commit. A batch that lost the race for the
+// head begins again with authentication, pinned or not: whether a token still
+// holds is a question of the item's content, which the next try asks.
+func (s *Session) carryOut(ctx context.Context, r Request, message string, writes []write) (*batch, error) {
+	if s.use != Write {
+		return nil, errReadSession
+	}
+	if slices.ContainsFunc(writes, func(w write) bool { return len(w.issues) > 0 }) {
+		return s.refuseMalformed(ctx, r, writes)
+	}
+	for try := 0; try < maxTries; try++ {
+		var b *batch
+		tried, err := s.idempotent(ctx, r)
+		if err == nil {
+			b, err = tried.try(ctx, r, message, writes)
+		}
+		if err == nil {
+			err = b.overtaken()
+		}
+		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
+			return b, writeFault(err)
+		}
+		// Whoever was faster is done the first time. Later it waits a little, unless
+		// it knows the commits that are on their way.
+		if try > 0 && s.entry.Tip == nil {
+			if err := s.service.pause(ctx, try); err != nil {
+				return nil, storageFault(err)
+			}
+		}
+		if s, err = s.again(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
+}
+
+// refuseMalformed refuses writes some of which are wrong by themselves, with all
+// that what is stored has against them and the others. Where that cannot be read
+// now, it is left to the next try.
+func (s *Session) refuseMalformed(ctx context.Context, r Request, writes []write) (*batch, error) {
+	b, err := s.rehearse(ctx, r, writes)
+	if err == nil {
+		return b, nil
+	}
+	b = &batch{Session: s, Request: r}
+	for i, w := range writes {
+		if len(w.issues) > 0 {
+			b.refusals = append(b.refusals, refusal{i, malformed(w.issues...)})
+		}
+	}
+	return b, nil
+}
+
+// overtaken is the error of a batch that was refused for what another head would
+// not be asked.
+func (b *batch) overtaken() error {
+	for _, r := range b.refusals {
+		if errors.Is(r.err, repository.ErrMoved) || errors.Is(r.err, repository.ErrUnknownCommit) {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// writeFault is storageFault for a write: one that certainly did not land says
+// so.
+func writeFault(err error) error {
+	f := storageFault(err)
+	var known *fault.Fault
+	if errors.As(f, &known) && known.Kind == fault.Internal && errors.Is(err, repository.ErrFailed) {
+		return fault.New(fault.Internal, "something went wrong on our side, and nothing was written").Because(err)
+	}
+	return f
+}
+
+// try is one try of a batch: it decides on a snapshot, and commits.
+func (s *Session) try(ctx context.Context, r Request, message string, writes []write) (*batch, error) {
+	if r.DryRun {
+		return s.rehearse(ctx, r, writes)
+	}
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from := s.entry.Head
+	if s.entry.Tip != nil {
+		from = *s.entry.Tip
+	}
+	base, err := repo.Snapshot(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{Session: s, Request: r, text: message, opened: &opened{repo: repo, snapshot: base, view: s.service.view(s.entry.Workspace.ID, s.cache, base)}}
+	b.decide(ctx, writes)
+	var draft repository.Draft // which confirms base, when there is nothing to write
+	if len(b.refusals) == 0 && len(b.final) > 0 {
+		draft = b.draft()
+	}
+	landed, err := repo.Commit(ctx, base, draft)
+	switch {
+	case errors.Is(err, repository.ErrOccupied):
+		b.occupied(err)
+		return b, nil
+	case err != nil:
+		return nil, err
+	}
+	s.entry.Head, s.entry.Tip = base.Head, nil // it has landed
+	b.commit, b.landed = landed.Head.Commit, landed
+	return b, nil
+}
+
+// occupied refuses what would lie where something is that is no document.
+func (b *batch) occupied(err error) {
+	at := b.final[0]
+	for _, a := range b.final {
+		if _, name, _ := strings.Cut(a.path, "/"); strings.Contains(err.Error(), name) {
+			at = a
+			break
+		}
+	}
+	b.refuse(at.index, invalid(fault.Unprocessable, codeVerify, "the repository has no place for it",
+		[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + at.path}}))
+}
+
+// answered makes the answer of a refusal, now that what it rests on has landed.
+func answered(ctx context.Context, refusal error) error {
+	var later told
+	if errors.As(refusal, &later) {
+		return later.fault(ctx, true)
+	}
+	return refusal
+}
+
+// told is a refusal that tells what has become of the item since, which takes
+// another read, if it is asked for.
+type told interface {
+	error
+	fault(ctx context.Context, changes bool) error
+}
+
+// rehearse says what would come of a batch.
+func (s *Session) rehearse(ctx context.Context, r Request, writes []write) (*batch, error) {
+	o, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{Session: s, Request: r, opened: o, commit: o.snapshot.Head.Commit}
+	b.decide(ctx, writes)
+	if !r.Impact || len(b.refusals) > 0 {
+		return b, nil
+	}
+	b.impact = Impact{}
+	if len(b.final) > 0 {
+		texts := map[string][]byte{}
+		for _, a := range b.final {
+			texts[a.path] = a.text()
+		}
+		b.impact, err = s.impact(ctx, o, texts)
+	}
+	return b, err
+}
+
+// decide goes through the writes, and then asks what the workspace says to what
+// they lead to.
+func (b *batch) decide(ctx context.Context, writes []write) {
+	b.now, b.splits, b.tiers, b.named = map[string]*attempt{}, map[string]string{}, map[string]access.Tier{}, map[string]bool{}
+	b.alone = len(writes) == 1 && writes[0].parts == nil
+	for _, w := range writes {
+		if w.t == Schema {
+			path, _ := pathOf(w.t, w.key)
+			b.schemas = append(b.schemas, path)
+		}
+	}
+	for i, w := range writes {
+		parts := []write{w}
+		if w.parts != nil && len(w.issues) == 0 {
+			var err error
+			if parts, err = w.parts(b); err != nil {
+				b.refuse(i, err)
+				continue
+			}
+			if n := len(b.attempts) + len(parts); n > MaxOperations {
+				b.refuse(i, fault.New(fault.Unprocessable, "the operations up to this one are about %d items; %d are the most for one request, so copy fewer at a time", n, MaxOperations))
+				return // nobody looks any further
+			}
+		}
+		for _, part := range parts {
+			a := &attempt{batch: b, write: part, index: i}
+			b.attempts = append(b.attempts, a)
+			err := a.decide(ctx)
+			if err != nil {
+				b.refuse(i, err)
+			}
+			if b.charged > maxCharged {
+				return // nobody looks any further
+			}
+			a.place(err == nil && a.changed())
+		}
+	}
+	b.finish()
+	b.check()
+	slices.SortStableFunc(b.refusals, func(x, y refusal) int { return x.index - y.index })
+}
+
+func (b *batch) refuse(index int, err error) { b.refusals = append(b.refusals, refusal{index, err}) }
+
+// maxCharged is how many bytes of documents the writes of a request may decode
+// and make, each time that they do: some seconds of what a function has of a
+// processor.
+const maxCharged = 32 << 20
+
+// What writes are charged beside the documents.
+const (
+	schemaCharge = 64 << 10  // to compile it
+	searchCharge = 128 << 10 // to look for a tag
+)
+
+// maxLookedUp is how many writes of a request may read from the history, which takes
+// some requests to the store each.
+const maxLookedUp = 500
+
+// lookUp counts a write that reads from the history.
+func (b *batch) lookUp() error {
+	if b.lookedUp++; b.lookedUp <= maxLookedUp {
+		return nil
+	}
+	return fault.New(fault.PayloadTooLarge,
+		"%d operations need the history of their items before this one, which is the most for one request; send them in several", maxLookedUp)
+}
+
+// charge counts a document that a write decodes or makes.
+func (b *batch) charge(tree *jsontree.Node) error {
+	if tree == nil {
+		return nil
+	}
+	return b.chargeBytes(min(tree.EncodedSize(), document.MaxSize)) // without white space where it is larger
+}
+
+func (b *batch) chargeBytes(n int) error {
+	if b.charged += n; b.charged <= maxCharged {
+		return nil
+	}
+	return fault.New(fault.PayloadTooLarge,
+		"the operations up to this one read and write more than %d MiB of documents, which is the most for one request; send them in several", maxCharged>>20)
+}
+
+// place notes what an attempt leaves behind. Of all but the last one the documents
+// are kept as text alone, which takes a tenth.
+func (a *attempt) place(changed bool) {
+	if r := a.recent; r != nil {
+		r.shed()
+	}
+	a.recent = a
+	if !changed {
+		return
+	}
+	a.gone = a.edited.Tree == nil
+	if !a.gone {
+		a.tiers[a.path] = tierOf(a.edited.Tree)
+		a.schemaKey, _ = a.edited.Tree.Get("schemaKey").Text()
+		if !a.view.ws.Declared && a.t != Schema {
+			for _, e := range document.View(a.edited.Tree).Environments {
+				a.named[e.ID] = true
+			}
+		}
+		if a.scoped && a.t != document.LogLevel {
+			a.scopes = []string{a.scope}
+			if property := edit.SplitProperty(a.edited.Tree, a.scope); property != "" {
+				a.splits[a.splitName()] = property
+			}
+		}
+	} else {
+		delete(a.tiers, a.path)
+	}
+	a.strict, a.touched = a.checkAll, 1
+	if p := a.prior; p != nil {
+		a.strict, a.touched = a.strict || p.strict, p.touched+1
+		a.scopes = append(a.scopes, p.scopes...)
+	}
+	a.now[a.path] = a
+}
+
+// shed forgets what is decoded.
+func (a *attempt) shed() {
+	if a.edited == nil {
+		return
+	}
+	if a.now[a.path] == a {
+		a.text()
+	}
+	a.edited = &edit.Edited{Changed: a.edited.Changed}
+	a.base, a.stored = nil, nil
+}
+
+// splitName is the scope of a document, in the batch's splits.
+func (a *attempt) splitName() string { return a.path + " " + a.scope }
+
+// finish finds out what the batch changes in the end, in the order of the
+// operations that did it last.
+func (b *batch) finish() {
+	for _, a := range b.now {
+		if a.touched > 1 && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
+			continue
+		}
+		b.final = append(b.final, a)
+	}
+	slices.SortFunc(b.final, func(x, y *attempt) int {
+		return cmp.Or(cmp.Compare(x.index, y.index), strings.Compare(x.path, y.path))
+	})
+}
+
+// knowsEnvironment answers 404 for an environment that the workspace does not
+// have. Where none are declared, those count that documents of the batch name.
+func (b *batch) knowsEnvironment(name string) error {
+	if e, known := b.view.ws.Environment(name); known && !e.Archived {
+		return nil
+	}
+	if b.named[name] {
+		return nil
+	}
+	return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
+}
+
+// tierAt is the tier of the document at a path, as the batch has it by now.
+func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
+	if tier, known := b.tiers[path]; known {
+		return tier, true
+	}
+	file, found := b.snapshot.File(path)
+	if found = found && b.now[path] == nil; !found {
+		return "", false
+	}
+	b.tiers[path] = tierOf(decode(path, file.Text).tree)
+	return b.tiers[path], true
+}
+
+// boundTo are the paths of the configs that name a schema, as the batch has it by
+// now. The stored ones are looked for once, for all schemas that it writes.
+func (b *batch) boundTo(schema string) []string {
+	if b.bound == nil {
+		b.bound = workspace.References(b.view.ws, b.schemas...)
+	}
+	var bound []string
+	for _, r := range b.bound[schema] {
+		if path := workspace.Path(r.Type, r.Key); b.now[path] == nil {
+			bound = append(bound, path)
+		}
+	}
+	_, key, _ := workspace.SplitPath(schema)
+	for path, a := range b.now {
+		if a.t == document.Config && !a.gone && a.schemaKey == key {
+			bound = append(bound, path)
+		}
+	}
+	return bound
+}
+
+// holder finds what holds a key of a type, as the batch has it by now.
+func (b *batch) holder(of document.Type, key string) (t document.Type, held string, found bool) {
+	for _, a := range b.now {
+		if !a.gone && strings.EqualFold(a.key, key) && (a.t == Schema) == (of == Schema) {
+			return a.t, a.key, true
+		}
+	}
+	return b.view.holder(of, key, b.now)
+}
+
+// draft is the commit that the batch makes.
+func (b *batch) draft() repository.Draft {
+	now := b.service.settings.Now()
+	if past, replays := b.over.(*replay); replays {
+		now = past.commit.Author.When
+	}
+	b.when = now
+	by := author(b.entry.Principal)
+	by.When = now
+	d := repository.Draft{
+		Author:    by,
+		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
+		Message:   b.message(),
+		RequestID: b.ID,
+		Versions:  b.storedVersions,
+		Briefs:    b.storedBriefs,
+	}
+	for _, a := range b.final {
+		d.Changes = append(d.Changes, repository.Change{Path: a.path, Content: a.text()})
+	}
+	return d
+}
+
+// said is what a batch says of an item: what its one write does or, where there
+// were several, what they lead to.
+func (a *attempt) said() []activity.Message {
+	if a.touched == 1 {
+		return a.messages
+	}
+	return difference(a.path, a.original(), a.tree())
+}

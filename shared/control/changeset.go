@@ -1,0 +1,270 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
+)
+
+// ChangeSet is a request to carry out operations in their order, as one commit
+// or not at all.
+type ChangeSet struct {
+	Request
+	Message    string // that the commit begins with; "" is what changes
+	Operations []Operation
+}
+
+// MaxOperations is how many operations a change set may have, and how many items
+// it may change.
+const MaxOperations = 2000
+
+// Operation is one of a change set. What the reader of the request has found wrong
+// with it already is told by the Malformed of what it is made of.
+type Operation struct {
+	write func(s *Session) write
+	// inBody: the fields of the single write stand in the operation's body, but
+	// for those that are named beside it.
+	inBody bool
+	beside []string
+	// document: what is wrong with the document is wrong with that of the
+	// operation.
+	document bool
+}
+
+// NoOperation is what cannot be read as any, for these reasons.
+func NoOperation(issues []document.Issue) Operation {
+	return Operation{write: func(*Session) write { return write{issues: issues} }}
+}
+
+// Create creates a flag, a config or a segment.
+func Create[C interface{ write(s *Session) write }](c C) Operation {
+	return Operation{write: c.write, inBody: true}
+}
+
+// Patch sets the fallback of a flag or a config in a scope.
+func Patch[P interface {
+	write(key, environment string) write
+}](key, environment string, p P) Operation {
+	return Operation{write: func(*Session) write { return p.write(key, environment) }, inBody: true, beside: []string{"/expectedCommitSha"}}
+}
+
+// PatchLevel sets a level of a service.
+func PatchLevel(service string, p LogLevelPatch) Operation {
+	return Operation{write: func(s *Session) write { return p.write(s, service) }, inBody: true, beside: []string{"/expectedCommitSha", "/environment"}}
+}
+
+// Put replaces a document, whatever it is without a token, and creates a schema
+// where there is none.
+func Put(t document.Type, key string, p DocumentPut) Operation {
+	p.anyVersion = true
+	return Operation{write: func(s *Session) write { return p.write(s, t, key) }, document: true}
+}
+
+// Delete deletes an item.
+func Delete(t document.Type, key string, d Deletion) Operation {
+	return Operation{write: func(*Session) write { return deletion(t, key, d) }}
+}
+
+// Revert reverts an item.
+func Revert(t document.Type, key string, r Reversion) Operation {
+	return Operation{write: func(*Session) write { return revert(t, key, r) }}
+}
+
+// pointer is where a field of the single write stands in the operation.
+func (o Operation) pointer(field string) string {
+	field = strings.Replace(field, "?", "/", 1)
+	if !o.inBody {
+		return field
+	}
+	for _, name := range o.beside {
+		if field == name {
+			return field
+		}
+	}
+	return "/body" + field
+}
+
+// ChangeSetResult is the answer to a change set. A warning's pointer leads to its
+// operation.
+type ChangeSetResult struct {
+	Changed           bool              `json:"changed"`
+	CommitSHA         string            `json:"commitSha"`
+	PreviousCommitSHA string            `json:"previousCommitSha,omitempty"`
+	Results           []OperationResult `json:"results"`
+	Warnings          []document.Issue  `json:"warnings,omitempty"`
+	DryRun            bool              `json:"dryRun,omitempty"`
+	Impact            Impact            `json:"impact,omitzero"` // of a dry run that was asked for it
+}
+
+// OperationResult is what came of an operation, for each of its items.
+type OperationResult struct {
+	Index    int                `json:"index"`
+	Type     document.Type      `json:"type"`
+	Key      string             `json:"key"`
+	Changed  bool               `json:"changed"`
+	Messages []activity.Message `json:"messages"`
+}
+
+// Change carries a change set out. Each operation is allowed, and refused, as the
+// single write would be on the result of those before it; a token is compared with
+// the item as it was before the change set. A refusal is that of the first
+// operation that is refused, and lists what is wrong with all of them.
+func (s *Session) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, error) {
+	if err := malformed(c.with(c.issues())...); err != nil {
+		return nil, err
+	}
+	writes := make([]write, len(c.Operations))
+	for i, o := range c.Operations {
+		writes[i] = o.write(s)
+		writes[i].inSet = true
+	}
+	b, err := s.carryOut(ctx, c.Request, strings.TrimSpace(c.Message), writes)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.refusals) > 0 {
+		return nil, c.refusal(ctx, b.refusals)
+	}
+	result := &ChangeSetResult{Changed: len(b.final) > 0, CommitSHA: b.commit, Results: []OperationResult{}, DryRun: c.DryRun, Impact: b.impact}
+	if result.Changed {
+		result.PreviousCommitSHA = b.snapshot.Head.Commit
+	}
+	var warnings []document.Issue
+	for _, a := range b.attempts {
+		if a.missing != nil && a.creates() {
+			a.messages = append(a.messages, a.missing()...)
+		}
+		result.Results = append(result.Results, OperationResult{a.index, a.t, a.key, a.changed(), a.messages})
+		warnings = append(warnings, c.located(a.index, "", a.warnings)...)
+	}
+	result.Warnings = jsontree.Bounded(warnings)
+	return result, nil
+}
+
+// maxText is how many characters the message of a change set may have.
+const maxText = 2000
+
+func (c ChangeSet) issues() []document.Issue {
+	var issues []document.Issue
+	if n := len(c.Operations); (n == 0 || n > MaxOperations) && !said(c.Malformed, "/operations") {
+		issues = append(issues, document.Issue{Pointer: "/operations", Message: fmt.Sprintf("operations has 1 to %d entries, not %d", MaxOperations, n)})
+	}
+	unprintable := func(r rune) bool {
+		return r == unicode.ReplacementChar || r != '\n' && r != '\t' && !unicode.IsGraphic(r)
+	}
+	if utf8.RuneCountInString(c.Message) > maxText || strings.ContainsFunc(c.Message, unprintable) {
+		issues = append(issues, document.Issue{Pointer: "/message", Message: fmt.Sprintf("message is text of at most %d characters, in lines", maxText)})
+	}
+	return issues
+}
+
+// maxRefused is how many issues a refusal lists of all operations.
+const maxRefused = 1000
+
+// refusal is that of the first operation, with what is wrong with all of them.
+func (c ChangeSet) refusal(ctx context.Context, refusals []refusal) error {
+	var first *fault.Fault
+	var issues []document.Issue
+	refused := map[int]bool{}
+	for i, r := range refusals {
+		err := r.err
+		if later, ok := err.(told); ok {
+			err = later.fault(ctx, i == 0)
+		}
+		f := fault.Of(writeFault(err))
+		if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+			return f
+		}
+		if first == nil {
+			first = f
+		}
+		refused[r.index] = true
+		issues = append(issues, c.issuesOf(r.index, f)...)
+	}
+	if more := len(issues) - maxRefused; more > 0 {
+		issues = append(issues[:maxRefused:maxRefused], jsontree.More(more))
+	}
+	others := ""
+	switch n := len(refused) - 1; {
+	case n == 1:
+		others = ", and so is 1 other"
+	case n > 1:
+		others = fmt.Sprintf(", and so are %d others", n)
+	}
+	details := maps.Clone(first.Details)
+	if details == nil {
+		details = map[string]any{}
+	}
+	details["issues"] = issues
+	at := refusals[0].index
+	return fault.New(first.Kind, "nothing was written: operations/%d is refused%s: %s", at, others, first.Message).With(details)
+}
+
+// issuesOf are what is wrong with an operation.
+func (c ChangeSet) issuesOf(index int, f *fault.Fault) []document.Issue {
+	_, coded := f.Details["code"]
+	issues, listed := f.Details["issues"].([]document.Issue)
+	if violations, ok := f.Details["violations"].([]document.Issue); ok {
+		issues, listed = violations, true
+	}
+	switch {
+	case !listed:
+		return []document.Issue{{Pointer: c.at(index), Message: f.Message}}
+	case !coded && f.Kind == fault.BadRequest:
+		var located []document.Issue
+		for _, issue := range issues {
+			issue.Pointer = c.at(index) + c.Operations[index].pointer(issue.Pointer)
+			located = append(located, issue.Cut())
+		}
+		return located
+	}
+	summary, _, _ := strings.Cut(f.Message, ":")
+	if at := strings.LastIndex(summary, " at /"); at > 0 {
+		summary = summary[:at]
+	}
+	return c.located(index, summary, issues)
+}
+
+func (c ChangeSet) at(index int) string { return fmt.Sprintf("/operations/%d", index) }
+
+// located are issues of the document that an operation makes: in the document that
+// it brings or, where it brings none, in words.
+func (c ChangeSet) located(index int, summary string, issues []document.Issue) []document.Issue {
+	var located []document.Issue
+	for _, issue := range issues {
+		if c.Operations[index].document {
+			issue.Pointer = c.at(index) + "/document" + issue.Pointer
+		} else {
+			if issue.Pointer != "" {
+				issue.Message = "at " + terminal.Quote(issue.Pointer) + ": " + issue.Message
+			}
+			if summary != "" {
+				issue.Message = summary + ": " + issue.Message
+			}
+			issue.Pointer = c.at(index)
+		}
+		located = append(located, issue.Cut())
+	}
+	return located
+}
+
+// itemWarnings are what the new document will hardly do as it was meant.
+func (a *attempt) itemWarnings() []document.Issue {
+	switch {
+	case a.edited.Tree == nil || a.t == Schema:
+		return a.lookups
+	case a.scoped:
+		return a.patchWarnings()
+	}
+	return append(a.lookups, workspace.Warnings(&workspace.Item{View: document.View(a.edited.Tree), Tree: a.edited.Tree})...)
+}

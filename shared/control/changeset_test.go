@@ -1,0 +1,538 @@
+package control_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+)
+
+func (w *world) change(message string, operations ...control.Operation) (*control.ChangeSetResult, error) {
+	w.t.Helper()
+	return w.boss().Change(ctx, control.ChangeSet{Message: message, Operations: operations})
+}
+
+func enable(key, scope string, on bool) control.Operation {
+	return control.Patch(key, scope, control.FlagPatch{Enabled: &on})
+}
+
+func created(key string) control.Operation { return control.Create(control.FlagCreation{Key: key}) }
+
+func deleted(key string) control.Operation {
+	return control.Delete(document.Flag, key, control.Deletion{})
+}
+
+func (w *world) putOf(t document.Type, key, text string) control.Operation {
+	return control.Put(t, key, control.DocumentPut{Document: node(w.t, text)})
+}
+
+// issues are the pointers and messages of a refusal, a line each.
+func issues(f *fault.Fault) string {
+	var lines []string
+	all, _ := f.Details["issues"].([]document.Issue)
+	for _, issue := range all {
+		lines = append(lines, issue.Pointer+" "+issue.Message)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestAChangeSetIsOneCommit(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), path("b"): boolFlag("b", ""), path("c"): boolFlag("c", "")})
+	start, n := w.last().SHA, len(w.repo.commits)
+	r := must[*control.ChangeSetResult](t)(w.change("Launch\n\nAll of it.",
+		enable("a", "production", true), created("new"), enable("new", "staging", true), deleted("b"),
+		w.putOf(document.Flag, "c", boolFlag("c", `,"name":"C"`)), enable("c", "default", false)))
+	if len(w.repo.commits) != n+1 || r.CommitSHA != w.last().SHA || r.PreviousCommitSHA != start || !r.Changed || len(r.Results) != 6 {
+		t.Fatalf("%d commits, %+v", len(w.repo.commits)-n, r)
+	}
+	if want := `{"index":2,"type":"feature_flag","key":"new","changed":true,"messages":[{"scope":"staging","message":"staging: `; !strings.HasPrefix(wire(t, r.Results[2]), want) {
+		t.Errorf("got %s", wire(t, r.Results[2]))
+	}
+	if r.Results[5].Changed || wire(t, r.Results[5].Messages) != "[]" {
+		t.Errorf("%+v", r.Results[5])
+	}
+	if got := control.MessageOf(w.last().Commit); !strings.HasPrefix(got, "Launch\n\nAll of it.\n\nflag \"a\": production: ") || !strings.Contains(got, "\nflag \"new\" created (and ") || !strings.Contains(got, "\nflag \"b\" deleted\n") {
+		t.Errorf("the commit says %s", got)
+	}
+	feed := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{})).Activity
+	var of []string
+	for _, a := range feed[:4] {
+		of = append(of, a.Action+" "+*a.Key+" "+a.Messages[0].Message)
+		if a.SHA != r.CommitSHA {
+			t.Errorf("%+v", a)
+		}
+	}
+	if got := strings.Join(of, "\n"); !strings.Contains(got, "updated a production: ") || !strings.Contains(got, `created new flag "new" created`) || !strings.Contains(got, `deleted b flag "b" deleted`) || !strings.Contains(got, "updated c name: ") {
+		t.Errorf("the feed says\n%s", got)
+	}
+	again := must[*control.ChangeSetResult](t)(w.change("", enable("a", "production", true)))
+	if again.Changed || again.CommitSHA != r.CommitSHA || again.PreviousCommitSHA != "" || len(w.repo.commits) != n+1 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestARehearsedChangeSetWritesNothing(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
+	n := len(w.repo.commits)
+	r := must[*control.ChangeSetResult](t)(w.boss().Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true}, Operations: []control.Operation{
+		enable("a", "production", true), created("new"), enable("new", "production", true)}}))
+	if !r.DryRun || !r.Changed || r.CommitSHA != w.last().SHA || len(r.Results) != 3 || len(w.repo.commits) != n {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatAChangeSetIsRefusedFor(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		path("a"): boolFlag("a", ""), path("b"): boolFlag("b", `,"access":"protected-all-envs"`),
+		path("member"):            boolFlag("member", "", strings.Replace(targets("x", "bool", "true"), `"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["x"]}`, `"IN_SEG","valueToMatch":{"type":"string","value":"beta"}`, 1), serves("bool", "false")),
+		"segments/beta.json":      segmentOf("beta", serves("bool", "true")),
+		"configs/limit.json":      configOf("limit", "int", "1", `,"schemaKey":"small"`),
+		"schemas/small.json":      `{"maximum":3}`,
+		"configs/elsewhere.json":  configOf("elsewhere", "int", "1", ""),
+		"feature-flags/bad.json":  `[`,
+		"segments/unnamed.json":   segmentOf("unnamed", serves("bool", "true")),
+		"schemas/unnamed.json":    `{}`,
+		"feature-flags/late.json": boolFlag("late", ""),
+	})
+	before := w.repo.commits[0].SHA
+	old := w.last().SHA
+	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "late", "default", control.FlagPatch{Enabled: ptr(true)}))
+	set := func(key string, value string) control.Operation {
+		return control.Patch(key, "default", control.ConfigPatch{Value: node(t, value)})
+	}
+	for _, tt := range []struct {
+		name, role string
+		operations []control.Operation
+		want       string
+		issues     []string
+	}{
+		{"nothing", "", nil, "400 BAD_REQUEST", []string{"/operations operations has 1 to 2000 entries, not 0"}},
+		{"too many", "", slices.Repeat([]control.Operation{enable("a", "default", true)}, 2001), "400 BAD_REQUEST", []string{"/operations operations has"}},
+		{"the third of four", "", []control.Operation{enable("a", "default", true), created("x"), enable("none", "default", true), enable("x", "default", true)},
+			"404 NOT_FOUND", []string{`/operations/2 there is no flag "none"`}},
+		{"all of them", "", []control.Operation{enable("none", "default", true), created("a"), enable("a", "nowhere", true), control.Patch("a", "default", control.FlagPatch{})},
+			"404 NOT_FOUND", []string{"/operations/0 there is no flag", "/operations/1 the key \"a\" is held", "/operations/2 there is no environment \"nowhere\"", "/operations/3/body send exactly one of"}},
+		{"on what was refused", "engineer", []control.Operation{enable("b", "production", true), created("x"), created("x"), enable("y", "default", true)},
+			"403 FORBIDDEN PERMISSION_DENIED", []string{"/operations/0 ", "/operations/2 the key \"x\" is held", "/operations/3 there is no flag \"y\""}},
+		{"a token from before another's change", "", []control.Operation{enable("a", "default", true), control.Patch("late", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &old})},
+			"409 CONFLICT STALE_COMMIT_SHA", []string{"/operations/1 the flag \"late\" has changed since"}},
+		{"an empty token", "", []control.Operation{control.Patch("a", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: ptr("")}), control.Delete(document.Flag, "a", control.Deletion{ExpectedCommitSHA: ptr("")})},
+			"400 BAD_REQUEST", []string{"/operations/0/expectedCommitSha expectedCommitSha is empty", "/operations/1/expectedCommitSha expectedCommitSha is empty"}},
+		{"deleted, then patched", "", []control.Operation{deleted("a"), enable("a", "default", true)}, "404 NOT_FOUND", []string{"/operations/1 there is no flag \"a\""}},
+		{"what is referred to", "", []control.Operation{control.Delete(document.Segment, "beta", control.Deletion{})}, "409 CONFLICT REFERENCED", []string{"/operations/0 the segment \"beta\" cannot be deleted"}},
+		{"deleted, then referred to", "", []control.Operation{control.Delete(document.Segment, "beta", control.Deletion{}),
+			w.putOf(document.Flag, "member", strings.Replace(w.stored(path("member")), `"type"`, `"name":"again","type"`, 1))},
+			"422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", []string{"/operations/1/document/default/rules/0/criteria/0/valueToMatch there is no segment"}},
+		{"a value that the schema does not allow", "", []control.Operation{enable("a", "default", true), set("limit", "4")},
+			"400 BAD_REQUEST SCHEMA_VIOLATION", []string{`/operations/1 the schema "small" does not allow this: at "/default/rules/0/value/value": `}},
+		{"a value that the later schema does not allow", "", []control.Operation{set("limit", "3"), w.putOf(control.Schema, "small", `{"maximum":2}`)},
+			"400 BAD_REQUEST SCHEMA_VIOLATION", []string{`/operations/0 the schema "small" does not allow this`}},
+		{"a schema that stored values break", "", []control.Operation{w.putOf(control.Schema, "small", `{"maximum":0}`), enable("a", "default", true)},
+			"422 UNPROCESSABLE_CONTENT VERIFY_REJECTION", []string{`/operations/0/document the config "limit", at /default/rules/0/value/value`}},
+		{"a document that is wrong", "", []control.Operation{w.putOf(document.Flag, "a", boolFlag("a", `,"name":"A"`)), w.putOf(document.Flag, "a", boolFlag("z", ""))},
+			"400 BAD_REQUEST", []string{"/operations/1/document/key the document's key must be"}},
+		{"what is no object", "", []control.Operation{enable("bad", "default", true)}, "422 UNPROCESSABLE_CONTENT", []string{"/operations/0 what is stored as the flag \"bad\""}},
+		{"a commit that did not touch it", "", []control.Operation{control.Revert(document.Flag, "late", control.Reversion{CommitSHA: before, Mode: "undo"})},
+			"422 UNPROCESSABLE_CONTENT", []string{"/operations/0 the commit " + before + " did not touch the flag"}},
+		{"no mode", "", []control.Operation{control.Revert(document.Flag, "late", control.Reversion{CommitSHA: "x", Mode: "redo"})},
+			"400 BAD_REQUEST", []string{"/operations/0/commitSha commitSha is", "/operations/0/mode mode is"}},
+		{"what cannot be read", "", []control.Operation{created("x"), control.NoOperation([]document.Issue{{Pointer: "/op", Message: "what?"}})}, "400 BAD_REQUEST", []string{"/operations/1/op what?"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, dry := range []bool{true, false} {
+				n := len(w.repo.commits)
+				role := tt.role
+				if role == "" {
+					role = "protected_engineer"
+				}
+				_, err := w.enter(role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: dry}, Operations: tt.operations})
+				f := wantRefusal(t, err, tt.want)
+				lines := strings.Split(issues(f), "\n")
+				if len(lines) != len(tt.issues) {
+					t.Fatalf("the issues are\n%s", issues(f))
+				}
+				for i, want := range tt.issues {
+					if !strings.HasPrefix(lines[i], want) {
+						t.Errorf("got %s\nwant %s", lines[i], want)
+					}
+				}
+				if len(w.repo.commits) != n {
+					t.Error("written all the same")
+				}
+			}
+		})
+	}
+}
+
+// TestWhatOnlyAChangeSetCanDo goes through states that a single write is refused
+// for: what counts is where it ends.
+func TestWhatOnlyAChangeSetCanDo(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"configs/limit.json": configOf("limit", "int", "1", `,"schemaKey":"small"`),
+		"schemas/small.json": `{"maximum":3}`,
+		"schemas/other.json": `{"maximum":3}`,
+		path("gone"):         boolFlag("gone", ""),
+		path("kept"):         boolFlag("kept", ""),
+	})
+	old := w.last().SHA
+	raise := func(value string) control.Operation {
+		return control.Patch("limit", "default", control.ConfigPatch{Value: node(t, value), ExpectedCommitSHA: &old})
+	}
+	in := strings.Replace(targets("x", "bool", "true"), `"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["x"]}`, `"IN_SEG","valueToMatch":{"type":"string","value":"late"}`, 1)
+	must[*control.ChangeSetResult](t)(w.change("", raise("9"), w.putOf(control.Schema, "small", `{"maximum":10}`), raise("10"),
+		control.Delete(control.Schema, "other", control.Deletion{}), w.putOf(control.Schema, "new", `{}`),
+		w.putOf(document.Flag, "kept", boolFlag("kept", "", in, serves("bool", "false"))), control.Create(control.SegmentCreation{Key: "late"}),
+		deleted("gone"), control.Create(control.ConfigCreation{Key: "gone", ValueType: "int", Value: node(t, "1")})))
+	if got := w.stored("configs/limit.json"); !strings.Contains(got, "10") {
+		t.Error(got)
+	}
+	if got := w.stored("configs/gone.json"); !strings.Contains(got, `"gone"`) {
+		t.Error(got)
+	}
+	n := len(w.repo.commits)
+	r := must[*control.ChangeSetResult](t)(w.change("", enable("kept", "staging", true), created("brief"), deleted("brief"),
+		control.Revert(document.Flag, "kept", control.Reversion{CommitSHA: w.last().SHA, Mode: "restore"})))
+	if r.Changed || len(w.repo.commits) != n || !r.Results[0].Changed || !r.Results[3].Changed {
+		t.Errorf("what ends as it began is %+v", r)
+	}
+	must[*control.ChangeSetResult](t)(w.change("", control.Delete(document.Config, "gone", control.Deletion{}), control.Revert(document.Flag, "gone", control.Reversion{CommitSHA: old, Mode: "restore"})))
+	if got := w.stored(path("gone")); got != boolFlag("gone", "") {
+		t.Error(got)
+	}
+}
+
+func TestCopyingAnEnvironment(t *testing.T) {
+	entry := func(names ...string) string {
+		var entries []string
+		for i, name := range names {
+			entries = append(entries, `{"id":"`+name+`","rules":[`+strings.Repeat(targets("x", "bool", "true")+",", i)+serves("bool", "true")+`]}`)
+		}
+		return `,"environments":[` + strings.Join(entries, ",") + `],"tags":["checkout"]`
+	}
+	w := newWorld(t, map[string]string{
+		path("own"):            boolFlag("own", entry("staging")),
+		path("both"):           boolFlag("both", entry("production", "staging")),
+		path("inherits"):       boolFlag("inherits", entry("production")),
+		path("neither"):        boolFlag("neither", `,"tags":["checkout"]`),
+		path("untagged"):       boolFlag("untagged", entry("staging")[:strings.Index(entry("staging"), `,"tags"`)]),
+		path("guarded"):        boolFlag("guarded", entry("staging")+`,"access":"protected-env"`),
+		"configs/c.json":       configOf("c", "int", "1", `,"environments":[{"id":"staging","rules":[`+serves("int", "2")+`]}]`),
+		"segments/s.json":      segmentOf("s", serves("bool", "true")),
+		"configs/escaped.json": configOf("escaped", "int", "1", `,"tags":["check\u006fut"]`),
+	})
+	copying := func(from, to string, tag string, keys ...string) control.Operation {
+		c := control.Copying{From: from, To: to, Keys: keys}
+		if tag != "" {
+			c.Tag = &tag
+		}
+		return control.Copy(c)
+	}
+	for _, tt := range []struct {
+		name      string
+		operation control.Operation
+		role      string
+		want      string
+	}{
+		{"onto itself", copying("staging", "staging", "", "own"), "engineer", "400 BAD_REQUEST"},
+		{"of the default rules", copying("default", "staging", "", "own"), "engineer", "400 BAD_REQUEST"},
+		{"of nothing", copying("staging", "production", ""), "engineer", "400 BAD_REQUEST"},
+		{"by both", copying("staging", "production", "checkout", "own"), "engineer", "400 BAD_REQUEST"},
+		{"twice", copying("staging", "production", "", "own", "own"), "engineer", "400 BAD_REQUEST"},
+		{"from nowhere", copying("nowhere", "production", "", "own"), "engineer", "404 NOT_FOUND"},
+		{"to nowhere", copying("staging", "nowhere", "", "own"), "engineer", "404 NOT_FOUND"},
+		{"to an archived one", copying("staging", "old", "", "own"), "engineer", "404 NOT_FOUND"},
+		{"of what is not there", copying("staging", "production", "", "own", "none"), "engineer", "404 NOT_FOUND"},
+		{"of a segment", copying("staging", "production", "", "s"), "engineer", "404 NOT_FOUND"},
+		{"of a tag that nothing has", copying("staging", "production", "none"), "engineer", "422 UNPROCESSABLE_CONTENT"},
+		{"by who may not", copying("staging", "production", "", "own"), "engineer_nonprotected", "403 FORBIDDEN PERMISSION_DENIED"},
+		{"by who may not all", copying("staging", "production", "checkout"), "engineer", "403 FORBIDDEN PERMISSION_DENIED"},
+		{"from what is protected", copying("production", "staging", "", "both"), "engineer_nonprotected", "ok"},
+	} {
+		_, err := w.enter(tt.role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true}, Operations: []control.Operation{tt.operation}})
+		if got := refusal(err); got != tt.want {
+			t.Errorf("%s: %s, %v", tt.name, got, err)
+		}
+	}
+	r := must[*control.ChangeSetResult](t)(w.change("", copying("staging", "production", "checkout"), copying("staging", "production", "", "c", "untagged")))
+	var changed []string
+	for _, result := range r.Results {
+		if result.Changed {
+			changed = append(changed, result.Key)
+		}
+	}
+	if got := strings.Join(changed, " "); got != "both guarded inherits own c untagged" || len(r.Results) != 8 || r.Results[7].Index != 1 {
+		t.Errorf("changed are %s of %s", got, wire(t, r.Results))
+	}
+	for key, want := range map[string]string{"own": `[{"id":"staging",%},{"id":"production",%}]`, "both": `[{"id":"production",%},{"id":"staging",%}]`, "inherits": "null"} {
+		tree := node(t, w.stored(path(key)))
+		got := wire(t, tree.Get("environments"))
+		for _, e := range tree.Get("environments").Elements() {
+			got = strings.Replace(got, `"rules":`+wire(t, e.Get("rules")), "%", 1)
+			if wire(t, e.Get("rules")) != wire(t, tree.Get("environments").Items[0].Get("rules")) {
+				t.Errorf("%s: the rules differ", key)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}
+
+// TestACopyOfWhatWasSeen is refused where any of its items has changed since.
+func TestACopyOfWhatWasSeen(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", `,"tags":["t"]`), path("b"): boolFlag("b", `,"tags":["t"]`), path("c"): boolFlag("c", "")})
+	must[*control.ChangeSetResult](t)(w.change("", enable("a", "staging", true), enable("b", "staging", true)))
+	seen, tag := w.last().SHA, "t"
+	copied := func(token string) string {
+		_, err := w.change("", control.Copy(control.Copying{From: "staging", To: "production", Tag: &tag, ExpectedCommitSHA: &token}))
+		return refusal(err)
+	}
+	if got := copied("seen"); got != "400 BAD_REQUEST" && got != "409 CONFLICT STALE_COMMIT_SHA" {
+		t.Errorf("what is no token: %s", got)
+	}
+	must[*control.ChangeSetResult](t)(w.change("", enable("b", "production", true)))
+	if got := copied(seen); got != "409 CONFLICT STALE_COMMIT_SHA" {
+		t.Errorf("after a change of one of them: %s", got)
+	}
+	seen = w.last().SHA
+	must[*control.ChangeSetResult](t)(w.change("", enable("c", "production", true)))
+	if got := copied(seen); got != "ok" {
+		t.Errorf("after a change of another item: %s", got)
+	}
+}
+
+// TestAnItemThatWasNotThere: a schema, or the log level of a service, is created where
+// that is still so.
+func TestAnItemThatWasNotThere(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", ""), "schemas/old.json": `{}`})
+	put := func(key, token, text string) string {
+		_, err := w.change("", control.Put(control.Schema, key, control.DocumentPut{Document: node(t, text), ExpectedCommitSHA: &token}))
+		return refusal(err)
+	}
+	seen := w.last().SHA
+	must[*control.ChangeSetResult](t)(w.change("", enable("a", "staging", true)))
+	for _, tt := range []struct{ key, token, text, want string }{
+		{"new", strings.Repeat("0", 40), `{}`, "409 CONFLICT STALE_COMMIT_SHA"},
+		{"new", seen, `{}`, "ok"},
+		{"new", seen, `{"type":"object"}`, "409 CONFLICT STALE_COMMIT_SHA"},
+		{"old", seen, `{"type":"object"}`, "ok"},
+		{"no key", seen, `{}`, "404 NOT_FOUND"},
+	} {
+		if got := put(tt.key, tt.token, tt.text); got != tt.want {
+			t.Errorf("%s at %s: %s, want %s", tt.key, tt.token, got, tt.want)
+		}
+	}
+	level := func(level, token string) string {
+		_, err := w.change("", control.PatchLevel("shop", control.LogLevelPatch{Level: &level, ExpectedCommitSHA: &token}))
+		return refusal(err)
+	}
+	if got := level("DEBUG", seen); got != "ok" {
+		t.Errorf("the first level of a service: %s", got)
+	}
+	if got := level("INFO", seen); got != "409 CONFLICT STALE_COMMIT_SHA" {
+		t.Errorf("the second that takes itself for the first: %s", got)
+	}
+}
+
+// TestAChangeSetIsBounded in what it decodes and makes, and in how many items it is
+// about.
+func TestAChangeSetIsBounded(t *testing.T) {
+	files := map[string]string{"configs/large.json": configOf("large", "string", `"`+strings.Repeat("x", 1_000_000)+`"`, "")}
+	for i := range 2001 {
+		key := fmt.Sprint("f", i)
+		files[path(key)] = boolFlag(key, `,"tags":["t"]`)
+	}
+	w := newWorld(t, files)
+	var patches, toggles []control.Operation
+	for i := range 2000 {
+		patches = append(patches, control.Patch("large", "production", control.ConfigPatch{Value: node(t, fmt.Sprint(`"`, i, `"`))}))
+		toggles = append(toggles, enable("f0", "production", i%2 == 0))
+	}
+	_, err := w.change("", patches...)
+	f := wantRefusal(t, err, "413 PAYLOAD_TOO_LARGE")
+	if !strings.Contains(issues(f), "read and write more than 32 MiB") || strings.Contains(issues(f), "\n") {
+		t.Error(issues(f))
+	}
+	must[*control.ChangeSetResult](t)(w.change("", toggles...))
+	var reversions []control.Operation
+	for i := range 501 {
+		reversions = append(reversions, control.Revert(document.Flag, fmt.Sprint("f", i), control.Reversion{CommitSHA: w.last().Parent, Mode: "undo"}))
+	}
+	_, err = w.change("", reversions...)
+	if f := fault.Of(err); !strings.HasSuffix(issues(f), "/operations/500 500 operations need the history of their items before this one, which is the most for one request; send them in several") {
+		t.Errorf("%.200s", issues(f))
+	}
+	_, err = w.change("", control.Copy(control.Copying{From: "staging", To: "production", Tag: ptr("t")}))
+	f = wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT")
+	if !strings.Contains(f.Message, "2001 items") {
+		t.Error(f.Message)
+	}
+	var copies []control.Operation
+	for range 200 {
+		copies = append(copies, control.Copy(control.Copying{From: "staging", To: "production", Tag: ptr("t")}))
+	}
+	_, err = w.change("", copies...)
+	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT"); pointers(f, "issues") != "/operations/0" {
+		t.Errorf("copies are gone through after those that are too many: %.200s", issues(f))
+	}
+}
+
+// TestTokensAreLookedUpTogether: whoever writes many items that were read at one
+// commit does not ask the history for each.
+func TestTokensAreLookedUpTogether(t *testing.T) {
+	files := map[string]string{}
+	for i := range 50 {
+		files[path(fmt.Sprint("f", i))] = boolFlag(fmt.Sprint("f", i), "")
+	}
+	w := newWorld(t, files)
+	token := w.last().SHA
+	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f7", "staging", control.FlagPatch{Enabled: ptr(true)}))
+	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f8", "staging", control.FlagPatch{Enabled: ptr(true)}))
+	must[*control.ChangeSetResult](t)(w.change("", control.Revert(document.Flag, "f8", control.Reversion{CommitSHA: token, Mode: "restore"})))
+	var operations []control.Operation
+	for i := range 50 {
+		operations = append(operations, control.Patch(fmt.Sprint("f", i), "production", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: &token}))
+	}
+	s, n := w.boss(), w.repo.count("At")
+	_, err := s.Change(ctx, control.ChangeSet{Operations: operations})
+	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+	if got := pointers(f, "issues"); got != "/operations/7" {
+		t.Errorf("refused are %s", got)
+	}
+	operations = append(operations[:7:7], operations[8:]...)
+	if asked := w.repo.count("At") - n; asked > 4 { // of both that were touched, and for the words of what was done to one
+		t.Errorf("%d documents were asked for", asked)
+	}
+	must[*control.ChangeSetResult](t)(w.change("", operations...))
+}
+
+// TestChangeSetsInSmallRoom are refused where what they lead to has no place, by the
+// operation that takes it.
+func TestChangeSetsInSmallRoom(t *testing.T) {
+	large := func(key string, n int) string {
+		return configOf(key, "string", `"`+strings.Repeat("x", n)+`"`, "")
+	}
+	w := newWorld(t, map[string]string{"configs/large.json": large("large", 10_000), path("a"): boolFlag("a", "")})
+	settings := w.settings()
+	settings.MaxTexts = 22_000
+	w.service = control.New(settings)
+	create := func(key string, n int) control.Operation {
+		return control.Create(control.ConfigCreation{Key: key, ValueType: "string", Value: node(t, `"`+strings.Repeat("x", n)+`"`)})
+	}
+	_, err := w.change("", enable("a", "staging", true), create("b", 3000), create("c", 3000))
+	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/2" || !strings.Contains(f.Message, "the workspace is full") {
+		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
+	}
+	must[*control.ChangeSetResult](t)(w.change("", control.Delete(document.Config, "large", control.Deletion{}), create("b", 3000), create("c", 3000)))
+
+	w = fullOfExpressions(t)
+	_, err = w.change("", enable("z", "staging", true), w.putOf(document.Flag, "f0", boolFlag("f0", `,"name":"n"`)), w.putOf(document.Flag, "f1", matching("f1", 11)), w.putOf(document.Flag, "z", matching("z", 12)), w.putOf(document.Flag, "f2", matching("f2", 2)))
+	wantRefusal(t, err, "ok")
+	_, err = w.change("", enable("f2", "staging", true), w.putOf(document.Flag, "f0", matching("f0", 13)))
+	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1/document" {
+		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
+	}
+	w.repo.fail["Commit"] = fmt.Errorf("in configs: %w: new.json has mode 040000", repository.ErrOccupied)
+	_, err = w.change("", enable("z", "staging", false), control.Create(control.ConfigCreation{Key: "new", ValueType: "int", Value: node(t, "1")}))
+	if f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION"); pointers(f, "issues") != "/operations/1" {
+		t.Errorf("%s: %s", pointers(f, "issues"), f.Message)
+	}
+}
+
+// TestChangeSetsWithoutAWorkspaceFile know the environments that they bring in.
+func TestChangeSetsWithoutAWorkspaceFile(t *testing.T) {
+	w := newWorld(t, map[string]string{"svc.json": "", path("a"): boolFlag("a", "")})
+	entry := `,"environments":[{"id":"canary","rules":[` + serves("bool", "true") + `]}]`
+	_, err := w.change("", enable("a", "canary", false))
+	wantRefusal(t, err, "404 NOT_FOUND")
+	must[*control.ChangeSetResult](t)(w.change("", w.putOf(document.Flag, "a", boolFlag("a", entry)), enable("a", "canary", false)))
+}
+
+// TestATokenOfACommitBefore: what is created goes on to hold the token of a commit that
+// did not have it, until somebody else has created it since.
+func TestATokenOfACommitBefore(t *testing.T) {
+	w := newWorld(t, map[string]string{path("a"): boolFlag("a", "")})
+	before := w.last().SHA
+	put := func(text string, token *string) control.Operation {
+		return control.Put(control.Schema, "s", control.DocumentPut{Document: node(t, text), ExpectedCommitSHA: token})
+	}
+	level := control.PatchLevel("shop", control.LogLevelPatch{Level: ptr("WARN")})
+	guard := control.PatchLevel("shop", control.LogLevelPatch{Level: ptr("WARN"), ExpectedCommitSHA: &before})
+	must[*control.ChangeSetResult](t)(w.change("", put(`{}`, nil), put(`{}`, &before), level, guard))
+	for _, operations := range [][]control.Operation{{put(`{"type":"string"}`, nil), put(`{"type":"string"}`, &before)}, {level, guard}} {
+		_, err := w.change("", operations...)
+		f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
+		if !strings.Contains(f.Message, "has been created since the commit in expectedCommitSha") || f.Details["changes"] == nil {
+			t.Errorf("%s %v", f.Message, f.Details)
+		}
+	}
+}
+
+// TestASchemasTierIsThatOfTheConfigsSoFar: who binds a config to a schema, or frees
+// it, has changed who may write the schema.
+func TestASchemasTierIsThatOfTheConfigsSoFar(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"configs/c.json": configOf("c", "int", "1", ""), "configs/guarded.json": configOf("guarded", "int", "1", `,"schemaKey":"s","access":"protected-env"`),
+		"schemas/s.json": `{}`, "schemas/free.json": `{}`,
+	})
+	put := func(key string) control.Operation { return w.putOf(control.Schema, key, `{"maximum":9}`) }
+	bind := func(key, access string) control.Operation {
+		return w.putOf(document.Config, key, configOf(key, "int", "1", `,"schemaKey":"free","access":"`+access+`"`))
+	}
+	for _, tt := range []struct {
+		role, want string
+		operations []control.Operation
+	}{
+		{"engineer", "ok", []control.Operation{put("free"), bind("c", "standard"), put("free")}},
+		{"engineer", "403 FORBIDDEN PERMISSION_DENIED", []control.Operation{put("free"), put("s")}},
+		{"engineer", "403 FORBIDDEN PERMISSION_DENIED", []control.Operation{control.Delete(document.Config, "guarded", control.Deletion{}), put("s")}},
+		{"support", "403 FORBIDDEN PERMISSION_DENIED", []control.Operation{put("free")}},
+		{"protected_engineer", "ok", []control.Operation{bind("guarded", "protected-env"), put("s"), put("free")}},
+	} {
+		_, err := w.enter(tt.role).Change(ctx, control.ChangeSet{Request: control.Request{DryRun: true}, Operations: tt.operations})
+		wantRefusal(t, err, tt.want)
+	}
+}
+
+// TestTheFeedTellsWhyManyItemsChanged, where they are too many to be told one by one.
+func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
+	w := newWorld(t, nil)
+	var operations []control.Operation
+	for i := range 30 {
+		operations = append(operations, created(fmt.Sprint("f", i)))
+	}
+	feed := func() string {
+		return wire(t, must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(1)}})).Activity[0].Messages)
+	}
+	must[*control.ChangeSetResult](t)(w.change("  New team\n\nTheir flags.\n", operations...))
+	if got := feed(); got != `[{"scope":"","message":"New team"},{"scope":"","message":"30 items in one commit: 30 created"}]` {
+		t.Error(got)
+	}
+	if got := control.MessageOf(w.last().Commit); !strings.HasPrefix(got, "New team\n\nTheir flags.\n\nflag \"f0\" created (and 1 more)\n") || !strings.HasSuffix(got, "\nand 10 more items") {
+		t.Error(got)
+	}
+	for i := range operations {
+		operations[i] = enable(fmt.Sprint("f", i), "staging", true)
+	}
+	must[*control.ChangeSetResult](t)(w.change("", operations...))
+	if got := feed(); got != `[{"scope":"","message":"30 items in one commit: 30 updated"}]` {
+		t.Error(got)
+	}
+	one := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{Type: "feature_flag", Key: "f7"})).Activity
+	if got := wire(t, one[0].Messages); got != `[{"scope":"staging","message":"staging: enabled set to true"}]` {
+		t.Error(got)
+	}
+	must[*control.ChangeSetResult](t)(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))
+	if got := wire(t, must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
+		t.Error(got)
+	}
+	level := must[*control.ChangeSetResult](t)(w.change("", control.PatchLevel("shop", control.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")})))
+	if got := wire(t, level.Results[0].Messages); !strings.Contains(got, "is not written yet") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,255 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/expression"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
+)
+
+// check asks what the workspace says to what a batch leads to. What is wrong is
+// the fault of the last operation on the item where it stands.
+func (b *batch) check() {
+	if len(b.final) == 0 {
+		return
+	}
+	b.after = b.view.ws
+	if len(b.final) > 1 || b.final[0].t == Schema {
+		b.after = b.workspace()
+	}
+	verify := workspace.NewVerification(b.after)
+	if len(b.final) > 1 {
+		verify.Together()
+	}
+	var gone []string
+	var schemas []string
+	for _, a := range b.final {
+		switch {
+		case a.gone:
+			gone = append(gone, a.path)
+		case a.t == Schema:
+			schemas = append(schemas, a.path)
+		}
+	}
+	var bound map[string][]workspace.Reference
+	if len(schemas) > 0 {
+		bound = workspace.References(b.after, schemas...)
+	}
+	var references map[string][]workspace.Reference
+	if len(gone) > 0 {
+		references = workspace.References(b.after, gone...)
+	}
+	for _, a := range b.final {
+		var err error
+		switch {
+		case a.gone:
+			err = a.unreferenced(references[a.path])
+		case a.t == Schema:
+			err = a.verifyBound(bound[a.path])
+		default:
+			err = a.verify(verify)
+		}
+		if err != nil {
+			b.refuse(a.index, err)
+		}
+	}
+	b.fits()
+	b.fitsExpressions()
+}
+
+// workspace is the workspace as it would be after the batch.
+func (b *batch) workspace() *workspace.Workspace {
+	after := *b.view.ws
+	after.Items = slices.DeleteFunc(slices.Clone(after.Items), func(i workspace.Stored) bool { return b.now[i.Path] != nil })
+	after.Schemas = slices.DeleteFunc(slices.Clone(after.Schemas), func(s workspace.Schema) bool { return b.now[s.Path] != nil })
+	for path, a := range b.now {
+		switch {
+		case a.gone:
+		case a.t == Schema:
+			after.Schemas = append(after.Schemas, decode(path, a.text()).part.Schemas...)
+		default:
+			after.Items = append(after.Items, workspace.Stored{Path: path, Key: a.key, Text: a.text()})
+		}
+	}
+	slices.SortFunc(after.Items, func(x, y workspace.Stored) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(after.Schemas, func(x, y workspace.Schema) int { return strings.Compare(x.Path, y.Path) })
+	return &after
+}
+
+// verify answers 400 for values that break the schema that they are bound to, and
+// 422 for a document that would break the workspace. What was broken before is
+// nobody's fault now, but for a schema that is missing or cannot be used: under it
+// no value is written, since nobody can say whether it fits.
+func (a *attempt) verify(verification *workspace.Verification) error {
+	tree, before := a.tree(), a.original()
+	if before != nil && before.Kind != jsontree.Object {
+		before = nil
+	}
+	item := a.item(tree)
+	if err := a.fitSchema(item, before); err != nil {
+		return err
+	}
+	issues := verification.Of(item)
+	if before != nil && len(issues) > 0 {
+		issues = document.NewIssues(workspace.NewVerification(a.view.ws).Of(a.item(before)), issues)
+	}
+	if setsValues(before, tree) {
+		for _, issue := range workspace.UnusableSchema(a.after, item) {
+			if !slices.Contains(issues, issue) {
+				issues = append(issues, issue)
+			}
+		}
+	}
+	return invalid(fault.Unprocessable, codeVerify, "the workspace would not be sound", issues)
+}
+
+// setsValues says whether a write sets values, or binds those that are there to
+// a schema: it changes more than the rest.
+func setsValues(before, after *jsontree.Node) bool {
+	return before == nil || slices.ContainsFunc(
+		[]string{"type", "valueType", "schemaKey", "default", "environments", "variants"},
+		func(name string) bool { return !jsontree.Equal(before.Get(name), after.Get(name)) })
+}
+
+// fitSchema holds a config's values against the schema of the config. The
+// value that a PATCH sends is always its own fault, also where one that broke
+// the schema in the same way stood before.
+func (a *attempt) fitSchema(item workspace.Item, before *jsontree.Node) error {
+	all := workspace.SchemaIssues(a.after, item, &a.checked)
+	issues := all
+	if before != nil && !a.strict && len(all) > 0 {
+		issues = document.NewIssues(workspace.SchemaIssues(a.view.ws, a.item(before), &a.checked), all)
+		for _, scope := range a.scopes {
+			written := fallbackPointer(item.Tree, scope)
+			for _, issue := range all {
+				if strings.HasPrefix(issue.Pointer, written) && !slices.Contains(issues, issue) {
+					issues = append(issues, issue)
+				}
+			}
+		}
+	}
+	if a.checked.Exceeded() {
+		return tooManySteps()
+	}
+	if len(issues) == 0 {
+		return nil
+	}
+	key := item.View.SchemaKey
+	return fault.New(fault.BadRequest, "the schema %s does not allow this%s", terminal.Quote(key), located(issues)).
+		With(map[string]any{"code": codeSchema, "schemaKey": key, "violations": issues})
+}
+
+// tooManySteps refuses what could not be held against schemas to the end.
+func tooManySteps() error {
+	return invalid(fault.Unprocessable, codeVerify, "the values cannot be checked", []document.Issue{{Message: fmt.Sprintf(
+		"all that have to be held against schemas take more than %d steps together: make the schema simpler, or bind fewer and smaller configs to it", document.MaxAllSteps)}})
+}
+
+// fallbackPointer leads to the value that a PATCH of a scope has set.
+func fallbackPointer(tree *jsontree.Node, scope string) string {
+	pointer, holder := "/default", tree.Get("default")
+	if scope != document.DefaultScope {
+		for i, entry := range tree.Get("environments").Elements() {
+			if id, _ := entry.Get("id").Text(); id == scope {
+				pointer, holder = "/environments/"+strconv.Itoa(i), entry
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(holder))-1)
+}
+
+// smallGrowth is how much documents may grow by a toggle or a rule.
+const smallGrowth = 4 << 10
+
+// fits answers 422 for documents that grow where all documents together have as
+// many bytes as whoever serves them can hold. What shrinks is always taken, and
+// the last eighth is kept for small changes of what is there: a full workspace
+// must not keep a flag from being switched off.
+func (b *batch) fits() {
+	most := int64(repository.MaxTexts)
+	if set := b.service.settings.MaxTexts; set > 0 {
+		most = min(most, set)
+	}
+	growth, created := int64(0), false
+	for _, a := range b.final {
+		growth += a.growth()
+		created = created || !a.existed
+	}
+	if growth <= 0 {
+		return
+	}
+	if created || growth > smallGrowth {
+		most -= most / 8
+	}
+	total := int64(0)
+	for _, f := range b.snapshot.Files {
+		total += int64(len(f.Text))
+	}
+	if total+growth <= most {
+		return
+	}
+	for _, a := range b.final {
+		if total += a.growth(); a.growth() > 0 && total > most {
+			b.refuse(a.index, invalid(fault.Unprocessable, codeVerify, "the workspace is full", []document.Issue{{Message: fmt.Sprintf(
+				"its documents would have %d bytes together with this one, and %d are the most that is served: make others smaller, or this one", total, most)}}))
+			return
+		}
+	}
+}
+
+// growth is how many bytes the item has more than before the batch.
+func (a *attempt) growth() int64 {
+	grown := int64(len(a.text()))
+	if a.existed {
+		grown -= int64(len(a.file.Text))
+	}
+	return grown
+}
+
+// fitsExpressions answers 422 for documents that bring in regular expressions
+// where all documents together have as many as are served.
+func (b *batch) fitsExpressions() {
+	var added []*attempt
+	var sets []expression.Set
+	var kept []expression.Set // of documents that bring in none
+	for _, a := range b.final {
+		if a.t == Schema || a.gone {
+			continue
+		}
+		of := func(tree *jsontree.Node) expression.Set {
+			item := a.item(tree)
+			_, expressions := workspace.Unservable(&item)
+			return expressions
+		}
+		set := of(a.tree())
+		if set.IsEmpty() {
+			continue
+		}
+		if before := a.original(); before != nil && before.Kind == jsontree.Object && set.Within(of(before)) {
+			kept = append(kept, set)
+			continue
+		}
+		added, sets = append(added, a), append(sets, set)
+	}
+	if len(added) == 0 {
+		return
+	}
+	total, _ := b.view.expressions(b.now)
+	for _, set := range kept {
+		_ = total.Add(set) // which stands already, full or not
+	}
+	for i, set := range sets {
+		if err := total.Add(set); err != nil {
+			b.refuse(added[i].index, invalid(fault.Unprocessable, codeVerify, "the workspace is full", []document.Issue{{Message: err.Error()}}))
+		}
+	}
+}
