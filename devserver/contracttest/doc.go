@@ -1,7 +1,9 @@
 // Package contracttest holds the published description of the control plane
 // against what other people's tools make of it: Redocly's linter, clients
 // that are generated from it in TypeScript and in Go, and Schemathesis, which
-// sends requests that nobody thought of. It holds tests only.
+// sends requests that nobody thought of. It holds tests only. What svc api
+// answers the OpenFeature CLI is held in the same way against the CLI's own
+// description (goclient/manifest/sync.yaml).
 //
 // What they read is what a running svc api serves at /v1/openapi.json, and
 // what they talk to is that server.

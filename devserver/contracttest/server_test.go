@@ -20,6 +20,7 @@ type server struct {
 	origin      string // http://127.0.0.1:port
 	key         string
 	description string // a file with what it serves at /v1/openapi.json
+	svc, data   string // the binary and its data directory
 }
 
 func serve(t *testing.T) server {
@@ -28,12 +29,18 @@ func serve(t *testing.T) server {
 	must(t, err)
 	data := filepath.Join(t.TempDir(), "data")
 	s := server{origin: launch(t, path, data, workspace(t))}
-	create := program(t, ".", path, "key", "create", "--data", data, "--kind", "user", "--name", "you", "--role", "protected_engineer")
-	key, err := create.Output()
-	must(t, err)
-	s.key = strings.TrimSpace(string(key))
+	s.svc, s.data = path, data
+	s.key = s.newKey(t, "you", "protected_engineer")
 	s.description = s.fetch(t, "/v1/openapi.json")
 	return s
+}
+
+// newKey makes a key of a new user with a role.
+func (s server) newKey(t *testing.T, name, role string) string {
+	t.Helper()
+	key, err := program(t, ".", s.svc, "key", "create", "--data", s.data, "--kind", "user", "--name", name, "--role", role).Output()
+	must(t, err)
+	return strings.TrimSpace(string(key))
 }
 
 // launch starts svc api and waits until it listens. It is stopped by a signal

@@ -74,28 +74,46 @@ var (
 // DocsFile is a file that the reference page loads. It is no part of the API.
 var DocsFile = Endpoint{"GET", "/v1/docs/{digest}/{file}", "getDocsFile", "reference", NoKey, Anonymous, "$default"}
 
-// REST is the control plane's API. Version 1 of it begins with /v1.
+// The console's page, and the files that it loads. They are no part of the API.
+var (
+	ConsoleLead  = Endpoint{"GET", "/{$}", "leadToConsole", "reference", NoKey, Anonymous, "$default"}
+	Console      = Endpoint{"GET", "/console", "openConsole", "reference", NoKey, Anonymous, ""} // also with a slash at its end
+	ConsoleFiles = Endpoint{"GET", "/console/", "getConsole", "reference", NoKey, Anonymous, "/console/{path+}"}
+)
+
+// ForPeople are these.
+var ForPeople = []Endpoint{ConsoleLead, Console, ConsoleFiles}
+
+// REST is the control plane's API. Version 1 of it begins with /v1; what the
+// OpenFeature CLI asks stands beside it.
 var REST = []Endpoint{
 	{"GET", "/v1/whoami", "getWhoami", "workspace", Management, Requests, ""},
 	{"GET", "/v1/workspace", "getWorkspace", "workspace", Management, Requests, ""},
 	{"GET", "/v1/workspaces", "listWorkspaces", "workspace", Management, Requests, ""},
 	{"GET", "/v1/environments", "listEnvironments", "workspace", Management, Requests, ""},
+	{"GET", "/v1/export", "exportDocuments", "workspace", Management, Requests, ""},
 	{"POST", "/v1/evaluate", "evaluateContext", "workspace", Management, Requests, ""},
 
 	{"GET", "/v1/flags", "listFlags", "flags", Management, Requests, ""},
 	{"POST", "/v1/flags", "createFlag", "flags", Management, Requests, ""},
 	{"GET", "/v1/flags/{key}", "getFlag", "flags", Management, Requests, ""},
 	{"GET", "/v1/flags/{key}/history", "getFlagHistory", "flags", Management, Requests, ""},
+	{"GET", "/v1/flags/{key}/evaluations", "getFlagEvaluations", "flags", Management, Requests, ""},
 	{"PATCH", "/v1/flags/{key}/environments/{env}", "updateFlagEnvironment", "flags", Management, Requests, ""},
 	{"GET", "/v1/flags/{key}/document", "getFlagDocument", "flags", Management, Requests, ""},
 	{"PUT", "/v1/flags/{key}/document", "replaceFlagDocument", "flags", Management, Requests, ""},
 	{"DELETE", "/v1/flags/{key}", "deleteFlag", "flags", Management, Requests, ""},
 	{"POST", "/v1/flags/{key}/revert", "revertFlag", "flags", Management, Requests, ""},
+	{"GET", "/openfeature/v0/manifest", "getManifest", "flags", Management, Requests, ""},
+	{"POST", "/openfeature/v0/manifest/flags", "createManifestFlag", "flags", Management, Requests, ""},
+	{"PUT", "/openfeature/v0/manifest/flags/{key}", "replaceManifestFlag", "flags", Management, Requests, ""},
+	{"DELETE", "/openfeature/v0/manifest/flags/{key}", "deleteManifestFlag", "flags", Management, Requests, ""},
 
 	{"GET", "/v1/configs", "listConfigs", "configs", Management, Requests, ""},
 	{"POST", "/v1/configs", "createConfig", "configs", Management, Requests, ""},
 	{"GET", "/v1/configs/{key}", "getConfig", "configs", Management, Requests, ""},
 	{"GET", "/v1/configs/{key}/history", "getConfigHistory", "configs", Management, Requests, ""},
+	{"GET", "/v1/configs/{key}/evaluations", "getConfigEvaluations", "configs", Management, Requests, ""},
 	{"PATCH", "/v1/configs/{key}/environments/{env}", "updateConfigEnvironment", "configs", Management, Requests, ""},
 	{"GET", "/v1/configs/{key}/document", "getConfigDocument", "configs", Management, Requests, ""},
 	{"PUT", "/v1/configs/{key}/document", "replaceConfigDocument", "configs", Management, Requests, ""},
@@ -123,9 +141,13 @@ var REST = []Endpoint{
 	{"PUT", "/v1/schemas/{key}/document", "replaceSchemaDocument", "segments", Management, Requests, ""},
 	{"DELETE", "/v1/schemas/{key}", "deleteSchema", "segments", Management, Requests, ""},
 
+	{"POST", "/v1/changes", "applyChanges", "changes", Management, Requests, ""},
+
 	{"GET", "/v1/activity", "listActivity", "activity", Management, Requests, ""},
 
 	{"GET", "/v1/contexts", "listContexts", "contexts", Management, Requests, ""},
+	{"GET", "/v1/contexts/export", "exportContexts", "contexts", Management, Requests, ""},
+	{"DELETE", "/v1/contexts/{type}/{key}", "deleteContext", "contexts", Management, Requests, ""},
 
 	{"GET", "/v1/openapi.json", "getOpenAPI", "reference", NoKey, Anonymous, ""},
 	{"GET", "/v1/docs", "getDocs", "reference", NoKey, Anonymous, ""},
@@ -147,7 +169,7 @@ type Route struct {
 func Routes() []Route {
 	var routes []Route
 	seen := map[string]bool{}
-	for _, endpoints := range [][]Endpoint{REST, ForApplications} {
+	for _, endpoints := range [][]Endpoint{REST, ForPeople, ForApplications} {
 		for _, e := range endpoints {
 			key := "ANY " + e.Path
 			if e.Behind == "$default" {

@@ -9,7 +9,7 @@ import (
 func TestTheTableIsConsistent(t *testing.T) {
 	var mux http.ServeMux
 	operations, behind := map[string]bool{}, map[string]string{}
-	for _, e := range slices.Concat(REST, ForApplications) {
+	for _, e := range slices.Concat(REST, ForPeople, ForApplications) {
 		mux.Handle(e.Method+" "+e.Path, http.NotFoundHandler()) // which panics when two are for one path
 		if operations[e.Operation] || e.Operation == "" {
 			t.Errorf("the operation %q stands twice, or is none", e.Operation)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -72,9 +73,6 @@ func (c *call) success(result any) (*answer, error) {
 		}
 		p = &page{contentType: jsonType, body: text}
 	}
-	if c.operation.writes() { // it has happened; nothing may stand in the way of saying so
-		return &answer{status: http.StatusOK, contentType: p.contentType, body: p.body}, nil
-	}
 	if c.operation.Method != http.MethodGet {
 		return c.compressed(p)
 	}
@@ -83,14 +81,16 @@ func (c *call) success(result any) (*answer, error) {
 
 // compressed gives an answer its encoding, where it is not too large to be sent.
 func (c *call) compressed(p *page) (a *answer, err error) {
-	a = &answer{status: http.StatusOK, contentType: p.contentType}
+	a = &answer{status: cmp.Or(c.status, http.StatusOK), contentType: p.contentType}
 	if _, size := p.identity(); negotiation.Gzip(c.request, size) {
 		a.encoding = "gzip"
 	}
 	if a.body, err = p.as(a.encoding); err != nil {
 		return nil, err
 	}
-	if most := c.options.MaxAnswer; most > 0 && len(a.body) > most {
+	// What a write has done is told whatever its length: it has happened.
+	done := c.operation.writes() && !c.dryRun()
+	if most := c.options.MaxAnswer; most > 0 && len(a.body) > most && !done {
 		return nil, c.tooLarge(len(a.body), a.encoding)
 	}
 	c.header.Set("Vary", "Accept-Encoding")
@@ -138,6 +138,9 @@ func (p *page) as(encoding string) (_ []byte, err error) {
 // tooLarge refuses an answer that could not be sent.
 func (c *call) tooLarge(size int, encoding string) error {
 	advice := ""
+	if c.query["impact"] == "true" {
+		advice = "leave impact out"
+	}
 	for _, p := range c.operation.query {
 		if p.name == "limit" {
 			advice = "ask for pages with limit"

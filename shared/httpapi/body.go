@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
@@ -72,7 +73,20 @@ func (d *description) checked(node *jsontree.Node) *jsontree.Node {
 	return tree
 }
 
-// check says what is wrong with the shape of a body.
+// checkPart is check for a body that is a part of another: a list that is too long is
+// one of its issues.
+func (b *body) checkPart(tree *jsontree.Node) ([]document.Issue, error) {
+	issues, err := b.check(tree)
+	if refusal := (*fault.Fault)(nil); errors.As(err, &refusal) {
+		if found, are := refusal.Details["issues"].([]document.Issue); are {
+			return found, nil
+		}
+	}
+	return issues, err
+}
+
+// check says what is wrong with the shape of a body. It refuses one that need not be
+// looked at any further.
 func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 	schema, err := b.schema()
 	if err != nil {
@@ -90,21 +104,30 @@ func (b *body) check(tree *jsontree.Node) ([]document.Issue, error) {
 	return append(issues, schema.Check(tree)...), nil
 }
 
-// besideDocument is how many values a body may have beside a document.
-const besideDocument = 1000
+// besideDocument is how many values a body may have beside a document, and
+// besideDocuments one that is larger than others.
+const (
+	besideDocument  = 1000
+	besideDocuments = 100_000
+)
 
 // readBody reads a request's body as a JSON object, whatever its Content-Type
 // says: curl -d sends another.
 func (c *call) readBody() (*jsontree.Node, error) {
-	text, place, err := c.bodies.Read(c.writer, c.request, c.owner)
+	text, place, err := c.bodies.ReadWithin(c.operation.most, c.writer, c.request, c.owner)
 	if err != nil {
 		return nil, err
 	}
 	c.leave = place.Leave
+	c.asks(text)
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
 	}
-	tree, err := jsontree.ParseWithin(text, document.MaxValues+besideDocument)
+	beside := besideDocument
+	if c.operation.most > bodies.Max {
+		beside = besideDocuments
+	}
+	tree, err := jsontree.ParseWithin(text, document.MaxValues+beside)
 	var syntax *jsontree.SyntaxError
 	if errors.As(err, &syntax) {
 		issue := document.Issue{Pointer: syntax.Pointer, Message: syntax.Message}.Cut()

@@ -5,23 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
 )
 
-//go:embed openapi.json
-var openapi string
+// openapi is openapi.json compressed, a tenth of it, as a test records it.
+//
+//go:embed openapi.json.gz
+var openapi []byte
 
 // described is the description, read by the first handler that is made.
-var described = sync.OnceValues(func() (*description, error) { return readDescription([]byte(openapi)) })
+var described = sync.OnceValues(func() (*description, error) {
+	text, err := negotiation.Decompress(openapi)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.json.gz: %w", err)
+	}
+	return readDescription(text)
+})
 
 // description is what the handlers take from openapi.json.
 type description struct {
 	tree       *jsontree.Node
 	operations map[string]*operation // by operationId
+	changes    map[string]*body      // what the operations of a change set may hold, by op
 }
 
 // operation is one thing that the API does.
@@ -30,6 +42,7 @@ type operation struct {
 	query []parameter
 	body  *body // nil for one that reads none
 	safe  bool  // it changes nothing, whatever its method
+	most  int64 // bytes of a body
 }
 
 // writes says whether the operation can change something.
@@ -44,7 +57,7 @@ func readDescription(text []byte) (*description, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
 	}
-	d := &description{tree: tree, operations: map[string]*operation{}}
+	d := &description{tree: tree, operations: map[string]*operation{}, changes: map[string]*body{}}
 	var problems []error
 	for _, p := range members(tree.Get("paths")) {
 		path := version + p.Name
@@ -65,6 +78,12 @@ func readDescription(text []byte) (*description, error) {
 			}
 			d.operations[o.Operation] = o
 		}
+	}
+	for _, m := range members(tree.At("/components/schemas/Operation/discriminator/mapping")) {
+		pointer, _ := m.Value.Text()
+		b, err := d.readBody(tree.At(strings.TrimPrefix(pointer, "#")))
+		d.changes[m.Name] = b
+		problems = append(problems, err)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("openapi.json: %w", err)
@@ -90,6 +109,10 @@ func (d *description) operation(node *jsontree.Node) (*operation, error) {
 	var err error
 	o.query, err = d.parameters(node.Get("parameters"))
 	problems = append(problems, err)
+	o.most = bodies.Max
+	if most, err := strconv.ParseInt(node.Get("x-max-body").Literal(), 10, 64); err == nil {
+		o.most = most
+	}
 	if schema := node.At("/requestBody/content/application~1json/schema"); schema != nil {
 		o.body, err = d.readBody(schema)
 		problems = append(problems, err)

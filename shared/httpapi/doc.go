@@ -24,6 +24,9 @@
 //     authentication), workspace, subscription (control.Service.Open), shape. The
 //     rest is control's. Whoever has no key learns
 //     nothing but which paths exist.
+//   - A request waits for nothing but the stores and memory; those of the
+//     OpenFeature CLI, which has no patience of its own, wait at the rate limit too,
+//     a few at a time.
 //   - All that is wrong with a request's shape is said at once. For a write
 //     what is found here goes to control, which adds what it finds.
 //   - What control checks in better words (required, oneOf, if, unknown fields

@@ -26,6 +26,11 @@ func TestReads(t *testing.T) {
 		{"/workspace", "/broken/0/servedFrom", "<nil>"},
 		{"/environments", "/environments/0/name", "development"},
 		{"/environments", "/environments/2/protected", "true"},
+		{"/export", "/commitSha", w.get("/activity?limit=1").ok().text("/activity/0/sha")},
+		{"/export", "/total", "9"},
+		{"/export", "/documents/0/key", "api.token"},
+		{"/export", "/documents/7/type", "schema"},
+		{"/export?cursor=", "/nextCursor", "<nil>"},
 		{"/flags", "/total", "2"},
 		{"/flags?tag=checkout", "/flags/0/key", "checkout.redesign"},
 		{"/flags?tag=&status=&limit=&cursor=", "/total", "2"},
@@ -62,6 +67,10 @@ func TestReads(t *testing.T) {
 		{"/schemas/limits/document?at=" + first[:7], "/commitSha", first[:7]},
 		{"/activity", "/activity/0/messages/0/message", "staging: enabled set to true"},
 		{"/activity?limit=1", "/activity/1", "<nil>"},
+		{"/activity?environment=staging&author=GRACE&since=2026-03-02T10:30:00%2B01:00&until=2026-03-02T09:30:01Z", "/activity/0/messages/0/message", "staging: enabled set to true"},
+		{"/activity?environment=&since=&until=&author=", "/activity/0/messages/0/message", "staging: enabled set to true"},
+		{"/activity?environment=development", "/activity/0", "<nil>"},
+		{"/activity?until=2026-03-02T09:30:00Z", "/activity/0", "<nil>"},
 		{"/activity?type=segment&key=beta-users", "/activity/0/action", "created"},
 		{"/contexts", "/contexts", "[]"},
 		{"/contexts?type=user&query=a&environment=production&limit=5", "/contexts", "[]"},
@@ -209,7 +218,7 @@ func TestPaging(t *testing.T) {
 		if cursor = page.text("/nextCursor"); cursor == "" {
 			break
 		}
-		for _, elsewhere := range []string{"/configs?cursor=", "/activity?cursor=", "/flags/colour/history?cursor="} {
+		for _, elsewhere := range []string{"/configs?cursor=", "/export?cursor=", "/activity?cursor=", "/flags/colour/history?cursor="} {
 			if got := w.get(elsewhere + cursor).refused(); got != "400 BAD_REQUEST" {
 				t.Errorf("%s: a cursor of another list: %s", elsewhere, got)
 			}

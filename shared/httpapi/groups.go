@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"log/slog"
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
@@ -23,6 +24,16 @@ func Workspace() Group {
 		"listEnvironments": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Environments(ctx)
 		},
+		"exportDocuments": kept(func(ctx context.Context, c *call) (any, error) {
+			size, err := c.session.Size(ctx)
+			if err == nil {
+				c.held, err = c.answers.Hold(ctx, c.owner, min(size, 2*control.ExportPage))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return c.session.Export(ctx, c.query["cursor"])
+		}),
 		"evaluateContext": func(ctx context.Context, c *call) (any, error) {
 			q := explanation.Question{Context: c.body.Get("context"), Keys: texts(c.body, "keys"), All: c.body.Get("keys") == nil, Explain: boolean(c.body, "explain")}
 			size, err := c.session.Size(ctx)
@@ -48,9 +59,7 @@ func Segments() Group {
 			return c.session.Segments(ctx)
 		}),
 		"createSegment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.CreateSegment(ctx, control.SegmentCreation{
-				Request: c.write(), Key: text(c.body, "key"), Name: text(c.body, "name"),
-				Description: text(c.body, "description"), Default: c.body.Get("default")})
+			return c.session.CreateSegment(ctx, segmentCreation(c.write(), c.body))
 		},
 		"getSegment": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Segment(ctx, c.request.PathValue("key"))
@@ -75,7 +84,9 @@ func Activity() Group {
 	return Group{"activity", map[string]handler{
 		"listActivity": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Activity(ctx, control.ActivityQuery{
-				PageQuery: c.page(), Type: c.query["type"], Key: c.query["key"]})
+				PageQuery: c.page(), Type: c.query["type"], Key: c.query["key"],
+				Since: c.query["since"], Until: c.query["until"],
+				Author: c.query["author"], Environment: c.query["environment"]})
 		},
 	}}
 }
@@ -85,8 +96,25 @@ func Contexts() Group {
 	return Group{"contexts", map[string]handler{
 		"listContexts": func(ctx context.Context, c *call) (any, error) {
 			return c.session.Contexts(ctx, control.ContextQuery{
-				Type: c.query["type"], Query: c.query["query"],
-				Environment: c.query["environment"], Limit: c.query.number("limit")})
+				Type: c.query["type"], Key: c.query["key"], Query: c.query["query"],
+				Environment: c.query["environment"], Limit: c.query.number("limit"), Properties: c.query["properties"] == "true"})
+		},
+		"exportContexts": func(ctx context.Context, c *call) (any, error) {
+			return c.session.ExportContexts(ctx, c.query["environment"], c.page())
+		},
+		"deleteContext": func(ctx context.Context, c *call) (any, error) {
+			f := control.Forgetting{Malformed: c.issues, Type: c.request.PathValue("type"), Key: c.request.PathValue("key")}
+			for name, to := range map[string]*string{"type": &f.Type, "key": &f.Key} {
+				if text, given := c.query[name]; given {
+					*to = text
+				}
+			}
+			forgotten, err := c.session.ForgetContext(ctx, f)
+			if err == nil { // without the key, which nobody is to keep
+				c.options.Logger.LogAttrs(ctx, slog.LevelInfo, "a saved context was deleted", slog.String("type", f.Type),
+					slog.String("workspace", c.session.Whoami().WorkspaceID), slog.String("principal", string(c.session.Principal().ID)), slog.String("requestId", c.id))
+			}
+			return forgotten, err
 		},
 	}}
 }

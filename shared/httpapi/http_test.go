@@ -91,7 +91,23 @@ func TestAnswersThatAreTooLarge(t *testing.T) {
 		t.Errorf("too large when compressed: %d %s", a.status, a.body)
 	}
 	body := `{"key": "big", "type": "string", "value": "` + strings.Repeat("x", 5000) + `"}`
+	if a := w.do("POST", "/flags?dryRun=true&impact=true", body); a.refused() != "400 BAD_REQUEST" || !strings.HasSuffix(a.text("/message"), "gzip in Accept-Encoding, or leave impact out") {
+		t.Errorf("a dry run: %d %.200s", a.status, a.body)
+	}
 	w.do("POST", "/flags", body).ok() // it has happened
+}
+
+// TestAnswersToWritesAreCompressed like those to reads.
+func TestAnswersToWritesAreCompressed(t *testing.T) {
+	w := newWorld(t, shop())
+	body := `{"key": "big%d", "type": "string", "value": "` + strings.Repeat("x", 5000) + `"}`
+	for i, query := range []string{"?dryRun=true", ""} {
+		plain := w.do("POST", "/flags"+query, fmt.Sprintf(body, i)).ok()
+		packed := w.do("POST", "/flags"+query, fmt.Sprintf(body, i+2), "Accept-Encoding: gzip").ok()
+		if packed.header.Get("Content-Encoding") != "gzip" || packed.header.Get("Vary") != "Accept-Encoding" || plain.header.Get("Content-Encoding") != "" {
+			t.Errorf("%q: %v and %v", query, packed.header, plain.header)
+		}
+	}
 }
 
 // unread is a client that takes nothing of its answer until it is let.

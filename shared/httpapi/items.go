@@ -2,62 +2,57 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
 )
 
-// Flags is everything about flags.
+// Flags is everything about flags, in the OpenFeature CLI's manifest too.
 func Flags() Group {
-	return Group{"flags", map[string]handler{
-		"listFlags": list(func(ctx context.Context, c *call) (any, error) {
+	group := Group{"flags", map[string]handler{
+		"listFlags": listWithEvaluations(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flags(ctx, control.FlagQuery{
 				PageQuery: c.page(), Tag: c.query["tag"], Status: c.query["status"]})
 		}),
 		"createFlag": func(ctx context.Context, c *call) (any, error) {
-			return c.session.CreateFlag(ctx, control.FlagCreation{
-				Request: c.write(), Key: text(c.body, "key"), Type: optionalText(c.body, "type"),
-				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
+			return c.session.CreateFlag(ctx, flagCreation(c.write(), c.body))
 		},
 		"getFlag": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Flag(ctx, c.request.PathValue("key"))
 		}),
 		"updateFlagEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.FlagPatch{
-				Request: c.write(), Enabled: optionalBool(c.body, "enabled"),
-				Value: c.body.Get("value"), Rollout: c.body.Get("rollout"),
-				ReplaceTargeting:  boolean(c.body, "replaceTargeting"),
-				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+			return c.session.PatchFlag(ctx, c.request.PathValue("key"), c.request.PathValue("env"), flagPatch(c.write(), c.body, token(c.body)))
 		},
 		"getFlagHistory":      history(document.Flag),
+		"getFlagEvaluations":  evaluations(document.Flag),
 		"getFlagDocument":     stored(document.Flag),
 		"replaceFlagDocument": replace(document.Flag),
 		"deleteFlag":          remove(document.Flag),
 		"revertFlag":          revert(document.Flag),
 	}}
+	maps.Copy(group.handlers, manifests)
+	return group
 }
 
 // Configs is everything about configs.
 func Configs() Group {
 	return Group{"configs", map[string]handler{
-		"listConfigs": list(func(ctx context.Context, c *call) (any, error) {
+		"listConfigs": listWithEvaluations(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Configs(ctx, control.ConfigQuery{PageQuery: c.page(), Tag: c.query["tag"]})
 		}),
 		"createConfig": func(ctx context.Context, c *call) (any, error) {
-			return c.session.CreateConfig(ctx, control.ConfigCreation{
-				Request: c.write(), Key: text(c.body, "key"), ValueType: text(c.body, "valueType"),
-				Value: c.body.Get("value"), Description: text(c.body, "description"), Tags: texts(c.body, "tags")})
+			return c.session.CreateConfig(ctx, configCreation(c.write(), c.body))
 		},
 		"getConfig": kept(func(ctx context.Context, c *call) (any, error) {
 			return c.session.Config(ctx, c.request.PathValue("key"))
 		}),
 		"updateConfigEnvironment": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), control.ConfigPatch{
-				Request: c.write(), Value: c.body.Get("value"),
-				ReplaceTargeting:  boolean(c.body, "replaceTargeting"),
-				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+			return c.session.PatchConfig(ctx, c.request.PathValue("key"), c.request.PathValue("env"), configPatch(c.write(), c.body, token(c.body)))
 		},
 		"getConfigHistory":      history(document.Config),
+		"getConfigEvaluations":  evaluations(document.Config),
 		"getConfigDocument":     stored(document.Config),
 		"replaceConfigDocument": replace(document.Config),
 		"deleteConfig":          remove(document.Config),
@@ -72,10 +67,7 @@ func LogLevels() Group {
 			return c.session.LogLevels(ctx)
 		}),
 		"updateLogLevel": func(ctx context.Context, c *call) (any, error) {
-			return c.session.PatchLogLevel(ctx, c.request.PathValue("key"), control.LogLevelPatch{
-				Request: c.write(), Level: optionalText(c.body, "level"), Target: optionalText(c.body, "target"),
-				Environment:       optionalText(c.body, "environment"),
-				ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+			return c.session.PatchLogLevel(ctx, c.request.PathValue("key"), levelPatch(c.write(), c.body, optionalText(c.body, "environment"), token(c.body)))
 		},
 		"getLogLevelDocument":     stored(document.LogLevel),
 		"replaceLogLevelDocument": replace(document.LogLevel),
@@ -87,6 +79,12 @@ func LogLevels() Group {
 func history(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
 		return c.session.History(ctx, t, c.request.PathValue("key"), c.page())
+	}
+}
+
+func evaluations(t document.Type) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		return c.session.Evaluations(ctx, t, c.request.PathValue("key"), control.EvaluationsQuery{Environment: c.query["environment"], Days: c.query.number("days")})
 	}
 }
 
@@ -102,9 +100,7 @@ func stored(t document.Type) handler {
 
 func replace(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.PutDocument(ctx, t, c.request.PathValue("key"), control.DocumentPut{
-			Request: c.write(), Document: c.body.Get("document"),
-			ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+		return c.session.PutDocument(ctx, t, c.request.PathValue("key"), documentPut(c.write(), c.body))
 	}
 }
 
@@ -120,14 +116,59 @@ func remove(t document.Type) handler {
 
 func revert(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		return c.session.Revert(ctx, t, c.request.PathValue("key"), control.Reversion{
-			Request: c.write(), CommitSHA: text(c.body, "commitSha"), Mode: text(c.body, "mode"),
-			ExpectedCommitSHA: optionalText(c.body, "expectedCommitSha")})
+		return c.session.Revert(ctx, t, c.request.PathValue("key"), reversion(c.write(), c.body))
 	}
 }
+
+// The bodies of writes, which are parts of operations too.
+
+func flagCreation(r control.Request, body *jsontree.Node) control.FlagCreation {
+	return control.FlagCreation{Request: r, Key: text(body, "key"), Type: optionalText(body, "type"),
+		Value: body.Get("value"), Description: text(body, "description"), Tags: texts(body, "tags")}
+}
+
+func configCreation(r control.Request, body *jsontree.Node) control.ConfigCreation {
+	return control.ConfigCreation{Request: r, Key: text(body, "key"), ValueType: text(body, "valueType"),
+		Value: body.Get("value"), Description: text(body, "description"), Tags: texts(body, "tags")}
+}
+
+func segmentCreation(r control.Request, body *jsontree.Node) control.SegmentCreation {
+	return control.SegmentCreation{Request: r, Key: text(body, "key"), Name: text(body, "name"),
+		Description: text(body, "description"), Default: body.Get("default")}
+}
+
+func flagPatch(r control.Request, body *jsontree.Node, token *string) control.FlagPatch {
+	return control.FlagPatch{Request: r, Enabled: optionalBool(body, "enabled"), Value: body.Get("value"), Rollout: body.Get("rollout"),
+		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
+}
+
+func configPatch(r control.Request, body *jsontree.Node, token *string) control.ConfigPatch {
+	return control.ConfigPatch{Request: r, Value: body.Get("value"),
+		ReplaceTargeting: boolean(body, "replaceTargeting"), ExpectedCommitSHA: token}
+}
+
+func levelPatch(r control.Request, body *jsontree.Node, environment, token *string) control.LogLevelPatch {
+	return control.LogLevelPatch{Request: r, Level: optionalText(body, "level"), Target: optionalText(body, "target"),
+		Environment: environment, ExpectedCommitSHA: token}
+}
+
+func documentPut(r control.Request, body *jsontree.Node) control.DocumentPut {
+	return control.DocumentPut{Request: r, Document: body.Get("document"), ExpectedCommitSHA: token(body)}
+}
+
+func reversion(r control.Request, body *jsontree.Node) control.Reversion {
+	return control.Reversion{Request: r, CommitSHA: text(body, "commitSha"), Mode: text(body, "mode"), ExpectedCommitSHA: token(body)}
+}
+
+func token(body *jsontree.Node) *string { return optionalText(body, "expectedCommitSha") }
 
 // write is what every write has. What is wrong with its shape goes along, so
 // that control tells all of it at once.
 func (c *call) write() control.Request {
-	return control.Request{ID: c.id, DryRun: c.query["dryRun"] == "true", Malformed: c.issues}
+	r := control.Request{ID: c.id, DryRun: c.dryRun(), Impact: c.query["impact"] == "true", Idempotency: c.once, Malformed: c.issues}
+	if r.Impact && !r.DryRun {
+		r.Malformed = append(r.Malformed[:len(r.Malformed):len(r.Malformed)], document.Issue{Pointer: "?impact",
+			Message: "impact is told before a write is made: send dryRun=true with it, or leave it out"})
+	}
+	return r
 }

@@ -9,8 +9,9 @@ import (
 // keptAnswer says what an answer was given to. Whoever may read a workspace reads
 // the same of it.
 type keptAnswer struct {
-	view   uint64
-	target string // path and query
+	view      uint64
+	evaluated uint64 // the version of what lists say of evaluations
+	target    string // path and query
 }
 
 // maxTarget is how long the path and the query of a request may be whose answer is
@@ -19,8 +20,15 @@ const maxTarget = 500
 
 // kept gives the answer again that was given to the same question at the same head:
 // encoded, and compressed where somebody asked for that.
-func kept(work handler) handler {
+func kept(work handler) handler { return keptWith(work, false) }
+
+// keptWith is kept of answers that may tell when items were evaluated last: by the day,
+// so that they stay the same for long.
+func keptWith(work handler, evaluations bool) handler {
 	return func(ctx context.Context, c *call) (any, error) {
+		if evaluations {
+			c.session.ReadEvaluated(ctx)
+		}
 		if c.kept == nil || len(c.request.URL.RawQuery)+len(c.request.URL.Path) > maxTarget {
 			return work(ctx, c)
 		}
@@ -31,7 +39,10 @@ func kept(work handler) handler {
 		if err != nil {
 			return nil, err
 		}
-		question := keptAnswer{view, c.request.URL.EscapedPath() + "?" + c.request.URL.RawQuery}
+		question := keptAnswer{view: view, target: c.request.URL.EscapedPath() + "?" + c.request.URL.RawQuery}
+		if evaluations {
+			question.evaluated = c.session.EvaluatedVersion(ctx)
+		}
 		if p, found := c.kept.Get(question); found {
 			return p, nil
 		}

@@ -65,7 +65,7 @@ var errKeyword = errors.New("a keyword that parameters are not checked for")
 func (p *parameter) keyword(name string, value *jsontree.Node) (err error) {
 	text, _ := value.Text()
 	switch name {
-	case "description", "default", "examples":
+	case "description", "default", "examples", "format": // control reads what has one
 	case "x-error-message":
 		p.message = text
 	case "type":

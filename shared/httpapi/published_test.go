@@ -1,8 +1,11 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -11,6 +14,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
 )
 
 var record = flag.Bool("record", false, "record the description as published, in "+published)
@@ -41,16 +45,36 @@ func TestTheDescriptionIsAsPublished(t *testing.T) {
 	}
 	if *record {
 		text := strings.Join(append([]string{"version " + version, "sha256 " + fingerprint}, now...), "\n") + "\n"
-		if err := os.WriteFile(published, []byte(text), 0o666); err != nil {
+		if err := errors.Join(os.WriteFile(published, []byte(text), 0o666), os.WriteFile("openapi.json.gz", compressed(t, openapi), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 		return
+	}
+	packed, err := os.ReadFile("openapi.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := negotiation.Decompress(packed); err != nil || string(text) != openapi {
+		t.Errorf("openapi.json.gz, which the programs have in them, is not openapi.json (%v). Record it:\n  %s", err, howToRecord)
 	}
 	if lines[0] != "version "+version || lines[1] != "sha256 "+fingerprint {
 		t.Errorf("openapi.json (version %s) is not what is recorded as published (%s). It may be: this is an addition%s.\n"+
 			"If it is meant, record it, and commit the record with it:\n  %s",
 			version, lines[0], differences(before, now), howToRecord)
 	}
+}
+
+func compressed(t *testing.T, text string) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write([]byte(text))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
 }
 
 // differences lists the new facts, or says that there are none.

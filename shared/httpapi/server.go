@@ -72,7 +72,7 @@ type handler func(ctx context.Context, c *call) (any, error)
 
 // All are the groups.
 func All() []Group {
-	return []Group{Workspace(), Flags(), Configs(), LogLevels(), Segments(), Activity(), Contexts(), Reference()}
+	return []Group{Workspace(), Flags(), Configs(), LogLevels(), Segments(), Changes(), Activity(), Contexts(), Reference()}
 }
 
 // New serves groups of the API. It fails when their operations and the
@@ -118,6 +118,7 @@ type server struct {
 	bodies      bodies.Budget
 	answers     bodies.Answers
 	kept        *lru.Cache[keptAnswer, *page] // nil: none are
+	waiting     chan struct{}                 // holds requests that wait for their turn
 	handlers    map[string]handler
 	paths       map[string]operations
 }
@@ -141,8 +142,8 @@ func newServer(d *description, options Options, groups []Group) (*server, error)
 	}
 	options.PublicURL = strings.TrimRight(options.PublicURL, "/")
 	s := &server{description: d, options: options, beside: beside, kept: newKept(options.KeptAnswers),
-		guard:    authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Strangers, options.Now), Proxies: options.Proxies},
-		handlers: map[string]handler{}, paths: map[string]operations{}}
+		guard:   authentication.Guard{Service: options.Service, Keys: ratelimit.New(options.Limit, options.Strangers, options.Now), Proxies: options.Proxies},
+		waiting: make(chan struct{}, maxWaiting), handlers: map[string]handler{}, paths: map[string]operations{}}
 	return s, s.bind(groups)
 }
 
@@ -198,8 +199,10 @@ type call struct {
 	query     query
 	body      *jsontree.Node
 	issues    []document.Issue // what is wrong with the shape of a write
-	leave     func()           // lets the next large body in
-	held      bodies.Held      // the memory of a large answer
+	status    int              // of a success; 0 is 200
+	once      *control.Idempotency
+	leave     func()      // lets the next large body in
+	held      bodies.Held // the memory of a large answer
 }
 
 // pathHandler answers at one path, or where there is nothing.
@@ -265,13 +268,22 @@ func (c *call) answer() (a *answer, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.once != nil && c.once.Replayed {
+		c.header.Set(replayedHeader, "true")
+	}
 	return c.success(result)
 }
 
 // list makes a list when there is memory for it, unless it is kept. How large it becomes is not known
 // by then: at the most it is about all that the workspace holds.
-func list(work handler) handler {
-	return kept(func(ctx context.Context, c *call) (any, error) {
+func list(work handler) handler { return kept(held(work)) }
+
+// listWithEvaluations is list of items that are evaluated.
+func listWithEvaluations(work handler) handler { return keptWith(held(work), true) }
+
+// held makes a list when there is memory for it.
+func held(work handler) handler {
+	return func(ctx context.Context, c *call) (any, error) {
 		size, err := c.session.Size(ctx)
 		if err == nil {
 			c.held, err = c.answers.Hold(ctx, c.owner, size)
@@ -280,19 +292,20 @@ func list(work handler) handler {
 			return nil, err
 		}
 		return work(ctx, c)
-	})
+	}
 }
 
 // admit goes through the checks that come before the operation's own, and opens
 // the session.
 func (c *call) admit() (err error) {
+	c.query, c.issues = c.operation.readQuery(c.request.URL.RawQuery)
 	if c.operation.Keys == endpoints.NoKey {
 		if err := c.stranger(); err != nil {
 			return err
 		}
 	} else {
 		key, unreadable := bearer(c.request.Header)
-		caller, err := c.guard.Authenticate(c.request, managementKeys, key, unreadable)
+		caller, err := c.authenticate(key, unreadable)
 		if err != nil {
 			return err
 		}
@@ -304,7 +317,6 @@ func (c *call) admit() (err error) {
 			return err
 		}
 	}
-	c.query, c.issues = c.operation.readQuery(c.request.URL.RawQuery)
 	if c.operation.body == nil {
 		if c.operation.writes() {
 			return nil // control tells them in their turn
@@ -382,7 +394,11 @@ func (c *call) refusal(err error) *answer {
 	case fault.Unauthorized:
 		c.header.Set("WWW-Authenticate", `Bearer realm="svc"`)
 	}
-	body, err := encode(envelope)
+	var told any = envelope
+	if c.here.manifests() {
+		told = manifestRefusal(f, envelope)
+	}
+	body, err := encode(told)
 	if err != nil { // the details are the only part that may not be plain
 		envelope.Details = nil
 		body, _ = encode(envelope)

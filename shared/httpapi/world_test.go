@@ -22,6 +22,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/repository"
+	telemetrylocal "svc.example/svc/shared/telemetry/local"
 )
 
 const workspaceID = access.ID("0123456789abcdef")
@@ -32,6 +33,7 @@ type world struct {
 	ledger  *local.Ledger
 	repo    *repository.Repository
 	service *control.Service
+	seen    *telemetrylocal.Store
 	handler http.Handler
 	log     *safeBuffer
 	// alter changes what the gate says, or fails.
@@ -73,6 +75,7 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	w.ledger, err = local.Open(context.Background(), dir, local.Options{})
 	w.must(err)
 	t.Cleanup(func() { w.ledger.Close() })
+	w.seen = telemetrylocal.New(dir)
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit("Start", files)
 	w.service = control.New(control.Settings{
@@ -80,6 +83,8 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 		Repository:    func(context.Context, string) (control.Repository, error) { return w.repo, nil },
 		Now:           func() time.Time { return w.clock },
 		PublicURL:     options.PublicURL,
+		Contexts:      w.seen,
+		Evaluations:   w.seen,
 	})
 	options.Service = w.service
 	options.Now = func() time.Time { return w.clock }
@@ -100,8 +105,8 @@ func (w *world) in(t testing.TB) *world {
 // gate is the ledger's, altered.
 type gate struct{ w *world }
 
-func (g gate) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
-	entry, err := g.w.ledger.Authenticate(ctx, key)
+func (g gate) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
+	entry, err := g.w.ledger.Authenticate(ctx, key, once)
 	if err == nil && g.w.alter != nil {
 		err = g.w.alter(&entry)
 	}
@@ -162,11 +167,14 @@ type reply struct {
 	body   []byte // as it was before it was compressed
 }
 
-// do sends a request to a path below /v1 and holds the answer against the
+// do sends a request to a path below /v1, or to one of the CLI's API beside it, and holds the answer against the
 // description. Headers come as "Name: value"; "-" leaves the key out.
 func (w *world) do(method, path, body string, headers ...string) *reply {
 	w.t.Helper()
-	r := httptest.NewRequest(method, "http://svc.test/v1"+path, strings.NewReader(body))
+	if !strings.HasPrefix(path, "/openfeature/") {
+		path = "/v1" + path
+	}
+	r := httptest.NewRequest(method, "http://svc.test"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.key)
 	for _, h := range headers {
 		if h == "-" {
@@ -199,10 +207,10 @@ func (w *world) get(path string, headers ...string) *reply {
 	return w.do("GET", path, "", headers...)
 }
 
-// ok stops the test at anything but 200.
+// ok stops the test at anything but a success.
 func (a *reply) ok() *reply {
 	a.t.Helper()
-	if a.status != http.StatusOK {
+	if a.status != http.StatusOK && a.status != http.StatusCreated {
 		a.t.Fatalf("status %d: %s", a.status, a.body)
 	}
 	return a

@@ -1,0 +1,95 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func changeSet(operations ...string) string {
+	return `{"operations":[` + strings.Join(operations, ",") + `]}`
+}
+
+func TestChangeSets(t *testing.T) {
+	w := newWorld(t, shop())
+	before := w.get("/activity?limit=1").ok().text("/activity/0/sha")
+	body := `{"message":"Launch","operations":[` + strings.Join([]string{
+		`{"op":"create","type":"config","body":{"key":"limit","valueType":"int","value":3}}`,
+		`{"op":"patch","type":"config","key":"limit","environment":"staging","body":{"value":4}}`,
+		`{"op":"create","type":"segment","body":{"key":"testers"}}`,
+		`{"op":"create","type":"feature_flag","body":{"key":"launch"}}`,
+		`{"op":"patch","type":"feature_flag","key":"launch","environment":"production","body":{"rollout":[{"value":true,"percent":25},{"value":false,"percent":75}]}}`,
+		`{"op":"patch","type":"log_level","key":"shop","body":{"level":"WARN"}}`,
+		`{"op":"put","type":"schema","key":"limits","document":{"maximum":9}}`,
+		`{"op":"copy","from":"production","to":"staging","keys":["launch"]}`,
+		`{"op":"delete","type":"segment","key":"testers","expectedCommitSha":"` + before + `"}`,
+	}, ",") + `]}`
+	dry := w.do("POST", "/changes?dryRun=true", body).ok()
+	if dry.text("/commitSha") != before || dry.at("/dryRun") != true || dry.at("/changed") != true {
+		t.Errorf("a dry run: %s", dry.body)
+	}
+	a := w.do("POST", "/changes", body).ok()
+	if a.text("/previousCommitSha") != before || a.text("/results/5/key") != "log-level.shop" || a.text("/results/7/messages/0/scope") != "staging" || a.at("/results/8/changed") != true {
+		t.Errorf("%s", a.body)
+	}
+	if history := w.get("/flags/launch/history").ok(); history.text("/history/0/sha") != a.text("/commitSha") || !strings.HasPrefix(history.text("/history/0/message"), "Launch\n\n") || history.at("/history/1") != nil {
+		t.Errorf("the history: %s", history.body)
+	}
+	undo := w.do("POST", "/changes", changeSet(
+		`{"op":"revert","type":"feature_flag","key":"launch","commitSha":"`+a.text("/commitSha")+`","mode":"undo"}`,
+		`{"op":"revert","type":"config","key":"limit","commitSha":"`+a.text("/commitSha")[:8]+`","mode":"undo"}`)).ok()
+	if w.get("/flags/launch").status != 404 || w.get("/configs/limit").status != 404 || undo.at("/changed") != true {
+		t.Errorf("undone: %s", undo.body)
+	}
+}
+
+func TestChangeSetsThatCannotBeRead(t *testing.T) {
+	w := newWorld(t, shop())
+	on := `{"op":"patch","type":"feature_flag","key":"checkout.redesign","environment":"staging","body":{"enabled":true}}`
+	for _, c := range []struct {
+		body, want string
+		paths      string
+	}{
+		{`{}`, "400 BAD_REQUEST", "/operations"},
+		{changeSet(), "400 BAD_REQUEST", "/operations"},
+		{`{"operations":{}}`, "400 BAD_REQUEST", "/operations"},
+		{`{"operations":[` + on + `],"dryRun":true,"message":4}`, "400 BAD_REQUEST", "/dryRun /message"},
+		{`{"operations":[` + on + `],"message":"a\u0007"}`, "400 BAD_REQUEST", "/message"},
+		{changeSet(strings.Repeat(on+",", 2000) + on), "400 BAD_REQUEST", "/operations"},
+		{changeSet(on, "1", `{}`, `{"op":"move"}`, `{"op":1}`), "400 BAD_REQUEST", "/operations/1 /operations/2/op /operations/3/op /operations/4/op"},
+		{changeSet(on, `{"op":"patch"}`), "400 BAD_REQUEST", "/operations/1/type /operations/1/key /operations/1/body /operations/1/environment"},
+		{changeSet(`{"op":"patch","type":"segment","key":"beta","environment":"staging","body":{},"force":true}`), "400 BAD_REQUEST", "/operations/0/force /operations/0/type"},
+		{changeSet(strings.Replace(on, `"enabled"`, `"expectedCommitSha":"x","enabled"`, 1)), "400 BAD_REQUEST", "/operations/0/body/expectedCommitSha"},
+		{changeSet(strings.Replace(on, `"enabled":true`, `"enabled":1,"x":2`, 1)), "400 BAD_REQUEST", "/operations/0/body/x /operations/0/body/enabled"},
+		{changeSet(`{"op":"create","type":"feature_flag","body":{"key":"a b"}}`), "400 BAD_REQUEST", "/operations/0/body/key"},
+		{changeSet(`{"op":"create","type":"config","key":"c","body":{"key":"c","valueType":"int","value":"x"}}`), "400 BAD_REQUEST", "/operations/0/key"},
+		{changeSet(`{"op":"put","type":"feature_flag","key":"colour","document":[]}`), "400 BAD_REQUEST", "/operations/0/document"},
+		{changeSet(`{"op":"copy","from":"staging","to":"staging"}`), "400 BAD_REQUEST", "/operations/0/to /operations/0"},
+		{changeSet(`{"op":"revert","type":"feature_flag","key":"colour","commitSha":"zz","mode":"redo"}`), "400 BAD_REQUEST", "/operations/0/commitSha /operations/0/mode"},
+		{changeSet(on, `{"op":"delete","type":"feature_flag","key":"none"}`, `{"op":"patch","type":"feature_flag","key":"colour","environment":"mars","body":{"value":"red"}}`), "404 NOT_FOUND", "/operations/1 /operations/2"},
+		{strings.Repeat(" ", 5<<20) + changeSet(on), "413 PAYLOAD_TOO_LARGE", ""},
+	} {
+		a := w.do("POST", "/changes", c.body)
+		var paths []string
+		for i := 0; a.at(fmt.Sprintf("/details/issues/%d", i)) != nil; i++ {
+			paths = append(paths, a.text(fmt.Sprintf("/details/issues/%d/path", i)))
+		}
+		if got := strings.Join(paths, " "); a.refused() != c.want || got != c.paths {
+			t.Errorf("%.200s: %s at %s, want %s at %s\n%.600s", c.body, a.refused(), got, c.want, c.paths, a.body)
+		}
+	}
+	if a := w.do("POST", "/changes", strings.Repeat(" ", 4<<20)+changeSet(on)); a.status != 200 {
+		t.Errorf("a body of 4 MiB: %s", a.body)
+	}
+}
+
+// TestAListInAnOperationIsTooLong: the refusal says where, as that of the single
+// request does.
+func TestAListInAnOperationIsTooLong(t *testing.T) {
+	w := newWorld(t, nil)
+	rollout := `[` + strings.Repeat(`{"value": true, "percent": 1},`, 1000) + `{"value": true, "percent": 1}]`
+	a := w.do("POST", "/changes", `{"operations": [{"op": "patch", "type": "feature_flag", "key": "f", "environment": "production", "body": {"rollout": `+rollout+`}}]}`)
+	if a.status != 400 || a.text("/details/issues/0/path") != "/operations/0/body/rollout" || a.text("/details/issues/0/message") != "rollout has at most 1000 entries, not 1001" {
+		t.Errorf("%d %.300s", a.status, a.body)
+	}
+}

@@ -1,0 +1,419 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/memory"
+	"svc.example/svc/shared/testing/testenv"
+)
+
+// commits is how many the history holds.
+func (w *world) commits() int64 {
+	w.t.Helper()
+	return w.head().Sequence
+}
+
+// writes are one of each kind, in an order in which each changes something.
+// Tokens and commits are filled in.
+var writes = []struct{ operation, method, path, body string }{
+	{"createFlag", "POST", "/flags", `{"key": "fresh", "description": "new", "tags": ["a"]}`},
+	{"updateFlagEnvironment", "PATCH", "/flags/checkout.redesign/environments/production", `{"enabled": true}`},
+	{"updateFlagEnvironment", "PATCH", "/flags/colour/environments/staging", `{"rollout": [{"value": "red", "percent": 25}, {"value": "blue", "percent": 75}]}`},
+	{"replaceFlagDocument", "PUT", "/flags/fresh/document", `{"expectedCommitSha": "@/flags/fresh", "document": {"key": "fresh", "type": "feature_flag", "valueType": "bool", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}}`},
+	{"revertFlag", "POST", "/flags/fresh/revert", `{"mode": "undo", "commitSha": "@/flags/fresh"}`},
+	{"deleteFlag", "DELETE", "/flags/fresh?expectedCommitSha=@/flags/fresh", ""},
+	{"createManifestFlag", "POST", "/openfeature/v0/manifest/flags", `{"key": "banner", "type": "boolean", "name": "Banner", "defaultValue": true}`},
+	{"replaceManifestFlag", "PUT", "/openfeature/v0/manifest/flags/banner", `{"key": "banner", "type": "boolean", "defaultValue": false}`},
+	{"deleteManifestFlag", "DELETE", "/openfeature/v0/manifest/flags/banner", ""},
+	{"createConfig", "POST", "/configs", `{"key": "limit", "valueType": "int", "value": 3}`},
+	{"updateConfigEnvironment", "PATCH", "/configs/api.token/environments/default", `{"value": "plain", "replaceTargeting": true}`},
+	{"replaceConfigDocument", "PUT", "/configs/limit/document", `{"expectedCommitSha": "@/configs/limit", "document": {"key": "limit", "type": "config", "valueType": "int", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 4}}]}}}`},
+	{"revertConfig", "POST", "/configs/limit/revert", `{"mode": "undo", "commitSha": "@/configs/limit"}`},
+	{"deleteConfig", "DELETE", "/configs/limit", ""},
+	{"updateLogLevel", "PATCH", "/log-levels/shop", `{"level": "WARN"}`},
+	{"updateLogLevel", "PATCH", "/log-levels/shop", `{"level": "DEBUG", "target": "com.acme", "environment": "production"}`},
+	{"replaceLogLevelDocument", "PUT", "/log-levels/log-level.shop/document", `{"expectedCommitSha": "@/log-levels/log-level.shop", "document": {"key": "log-level.shop", "type": "log_level", "valueType": "log_level", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "log_level", "value": "INFO"}}]}}}`},
+	{"revertLogLevel", "POST", "/log-levels/log-level.shop/revert", `{"mode": "restore", "commitSha": "@@/log-levels/log-level.shop"}`},
+	{"deleteLogLevel", "DELETE", "/log-levels/shop", ""},
+	{"createSegment", "POST", "/segments", `{"key": "staff", "name": "Staff"}`},
+	{"replaceSegmentDocument", "PUT", "/segments/staff/document", `{"expectedCommitSha": "@/segments/staff", "document": {"key": "staff", "type": "segment", "valueType": "bool", "name": "All", "default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}}}`},
+	{"revertSegment", "POST", "/segments/staff/revert", `{"mode": "undo", "commitSha": "@/segments/staff"}`},
+	{"deleteSegment", "DELETE", "/segments/staff", ""},
+	{"replaceSchemaDocument", "PUT", "/schemas/shape/document", `{"document": {"type": "object"}}`},
+	{"deleteSchema", "DELETE", "/schemas/shape", ""},
+	{"applyChanges", "POST", "/changes", `{"message": "All at once", "operations": [
+		{"op": "create", "type": "feature_flag", "body": {"key": "set", "tags": ["checkout"]}},
+		{"op": "patch", "type": "feature_flag", "key": "checkout.redesign", "environment": "production", "body": {"enabled": false}},
+		{"op": "patch", "type": "feature_flag", "key": "checkout.redesign", "environment": "production", "body": {"enabled": false}},
+		{"op": "patch", "type": "log_level", "key": "log-level.cart", "environment": "default", "body": {"level": "ERROR"}},
+		{"op": "copy", "from": "production", "to": "development", "tag": "checkout"},
+		{"op": "put", "type": "schema", "key": "other", "document": {"type": "object"}}]}`},
+	{"applyChanges", "POST", "/changes", `{"operations": [
+		{"op": "delete", "type": "feature_flag", "key": "set"}, {"op": "delete", "type": "schema", "key": "other"},
+		{"op": "revert", "type": "log_level", "key": "log-level.cart", "commitSha": "@/log-levels/log-level.cart", "mode": "undo"}]}`},
+}
+
+// filled puts in the last commit of an item where @ stands before its path, and
+// the one before that for @@.
+func (w *world) filled(text string) string {
+	w.t.Helper()
+	before, after, found := strings.Cut(text, "@/")
+	if !found {
+		return text
+	}
+	path := "/" + strings.SplitN(after, `"`, 2)[0]
+	rest := strings.TrimPrefix("/"+after, path)
+	sha := w.get(path + "/document").ok().text("/commitSha")
+	if earlier, two := strings.CutSuffix(before, "@"); two {
+		before = earlier
+		folder, key := strings.Replace(strings.Split(path, "/")[1], "log-levels", "log_level", 1), strings.Split(path, "/")[2]
+		sha = w.get("/activity?type=" + folder + "&key=" + key).ok().text("/activity/1/sha")
+	}
+	return before + sha + rest
+}
+
+// TestEveryWriteIsMadeOnceUnderItsKey: whatever has happened since, the same request
+// under the same key has the same answer, and changes nothing.
+func TestEveryWriteIsMadeOnceUnderItsKey(t *testing.T) {
+	w := newWorld(t, shop())
+	type made struct {
+		method, path, body, key string
+		answer                  *reply
+	}
+	var all []made
+	tried := map[string]bool{}
+	again := func(m made) {
+		t.Helper()
+		before := w.commits()
+		a := w.do(m.method, m.path, m.body, "Idempotency-Key: "+m.key)
+		if a.status != m.answer.status || string(a.body) != string(m.answer.body) || a.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s %s again: %d, replayed %q\n%s, want\n%s", m.method, m.path, a.status, a.header.Get("Idempotency-Replayed"), a.body, m.answer.body)
+		}
+		if now := w.commits(); now != before {
+			t.Errorf("%s %s again made %d commits", m.method, m.path, now-before)
+		}
+	}
+	for i, write := range writes {
+		m := made{write.method, w.filled(write.path), w.filled(write.body), fmt.Sprint("write-", i), nil}
+		before := w.commits()
+		m.answer = w.do(m.method, m.path, m.body, "Idempotency-Key: "+m.key).ok()
+		if w.commits() != before+1 || m.answer.header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("%s %s made %d commits, replayed %q", m.method, m.path, w.commits()-before, m.answer.header.Get("Idempotency-Replayed"))
+		}
+		again(m)
+		all = append(all, m)
+		tried[write.operation] = true
+	}
+	for _, m := range all {
+		again(m)
+	}
+	tried["deleteContext"] = true // it makes no commit, and what is forgotten leaves nothing to be told again
+	every(func(_, method string, operation *jsontree.Node) {
+		id, _ := operation.Get("operationId").Text()
+		if safe, _ := operation.Get("x-safe").Bool(); method != "get" && !safe && !tried[id] {
+			t.Errorf("%s is not tried", id)
+		}
+	})
+}
+
+// picks pushes a commit that has the message of the last one under the key k.
+func (w *world) picks(path string) {
+	w.t.Helper()
+	head := w.head()
+	history, err := w.repo.History(w.t.Context(), head, repository.Page{})
+	w.must(err)
+	for _, c := range history {
+		if once, ok := repository.ReadOnce([]byte(c.Message)); ok {
+			base, err := w.repo.Snapshot(w.t.Context(), head)
+			w.must(err)
+			f, _ := base.File(path)
+			by := repository.Signature{Name: "Ada", Email: "ada@example.com", When: w.clock}
+			_, err = w.repo.Commit(w.t.Context(), base, repository.Draft{Author: c.Author, Committer: by, Message: "picked\n", Once: &once,
+				Changes: []repository.Change{{Path: path, Content: append(f.Text, '\n')}}})
+			w.must(err)
+			return
+		}
+	}
+	w.t.Fatal("no commit tells of a key")
+}
+
+func (w *world) head() repository.Head {
+	w.t.Helper()
+	head, err := w.ledger.Head(w.t.Context())
+	w.must(err)
+	return head
+}
+
+// merges has main be a merge of the head and of a commit on its parent, by git.
+func (w *world) merges() {
+	w.t.Helper()
+	git := func(args ...string) string {
+		w.t.Helper()
+		cmd := exec.Command(testenv.Program(w.t, "install git", "git"), append([]string{"-c", "user.name=Lin", "-c", "user.email=lin@example.com"}, args...)...)
+		cmd.Dir = w.ledger.Repository()
+		out, err := cmd.Output()
+		w.must(err)
+		return strings.TrimSpace(string(out))
+	}
+	other := git("commit-tree", "main~1^{tree}", "-p", "main~1", "-m", "beside")
+	git("update-ref", "refs/heads/main", git("commit-tree", "main^{tree}", "-p", other, "-p", "main", "-m", "merge"))
+}
+
+const toggle = "/flags/checkout.redesign/environments/production"
+
+func TestWhatAnIdempotencyKeyDoes(t *testing.T) {
+	const on, off = `{"enabled": true}`, `{"enabled": false}`
+	for name, test := range map[string]struct {
+		do   func(w *world)
+		want string // the answer to switching the flag on under the key k
+	}{
+		"nothing before": {func(w *world) {}, "made"},
+		"the same":       {func(w *world) { w.do("PATCH", toggle, on, "Idempotency-Key: k").ok() }, "replayed"},
+		"another body":   {func(w *world) { w.do("PATCH", toggle, `{"enabled":true}`, "Idempotency-Key: k").ok() }, "422 UNPROCESSABLE_CONTENT IDEMPOTENCY_MISMATCH"},
+		"another path": {func(w *world) {
+			w.do("PATCH", "/flags/checkout.redesign/environments/staging", on, "Idempotency-Key: k").ok()
+		}, "422 UNPROCESSABLE_CONTENT IDEMPOTENCY_MISMATCH"},
+		"another query":  {func(w *world) { w.do("PATCH", toggle+"?dryRun=false", on, "Idempotency-Key: k").ok() }, "422 UNPROCESSABLE_CONTENT IDEMPOTENCY_MISMATCH"},
+		"another method": {func(w *world) { w.do("POST", "/flags", `{"key": "x"}`, "Idempotency-Key: k").ok() }, "422 UNPROCESSABLE_CONTENT IDEMPOTENCY_MISMATCH"},
+		"another key":    {func(w *world) { w.do("PATCH", toggle, on, "Idempotency-Key: K").ok() }, "no-op"},
+		"no key":         {func(w *world) { w.do("PATCH", toggle, on).ok() }, "no-op"},
+		"a dry run":      {func(w *world) { w.do("PATCH", toggle+"?dryRun=true", on, "Idempotency-Key: k").ok() }, "made"},
+		"a no-op":        {func(w *world) { w.do("PATCH", toggle, off, "Idempotency-Key: k").ok() }, "made"},
+		"a refusal":      {func(w *world) { w.do("PATCH", "/flags/none/environments/production", on, "Idempotency-Key: k") }, "made"},
+		"a read":         {func(w *world) { w.get("/flags", "Idempotency-Key: k").ok() }, "made"},
+		"an evaluation": {func(w *world) {
+			w.do("POST", "/evaluate", `{"environment": "production", "context": {}}`, "Idempotency-Key: k").ok()
+		}, "made"},
+		"23 hours": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.clock = w.clock.Add(23 * time.Hour)
+		}, "replayed"},
+		"24 hours": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.clock = w.clock.Add(24 * time.Hour)
+		}, "no-op"},
+		"24 hours, off meanwhile": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.clock = w.clock.Add(24 * time.Hour)
+			w.do("PATCH", toggle, off).ok()
+		}, "made"},
+		"changed back since": {func(w *world) { w.do("PATCH", toggle, on, "Idempotency-Key: k").ok(); w.do("PATCH", toggle, off).ok() }, "replayed"},
+		"deleted since": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.do("DELETE", "/flags/checkout.redesign", "").ok()
+		}, "replayed"},
+		"the environment is archived": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.commit("archive", map[string]string{"svc.json": `{"environments": [{"name": "production", "archived": true}, "staging"]}`})
+		}, "replayed"},
+		"the role was taken away": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.alter = func(e *control.Entry) error { e.Principal.Roles = []string{"member"}; return nil }
+		}, "replayed"},
+		"this clock runs ahead of the ledger's": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			was := w.clock
+			w.alter = func(e *control.Entry) error { e.Now = was; return nil }
+			w.clock = w.clock.Add(48 * time.Hour)
+		}, "replayed"},
+		"24 hours by the ledger's clock": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.alter = func(e *control.Entry) error { e.Now = w.clock.Add(24 * time.Hour); return nil }
+		}, "no-op"},
+		"so many commits since that all is read": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			for i := range 210 {
+				w.do("PATCH", "/flags/checkout.redesign/environments/staging", fmt.Sprintf(`{"enabled": %t}`, i%2 == 0)).ok()
+			}
+		}, "replayed"},
+		"the history was merged": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.merges()
+		}, "replayed"},
+		"the history was replaced": {func(w *world) {
+			head := w.head()
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.must(os.WriteFile(filepath.Join(w.ledger.Repository(), "refs", "heads", "main"), []byte(head.Commit+"\n"), 0o666))
+		}, "made"},
+		"the subscription lapsed": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.alter = func(e *control.Entry) error { e.Workspace.BillingInactive = true; return nil }
+		}, "402 BILLING_INACTIVE"},
+		"somebody else": {func(w *world) {
+			other := w.newKey(access.KindServiceAccount, "protected_engineer")
+			w.do("PATCH", toggle, on, "Idempotency-Key: k", "Authorization: Bearer "+other).ok()
+		}, "no-op"},
+		"a commit that was picked and pushed": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.picks("feature-flags/checkout.redesign.json")
+		}, "replayed"},
+		"nothing but a commit that was pushed": {func(w *world) {
+			w.do("PATCH", toggle, on, "Idempotency-Key: k").ok()
+			w.picks("feature-flags/checkout.redesign.json")
+			w.clock = w.clock.Add(24 * time.Hour)
+			w.do("PATCH", toggle, off).ok()
+			w.picks("feature-flags/colour.json")
+		}, "made"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, shop())
+			test.do(w)
+			before := w.commits()
+			a := w.do("PATCH", toggle, on, "Idempotency-Key: k")
+			got := a.refused()
+			switch {
+			case a.status != 200:
+			case a.header.Get("Idempotency-Replayed") == "true":
+				got = "replayed"
+			case w.commits() == before:
+				got = "no-op"
+			default:
+				got = "made"
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s: %s", got, test.want, a.body)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoIdempotencyKey(t *testing.T) {
+	w := newWorld(t, shop())
+	for key, status := range map[string]int{
+		"":                                       400,
+		strings.Repeat("x", 255):                 200,
+		strings.Repeat("x", 256):                 400,
+		"two words":                              400,
+		"tab\there":                              400,
+		"ümlaut":                                 400,
+		"\x7f":                                   400,
+		`"8e03978e-40d5-43dd-bc93-6894a57f9324"`: 200,
+	} {
+		for _, r := range []struct{ method, path, body string }{
+			{"PATCH", toggle, fmt.Sprintf(`{"enabled": %t}`, w.commits()%2 == 0)}, {"DELETE", "/configs/none", ""},
+		} {
+			a := w.do(r.method, r.path, r.body, "Idempotency-Key: "+key)
+			refused := a.status == 400
+			if refused != (status == 400) || refused && a.text("/details/issues/0/path") != "Idempotency-Key" {
+				t.Errorf("%q: %s %s is %d %s", key, r.method, r.path, a.status, a.body)
+			}
+		}
+		if a := w.do("PATCH", toggle+"?dryRun=true", `{"enabled": true}`, "Idempotency-Key: "+key); (a.status == 400) != (status == 400) {
+			t.Errorf("%q, a dry run: %d %s", key, a.status, a.body)
+		}
+	}
+	a := w.do("PATCH", toggle, `{"enabled": 1, "typo": 2}`, "Idempotency-Key: two words")
+	for _, place := range []string{"Idempotency-Key", "/enabled", "/typo"} {
+		if !strings.Contains(string(a.body), `"`+place+`"`) {
+			t.Errorf("not all is told at once: %s", a.body)
+		}
+	}
+	r := httptest.NewRequest("PATCH", "http://svc.test/v1"+toggle, strings.NewReader(`{"enabled": true}`))
+	r.Header.Set("Authorization", "Bearer "+w.key)
+	r.Header["Idempotency-Key"] = []string{"a", "b"}
+	if a := w.send(r); a.status != 400 {
+		t.Errorf("two headers: %d %s", a.status, a.body)
+	}
+}
+
+// TestRequestsAtOnceUnderOneKey: one wins, and the others have its answer.
+func TestRequestsAtOnceUnderOneKey(t *testing.T) {
+	w := newWorld(t, shop())
+	for round := range 20 {
+		const many = 8
+		answers := make([]*reply, many)
+		before := w.commits()
+		var all sync.WaitGroup
+		for i := range many {
+			all.Go(func() {
+				answers[i] = w.do("POST", "/flags", fmt.Sprintf(`{"key": "once-%d"}`, round), fmt.Sprint("Idempotency-Key: round-", round))
+			})
+		}
+		all.Wait()
+		made := 0
+		for _, a := range answers {
+			if a.ok().header.Get("Idempotency-Replayed") == "" {
+				made++
+			}
+			if string(a.body) != string(answers[0].body) {
+				t.Errorf("%s and %s", a.body, answers[0].body)
+			}
+		}
+		if made != 1 || w.commits() != before+1 {
+			t.Errorf("round %d: %d were made, %d commits", round, made, w.commits()-before)
+		}
+	}
+}
+
+// TestKeysThatLeadToNothingLeaveNothing: as many keys as anybody sends take no more
+// room than what has landed under them.
+func TestKeysThatLeadToNothingLeaveNothing(t *testing.T) {
+	w := newWorld(t, shop())
+	w.do("PATCH", toggle, `{"enabled": true}`, "Idempotency-Key: first").ok()
+	size := func() (bytes int64) {
+		w.must(filepath.WalkDir(filepath.Dir(w.ledger.Repository()), func(_ string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				var info fs.FileInfo
+				info, err = entry.Info()
+				bytes += info.Size()
+			}
+			return err
+		}))
+		return bytes
+	}
+	commits, before, held := w.commits(), size(), memory.InUse()
+	const keys = 10_000
+	for i := range keys {
+		body := `{"enabled": true}` // as it is
+		if i%2 == 0 {
+			body = `{"enabled": "yes"}` // refused
+		}
+		r := httptest.NewRequest("PATCH", "http://svc.test/v1"+toggle, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		r.Header.Set("Idempotency-Key", fmt.Sprint("key-", i))
+		w.handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if w.commits() != commits || size() != before {
+		t.Errorf("%d commits and %d bytes more", w.commits()-commits, size()-before)
+	}
+	if grown := memory.InUse() - held; grown > keys*10 {
+		t.Errorf("%d keys under which nothing landed take %d bytes", keys, grown)
+	}
+}
+
+// TestAnswersAreToldAgainAfterARestart: what is remembered stands in the commits, so
+// that it is found without the index of the history too.
+func TestAnswersAreToldAgainAfterARestart(t *testing.T) {
+	w := newWorld(t, shop())
+	first := w.do("PATCH", toggle, `{"enabled": true}`, "Idempotency-Key: k").ok()
+	for _, lost := range []string{"", "history.cache"} {
+		dir := filepath.Dir(w.ledger.Repository())
+		w.must(w.ledger.Close())
+		if lost != "" {
+			w.must(os.Remove(filepath.Join(dir, lost)))
+		}
+		var err error
+		w.ledger, err = local.Open(t.Context(), dir, local.Options{})
+		w.must(err)
+		w.repo = repository.New(w.ledger, w.ledger.Objects())
+		a := w.do("PATCH", toggle, `{"enabled": true}`, "Idempotency-Key: k").ok()
+		if a.header.Get("Idempotency-Replayed") != "true" || string(a.body) != string(first.body) {
+			t.Errorf("without %q: %s, want %s", lost, a.body, first.body)
+		}
+		w.do("POST", "/configs", `{"key": "between`+lost+`", "valueType": "int", "value": 1}`).ok()
+	}
+}
