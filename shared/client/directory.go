@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -106,7 +107,7 @@ func (d *directory) load(state datadir.State) (origin, []workspace.Problem) {
 	problems = append(problems, state.Problems...)
 	if _, known := ws.Environment(d.environment); !known && ws.Declared {
 		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
-			Message: fmt.Sprintf("the environment %q (Options.Environment, else $SVC_ENVIRONMENT, else development) is not declared; declared are %s", d.environment, strings.Join(ws.Active(), ", "))})
+			Message: fmt.Sprintf("the environment %q (Options.Environment, else $SVC_ENVIRONMENT, else development) is not declared; declared are %s", d.environment, strings.Join(ws.Active(), ", ")), Code: problem.UnknownEnvironment})
 	}
 	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
 		workspace.SortProblems(fatal)

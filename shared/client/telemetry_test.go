@@ -68,8 +68,8 @@ func TestTelemetryShape(t *testing.T) {
 		t.Errorf("sentAt %v", body["sentAt"])
 	}
 	if got, want := asJSONText(s.events("summaries")), `[{"end":1700000000000,"start":1700000000000,"summaries":[`+
-		`{"counters":[{"configId":"id","count":2,"reason":"STATIC"}],"key":"f","type":"feature_flag"},`+
-		`{"counters":[{"configId":"id","count":3,"reason":"TARGETING_MATCH","ruleIndex":0},{"configId":"id","count":1,"reason":"TARGETING_MATCH","ruleIndex":4}],"key":"plan","type":"feature_flag"}]}]`; got != want {
+		`{"counters":[{"configId":"id","count":2,"reason":"STATIC","selectedValue":{"bool":true}}],"key":"f","type":"feature_flag"},`+
+		`{"counters":[{"configId":"id","count":3,"reason":"TARGETING_MATCH","ruleIndex":0,"selectedValue":{"string":"pro"}},{"configId":"id","count":1,"reason":"TARGETING_MATCH","ruleIndex":4,"selectedValue":{"string":"nobody"}}],"key":"plan","type":"feature_flag"}]}]`; got != want {
 		t.Errorf("summaries %s\nwant %s", got, want)
 	}
 	if got, want := asJSONText(s.events("contextShapes")), `[{"shapes":[{"fieldTypes":{"ip":2},"name":"request"},{"fieldTypes":{"key":1},"name":"team"},`+
@@ -185,13 +185,13 @@ func TestCountsOfAReplacedStateAreNotLost(t *testing.T) {
 	eventually(t, "v2", func() bool { return c.Version() == "v2" })
 	c.Bool(t.Context(), "f", false)
 	c.Close()
-	if got := asJSONText(s.events("summaries")); !strings.Contains(got, `"counters":[{"configId":"id","count":2,"reason":"STATIC"}]`) {
+	if got := asJSONText(s.events("summaries")); !strings.Contains(got, `"counters":[{"configId":"id","count":1,"reason":"STATIC","selectedValue":{"bool":true}},{"configId":"id","count":1,"reason":"STATIC","selectedValue":{"bool":false}}]`) {
 		t.Errorf("%s", got)
 	}
 }
 
-// TestNoTwoCountersAreOfTheSame counts a rule of the environment and one of
-// the default rules, which have the same number, and one after a change.
+// TestNoTwoCountersAreOfTheSame counts what is served under one number and value
+// together, also after a change.
 func TestNoTwoCountersAreOfTheSame(t *testing.T) {
 	pro, free := when("user.plan", "pro", plainValue("bool", "true")), when("user.plan", "free", plainValue("bool", "false"))
 	split := func(first int) string {
@@ -224,9 +224,9 @@ func TestNoTwoCountersAreOfTheSame(t *testing.T) {
 	c.Close()
 	got := asJSONText(s.events("summaries"))
 	for _, want := range []string{
-		`{"counters":[{"configId":"id","count":4,"reason":"TARGETING_MATCH","ruleIndex":0}],"key":"both"`,
-		`{"counters":[{"configId":"id","count":4,"reason":"STATIC"}],"key":"constant"`,
-		`{"counters":[{"configId":"id","count":2,"reason":"SPLIT","ruleIndex":0,"weightedValueIndex":0},{"configId":"id","count":2,"reason":"SPLIT","ruleIndex":0,"weightedValueIndex":1}],"key":"split"`,
+		`{"counters":[{"configId":"id","count":2,"reason":"TARGETING_MATCH","ruleIndex":0,"selectedValue":{"bool":true}},{"configId":"id","count":2,"reason":"TARGETING_MATCH","ruleIndex":0,"selectedValue":{"bool":false}}],"key":"both"`,
+		`{"counters":[{"configId":"id","count":4,"reason":"STATIC","selectedValue":{"bool":true}}],"key":"constant"`,
+		`{"counters":[{"configId":"id","count":2,"reason":"SPLIT","ruleIndex":0,"selectedValue":{"int":1},"weightedValueIndex":0},{"configId":"id","count":2,"reason":"SPLIT","ruleIndex":0,"selectedValue":{"int":2},"weightedValueIndex":1}],"key":"split"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nlacks %s", got, want)
@@ -289,5 +289,26 @@ func TestAContextInUseForLongIsReportedInEveryWindow(t *testing.T) {
 	c.Close()
 	if n := len(s.events("exampleContexts")); n != 3 {
 		t.Errorf("reported %d times, want once in each of 3 windows", n)
+	}
+}
+
+// TestTelemetryTellsNoSecret: neither what a lookup stands for, nor a value that is long.
+func TestTelemetryTellsNoSecret(t *testing.T) {
+	long := strings.Repeat("x", maxSelected)
+	s := newServer(t, documentOf("config", "home", "string", always(providedValue("SECRET"))),
+		documentOf("config", "long", "string", always(plainValue("string", `"`+long+`"`))),
+		documentOf("config", "list", "string_list", always(plainValue("string_list", `["a"]`))))
+	o := s.telemetry()
+	o.Getenv = environment(map[string]string{"SECRET": "s3cret"})
+	c := open(t, o)
+	if got := c.String(t.Context(), "home", ""); got != "s3cret" {
+		t.Fatalf("%q", got)
+	}
+	c.String(t.Context(), "long", "")
+	c.StringList(t.Context(), "list", nil)
+	c.Close()
+	got := asJSONText(s.events("summaries"))
+	if strings.Contains(got, "s3cret") || strings.Contains(got, long) || strings.Count(got, `"count":1`) != 3 || !strings.Contains(got, `"selectedValue":{"stringList":["a"]}`) {
+		t.Errorf("%s", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/contexts"
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/upstream"
 )
@@ -210,7 +211,7 @@ type summary struct {
 	Counters []counter `json:"counters"`
 }
 
-// counter is how often one way of coming about served a value.
+// counter is how often one way of coming about served one value.
 type counter struct {
 	counted
 	Count int64 `json:"count"`
@@ -222,6 +223,30 @@ type counted struct {
 	Reason   evaluation.Reason `json:"reason"`
 	Rule     index             `json:"ruleIndex,omitzero"`
 	Arm      index             `json:"weightedValueIndex,omitzero"`
+	Value    selected          `json:"selectedValue,omitzero"`
+}
+
+// selected is a value under the name of its kind, as JSON; "" is none.
+type selected string
+
+func (s selected) MarshalJSON() ([]byte, error) { return []byte(s), nil }
+
+// maxSelected is how long a value is that is told of.
+const maxSelected = 1000
+
+// selected is what telemetry tells of a value: nothing of one that is secret in any way.
+func (a *answer) selected() selected {
+	if a.sealed != nil || a.secret || a.err != nil || a.raw == nil || len(a.raw) > maxSelected {
+		return ""
+	}
+	kind := string(a.kind)
+	switch a.kind {
+	case document.StringListValue:
+		kind = "stringList"
+	case document.LogLevelValue:
+		kind = "logLevel"
+	}
+	return selected(`{"` + kind + `":` + string(a.raw) + `}`)
 }
 
 // index is a number from 1 for one that is written from 0, so that the zero
@@ -258,7 +283,7 @@ func (t *table) summarize(a *answer, into map[string]*summary) {
 	if into[i.key] == nil {
 		into[i.key] = &summary{Key: i.key, Type: string(i.kind)}
 	}
-	c := counted{ConfigID: i.id, Reason: a.reason, Arm: index(a.arm + 1)}
+	c := counted{ConfigID: i.id, Reason: a.reason, Arm: index(a.arm + 1), Value: a.selected()}
 	if a.reason != evaluation.Static {
 		c.Rule = index(a.rule + 1)
 	}

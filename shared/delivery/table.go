@@ -23,10 +23,10 @@ type Table struct {
 	Withheld []Withheld
 
 	snapshot *evaluation.Snapshot // of what is served
-	native   [][]byte             // per answer, with a comma; none when withheld
-	ofrep    []ofrepAnswer        // per answer
-	phrases  []string             // of OFREP answers; few, as they repeat from flag to flag
-	noMatch  []uint32             // per item: the phrase that ends the OFREP answer which leaves the default to the caller
+	items    []item
+	answers  []answer
+	values   [][2]uint32 // per answer: from where to where the value reaches in its text
+	phrases  []string    // that end answers; few, as they repeat from item to item
 	tails    struct{ native, ofrep []byte }
 	size     int                    // of the largest answer to a whole poll, so that one buffer does
 	bytes    int                    // of all native answers and phrases
@@ -34,12 +34,19 @@ type Table struct {
 	load     func() (*Table, error) // of a table that stands for one which is not in memory
 }
 
-// ofrepAnswer is where the parts of an OFREP answer are found. Key and value
-// are those of the native answer, and need not be held twice.
-type ofrepAnswer struct {
-	key    uint32    // how long it is, at the beginning of the native answer
-	value  [2]uint32 // from where to where it reaches in the native answer
-	phrase uint32    // what comes after the value, with its comma
+// item is what the answers of an item have in common.
+type item struct {
+	texts   []byte // of all its answers
+	key     uint32 // how long the key is, at the beginning of each
+	noMatch uint32 // the phrase that ends the OFREP answer which leaves the default to the caller
+}
+
+// answer is what a poll copies. A native answer is the text and a phrase. One to
+// OFREP has key and value from the text, and another phrase. One that is withheld
+// has no text. Answers are as small as they can be: a poll comes by all of them.
+type answer struct {
+	from, to      uint32 // in the texts of its item
+	native, ofrep uint32 // the phrases, with a comma
 }
 
 // Withheld says that an item has values that are not served, and why.
@@ -90,22 +97,40 @@ func (u *Units) Builder() *Builder {
 	t := &Table{Environment: u.environment, edition: edition{Version: unknown}}
 	t.tails.native, t.tails.ofrep = t.nativeTail(), t.ofrepTail()
 	t.size = len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
-	if room := u.answers + u.answers/16; room > 0 {
-		t.native, t.ofrep = make([][]byte, 0, room), make([]ofrepAnswer, 0, room)
-	}
-	return &Builder{table: t, compiler: u.rules.Compiler(), phraseAt: map[*phrase]uint32{}, maker: u.Maker()}
+	return &Builder{table: t, compiler: evaluation.NewCompiler(), phraseAt: map[*phrase]uint32{}, maker: u.Maker()}
 }
 
 // Add compiles and encodes a document. They come in the order of their keys,
 // segments at any time.
 func (b *Builder) Add(item evaluation.Source) {
-	if b.Full() {
-		return
+	if !b.Full() {
+		b.Put(b.Make(item))
 	}
+}
+
+// Make makes the unit of a document, to be put. Where that alone is too much for Max
+// it is not whole, and putting it makes the Builder full.
+func (b *Builder) Make(item evaluation.Source) *Unit {
 	if b.Max > 0 {
-		b.maker.most = b.Max - b.Size()
+		b.maker.most = max(1, b.Max-b.Size())
 	}
-	b.Put(b.maker.Make(item))
+	return b.maker.Make(item)
+}
+
+// Grow makes room for documents that are about to be put.
+func (b *Builder) Grow(units []*Unit) {
+	t, items, answers := b.table, 0, 0
+	b.compiler.Grow(func(yield func(*evaluation.Unit) bool) {
+		for _, u := range units {
+			if u.noMatch != nil {
+				items, answers = items+1, answers+len(u.answers)
+			}
+			if u.rules != nil && !yield(u.rules) {
+				return
+			}
+		}
+	})
+	t.items, t.answers, t.values = slices.Grow(t.items, items), slices.Grow(t.answers, answers), slices.Grow(t.values, answers)
 }
 
 // Put is Add for a document that was compiled and encoded before.
@@ -122,20 +147,19 @@ func (b *Builder) Put(u *Unit) {
 	if u.config {
 		t.configs++
 	}
-	t.noMatch = append(t.noMatch, b.phrase(u.noMatch))
+	t.items = append(t.items, item{texts: u.texts, key: u.key, noMatch: b.phrase(u.noMatch)})
 	from := uint32(0)
 	for i := range u.answers {
-		a := &u.answers[i]
-		if a.phrase == nil {
-			t.native, t.ofrep = append(t.native, nil), append(t.ofrep, ofrepAnswer{})
-			continue
+		made := &u.answers[i]
+		a := answer{from: from, to: made.end}
+		if made.native != nil {
+			a.native, a.ofrep = b.phrase(made.native), b.phrase(made.ofrep)
 		}
-		t.native = append(t.native, u.native[from:a.end:a.end])
-		t.ofrep = append(t.ofrep, ofrepAnswer{key: a.key, value: a.value, phrase: b.phrase(a.phrase)})
-		from = a.end
+		t.answers, t.values = append(t.answers, a), append(t.values, made.value)
+		from = made.end
 	}
-	t.bytes += len(u.native)
-	t.size += u.largest
+	t.bytes += len(u.texts)
+	t.size += int(u.largest)
 	if u.withheld != nil {
 		t.Withheld = append(t.Withheld, *u.withheld)
 	}
@@ -161,9 +185,18 @@ func (b *Builder) Table(version func(turn int64) string, turns evaluation.Turns)
 
 func (b *Builder) complete(compiled *evaluation.Snapshot, version func(turn int64) string, turns evaluation.Turns) *Table {
 	t := b.table
+	t.items, t.answers, t.values = fitted(t.items), fitted(t.answers), fitted(t.values)
 	t.snapshot = compiled
 	t.name, t.turns, t.turned = version, turns, &atomic.Pointer[Table]{}
 	return t.turn(math.MinInt64)
+}
+
+// fitted is a list that is kept, without much room for more.
+func fitted[T any](list []T) []T {
+	if cap(list)-len(list) <= cap(list)/16 {
+		return list
+	}
+	return append(make([]T, 0, len(list)), list...)
 }
 
 // Size is about how many bytes the Builder takes, with what it has built so far.
@@ -182,8 +215,8 @@ func (t *Table) Size() int64 {
 
 // encoded is what a table takes beside its snapshot.
 func (t *Table) encoded() int64 {
-	const text, ofrep, number, phrase = 24, 16, 4, 16
-	return int64(t.bytes + text*cap(t.native) + ofrep*cap(t.ofrep) + number*cap(t.noMatch) + phrase*cap(t.phrases))
+	const item, answer, value, phrase = 32, 16, 8, 16
+	return int64(t.bytes + item*cap(t.items) + answer*cap(t.answers) + value*cap(t.values) + phrase*cap(t.phrases))
 }
 
 func quote(dst []byte, s string) []byte {
@@ -221,8 +254,10 @@ func (t *Table) appendNative(ctx context.Context, b []byte, f *evaluation.Frame)
 		if item%lookUpEvery == 0 && ctx.Err() != nil {
 			return b, false
 		}
-		if a := t.snapshot.Evaluate(item, f); a != evaluation.None {
-			b = append(b, t.native[a]...)
+		if n := t.snapshot.Evaluate(item, f); n != evaluation.None {
+			if a := &t.answers[n]; a.from < a.to {
+				b = append(append(b, t.items[item].texts[a.from:a.to]...), t.phrases[a.native]...)
+			}
 		}
 	}
 	return append(withoutComma(b, empty), t.tails.native...), true
@@ -249,32 +284,31 @@ const lookUpEvery = 64
 
 // appendOne writes an item's OFREP answer and a comma, or nothing when its value
 // is withheld.
-func (t *Table) appendOne(b []byte, item, a int) []byte {
-	if a == evaluation.None {
+func (t *Table) appendOne(b []byte, item, n int) []byte {
+	if n == evaluation.None {
 		b = quote(append(b, ofrepHead...), t.snapshot.Keys[item])
-		return append(b, t.phrases[t.noMatch[item]]...)
+		return append(b, t.phrases[t.items[item].noMatch]...)
 	}
-	native := t.native[a]
-	if len(native) == 0 {
+	a, text, value := &t.answers[n], t.items[item].texts, &t.values[n]
+	if text = text[a.from:a.to]; len(text) == 0 {
 		return b
 	}
-	parts := &t.ofrep[a]
-	b = append(append(b, ofrepHead...), native[:parts.key]...)
-	b = append(append(b, ofrepValue...), native[parts.value[0]:parts.value[1]]...)
-	return append(b, t.phrases[parts.phrase]...)
+	b = append(append(b, ofrepHead...), text[:t.items[item].key]...)
+	b = append(append(b, ofrepValue...), text[value[0]:value[1]]...)
+	return append(b, t.phrases[a.ofrep]...)
 }
 
 // oneBytes is about how many bytes an answer to OFREP has.
-func (t *Table) oneBytes(a int) int {
-	if a == evaluation.None {
+func (t *Table) oneBytes(n int) int {
+	if n == evaluation.None {
 		return 0
 	}
-	return len(t.native[a])
+	return int(t.answers[n].to - t.answers[n].from)
 }
 
 // one is an item's OFREP answer, or nil when its value is withheld.
-func (t *Table) one(item, a int) []byte {
-	if text := t.appendOne(make([]byte, 0, 512+t.oneBytes(a)), item, a); len(text) > 0 {
+func (t *Table) one(item, n int) []byte {
+	if text := t.appendOne(make([]byte, 0, 512+t.oneBytes(n)), item, n); len(text) > 0 {
 		return text[:len(text)-1]
 	}
 	return nil

@@ -12,24 +12,32 @@ import (
 // is kept for as long as the document stays as it is. It never changes.
 type Unit struct {
 	rules    *evaluation.Unit // none of a document that is not served
-	native   []byte           // the answers that are not withheld, each with a comma
+	texts    []byte           // of the answers that are not withheld, up to where they repeat those of others
+	key      uint32           // how long the key is, at the beginning of each
 	answers  []unitAnswer
 	noMatch  *phrase // what ends the OFREP answer which leaves the default to the caller; none of a segment
-	largest  int     // how many bytes the largest of the answers has
+	largest  uint32  // how many bytes the largest of the answers has
 	withheld *Withheld
 	config   bool
 	cut      bool // there was no room for all answers
 }
 
-// unitAnswer says where a native answer ends and where key and value stand in it,
-// and what ends the OFREP answer: nothing when the value is withheld.
-type unitAnswer struct {
-	end, key uint32
-	value    [2]uint32
-	phrase   *phrase
+// Size is about how many bytes a unit takes beside a table that it was put into.
+func (u *Unit) Size() int64 {
+	const unit, answer = 96, 32
+	return unit + answer*int64(cap(u.answers)) + u.rules.Size()
 }
 
-// phrase is a part of OFREP answers.
+// unitAnswer says where the text of an answer ends and where the value stands in
+// it, and what ends the native and the OFREP answer: nothing when the value is
+// withheld.
+type unitAnswer struct {
+	end           uint32
+	value         [2]uint32
+	native, ofrep *phrase
+}
+
+// phrase is a part of answers that repeats itself from item to item.
 type phrase struct{ text string }
 
 // Units makes units for one environment. What repeats itself from document to
@@ -39,12 +47,19 @@ type Units struct {
 	rules       *evaluation.Units
 	mu          sync.Mutex
 	phrases     map[string]*phrase
-	answers     int // of the Builder that was kept
 }
 
 // NewUnits makes Units for an environment.
 func NewUnits(environment string) *Units {
 	return &Units{environment: environment, rules: evaluation.NewUnits(environment), phrases: map[string]*phrase{}}
+}
+
+// Size is about how many bytes it takes beside the units, and a table of them.
+func (u *Units) Size() int64 {
+	const phrase = 60 // its place among the others
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return phrase*int64(len(u.phrases)) + u.rules.Size()
 }
 
 // Keep forgets what only units have in common that a Builder was not given. They
@@ -54,7 +69,6 @@ func (u *Units) Keep(b *Builder) {
 	u.rules.Keep(b.compiler)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.answers = len(b.table.native)
 	if len(u.phrases) < 2*len(b.phraseAt)+worth {
 		return
 	}
@@ -131,8 +145,8 @@ func (m *Maker) Make(item evaluation.Source) *Unit {
 	m.end = append(appendMetadata(m.end[:0], item), `}},`...)
 	u.noMatch = m.phrase(m.end)
 	m.text = quote(m.text[:0], item.Key)
-	key := uint32(len(m.text))
-	u.largest = len(ofrepHead) + len(m.text) + len(m.end)
+	u.key = uint32(len(m.text))
+	u.largest = uint32(len(ofrepHead) + len(m.text) + len(m.end))
 	variants := evaluation.VariantsOf(item.Document)
 	u.answers = make([]unitAnswer, len(answers))
 	m.text = m.text[:0]
@@ -148,17 +162,20 @@ func (m *Maker) Make(item evaluation.Source) *Unit {
 			continue
 		}
 		begin := len(m.text)
-		m.text, made.value = appendNative(m.text, item, a)
-		made.key, made.end = key, uint32(len(m.text))
+		m.text, made.value = appendText(m.text, item, a)
+		made.end = uint32(len(m.text))
+		m.end = appendNativeEnd(m.end[:0], item, a)
+		made.native = m.phrase(m.end)
+		native := len(m.end)
 		m.end = appendOFREPEnd(m.end[:0], item, a, variants)
-		made.phrase = m.phrase(m.end)
-		phrases += len(m.end)
-		u.largest = max(u.largest, len(m.text)-begin, len(ofrepHead)+int(key)+len(ofrepValue)+int(made.value[1]-made.value[0])+len(m.end))
+		made.ofrep = m.phrase(m.end)
+		phrases += native + len(m.end)
+		u.largest = max(u.largest, uint32(max(len(m.text)-begin+native, len(ofrepHead)+int(u.key)+len(ofrepValue)+int(made.value[1]-made.value[0])+len(m.end))))
 		if u.cut = m.most > 0 && int64(len(m.text)+phrases) > m.most; u.cut {
 			break
 		}
 	}
-	u.native = m.keep(m.text)
+	u.texts = m.keep(m.text)
 	return u
 }
 
@@ -182,9 +199,9 @@ func appendServed(b []byte, v document.Value) []byte {
 	return append(b, "null"...)
 }
 
-// appendNative writes one member of evaluations, with its comma, and says from
-// where to where the value reaches in it.
-func appendNative(b []byte, item evaluation.Source, a *evaluation.Answer) (_ []byte, value [2]uint32) {
+// appendText writes one member of evaluations as far as its item and value go, and
+// says from where to where the value reaches in it.
+func appendText(b []byte, item evaluation.Source, a *evaluation.Answer) (_ []byte, value [2]uint32) {
 	begin := len(b)
 	b = append(quote(b, item.Key), `:{"value":{"type":`...)
 	b = append(quote(b, string(a.Value.Type)), `,"value":`...)
@@ -196,17 +213,21 @@ func appendNative(b []byte, item evaluation.Source, a *evaluation.Answer) (_ []b
 	if id == "" {
 		id = item.Key
 	}
-	b = append(quote(b, id), `,"configType":`...)
-	b = append(quote(b, string(item.Document.Type)), `,"valueType":`...)
-	b = append(quote(b, string(item.Document.ValueType)), `,"reason":`...)
-	b = appendIndexes(quote(b, string(a.Reason)), a)
-	return append(b, "},"...), value
+	return quote(b, id), value
+}
+
+// appendNativeEnd writes what comes after that, with a comma.
+func appendNativeEnd(b []byte, item evaluation.Source, a *evaluation.Answer) []byte {
+	b = quote(append(b, `,"configType":`...), string(item.Document.Type))
+	b = quote(append(b, `,"valueType":`...), string(item.Document.ValueType))
+	b = quote(append(b, `,"reason":`...), string(a.Reason))
+	return append(appendIndexes(b, a), "},"...)
 }
 
 // appendIndexes writes where the answer comes from, as far as its reason
 // leaves a question.
 func appendIndexes(b []byte, a *evaluation.Answer) []byte {
-	if a.Reason != evaluation.Static {
+	if a.Reason == evaluation.TargetingMatch || a.Reason == evaluation.Split {
 		b = quote(append(b, `,"ruleSource":`...), string(a.RuleSource))
 		b = strconv.AppendInt(append(b, `,"ruleIndex":`...), int64(a.RuleIndex), 10)
 	}
@@ -219,9 +240,16 @@ func appendIndexes(b []byte, a *evaluation.Answer) []byte {
 // appendOFREPEnd writes what comes after the value of a flag in an OFREP answer,
 // with its comma.
 func appendOFREPEnd(b []byte, item evaluation.Source, a *evaluation.Answer, variants evaluation.Variants) []byte {
-	b = quote(append(b, `,"reason":`...), string(a.Reason))
+	reason := a.Reason
+	if reason == evaluation.Overridden { // which the protocol does not have
+		reason = evaluation.Static
+	}
+	b = quote(append(b, `,"reason":`...), string(reason))
 	b = quote(append(b, `,"variant":`...), variants.Of(a))
 	b = appendIndexes(appendMetadata(b, item), a)
+	if a.Reason == evaluation.Overridden {
+		b = append(b, `,"override":true`...)
+	}
 	return append(b, `}},`...)
 }
 

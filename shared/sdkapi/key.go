@@ -51,7 +51,7 @@ func (o Options) authenticate(g authentication.Guard, r *http.Request, e endpoin
 	if text == "" {
 		unreadable = takes.missing()
 	}
-	return g.Authenticate(r, takes.Keys, text, unreadable)
+	return g.Authenticate(r, takes.Keys, text, unreadable, "")
 }
 
 // missing is the refusal of a request without a key.

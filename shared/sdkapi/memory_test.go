@@ -36,7 +36,7 @@ func TestHeapOfALargeWorkspace(t *testing.T) {
 	must(t, err)
 	snapshot, err := w.repo.Snapshot(ctx, head)
 	must(t, err)
-	name, content, err := repository.EncodeSnapshot(snapshot)
+	name, content, err := repository.EncodeSnapshot(snapshot, nil)
 	must(t, err)
 	public, secret, editor := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindServiceAccount, "")
 	files, snapshot = nil, nil
@@ -50,7 +50,7 @@ func TestHeapOfALargeWorkspace(t *testing.T) {
 	w.handler = all(sdkapi.Options{Service: service})
 	key, err := access.ParseKey(editor)
 	must(t, err)
-	caller, err := service.Authenticate(ctx, key)
+	caller, err := service.Authenticate(ctx, key, "")
 	must(t, err)
 	session, err := service.Open(caller, control.Read)
 	must(t, err)

@@ -34,7 +34,7 @@ type Options struct {
 	// any.
 	MaxAnswer int
 	// CacheBytes bounds what is kept of what environments serve; 0 is 32 MB. An
-	// environment takes about 1 kB for each flag. What was asked for last is
+	// environment takes about 1.3 kB for each flag. What was asked for last is
 	// kept however large it is.
 	CacheBytes int64
 	// MaxTable bounds what one environment serves, in bytes once it is compiled; 0

@@ -13,6 +13,8 @@ import (
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/brief"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
@@ -36,6 +38,7 @@ type environment struct {
 	evaluated state[*delivery.Table]
 	documents state[*Documents]
 	tooMuch   *tooMuch     // why the table was refused, under the lock of evaluated
+	units     *units       // what the table is made of, under the same
 	bytes     atomic.Int64 // about what all take
 }
 
@@ -48,6 +51,17 @@ type tooMuch struct {
 }
 
 var seed = maphash.MakeSeed()
+
+// newTooMuch notes documents, given about how many bytes a table of them takes.
+func newTooMuch(items []workspace.Stored, bytes int64) *tooMuch {
+	m, read := &tooMuch{hashes: make(map[string]uint64, len(items))}, 0
+	for _, stored := range items {
+		read += len(stored.Text)
+		m.hashes[stored.Path] = maphash.Bytes(seed, stored.Text)
+	}
+	m.ratio = float64(bytes) / float64(read)
+	return m
+}
 
 // in says whether a workspace has all of the documents.
 func (m *tooMuch) in(ws *workspace.Workspace) bool {
@@ -173,7 +187,7 @@ func (t *tables) weigh(d *control.Delivery, more int64) {
 	t.byName.Weigh(nameOf(d), environmentBytes+t.environment(d).bytes.Add(more))
 }
 
-// defaultCacheBytes holds what some 40,000 flags serve.
+// defaultCacheBytes holds what some 25,000 flags serve.
 const defaultCacheBytes = 32 << 20
 
 // environmentBytes is about what an environment takes beside its parts.
@@ -236,8 +250,9 @@ func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Deliver
 		before := e.tooMuch
 		if !before.in(ws) {
 			var table *delivery.Table
-			table, e.tooMuch = t.newTable(ws, d, v)
-			t.weigh(d, e.tooMuch.Size()-before.Size())
+			units := e.units.Size()
+			table, e.tooMuch = t.newTable(e, ws, d, v)
+			t.weigh(d, e.tooMuch.Size()-before.Size()+e.units.Size()-units)
 			if e.tooMuch == nil {
 				return table, nil
 			}
@@ -256,22 +271,65 @@ func (t *tables) load(w http.ResponseWriter, r *http.Request, d *control.Deliver
 	return table, nil
 }
 
-// newTable decodes one document at a time: all of them together would take many
-// times the memory of what is served. It ends with the first one that is too much.
-func (t *tables) newTable(ws *workspace.Workspace, d *control.Delivery, v versions.Environment) (*delivery.Table, *tooMuch) {
-	b := delivery.NewBuilder(d.Environment())
+// units are what was made of the documents that an environment's table was put
+// together from, to make the next one of them and of those that have changed.
+type units struct {
+	maker *delivery.Units
+	of    map[uint64]*delivery.Unit // by the hash of key and brief
+	bytes int64                     // about what they take beside the table
+}
+
+// unitBytes is about what a unit's place takes.
+const unitBytes = 32
+
+func (u *units) Size() int64 {
+	if u == nil {
+		return 0
+	}
+	return u.bytes
+}
+
+// newTable makes what it has no unit for from one document at a time: all of them
+// together would take many times the memory of what is served. It ends with the
+// first one that is too much.
+func (t *tables) newTable(e *environment, ws *workspace.Workspace, d *control.Delivery, v versions.Environment) (*delivery.Table, *tooMuch) {
+	before := e.units
+	if before == nil {
+		before = &units{maker: delivery.NewUnits(d.Environment())}
+	}
+	after := &units{maker: before.maker, of: make(map[uint64]*delivery.Unit, len(ws.Items))}
+	b := before.maker.Builder()
 	b.Max = t.options.MaxTable
-	read, hashes := 0, map[string]uint64{}
-	for item := range ws.ByKey() {
-		read += len(item.Text)
-		if b.Max > 0 {
-			hashes[item.Path] = maphash.Bytes(seed, item.Text)
+	var reader brief.Reader
+	items := ws.SortedByKey()
+	for i, stored := range items {
+		hash := maphash.String(seed, stored.Key) ^ maphash.Bytes(seed, stored.Brief)
+		unit, known := before.of[hash]
+		if !known {
+			unit = b.Make(evaluation.Source{Key: stored.Key, Document: inBrief(&reader, stored, d.Environment())})
 		}
-		b.Add(evaluation.Source{Key: item.Key, Document: item.View})
-		t.byName.MakeRoom(nameOf(d), b.Size())
+		b.Put(unit)
+		if after.bytes += unitBytes + unit.Size(); b.Max == 0 || b.Size()+after.bytes <= b.Max {
+			after.of[hash] = unit
+		}
+		t.byName.MakeRoom(nameOf(d), b.Size()+after.bytes)
 		if b.Full() {
-			return nil, &tooMuch{hashes, float64(b.Size()) / float64(read)}
+			e.units = nil
+			return nil, newTooMuch(items[:i+1], b.Size())
 		}
 	}
+	before.maker.Keep(b)
+	if after.bytes += before.maker.Size(); b.Max > 0 && b.Size()+after.bytes > b.Max {
+		after = nil // there is no room for both
+	}
+	e.units = after
 	return b.Table(v.ClientAfter, v.Turns), nil
+}
+
+// inBrief is what an environment is served of a document.
+func inBrief(r *brief.Reader, stored workspace.Stored, environment string) *document.Document {
+	if d, err := r.Read(stored.Brief, environment); err == nil {
+		return d
+	}
+	return stored.Read().View
 }

@@ -45,9 +45,9 @@ type world struct {
 // countedGate counts what a request asks of the gate.
 type countedGate struct{ *world }
 
-func (g countedGate) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
+func (g countedGate) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
 	g.gate.Add(1)
-	entry, err := g.ledger.Authenticate(ctx, key)
+	entry, err := g.ledger.Authenticate(ctx, key, once)
 	if g.told != nil {
 		entry.Head.Versions = g.told(entry.Head)
 	}

@@ -1,0 +1,469 @@
+package sdkapi_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/document/brief"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/repositorytest"
+	"svc.example/svc/shared/workspace"
+)
+
+// hosted is a workspace whose ledger keeps texts, versions and the place of a
+// stored snapshot, as in DynamoDB and S3. Each instance begins with nothing in
+// memory, and what it asks of the stores is noted.
+type hosted struct {
+	*testing.T
+	*repositorytest.Memory
+	objects
+	writer *repository.Repository
+	head   repository.Head
+	texts  map[string][]byte // by blob
+	due    bool              // the next commit comes with a snapshot
+	keys   map[string]string // by environment
+	owners map[string]access.KeyRecord
+	mu     sync.Mutex
+	asked  []string
+}
+
+// objects are on disk, but for snapshots.
+type objects struct {
+	repository.Objects
+	snapshots map[string][]byte
+	damaged   func(content []byte) ([]byte, error) // what becomes of a snapshot that is read
+}
+
+func newHosted(t *testing.T) *hosted {
+	t.Helper()
+	onDisk, err := disk.Init(t.TempDir())
+	must(t, err)
+	h := &hosted{T: t, Memory: repositorytest.NewMemory(), objects: objects{Objects: onDisk, snapshots: map[string][]byte{}},
+		texts: map[string][]byte{}, keys: map[string]string{}, owners: map[string]access.KeyRecord{}}
+	h.writer = repository.New(h, h)
+	workspace, principal := newID(t), newID(t)
+	for _, environment := range []string{"production", "staging"} {
+		key, err := access.NewKey(rand.Reader, access.KindPublicSDK, workspace, principal)
+		must(t, err)
+		record := access.RecordOf(key, "test", time.Now())
+		record.Environment = environment
+		h.keys[environment], h.owners[string(record.ID)] = key.Reveal(), record
+	}
+	return h
+}
+
+func (h *hosted) note(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked = append(h.asked, what)
+}
+
+// took is what was asked since the last time.
+func (h *hosted) took() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	asked := h.asked
+	h.asked = nil
+	slices.Sort(asked)
+	return strings.Join(asked, " ")
+}
+
+func (h *hosted) Due(repository.Head, *repository.Commit) bool { return h.due }
+
+func (h *hosted) Since(ctx context.Context, head repository.Head, after int64) ([]repository.Commit, error) {
+	h.note("Since")
+	commits, err := h.Memory.Since(ctx, head, after)
+	for i := range commits {
+		for j := range commits[i].Touched {
+			commits[i].Touched[j].Text = h.texts[commits[i].Touched[j].Blob]
+		}
+	}
+	return commits, err
+}
+
+func (h *hosted) History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error) {
+	h.note("History")
+	return h.Memory.History(ctx, head, page)
+}
+
+func (h *hosted) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
+	for _, t := range c.Touched {
+		h.texts[t.Blob] = t.Text
+	}
+	from.Base, from.Versions = repository.Base{}, ""
+	head, err := h.Memory.Advance(ctx, from, c)
+	if err != nil {
+		return head, err
+	}
+	head.Base, head.Versions = h.head.Base, c.Versions
+	if c.Base != "" {
+		head.Base = repository.Base{Name: c.Base, Sequence: c.Sequence, Follow: c.Sequence}
+	}
+	h.head = head
+	return head, nil
+}
+
+func (h *hosted) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
+	h.note("Tree")
+	return h.objects.Tree(ctx, head)
+}
+
+func (h *hosted) PutSnapshot(_ context.Context, name string, content []byte) error {
+	h.snapshots[name] = content
+	return nil
+}
+
+func (h *hosted) Snapshot(_ context.Context, name string) ([]byte, error) {
+	h.note("Snapshot")
+	content := slices.Clone(h.snapshots[name])
+	if h.damaged != nil {
+		return h.damaged(content)
+	}
+	return content, nil
+}
+
+func (h *hosted) Authenticate(_ context.Context, key access.Key, _ string) (control.Entry, error) {
+	h.note("head")
+	record := h.owners[string(key.ID())]
+	return control.Entry{Key: record, Principal: access.Principal{ID: record.PrincipalID, Type: access.PrincipalServiceAccount, Name: "web"},
+		Workspace: access.Workspace{ID: string(record.WorkspaceID), Name: "Shop"}, Head: h.head}, nil
+}
+
+// commit writes files; an empty text deletes.
+func (h *hosted) commit(due bool, files map[string]string) {
+	h.Helper()
+	base, err := h.writer.Snapshot(ctx, h.head)
+	must(h.T, err)
+	h.due = due
+	author := repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now()}
+	draft := repository.Draft{Message: "Change\n", Author: author, Committer: author,
+		Versions: func(_ context.Context, next *repository.Snapshot) string {
+			versions, _ := control.Stored(next, []byte(secret), time.Unix(0, 0))
+			return versions
+		},
+		Briefs: func(_ context.Context, next *repository.Snapshot) []byte {
+			_, briefs := control.Stored(next, []byte(secret), time.Unix(0, 0))
+			return briefs
+		}}
+	for path, text := range files {
+		change := repository.Change{Path: path}
+		if text != "" {
+			change.Content = []byte(text)
+		}
+		draft.Changes = append(draft.Changes, change)
+	}
+	_, err = h.writer.Commit(ctx, base, draft)
+	must(h.T, err)
+	h.took()
+}
+
+// instance is an instance that has read nothing.
+func (h *hosted) instance() http.Handler {
+	repo := repository.New(h, h)
+	return sdkapi.Delivery(sdkapi.Options{
+		Service: control.New(control.Settings{Authenticator: h, Now: time.Now, Unlisted: true,
+			Repository: func(context.Context, string) (control.Repository, error) { return repo, nil }}),
+		Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, Random: func() float64 { return 0.5 },
+	})
+}
+
+func (h *hosted) poll(instance http.Handler, environment, context string) string {
+	h.Helper()
+	r := httptest.NewRequest("GET", "/api/v2/configs/eval-with-context/"+base64.RawURLEncoding.EncodeToString([]byte(context)), nil)
+	r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+h.keys[environment])))
+	w := httptest.NewRecorder()
+	instance.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		h.Fatal(w.Code, w.Body)
+	}
+	return fmt.Sprintln(w.Header().Get("ETag"), w.Body)
+}
+
+// allocations is how many pieces of memory some work takes.
+func allocations(work func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	work()
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
+}
+
+// TestWhatPollsCost counts what an instance asks the stores for, and how much it
+// makes in memory for each of many flags: to decode the JSON of one takes some 130
+// pieces, and to read it in brief a tenth.
+func TestWhatPollsCost(t *testing.T) {
+	const flags = 2000
+	h := newHosted(t)
+	h.commit(true, apiload.ManyFlags(flags))
+	flag := "feature-flags/" + apiload.FlagKey(7) + ".json"
+	text := apiload.ManyFlags(flags)[flag]
+	h.commit(false, map[string]string{flag: strings.Replace(text, "until when", "and why", 1)})
+	served := h.instance()
+	serial := 0
+	for _, tt := range []struct {
+		what string
+		text string // of a flag that is committed before
+		want string
+		most uint64 // allocations
+	}{
+		{"the first poll of a new instance", "", "Since Snapshot head", 35 * flags},
+		{"a poll with a new context", "", "head", flags / 10},
+		{"a poll after a description has changed", strings.Replace(text, "until when", "for now", 1), "head", flags / 10},
+		{"a poll after another environment has changed", strings.Replace(text, `"environments": [`, `"environments": [{"id": "development", "rules": []},`, 1), "head", flags / 10},
+		{"a poll after a rule has changed", strings.Replace(text, `"team"]`, `"others"]`, 1), "Since head", flags / 2},
+		{"a poll with a new context after that", "", "head", flags / 10},
+	} {
+		if tt.text != "" {
+			h.commit(false, map[string]string{flag: tt.text})
+		}
+		serial++
+		took := allocations(func() { h.poll(served, "production", fmt.Sprintf(`{"user":{"plan":"plan-%d"}}`, serial)) })
+		asked := h.took()
+		t.Logf("%s took %d allocations", tt.what, took)
+		if asked != tt.want || took > tt.most {
+			t.Errorf("%s asked for %s, with %d allocations; want %s, and at most %d", tt.what, asked, took, tt.want, tt.most)
+		}
+	}
+}
+
+// TestSnapshotsServeWhatGitServes: after any history, an instance that begins with a
+// stored snapshot and its briefs, one that has followed, and one that has read the
+// whole workspace from git answer alike, in every byte.
+func TestSnapshotsServeWhatGitServes(t *testing.T) {
+	contexts := []string{`{}`, `{"user":{"key":"a","plan":"b"}}`, `{"user":{"key":"abc","plan":["a","c"]},"":{"plan":"d"}}`}
+	briefed, broken := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		h := newHosted(t)
+		h.commit(true, map[string]string{"svc.json": `{"environments":["production","staging"]}`, "feature-flags/first.json": flagText("first", "", "true")})
+		warm := h.instance()
+		ask := func(instance http.Handler) (all string) {
+			for _, environment := range []string{"production", "staging"} {
+				for _, context := range contexts {
+					all += h.poll(instance, environment, context)
+				}
+			}
+			return all
+		}
+		for range rapid.IntRange(1, 8).Draw(rt, "commits") {
+			files := map[string]string{}
+			for range rapid.IntRange(1, 4).Draw(rt, "files") {
+				folder := rapid.SampledFrom([]string{"feature-flags", "feature-flags", "configs", "segments", "log-levels", "schemas"}).Draw(rt, "folder")
+				key := rapid.SampledFrom(map[string][]string{"feature-flags": {"a", "b", "c", "d", "e"}, "configs": {"m", "A", "b"}, "segments": {"s", "t"}, "log-levels": {"log-level.x"}, "schemas": {"q"}}[folder]).Draw(rt, "key")
+				files[folder+"/"+key+".json"] = drawFile(rt, folder, key)
+			}
+			if rapid.IntRange(0, 6).Draw(rt, "declares") == 0 {
+				files["svc.json"] = rapid.SampledFrom([]string{`{"environments":["production","staging","other"]}`, `{"environments":["production","staging"]}`, `{`}).Draw(rt, "declared")
+			}
+			h.commit(rapid.IntRange(0, 2).Draw(rt, "snapshot") == 0, files)
+			if rapid.Bool().Draw(rt, "nobody asks") {
+				continue
+			}
+			h.damaged = func(content []byte) ([]byte, error) {
+				if repository.BriefsIn(content) > 0 {
+					briefed++
+				}
+				return content, nil
+			}
+			cold, followed := ask(h.instance()), ask(warm)
+			h.took()
+			h.damaged = func([]byte) ([]byte, error) { return nil, errors.New("it is gone") }
+			whole := ask(h.instance())
+			if strings.Contains(h.took(), "History") {
+				broken++
+			}
+			h.damaged = nil
+			if cold != whole || followed != whole {
+				rt.Fatalf("a new instance answers\n%s\nand one that has followed\n%s\nfrom git it is\n%s", cold, followed, whole)
+			}
+		}
+	})
+	if t.Logf("%d snapshots had briefs, %d states something broken", briefed, broken); briefed < 20 || broken < 10 {
+		t.Error("too few to tell")
+	}
+}
+
+func flagText(key, own, value string) string {
+	return fmt.Sprintf(`{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":%s}}]},"environments":[%s]}`, key, value, own)
+}
+
+// drawFile draws a file: a document of any type, something broken, or nothing.
+func drawFile(t *rapid.T, folder, key string) string {
+	switch rapid.IntRange(0, 12).Draw(t, "kind") {
+	case 0, 1:
+		return ""
+	case 2:
+		return rapid.SampledFrom([]string{"{", `{"key":1}`, `[]`, "\xef\xbb\xbf{}", `{"key":"x","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[],"value":{"type":"bool","value":3}}]}}`}).Draw(t, "broken")
+	}
+	if folder == "schemas" {
+		return `{"type":"object"}`
+	}
+	type shape struct{ documentType, valueType, value, other string }
+	values := map[string][]shape{
+		"feature-flags": {{"feature_flag", "bool", `true`, `false`}, {"feature_flag", "string", `"é\n\u0041"`, `"b"`}, {"feature_flag", "int", `"12"`, `3e1`}, {"feature_flag", "json", `{"a": [1, {"b": null}]}`, `[]`}, {"feature_flag", "string_list", `["a", "b"]`, `[]`}},
+		"configs":       {{"config", "double", `1.50`, `"2"`}, {"config", "duration", `"PT1S"`, `"P1D"`}},
+		"segments":      {{"segment", "bool", `true`, `false`}},
+		"log-levels":    {{"log_level", "log_level", `"INFO"`, `"WARN"`}},
+	}[folder]
+	s := rapid.SampledFrom(values).Draw(t, "shape")
+	value := rapid.Custom(func(t *rapid.T) string {
+		plain := fmt.Sprintf(`{"type":%q,"value":%s}`, s.valueType, rapid.SampledFrom([]string{s.value, s.other}).Draw(t, "value"))
+		switch rapid.IntRange(0, 9).Draw(t, "value's kind") {
+		case 0:
+			return strings.Replace(plain, "{", `{"confidential":true,`, 1)
+		case 1:
+			return `{"type":"string","value":"c2VjcmV0","decryptWith":"m"}`
+		case 2:
+			return `{"type":"provided","value":{"source":"ENV_VAR","lookup":"X"}}`
+		case 3, 4:
+			return fmt.Sprintf(`{"type":"weighted_values","value":{"hashByPropertyName":%q,"weightedValues":[{"weight":%d,"value":%s},{"weight":1,"value":{"type":%q,"value":%s}}]}}`,
+				rapid.SampledFrom([]string{"user.key", "user.plan", ""}).Draw(t, "hashed"), rapid.IntRange(0, 100_000).Draw(t, "weight"), plain, s.valueType, s.other)
+		}
+		return plain
+	})
+	criterion := rapid.Custom(func(t *rapid.T) string {
+		return rapid.SampledFrom([]string{
+			`{"operator":"ALWAYS_TRUE"}`, `{"operator":"PROP_IS_ONE_OF","propertyName":"user.plan","valueToMatch":{"type":"string_list","value":["b", "c"]}}`,
+			`{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"s"}}`, `{"operator":"NOT_IN_SEG","valueToMatch":{"type":"string","value":"t"}}`,
+			`{"operator":"PROP_MATCHES","propertyName":"user.key","valueToMatch":{"type":"string","value":"^a"}}`,
+			`{"operator":"PROP_MATCHES","propertyName":"user.key","valueToMatch":{"type":"string","value":"("}}`,
+			`{"operator":"PROP_DOES_NOT_MATCH","propertyName":"user.key","valueToMatch":{"type":"string","value":"x{900}y{900}"}}`,
+			`{"operator":"PROP_BEFORE","propertyName":"svc.current-time","valueToMatch":{"type":"string","value":"2031-01-01T00:00:00Z"}}`,
+			`{"operator":"PROP_IS_ONE_OF","propertyName":"svc.current-time","valueToMatch":{"type":"string_list","value":["1"]}}`,
+			`{"operator":"IN_INT_RANGE","propertyName":"user.age","valueToMatch":{"type":"int_range","value":{"start":1,"end":2}}}`,
+			`{"operator":"IS_PRESENT","propertyName":"plan"}`, `{"operator":"LATER","propertyName":"plan","valueToMatch":{"type":"x"}}`,
+		}).Draw(t, "criterion")
+	})
+	rule := rapid.Custom(func(t *rapid.T) string {
+		return fmt.Sprintf(`{"criteria":[%s],"value":%s}`, strings.Join(rapid.SliceOfN(criterion, 0, 2).Draw(t, "criteria"), ","), value.Draw(t, "of rule"))
+	})
+	rules := func(name string) string { return strings.Join(rapid.SliceOfN(rule, 0, 3).Draw(t, name), ",") }
+	var own []string
+	for _, environment := range []string{"production", "staging", "elsewhere"} {
+		if rapid.Bool().Draw(t, environment) {
+			own = append(own, fmt.Sprintf(`{"id":%q,"rules":[%s]}`, environment, rules("own")))
+		}
+	}
+	variants := rapid.SampledFrom([]string{``, fmt.Sprintf(`{"name":"on","value":{"type":%q,"value":%s}}`, s.valueType, s.value), `{"value":{"type":"bool","value":true}}`}).Draw(t, "variants")
+	return fmt.Sprintf(`{"key":%q,"type":%q,"valueType":%q,"id":%q,"description":%q,"sendToClientSdk":%t,"default":{"rules":[%s]},"environments":[%s],"variants":[%s]}`,
+		key, s.documentType, s.valueType, rapid.SampledFrom([]string{"", "17"}).Draw(t, "id"), rapid.SampledFrom([]string{"one", "two"}).Draw(t, "description"),
+		folder == "configs" && rapid.Bool().Draw(t, "sent"), rules("default"), strings.Join(own, ","), variants)
+}
+
+// TestBriefsServeWhatDocumentsServe, in every byte, whatever stands in them.
+func TestBriefsServeWhatDocumentsServe(t *testing.T) {
+	served := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		var whole, inBrief []evaluation.Source
+		var reader brief.Reader
+		for i, folder := range rapid.SliceOfN(rapid.SampledFrom([]string{"feature-flags", "feature-flags", "configs", "segments", "log-levels"}), 1, 6).Draw(rt, "folders") {
+			key := fmt.Sprint("k", i)
+			if folder == "segments" {
+				key = "s"
+			}
+			stored := workspace.Stored{Key: key, Text: []byte(drawFile(rt, folder, key))}
+			read := stored.Read().View
+			again, err := reader.Read(brief.Append(nil, read), "production")
+			if err != nil {
+				rt.Fatalf("%s: %v", stored.Text, err)
+			}
+			whole, inBrief = append(whole, evaluation.Source{Key: key, Document: read}), append(inBrief, evaluation.Source{Key: key, Document: again})
+		}
+		ask := func(sources []evaluation.Source) (all string) {
+			table := delivery.NewTable(sources, "production", "v")
+			protocol := &delivery.Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*delivery.Table, error) { return table, nil },
+				Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, Random: func() float64 { return 0.5 }}
+			for _, context := range []string{`{}`, `{"user":{"key":"a","plan":"b","age":1},"":{"plan":"x"}}`, `{"user":{"key":"xyz","plan":["c"]}}`} {
+				for _, request := range []*http.Request{
+					httptest.NewRequest("GET", "/api/v2/configs/eval-with-context/"+base64.RawURLEncoding.EncodeToString([]byte(context)), nil),
+					httptest.NewRequest("POST", ofrepAll, strings.NewReader(`{"context":`+context+`}`)),
+				} {
+					w := httptest.NewRecorder()
+					protocol.Mux().ServeHTTP(w, request)
+					all += fmt.Sprintln(w.Code, w.Header().Get("ETag"), w.Body)
+				}
+			}
+			return all + fmt.Sprint(table.Withheld)
+		}
+		want := ask(whole)
+		if got := ask(inBrief); got != want {
+			rt.Fatalf("in brief:\n%s\nwant\n%s", got, want)
+		}
+		if strings.Contains(want, "configId") {
+			served++
+		}
+	})
+	if t.Logf("%d answers had something in them", served); served < 10 {
+		t.Error("too few to tell")
+	}
+}
+
+// TestBriefsThatTellNothing: those that are damaged, or of another format, are as if
+// there were none, and a snapshot that is damaged is read from git.
+func TestBriefsThatTellNothing(t *testing.T) {
+	h := newHosted(t)
+	files := apiload.ManyFlags(20)
+	h.commit(true, files)
+	want := h.poll(h.instance(), "production", "{}")
+	h.took()
+	// rewritten has the head name a snapshot with other briefs.
+	whole := h.head
+	rewritten := func(change func(briefs []byte) []byte) string {
+		name := whole.Base.Name
+		s, err := repository.DecodeSnapshot(name, h.snapshots[name])
+		must(t, err)
+		_, briefs := s.TakeBriefs()
+		other, content, err := repository.EncodeSnapshot(s, change(slices.Clone(briefs)))
+		must(t, err)
+		h.snapshots[other] = content
+		return other
+	}
+	for what, change := range map[string]func(briefs []byte) []byte{
+		"none":             func([]byte) []byte { return nil },
+		"another format":   func(b []byte) []byte { b[0]++; return b },
+		"another brief's":  func(b []byte) []byte { b[1]++; return b },
+		"cut off":          func(b []byte) []byte { return b[:len(b)-1] },
+		"longer":           func(b []byte) []byte { return append(b, 0) },
+		"damaged versions": func(b []byte) []byte { b[3] = 0xff; return b },
+	} {
+		h.head.Base.Name = rewritten(change)
+		if got := h.poll(h.instance(), "production", "{}"); got != want {
+			t.Errorf("%s: %s", what, got)
+		}
+		if asked := h.took(); asked != "Snapshot head" {
+			t.Errorf("%s: asked for %s", what, asked)
+		}
+	}
+	h.head = whole
+	h.damaged = func(content []byte) ([]byte, error) { content[len(content)-1]++; return content, nil }
+	if got := h.poll(h.instance(), "production", "{}"); got != want {
+		t.Errorf("of a damaged snapshot: %s", got)
+	}
+	if asked := h.took(); asked != "Snapshot Tree head" {
+		t.Errorf("of a damaged snapshot: asked for %s", asked)
+	}
+	h.damaged = nil
+	h.commit(true, map[string]string{"svc.json": files["svc.json"] + "\n"})
+	if h.poll(h.instance(), "production", "{}"); repository.BriefsIn(h.snapshots[h.head.Base.Name]) == 0 {
+		t.Error("the next snapshot has no briefs")
+	}
+}
