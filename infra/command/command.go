@@ -15,7 +15,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -24,20 +23,14 @@ import (
 
 	"svc.example/svc/shared/admin"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/release"
 )
 
 // Invocation is everything a command takes from the process it runs in.
 type Invocation struct {
-	Args    []string // without the program's name
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
-	Getenv  func(string) string
-	Workdir string
-	Now     func() time.Time
-	// person says whether somebody sits at a stream.
-	person func(stream any) bool
+	Args []string // without the program's name
+	cli.Caller
 }
 
 // System is the invocation of the running process.
@@ -46,7 +39,8 @@ func System() Invocation {
 	if err != nil {
 		workdir = "."
 	}
-	return Invocation{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv, workdir, time.Now, cli.Terminal}
+	return Invocation{os.Args[1:], cli.Caller{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Workdir: workdir,
+		Now: time.Now, Person: cli.Terminal}}
 }
 
 // Main runs the command line and returns the exit status.
@@ -62,14 +56,12 @@ type session struct {
 	Invocation
 	table, bucket string
 	workspace     string
-	author        string
 }
 
 const (
 	tableVariable     = "SVC_TABLE"
 	bucketVariable    = "SVC_BUCKET"
 	workspaceVariable = "SVC_WORKSPACE"
-	authorVariable    = "SVC_AUTHOR"
 )
 
 func newRoot(s *session) *cobra.Command {
@@ -107,7 +99,7 @@ servers than AWS's.`,
 	for _, name := range []string{"table", "bucket"} {
 		flags.Lookup(name).DefValue = "" // the help is the same everywhere
 	}
-	root.AddCommand(newWorkspace(s), cli.NewKey(s.registry()), cli.NewPrincipal(s.registry()), newAudit(s), newEnvironment(s), newApply(s), newExport(s),
+	root.AddCommand(newWorkspace(s), cli.NewKey(s.registry()), cli.NewPrincipal(s.registry()), newAudit(s), cli.NewEnvironment(s.provision()), cli.NewApply(s.provision()), newExport(s),
 		newUsage(s), newFsck(s), newReindex(s), newCompact(s), newMaintain(s), newTable(s))
 	cli.Explain(root, s.explain)
 	return root
@@ -158,21 +150,16 @@ func (s *session) on(work func(cmd *cobra.Command, w *admin.Workspace, args []st
 	})
 }
 
-func (s *session) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(s.Workdir, path)
-}
-
-// display is a path as it is easiest to read and click: relative to the
-// working directory when it lies inside.
-func (s *session) display(path string) string {
-	relative, err := filepath.Rel(s.Workdir, path)
-	if err != nil || !filepath.IsLocal(relative) {
-		return path
-	}
-	return relative
+// provision says how the commands that change a workspace in its stores reach it.
+func (s *session) provision() *cli.Provision {
+	return &cli.Provision{Caller: &s.Caller, Program: "svcadmin", Flags: s.ofWorkspace, Notes: sizeNotes,
+		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
+			w, err := s.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return work(w.Workspace)
+		}}
 }
 
 // progress shows how far something has come, on a terminal only.

@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/testing/guides"
 )
 
 // TestTheCommandsThatTheGuidesShow: svcadmin has them, with these flags.
 func TestTheCommandsThatTheGuidesShow(t *testing.T) {
 	guides.CheckCommands(t, "svcadmin", func() *cobra.Command {
-		return newRoot(&session{Invocation: Invocation{Getenv: func(string) string { return "" }}})
+		return newRoot(&session{Invocation: Invocation{Caller: cli.Caller{Getenv: func(string) string { return "" }}}})
 	})
 }

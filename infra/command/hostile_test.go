@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -30,7 +31,7 @@ func TestNothingIsPrintedThatATerminalObeys(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	status := Main(t.Context(), Invocation{
 		Args:   []string{"--table", "t", "--bucket", "b", "workspace", "create", "acme", "--from", "c"},
-		Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Workdir: dir, Now: time.Now,
+		Caller: cli.Caller{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Workdir: dir, Now: time.Now},
 	})
 	all := stdout.String() + stderr.String()
 	if status != 1 || !utf8.ValidString(all) || strings.Contains(all, "\nforged") || !strings.Contains(all, `pwned\u0007\u202e\u009b2J`) {

@@ -29,7 +29,7 @@ func (s *session) registry() cli.Settings {
 			if err != nil {
 				return err
 			}
-			return work(w.Registry().By(s.actor(cmd.Context())))
+			return work(w.Registry().By(s.Actor(cmd.Context())))
 		},
 		IssueKey: func(cmd *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error) {
 			if err := q.Check(); err != nil {
@@ -39,7 +39,7 @@ func (s *session) registry() cli.Settings {
 			if err != nil {
 				return access.Key{}, access.Principal{}, err
 			}
-			return w.IssueKey(cmd.Context(), s.actor(cmd.Context()), q)
+			return w.IssueKey(cmd.Context(), s.Actor(cmd.Context()), q)
 		},
 	}
 }

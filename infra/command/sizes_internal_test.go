@@ -28,8 +28,8 @@ func TestAnEnvironmentThatServesMuchNamesTheMemoryThatItNeeds(t *testing.T) {
 	files := map[string][]byte{"svc.json": []byte(`{"environments":["small",{"name":"old","archived":true},"large"]}`)}
 	for i := range 33 {
 		key := fmt.Sprintf("f%02d", i)
-		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"int","default":{"rules":%s},"environments":[{"id":"old","rules":%s},{"id":"large","rules":%s}]}`,
-			key, arms(1), arms(1), arms(10_000))
+		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"id":%q,"type":"feature_flag","valueType":"int","default":{"rules":%s},"environments":[{"id":"old","rules":%s},{"id":"large","rules":%s}]}`,
+			key, strings.Repeat("x", 150), arms(1), arms(1), arms(10_000)) // the id is in each answer
 	}
 	notes := sizeNotes(files)
 	if len(notes) != 1 || !strings.Contains(notes[0], `"large" serves takes `) || !strings.Contains(notes[0], "a MemorySize of ") {

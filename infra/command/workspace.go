@@ -56,7 +56,7 @@ is shown only once.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&from, "from", "", "config directory or git repository to start from")
 	cmd.Flags().BoolVar(&withKey, "key", false, "create a first key, which may edit everything, and print it")
-	s.byAuthor(cmd)
+	s.ByAuthor(cmd)
 	return cmd
 }
 
@@ -65,16 +65,16 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 	if err != nil {
 		return err
 	}
-	by, unknown := s.signature(ctx)
+	by, unknown := s.Signature(ctx)
 	if unknown != nil {
-		if s.author != "" || withKey {
+		if s.Author != "" || withKey {
 			return unknown
 		}
 		by = repository.Signature{Name: "svc", Email: "noreply@svc", When: s.Now()}
 	}
 	c := admin.Creation{Name: name, Author: by, Progress: s.progress}
 	if from != "" {
-		source, err := source.Read(ctx, s.absolute(from), s.display)
+		source, err := source.Read(ctx, s.Absolute(from), s.Display)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		fmt.Fprintln(s.Stdout, w.ID)
 		return nil
 	}
-	key, p, err := w.IssueKey(ctx, s.actor(ctx), access.KeyRequest{
+	key, p, err := w.IssueKey(ctx, s.Actor(ctx), access.KeyRequest{
 		Kind: access.KindUser, Name: by.Name, Email: by.Email, Roles: []string{"protected_engineer"},
 	})
 	if err != nil {
@@ -188,7 +188,7 @@ func newSwitch(s *session, use, on, off, short, long string, set func(w *access.
 			return nil
 		},
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
-			err := w.Registry().By(s.actor(cmd.Context())).SetWorkspace(cmd.Context(), func(record *access.Workspace) { set(record, args[0] == on) })
+			err := w.Registry().By(s.Actor(cmd.Context())).SetWorkspace(cmd.Context(), func(record *access.Workspace) { set(record, args[0] == on) })
 			if err == nil {
 				fmt.Fprintf(s.Stderr, "%s: %s is %s\n", w.Name, use, args[0])
 			}
@@ -220,5 +220,3 @@ for stand-ins and for trying things out. A table that exists is left alone.`,
 	})
 	return cmd
 }
-
-var errNo = errors.New("nothing was changed")

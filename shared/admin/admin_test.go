@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
@@ -90,7 +91,7 @@ func TestApply(t *testing.T) {
 	s := newService(t)
 	dir := directory(t, "a", "b")
 	w := s.create(t, "acme", dir)
-	plan := func() *Plan {
+	plan := func() *provision.Plan {
 		t.Helper()
 		p, err := w.Plan(ctx, dir, plainPath)
 		if err != nil {
@@ -130,7 +131,7 @@ func TestApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := w.snapshot(ctx)
+	now, err := w.Snapshot(ctx)
 	if err != nil || now.Head.Commit != commit || now.Head.Sequence != 2 {
 		t.Fatalf("%+v, %v", now, err)
 	}
@@ -164,7 +165,7 @@ func TestApplyRefusesADirectoryWithErrors(t *testing.T) {
 func TestTwoApply(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
-	var plans []*Plan
+	var plans []*provision.Plan
 	for _, key := range []string{"x", "y", "z"} {
 		dir := directory(t, "a", key)
 		other, err := s.Find(ctx, w.ID)
@@ -187,7 +188,7 @@ func TestTwoApply(t *testing.T) {
 			defer lock.Unlock()
 			if err == nil {
 				landed++
-			} else if errors.Is(err, ErrHeadMoved) {
+			} else if errors.Is(err, provision.ErrHeadMoved) {
 				refused++
 			} else {
 				t.Error(err)
@@ -218,18 +219,18 @@ func TestEnvironments(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
 	yes, kind := true, "test"
-	edit := func(e EnvironmentEdit) error {
+	edit := func(e provision.EnvironmentEdit) error {
 		_, err := w.EditEnvironment(ctx, e, ada())
 		return err
 	}
-	for _, e := range []EnvironmentEdit{
+	for _, e := range []provision.EnvironmentEdit{
 		{Name: "qa", Add: true, Type: &kind}, {Name: "plain", Add: true}, {Name: "plain", Protected: &yes}, {Name: "development", Archived: &yes},
 	} {
 		if err := edit(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for want, e := range map[string]EnvironmentEdit{
+	for want, e := range map[string]provision.EnvironmentEdit{
 		"already":                  {Name: "qa", Add: true},
 		"archived":                 {Name: "development", Add: true},
 		"not a slug":               {Name: "QA 2", Add: true},
@@ -241,7 +242,7 @@ func TestEnvironments(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", e, err, want)
 		}
 	}
-	now, err := w.snapshot(ctx)
+	now, err := w.Snapshot(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestUndeclaredEnvironments(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "feature-flags/a.json", strings.Replace(flag("a", false), `"environments": []`, `"environments": [{"id": "live", "rules": []}]`, 1))
 	w := s.create(t, "acme", dir)
-	if _, err := w.EditEnvironment(ctx, EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
+	if _, err := w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
 		t.Fatal(err)
 	}
 	all, declared, err := w.Environments(ctx)
@@ -309,7 +310,7 @@ func TestVersionsAreToldOfEveryCommit(t *testing.T) {
 		return known.SDK.String()
 	}
 	first := told()
-	if _, err := w.EditEnvironment(ctx, EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
+	if _, err := w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
 		t.Fatal(err)
 	}
 	if added := told(); added != first {
@@ -330,10 +331,10 @@ func TestANewWorkspaceGuardsReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.EditEnvironment(ctx, EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
+	if _, err := w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "qa", Add: true}, ada()); err != nil {
 		t.Fatal(err)
 	}
-	if ws, err := w.read(ctx); err != nil || !ws.GuardedReferences() {
+	if ws, err := w.Read(ctx); err != nil || !ws.GuardedReferences() {
 		t.Errorf("%v, %+v", err, ws)
 	}
 }

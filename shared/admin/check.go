@@ -186,16 +186,16 @@ func (c *checker) checkGit(ctx context.Context, lo, hi int) error {
 func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
 	reader := c.mirror.objects.Reader(ctx)
 	defer reader.Close()
-	reader.MaxBlob(largestFile)
+	reader.MaxBlob(revwalk.LargestFile)
 	c.Objects = 0
-	r := &reach{objects: reader, seen: map[revwalk.ID]bool{}, progress: c.progress.of("checking git", "commits"), tell: func(o pack.Object) error {
+	r := &revwalk.Reach{Objects: reader, Progress: c.progress.of("checking git", "commits"), Tell: func(o pack.Object) error {
 		c.Objects++
 		if name, _, ok := c.mirror.packs.of(o.ID); ok {
 			c.needed[name] = true
 		}
 		return nil
 	}}
-	err := r.between(ctx, c.head.Commit, lo, hi)
+	err := r.Between(ctx, c.head.Commit, lo, hi)
 	if err == nil && c.expected == nil {
 		c.expected, err = c.expect(ctx)
 		c.Commits = len(c.expected)

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/repository/s3"
@@ -47,7 +48,7 @@ func (w *Workspace) Compact(ctx context.Context, o Compacting) (Compacted, error
 	if err := w.sweep(ctx, &done); err != nil {
 		return done, err
 	}
-	for range maxTries {
+	for range provision.MaxTries {
 		if err := w.merge(ctx, o, &done); !errors.Is(err, repository.ErrMoved) {
 			return done, err
 		}
@@ -256,7 +257,7 @@ func (u *upkeep) forget(now time.Time) {
 // keepBook changes what is remembered of the workspace, and returns it.
 func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*upkeep)) (upkeep, error) {
 	key := "maintenance/" + w.ID + ".json"
-	for range maxTries {
+	for range provision.MaxTries {
 		u := upkeep{}
 		text, info, err := w.stores.bucket.Get(ctx, key)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

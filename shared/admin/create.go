@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 )
@@ -75,13 +75,13 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error
 			return err
 		}
 	case c.Source != nil:
-		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: committer(c.Author.When), Versions: w.versions}
+		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: provision.Committer(c.Author.When), Versions: w.Versions, Briefs: w.Briefs}
 		for path, content := range c.Source.Files {
 			if repository.IsFile(path) {
 				draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
 			}
 		}
-		empty, err := w.snapshot(ctx)
+		empty, err := w.Snapshot(ctx)
 		if err == nil {
 			_, err = w.repo.Commit(ctx, empty, draft)
 		}
@@ -94,15 +94,10 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error
 	return err
 }
 
-// committer is who commits what this package writes.
-func committer(when time.Time) repository.Signature {
-	return repository.Signature{Name: "svc", Email: "noreply@svc", When: when}
-}
-
 // IssueKey issues a key of the workspace. By is who does, for the audit trail.
 func (w *Workspace) IssueKey(ctx context.Context, by string, q access.KeyRequest) (access.Key, access.Principal, error) {
 	if q.Environment != "" {
-		ws, err := w.read(ctx)
+		ws, err := w.Read(ctx)
 		if err == nil {
 			err = ws.CheckEnvironment(q.Environment)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"svc.example/svc/shared/bucket"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 )
 
@@ -148,7 +149,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			s.edit(t, w, 5)
 			clean(t, w)
 			c.damage(t, s, w)
-			found, left, err := s.workspace(w.Workspace).Repair(ctx, Checking{})
+			found, left, err := s.workspace(w.Workspace.Workspace).Repair(ctx, Checking{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +163,7 @@ func TestCheckFindsDamage(t *testing.T) {
 				return
 			}
 			clean(t, w)
-			s.edit(t, s.workspace(w.Workspace), 1)
+			s.edit(t, s.workspace(w.Workspace.Workspace), 1)
 			clean(t, w)
 		})
 	}
@@ -205,7 +206,7 @@ func TestTheWayBack(t *testing.T) {
 		t.Fatal(since, err)
 	}
 	s.deleteBelow(t, Prefix(w.id())+"objects/pack/pack-"+since[0].Pack)
-	w = s.workspace(w.Workspace)
+	w = s.workspace(w.Workspace.Workspace)
 	if _, err := w.Reindex(ctx, "", Checking{}); err == nil || !strings.Contains(err.Error(), "git lacks") {
 		t.Errorf("with a pack lost: %v", err)
 	}
@@ -261,10 +262,10 @@ func TestCompactBesideWriters(t *testing.T) {
 	w := s.create(t, "acme", directory(t, "a"))
 	s.edit(t, w, 20)
 	var writing sync.WaitGroup
-	writing.Go(func() { s.edit(t, s.workspace(w.Workspace), 20) })
+	writing.Go(func() { s.edit(t, s.workspace(w.Workspace.Workspace), 20) })
 	writing.Go(func() {
 		for range 4 {
-			clean(t, s.workspace(w.Workspace))
+			clean(t, s.workspace(w.Workspace.Workspace))
 		}
 	})
 	for range 3 {
@@ -310,7 +311,7 @@ func TestReindexBesideWriters(t *testing.T) {
 	stop := make(chan struct{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		other := s.workspace(w.Workspace)
+		other := s.workspace(w.Workspace.Workspace)
 		for {
 			select {
 			case <-stop:
@@ -336,7 +337,7 @@ func TestReindexBesideWriters(t *testing.T) {
 func TestReindexTellsTheHeadThatItIndexed(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
-	other := s.workspace(w.Workspace)
+	other := s.workspace(w.Workspace.Workspace)
 	written := false
 	head, err := w.Reindex(ctx, "", Checking{Progress: func(doing, _ string) func(int, int) {
 		if doing == "telling the history" && !written {
@@ -356,7 +357,7 @@ func TestReindexTellsTheHeadThatItIndexed(t *testing.T) {
 // editSome is edit, for who must begin again when the rows are replaced.
 func (s *service) editSome(t testing.TB, w *Workspace) {
 	yes := true
-	_, err := w.EditEnvironment(ctx, EnvironmentEdit{Name: "e" + strings.ToLower(rand.Text()), Add: true, Protected: &yes}, ada())
+	_, err := w.EditEnvironment(ctx, provision.EnvironmentEdit{Name: "e" + strings.ToLower(rand.Text()), Add: true, Protected: &yes}, ada())
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

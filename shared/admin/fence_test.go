@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -91,7 +92,7 @@ func (s *site) actor(w *Workspace) *actor {
 		s.t.Cleanup(func() { proxy.Close() })
 		urls = append(urls, proxy.URL())
 	}
-	a.Workspace = s.open(urls[0], urls[1]).workspace(w.Workspace)
+	a.Workspace = s.open(urls[0], urls[1]).workspace(w.Workspace.Workspace)
 	return a
 }
 
@@ -147,8 +148,8 @@ func (s *site) write(files map[string]string) func(*actor) {
 		draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: []byte(text)})
 	}
 	return func(a *actor) {
-		for range maxTries {
-			base, err := a.snapshot(ctx)
+		for range provision.MaxTries {
+			base, err := a.Snapshot(ctx)
 			if err == nil {
 				_, err = a.repo.Commit(ctx, base, draft)
 			}
@@ -224,9 +225,9 @@ func (s *site) sweep() func(*actor) {
 // check holds the workspace against git and against what was acknowledged.
 func (s *site) check(w *Workspace, round string) {
 	s.t.Helper()
-	fresh := s.workspace(w.Workspace)
+	fresh := s.workspace(w.Workspace.Workspace)
 	clean(s.t, fresh)
-	head, err := fresh.snapshot(ctx)
+	head, err := fresh.Snapshot(ctx)
 	if err != nil {
 		s.t.Fatalf("%s: %v", round, err)
 	}
@@ -328,8 +329,8 @@ func (s *site) holdUp(what string, one, other func() func(*actor)) {
 // prepare lets there be something to sweep, and to merge.
 func (s *site) prepare(w *Workspace) {
 	s.t.Helper()
-	s.small()(&actor{Workspace: s.workspace(w.Workspace)})
-	s.orphan(s.workspace(w.Workspace))
+	s.small()(&actor{Workspace: s.workspace(w.Workspace.Workspace)})
+	s.orphan(s.workspace(w.Workspace.Workspace))
 	s.clock.Pass(twoDays)
 }
 
@@ -337,10 +338,10 @@ func (s *site) prepare(w *Workspace) {
 func (s *site) leavesNothing(w *Workspace) {
 	s.t.Helper()
 	for range 3 {
-		s.sweep()(&actor{Workspace: s.workspace(w.Workspace)})
+		s.sweep()(&actor{Workspace: s.workspace(w.Workspace.Workspace)})
 		s.clock.Pass(twoDays)
 	}
-	if found := clean(s.t, s.workspace(w.Workspace)); found.Orphans > 0 {
+	if found := clean(s.t, s.workspace(w.Workspace.Workspace)); found.Orphans > 0 {
 		s.t.Errorf("%d packs are left that nobody needs", found.Orphans)
 	}
 	left, err := w.ledger.Leftovers(ctx)

@@ -119,7 +119,7 @@ func (s *service) create(t testing.TB, name, from string) *Workspace {
 func (s *service) edit(t testing.TB, w *Workspace, n int) {
 	t.Helper()
 	for i := range n {
-		base, err := w.snapshot(ctx)
+		base, err := w.Snapshot(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestKeys(t *testing.T) {
 	})
 	k := key(t, w)
 	open := func(use control.Use) (*control.Session, error) {
-		caller, err := service.Authenticate(ctx, k)
+		caller, err := service.Authenticate(ctx, k, "")
 		if err != nil {
 			return nil, err
 		}

@@ -1,13 +1,9 @@
 package admin
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -145,13 +141,9 @@ func checkPack(path, name string, size int64) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	sum := sha1.New()
-	if _, err := io.Copy(sum, io.LimitReader(f, size-pack.TrailerLength)); err != nil {
-		return "", err
+	sum, err := pack.Checksum(f, size)
+	if errors.Is(err, pack.ErrChecksum) {
+		err = &damage{fmt.Errorf("pack %s is damaged: %w", name, err)}
 	}
-	trailer := make([]byte, pack.TrailerLength)
-	if _, err = io.ReadFull(f, trailer); err != nil || !bytes.Equal(sum.Sum(nil), trailer) {
-		return "", &damage{fmt.Errorf("pack %s is damaged: its content does not fit its checksum", name)}
-	}
-	return hex.EncodeToString(trailer), nil
+	return sum, err
 }

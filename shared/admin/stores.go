@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,8 +15,8 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/awsclient"
 	"svc.example/svc/shared/bucket"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/dynamo"
+	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/telemetry"
@@ -39,7 +38,7 @@ func Open(cfg aws.Config, table, bucketName string) *Stores {
 	objects := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
 		o.UsePathStyle = o.BaseEndpoint != nil || os.Getenv("AWS_ENDPOINT_URL_S3") != "" || os.Getenv("AWS_ENDPOINT_URL") != ""
 	})
-	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetrydynamo.New(db, table)}
+	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetrydynamo.New(db, table, 0)}
 }
 
 // CreateTable makes the table, for a stand-in: on AWS the template does.
@@ -50,7 +49,7 @@ func Prefix(workspace access.ID) string { return "workspaces/" + string(workspac
 
 // Workspace is one workspace of a service.
 type Workspace struct {
-	access.Workspace
+	*provision.Workspace
 	stores  *Stores
 	ledger  *dynamo.Ledger
 	objects *s3.Objects
@@ -61,12 +60,8 @@ func (s *Stores) workspace(w access.Workspace) *Workspace {
 	id := access.ID(w.ID)
 	ledger := s.table.Ledger(id)
 	objects := s3.New(s.bucket, Prefix(id), ledger.Packs)
-	return &Workspace{Workspace: w, stores: s, ledger: ledger, objects: objects, repo: repository.New(ledger, objects)}
-}
-
-// versions are those of what is served after a commit, for its head.
-func (w *Workspace) versions(_ context.Context, next *repository.Snapshot) string {
-	return control.StoredVersions(next, w.Secret, time.Now())
+	repo := repository.New(ledger, objects)
+	return &Workspace{provision.New(w, ledger, repo), s, ledger, objects, repo}
 }
 
 func (w *Workspace) id() access.ID { return access.ID(w.ID) }
@@ -124,22 +119,4 @@ func named(all []access.Workspace) string {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-// snapshot reads everything at the head.
-func (w *Workspace) snapshot(ctx context.Context) (*repository.Snapshot, error) {
-	head, err := w.ledger.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return w.repo.Snapshot(ctx, head)
-}
-
-// files are the layout's files of a snapshot.
-func files(s *repository.Snapshot) map[string][]byte {
-	all := make(map[string][]byte, len(s.Files))
-	for _, f := range s.Files {
-		all[f.Path] = f.Text
-	}
-	return all
 }

@@ -69,14 +69,14 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 		defer p.objects.Release(made.Name)
 		return p.objects.PutPack(ctx, made.Name, made.Bytes, made.Index)
 	}
-	r := &reach{objects: from, seen: map[revwalk.ID]bool{}, progress: progress.of("reading the history", "commits"), tell: func(o pack.Object) error {
+	r := &revwalk.Reach{Objects: from, Progress: progress.of("reading the history", "commits"), Tell: func(o pack.Object) error {
 		open = append(open, o)
 		if size += len(o.Content); size < maxInPack {
 			return nil
 		}
 		return flush()
 	}}
-	if err := r.between(ctx, p.commit, 0, math.MaxInt); err != nil {
+	if err := r.Between(ctx, p.commit, 0, math.MaxInt); err != nil {
 		return err
 	}
 	return flush()
@@ -90,7 +90,7 @@ func (w *Workspace) upload(ctx context.Context, git *source.Repository, progress
 	}
 	reader := objects.Reader(ctx)
 	defer reader.Close()
-	reader.MaxBlob(largestFile)
+	reader.MaxBlob(revwalk.LargestFile)
 	p, err := repack(ctx, reader, git.Commit(), progress)
 	if err != nil {
 		return nil, err

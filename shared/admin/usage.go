@@ -26,7 +26,7 @@ func (w *Workspace) Usage(ctx context.Context, month telemetry.Month) (Usage, er
 	if err != nil {
 		return u, err
 	}
-	s, err := w.snapshot(ctx)
+	s, err := w.Snapshot(ctx)
 	if err != nil {
 		return u, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"svc.example/svc/shared/terminal"
 )
@@ -135,8 +136,13 @@ var wanted = map[string]string{
 	"strconv.ParseBool": "true or false is needed",
 }
 
-// plainFlagError leaves Go's own words out of an error about a flag.
-func plainFlagError(_ *cobra.Command, err error) error {
+// plainFlagError leaves Go's own words out of an error about a flag. No flag of ours
+// is a digit, so that one is a number in the wrong place.
+func plainFlagError(cmd *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && strings.Trim(unknown.GetSpecifiedName(), "0123456789") == "" {
+		return Usagef("-%s is taken for a flag; a value that begins with - comes last, after --: %s ... -- -%[1]s",
+			unknown.GetSpecifiedShortnames(), cmd.CommandPath())
+	}
 	return Usagef("%s", syntax.ReplaceAllStringFunc(err.Error(), func(words string) string {
 		what, known := wanted[syntax.FindStringSubmatch(words)[1]]
 		if !known {

@@ -84,9 +84,11 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
+	Complete(cmd, "kind", "user", "service-account", "public", "secret")
 	flags.StringVar(&q.Name, "name", "", "whose key it is, or what it is for")
 	flags.StringVar(&q.Email, "email", "", "e-mail address of a user")
 	flags.StringArrayVar(&q.Roles, "role", nil, "role of a new user or service account; may be repeated")
+	Complete(cmd, "role", access.Roles()...)
 	flags.StringVar(&q.Environment, "environment", "", "environment that an SDK key reads")
 	flags.Var((*lifetime)(&q.Expires), "expires", "how long the key is valid, such as 90d or 12h (default for ever)")
 	return cmd

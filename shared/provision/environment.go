@@ -1,4 +1,4 @@
-package admin
+package provision
 
 import (
 	"context"
@@ -11,20 +11,20 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// read reads the workspace's documents.
-func (w *Workspace) read(ctx context.Context) (*workspace.Workspace, error) {
-	s, err := w.snapshot(ctx)
+// Read reads the workspace's documents.
+func (w *Workspace) Read(ctx context.Context) (*workspace.Workspace, error) {
+	s, err := w.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ws, _ := workspace.Read(files(s))
+	ws, _ := workspace.Read(Files(s))
 	return ws, nil
 }
 
 // Environments lists the environments, archived ones too, and says whether the
 // workspace file declares them.
 func (w *Workspace) Environments(ctx context.Context) (all []workspace.Environment, declared bool, err error) {
-	ws, err := w.read(ctx)
+	ws, err := w.Read(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -47,18 +47,18 @@ var ErrUnchanged = errors.New("this is so already; nothing was changed")
 // EditEnvironment makes one commit that changes the workspace file. The head
 // that it goes onto is read again as long as others are faster.
 func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by repository.Signature) (commit string, err error) {
-	for range maxTries {
-		s, err := w.snapshot(ctx)
+	for range MaxTries {
+		s, err := w.Snapshot(ctx)
 		if err != nil {
 			return "", err
 		}
-		text, err := e.apply(files(s))
+		text, err := e.apply(Files(s))
 		if err != nil {
 			return "", err
 		}
 		landed, err := w.repo.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
-			Author:  by, Committer: committer(by.When), Message: e.message() + "\n", Versions: w.versions,
+			Author:  by, Committer: Committer(by.When), Message: e.message() + "\n", Versions: w.Versions, Briefs: w.Briefs,
 		})
 		if errors.Is(err, repository.ErrMoved) {
 			continue
@@ -74,8 +74,8 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 	return "", repository.ErrBusy
 }
 
-// maxTries bounds how often an edit that can be made on any head starts over.
-const maxTries = 10
+// MaxTries bounds how often an edit that can be made on any head starts over.
+const MaxTries = 10
 
 // apply returns the workspace file as it is to be.
 func (e EnvironmentEdit) apply(files map[string][]byte) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -18,7 +19,7 @@ func TestAnEnormousFileIsNotImported(t *testing.T) {
 		want string
 	}{
 		"a large file":     {5 << 20, ""},
-		"an enormous file": {largestFile + 1, "huge.png: object"},
+		"an enormous file": {revwalk.LargestFile + 1, "huge.png: object"},
 	} {
 		from, err := disk.Init(t.TempDir())
 		if err != nil {
@@ -37,7 +38,7 @@ func TestAnEnormousFileIsNotImported(t *testing.T) {
 			t.Fatal(err)
 		}
 		reader := from.Reader(t.Context())
-		reader.MaxBlob(largestFile)
+		reader.MaxBlob(revwalk.LargestFile)
 		p, err := repack(t.Context(), reader, commit.ID, nil)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)

@@ -1,17 +1,18 @@
-package command
+package cli
 
 import (
 	"bytes"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAsk(t *testing.T) {
 	ask := func(answer string, person bool) (string, error) {
 		var stderr bytes.Buffer
-		s := &session{Invocation: Invocation{Stdin: strings.NewReader(answer), Stderr: &stderr, person: func(any) bool { return person }}}
-		err := s.ask("Really? ")
+		c := &Caller{Stdin: strings.NewReader(answer), Stderr: &stderr, Person: func(any) bool { return person }}
+		err := c.Ask("Really? ")
 		return stderr.String(), err
 	}
 	for _, yes := range []string{"y\n", "Yes\r\n", " y \n"} {
@@ -20,7 +21,7 @@ func TestAsk(t *testing.T) {
 		}
 	}
 	for _, no := range []string{"\n", "n\n", "yet\n"} {
-		if _, err := ask(no, true); !errors.Is(err, errNo) {
+		if _, err := ask(no, true); !errors.Is(err, ErrNo) {
 			t.Errorf("%q: %v", no, err)
 		}
 	}
@@ -35,16 +36,16 @@ func TestAsk(t *testing.T) {
 }
 
 func TestAuthor(t *testing.T) {
-	s := &session{Invocation: Invocation{Getenv: func(string) string { return "" }, Now: System().Now}}
+	c := &Caller{Getenv: func(string) string { return "" }, Now: time.Now}
 	for _, good := range []string{"Ada <ada@acme.example>", " Ada  Lovelace <ada@acme.example> ", "Ada<ada@acme.example>"} {
-		s.author = good
-		if by, err := s.signature(t.Context()); err != nil || by.Email != "ada@acme.example" || !strings.HasPrefix(by.Name, "Ada") || by.Check() != nil {
+		c.Author = good
+		if by, err := c.Signature(t.Context()); err != nil || by.Email != "ada@acme.example" || !strings.HasPrefix(by.Name, "Ada") || by.Check() != nil {
 			t.Errorf("%q: %+v, %v", good, by, err)
 		}
 	}
 	for _, bad := range []string{"Ada", "<ada@acme.example>", "Ada <>", "Ada <a b>", "A\nda <ada@acme.example>", "Ada <a@b> <c@d>"} {
-		s.author = bad
-		if by, err := s.signature(t.Context()); err == nil {
+		c.Author = bad
+		if by, err := c.Signature(t.Context()); err == nil {
 			t.Errorf("%q is %+v", bad, by)
 		}
 	}

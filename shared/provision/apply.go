@@ -1,4 +1,4 @@
-package admin
+package provision
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ var ErrHeadMoved = errors.New("the workspace was changed meanwhile, and nothing 
 // file that the directory lacks stays as it is. Paths are told as display has
 // them.
 func (w *Workspace) Plan(ctx context.Context, dir string, display func(string) string) (*Plan, error) {
-	base, err := w.snapshot(ctx)
+	base, err := w.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -223,11 +223,11 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 	if message == "" {
 		message = p.subject()
 	}
-	draft := repository.Draft{Author: by, Committer: committer(by.When), Message: message + "\n", Versions: p.workspace.versions}
+	draft := repository.Draft{Author: by, Committer: Committer(by.When), Message: message + "\n", Versions: p.workspace.Versions, Briefs: p.workspace.Briefs}
 	for _, c := range p.Changes {
 		draft.Changes = append(draft.Changes, repository.Change{Path: c.Path, Content: c.content})
 	}
-	for range maxTries {
+	for range MaxTries {
 		landed, err := p.workspace.repo.Commit(ctx, p.base, draft)
 		if !errors.Is(err, repository.ErrMoved) {
 			if err != nil {
@@ -236,7 +236,7 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 			p.noteApplied(landed.Head.Commit)
 			return landed.Head.Commit, nil
 		}
-		now, err := p.workspace.snapshot(ctx)
+		now, err := p.workspace.Snapshot(ctx)
 		if err != nil {
 			return "", err
 		}

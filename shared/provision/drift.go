@@ -1,4 +1,4 @@
-package admin
+package provision
 
 import (
 	"context"
@@ -25,6 +25,8 @@ const (
 	// maxRevived is how many added files are looked for in the workspace's
 	// history. So many at once are new, and no deletion that is undone.
 	maxRevived = 500
+	// atOnce bounds the requests that are under way at a time.
+	atOnce = 16
 )
 
 // Drift lists the files of the plan that somebody else has changed: the

@@ -1,6 +1,6 @@
 //go:build unix
 
-package admin
+package provision
 
 import (
 	"errors"
@@ -27,7 +27,9 @@ func TestTheNoteOfAnApplyStaysInTheDirectory(t *testing.T) {
 		"elsewhere": func(git string) error { return os.Symlink(outside, git) },
 	} {
 		const mine = "mine\n"
-		write(t, outside, "svc-applied", mine)
+		if err := errors.Join(os.MkdirAll(outside, 0o777), os.WriteFile(filepath.Join(outside, "svc-applied"), []byte(mine), 0o666)); err != nil {
+			t.Fatal(err)
+		}
 		p := &Plan{dir: t.TempDir()}
 		if err := spoil(filepath.Join(p.dir, ".git")); err != nil {
 			t.Fatal(err)

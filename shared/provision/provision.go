@@ -1,0 +1,71 @@
+// Package provision makes the changes of a workspace that no request makes: its
+// environments, and all of it at once from a directory. Whoever has its stores may; no
+// role is asked for.
+//
+// What must stay true:
+//
+//   - Each change is one commit, on the head that it was decided on.
+//   - What others have changed in the meantime is not undone without a word.
+package provision
+
+import (
+	"context"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/repository"
+)
+
+// Ledger is what there has to be of a workspace's ledger.
+type Ledger interface {
+	Head(ctx context.Context) (repository.Head, error)
+	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)
+}
+
+// Workspace is a workspace in its stores.
+type Workspace struct {
+	access.Workspace
+	ledger Ledger
+	repo   *repository.Repository
+}
+
+// New makes no request.
+func New(w access.Workspace, ledger Ledger, repo *repository.Repository) *Workspace {
+	return &Workspace{w, ledger, repo}
+}
+
+// Snapshot reads everything at the head.
+func (w *Workspace) Snapshot(ctx context.Context) (*repository.Snapshot, error) {
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.repo.Snapshot(ctx, head)
+}
+
+// Versions are those of what is served after a commit, for its head.
+func (w *Workspace) Versions(_ context.Context, next *repository.Snapshot) string {
+	versions, _ := control.Stored(next, w.Secret, time.Now())
+	return versions
+}
+
+// Briefs are those of a snapshot that a commit leads to.
+func (w *Workspace) Briefs(_ context.Context, next *repository.Snapshot) []byte {
+	_, briefs := control.Stored(next, w.Secret, time.Now())
+	return briefs
+}
+
+// Files are the layout's files of a snapshot.
+func Files(s *repository.Snapshot) map[string][]byte {
+	all := make(map[string][]byte, len(s.Files))
+	for _, f := range s.Files {
+		all[f.Path] = f.Text
+	}
+	return all
+}
+
+// Committer is who commits what others have written.
+func Committer(when time.Time) repository.Signature {
+	return repository.Signature{Name: "svc", Email: "noreply@svc", When: when}
+}
