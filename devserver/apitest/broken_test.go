@@ -62,8 +62,15 @@ type dated struct {
 	gate control.Authenticator
 }
 
-func (d dated) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
-	return d.gate.Authenticate(ctx, key)
+func (d dated) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
+	return d.gate.Authenticate(ctx, key, once)
+}
+
+// forgetful is a ledger that forgets what has landed under an Idempotency-Key.
+type forgetful struct{ *local.Ledger }
+
+func (f forgetful) Authenticate(ctx context.Context, key access.Key, _ string) (control.Entry, error) {
+	return f.Ledger.Authenticate(ctx, key, "")
 }
 
 // instances is how many of the service there are over one ledger. A single one
@@ -151,6 +158,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 		{"with stale reads", func(l *local.Ledger) store {
 			return dated{l, new(brokenstore.Stale).Authenticator(l)}
 		}, brokenstore.Judges{Porcupine: true}},
+		{"without a memory of keys", func(l *local.Ledger) store { return forgetful{l} }, brokenstore.Judges{History: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			brokenstore.Caught(t, test.by, func() apiload.Findings { return tryBroken(t, test.harm) })

@@ -37,6 +37,7 @@ func killings() int {
 // else, and found in the subject of its commit.
 type try struct {
 	writer           int
+	op               *apiload.Operation // under an Idempotency-Key of its own
 	path, mark       string
 	acknowledged     bool
 	commit, previous string
@@ -56,7 +57,8 @@ type survivor struct {
 	known   map[string]bool   // marks in the history up to there
 	content map[string]string // by path: the mark that its item has
 	total   int
-	saved   int // writes that landed though nobody was told
+	saved   int // writes that landed though nobody was told, until they were sent again
+	again   int // all that were sent again
 	merges  int // that were killed
 
 	mu    sync.Mutex
@@ -83,7 +85,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	p.stop(t)
 	quiet(t, p.Log)
 	s.noLocks()
-	t.Logf("%d commits survived %d kills, of which %d met a merge of packs; %d of them had not been acknowledged", s.total, killings(), s.merges, s.saved)
+	t.Logf("%d commits survived %d kills, of which %d met a merge of packs; %d of them had not been acknowledged, and %d writes were sent again", s.total, killings(), s.merges, s.saved, s.again)
 }
 
 func newSurvivor(t *testing.T) *survivor {
@@ -181,11 +183,18 @@ func (s *survivor) write(p *process, number int, r *rand.Rand) {
 func (s *survivor) send(p *process, writer int, o *apiload.Operation, mark string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), apiload.Patience)
 	defer cancel()
-	a := &try{writer: writer, path: apiload.PathOf("flags", o.Key), mark: mark}
+	o.Once = mark
+	a := &try{writer: writer, op: o, path: apiload.PathOf("flags", o.Key), mark: mark}
 	s.mu.Lock()
 	s.tries = append(s.tries, a)
 	s.mu.Unlock()
-	status, body, err := apiload.SendOnce(ctx, s.client, p.base+"/v1", s.keys[writer], o)
+	return s.ask(ctx, p, a)
+}
+
+// ask sends a write, perhaps again.
+func (s *survivor) ask(ctx context.Context, p *process, a *try) bool {
+	o := a.op
+	status, body, err := apiload.SendOnce(ctx, s.client, p.base+"/v1", s.keys[a.writer], o)
 	if err != nil {
 		return false
 	}
@@ -201,8 +210,28 @@ func (s *survivor) send(p *process, writer int, o *apiload.Operation, mark strin
 	return true
 }
 
+// repeat sends again what was not answered, as a script does: it is made once.
+func (s *survivor) repeat(p *process) {
+	ctx, cancel := context.WithTimeout(context.Background(), apiload.Patience)
+	defer cancel()
+	landed := s.git.Lines(s.t, "rev-list", s.head+"..refs/heads/main")
+	for _, a := range s.tries {
+		if a.acknowledged {
+			continue
+		}
+		s.again++
+		if !s.ask(ctx, p, a) || !a.acknowledged {
+			s.t.Errorf("there is no answer to %s, sent again", a.op)
+		}
+		if slices.Contains(landed, a.commit) {
+			s.saved++
+		}
+	}
+}
+
 // look finds what the last round has left, through git and through the API.
 func (s *survivor) look(p *process) {
+	s.repeat(p)
 	h := apiload.ReadHistory(s.t, s.git, "^"+s.head)
 	tries := map[string]*try{}
 	for _, a := range s.tries {
@@ -247,9 +276,6 @@ func (s *survivor) examine(c apiload.Commit, tries map[string]*try) {
 		s.known[mark] = true
 		s.content[a.path] = mark
 		s.total++
-		if !a.acknowledged {
-			s.saved++
-		}
 	}
 }
 

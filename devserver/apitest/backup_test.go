@@ -1,0 +1,203 @@
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/telemetry"
+	telemetrylocal "svc.example/svc/shared/telemetry/local"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/svcbinary"
+)
+
+// TestBackupsBesideWriters: a backup that is made while a server is written to as fast
+// as it goes, while packs are merged, keys are made and telemetry comes in, holds
+// whatever was acknowledged before it began, and nothing that the server never had.
+func TestBackupsBesideWriters(t *testing.T) {
+	t.Parallel()
+	w := newWorkplace(t, map[string]string{"svc.json": `{"environments": ["production"]}`}, writers)
+	p := launch(t, svcbinary.Watched, w, svcbinary.FreePort())
+	seen := telemetrylocal.New(w.dir)
+	var acknowledged atomic.Value // the commit of the last answer to each writer
+	acknowledged.Store(map[int]string{})
+	var noting, working sync.WaitGroup
+	var lock sync.Mutex
+	ended, end := context.WithCancel(t.Context())
+	defer end()
+	for i := range writers {
+		working.Go(func() {
+			client := apiload.NewHTTPClient(t)
+			for n := 0; ended.Err() == nil; n++ {
+				key := fmt.Sprintf("flag-%d-%d", i, n)
+				o := &apiload.Operation{Kind: apiload.Create, Family: "flags", Key: key, Description: key}
+				status, body, err := apiload.SendOnce(t.Context(), client, p.base+"/v1", w.keys[i], o)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answer, err := o.Read(status, body)
+				if err != nil || status != http.StatusOK && status != http.StatusCreated {
+					t.Errorf("%d, %v: %s", status, err, body)
+					return
+				}
+				lock.Lock()
+				next := maps.Clone(acknowledged.Load().(map[int]string))
+				next[i] = answer.Commit
+				acknowledged.Store(next)
+				lock.Unlock()
+			}
+		})
+	}
+	noting.Go(func() {
+		for n := 0; ended.Err() == nil; n++ {
+			_, err := seen.Record(t.Context(), "w", telemetry.Batch{ID: [32]byte{byte(n), byte(n >> 8)}, Received: time.Now(),
+				Contexts: []telemetry.Saved{{Environment: "production", Type: "user", Key: fmt.Sprint("u", n), LastSeen: time.Now().UTC()}}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	rounds := 10
+	if testing.Short() {
+		rounds = 3
+	}
+	type taken struct {
+		path   string
+		before map[int]string
+		keys   string
+	}
+	var all []taken
+	for n := range rounds {
+		time.Sleep(300 * time.Millisecond) // so that there is something new, and packs are merged at times
+		_, err := command(t.Context(), svcbinary.Swift, "key", "create", "--kind", "service-account", "--name", fmt.Sprint("ci-", n), "--role", "engineer", "--data", w.dir)
+		must(t, err)
+		b := taken{path: filepath.Join(t.TempDir(), "backup.tar"), before: acknowledged.Load().(map[int]string), keys: audited(t, w.dir)}
+		_, err = command(t.Context(), svcbinary.Swift, "backup", b.path, "--data", w.dir)
+		must(t, err)
+		all = append(all, b)
+	}
+	end()
+	working.Wait()
+	noting.Wait()
+	p.stop(t)
+	quiet(t, p.Log)
+	live := gitIn(t, w.repository())
+	for n, b := range all {
+		dir := filepath.Join(t.TempDir(), "restored")
+		out, err := command(t.Context(), svcbinary.Swift, "restore", b.path, "--data", dir)
+		must(t, err)
+		git := gitIn(t, filepath.Join(dir, local.RepositoryName))
+		git.Sound(t)
+		head := git.Run(t, "rev-parse", "refs/heads/main")
+		if _, err := live.Try("merge-base", "--is-ancestor", head, "refs/heads/main"); err != nil {
+			t.Errorf("backup %d is at %s, where the source never was: %v", n, head, err)
+		}
+		if len(b.before) == 0 {
+			t.Errorf("nobody wrote before backup %d", n)
+		}
+		for client, commit := range b.before {
+			if _, err := git.Try("merge-base", "--is-ancestor", commit, head); err != nil {
+				t.Errorf("backup %d lacks %s, which client %d was told of before it began: %v", n, commit, client, err)
+			}
+		}
+		if got := audited(t, dir); got != b.keys {
+			t.Errorf("backup %d has the audit trail\n%s\nwant\n%s", n, got, b.keys)
+		}
+		if !strings.Contains(out, ", telemetry") {
+			t.Errorf("backup %d: %s", n, out)
+		}
+		found, err := telemetrylocal.New(dir).Contexts(t.Context(), "w", telemetry.Query{Limit: 1})
+		if err != nil || len(found) == 0 {
+			t.Errorf("the telemetry of backup %d: %v, %v", n, found, err)
+		}
+	}
+	last := workplace{filepath.Join(t.TempDir(), "last"), w.keys}
+	_, err := command(t.Context(), svcbinary.Swift, "restore", all[len(all)-1].path, "--data", last.dir)
+	must(t, err)
+	again := launch(t, svcbinary.Watched, last, svcbinary.FreePort())
+	o := &apiload.Operation{Kind: apiload.Create, Family: "flags", Key: "afterwards"}
+	if status, body, err := apiload.SendOnce(t.Context(), apiload.NewHTTPClient(t), again.base+"/v1", w.keys[0], o); err != nil || status/100 != 2 {
+		t.Errorf("a key in what was restored: %d, %v\n%s", status, err, body)
+	}
+	again.stop(t)
+	quiet(t, again.Log)
+	t.Logf("%s commits beside %d backups", live.Run(t, "rev-list", "--count", "main"), rounds)
+}
+
+// audited is the audit trail of keys: a backup has that of its moment.
+func audited(t testing.TB, dir string) string {
+	t.Helper()
+	events, err := embedded.Audit(t.Context(), dir)
+	must(t, err)
+	var lines []string
+	for _, e := range events {
+		lines = append(lines, e.At.Format(time.RFC3339)+" "+e.Words())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestKilledBackups: svc backup and svc restore, killed at any moment, leave nothing
+// that looks complete, and what was there before stays.
+func TestKilledBackups(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"svc.json": `{"environments": ["production"]}`}
+	for i := range 300 {
+		files[fmt.Sprintf("configs/c%d.json", i)] = apiload.Canonical(apiload.NewDocument("config", "string", fmt.Sprint("c", i), "", apiload.ValueOf("string", strings.Repeat("x", 4000))))
+	}
+	w := newWorkplace(t, files, 1)
+	path, err := svcbinary.Swift()
+	must(t, err)
+	folder := t.TempDir()
+	archive, dir := filepath.Join(folder, "backup.tar"), filepath.Join(folder, "restored")
+	_, err = command(t.Context(), svcbinary.Swift, "backup", archive, "--data", w.dir)
+	must(t, err)
+	rounds, killed := 60, 0
+	if testing.Short() {
+		rounds = 12
+	}
+	for n := range rounds {
+		for _, args := range [][]string{{"backup", archive, "--data", w.dir}, {"restore", archive, "--data", dir}} {
+			cmd := exec.Command(path, args...)
+			must(t, cmd.Start())
+			time.Sleep(time.Duration(n) * time.Millisecond)
+			_ = cmd.Process.Kill() // it may have ended
+			if cmd.Wait() != nil {
+				killed++
+			}
+		}
+		check := filepath.Join(folder, "check")
+		_, err := command(t.Context(), svcbinary.Swift, "restore", archive, "--data", check)
+		must(t, err)
+		must(t, os.RemoveAll(check))
+		if _, err := os.Stat(dir); err == nil {
+			gitIn(t, filepath.Join(dir, local.RepositoryName)).Sound(t)
+			if len(audited(t, dir)) == 0 {
+				t.Error("what has its name lacks the audit trail")
+			}
+			must(t, os.RemoveAll(dir))
+		}
+	}
+	// What a kill leaves has a name of its own.
+	entries, err := os.ReadDir(folder)
+	must(t, err)
+	for _, e := range entries {
+		if !slices.ContainsFunc([]string{".svc-next-", "restored.unfinished-", "backup.tar"}, func(begin string) bool { return strings.HasPrefix(e.Name(), begin) }) {
+			t.Errorf("%s was left", e.Name())
+		}
+	}
+	t.Logf("%d of %d were killed", killed, 2*rounds)
+}

@@ -1,0 +1,274 @@
+package backup
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/repository"
+	telemetrylocal "svc.example/svc/shared/telemetry/local"
+)
+
+// Format is the format of archives that this version writes, and the newest that it
+// reads.
+const Format = 1
+
+// Header is what an archive begins with.
+type Header struct {
+	Format    int       `json:"format"`
+	Release   string    `json:"release"` // that wrote it
+	At        time.Time `json:"at"`
+	Workspace string    `json:"workspace"` // its id
+	Name      string    `json:"name"`
+	Commit    string    `json:"commit"` // the head; "" before the first commit
+	Access    int64     `json:"access"` // the registry's version
+}
+
+// manifest is what an archive ends with.
+type manifest struct {
+	Files []sum `json:"files"`
+}
+
+type sum struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+const (
+	headerName   = "backup.json"
+	manifestName = "manifest.json"
+
+	maxHeader   = 64 << 10
+	maxManifest = 64 << 20
+	// maxFiles is far more than the packs of a workspace that is looked after, and
+	// within maxManifest.
+	maxFiles = 200_000
+)
+
+// packName is what packs and their indexes are called.
+var packName = regexp.MustCompile(`^repository\.git/objects/pack/pack-[0-9a-f]{40}\.(pack|idx)$`)
+
+// limit is how many bytes a file of an archive may have. Packs and telemetry have as
+// many as the archive.
+func limit(name string) (most int64, known bool) {
+	if most, known = local.CapturedFiles()[name]; known {
+		return most, true
+	}
+	return 1<<63 - 1, name == telemetrylocal.Name || packName.MatchString(name)
+}
+
+// writer writes an archive.
+type writer struct {
+	to       io.Writer
+	at       time.Time
+	manifest manifest
+}
+
+func newWriter(to io.Writer, h Header) (*writer, error) {
+	w := &writer{to: to, at: h.At}
+	text, err := json.MarshalIndent(h, "", "  ")
+	if err == nil {
+		err = w.add(headerName, int64(len(text)), bytes.NewReader(text))
+	}
+	return w, err
+}
+
+// add adds a file of a size that is known, which is an error if it has another.
+func (w *writer) add(name string, size int64, content io.Reader) error {
+	block, err := encodeTar(name, size, w.at)
+	if err == nil {
+		_, err = w.to.Write(block)
+	}
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	n, err := io.CopyN(io.MultiWriter(w.to, hash), content, size)
+	if errors.Is(err, io.EOF) && n < size {
+		return fmt.Errorf("%s has become shorter while it was read: %w", name, io.ErrUnexpectedEOF)
+	}
+	if err == nil {
+		_, err = w.to.Write(make([]byte, padding(size)))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	w.manifest.Files = append(w.manifest.Files, sum{name, size, hex.EncodeToString(hash.Sum(nil))})
+	return nil
+}
+
+// close completes the archive.
+func (w *writer) close() error {
+	text, err := json.Marshal(w.manifest)
+	if err == nil {
+		err = w.add(manifestName, int64(len(text)), bytes.NewReader(text))
+	}
+	if err == nil {
+		_, err = w.to.Write(make([]byte, 2*blockSize)) // which ends a tar file
+	}
+	return err
+}
+
+// errIncomplete: the archive ends early.
+var errIncomplete = errors.New("the archive ends in the middle: it is not a whole backup")
+
+// read reads an archive from front to end. It hands each file to take, which has to
+// read all of it, and which must make nothing of it that lasts before read has ended
+// without an error: only then is it known that everything is as it was written.
+func read(from io.Reader, begin func(Header) error, take func(name string, content io.Reader) error) (Header, error) {
+	r := &reader{from: from, sums: map[string]sum{}}
+	text, err := r.text(headerName, maxHeader)
+	if err != nil {
+		return r.header, err
+	}
+	if err := json.Unmarshal(text, &r.header); err != nil || r.header.Format < 1 {
+		return r.header, errForeign
+	}
+	if r.header.Format > Format {
+		return r.header, fmt.Errorf("the archive is of format %d, and this svc knows formats up to %d; it takes the version of svc that wrote it (%s), or a later one: %w",
+			r.header.Format, Format, r.header.Release, repository.ErrNewer)
+	}
+	if err := begin(r.header); err != nil {
+		return r.header, err
+	}
+	for {
+		e, err := r.next()
+		if err != nil {
+			return r.header, err
+		}
+		if e.name == manifestName {
+			return r.header, r.compare(e)
+		}
+		if err := r.admit(e); err != nil {
+			return r.header, err
+		}
+		if err := r.hash(e, take); err != nil {
+			return r.header, err
+		}
+	}
+}
+
+type reader struct {
+	from   io.Reader
+	header Header
+	sums   map[string]sum
+}
+
+var errForeign = errors.New("this is no backup that svc has made")
+
+// entry is the beginning of a file.
+type entry struct {
+	name string
+	size int64
+}
+
+// next is the next file.
+func (r *reader) next() (e entry, err error) {
+	block := make([]byte, blockSize)
+	if _, err = io.ReadFull(r.from, block); err == nil {
+		e.name, e.size, err = decodeTar(block)
+	}
+	switch first := len(r.sums) == 0; {
+	case first && (errors.Is(err, errNoTar) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+		return e, errForeign
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errNoTar) && bytes.Equal(block, make([]byte, blockSize)):
+		return e, errIncomplete
+	case errors.Is(err, errNotPlain):
+		return e, fmt.Errorf("%.200q in the archive is no plain file, which no backup has", e.name)
+	case err != nil:
+		return e, fmt.Errorf("the archive is damaged: %w", err)
+	}
+	return e, nil
+}
+
+// admit refuses what no backup has.
+func (r *reader) admit(e entry) error {
+	most, known := limit(e.name)
+	_, twice := r.sums[e.name]
+	switch {
+	case !known:
+		return fmt.Errorf("%.200q in the archive belongs in no backup", e.name)
+	case twice:
+		return fmt.Errorf("%q is in the archive twice", e.name)
+	case e.size > most:
+		return fmt.Errorf("%q in the archive has %d bytes, and at most %d are allowed", e.name, e.size, most)
+	case len(r.sums) >= maxFiles:
+		return fmt.Errorf("there are more than %d files in the archive", maxFiles)
+	}
+	return nil
+}
+
+// text is a file that is read as a whole.
+func (r *reader) text(name string, most int64) ([]byte, error) {
+	e, err := r.next()
+	if err != nil {
+		return nil, err
+	}
+	if e.name != name || e.size > most {
+		return nil, errForeign
+	}
+	var text []byte
+	err = r.hash(e, func(_ string, content io.Reader) error {
+		text, err = io.ReadAll(content)
+		return err
+	})
+	return text, err
+}
+
+// hash hands a file to take, and notes its checksum. All of it is read.
+func (r *reader) hash(e entry, take func(name string, content io.Reader) error) error {
+	hash := sha256.New()
+	content := &io.LimitedReader{R: r.from, N: e.size}
+	err := take(e.name, io.TeeReader(content, hash))
+	if err == nil && content.N > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		err = skip(r.from, e.size)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errIncomplete
+	}
+	r.sums[e.name] = sum{e.name, e.size, hex.EncodeToString(hash.Sum(nil))}
+	return err
+}
+
+// compare holds what was read against the manifest.
+func (r *reader) compare(e entry) error {
+	if e.size > maxManifest {
+		return fmt.Errorf("the archive's manifest has %d bytes, and at most %d are allowed", e.size, maxManifest)
+	}
+	text, err := io.ReadAll(io.LimitReader(r.from, e.size))
+	if err != nil {
+		return err
+	}
+	if int64(len(text)) < e.size {
+		return errIncomplete
+	}
+	var m manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return fmt.Errorf("the archive's manifest is damaged: %w", err)
+	}
+	for _, want := range m.Files {
+		got, there := r.sums[want.Name]
+		switch {
+		case !there:
+			return fmt.Errorf("%.200q is missing in the archive, or named twice", want.Name)
+		case got != want:
+			return fmt.Errorf("%q in the archive is damaged: its content does not fit its checksum", want.Name)
+		}
+		delete(r.sums, want.Name)
+	}
+	for name := range r.sums {
+		return fmt.Errorf("%q in the archive is not in its manifest", name)
+	}
+	return nil
+}

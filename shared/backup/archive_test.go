@@ -1,0 +1,195 @@
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/repository"
+)
+
+var at = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+
+// made is an archive of files that no workspace has.
+func made(t testing.TB, names ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := newWriter(&b, Header{Format: Format, Release: "v1", At: at, Workspace: "w", Name: "acme"})
+	for i, name := range names {
+		if err == nil {
+			text := strings.Repeat("x", i*300)
+			err = w.add(name, int64(len(text)), strings.NewReader(text))
+		}
+	}
+	if err == nil {
+		err = w.close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+const aPack = "repository.git/objects/pack/pack-0123456789012345678901234567890123456789"
+
+// files reads an archive.
+func files(text []byte) (map[string]string, error) {
+	found := map[string]string{}
+	_, err := read(bytes.NewReader(text), func(Header) error { return nil }, func(name string, content io.Reader) error {
+		all, err := io.ReadAll(content)
+		found[name] = string(all)
+		return err
+	})
+	return found, err
+}
+
+func TestAnArchiveIsAnOrdinaryTarFile(t *testing.T) {
+	text := made(t, "registry.json", "audit.log", aPack+".pack", aPack+".idx")
+	got, err := files(text)
+	if err != nil || len(got) != 4 || len(got[aPack+".idx"]) != 900 {
+		t.Fatalf("%d files, %v", len(got), err)
+	}
+	r := tar.NewReader(bytes.NewReader(text))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if want, ours := got[h.Name]; err != nil || ours && string(content) != want || h.Mode != 0o600 || !h.ModTime.Equal(at) || h.Typeflag != tar.TypeReg {
+			t.Errorf("archive/tar reads %+v, %d bytes, %v", h, len(content), err)
+		}
+		delete(got, h.Name)
+	}
+	if len(got) > 0 {
+		t.Errorf("archive/tar does not see %v", slices.Collect(maps.Keys(got)))
+	}
+}
+
+func TestSizesBeyondOctalDigits(t *testing.T) {
+	for _, size := range []int64{0, 1, maxOctal, maxOctal + 1, 1 << 45} {
+		block, err := encodeTar("registry.json", size, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, got, err := decodeTar(block); name != "registry.json" || got != size || err != nil {
+			t.Errorf("%d is read as %q, %d, %v", size, name, got, err)
+		}
+		if h, err := tar.NewReader(bytes.NewReader(block)).Next(); err != nil || h.Size != size {
+			t.Errorf("archive/tar reads %d as %+v, %v", size, h, err)
+		}
+	}
+}
+
+// TestNoPartOfAnArchivePasses: wherever it ends, and whatever was changed in it.
+func TestNoPartOfAnArchivePasses(t *testing.T) {
+	text := made(t, "registry.json", "used.json", aPack+".pack")
+	whole := len(text) - 2*blockSize // the blocks of zeros say nothing
+	for end := range whole {
+		if _, err := files(text[:end]); err == nil && end < whole-blockSize {
+			t.Fatalf("the first %d of %d bytes are taken for a backup", end, len(text))
+		}
+	}
+	if _, err := files(text[:4*blockSize]); !errors.Is(err, errIncomplete) {
+		t.Errorf("an archive that ends early: %v", err)
+	}
+	_, err := files(bytes.Replace(text, []byte("xxxx"), []byte("xyxx"), 1))
+	if err == nil || !strings.Contains(err.Error(), `"used.json" in the archive is damaged`) {
+		t.Errorf("a byte that was changed: %v", err)
+	}
+}
+
+func TestWhatIsNoBackup(t *testing.T) {
+	newer := bytes.Replace(made(t), []byte(`"format": 1`), []byte(`"format": 2`), 1)
+	if _, err := files(newer); !errors.Is(err, repository.ErrNewer) {
+		t.Errorf("a newer format: %v", err)
+	}
+	for name, text := range map[string]string{"nothing": "", "text": "Dear Sir or Madam", "zeros": strings.Repeat("\x00", 10_000), "another tar file": string(other(t))} {
+		if _, err := files([]byte(text)); !errors.Is(err, errForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func other(t *testing.T) []byte {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := errors.Join(w.WriteHeader(&tar.Header{Name: "x", Size: 0, Typeflag: tar.TypeReg, Mode: 0o600}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestHostileArchives: what an archive says decides neither where something is
+// written nor how much memory that takes.
+func TestHostileArchives(t *testing.T) {
+	for _, name := range []string{
+		"../registry.json", "/etc/passwd", "repository.git/hooks/pre-receive", "repository.git/config", "repository.git/HEAD",
+		"repository.git/objects/pack/../../config", "repository.git/objects/pack/pack-x.pack", "first.key", "", ".", "registry.json/", "REGISTRY.JSON", aPack + ".keep",
+	} {
+		if _, err := files(made(t, name)); err == nil || !strings.Contains(err.Error(), "belongs in no backup") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := files(made(t, "registry.json", "registry.json")); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("a file that is there twice: %v", err)
+	}
+	enormous, err := encodeTar("registry.json", 1<<40, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := made(t)[:2*blockSize]
+	if _, err := files(append(slices.Clone(begin), enormous...)); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("an enormous file: %v", err)
+	}
+	for _, kind := range []byte{tar.TypeSymlink, tar.TypeLink, tar.TypeDir, tar.TypeFifo, tar.TypeXHeader, tar.TypeGNUSparse, tar.TypeGNULongName} {
+		b, _ := encodeTar("registry.json", 0, at)
+		b[kindAt] = kind
+		copy(b[sumAt:], []byte("        "))
+		copy(b[sumAt:], []byte(sumText(b)))
+		if _, err := files(append(slices.Clone(begin), b...)); err == nil || !strings.Contains(err.Error(), "no plain file") {
+			t.Errorf("a file of the kind %c: %v", kind, err)
+		}
+	}
+}
+
+func sumText(b []byte) string {
+	digits := []byte("000000\x00 ")
+	for i, sum := 5, sumTar(b); i >= 0; i, sum = i-1, sum/8 {
+		digits[i] = '0' + byte(sum%8)
+	}
+	return string(digits)
+}
+
+// FuzzUnpack: an archive by anybody is refused, or is a workspace; nothing is written
+// beside the directory.
+func FuzzUnpack(f *testing.F) {
+	f.Add(made(f, "registry.json", "used.json", aPack+".pack"))
+	f.Add(made(f, "audit.log", "repository.git/packed-refs"))
+	f.Add(made(f, "../x"))
+	f.Add(made(f, "telemetry.db"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		outer := t.TempDir()
+		dir := filepath.Join(outer, "new")
+		_, err := Restore(t.Context(), bytes.NewReader(text), dir)
+		entries, _ := os.ReadDir(outer)
+		if err != nil && len(entries) > 0 || len(entries) > 1 {
+			t.Errorf("after %v there are %v", err, entries)
+		}
+		if _, there := os.Stat(dir); err != nil && !errors.Is(there, fs.ErrNotExist) {
+			t.Error("a directory was made of an archive that was refused")
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package backup
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/ledger/revwalk"
+	"svc.example/svc/shared/release"
+	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/pack"
+	telemetrylocal "svc.example/svc/shared/telemetry/local"
+)
+
+// Write writes a data directory, which another process may be serving, into an
+// archive. Telemetry is copied into the folder scratch first, so that nobody who has
+// something to record waits for whoever takes the archive.
+func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Header, error) {
+	c, err := local.Capture(ctx, dir)
+	if err != nil {
+		return Header{}, err
+	}
+	defer c.Close()
+	h := Header{
+		Format: Format, Release: release.Name(), At: time.Now().UTC().Truncate(time.Second),
+		Workspace: c.Registry.Workspace.ID, Name: c.Registry.Workspace.Name, Commit: c.Head(), Access: c.Registry.Version,
+	}
+	w, err := newWriter(to, h)
+	if err != nil {
+		return h, err
+	}
+	for _, f := range c.Files {
+		if err := w.add(f.Name, f.Size, f.Content); err != nil {
+			return h, err
+		}
+	}
+	if err := w.telemetry(ctx, dir, scratch); err != nil {
+		return h, err
+	}
+	if err := w.objects(ctx, filepath.Join(dir, local.RepositoryName), c.References); err != nil {
+		return h, err
+	}
+	return h, w.close()
+}
+
+func (w *writer) telemetry(ctx context.Context, dir, scratch string) error {
+	f, err := os.CreateTemp(scratch, ".svc-telemetry-") // for this user alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if runtime.GOOS != "windows" {
+		_ = os.Remove(f.Name()) // so that nothing is left of it if this process is killed
+	}
+	size, err := telemetrylocal.New(dir).Copy(ctx, f)
+	if err != nil || size == 0 {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return w.add(telemetrylocal.Name, size, f)
+}
+
+// objects adds git's objects: the packs as they are, and then whatever references
+// need that is in none of them.
+func (w *writer) objects(ctx context.Context, git string, references []local.Reference) error {
+	objects, err := disk.Open(git)
+	if err != nil {
+		return err
+	}
+	a := &addition{writer: w}
+	for _, p := range objects.Packs() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := a.copy(git, p.Name); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(a.copied, func(x, y *pack.Index) int { return cmp.Compare(y.Len(), x.Len()) })
+	reader := objects.Reader(ctx)
+	defer reader.Close()
+	r := &revwalk.Reach{Objects: reader, Have: a.has, Tell: a.tell}
+	for _, ref := range references {
+		if err := r.Any(ctx, revwalk.ParseID(ref.ID)); err != nil {
+			return errors.Join(fmt.Errorf("git lacks what %s needs, so that no backup would be whole: %w", ref.Name, err), errors.Join(a.damaged...))
+		}
+	}
+	return a.flush()
+}
+
+// addition is which objects an archive has, and which are still to be added.
+type addition struct {
+	*writer
+	copied  []*pack.Index
+	damaged []error
+	open    []pack.Object
+	size    int
+}
+
+// copy adds a pack and its index. One that is gone by now was merged into another,
+// and one that is damaged is of no use: what it holds is looked for in others.
+func (a *addition) copy(git, name string) error {
+	path := func(extension string) string {
+		return filepath.Join(git, filepath.FromSlash(odb.PackPath(name, extension)))
+	}
+	index, err := os.ReadFile(path(".idx"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path(".pack"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	sum, err := pack.Checksum(f, info.Size())
+	var x *pack.Index
+	if err == nil {
+		x, err = pack.ParseIndex(index)
+	}
+	if err == nil && x.Pack() != sum {
+		err = errors.New("its index belongs to another pack")
+	}
+	if err != nil {
+		a.damaged = append(a.damaged, fmt.Errorf("pack %s: %w", name, err))
+		return nil
+	}
+	a.copied = append(a.copied, x)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return a.pack(name, info.Size(), f, index)
+}
+
+func (a *addition) pack(name string, size int64, content io.Reader, index []byte) error {
+	to := local.RepositoryName + "/"
+	if err := a.add(to+odb.PackPath(name, ".pack"), size, content); err != nil {
+		return err
+	}
+	return a.add(to+odb.PackPath(name, ".idx"), int64(len(index)), bytes.NewReader(index))
+}
+
+func (a *addition) has(id plumbing.Hash) bool {
+	return slices.ContainsFunc(a.copied, func(x *pack.Index) bool { _, ok := x.Find(id); return ok })
+}
+
+// maxInPack bounds what is collected for a pack, uncompressed.
+const maxInPack = 32 << 20
+
+func (a *addition) tell(o pack.Object) error {
+	if a.has(revwalk.ParseID(o.ID)) {
+		return nil
+	}
+	a.open = append(a.open, o)
+	if a.size += len(o.Content); a.size < maxInPack {
+		return nil
+	}
+	return a.flush()
+}
+
+func (a *addition) flush() error {
+	if len(a.open) == 0 {
+		return nil
+	}
+	made, err := pack.Encode(a.open)
+	if err != nil {
+		return err
+	}
+	a.open, a.size = nil, 0
+	return a.pack(made.Name, int64(len(made.Bytes)), bytes.NewReader(made.Bytes), made.Index)
+}
