@@ -1,0 +1,202 @@
+// The changes that can be made to an item, each over its own part of the query:
+// edit=<scope>, raw=1, undo=<commit>, restore=<commit>, delete=1, schema=1.
+import { html, useEffect, useState } from "./lib.js";
+import { get } from "./api.js";
+import { address, close, go, place } from "./router.js";
+import { environments, families, lists } from "./workspace.js";
+import { Dialog } from "./dialog.js";
+import { Coming, Problem } from "./parts.js";
+import { Allowed, Schema, inValue } from "./schema.js";
+import { Targeting } from "./targeting.js";
+import { Field, choicesOf, levels, textOf, valueOf } from "./values.js";
+import { Review, itemPath } from "./review.js";
+import { Rollout } from "./rollout.js";
+import { armsOf, fallbackOf, isSplit, rulesIn } from "./rules.js";
+
+/** @typedef {import("./types").Detail} Detail */
+/** @typedef {import("./workspace.js").Family} Family */
+
+const names = ["edit", "kind", "set", "undo", "restore", "delete", "raw", "schema"];
+const shut = () => close(names);
+
+/**
+ * A document as it is when a change begins, not as it was when it was last seen.
+ * @param {string} path "" for nothing @param {string} occasion
+ */
+function useFresh(path, occasion) {
+  const [state, set] = useState(/** @type {{of: string, data?: any, problem?: any}} */ ({ of: "" }));
+  const of = path && `${path}\n${occasion}`;
+  useEffect(() => {
+    if (path) get(path).then((data) => set({ of, data }), (problem) => set({ of, problem }));
+  }, [of]);
+  return state.of === of ? state : { of };
+}
+
+/** @param {{family: Family, itemKey: string}} props */
+export function Change({ family, itemKey }) {
+  const { query } = place.value;
+  const shown = names.some((name) => query.has(name));
+  const stored = useFresh(shown ? `${itemPath(family, itemKey)}/document` : "", query.toString());
+  if (!shown) return null;
+  if (query.has("schema")) return html`<${Schema} itemKey=${itemKey} shut=${shut} />`;
+  const scope = query.get("edit");
+  const editsRules = Boolean(scope) && (query.get("kind") === "rules" || family === "segments");
+  const title = editsRules ? html`Rules of <em>${itemKey}</em> ${family === "segments" ? "" : scope === "default" ? "by default" : `in ${scope}`}`
+    : scope ? html`Change <em>${itemKey}</em> ${scope === "default" ? "by default" : `in ${scope}`}`
+    : query.has("raw") ? html`Edit the document <em>${itemKey}</em>`
+    : query.has("delete") ? html`Delete <em>${itemKey}</em>`
+    : query.has("undo") ? html`Undo a change of <em>${itemKey}</em>` : html`Bring back <em>${itemKey}</em> as it was`;
+  // A deleted item has no document, and its deletion can be undone.
+  const gone = stored.problem?.status === 404 && !scope && !query.has("raw");
+  return html`<${Dialog} title=${title} close=${shut} key=${query.toString()} wide=${query.has("raw") || editsRules}>
+    ${stored.problem && !gone ? html`<${Problem} problem=${stored.problem} />`
+      : !stored.data && !gone ? html`<${Coming} />`
+      : scope && editsRules ? html`<${Targeting} family=${family} itemKey=${itemKey} scope=${scope} stored=${stored.data} shut=${shut} />`
+      : scope ? family === "log-levels"
+        ? html`<${Level} itemKey=${itemKey} scope=${scope} stored=${stored.data} />`
+        : html`<${Edit} family=${family} itemKey=${itemKey} scope=${scope} stored=${stored.data} />`
+      : query.has("raw") ? html`<${Raw} family=${family} itemKey=${itemKey} stored=${stored.data} />`
+      : html`<${Whole} family=${family} itemKey=${itemKey} stored=${gone ? null : stored.data} />`}
+  <//>`;
+}
+
+/**
+ * The token is what the person has seen when the dialog opened. It is renewed
+ * when they say so, after a conflict.
+ * @param {Family} family @param {string} itemKey @param {{commitSha: string, document: any} | null} stored
+ */
+function useSeen(family, itemKey, stored) {
+  const [seen, see] = useState(stored);
+  return { seen, renew: () => get(`${itemPath(family, itemKey)}/document`).then(see, () => see(null)) };
+}
+
+/** @param {{family: Family, itemKey: string, scope: string, stored: {commitSha: string, document: any}}} props */
+function Edit({ family, itemKey, scope, stored }) {
+  const { seen, renew } = useSeen(family, itemKey, stored);
+  const document = seen?.document, type = document.valueType;
+  const now = fallbackOf(rulesIn(document, scope).rules)?.value;
+  const { query } = place.value;
+  const [kind, setKind] = useState(query.get("kind") ?? (now && isSplit(now) ? "rollout" : "value"));
+  const [text, setText] = useState(() => query.get("set") ?? textOf(type, now && !isSplit(now) ? now.value : undefined));
+  const [arms, setArms] = useState(() => firstArms(document, now));
+  const [replace, setReplace] = useState(false);
+  const [told, tell] = useState(""); // what the API says of the value
+  const others = scope === "default" ? [] : environments.value.map((one) => one.name).filter((name) => name !== scope);
+  const [from, setFrom] = useState(others.at(-1) ?? "");
+  const choices = choicesOf(document);
+
+  const single = valueOf(type, text), several = arms.map((arm) => valueOf(type, arm.text));
+  const twice = new Set(arms.map((arm) => arm.text)).size < arms.length;
+  const bad = kind === "copy" ? undefined : kind === "rollout" ? several.some((one) => one.problem) || twice : single.problem;
+  const body = kind === "rollout"
+    ? { rollout: arms.map((arm, i) => ({ value: several[i].value, percent: arm.weight / 1000 })) }
+    : family === "flags" && type === "bool" ? { enabled: single.value } : { value: single.value };
+  const rules = rulesIn(document, scope).rules, targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
+  const waiting = !bad ? undefined : twice && kind === "rollout" ? "No value may stand twice." : "Fill in the values, and what it would do is shown here.";
+  return html`<form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      ${(family === "flags" || others.length > 0) && html`<div class="segmented" role="group" aria-label="Serve">
+        ${[["value", "One value"], ...(family === "flags" ? [["rollout", "By percentage"]] : []), ...(others.length ? [["copy", "As elsewhere"]] : [])].map(([name, word]) => html`<button type="button" aria-pressed=${kind === name ? "true" : "false"} onClick=${() => { setKind(name); tell(""); }}>${word}</button>`)}
+      </div>`}
+      ${kind === "copy" ? html`<${Field} type="string" label="Take all rules from" choices=${others.map((text) => ({ text }))} text=${from} set=${setFrom} />`
+        : kind === "rollout" ? html`<${Rollout} arms=${arms} set=${setArms} type=${type} choices=${choices} problems=${several.map((one) => one.problem)} />`
+        : html`<${Field} type=${type} label=${targeting > 0 && !replace ? "Everyone else gets" : "Everyone gets"} text=${text} set=${setText} choices=${choices} problem=${single.problem ?? (told || undefined)} autofocus />
+          ${document.schemaKey && html`<${Allowed} schemaKey=${document.schemaKey} />`}`}
+      ${targeting > 0 && kind === "value" && html`<label class="check"><input type="checkbox" checked=${replace} onChange=${(/** @type {any} */ event) => setReplace(event.target.checked)} /> Delete the ${targeting === 1 ? "rule" : `${targeting} rules`} above, so that everyone gets it</label>`}
+    </form>
+    <${Review} family=${family} itemKey=${itemKey} before=${document} renew=${renew} cancel=${shut} done=${shut}
+      tell=${(/** @type {(import("./types").Issue & {warning?: boolean})[]} */ issues) => tell(kind === "value" ? inValue(issues.filter((one) => !one.warning && /\/value(\/|$)/.test(one.path))) : "")}
+      proposal=${kind === "copy" ? { method: "POST", path: "changes", body: { operations: [{ op: "copy", from, to: scope, keys: [itemKey] }] }, verb: "Apply" } : { method: "PATCH", path: `${itemPath(family, itemKey)}/environments/${encodeURIComponent(scope)}`, body: replace && kind === "value" ? { ...body, replaceTargeting: true } : body, token: seen?.commitSha, verb: "Apply", waiting }} />`;
+}
+
+/** @param {any} document @param {any} now @returns {{text: string, weight: number}[]} */
+function firstArms(document, now) {
+  const type = document.valueType;
+  if (now && isSplit(now)) {
+    const arms = armsOf(now).map((arm) => ({ text: textOf(type, arm.value), weight: Math.round(arm.share * 1000) }));
+    const sum = arms.reduce((total, arm) => total + arm.weight, 0);
+    arms[arms.length - 1].weight += 100_000 - sum;
+    return arms;
+  }
+  if (type === "bool") return [{ text: "true", weight: now?.value === true ? 100_000 : 0 }, { text: "false", weight: now?.value === true ? 0 : 100_000 }];
+  const current = textOf(type, now?.value);
+  const other = (document.variants ?? []).map((/** @type {any} */ v) => textOf(type, v.value?.value)).find((/** @type {string} */ text) => text !== current) ?? "";
+  return [{ text: current, weight: 100_000 }, { text: other, weight: 0 }];
+}
+
+/** @param {{itemKey: string, scope: string, stored: {commitSha: string, document: any}}} props */
+function Level({ itemKey, scope, stored }) {
+  const { seen, renew } = useSeen("log-levels", itemKey, stored);
+  const now = fallbackOf(rulesIn(seen?.document, scope).rules)?.value;
+  const [level, setLevel] = useState(() => (now && !isSplit(now) ? String(now.value) : "INFO"));
+  const [target, setTarget] = useState("");
+  return html`<form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <${Field} type="string" label="Level" choices=${levels} text=${level} set=${setLevel} autofocus />
+      <${Field} type="string" label="Only for loggers below (optional)" text=${target} set=${setTarget} />
+      <p class="note">A name such as <code>com.acme.cart</code> is compared as text: it covers <code>com.acme.cartoon</code> too.</p>
+    </form>
+    <${Review} family="log-levels" itemKey=${itemKey} before=${seen?.document} renew=${renew} cancel=${shut} done=${shut}
+      proposal=${{ method: "PATCH", path: itemPath("log-levels", itemKey), body: { level, environment: scope, ...(target ? { target } : {}) }, token: seen?.commitSha, verb: "Apply" }} />`;
+}
+
+/**
+ * The document itself: rules, variants and whatever else there is. What the
+ * person does not touch keeps its spelling.
+ * @param {{family: Family, itemKey: string, stored: {commitSha: string, document: any}}} props
+ */
+function Raw({ family, itemKey, stored }) {
+  const { seen, renew } = useSeen(family, itemKey, stored);
+  const [text, setText] = useState(() => JSON.stringify(stored.document, null, 2));
+  const { value, problem } = valueOf("json", text);
+  return html`<form class="form raw" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <${Field} type="json" label="Document, as JSON" text=${text} set=${setText} problem=${problem} autofocus />
+    </form>
+    <${Review} family=${family} itemKey=${itemKey} before=${seen?.document} renew=${renew} cancel=${shut} done=${shut}
+      proposal=${{ method: "PUT", path: `${itemPath(family, itemKey)}/document`, body: { document: value }, token: seen?.commitSha, verb: "Apply", waiting: problem && "Once this is JSON, what it would do is shown here." }} />`;
+}
+
+/** Undo, restore and delete. @param {{family: Family, itemKey: string, stored: {commitSha: string, document: any} | null}} props */
+function Whole({ family, itemKey, stored }) {
+  const { seen, renew } = useSeen(family, itemKey, stored);
+  const { query } = place.value;
+  const undo = query.get("undo"), restore = query.get("restore");
+  /** @type {import("./review.js").Proposal} */
+  const proposal = undo || restore
+    ? { method: "POST", path: `${itemPath(family, itemKey)}/revert`, body: { commitSha: undo ?? restore, mode: undo ? "undo" : "restore" }, token: seen?.commitSha, verb: undo ? "Undo it" : "Bring it back" }
+    : { method: "DELETE", path: itemPath(family, itemKey), token: seen?.commitSha, tokenInQuery: true, verb: `Delete the ${families[family].one}`, danger: true };
+  return html`<p class="note">${undo ? "What that change did is taken back. What others changed elsewhere since stays." : restore ? "The document becomes what it was after that change. Everything since is replaced, and stays in the history." : "It stays in the history, and can be brought back."}</p>
+    <${Review} family=${family} itemKey=${itemKey} before=${seen?.document ?? null} renew=${renew} cancel=${shut} proposal=${proposal}
+      done=${() => (query.has("delete") ? go(address([family])) : shut())} />`;
+}
+
+const types = ["bool", "string", "int", "double", "string_list", "json", "duration"];
+
+/** Creates a flag, a config, a segment or a service's log levels. @param {{family: Family}} props */
+export function Create({ family }) {
+  const { query } = place.value;
+  const [key, setKey] = useState("");
+  const levelled = family === "log-levels", noun = families[family].one;
+  const [type, setType] = useState(family === "flags" ? "bool" : "string");
+  const [text, setText] = useState(levelled ? "INFO" : "");
+  const [description, setDescription] = useState("");
+  if (!query.has("new")) return null;
+  const end = () => close(["new"]);
+  const single = valueOf(type, text);
+  const needsValue = family === "configs" || (family === "flags" && type !== "bool");
+  const wrongKey = key && !/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/.test(key) ? "Letters, digits, dots, dashes and underscores; no dot at the beginning; up to 200."
+    : levelled && lists[family].value.rows.some((row) => row.key.replace(/^log-level\./, "") === key.replace(/^log-level\./, "")) ? "This service has log levels already." : undefined;
+  /** @type {Record<string, any>} */
+  const body = { key, ...(family === "flags" ? { type } : family === "configs" ? { valueType: type } : {}), ...(needsValue ? { value: single.value } : {}), ...(description ? { description } : {}) };
+  const waiting = !key || wrongKey || (needsValue && single.problem) ? "Fill in the fields, and what would be made is shown here." : undefined;
+  return html`<${Dialog} title=${levelled ? "Log levels of a service" : `New ${noun}`} close=${end}>
+    <form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <${Field} type="string" label=${levelled ? "Service" : "Key"} text=${key} set=${setKey} problem=${wrongKey} autofocus />
+      ${levelled && html`<${Field} type="string" label="Level" choices=${levels} text=${text} set=${setText} />`}
+      ${(family === "flags" || family === "configs") && html`<${Field} type="string" label="Type" choices=${types.map((one) => ({ text: one }))} text=${type} set=${(/** @type {string} */ next) => { setType(next); setText(textOf(next, undefined)); }} />`}
+      ${needsValue && html`<${Field} type=${type} label="Everyone gets" text=${text} set=${setText} problem=${text === "" ? undefined : single.problem} />`}
+      ${!levelled && html`<${Field} type="string" label="Description (optional)" text=${description} set=${setDescription} />`}
+      ${family === "flags" && type === "bool" && html`<p class="note">It begins switched off in ${environments.value.length === 1 ? environments.value[0].name : "every environment"}.</p>`}
+    </form>
+    <${Review} family=${family} itemKey=${key} before=${null} renew=${() => {}} cancel=${end} proposal=${levelled ? { method: "PATCH", path: itemPath(family, key), body: { level: text }, verb: "Set the level", waiting } : { method: "POST", path: family, body, verb: `Create the ${noun}`, waiting }}
+      done=${(/** @type {import("./types").Outcome} */ outcome) => go(address([family, outcome.key ?? key]))} />
+  <//>`;
+}

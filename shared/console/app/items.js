@@ -1,0 +1,124 @@
+// The lists: flags, configs, log levels and segments, with filters.
+import { html, useMemo, useRef } from "./lib.js";
+import { address, open, place, refine } from "./router.js";
+import { environments, families, lists, workspace } from "./workspace.js";
+import { Coming, Empty, Heading, Problem } from "./parts.js";
+import { Icon } from "./icons.js";
+import { Bulk, Selected, select, selected } from "./bulk.js";
+import { List } from "./list.js";
+import { tokenGiven } from "./api.js";
+import { Day, Time } from "./time.js";
+import { Status, count, sentence, statuses, typeWords } from "./words.js";
+
+/** @typedef {import("./types").Row} Row */
+/** @typedef {import("./workspace.js").Family} Family */
+
+/** @param {Row[]} rows @param {URLSearchParams} query */
+function filtered(rows, query) {
+  const words = (query.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const tag = query.get("tag"), status = query.get("status"), type = query.get("type"), where = query.get("in");
+  if (!words.length && !tag && !status && !type) return rows;
+  return rows.filter((row) =>
+    words.every((word) => row.text?.includes(word)) &&
+    (!tag || row.tags?.includes(tag)) &&
+    (!type || row.valueType === type) &&
+    (!status || (where ? row.environmentStatuses?.[where] === status : Object.values(row.environmentStatuses ?? {}).includes(status))));
+}
+
+/** @param {{label: string, name: string, options: (string | [string, string])[], all: string}} props */
+function Choice({ label, name, options, all }) {
+  return html`<label class="choice"><span class="hidden">${label}</span>
+    <select value=${place.value.query.get(name) ?? ""} onChange=${(/** @type {any} */ event) => refine({ [name]: event.target.value })}>
+      <option value="">${all}</option>
+      ${options.map((option) => (Array.isArray(option) ? html`<option value=${option[0]}>${option[1]}</option>` : html`<option>${option}</option>`))}
+    </select></label>`;
+}
+
+/** @param {Row} row */
+const Name = (row) => html`<span class="key" title=${row.key}>${row.key.replace(/^log-level\./, "")}</span>${(row.name || row.description) && html`<span class="note clip">${row.name || row.description}</span>`}`;
+
+/** @param {Row} row */
+const changed = (row) => (typeof row.lastModified === "string" ? html`<${Time} at=${row.lastModified} plain />` : row.lastModified ? html`<${Time} at=${row.lastModified.date} plain /> <span class="note clip">${row.lastModified.author}</span>` : null);
+
+/** A directory counts nothing. @type {string[]} */
+const counted = tokenGiven ? [] : ["Evaluated"];
+
+/** @param {Row} row */
+const evaluated = (row) => counted.map(() => (row.lastEvaluatedAt ? html`<${Day} at=${row.lastEvaluatedAt} />` : html`<span class="note">–</span>`));
+
+/** @param {Row} row @param {string} scope */
+function level(row, scope) {
+  const found = row.scopes?.find((one) => one.scope === scope);
+  if (!found) return html`<span class="note">default</span>`;
+  return html`<span class="level ${found.fallbackLevel ?? ""}">${found.fallbackLevel ?? "–"}</span>${found.targets.length > 0 && html`<span class="note"> +${found.targets.length}</span>`}`;
+}
+
+const shownEnvironments = () => environments.value.slice(0, 8).map((environment) => environment.name);
+
+/** @param {Family} family @returns {{columns: string[], cells: (row: Row) => any[]}} */
+function shape(family) {
+  const names = shownEnvironments();
+  switch (family) {
+    case "flags":
+      return { columns: ["Key", "Type", ...names, ...counted, "Changed"], cells: (row) => [Name(row), typeWords(row.valueType), ...names.map((name) => html`<${Status} status=${row.environmentStatuses?.[name]} />`), ...evaluated(row), changed(row)] };
+    case "configs":
+      return { columns: ["Key", "Type", "Browsers", ...counted, "Changed"], cells: (row) => [Name(row), typeWords(row.valueType), row.sendToClientSdk ? "sent" : html`<span class="note">not sent</span>`, ...evaluated(row), changed(row)] };
+    case "log-levels":
+      return { columns: ["Service", "default", ...names, "Changed"], cells: (row) => [Name(row), level(row, "default"), ...names.map((name) => level(row, name)), changed(row)] };
+    case "segments":
+      return { columns: ["Key", "Rules"], cells: (row) => [Name(row), count(row.ruleCount ?? 0, "rule")] };
+  }
+}
+
+/** @type {Record<Family, string>} */
+const purposes = {
+  flags: "A flag switches something on, for everyone or for some. It begins switched off everywhere.",
+  configs: "A config is a value that a program reads while it runs, such as a limit or an address.",
+  "log-levels": "How much each service writes to its log.",
+  segments: "A segment is a set of people that the rules of flags and configs can name.",
+};
+
+/** @param {{family: Family}} props */
+export function Items({ family }) {
+  const { title, one } = families[family];
+  const { rows, state, problem } = lists[family].value;
+  const { query } = place.value;
+  const found = useMemo(() => filtered(rows, query), [rows, query]);
+  const tags = useMemo(() => [...new Set(rows.flatMap((row) => row.tags ?? []))].sort().slice(0, 500), [rows]);
+  const types = useMemo(() => [...new Set(rows.map((row) => row.valueType))].filter(Boolean).sort(), [rows]);
+  const typing = useRef(0);
+  const { columns, cells } = shape(family);
+  const narrowed = ["q", "tag", "status", "type", "in"].some((name) => query.get(name));
+  /** @param {any} event */
+  const search = (event) => {
+    cancelAnimationFrame(typing.current);
+    const q = event.target.value;
+    typing.current = requestAnimationFrame(() => refine({ q }));
+  };
+  /** @param {KeyboardEvent} event */
+  const down = (event) => {
+    if (event.key !== "ArrowDown") return;
+    event.preventDefault();
+    /** @type {HTMLElement | null} */ (document.querySelector(".list .row a"))?.focus();
+  };
+  const total = narrowed ? `${found.length.toLocaleString("en")} of ${count(rows.length, one)}` : count(rows.length, one);
+  return html`<${Heading} title=${title} note=${html`<span role="status">${state === "here" ? total : "Loading…"}</span>`}>
+      <button type="button" class="primary" onClick=${() => open({ new: "1" })}><${Icon} name="plus" />New ${one}</button>
+    <//>
+    ${(rows.length > 0 || narrowed) && html`<div class="filters" role="search">
+      <label class="search"><${Icon} name="search" /><span class="hidden">Search ${title.toLowerCase()}</span>
+        <input type="search" placeholder="Key, name, description or tag" defaultValue=${query.get("q") ?? ""} value=${query.get("q") ?? ""} onInput=${search} onKeyDown=${down} /></label>
+      ${family === "flags" && html`<${Choice} label="Status" name="status" all="Status" options=${Object.entries(statuses).map(([name, [word]]) => [name, word])} />`}
+      ${family === "flags" && query.get("status") && html`<${Choice} label="Status in" name="in" all="in any environment" options=${environments.value.map((e) => [e.name, `in ${e.name}`])} />`}
+      ${types.length > 1 && html`<${Choice} label="Type" name="type" all="Type" options=${types.map((type) => [type, typeWords(type)])} />`}
+      ${tags.length > 0 && html`<${Choice} label="Tag" name="tag" all="Tag" options=${tags} />`}
+    </div>`}
+    ${workspace.value.broken?.length ? html`<div class="box warn broken"><${Icon} name="warning" /><div><p>${count(workspace.value.broken.length, "document")} cannot be read as it stands. Applications are served the last good version.</p>
+      <ul>${workspace.value.broken.slice(0, 5).map((one) => html`<li><code>${one.key ?? one.type}</code> ${sentence(one.problem)}</li>`)}</ul></div></div>` : null}
+    ${problem && html`<${Problem} problem=${problem} />`}
+    ${found.length > 0
+      ? html`<div class="of-${family}" style=${{ "--environments": shownEnvironments().length }}><${List} key=${family} rows=${found} columns=${columns} label=${title} to=${(/** @type {Row} */ row) => address([family, row.key])} cells=${cells} name=${(/** @type {Row} */ row) => row.key} picked=${selected(family)} pick=${(/** @type {Iterable<string>} */ keys) => select(family, keys)} /></div><${Selected} family=${family} found=${found} /><${Bulk} family=${family} />`
+      : state !== "here" ? !problem && html`<${Coming} lines=${8} />`
+      : narrowed ? html`<${Empty} title="Nothing fits"><p>No ${one} fits all of these filters.</p><button type="button" onClick=${() => refine({ q: null, tag: null, status: null, type: null, in: null })}>Clear the filters</button><//>`
+      : html`<${Empty} title=${`No ${title.toLowerCase()} yet`}><p>${purposes[family]}</p><button type="button" class="primary" onClick=${() => open({ new: "1" })}>Create ${families[family].a}</button><//>`}`;
+}

@@ -1,0 +1,97 @@
+// The console's frame: the ways between its views, and which one is shown.
+import { effect, html, render, useEffect, useErrorBoundary } from "./lib.js";
+import { away, epoch, held, refusedKey, tokenGiven } from "./api.js";
+import { address, place, useScroll } from "./router.js";
+import { families, loadLists, look, refresh, signIn, signOut, who, workspace } from "./workspace.js";
+import { Activity } from "./activity.js";
+import { Create } from "./change.js";
+import { Contexts, OneContext } from "./contexts.js";
+import { Icon } from "./icons.js";
+import { Item } from "./item.js";
+import { Items } from "./items.js";
+import { Clients, Overrides, Problems } from "./machine.js";
+import { Palette, openPalette } from "./palette.js";
+import { Empty, Heading, Notice, viewTitle } from "./parts.js";
+import { SignIn } from "./signin.js";
+import { Clock } from "./time.js";
+
+/** @typedef {import("./workspace.js").Family} Family */
+
+const views = [...Object.entries(families).map(([name, { title }]) => ({ name, title })), 
+  ...(tokenGiven ? [{ name: "overrides", title: "Overrides" }, { name: "problems", title: "Problems" }, { name: "clients", title: "Clients" }] : [{ name: "contexts", title: "Contexts" }]), { name: "activity", title: "Activity" }];
+
+/** A view, or that it could not be drawn: a document may be anything that somebody has pushed. */
+function View() {
+  const [broken, again] = useErrorBoundary((error) => console.error(error));
+  const { path } = place.value;
+  useEffect(() => { if (broken) again(); }, [path]);
+  if (!broken) return html`<${Views} />`;
+  const [view, key] = place.value.parts;
+  return html`<${Heading} title=${key ?? "This view"} /><${Empty} title="This could not be shown">
+    <p>What is stored here is not of a shape that the console knows.</p>${key && view in families && html`<a class="button" href=${address([view, key, "document"])}>See the document</a>`}<//>`;
+}
+
+function Views() {
+  const [view = "flags", key, tab] = place.value.parts;
+  useScroll();
+  if (view in families) {
+    const family = /** @type {Family} */ (view);
+    if (key === undefined) return html`<${Items} key=${family} family=${family} /><${Create} key=${`new ${place.value.query.get("new")}`} family=${family} />`;
+    return html`<${Item} key=${`${family}/${key}`} family=${family} itemKey=${key} tab=${tab} />`;
+  }
+  if (view === "contexts") return key === undefined ? html`<${Contexts} />` : html`<${OneContext} key=${place.value.path} type=${tab === undefined ? "" : key} contextKey=${tab ?? key} />`;
+  if (tokenGiven && view === "overrides") return html`<${Overrides} />`;
+  if (tokenGiven && view === "problems") return html`<${Problems} />`;
+  if (tokenGiven && view === "clients") return html`<${Clients} />`;
+  if (view === "activity") return html`<${Activity} />`;
+  return html`<${Heading} title="There is no such view" /><${Empty} title="This address leads nowhere"><a class="button" href=${address(["flags"])}>To the flags</a><//>`;
+}
+
+function App() {
+  useEffect(() => {
+    /** @param {KeyboardEvent} event */
+    const key = (event) => {
+      const typing = /** @type {HTMLElement} */ (event.target).closest?.("input, textarea, select");
+      if ((event.key === "k" && (event.ctrlKey || event.metaKey)) || (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey)) {
+        if (!who.peek() || document.querySelector("dialog[open]")) return;
+        event.preventDefault();
+        openPalette();
+      }
+    };
+    let left = Date.now();
+    const seen = () => {
+      if (document.hidden) left = Date.now();
+      else if (Date.now() - left > 3000) refresh();
+    };
+    const looking = setInterval(() => !document.hidden && !away.peek() && who.peek() && !refusedKey.peek() && look(), tokenGiven ? 1000 : 5000); // files on this machine cost nothing to look at
+    addEventListener("keydown", key);
+    document.addEventListener("visibilitychange", seen);
+    return () => { clearInterval(looking); removeEventListener("keydown", key); document.removeEventListener("visibilitychange", seen); };
+  }, []);
+  const current = place.value.parts[0] ?? "flags", shown = Boolean(who.value);
+  useEffect(() => { // on a phone, the ways are wider than the screen
+    const nav = document.querySelector(".frame nav"), link = /** @type {HTMLElement | null} */ (nav?.querySelector("[aria-current]"));
+    if (nav && link) nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  }, [current, shown]);
+  if (tokenGiven && refusedKey.value) return html`<main class="blank"><h1>The server has been started anew</h1><p class="note">This page belongs to the one before.</p><button type="button" class="primary" onClick=${() => location.reload()}>Reload</button></main>`;
+  if (!who.value || refusedKey.value) return tokenGiven ? html`<main class="blank"><h1>${away.value ? "Waiting for the server…" : "Opening…"}</h1></main>` : html`<${SignIn} />`;
+  return html`<a class="skip" href="#content" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); /** @type {HTMLElement | null} */ (document.querySelector("h1"))?.focus(); }}>Skip to the content</a>
+    <header class="frame">
+      <p class="brand"><i aria-hidden="true"></i>${workspace.value.name || "svc"}</p>
+      <button type="button" class="find" onClick=${openPalette}><${Icon} name="search" /><span>Find</span><kbd>/</kbd></button>
+      <nav aria-label="Views">${views.map(({ name, title }) => html`<a href=${address([name])} aria-current=${name === current ? "page" : undefined}><${Icon} name=${name} />${title}</a>`)}</nav>
+      ${!tokenGiven && html`<div class="me"><p><span class="clip" title=${who.value.principal.name}>${who.value.principal.name}</span><span class="note">${who.value.principal.type === "user" ? "your key" : "service account"}</span></p><button type="button" class="quiet" aria-label="Forget the key" title="Forget the key" onClick=${signOut}><${Icon} name="leave" /></button></div>`}
+    </header>
+    <main id="content"><${Clock} /><${View} /></main>
+    <div class="away" role="status">${(away.value || held.value) && html`<p><${Icon} name="warning" />${away.value ? `${away.value} What you see may be old; it is asked again until it answers.` : held.value}</p>`}</div>
+    <p class="hidden" role="status">${viewTitle.value}</p>
+    <${Notice} />
+    <${Palette} />`;
+}
+
+effect(() => {
+  const first = epoch.value === 0;
+  if (tokenGiven && !who.peek()) signIn("").catch(() => {}); // and again once the server is back
+  else if (!first && who.peek()) loadLists();
+});
+render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("console")));

@@ -1,0 +1,105 @@
+// Where the person is: the part of the address behind the #. The browser's own
+// back and forward buttons lead through it, and find what was seen there where
+// it was scrolled to.
+import { signal, useLayoutEffect } from "./lib.js";
+
+/** @typedef {{parts: string[], query: URLSearchParams, path: string}} Place */
+
+/** @param {string} text */
+const decode = (text) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** @returns {Place} */
+function read() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  return { parts: path.split("/").filter((part) => part !== "").map(decode), query: new URLSearchParams(query ?? ""), path };
+}
+
+export const place = signal(read());
+
+let entries = 0;
+/** @type {Map<number, number>} */
+const scrolled = new Map();
+
+/** Numbers this entry of the browser's history. Says whether it is a new one. */
+function number() {
+  const id = history.state?.id;
+  if (typeof id === "number") {
+    entries = Math.max(entries, id);
+    return false;
+  }
+  history.replaceState({ ...history.state, id: ++entries }, "");
+  return true;
+}
+
+history.scrollRestoration = "manual";
+number();
+let current = history.state.id;
+addEventListener("popstate", () => {
+  number();
+  current = history.state.id;
+  place.value = read();
+});
+addEventListener("scroll", () => scrolled.set(current, scrollY), { passive: true });
+
+/** Scrolls to where the entry was left, as soon as the page is long enough. */
+export function useScroll() {
+  const { path } = place.value;
+  useLayoutEffect(() => {
+    const id = current, y = scrolled.get(id) ?? 0;
+    let tries = 0;
+    const restore = () => {
+      if (id !== current) return;
+      if (document.documentElement.scrollHeight >= y + innerHeight || tries++ > 90) scrollTo(0, y);
+      else requestAnimationFrame(restore);
+    };
+    restore();
+  }, [path]);
+}
+
+/** @param {(string | undefined)[]} parts @param {Record<string, string | undefined | null>} [query] */
+export function address(parts, query = {}) {
+  const q = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null && value !== "") q.set(name, value);
+  const text = q.toString();
+  return `#/${parts.map((part) => encodeURIComponent(part ?? "")).join("/")}${text && `?${text}`}`;
+}
+
+/** Goes somewhere: a new entry of the history. @param {string} to */
+export function go(to) {
+  if (to === location.hash) return;
+  history.pushState({ pushed: true }, "", to);
+  number();
+  current = history.state.id;
+  place.value = read();
+}
+
+/**
+ * Changes the query of this entry, such as a filter that somebody types.
+ * @param {Record<string, string | undefined | null>} values
+ */
+export function refine(values) {
+  history.replaceState(history.state, "", address(place.value.parts, { ...Object.fromEntries(place.value.query), ...values }));
+  place.value = read();
+}
+
+/** Opens something over the view, which the back button closes. @param {Record<string, string | undefined>} values */
+export const open = (values) => go(address(place.value.parts, { ...Object.fromEntries(place.value.query), ...values }));
+
+/** Goes somewhere in place of this entry of the history. @param {string} to */
+export function instead(to) {
+  history.replaceState({ id: current }, "", to);
+  scrolled.delete(current);
+  place.value = read();
+}
+
+/** Closes what open has opened. @param {string[]} names */
+export function close(names) {
+  if (history.state?.pushed) history.back();
+  else refine(Object.fromEntries(names.map((name) => [name, null])));
+}

@@ -1,0 +1,57 @@
+// The JSON Schema that the values of a config have to fit: schema=1 in the query.
+import { html, useEffect, useState } from "./lib.js";
+import { get } from "./api.js";
+import { useGet } from "./workspace.js";
+import { Dialog } from "./dialog.js";
+import { Coming, Problem } from "./parts.js";
+import { Review } from "./review.js";
+import { Field, valueOf } from "./values.js";
+
+/** @param {string} key */
+const path = (key) => `schemas/${encodeURIComponent(key)}/document`;
+
+/** What a schema allows, to be read beside a value. @param {{schemaKey: string}} props */
+export function Allowed({ schemaKey }) {
+  const { data } = useGet(path(schemaKey));
+  return data ? html`<details><summary>What the schema ${schemaKey} allows</summary><pre class="allowed" tabindex="0" role="region" aria-label="Schema">${JSON.stringify(data.document, null, 2).slice(0, 50_000)}</pre></details>` : null;
+}
+
+/** The problems of a value with its schema or type, by where they are in it. @param {import("./types").Issue[]} issues */
+export const inValue = (issues) => issues.map(({ path, message }) => {
+  const within = path.match(/\/value\/value(\/.*)$/)?.[1] ?? path.match(/^\/value(\/.*)$/)?.[1];
+  return within ? `${within}: ${message}` : message;
+}).join("\n");
+
+const blank = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", properties: {} };
+
+/** @param {{itemKey: string, shut: () => void}} props */
+export function Schema({ itemKey, shut }) {
+  const [state, set] = useState(/** @type {{config?: any, schema?: any, problem?: any}} */ ({}));
+  const read = async () => {
+    const config = await get(`configs/${encodeURIComponent(itemKey)}/document`), key = config.document.schemaKey;
+    set({ config, schema: key ? await get(path(key)) : null });
+  };
+  useEffect(() => { read().catch((problem) => set({ problem })); }, []);
+  const bound = state.config?.document.schemaKey;
+  return html`<${Dialog} title=${bound ? html`Schema <em>${bound}</em>` : html`New schema for <em>${itemKey}</em>`} close=${shut} wide>
+    ${state.problem ? html`<${Problem} problem=${state.problem} />` : !state.config ? html`<${Coming} />`
+      : html`<${Editor} itemKey=${itemKey} config=${state.config} schema=${state.schema} renew=${read} shut=${shut} />`}<//>`;
+}
+
+/** @param {{itemKey: string, config: any, schema: any, renew: () => void, shut: () => void}} props */
+function Editor({ itemKey, config, schema, renew, shut }) {
+  const bound = config.document.schemaKey;
+  const [key, setKey] = useState(bound ?? itemKey);
+  const [text, setText] = useState(() => JSON.stringify(schema?.document ?? blank, null, 2));
+  const { value, problem } = valueOf("json", text);
+  const wrong = problem ?? (value && typeof value === "object" && !Array.isArray(value) ? undefined : "A schema is a JSON object.");
+  // A new schema and the config that names it are one commit, or none.
+  const put = { op: "put", type: "schema", key, document: value, ...(schema && { expectedCommitSha: schema.commitSha }) };
+  const name = { op: "put", type: "config", key: itemKey, document: { ...config.document, schemaKey: key }, expectedCommitSha: config.commitSha };
+  return html`<form class="form raw" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      ${bound ? html`<p class="note">Whatever config names it has to fit it, with all its values.</p>` : html`<${Field} type="string" label="Name of the schema" text=${key} set=${setKey} />`}
+      <${Field} type="json" label="JSON Schema (draft 2020-12)" text=${text} set=${setText} problem=${wrong} autofocus />
+    </form>
+    <${Review} family="configs" itemKey="" before=${schema?.document ?? null} renew=${renew} cancel=${shut} done=${shut}
+      proposal=${{ method: "POST", path: "changes", body: { operations: bound ? [put] : [put, name] }, verb: "Apply", waiting: wrong ? "Once this is a schema, what it would do is shown here." : !key ? "Give the schema a name." : undefined }} />`;
+}

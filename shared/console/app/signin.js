@@ -1,0 +1,39 @@
+// Asks for a key.
+import { html, useRef, useState } from "./lib.js";
+import { held, refusedKey } from "./api.js";
+import { sentence } from "./words.js";
+import { signIn } from "./workspace.js";
+
+export function SignIn() {
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  /** @param {Event} event */
+  const submit = async (event) => {
+    event.preventDefault();
+    const key = field.current?.value.trim() ?? "";
+    if (!/^[\x21-\x7e]+$/.test(key)) return setProblem("Paste a key: it begins with svc_uk_ or svc_sa_.");
+    setBusy(true);
+    try {
+      await signIn(key);
+    } catch (error) {
+      const refusal = /** @type {import("./api.js").Refusal} */ (error);
+      setProblem(refusal.status === 401 ? `This key is not taken. ${sentence(refusal.message)}` : sentence(refusal.message));
+      setBusy(false);
+      field.current?.select();
+    }
+  };
+  const why = problem || (refusedKey.value && `The key was taken until now, and no longer is. ${sentence(refusedKey.value)}`);
+  return html`<main class="blank">
+    <form class="signin" onSubmit=${submit}>
+      <p class="brand"><i aria-hidden="true"></i>svc</p>
+      <h1>Open the workspace</h1>
+      <label for="key">Management key</label>
+      <input id="key" ref=${field} type="password" autocomplete="off" spellcheck=${false} autofocus required aria-describedby="key-note${why ? " key-problem" : ""}" aria-invalid=${why ? "true" : undefined} />
+      ${why && html`<p class="problem" id="key-problem" role="alert">${why}</p>`}
+      ${held.value && html`<p class="note" role="status">${held.value}</p>`}
+      <p class="note" id="key-note">It is kept in this tab's memory, until you close or reload it. <code>svc key create</code> makes one, and the first start of <code>svc api</code> prints one; of a hosted workspace, <code>svcadmin key create</code>.</p>
+      <button class="primary" disabled=${busy}>${busy ? "Asking…" : "Open"}</button>
+    </form>
+  </main>`;
+}

@@ -1,0 +1,68 @@
+// Fields for values of every type, and what is typed into them as JSON.
+import { html, useId } from "./lib.js";
+import { parse } from "./api.js";
+
+/** @param {string} text @returns {any} a number that keeps its spelling */
+const number = (text) => parse(text);
+
+/** What an editor shows for a bare value. @param {string} type @param {any} value */
+export function textOf(type, value) {
+  if (value === undefined || value === null) return type === "bool" ? "false" : "";
+  if (type === "json") return JSON.stringify(value, null, 2);
+  if (type === "string_list") return Array.isArray(value) ? value.join("\n") : "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/**
+ * What is typed, as a bare value.
+ * @param {string} type @param {string} text @returns {{value?: any, problem?: string}}
+ */
+export function valueOf(type, text) {
+  switch (type) {
+    case "bool":
+      return { value: text === "true" };
+    case "int":
+      return /^\s*-?(0|[1-9]\d*)\s*$/.test(text) ? { value: number(text.trim()) } : { problem: "Write a whole number, such as 42." };
+    case "double":
+      return /^\s*-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?\s*$/.test(text) ? { value: number(text.trim()) } : { problem: "Write a number, such as 0.25." };
+    case "duration":
+      return /^P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/.test(text.trim()) ? { value: text.trim() } : { problem: "Write an ISO 8601 duration, such as PT30S or P1DT6H." };
+    case "json":
+      try {
+        return { value: parse(text) };
+      } catch (error) {
+        return { problem: `This is not JSON: ${/** @type {Error} */ (error).message}` };
+      }
+    case "string_list":
+      return { value: text.split("\n").map((line) => line.trim()).filter(Boolean) };
+    default:
+      return { value: text };
+  }
+}
+
+/** The only values that an item of a type or with variants may have, if there are such. @param {any} document @returns {{text: string, name?: string}[] | undefined} */
+export function choicesOf({ valueType, type, variants }) {
+  if (valueType === "log_level") return levels;
+  return type === "feature_flag" && variants?.length ? variants.map((/** @type {any} */ v) => ({ text: textOf(valueType, v.value?.value), name: v.name })) : undefined;
+}
+
+export const levels = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"].map((text) => ({ text }));
+
+/**
+ * @param {{type: string, text: string, set: (text: string) => void, label: string, choices?: {text: string, name?: string}[], problem?: string, autofocus?: boolean, suggested?: string, note?: string, unlabelled?: boolean}} props
+ * choices are the only values that there may be; suggested is the id of some that there might be; what is
+ * unlabelled says its label aloud only.
+ */
+export function Field({ type, text, set, label, choices, problem, autofocus, suggested, note, unlabelled }) {
+  const id = useId();
+  const on = { id, value: text, autofocus, list: suggested, "aria-invalid": problem ? "true" : undefined, "aria-describedby": problem ? `${id}-problem` : undefined, onInput: (/** @type {any} */ event) => set(event.target.value) };
+  const lines = Math.min(16, Math.max(type === "json" ? 6 : 3, text.split("\n", 17).length));
+  if (type === "bool" && !choices) choices = [{ text: "true" }, { text: "false" }];
+  return html`<div class="field"><label for=${id} class=${unlabelled ? "hidden" : ""}>${label}</label>
+    ${choices ? html`<select ...${on}>${choices.every((choice) => choice.text !== text) && html`<option value=${text}>${text.slice(0, 80)}</option>`}${choices.map((choice) => html`<option value=${choice.text}>${choice.text.slice(0, 80)}${choice.name ? ` (${choice.name})` : ""}</option>`)}</select>`
+    : type === "json" || type === "string_list" || text.length > 60 || text.includes("\n") ? html`<textarea rows=${lines} spellcheck=${false} ...${on}></textarea>`
+    : html`<input type="text" inputmode=${type === "int" ? "numeric" : type === "double" ? "decimal" : "text"} spellcheck=${type === "string"} autocomplete="off" ...${on} />`}
+    ${(note || type === "string_list") && html`<p class="note">${note ?? "One on each line."}</p>`}
+    ${problem && html`<p class="problem" id=${`${id}-problem`}>${problem}</p>`}
+  </div>`;
+}

@@ -1,0 +1,125 @@
+// What is known of the workspace: who asks, its environments, and its lists.
+import { signal, batch, useEffect, useState } from "./lib.js";
+import { get, getRows, remembered, useKey, refusedKey, tokenGiven, epoch, Refusal } from "./api.js";
+
+/** @typedef {import("./types").Row} Row */
+/** @typedef {import("./types").Environment} Environment */
+
+/** What the workspace has, by the name of its view. */
+export const families = {
+  flags: { title: "Flags", one: "flag", a: "a flag", type: "feature_flag", rows: "flags" },
+  configs: { title: "Configs", one: "config", a: "a config", type: "config", rows: "configs" },
+  "log-levels": { title: "Log levels", one: "log level", a: "a log level", type: "log_level", rows: "logLevels" },
+  segments: { title: "Segments", one: "segment", a: "a segment", type: "segment", rows: "segments" },
+};
+/** @typedef {keyof typeof families} Family */
+
+/** @param {string | null} type @returns {Family | undefined} */
+export const familyOf = (type) => /** @type {Family[]} */ (Object.keys(families)).find((name) => families[name].type === type);
+
+export const who = signal(/** @type {import("./types").Who | null} */ (null));
+/** @type {import("./lib.js").Signal<{id: string, name: string, commitSha: string | null, broken?: {type: string, key: string | null, problem: string}[]}>} */
+export const workspace = signal({ id: "", name: "", commitSha: null });
+export const environments = signal(/** @type {Environment[]} */ ([]));
+
+/** @typedef {{rows: Row[], state: "new" | "coming" | "here", problem: Refusal | null}} List */
+const noRows = () => signal(/** @type {List} */ ({ rows: [], state: "new", problem: null }));
+export const lists = { flags: noRows(), configs: noRows(), "log-levels": noRows(), segments: noRows() };
+
+/** @param {Row} row */
+const searchable = (row) => `${row.key}\n${row.name ?? ""}\n${row.description ?? ""}\n${(row.tags ?? []).join("\n")}`.toLowerCase();
+
+/** @param {Row[]} rows */
+function sorted(rows) {
+  for (let i = 1; i < rows.length; i++) if (rows[i - 1].key > rows[i].key) return rows.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return rows;
+}
+
+/** @param {Family} family */
+async function load(family) {
+  const list = lists[family];
+  if (list.peek().state === "coming") return;
+  const first = list.peek().state === "new";
+  list.value = { ...list.peek(), state: first ? "coming" : "here", problem: null };
+  /** @type {Row[]} */
+  const rows = [];
+  let shown = 0;
+  try {
+    const changed = await getRows(family, families[family].rows, (more) => {
+      for (const row of more) {
+        row.text = searchable(row);
+        rows.push(row);
+      }
+      if (first && rows.length > 60 && !shown) list.value = { rows: rows.slice(0, (shown = 60)), state: "coming", problem: null };
+    });
+    list.value = { rows: changed ? sorted(rows) : list.peek().rows, state: "here", problem: null };
+  } catch (error) {
+    list.value = { ...list.peek(), state: first ? "new" : "here", problem: /** @type {Refusal} */ (error) };
+  }
+}
+
+/** Asks for all lists; what has not changed costs next to nothing. */
+export const loadLists = () => Promise.all(/** @type {Family[]} */ (Object.keys(families)).map(load));
+
+/** Has everything that is shown asked again. */
+export function refresh() {
+  if (!who.peek()) return;
+  epoch.value++;
+}
+
+/**
+ * Takes a key, which is kept here and nowhere else.
+ * @param {string} key
+ */
+export async function signIn(key) {
+  if (!tokenGiven) useKey(key);
+  const me = await get("whoami");
+  const [present, all] = await Promise.all([get("workspace"), get("environments")]);
+  batch(() => {
+    environments.value = all.environments;
+    workspace.value = present;
+    who.value = me;
+    refusedKey.value = "";
+  });
+  loadLists();
+}
+
+/** Looks whether somebody has changed something, and has it shown. */
+export async function look() {
+  const before = workspace.peek().commitSha, present = await get("workspace").catch(() => null);
+  if (!present || !who.peek()) return;
+  workspace.value = present;
+  if (present.commitSha !== before) refresh();
+}
+
+/** Forgets the key and everything that it has shown. */
+export function signOut() {
+  useKey("");
+  batch(() => {
+    who.value = null;
+    for (const list of Object.values(lists)) list.value = { rows: [], state: "new", problem: null };
+  });
+}
+
+/**
+ * What a GET answers: at once what it answered last, then what it answers now.
+ * @param {string} path "" for nothing
+ * @returns {{data: any, problem: Refusal | null}}
+ */
+export function useGet(path) {
+  const [, draw] = useState(0);
+  const [answer, set] = useState(/** @type {{path: string, data: any, problem: Refusal | null}} */ ({ path: "", data: undefined, problem: null }));
+  const now = epoch.value;
+  useEffect(() => {
+    if (!path) return;
+    const abort = new AbortController();
+    get(path, abort.signal).then(
+      (data) => set((before) => (before.path === path && before.data === data && !before.problem ? before : { path, data, problem: null })),
+      (problem) => abort.signal.aborted || set((before) => ({ path, data: before.path === path ? before.data : remembered(path), problem })),
+    ).then(() => draw((n) => n));
+    return () => abort.abort();
+  }, [path, now]);
+  if (!path) return { data: undefined, problem: null };
+  if (answer.path === path) return answer;
+  return { data: remembered(path), problem: null };
+}

@@ -1,0 +1,169 @@
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/router"
+)
+
+//go:embed shell.html app/icon.svg bundle/*.gz
+var embedded embed.FS
+
+// Routes serve the console at /console/, and lead there from /.
+//
+// token is what the page sends to the API as a bearer token. When it is "", the
+// page asks a person for a key.
+func Routes(token string) []router.Route {
+	lead := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		harden(w.Header())
+		w.Header().Set("Location", "console/") // relative: a proxy may have put a path before it
+		w.WriteHeader(http.StatusFound)
+	})
+	return []router.Route{
+		{Path: endpoints.ConsoleLead.Path, Handler: lead},
+		{Path: endpoints.Console.Path, Handler: lead},
+		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: newFile("text/html; charset=utf-8", shell(token))}},
+	}
+}
+
+// file is one file of the console. It is kept as gzip, which is how nearly every
+// browser takes it, and unpacked for the first who does not.
+type file struct {
+	contentType  string
+	size         int // that decides whether it goes out as gzip
+	plain, gzip  func() []byte
+	digest       string
+	neverChanges bool
+}
+
+func newFile(contentType string, content []byte) *file {
+	f := &file{contentType: contentType, size: len(content), digest: digestOf(content)}
+	f.plain = func() []byte { return content }
+	f.gzip = sync.OnceValue(func() []byte { return negotiation.Compress(content) })
+	return f
+}
+
+func packedFile(contentType string, packed []byte) *file {
+	f := &file{contentType: contentType, size: len(packed), digest: digestOf(packed)}
+	f.plain = sync.OnceValue(func() []byte {
+		content, _ := negotiation.Decompress(packed) // a test reads them all
+		return content
+	})
+	f.gzip = func() []byte { return packed }
+	return f
+}
+
+func digestOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8])
+}
+
+var contentTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+}
+
+const icon = "icon.svg"
+
+// program is all files of the program by name, and a digest that changes
+// whenever one of them does. It is their folder's name, so that what is there
+// can be kept for ever.
+var program = sync.OnceValues(func() (files map[string]*file, digest string) {
+	drawn, _ := embedded.ReadFile("app/" + icon) // a test reads them all
+	files = map[string]*file{icon: newFile("image/svg+xml", drawn)}
+	entries, _ := fs.ReadDir(embedded, "bundle")
+	for _, e := range entries {
+		packed, _ := embedded.ReadFile("bundle/" + e.Name())
+		name := strings.TrimSuffix(e.Name(), ".gz")
+		files[name] = packedFile(contentTypes[path.Ext(name)], packed)
+	}
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		files[name].neverChanges = true
+		all.WriteString(name + files[name].digest)
+	}
+	return files, digestOf([]byte(all.String()))
+})
+
+// shell is the page, which names the files that it needs.
+func shell(token string) []byte {
+	_, digest := program()
+	head := ""
+	if token != "" {
+		head = "<meta name=\"svc-token\" content=\"" + html.EscapeString(token) + "\">\n"
+	}
+	text, _ := embedded.ReadFile("shell.html") // a test reads it
+	return []byte(strings.NewReplacer("{files}", digest, "{head}", head).Replace(string(text)))
+}
+
+type handler struct{ shell *file }
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	harden(w.Header())
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "the console takes GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	_, name, _ := strings.Cut(r.URL.Path, "/console/")
+	f := h.shell
+	if name != "" {
+		files, digest := program()
+		folder, base, _ := strings.Cut(name, "/")
+		if f = files[base]; f == nil || folder != digest {
+			http.Error(w, "the console has no such file", http.StatusNotFound)
+			return
+		}
+	}
+	f.answer(w, r)
+}
+
+func (f *file) answer(w http.ResponseWriter, r *http.Request) {
+	tag, body := f.digest, f.plain
+	header := w.Header()
+	header.Set("Vary", "Accept-Encoding")
+	if negotiation.Gzip(r, f.size) {
+		tag, body = tag+"-gzip", f.gzip
+		header.Set("Content-Encoding", "gzip")
+	}
+	header.Set("Content-Type", f.contentType)
+	header.Set("ETag", `"`+tag+`"`)
+	header.Set("Cache-Control", "no-cache")
+	if f.neverChanges {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if negotiation.NoneMatch(r, `"`+tag+`"`) != negotiation.Neither {
+		header.Del("Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body())
+	}
+}
+
+// policy allows the page its own files and its own address, and no text to
+// become HTML or script.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+func harden(header http.Header) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+}

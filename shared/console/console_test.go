@@ -1,0 +1,206 @@
+package console_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/negotiation"
+	"svc.example/svc/shared/router"
+)
+
+// ask asks for a path of a console.
+func ask(token, method, path string, header ...string) *http.Response {
+	r := httptest.NewRequest(method, path, nil)
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	router.New(console.Routes(token), http.NotFoundHandler()).ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var addresses = regexp.MustCompile(`(?:src|href)="([0-9a-f]{16}/[^"]+)"`)
+
+// files are the addresses that the page names: with the page, four requests of
+// somebody who has nothing of it yet.
+func files(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, match := range addresses.FindAllStringSubmatch(body(t, ask("", "GET", "/console/")), -1) {
+		found = append(found, match[1])
+	}
+	if len(found) != 3 {
+		t.Fatalf("the page names %v, which is not a script, a style sheet and an icon", found)
+	}
+	return found
+}
+
+func TestWhereThePageIs(t *testing.T) {
+	for _, c := range []struct {
+		method, path string
+		status       int
+		location     string
+	}{
+		{"GET", "/", 302, "console/"},
+		{"GET", "/console", 302, "console/"},
+		{"GET", "/console/", 200, ""},
+		{"HEAD", "/console/", 200, ""},
+		{"POST", "/console/", 405, ""},
+		{"GET", "/console/console.js", 404, ""},
+		{"GET", "/console/0000000000000000/console.js", 404, ""},
+		{"GET", "/console/../console.go", 404, ""},
+		{"GET", "/other", 404, ""},
+	} {
+		if a := ask("", c.method, c.path); a.StatusCode != c.status || a.Header.Get("Location") != c.location {
+			t.Errorf("%s %s: %s, %q", c.method, c.path, a.Status, a.Header.Get("Location"))
+		}
+	}
+}
+
+func TestThePageIsHardened(t *testing.T) {
+	for _, path := range []string{"/console/", "/", "/console/nothing", "/console/" + files(t)[0]} {
+		a := ask("", "GET", path)
+		policy := a.Header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy %q lacks %q", path, policy, want)
+			}
+		}
+		if strings.Contains(policy, "unsafe") || a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Referrer-Policy") != "no-referrer" || len(a.Cookies()) > 0 {
+			t.Errorf("%s: %v", path, a.Header)
+		}
+	}
+	page := body(t, ask("", "GET", "/console/"))
+	if regexp.MustCompile(`(?i)<script>|<style|\son\w+=|javascript:|https?:`).MatchString(page) {
+		t.Errorf("something is inline, or of another host:\n%s", page)
+	}
+}
+
+func TestATokenStandsInThePage(t *testing.T) {
+	page := body(t, ask(`a"><b>`, "GET", "/console/"))
+	if !strings.Contains(page, `<meta name="svc-token" content="a&#34;&gt;&lt;b&gt;">`) {
+		t.Error(page)
+	}
+	if without := body(t, ask("", "GET", "/console/")); strings.Contains(without, "svc-token") {
+		t.Error("there is no token, and the page has one")
+	}
+}
+
+func TestFilesAreKeptForEverAndAskedAgainCheaply(t *testing.T) {
+	for _, path := range append(files(t), "") {
+		plain, packed := ask("", "GET", "/console/"+path), ask("", "GET", "/console/"+path, "Accept-Encoding: gzip")
+		if plain.StatusCode != 200 || plain.Header.Get("Content-Type") == "" || plain.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %s, %v", path, plain.Status, plain.Header)
+		}
+		if immutable := strings.Contains(plain.Header.Get("Cache-Control"), "immutable"); immutable != (path != "") {
+			t.Errorf("%s: %q", path, plain.Header.Get("Cache-Control"))
+		}
+		for _, a := range []*http.Response{plain, packed} {
+			encoding := "Accept-Encoding: " + a.Header.Get("Content-Encoding")
+			if again := ask("", "GET", "/console/"+path, encoding, "If-None-Match: "+a.Header.Get("ETag")); again.StatusCode != 304 {
+				t.Errorf("%s with %s and its own tag: %s", path, encoding, again.Status)
+			}
+		}
+		if head := ask("", "HEAD", "/console/"+path); body(t, head) != "" {
+			t.Errorf("HEAD %s has a body", path)
+		}
+	}
+}
+
+// The number of bytes that a browser loads, and that svc has in it for the console:
+// the licences of what others wrote are served beside it.
+func TestTheConsoleIsSmall(t *testing.T) {
+	page := ask("", "GET", "/console/", "Accept-Encoding: gzip")
+	total := len(body(t, page))
+	folder, _, _ := strings.Cut(files(t)[0], "/")
+	for _, path := range append(files(t), folder+"/console.js.LICENSE.txt") {
+		a := ask("", "GET", "/console/"+path, "Accept-Encoding: gzip")
+		packed := body(t, a)
+		if a.StatusCode != 200 || (a.Header.Get("Content-Encoding") == "gzip") != (path != folder+"/icon.svg") {
+			t.Errorf("%s: %s, %v", path, a.Status, a.Header)
+		}
+		total += len(packed)
+	}
+	t.Logf("%d bytes as gzip", total)
+	if most := 80_000; total > most { // 150 KB is what it may never be
+		t.Errorf("the console is %d bytes as gzip, more than %d: what has become that large?", total, most)
+	}
+	if licences := body(t, ask("", "GET", "/console/"+folder+"/console.js.LICENSE.txt")); !strings.Contains(licences, "Jason Miller") || !strings.Contains(licences, "Apache License") {
+		t.Error("a licence is missing")
+	}
+}
+
+// A client that does not take gzip gets the same, unpacked.
+func TestEncodings(t *testing.T) {
+	script := files(t)[2]
+	_, packed := negotiated(t, script, "gzip")
+	for accept, coding := range map[string]string{
+		"": "", "identity": "", "gzip;q=0": "", "gzip;q=0, *": "", "*;q=0.5, gzip;q=0": "", "br, zstd": "", "gzip;q=nonsense": "",
+		"gzip": "gzip", "GZIP": "gzip", "br;q=1.0, gzip;q=0.8, *;q=0.1": "gzip", "*": "gzip", "identity;q=0, gzip": "gzip",
+		strings.Repeat("br, ", 50_000): "", strings.Repeat(",", 200_000) + "gzip": "gzip",
+	} {
+		got, text := negotiated(t, script, accept)
+		if got != coding {
+			t.Errorf("%.40q: the coding is %q, want %q", accept, got, coding)
+		}
+		if coding == "" {
+			if unpacked, err := negotiation.Decompress([]byte(packed)); err != nil || string(unpacked) != text {
+				t.Errorf("%.40q: the plain script is %d bytes, the packed one has %d in it, %v", accept, len(text), len(unpacked), err)
+			}
+		}
+	}
+}
+
+func negotiated(t *testing.T, path, accept string) (coding, text string) {
+	t.Helper()
+	a := ask("", "GET", "/console/"+path, "Accept-Encoding: "+accept)
+	if want := map[string]string{"": "", "gzip": "-gzip"}[a.Header.Get("Content-Encoding")]; !regexp.MustCompile(`^"[0-9a-f]{16}` + want + `"$`).MatchString(a.Header.Get("ETag")) {
+		t.Errorf("%.40q: the tag %s of the coding %q", accept, a.Header.Get("ETag"), a.Header.Get("Content-Encoding"))
+	}
+	return a.Header.Get("Content-Encoding"), body(t, a)
+}
+
+// What somebody may send who means no good, or reads the protocol well.
+func TestOddRequests(t *testing.T) {
+	script := files(t)[2]
+	folder, _, _ := strings.Cut(script, "/")
+	tag := ask("", "GET", "/console/"+script).Header.Get("ETag")
+	for _, c := range []struct {
+		method, path, header string
+		status               int
+	}{
+		{"GET", folder, "", 404}, {"GET", folder + "/", "", 404}, {"GET", folder + "/../" + script, "", 404}, {"GET", "../" + script, "", 404},
+		{"GET", folder + "/shell.html", "", 404}, {"GET", folder + "/console.js.gz", "", 404}, {"GET", folder + "/bundle/console.js.gz", "", 404},
+		{"GET", folder + "%2Fconsole.js", "", 200}, {"GET", folder + "/..%2F..%2Fconsole.go", "", 404}, {"GET", "%2e%2e/console.js", "", 404}, {"GET", folder + "/console.js%00", "", 404},
+		{"GET", "/" + script, "", 404}, {"GET", script + "/", "", 404}, {"GET", strings.ToUpper(script), "", 404}, {"GET", script + "?a=" + strings.Repeat("b", 5000), "", 200},
+		{"GET", script, "Range: bytes=0-9", 200}, {"GET", script, "Range: bytes=999999999-", 200}, {"GET", script, "If-Modified-Since: Mon, 01 Jan 2035 00:00:00 GMT", 200},
+		{"GET", script, "If-None-Match: " + tag, 304}, {"GET", script, "If-None-Match: W/" + tag, 304}, {"GET", script, `If-None-Match: "a", ` + tag, 304}, {"GET", script, "If-None-Match: *", 304},
+		{"GET", script, `If-None-Match: "a"`, 200}, {"GET", script, "If-None-Match: " + strings.Repeat(`"a",`, 100_000), 200},
+		{"HEAD", script, "", 200}, {"HEAD", script, "If-None-Match: " + tag, 304}, {"HEAD", "nothing", "", 404},
+		{"POST", script, "", 405}, {"PUT", "", "", 405}, {"DELETE", script, "", 405}, {"OPTIONS", "", "", 405}, {"TRACE", "", "", 405},
+	} {
+		a := ask("", c.method, "/console/"+c.path, c.header)
+		text := body(t, a)
+		if a.StatusCode != c.status || (a.StatusCode == 304 || c.method == "HEAD" && a.StatusCode == 200) && text != "" {
+			t.Errorf("%s %s, %.60q: %s, %d bytes", c.method, c.path, c.header, a.Status, len(text))
+		}
+		if a.StatusCode >= 400 && (strings.Contains(a.Header.Get("Cache-Control"), "immutable") || a.Header.Get("Content-Security-Policy") == "") {
+			t.Errorf("%s %s: %v", c.method, c.path, a.Header)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+// Package console is the console: a program for browsers that shows a workspace
+// and changes it, served at /console/.
+//
+// It works with the public REST API and nothing else. The program is what is in
+// app, written with Preact, its signals, and htm. What is served is the bundle of
+// it: one script, in which lines are as they were written, one style sheet, and
+// the licences of what others wrote. So a browser that has nothing yet sends four
+// requests, each of which somebody pays for where it is hosted, and svc has the
+// files in it only as gzip, as nearly every browser takes them.
+//
+// The bundle is recorded: nobody needs npm to build svc. A test fails when it is
+// not what the sources make. Whoever changes app, or takes a new version of a
+// package (npm install it in devserver/browsertest), makes it again:
+//
+//	go test ./shared/console -run Bundle -record
+//
+// What must stay true:
+//
+//   - A key is kept in memory only: never in an address, a cookie or storage.
+//   - The page's policy allows its own files and the API's address, nothing
+//     inline, and no text to become HTML or script.
+//   - What is in documents is shown as text.
+//   - All files together are less than 150 KB as gzip, and few.
+//   - What is at an address with the digest of the files in it never changes.
+//   - Types stand in JSDoc comments; a test in devserver/browsertest has tsc
+//     check them.
+package console
