@@ -2,11 +2,13 @@
 // against the real binary: Chromium with a page of another origin, the
 // OpenFeature web SDK in that browser, the OpenFeature server SDK in Node.js,
 // and the snippets of the guides as they stand. Of svc api it reads the
-// reference page, and tries requests with it. It holds tests only.
+// reference page, and tries requests with it, and works with the console. The
+// language service of VS Code reads what svc init writes. It holds tests only.
 //
 // Chromium is driven by chromedp; the npm packages are pinned in package.json
 // and package-lock.json and bundled by esbuild. Swagger UI is pinned there too,
-// to hold the copy that svc serves against it.
+// to hold the copy that svc serves against it, and so are the packages that the
+// console is bundled with, axe and tsc.
 //
 // What must stay true:
 //

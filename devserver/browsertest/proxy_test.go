@@ -97,11 +97,45 @@ func (a api) applicationKey(t *testing.T, kind string) string {
 	return strings.TrimSpace(string(key))
 }
 
+// relay starts a relay of the workspace in development, and returns its address.
+func (a api) relay(t *testing.T) string {
+	t.Helper()
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(a.applicationKey(t, "secret")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var problem string
+	for range 3 { // another program may take a free port first
+		port := svcbinary.FreePort()
+		if problem = launch(t, "serve", "--url", a.base, "--key-file", key, "--port", port); problem == "" {
+			return "http://127.0.0.1:" + port
+		}
+		if !strings.Contains(problem, "is taken") {
+			break
+		}
+	}
+	t.Fatalf("the relay: %s", problem)
+	return ""
+}
+
 // TestEventStreamsPassNginx as Debian has it, with the settings that it has by
-// itself: the browser's and the one of SDKs, which an EventSource of npm reads.
+// itself: the browser's and the one of SDKs, which an EventSource of npm reads. It
+// stands before the service itself, and before a relay.
 func TestEventStreamsPassNginx(t *testing.T) {
-	a := serveAPI(t)
-	base, writer := behindNginx(t, a.base), a.issueKey(t)
+	for name, behind := range map[string]func(a api, t *testing.T) string{
+		"svc api": func(a api, _ *testing.T) string { return a.base },
+		"relay":   api.relay,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := serveAPI(t)
+			testEventStreams(t, a, behindNginx(t, behind(a, t)))
+		})
+	}
+}
+
+// testEventStreams writes to a workspace, and looks at base for what comes of it.
+func testEventStreams(t *testing.T, a api, base string) {
+	writer := a.issueKey(t)
 
 	listener := node(t, testdata(t, "sdk-stream.js"))
 	listener.Args = append(listener.Args, base+"/api/v2/sse/config", a.applicationKey(t, "secret"))
@@ -141,7 +175,7 @@ func TestEventStreamsPassNginx(t *testing.T) {
 	app.mustStart(t, map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public")}}}, member)
 	app.waitForStream(t, base)
 	for _, value := range []int{43, 44} {
-		a.set(t, base, writer, value)
+		a.set(t, a.base, writer, value)
 		next(fmt.Sprintf(`"value":%d`, value))
 		app.waitForValue(t, "a write", question{"number", "limit", 7}, float64(value))
 	}

@@ -1,0 +1,79 @@
+package browsertest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Nobody is kept from reading and working the console: axe finds nothing in any
+// view, in either scheme, on a desk and on a phone; nothing is cut off at the
+// smallest width.
+func TestConsoleIsAccessible(t *testing.T) {
+	needsPackages(t)
+	axe, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, key := demo(t)
+	for _, s := range []screen{{1280, 900, false, "light"}, {320, 700, false, "dark"}} {
+		p := blankTab(t, s)
+		p.load(t, w.base+"/console/")
+		p.do(t, "axe", chromedp.Evaluate[chromedp.Void](string(axe)+"; undefined"))
+		p.wait(t, "#key")
+		p.sound(t, "sign-in", s)
+		p.signIn(t, key)
+		for _, view := range consoleViews {
+			p.visit(t, view.place)
+			p.wait(t, view.drawn)
+			p.sound(t, view.name, s)
+		}
+		p.visit(t, "#/flags/search.suggestions?edit=staging&kind=rules")
+		p.click(t, ".draft:nth-child(1) .edit")
+		p.click(t, ".add-rule")
+		p.write(t, ".draft:nth-child(1) [aria-label=Property]", "user.plan")
+		p.write(t, ".draft:nth-child(1) .chips input", "pro")
+		p.press(t, "\r")
+		p.wait(t, ".review .messages, .review .box")
+		p.sound(t, "a rule that is edited", s)
+		p.visit(t, "#/flags")
+		p.click(t, ".row .pick input")
+		p.sound(t, "a row that is picked", s)
+		for _, what := range []string{"switch", "copy", "tag", "delete"} {
+			p.visit(t, "#/flags?bulk="+what)
+			p.wait(t, "dialog .review")
+			p.sound(t, what, s)
+		}
+		p.quietBut(t, "status of 40")
+	}
+}
+
+const violations = `async () => (await axe.run(document, { resultTypes: ["violations"] })).violations.flatMap((v) =>
+	v.nodes.map((node) => v.id + ": " + node.target.join(" ") + ": " + node.failureSummary.replaceAll("\n", " ")))`
+
+// sound demands that axe finds nothing, and that nothing is wider than the page.
+func (p docsPage) sound(t *testing.T, view string, s screen) {
+	t.Helper()
+	if found := call[[]string](t, p.tab, violations); len(found) > 0 {
+		t.Errorf("%s, %d px, %s:\n%s", view, s.width, s.scheme, strings.Join(found, "\n"))
+	}
+	if cut := call[bool](t, p.tab, `() => [...document.querySelectorAll(".dialog-body")].some((e) => e.scrollWidth > e.clientWidth)`); cut {
+		t.Errorf("%s: what is in the dialog is wider than it", view)
+	}
+	if width := call[int64](t, p.tab, `() => document.documentElement.scrollWidth`); width > s.width {
+		t.Errorf("%s: the page is %d px wide on a screen of %d", view, width, s.width)
+	}
+}
+
+// quietBut is quiet, but for complaints that are expected.
+func (p docsPage) quietBut(t *testing.T, expected string) {
+	t.Helper()
+	for _, complaint := range p.complaints.all() {
+		if !strings.Contains(complaint, expected) {
+			t.Errorf("the browser complains: %s", complaint)
+		}
+	}
+}

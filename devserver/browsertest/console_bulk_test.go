@@ -1,0 +1,107 @@
+package browsertest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Items are picked with the keyboard, and switched as one change set.
+func TestConsoleSwitchesSeveralFlags(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags", key)
+	p.tabTo(t, ".row a")
+	p.chord(t, 0, " ", keySpace)
+	p.says(t, ".selected", "1 flag selected")
+	p.chord(t, shift, "ArrowDown", keyDown)
+	p.chord(t, shift, "ArrowDown", keyDown)
+	p.says(t, ".selected", "3 flags selected")
+	p.tabTo(t, ".selected .actions button:first-child")
+	p.press(t, "\r")
+	p.says(t, "dialog .form", "1 flag of another type is left out")
+	p.says(t, "dialog .by-item", "new-checkout")
+	p.says(t, "dialog .by-item", "search.suggestions")
+	w.send(t, w.key(t, "Grace", "protected_engineer"), "PATCH", "/v1/flags/new-checkout/environments/development", `{"enabled": false}`)
+	p.says(t, "dialog .box", "Somebody was faster")
+	p.click(t, "dialog .review .box button:not(.time)")
+	p.says(t, "dialog .by-item", "new-checkout")
+	p.gone(t, "dialog .box.warn")
+	p.tabTo(t, "dialog .dialog-foot .primary:not([disabled])")
+	p.press(t, "\r")
+	p.gone(t, "dialog")
+	p.gone(t, ".selected")
+	for _, flag := range []string{"new-checkout", "search.suggestions"} {
+		if got := get[struct{ History []struct{ Sha string } }](t, w.base+"/v1/flags/"+flag+"/history", key).History; len(got) < 2 {
+			t.Errorf("%s: %v", flag, got)
+		}
+	}
+}
+
+func TestConsoleTagsCopiesAndDeletesSeveralItems(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": strangeFlag}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags", key)
+	pick := func() {
+		for _, name := range []string{"new-checkout", "strange"} {
+			p.click(t, `[aria-label="Select `+name+`"]`)
+		}
+	}
+	pick()
+	p.click(t, ".selected .actions button:nth-child(3)")
+	p.write(t, "dialog .field input", "launch")
+	p.says(t, "dialog .by-item", "strange")
+	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
+	p.gone(t, "dialog")
+	if file := w.fileOf(t, "feature-flags/strange.json"); !strings.Contains(file, `"launch"`) || !strings.Contains(file, `"deep":[1.50,null]`) || !strings.Contains(file, `"x-operand":4.0`) {
+		t.Errorf("%s", file)
+	}
+	pick()
+	p.click(t, ".selected .actions button:nth-child(2)")
+	p.choose(t, "dialog .field:first-of-type select", "development")
+	p.says(t, "dialog .by-item", "production")
+	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
+	p.gone(t, "dialog")
+	pick()
+	p.click(t, ".selected .actions button:nth-child(4)")
+	p.says(t, "dialog .by-item", "deleted")
+	p.click(t, "dialog .danger:not([disabled])")
+	p.gone(t, "dialog")
+	p.says(t, ".heading .note", "2 flags")
+}
+
+// What a schema does not allow is told at the value's field.
+func TestConsoleEditsAValueAgainstItsSchema(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openConsole(t, w, desk, "#/configs/home.banner?edit=default&kind=value", w.key(t, "Ada", "protected_engineer"))
+	p.says(t, "dialog summary", "What the schema banner allows")
+	p.write(t, "dialog textarea", `{"text": 5}`)
+	p.says(t, "dialog .field .problem", "/text: ")
+	p.write(t, "dialog textarea", `{"text": "Hello!"}`)
+	p.gone(t, "dialog .field .problem")
+	p.apply(t)
+	p.says(t, ".scope .rules", "Hello!")
+	p.visit(t, "#/configs/home.banner?schema=1")
+	p.says(t, "dialog h2", "banner")
+	p.write(t, "dialog textarea", `{"type": "object", "required": ["nothing-has-it"]}`)
+	p.says(t, "dialog .box", "nothing-has-it")
+}
+
+// An edit of a file is shown at once.
+func TestConsoleShowsEditsOfFiles(t *testing.T) {
+	dir := copySample(t, nil)
+	p := blankTab(t, desk)
+	p.load(t, serveConsole(t, dir)+"/console/#/flags/new-checkout")
+	p.wait(t, `[aria-label="Serve true to everyone in development"][aria-checked=true]`)
+	path := filepath.Join(dir, "feature-flags", "new-checkout.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "feature-flags/new-checkout.json", strings.Replace(string(text), `"value": true`, `"value": false`, 1))
+	p.wait(t, `[aria-label="Serve true to everyone in development"][aria-checked=false]`)
+	p.visit(t, "#/flags")
+	write(t, dir, "feature-flags/another.json", boolFlag("another", ""))
+	p.says(t, ".row .key", "another")
+}

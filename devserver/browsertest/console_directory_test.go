@@ -1,0 +1,174 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// serveConsole serves a directory with its console.
+func serveConsole(t *testing.T, dir string) (base string) {
+	t.Helper()
+	return "http://127.0.0.1:" + serve(t, dir, "--console")
+}
+
+func TestConsoleEditsTheFilesOfADirectory(t *testing.T) {
+	dir := copySample(t, nil)
+	file := filepath.Join(dir, "feature-flags", "new-checkout.json")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := serveConsole(t, dir)
+	p := blankTab(t, desk)
+	p.load(t, base+"/")
+	p.says(t, ".row .key", "new-checkout") // no key is asked for
+	p.visit(t, "#/flags/new-checkout")
+	p.click(t, `[aria-label="Serve true to everyone in development"]`)
+	p.says(t, "dialog .messages", "development enabled set to false")
+	if now, err := os.ReadFile(file); err != nil || string(now) != string(before) {
+		t.Error("looking at a change has made it", err)
+	}
+	p.apply(t)
+	p.wait(t, `[aria-label="Serve true to everyone in development"][aria-checked=false]`)
+	after, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := strings.Split(string(before), "\n"), strings.Split(string(after), "\n")
+	changed := 0
+	for i := range min(len(was), len(is)) {
+		if was[i] != is[i] {
+			changed++
+		}
+	}
+	if len(was) != len(is) || changed != 1 {
+		t.Errorf("%d lines of %d are others:\n%s", changed, len(is), after)
+	}
+	p.quiet(t)
+}
+
+func TestConsoleOfADirectoryLosesNoEditOfAnEditor(t *testing.T) {
+	dir := copySample(t, nil)
+	base := serveConsole(t, dir)
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/#/flags/new-checkout?edit=staging&kind=value&set=true")
+	p.says(t, "dialog .messages", "staging enabled set to true")
+	switchOff(t, dir)
+	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
+	p.says(t, "dialog .box", "Somebody was faster")
+	p.click(t, "dialog .box button:not(.time)")
+	p.gone(t, "dialog .box.warn")
+	p.apply(t)
+	text, err := os.ReadFile(filepath.Join(dir, "feature-flags", "new-checkout.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for environment, want := range map[string]string{"development": "false", "staging": "true"} {
+		rules := regexp.MustCompile(`(?s)"id": "` + environment + `".*?"value": (true|false)`).FindStringSubmatch(string(text))
+		if len(rules) != 2 || rules[1] != want {
+			t.Errorf("%s: %q, want %s:\n%s", environment, rules, want, text)
+		}
+	}
+}
+
+// TestAnotherSiteCannotUseTheConsole of a directory that is open in the same browser.
+func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
+	dir := copySample(t, nil)
+	base := serveConsole(t, dir)
+	path := filepath.Join(dir, "feature-flags", "new-checkout.json")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := blankTab(t, desk)
+	own.load(t, base+"/console/")
+	own.says(t, ".row .key", "new-checkout")
+	token := call[string](t, own.tab, `() => document.querySelector("meta[name=svc-token]").content`)
+
+	site := openTab(t, blankSite(t).origin("localhost"))
+	change := `{"enabled": true}`
+	for name, a := range map[string]answer{
+		"the page":           site.fetch(t, base+"/console/", fetchInit{}),
+		"the list":           site.fetch(t, base+"/v1/flags", fetchInit{}),
+		"the list, by token": site.fetch(t, base+"/v1/flags", fetchInit{Headers: map[string]string{"Authorization": "Bearer " + token}}),
+		"a simple request":   site.fetch(t, base+"/v1/changes", fetchInit{Method: "POST", Headers: map[string]string{"Content-Type": "text/plain"}, Body: `{"operations": []}`}),
+		"a change":           site.fetch(t, base+"/v1/flags/new-checkout/environments/staging", fetchInit{Method: "PATCH", Headers: map[string]string{"Authorization": "Bearer " + token}, Body: change}),
+	} {
+		if a.Failure == "" {
+			t.Errorf("%s: another site reads %+v", name, a)
+		}
+	}
+	call[bool](t, site, `(base) => new Promise((done) => {
+		const form = document.createElement("form");
+		Object.assign(form, { method: "post", action: base + "/v1/changes", enctype: "text/plain", target: "away" });
+		const frame = Object.assign(document.createElement("iframe"), { name: "away" });
+		frame.onload = () => done(true);
+		document.body.append(frame, form);
+		form.submit();
+	})`, base)
+	call[bool](t, site, `(base) => new Promise((done) => { const i = new Image(); i.onload = i.onerror = () => done(true); i.src = base + "/v1/flags"; })`, base)
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Error("another site has changed a file", err)
+	}
+	for _, host := range []string{"rebound.example", "rebound.example" + base[strings.LastIndex(base, ":"):]} {
+		for _, at := range []string{"/console/", "/v1/flags"} {
+			r, err := http.NewRequest("GET", base+at, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = host
+			r.Header.Set("Authorization", "Bearer "+token)
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusMisdirectedRequest {
+				t.Error(fmt.Sprint(host, at, ": ", answer.Status))
+			}
+		}
+	}
+}
+
+func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := copySample(t, nil)
+	base := serveConsole(t, dir)
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/#/flags/new-checkout")
+	p.click(t, `.heading .actions a[href*="overrides"]`)
+	p.wait(t, "#o-value")
+	call[bool](t, p.tab, `() => {
+		const choice = document.querySelector("#o-value");
+		choice.value = "false";
+		return choice.dispatchEvent(new Event("change", { bubbles: true }));
+	}`)
+	p.write(t, "#o-for", "user.key=u1")
+	p.click(t, ".override .primary")
+	p.says(t, ".feed li", "where user.key is u1")
+	site := openTab(t, blankSite(t).origin("localhost"))
+	served := func(user string) any {
+		return site.fetch(t, pollPath(base, tokenOf(`{"user":{"key":"`+user+`"}}`)), fetchInit{}).values(t)["new-checkout"]
+	}
+	eventually(t, "the override is served", func() (any, bool) { got := served("u1"); return got, got == false })
+	if got := served("u2"); got != true {
+		t.Errorf("somebody else gets %v", got)
+	}
+	p.visit(t, "#/clients")
+	p.says(t, ".feed li", "native polls")
+	p.visit(t, "#/problems")
+	p.says(t, ".empty h2", "All is well")
+	write(t, dir, "feature-flags/broken.json", `{"key": "broken"`)
+	p.says(t, ".feed li", "feature-flags/broken.json")
+	p.says(t, ".feed li", "INVALID_JSON")
+	p.visit(t, "#/overrides")
+	p.click(t, ".feed li button")
+	p.says(t, ".empty h2", "None")
+	eventually(t, "the files decide again", func() (any, bool) { got := served("u1"); return got, got == true })
+	p.quiet(t)
+}

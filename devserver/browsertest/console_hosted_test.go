@@ -1,0 +1,131 @@
+package browsertest
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/testing/instance"
+	"svc.example/svc/shared/testing/standin"
+)
+
+// serveHosted serves the sample by the functions, behind what API Gateway does. The
+// gateway answers in its own words where instead does.
+func serveHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Request) bool) (base, key string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	site := instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t)}
+	site.Table, site.Bucket = standin.Table(t, standin.DynamoDBClient(t)), standin.Bucket(t, standin.S3Client(t))
+	cfg, err := standin.OperatorConfig(t.Context(), t.Setenv, site.DynamoDB, site.S3)
+	must(err)
+	stores := admin.Open(cfg, site.Table, site.Bucket)
+	must(stores.CreateTable(t.Context()))
+	from, err := source.Read(t.Context(), "../sample/directory", func(path string) string { return path })
+	must(err)
+	workspace, err := stores.Create(t.Context(), admin.Creation{Name: "acme", Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}})
+	must(err)
+	issued, _, err := workspace.IssueKey(t.Context(), "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"protected_engineer"}})
+	must(err)
+	functions, err := site.New(t.Context(), nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	must(err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if instead == nil || !instead(w, r) {
+			functions.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, issued.Reveal()
+}
+
+func TestConsoleWorksHosted(t *testing.T) {
+	base, key := serveHosted(t, nil)
+	p := blankTab(t, desk)
+	p.load(t, base+"/")
+	p.wait(t, "#key")
+	if loaded := p.log.answered(base + "/console/"); len(loaded) < 3 || len(loaded) > 4 { // without a window, there is no icon
+		t.Errorf("a browser that had nothing has loaded %v", loaded)
+	}
+	p.signIn(t, key)
+	p.says(t, ".row .key", "new-checkout")
+	p.visit(t, "#/flags/new-checkout")
+	before := get[stored](t, base+"/v1/flags/new-checkout/document", key)
+	p.click(t, `[aria-label="Serve true to everyone in production"]`)
+	p.says(t, "dialog .messages", "production enabled set to true")
+	if now := get[stored](t, base+"/v1/flags/new-checkout/document", key); now.CommitSha != before.CommitSha {
+		t.Error("looking at a change has made it")
+	}
+	p.apply(t)
+	p.wait(t, `[aria-label="Serve true to everyone in production"][aria-checked=true]`)
+	p.click(t, ".notice a") // Undo
+	p.says(t, "dialog .messages", "production")
+	p.apply(t)
+	p.wait(t, `[aria-label="Serve true to everyone in production"][aria-checked=false]`)
+	if after := get[stored](t, base+"/v1/flags/new-checkout/document", key); fmt.Sprint(after.Document) != fmt.Sprint(before.Document) {
+		t.Errorf("undone it is %v, and was %v", after.Document, before.Document)
+	}
+	p.visit(t, "#/flags/new-checkout/history")
+	p.says(t, ".timeline li:nth-child(2)", "production enabled set to true")
+	p.clean(t, base)
+}
+
+// What stands before the functions refuses in words of its own, and the functions say
+// of a request alone that it cannot be answered: a person is told which.
+func TestConsoleTellsOfThrottlesAndOutages(t *testing.T) {
+	var answer atomic.Pointer[string]
+	var asked atomic.Int64
+	base, key := serveHosted(t, func(w http.ResponseWriter, r *http.Request) bool {
+		body := answer.Load()
+		if body == nil || !strings.HasPrefix(r.URL.Path, "/v1/flags/") {
+			return false
+		}
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		status, text, _ := strings.Cut(*body, " ")
+		if status == "503" {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(503)
+		} else {
+			w.WriteHeader(429)
+		}
+		_, _ = w.Write([]byte(text))
+		return true
+	})
+	says := func(text string) { answer.Store(&text) }
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/")
+	p.signIn(t, key)
+	p.says(t, ".row .key", "new-checkout")
+	says(`429 {"message":"Too Many Requests"}`)
+	p.visit(t, "#/flags/new-checkout")
+	p.says(t, ".away p", "The server gets too many requests at the moment. What you asked for is asked again")
+	answer.Store(nil)
+	p.wait(t, ".scope")
+	p.gone(t, ".away p")
+	says(`503 {"error":"UNAVAILABLE","message":"the storage did not answer in time; the request can be repeated"}`)
+	p.visit(t, "#/flags/search.suggestions")
+	p.says(t, ".away p", "The storage did not answer in time")
+	p.says(t, ".box.bad", "The storage did not answer in time")
+	p.gone(t, ".away p") // the rest of the workspace answers
+	before := asked.Load()
+	answer.Store(nil)
+	p.click(t, ".box.bad button")
+	p.wait(t, ".scope")
+	if before > 10 {
+		t.Errorf("what could not be answered was asked %d times", before)
+	}
+}

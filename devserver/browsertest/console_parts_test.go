@@ -1,0 +1,91 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/testing/testenv"
+)
+
+const consoleFolder = "../../shared/console"
+
+// The console is JavaScript as it stands: its types stand in comments, and tsc checks them.
+func TestConsoleHasTheTypesThatItSays(t *testing.T) {
+	needsPackages(t)
+	testenv.Program(t, "on Debian, apt-get install nodejs", "node")
+	tsc, err := filepath.Abs(filepath.Join("node_modules", ".bin", "tsc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(tsc, "--project", consoleFolder)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("tsc: %v\n%s", err, out)
+	}
+}
+
+// Parts of the program that can be tried without a page.
+func TestConsoleParts(t *testing.T) {
+	program := bundle(t, `
+		globalThis.document = { baseURI: "http://127.0.0.1/console/", querySelector: () => null };
+		globalThis.location = { hash: "" };
+		globalThis.history = { state: null, replaceState(state) { this.state = state } };
+		globalThis.addEventListener = () => {};
+		const { rowScanner, parse } = await import("`+consoleFolder+`/app/api.js");
+		const { difference } = await import("`+consoleFolder+`/app/diff.js");
+		const { balance } = await import("`+consoleFolder+`/app/rollout.js");
+		const { valueOf } = await import("`+consoleFolder+`/app/values.js");
+		const found = [];
+		const same = (name, got, want) => { if (JSON.stringify(got) !== JSON.stringify(want)) found.push(name + ": " + JSON.stringify(got) + ", not " + JSON.stringify(want)) };
+
+		const rows = [{ key: "a", s: "}]\\\"{[\\\\" }, { key: "\u00fc", deep: { list: [{}, [1, { x: "]" }]] } }, {}];
+		const text = JSON.stringify({ first: [{ no: 1 }], flags: rows, next: "flags", total: 3 });
+		for (let size = 1; size <= text.length; size++) {
+			const scan = rowScanner("flags"), got = [];
+			for (let at = 0; at < text.length; at += size) got.push(...scan(text.slice(at, at + size)));
+			same("rows in pieces of " + size, got, rows);
+		}
+
+		const random = (n) => Math.floor(Math.random() * n);
+		for (let round = 0; round < 500; round++) {
+			const lines = () => Array.from({ length: random(12) }, () => "abc"[random(3)]);
+			const a = lines(), b = lines(), way = difference(a, b);
+			same("what was, of " + a + " to " + b, way.filter((line) => line.kind !== "+").map((line) => line.text), a);
+			same("what is, of " + a + " to " + b, way.filter((line) => line.kind !== "-").map((line) => line.text), b);
+		}
+		same("nothing changed", difference(["a", "b"], ["a", "b"]).map((line) => line.kind), [" ", " "]);
+		same("much changed", difference(Array.from({ length: 4000 }, (_, i) => "a" + i), Array.from({ length: 4000 }, (_, i) => "b" + i)).length, 8000);
+
+		for (let round = 0; round < 500; round++) {
+			let arms = Array.from({ length: 2 + random(5) }, (_, i) => ({ text: String(i), weight: i ? 0 : 100000 }));
+			for (let step = 0; step < 10; step++) {
+				const at = random(arms.length), weight = random(100001);
+				arms = balance(arms, at, weight);
+				same("the sum", arms.reduce((sum, arm) => sum + arm.weight, 0), 100000);
+				same("the share that was asked for", arms[at].weight, weight);
+				same("no share is negative", arms.every((arm) => arm.weight >= 0), true);
+			}
+		}
+
+		for (const [type, text, want] of [["int", "12345678901234567890", "12345678901234567890"], ["int", " -3 ", "-3"], ["double", "1.50", "1.50"], ["bool", "true", "true"], ["string", " x ", '" x "'], ["json", '{"a": [1.0]}', '{"a":[1.0]}'], ["string_list", "a\n\n b ", '["a","b"]'], ["duration", "PT1H30M", '"PT1H30M"']]) {
+			const answer = valueOf(type, text);
+			if (JSON.rawJSON || !/\d{16}|\.\d*0/.test(text)) same(type + " " + text, JSON.stringify(answer.value), want);
+		}
+		for (const [type, text] of [["int", "1.5"], ["int", ""], ["int", "0x10"], ["double", "one"], ["double", ".5"], ["json", "{"], ["duration", "P"], ["duration", "PT"], ["duration", "30s"]])
+			if (!valueOf(type, text).problem) found.push(type + " " + text + " is taken");
+		console.log(JSON.stringify(found));
+	`)
+	out, err := node(t, program).Output()
+	var found []string
+	if err == nil {
+		err = json.Unmarshal(out, &found)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if len(found) > 0 {
+		t.Errorf("%s", strings.Join(found[:min(len(found), 20)], "\n"))
+	}
+}

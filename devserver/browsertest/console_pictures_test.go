@@ -1,0 +1,110 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// consoleViews are the console's views by name: where each is, and what is there
+// when it is drawn.
+var consoleViews = []struct{ name, place, drawn string }{
+	{"flags", "#/flags", ".row .status"},
+	{"flags-search", "#/flags?q=checkout&status=live", ".row .status"},
+	{"flags-none", "#/flags?q=nothing+fits", ".empty"},
+	{"flag", "#/flags/search.suggestions", ".scope .rules"},
+	{"flag-split", "#/flags/pricing.headline", ".scope .shares"},
+	{"flag-missing", "#/flags/is.not.there", ".empty"},
+	{"toggle", "#/flags/new-checkout?edit=staging&kind=value&set=true", ".review .messages"},
+	{"rollout", "#/flags/search.suggestions?edit=production", ".review h3, .review .note"},
+	{"forbidden", "#/flags/new-checkout?edit=production&kind=value&set=true", ".review h3"},
+	{"rules", "#/flags/search.suggestions?edit=staging&kind=rules", ".drafts"},
+	{"rules-segment", "#/segments/beta-testers?edit=default&kind=rules", ".drafts"},
+	{"config-schema", "#/configs/home.banner?edit=default&kind=value", "dialog summary"},
+	{"schema", "#/configs/home.banner?schema=1", "dialog textarea"},
+	{"history", "#/flags/new-checkout/history", ".timeline li"},
+	{"why", "#/flags/search.suggestions/why", ".tried li"},
+	{"evaluations", "#/flags/gradual/evaluations", ".marked li"},
+	{"evaluations-none", "#/flags/mobile.haptics/evaluations", ".snippet"},
+	{"document", "#/flags/new-checkout/document", ".document pre"},
+	{"new", "#/flags?new=1", "dialog .form"},
+	{"delete", "#/segments/beta-testers?delete=1", ".review h3, .review .box"},
+	{"configs", "#/configs", ".row"},
+	{"config", "#/configs/home.banner", ".scope .rules"},
+	{"log-levels", "#/log-levels", ".row .level"},
+	{"log-level", "#/log-levels/log-level.storefront", ".scope .rules"},
+	{"segments", "#/segments", ".row"},
+	{"segment", "#/segments/beta-testers", ".scope .rules"},
+	{"contexts", "#/contexts", ".people li"},
+	{"context", "#/contexts/user/user-1", ".got li"},
+	{"activity", "#/activity", ".feed li"},
+	{"palette", "#/flags?find=1", "#choices li"},
+	{"nowhere", "#/nowhere", ".empty"},
+}
+
+// demo is a workspace as one would find it after some weeks.
+func demo(t *testing.T) (w *workspace, key string) {
+	t.Helper()
+	more := map[string]string{}
+	for i, name := range []string{"checkout.one-page", "checkout.gift-cards", "checkout.apple-pay", "search.typo-tolerance", "search.semantic", "account.passkeys", "account.delete-yourself", "mail.weekly-digest", "mobile.bottom-bar", "mobile.haptics", "admin.audit-log", "admin.impersonate", "pricing.annual", "pricing.student", "a.very-long-key.that-somebody-has-thought-of.in-a-weak-moment.and-that-must-still-be-shown.without-breaking-anything-on-a-phone"} {
+		more["feature-flags/"+name+".json"] = boolFlag(name, fmt.Sprintf(`, "tags": ["%s"], "readyForCleanup": %v, "description": "What it is for, in a sentence that somebody wrote in a hurry."`, []string{"growth", "platform", "mobile"}[i%3], i == 5))
+	}
+	w = serveWorkspace(t, history(t, copySample(t, more)))
+	w.countMonth(t, "gradual")
+	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing", "Edsger Dijkstra", "Barbara Liskov", "Tony Hoare", "Donald Knuth", "Frances Allen")
+	w.see(t, "staging", "Ada Lovelace", "Grace Hopper")
+	admin := w.key(t, "Grace", "protected_engineer")
+	for path, body := range map[string]string{
+		"/v1/flags/checkout.one-page/environments/development":  `{"enabled": true}`,
+		"/v1/flags/checkout.one-page/environments/staging":      `{"enabled": true}`,
+		"/v1/flags/checkout.one-page/environments/production":   `{"enabled": true}`,
+		"/v1/flags/checkout.gift-cards/environments/production": `{"rollout": [{"value": true, "percent": 12.5}, {"value": false, "percent": 87.5}]}`,
+		"/v1/flags/search.semantic/environments/development":    `{"enabled": true}`,
+		"/v1/flags/new-checkout/environments/staging":           `{"rollout": [{"value": true, "percent": 50}, {"value": false, "percent": 50}]}`,
+		"/v1/configs/api.timeout/environments/staging":          `{"value": "PT5S"}`,
+		"/v1/log-levels/storefront":                             `{"level": "DEBUG", "environment": "staging"}`,
+	} {
+		w.send(t, admin, "PATCH", path, body)
+	}
+	return w, w.key(t, "Ada", "engineer_nonprotected")
+}
+
+// TestConsolePictures takes a picture of every view, in both schemes and four
+// widths, for somebody to look at. SVC_PICTURES names the folder.
+func TestConsolePictures(t *testing.T) {
+	folder := os.Getenv("SVC_PICTURES")
+	if folder == "" {
+		t.Skip("SVC_PICTURES names no folder")
+	}
+	w, key := demo(t)
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{320, 768, 1280, 2560} {
+			s := screen{width, map[int64]int64{320: 640, 768: 1024, 1280: 800, 2560: 1300}[width], width == 320, scheme}
+			p := openConsole(t, w, s, "", key)
+			for _, view := range consoleViews {
+				p.visit(t, view.place)
+				p.wait(t, view.drawn)
+				p.picture(t, filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", view.name, width, scheme)))
+			}
+		}
+	}
+	p := blankTab(t, screen{900, 700, false, "light"})
+	p.load(t, w.base+"/console/")
+	p.wait(t, "#key")
+	p.picture(t, filepath.Join(folder, "signin-900-light.png"))
+}
+
+func (p docsPage) picture(t *testing.T, file string) {
+	t.Helper()
+	call[bool](t, p.tab, `async () => { await document.fonts.ready; await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame); return true }`)
+	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,455 @@
+package browsertest
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// stored is a document as the API has it.
+type stored struct {
+	CommitSha string
+	Document  map[string]any
+}
+
+func TestConsoleAsksForAKeyAndKeepsItInMemory(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := blankTab(t, desk)
+	p.load(t, w.base+"/")
+	p.wait(t, "#key")
+	if at := call[string](t, p.tab, `() => location.href`); at != w.base+"/console/" {
+		t.Errorf("/ leads to %s", at)
+	}
+	p.signIn(t, "svc_uk_this_is_no_key")
+	p.says(t, ".signin .problem", "This key is not taken.")
+	p.signIn(t, key)
+	p.says(t, ".row .key", "new-checkout")
+	p.says(t, ".frame .brand", "acme")
+	kept := call[string](t, p.tab, `async () => JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, history.state, await indexedDB.databases(), await caches.keys(), document.documentElement.outerHTML])`)
+	if secret := key[len(key)-20:]; strings.Contains(kept, secret) {
+		t.Errorf("the key is kept somewhere:\n%.2000s", kept)
+	}
+	p.reload(t)
+	p.wait(t, "#key")
+	if unexpected := p.log.origins(t); len(unexpected) != 1 || unexpected[0] != w.base {
+		t.Errorf("the page sent requests to %v", unexpected)
+	}
+}
+
+func TestConsoleListsAndFilters(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/other.json": boolFlag("other", `, "tags": ["platform"]`)}))
+	p := openConsole(t, w, desk, "", w.key(t, "Ada", "protected_engineer"))
+	p.says(t, ".heading .note", "4 flags")
+	p.write(t, ".search input", "checkout")
+	p.says(t, ".heading .note", "1 of 4 flags")
+	p.says(t, ".row", "new-checkout")
+	p.visit(t, "#/flags?status=rollout&in=production")
+	p.says(t, ".row .key", "search.suggestions")
+	p.visit(t, "#/flags?tag=platform")
+	p.says(t, ".row .key", "other")
+	p.visit(t, "#/flags?q=there+is+no+such+flag")
+	p.says(t, ".empty h2", "Nothing fits")
+	p.click(t, ".empty button")
+	p.says(t, ".heading .note", "4 flags")
+	for place, want := range map[string]string{"#/configs": "home.banner", "#/log-levels": "storefront", "#/segments": "beta-testers"} {
+		p.visit(t, place)
+		p.says(t, ".row .key", want)
+	}
+	p.quiet(t)
+}
+
+// quiet demands that the browser had nothing to complain about.
+func (p docsPage) quiet(t *testing.T) {
+	t.Helper()
+	if all := p.complaints.all(); len(all) > 0 {
+		t.Errorf("the browser complains:\n%s", strings.Join(all, "\n"))
+	}
+}
+
+func TestConsoleTogglesAfterADryRun(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing")
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
+	before := get[stored](t, w.base+"/v1/flags/new-checkout/document", key)
+	p.says(t, ".scope", "production")
+	p.click(t, `[aria-label="Serve true to everyone in production"]`)
+	p.says(t, "dialog .messages", "production enabled set to true")
+	p.says(t, "dialog .impact", "3 of 3 saved contexts get another value")
+	p.says(t, "dialog .impact .moves", "false")
+	if now := get[stored](t, w.base+"/v1/flags/new-checkout/document", key); now.CommitSha != before.CommitSha {
+		t.Error("looking at a change has made it")
+	}
+	p.apply(t)
+	p.says(t, ".notice", "Done.")
+	p.wait(t, `[aria-label="Serve true to everyone in production"][aria-checked=true]`)
+
+	p.click(t, ".notice a") // Undo
+	p.says(t, "dialog .messages", "production")
+	p.apply(t)
+	p.wait(t, `[aria-label="Serve true to everyone in production"][aria-checked=false]`)
+	after := get[stored](t, w.base+"/v1/flags/new-checkout/document", key)
+	if fmt.Sprint(after.Document) != fmt.Sprint(before.Document) {
+		t.Errorf("undone it is %v, and was %v", after.Document, before.Document)
+	}
+	p.quiet(t)
+}
+
+func TestConsoleShowsAConflictAndGoesOn(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	key, other := w.key(t, "Ada", "protected_engineer"), w.key(t, "Grace", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/new-checkout?edit=staging&kind=value&set=true", key)
+	p.says(t, "dialog .messages", "staging enabled set to true")
+	w.send(t, other, "PATCH", "/v1/flags/new-checkout/environments/development", `{"enabled": false}`)
+	p.click(t, "dialog .dialog-foot .primary:not([disabled])")
+	p.says(t, "dialog .box", "Somebody was faster")
+	p.says(t, "dialog .box .author", "Grace")
+	p.says(t, "dialog .box .messages", "development enabled set to false")
+	p.click(t, "dialog .box button:not(.time)")
+	p.says(t, "dialog .review > div .messages", "staging enabled set to true")
+	p.gone(t, "dialog .box.warn")
+	p.apply(t)
+	flag := get[struct{ EnvironmentStatuses map[string]string }](t, w.base+"/v1/flags/new-checkout", key)
+	if flag.EnvironmentStatuses["staging"] != "live" || flag.EnvironmentStatuses["development"] != "pre_rollout" {
+		t.Errorf("%v", flag)
+	}
+}
+
+func TestConsoleEditsARollout(t *testing.T) {
+	// A field that the console does not know stays as it is, to the byte.
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": boolFlag("strange", `, "x-unknown": {"big": 12345678901234567890, "deep": [1.50, null]}`)}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/strange?edit=production", key)
+	p.click(t, ".segmented button:nth-child(2)")
+	p.write(t, `.arms input[aria-label="Percent of true"]`, "12.5")
+	p.press(t, "\t")
+	p.says(t, "dialog .messages", "production rollout 12.5% true, 87.5% false")
+	p.apply(t)
+	p.says(t, ".scope .shares", "12.5%")
+	file, err := exec.Command("git", "-C", filepath.Join(w.data, "repository.git"), "show", "HEAD:feature-flags/strange.json").Output()
+	if err != nil {
+		all, _ := exec.Command("sh", "-c", "ls "+w.data).CombinedOutput()
+		t.Skipf("%v: %s", err, all)
+	}
+	if text := strings.Join(strings.Fields(string(file)), ""); !strings.Contains(text, `"x-unknown":{"big":12345678901234567890,"deep":[1.50,null]}`) {
+		t.Errorf("what the console doesn't know has changed:\n%s", file)
+	}
+}
+
+// A document is edited as it is written down: what the console would not know,
+// or would round, stays.
+func TestConsoleEditsADocument(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, map[string]string{"feature-flags/strange.json": boolFlag("strange", `, "x-unknown": {"big": 12345678901234567890, "deep": [1.50, null]}`)}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/strange/document", key)
+	p.says(t, ".document pre", "12345678901234567890")
+	p.click(t, ".document .note button:last-child")
+	p.wait(t, "dialog textarea")
+	text := call[string](t, p.tab, `() => document.querySelector("dialog textarea").value`)
+	p.write(t, "dialog textarea", text+"}")
+	p.says(t, "dialog .problem", "This is not JSON")
+	p.write(t, "dialog textarea", strings.Replace(text, `"value": false`, `"value": true`, 1))
+	p.says(t, "dialog .messages", "default enabled set to true")
+	p.apply(t)
+	p.says(t, ".document pre", `"value": true`)
+	p.says(t, ".document pre", "12345678901234567890")
+	p.says(t, ".document pre", "1.50")
+}
+
+func TestConsoleShowsWhatOthersChange(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
+	p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=false]`)
+	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/staging", `{"enabled": true}`)
+	p.wait(t, `[aria-label="Serve true to everyone in staging"][aria-checked=true]`)
+}
+
+func TestConsoleCopiesTheRulesOfAnotherEnvironment(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/search.suggestions?edit=development&kind=copy", key)
+	p.says(t, "dialog .messages", "development")
+	p.apply(t)
+	p.says(t, "[aria-labelledby=scope-development]", "25%")
+	if got := get[struct{ EnvironmentStatuses map[string]string }](t, w.base+"/v1/flags/search.suggestions", key).EnvironmentStatuses; got["development"] != "rollout" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestConsoleHistory(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	key := w.key(t, "Ada", "protected_engineer")
+	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/staging", `{"enabled": true}`)
+	w.send(t, key, "PATCH", "/v1/flags/new-checkout/environments/production", `{"enabled": true}`)
+	p := openConsole(t, w, desk, "#/flags/new-checkout/history", key)
+	p.says(t, ".timeline li:first-child", "production enabled set to true")
+	p.says(t, ".timeline li:first-child", "Ada")
+	p.click(t, ".timeline li:nth-child(2) .actions [aria-expanded]")
+	p.says(t, ".timeline .diff .added", `"staging"`)
+	p.click(t, ".timeline li:nth-child(2) .actions button:last-child") // undo what is not the latest
+	p.says(t, "dialog .messages", "staging")
+	p.apply(t)
+	p.says(t, ".timeline li:first-child", "staging")
+	if got := get[struct{ EnvironmentStatuses map[string]string }](t, w.base+"/v1/flags/new-checkout", key).EnvironmentStatuses; got["staging"] != "pre_rollout" || got["production"] != "live" {
+		t.Errorf("%v", got)
+	}
+	p.visit(t, "#/activity")
+	p.says(t, ".feed li:first-child", "new-checkout")
+}
+
+func TestConsoleCreatesAndDeletes(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openConsole(t, w, desk, "", w.key(t, "Ada", "protected_engineer"))
+	p.click(t, ".heading .primary")
+	p.wait(t, "dialog .form input")
+	p.write(t, "dialog .form .field:first-child input", "new-checkout")
+	p.says(t, "dialog .review", "new-checkout") // which there is already
+	p.write(t, "dialog .form .field:first-child input", "brand.new")
+	p.says(t, "dialog .messages", `flag "brand.new" created`)
+	p.apply(t)
+	p.says(t, "h1", "brand.new")
+	p.click(t, ".heading .actions button:not(.small)") // which comes with the item, after the one that copies the key
+	p.says(t, "dialog .messages", "deleted")
+	p.click(t, "dialog .danger:not([disabled])")
+	p.says(t, ".heading .note", "3 flags")
+}
+
+func TestConsoleTellsWhoGetsWhat(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	w.see(t, "production", "Ada Lovelace", "Grace Hopper")
+	p := openConsole(t, w, desk, "#/contexts?in=production", w.key(t, "Ada", "member"))
+	p.write(t, ".search input", "grace")
+	p.says(t, ".people li:only-child", "Grace Hopper")
+	p.click(t, ".people a")
+	p.says(t, "h1", "user-2")
+	p.says(t, ".got", "search.suggestions")
+	p.click(t, `[aria-label="Why search.suggestions"]`)
+	p.says(t, ".why .tried", "user.email ends with @acme.example")
+	p.says(t, ".why .tried", "it is user-2@acme.example")
+	p.visit(t, "#/flags/search.suggestions/why?in=production")
+	p.says(t, ".tried .split", "user.key falls on")
+}
+
+// What somebody sees of a person is a link: to whoever was seen long ago too, with the
+// rules that are open, and what was written in the place of what was seen.
+func TestConsoleLeadsAColleagueToAContext(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	people := make([]string, 120)
+	for i := range people {
+		people[i] = fmt.Sprint("Person ", i+1)
+	}
+	w.see(t, "production", people...)
+	p := openConsole(t, w, desk, "#/contexts/user/user-1?in=production", w.key(t, "Ada", "member"))
+	p.says(t, ".heading .note", "Person 1 user, last seen")
+	p.click(t, `[aria-label="Why search.suggestions"]`)
+	p.says(t, ".why .tried", "it is user-1@acme.example")
+	link := call[string](t, p.tab, `() => location.hash`)
+	colleague := openConsole(t, w, desk, link, w.key(t, "Grace", "member"))
+	colleague.says(t, ".why .tried", "it is user-1@acme.example")
+	colleague.write(t, "#context", `{"user": {"key": "user-1", "email": "user-1@elsewhere.example"}}`)
+	colleague.says(t, ".why .tried", "it is user-1@elsewhere.example")
+	p.visit(t, call[string](t, colleague.tab, `() => location.hash`))
+	p.reload(t)
+	p.signIn(t, w.key(t, "Alan", "member"))
+	p.says(t, ".why .tried", "it is user-1@elsewhere.example")
+
+	p.visit(t, "#/flags/search.suggestions/why?in=production")
+	p.write(t, "#somebody", "user-1")
+	p.says(t, ".tried", "it is user-1@acme.example") // one who was seen comes with their properties
+	p.write(t, "#somebody", "nobody")
+	eventually(t, "somebody who was not seen has a key alone", func() (any, bool) {
+		got := call[string](t, p.tab, `() => document.querySelector("#context").value`)
+		return got, strings.Contains(got, `"key": "nobody"`) && !strings.Contains(got, "email")
+	})
+	p.says(t, ".gets-value", "gets")
+	p.quiet(t)
+}
+
+func TestConsoleTellsTheExactTimeWithoutAMouse(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openConsole(t, w, phone, "#/flags/new-checkout/history", w.key(t, "Ada", "member"))
+	p.wait(t, ".timeline .time[aria-expanded=false]")
+	at := call[string](t, p.tab, `() => { const time = document.querySelector(".timeline .time"); time.focus(); return time.querySelector("time").dateTime }`)
+	p.press(t, "\r")
+	p.says(t, ".timeline .time[aria-expanded=true]", strings.Replace(strings.TrimSuffix(at, "Z"), "T", " ", 1)+" UTC")
+	p.click(t, ".timeline .time")
+	p.wait(t, ".timeline .time[aria-expanded=false]")
+	if told := p.sees(t, ".clock"); told {
+		t.Error("two clocks that are the same are told of")
+	}
+	call[bool](t, p.tab, `() => { const now = Date.now; Date.now = () => now() - 5 * 60_000; location.hash = "#/flags"; dispatchEvent(new Event("visibilitychange")); return true }`)
+	p.visit(t, "#/activity")
+	p.says(t, ".clock", "The server's clock is 5 minutes ahead of this one's.")
+	p.says(t, ".feed .time", "just now")
+}
+
+func TestConsoleExplainsWhatAKeyMayNotDo(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openConsole(t, w, desk, "#/flags/new-checkout?edit=production&kind=value&set=true", w.key(t, "Ada", "engineer_nonprotected"))
+	p.says(t, "dialog .box", "Your key may not do this")
+	p.says(t, "dialog .box", "protected_engineer")
+	if !p.sees(t, "dialog .primary[disabled]") {
+		t.Error("what is refused can be applied")
+	}
+}
+
+func TestConsoleAsksAgainForAKeyThatIsRevoked(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
+	p.wait(t, ".scope")
+	id := get[struct{ KeyID string }](t, w.base+"/v1/whoami", key).KeyID
+	w.svc(t, "key", "revoke", id)
+	p.visit(t, "#/activity")
+	p.says(t, ".signin .problem", "no longer")
+	p.signIn(t, w.key(t, "Grace", "protected_engineer"))
+	p.says(t, "h1", "Activity") // where the person was
+}
+
+func TestConsoleWaitsForAServerThatIsAway(t *testing.T) {
+	w := serveWorkspaceStopped(t)
+	key := w.key(t, "Ada", "protected_engineer")
+	stop := w.start(t)
+	p := openConsole(t, w, desk, "#/flags/new-checkout", key)
+	p.wait(t, ".scope")
+	stop()
+	p.visit(t, "#/configs/home.banner")
+	p.says(t, ".away", "The server does not answer")
+	p.visit(t, "#/flags/new-checkout")
+	p.wait(t, ".scope") // what was seen is still there
+	p.visit(t, "#/configs/home.banner")
+	w.start(t)
+	p.wait(t, ".scope")
+	p.gone(t, ".away p")
+}
+
+func TestConsoleLeadsBackToWhatWasSeen(t *testing.T) {
+	more := map[string]string{}
+	for i := range 200 {
+		name := fmt.Sprintf("many.%03d", i)
+		more["feature-flags/"+name+".json"] = boolFlag(name, "")
+	}
+	w := serveWorkspace(t, copySample(t, more))
+	p := openConsole(t, w, desk, "#/flags?q=many", w.key(t, "Ada", "protected_engineer"))
+	p.says(t, ".heading .note", "200 of 203 flags")
+	call[bool](t, p.tab, `() => { scrollTo(0, 5000); return true }`)
+	p.says(t, ".row .key", "many.080")
+	call[bool](t, p.tab, `() => { document.querySelector('.row a[href="#/flags/many.080"]').click(); return true }`)
+	p.says(t, "h1", "many.080")
+	p.click(t, ".scope footer button:last-child")
+	p.wait(t, "dialog .form")
+	p.back(t)
+	p.gone(t, "dialog")
+	p.says(t, "h1", "many.080")
+	p.back(t)
+	p.says(t, ".heading .note", "200 of 203 flags")
+	eventually(t, "the list is where it was", func() (any, bool) {
+		y := call[float64](t, p.tab, `() => scrollY`)
+		return y, y == 5000
+	})
+}
+
+func TestConsoleIsWorkedWithTheKeyboard(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, nil))
+	p := openConsole(t, w, desk, "", w.key(t, "Ada", "protected_engineer"))
+	p.wait(t, ".row")
+	p.slash(t)
+	p.wait(t, ".palette")
+	p.insert(t, "suggest")
+	p.says(t, "#choices [aria-selected=true]", "search.suggestions")
+	p.press(t, "\r")
+	p.says(t, "h1", "search.suggestions")
+	p.gone(t, ".palette")
+	p.back(t)
+	p.says(t, "h1", "Flags")
+	call[bool](t, p.tab, `() => { document.querySelector(".search input").focus(); return true }`)
+	p.press(t, arrowDown, arrowDown, "\r")
+	p.says(t, "h1", "pricing.headline")
+}
+
+const arrowDown = "\u0301"
+
+// What is in documents is text, whatever it looks like.
+func TestConsoleShowsHostileDocumentsAsText(t *testing.T) {
+	const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>{{7*7}}`
+	value := fmt.Sprintf(`{"type": "string", "value": %s}`, quoted(evil))
+	w := serveWorkspace(t, copySample(t, map[string]string{
+		"feature-flags/evil.json": fmt.Sprintf(`{"key": "evil", "type": "feature_flag", "valueType": "string", "access": "standard", "name": %[1]s, "description": %[1]s, "tags": [%[1]s],
+			"variants": [{"name": %[1]s, "description": %[1]s, "value": %[2]s}],
+			"default": {"rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": %[3]s, "valueToMatch": {"type": "string_list", "value": [%[1]s]}}], "value": %[2]s},
+			{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": %[2]s}]}}`, quoted(evil), value, quoted("user."+evil)),
+		"segments/evil-segment.json": fmt.Sprintf(`{"key": "evil-segment", "type": "segment", "valueType": "bool", "name": %[1]s, "description": %[1]s, "default": {"rules": []}}`, quoted(evil)),
+		"feature-flags/huge.json": fmt.Sprintf(`{"key": "huge", "type": "feature_flag", "valueType": "string", "access": "standard", "default": {"rules": [
+			{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": %q}}]}}`, strings.Repeat("x", 1<<20-1000)),
+	}))
+	w.see(t, "production", evil)
+	p := openConsole(t, w, desk, "", w.key(t, evil, "protected_engineer"))
+	for _, view := range []struct{ place, drawn string }{
+		{"#/flags", ".row"}, {"#/flags/evil", ".scope .rules"}, {"#/flags/evil/history", ".timeline li"}, {"#/flags/evil/why", ".tried li"}, {"#/flags/evil/document", ".document pre"},
+		{"#/flags/evil?edit=production", ".review h3, .review .note"}, {"#/segments", ".row"}, {"#/segments/evil-segment", ".scope"}, {"#/contexts?in=production", ".people li"}, {"#/activity", ".feed li"},
+		{"#/flags?find=1", "#choices li"}, {"#/" + "%3Cimg%20src=x%20onerror=alert(1)%3E", ".empty"}, {"#/flags/%3Cimg%20src=x%3E", ".empty"}, {"#/flags/huge", ".scope .value"}, {"#/flags/huge?edit=production", "dialog textarea"},
+	} {
+		p.visit(t, view.place)
+		p.wait(t, view.drawn)
+		if owned := call[string](t, p.tab, `() => document.querySelector("img, #console script") ? "an element" : document.title === "owned" ? "a title" : ""`); owned != "" {
+			t.Errorf("%s: a document has made %s", view.place, owned)
+		}
+		if length := call[int](t, p.tab, `() => document.body.innerText.length`); length > 100_000 {
+			t.Errorf("%s: %d characters are shown", view.place, length)
+		}
+	}
+	p.visit(t, "#/flags/evil")
+	p.says(t, ".heading .note", evil)
+	for _, complaint := range p.complaints.all() {
+		if !strings.Contains(complaint, "404") && !strings.Contains(complaint, "/flags/huge/") { // which is too large to be copied
+			t.Error(complaint)
+		}
+	}
+}
+
+// Only what is seen is drawn, and nothing takes so long that a person notices.
+func TestConsoleListsTenThousandFlags(t *testing.T) {
+	more := map[string]string{}
+	for i := range 10_000 {
+		name := fmt.Sprintf("many.%05d", i)
+		more["feature-flags/"+name+".json"] = boolFlag(name, fmt.Sprintf(`, "tags": ["team-%d"], "description": "What it is for, in a sentence of some length."`, i%40))
+	}
+	w := serveWorkspace(t, copySample(t, more))
+	p := blankTab(t, desk)
+	p.load(t, w.base+"/console/")
+	call[bool](t, p.tab, `() => {
+		window.longTasks = [];
+		new PerformanceObserver((list) => longTasks.push(...list.getEntries().map((e) => Math.round(e.duration)))).observe({ type: "longtask" });
+		window.shifts = [];
+		new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((e) => !e.hadRecentInput).map((e) => e.value))).observe({ type: "layout-shift" });
+		return true;
+	}`)
+	p.signIn(t, w.key(t, "Ada", "protected_engineer"))
+	p.says(t, ".heading .note", "10,003 flags")
+	if drawn := call[int](t, p.tab, `() => document.querySelectorAll(".row").length`); drawn > 60 {
+		t.Errorf("%d rows are drawn", drawn)
+	}
+	for _, y := range []int{100_000, 500_000, 0} {
+		call[bool](t, p.tab, `(y) => { scrollTo(0, y); return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))) }`, y)
+	}
+	p.write(t, ".search input", "09999")
+	p.says(t, ".heading .note", "1 of 10,003 flags")
+	call[bool](t, p.tab, `() => { document.activeElement.blur(); return true }`)
+	p.slash(t)
+	p.wait(t, ".palette")
+	p.insert(t, "many.04")
+	p.says(t, "#choices", "many.04000")
+	t.Logf("long tasks: %v ms, layout shifts: %v", call[[]int](t, p.tab, `() => longTasks`), call[[]float64](t, p.tab, `() => shifts`))
+}
+
+// serveWorkspaceStopped is a workspace whose server is not running.
+func serveWorkspaceStopped(t *testing.T) *workspace {
+	t.Helper()
+	w := serveWorkspace(t, copySample(t, nil))
+	w.halt()
+	return w
+}
