@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
@@ -33,6 +34,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/manifest"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
@@ -45,12 +47,18 @@ type Directory struct {
 	table       atomic.Pointer[delivery.Table]
 	streams     *events.Hub // nil until Streams is asked for
 	state       datadir.State
-	files       map[string][]byte // that are served
-	documents   *workspace.Servable[served]
 	units       *delivery.Units
 	fresh       atomic.Pointer[loaded] // served, and not yet looked through for warnings
-	refused     map[string]bool        // the problems that stand, as they were reported
 	warnings    map[string]bool        // Warn has told
+
+	changing  sync.Mutex    // held by who loads a state, or overrides
+	good      datadir.State // that is served
+	documents *workspace.Servable[served]
+	refused   map[string]bool // the problems that stand, as they were reported
+	overrides []overrides.Override
+	text      []byte          // of the file that they were read from
+	unread    string          // why that cannot be read, as it was reported
+	useless   map[string]bool // overrides, as they were reported
 }
 
 // Refusal is why nothing can be done with a directory.
@@ -85,7 +93,7 @@ func Open(path, environment string, report func(line string)) (*Directory, error
 		return nil, &Refusal{"serve", path, problems}
 	}
 	d.state = state
-	d.serve(loaded)
+	d.serve(loaded, state)
 	return d, nil
 }
 
@@ -114,6 +122,8 @@ func (d *Directory) Follow(ctx context.Context) {
 }
 
 func (d *Directory) update(state datadir.State) {
+	d.changing.Lock()
+	defer d.changing.Unlock()
 	loaded, problems := d.load(state)
 	if len(problems) > 0 {
 		fresh := false
@@ -133,8 +143,8 @@ func (d *Directory) update(state datadir.State) {
 	}
 	fixed := len(d.refused) > 0
 	d.refused = nil
-	changed := !maps.EqualFunc(d.files, loaded.files, bytes.Equal)
-	d.serve(loaded)
+	changed := !maps.EqualFunc(d.good.Files, state.Files, bytes.Equal)
+	d.serve(loaded, state)
 	switch {
 	case fixed:
 		d.report("fixed: serving the directory as it is now, " + contents(loaded.table))
@@ -145,17 +155,25 @@ func (d *Directory) update(state datadir.State) {
 
 // serve swaps a state in. Looking through it for warnings can wait: an edit
 // should be served first.
-func (d *Directory) serve(l *loaded) {
+func (d *Directory) serve(l *loaded, of datadir.State) {
 	d.table.Store(l.table)
 	if d.streams != nil {
 		d.streams.Look()
 	}
-	d.files = l.files
+	d.good = datadir.State{Files: of.Files, Problems: of.Problems}
 	d.fresh.Store(l)
+	now := map[string]bool{}
+	for _, useless := range l.overrides.Useless {
+		line := "warning: " + useless.String()
+		if now[line] = true; !d.useless[line] {
+			d.report(line)
+		}
+	}
+	d.useless = now
 }
 
-// Warn reports what is worth a warning in the state that is served, as far as
-// it is new. It is for a directory that is not followed.
+// Warn reports what svc verify would find in the state that is served, and what else
+// is worth a warning, as far as it is new. It is for a directory that is not followed.
 func (d *Directory) Warn() {
 	l := d.fresh.Swap(nil)
 	if l == nil {
@@ -163,9 +181,9 @@ func (d *Directory) Warn() {
 	}
 	now := map[string]bool{}
 	fresh := 0
-	warnings := append(l.warnings(), datadir.Overlooked(d.path)...)
-	workspace.SortProblems(warnings)
-	for _, p := range warnings {
+	found := append(l.findings(), datadir.Overlooked(d.path)...)
+	workspace.SortProblems(found)
+	for _, p := range found {
 		line := p.String()
 		now[line] = true
 		if d.warnings[line] {
@@ -176,7 +194,7 @@ func (d *Directory) Warn() {
 		}
 	}
 	if fresh > maxWarnings {
-		d.report(fmt.Sprintf("warning: and %d more; svc verify lists them", fresh-maxWarnings))
+		d.report(fmt.Sprintf("and %d more; svc verify lists them", fresh-maxWarnings))
 	}
 	d.warnings = now
 	debug.FreeOSMemory() // a load leaves garbage many times the size of what is served
@@ -185,6 +203,9 @@ func (d *Directory) Warn() {
 const maxWarnings = 20
 
 // contents says in words what a table serves.
+// Contents counts what is served, such as "2 flags, 1 config".
+func (d *Directory) Contents() string { return contents(d.table.Load()) }
+
 func contents(t *delivery.Table) string {
 	flags, configs := t.Count()
 	return count(flags, "flag") + ", " + count(configs, "config")
@@ -250,14 +271,15 @@ func (d *Directory) Table() *delivery.Table { return d.table.Load() }
 
 // loaded is a state that can be served.
 type loaded struct {
-	table    *delivery.Table
-	files    map[string][]byte
-	ws       *workspace.Workspace
-	problems []workspace.Problem // none of them fatal
+	table     *delivery.Table
+	ws        *workspace.Workspace
+	problems  []workspace.Problem // none of them fatal
+	overrides *overrides.Applied
 }
 
 // served is what is kept of a document.
 type served struct {
+	key     string
 	unit    *delivery.Unit
 	version *versions.Part
 }
@@ -266,7 +288,7 @@ func (d *Directory) maker() func(item *workspace.Item) served {
 	maker := d.units.Maker()
 	return func(item *workspace.Item) served {
 		unit := maker.Make(evaluation.Source{Key: item.Key, Document: item.View})
-		return served{unit, versions.PartOf(item.Key, item.Tree, item.View).In(d.environment)}
+		return served{item.Key, unit, versions.PartOf(item.Key, item.Tree, item.View).In(d.environment)}
 	}
 }
 
@@ -275,29 +297,55 @@ func (d *Directory) maker() func(item *workspace.Item) served {
 // decoded by itself: of all of them together it would take the memory.
 func (d *Directory) load(state datadir.State) (*loaded, []workspace.Problem) {
 	environment := d.environment
-	table, all := d.units.Builder(), versions.State{}
+	units, all, at := make([]*delivery.Unit, 0, len(state.Files)), versions.State{}, d.places()
 	ws, problems := d.documents.Read(state.Files, func(s served) {
-		table.Put(s.unit)
+		if at[s.key] != nil {
+			*at[s.key] = len(units)
+		}
+		units = append(units, s.unit)
 		all.Put(s.version)
 	})
-	d.units.Keep(table)
+	applied := overrides.Apply(ws, d.overrides, time.Now())
+	for _, source := range applied.Sources {
+		units[*at[source.Key]] = d.units.Maker().Make(source)
+	}
+	table := d.units.Builder()
+	table.Grow(units)
+	for _, unit := range units {
+		table.Put(unit)
+	}
+	version := all.Of(environment, versions.Salt{})
+	if len(applied.Sources) > 0 {
+		version.Client, version.Turns = version.Client.With(applied.Version()), version.Turns.And(applied.Turns())
+	} else {
+		d.units.Keep(table) // it has all units that may be put again
+	}
 	problems = append(problems, state.Problems...)
 	if fatal := fatal(ws, problems, environment); len(fatal) > 0 {
 		return nil, fatal
 	}
-	version := all.Of(environment, versions.Salt{})
-	return &loaded{table.Table(version.ClientAfter, version.Turns), state.Files, ws, problems}, nil
+	return &loaded{table.Table(version.ClientAfter, version.Turns), ws, problems, applied}, nil
 }
 
-// fatal are the problems that keep an environment from being served, in order.
+// places is for where the units of overridden documents stand, by key.
+func (d *Directory) places() map[string]*int {
+	at := map[string]*int{}
+	for i := range d.overrides {
+		at[d.overrides[i].Key] = new(int)
+	}
+	return at
+}
+
+// fatal are the problems that keep an environment from being served, in order; of
+// manifest.DefaultRules those that keep the default rules from it.
 func fatal(ws *workspace.Workspace, problems []workspace.Problem, environment string) []workspace.Problem {
 	// Where the workspace file is broken, what it declares is not known.
 	broken := slices.ContainsFunc(problems, func(p workspace.Problem) bool {
 		return p.Severity == workspace.Fatal && p.File == workspace.File
 	})
-	if _, declared := ws.Environment(environment); ws.Declared && !declared && !broken {
+	if _, declared := ws.Environment(environment); ws.Declared && !declared && !broken && environment != manifest.DefaultRules {
 		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
-			Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is not declared; %s", environment, known(ws))})
+			Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is not declared; %s%s", environment, known(ws), workspace.DidYouMean(environment, ws.Active()))})
 	}
 	all := workspace.FatalOnly(problems)
 	workspace.SortProblems(all)
@@ -308,20 +356,17 @@ func fatal(ws *workspace.Workspace, problems []workspace.Problem, environment st
 // a *Refusal to do what is attempted.
 func Read(attempt, path, environment string) (*workspace.Workspace, error) {
 	state := datadir.Look(path)
-	ws, problems := workspace.ReadServable(state.Files, func(*workspace.Item) {})
+	ws, problems := workspace.ReadServable(state.Files, nil)
 	if all := fatal(ws, append(problems, state.Problems...), environment); len(all) > 0 {
 		return nil, &Refusal{attempt, path, all}
 	}
 	return ws, nil
 }
 
-// warnings are all that is worth one: what only verification objects to is
-// served all the same.
-func (l *loaded) warnings() []workspace.Problem {
+// findings are what verification objects to and is served all the same, as svc verify
+// has it, and what else of this state is worth a warning.
+func (l *loaded) findings() []workspace.Problem {
 	all := append(l.problems, workspace.Verify(l.ws)...)
-	for i := range all {
-		all[i].Severity = workspace.Warning
-	}
 	if _, named := l.ws.Environment(l.table.Environment); !named && !l.ws.Declared {
 		all = append(all, workspace.Problem{Severity: workspace.Warning, File: workspace.File,
 			Message: fmt.Sprintf("there is no such file, and no document names the environment %q, so the default rules are served; %s", l.table.Environment, known(l.ws))})

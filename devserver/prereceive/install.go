@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"svc.example/svc/shared/atomicfile"
 )
 
 const (
@@ -100,24 +102,17 @@ func replace(path, text string, mode os.FileMode) error {
 	if old, err := os.ReadFile(path); err == nil && string(old) == text {
 		return nil
 	}
-	f, err := os.Create(path + ".svc-next") // one process at a time serves a repository
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if info, failed := os.Stat(path); failed == nil {
+	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode() // as somebody has set it
 	} else {
 		mode &= 0o755
 	}
-	if err = errors.Join(err, os.Chmod(f.Name(), mode)); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
+	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
+		return err
 	}
-	return err
+	defer root.Close()
+	return atomicfile.Replace(root, filepath.Base(path), []byte(text), mode)
 }
 
 func shellQuote(text string) string {

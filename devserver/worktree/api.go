@@ -1,0 +1,207 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.example/svc/devserver/overrides"
+	"svc.example/svc/shared/console"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/httpapi"
+	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/release"
+	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/workspace"
+)
+
+// Options are how the API of a directory is served.
+type Options struct {
+	// Dir is the config directory, and Environment the one that is served of it.
+	Dir, Environment string
+	// Overrides are those of both; nil where there is no place for any.
+	Overrides *overrides.File
+	// Who is the name under which the page edits.
+	Who string
+	// Hosts are the hosts by which the server is reached, with the port: see OwnHosts.
+	Hosts []string
+	// Logger is told of what went wrong on our side; nil for nobody.
+	Logger *slog.Logger
+}
+
+// API is the REST API on a directory, below /v1, for a page of the same server:
+//
+//	/v1/...                    as everywhere, see package httpapi
+//	GET    /v1/problems        what svc verify --json says
+//	GET    /v1/clients         who has asked for flags since the start
+//	GET    /v1/overrides       the overrides in force, and why some come to nothing
+//	PUT    /v1/overrides       sets one: {"key", "value", "for"?: {"property", "value"}, "until"?}
+//	DELETE /v1/overrides?key=  takes those of a key back; without one, all
+type API struct {
+	options Options
+	tree    *Worktree
+	digest  [sha256.Size]byte // of the token
+	hosts   map[string]bool
+	clients clients
+	handler http.Handler
+	pages   http.Handler // which have the token in them
+}
+
+// OwnHosts are the hosts by which a server on a loopback host is reached.
+func OwnHosts(host string, port int) []string {
+	var all []string
+	for _, name := range []string{host, "localhost", "127.0.0.1", "::1"} {
+		all = append(all, strings.ToLower(net.JoinHostPort(name, strconv.Itoa(port))))
+		if port == 80 { // which browsers leave out
+			all = append(all, strings.ToLower(strings.TrimSuffix(net.JoinHostPort(name, ""), ":")))
+		}
+	}
+	return all
+}
+
+// New opens a directory and serves the API on it.
+func New(options Options) (*API, error) {
+	tree, err := Open(options.Dir, options.Who)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{}}
+	for _, host := range options.Hosts {
+		a.hosts[host] = true
+	}
+	service := control.New(control.Settings{
+		Authenticator: tree,
+		Repository:    func(context.Context, string) (control.Repository, error) { return tree, nil },
+		Now:           time.Now,
+		Files:         true,
+		Overrides:     a.overridden,
+		Random:        rand.Float64,
+	})
+	const enough = 1000 // for one page
+	routes, notFound, err := httpapi.Routes(httpapi.Options{Service: service, Release: release.Name(), Logger: options.Logger,
+		Limit: ratelimit.Rate{PerSecond: enough, Burst: enough}}, httpapi.All()...)
+	if err != nil {
+		return nil, fmt.Errorf("the API's description and its handlers differ: %w", err)
+	}
+	for path, methods := range map[string]map[string]answering{
+		"/v1/problems":  {http.MethodGet: a.problems},
+		"/v1/clients":   {http.MethodGet: a.seen},
+		"/v1/overrides": {http.MethodGet: a.listOverrides, http.MethodPut: a.putOverride, http.MethodDelete: a.deleteOverrides},
+	} {
+		routes = append(routes, router.Route{Path: path, Handler: answers(methods)})
+	}
+	a.handler = router.New(routes, notFound)
+	a.pages = router.New(console.Routes(a.Token()), http.NotFoundHandler())
+	return a, nil
+}
+
+// Token is what a request has to carry as Authorization: Bearer, for the page's
+// <meta name="svc-token">.
+func (a *API) Token() string { return a.tree.key.Reveal() }
+
+// Beside serves the API below /v1 and the console, and everything else as next does:
+// pages of other origins may read that, and nothing of this.
+func (a *API) Beside(next http.Handler) http.Handler {
+	next = a.clients.watch(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == "/v1" || strings.HasPrefix(path, "/v1/"):
+			a.ServeHTTP(w, r)
+		case path == "/" || path == "/console" || strings.HasPrefix(path, "/console/"):
+			a.page(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// page serves the console under the server's own names alone: the token is in it.
+func (a *API) page(w http.ResponseWriter, r *http.Request) {
+	if f := a.ownHost(r); f != nil {
+		delivery.WriteFault(w, f)
+		return
+	}
+	a.pages.ServeHTTP(w, r)
+}
+
+// ServeHTTP answers the page of the server's own, and nobody else.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+	if f := a.admit(r); f != nil {
+		if f.Kind == fault.Unauthorized {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="svc"`)
+		}
+		delivery.WriteFault(w, f)
+		return
+	}
+	a.handler.ServeHTTP(w, r)
+}
+
+// ownHost says why a request for another name is not answered.
+func (a *API) ownHost(r *http.Request) *fault.Fault {
+	if a.hosts[strings.ToLower(r.Host)] {
+		return nil
+	}
+	return fault.New(fault.Misdirected, "this server does not answer under that name")
+}
+
+// admit says why a request is none of the page's. A name that was made to lead here
+// (DNS rebinding) is not among the hosts, and a page of another origin says which it
+// is, or does not know the token.
+func (a *API) admit(r *http.Request) *fault.Fault {
+	if f := a.ownHost(r); f != nil {
+		return f
+	}
+	if origins, there := r.Header["Origin"]; there && (len(origins) != 1 || !strings.EqualFold(origins[0], "http://"+r.Host)) {
+		return fault.New(fault.Forbidden, "pages of other origins are not answered here")
+	}
+	for _, site := range r.Header["Sec-Fetch-Site"] {
+		if site != "same-origin" && site != "none" {
+			return fault.New(fault.Forbidden, "pages of other origins are not answered here")
+		}
+	}
+	var token string
+	if lines := r.Header["Authorization"]; len(lines) == 1 {
+		scheme, rest, _ := strings.Cut(lines[0], " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			token = strings.TrimSpace(rest)
+		}
+	}
+	if digest := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(digest[:], a.digest[:]) != 1 {
+		return fault.New(fault.Unauthorized, "the token of the page is missing; reload it if the server was started again")
+	}
+	return nil
+}
+
+// overridden are the overrides of an environment, for evaluations. Those that cannot
+// be read are told of by whoever serves them.
+func (a *API) overridden(environment string) control.Overrides {
+	file := a.options.Overrides
+	if file == nil || environment != a.options.Environment {
+		return control.Overrides{}
+	}
+	text, err := file.Text()
+	if err != nil || text == nil {
+		return control.Overrides{}
+	}
+	all, err := file.Decode(text)
+	if err != nil {
+		return control.Overrides{}
+	}
+	sum := sha256.Sum256(text)
+	return control.Overrides{Version: hex.EncodeToString(sum[:]), Of: func(ws *workspace.Workspace) explanation.Overrides {
+		return overrides.Apply(ws, all, time.Now()).Rules()
+	}}
+}

@@ -1,0 +1,22 @@
+// Package worktree serves the REST API on a config directory: the control plane's own
+// code, over a repository that is the files as they lie on disk. It is for a page on
+// the developer's machine, on the address of svc serve.
+//
+// A write edits files, as the API would edit stored documents, and commits nothing.
+// What is an item's commitSha elsewhere is the id that git gives to the content of its
+// file: a token is good as long as the file has that content, whoever wrote it.
+//
+// What must stay true:
+//
+//   - Of a file only those bytes change that the edit is about: indentation, line ends,
+//     the spelling of numbers, what svc does not know.
+//   - A file that was edited on disk while somebody looked at it is never overwritten:
+//     it is compared right before it is replaced, and the write is decided again.
+//   - Every request is refused, without a word of content, that does not name one of
+//     the server's own hosts, comes from a page of another origin, or lacks the token.
+//     The token is drawn for the process, and nowhere but in memory and in the page.
+//
+// The history is what the process has seen happen to the files, its own edits and
+// those of others, within a bound of bytes. It begins with the files as they were
+// found: nothing is known of before.
+package worktree

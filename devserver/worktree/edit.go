@@ -1,0 +1,51 @@
+package worktree
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
+)
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// rewritten is a new content in the manner of the old one. A content that is not in
+// the form in which documents are stored is what stood there once, to the byte.
+func rewritten(old, content []byte) []byte {
+	tree, err := document.Parse(content)
+	if err != nil || !bytes.Equal(document.Encode(tree), content) {
+		return content
+	}
+	text, marked := bytes.CutPrefix(old, byteOrderMark)
+	made, err := jsontree.Rewrite(text, tree)
+	if err != nil || len(made) > document.MaxSize { // what stood there was no JSON
+		return content
+	}
+	if marked {
+		made = append(bytes.Clone(byteOrderMark), made...)
+	}
+	return made
+}
+
+// codeReadOnly is details.code where a file may not be written.
+const codeReadOnly = "READ_ONLY"
+
+// writeError is why files were not written, as control takes it.
+func writeError(err error, path string) error {
+	var at *fs.PathError
+	switch {
+	case errors.Is(err, datadir.ErrChanged):
+		return repository.ErrMoved
+	case errors.Is(err, fs.ErrPermission), readOnly(err):
+		return fault.New(fault.Forbidden, "the file %s cannot be written: its directory or it is read-only", path).
+			With(map[string]any{"code": codeReadOnly}).Because(err)
+	case errors.As(err, &at):
+		return fault.New(fault.Internal, "the file %s cannot be written: %v", path, at.Err).Because(err)
+	}
+	return err
+}

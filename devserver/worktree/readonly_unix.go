@@ -1,0 +1,11 @@
+//go:build !windows
+
+package worktree
+
+import (
+	"errors"
+	"syscall"
+)
+
+// readOnly says whether a file system takes no writes.
+func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

@@ -1,0 +1,223 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/workspace"
+)
+
+// Worktree is a config directory as the control plane sees one: its workspace, its one
+// key, and its repository. It implements control.Authenticator and control.Repository.
+type Worktree struct {
+	dir       string
+	key       access.Key
+	record    access.KeyRecord
+	principal access.Principal
+	workspace access.Workspace
+
+	mu       sync.Mutex
+	state    datadir.State
+	snapshot *repository.Snapshot
+	history  history
+}
+
+// Open opens a directory for whoever has the key that it draws, who may edit
+// everything under that name.
+func Open(dir, who string) (*Worktree, error) {
+	w := &Worktree{dir: dir}
+	var err error
+	if w.workspace, err = access.NewWorkspace(rand.Reader, filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir)); err != nil {
+		return nil, err
+	}
+	id, err := access.NewID(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	w.principal = access.Principal{Type: access.PrincipalUser, ID: id, Name: who, Roles: []string{"protected_engineer"}}
+	if w.key, err = access.NewKey(rand.Reader, access.KindUser, access.ID(w.workspace.ID), id); err != nil {
+		return nil, err
+	}
+	w.record = access.KeyRecord{ID: w.key.ID(), Kind: w.key.Kind(), Name: "svc serve", PrincipalID: id,
+		WorkspaceID: access.ID(w.workspace.ID), Digest: w.key.Digest(), CreatedAt: time.Now()}
+	return w, nil
+}
+
+// Authenticate implements control.Authenticator: it looks at the directory.
+func (w *Worktree) Authenticate(_ context.Context, key access.Key, _ string) (control.Entry, error) {
+	if key.ID() != w.record.ID {
+		return control.Entry{}, access.ErrNotFound
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.look(repository.Draft{}); err != nil {
+		return control.Entry{}, err
+	}
+	return control.Entry{Key: w.record, Principal: w.principal, Workspace: w.workspace, Head: w.snapshot.Head}, nil
+}
+
+// Snapshot implements control.Repository.
+func (w *Worktree) Snapshot(_ context.Context, head repository.Head) (*repository.Snapshot, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.snapshot == nil || w.snapshot.Head.Sequence != head.Sequence {
+		return nil, repository.ErrMoved
+	}
+	return w.snapshot, nil
+}
+
+// look takes in what is in the directory now. The draft, if there is one, is what was
+// written there just now.
+func (w *Worktree) look(written repository.Draft) error {
+	state := datadir.LookAgain(w.dir, w.state)
+	files := maps.Clone(state.Files)
+	for _, p := range state.Problems {
+		_, known := files[p.File]
+		_, _, item := workspace.SplitPath(p.File)
+		switch {
+		case p.Severity != workspace.Fatal || known:
+		case item || p.File == workspace.File:
+			files[p.File] = workspace.Lost(p.Message) // it is there, and holds its key
+		default:
+			return fault.New(fault.Unavailable, "%s", p.Message)
+		}
+	}
+	before := w.snapshot
+	if before != nil && len(files) == len(before.Files) && !slices.ContainsFunc(before.Files, func(f repository.File) bool {
+		text, found := files[f.Path]
+		return !found || !bytes.Equal(text, f.Text)
+	}) {
+		w.state = state
+		return nil
+	}
+	now := time.Now()
+	var next []repository.File
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		file := repository.File{Path: path, Text: files[path]}
+		if before != nil {
+			if was, found := before.File(path); found && bytes.Equal(was.Text, file.Text) {
+				next = append(next, was)
+				continue
+			}
+		}
+		file.Blob = object.ID(object.Blob, file.Text)
+		file.Last = &repository.Commit{SHA: file.Blob, Sequence: firstSequence, Parent: unknownCommit}
+		if before != nil {
+			file.Last = w.history.add(before, path, file.Text, file.Blob, seen(written, path, now))
+		}
+		next = append(next, file)
+	}
+	if before == nil {
+		w.history.begin(now)
+	} else {
+		for _, was := range before.Files {
+			if _, found := files[was.Path]; !found {
+				w.history.add(before, was.Path, nil, "", seen(written, was.Path, now))
+			}
+		}
+	}
+	w.state = state
+	w.snapshot = repository.NewSnapshot(repository.Head{Commit: datadir.Version(files), Sequence: w.history.sequence}, next)
+	return nil
+}
+
+// seen is who has changed a file, and why.
+func seen(written repository.Draft, path string, now time.Time) repository.Commit {
+	for _, change := range written.Changes {
+		if change.Path == path {
+			return repository.Commit{Author: written.Author, Committer: written.Committer, Message: written.Message}
+		}
+	}
+	by := repository.Signature{Name: "edited on disk", When: now}
+	return repository.Commit{Author: by, Committer: by, Message: "edited on disk"}
+}
+
+// Commit implements control.Repository: it edits the files.
+func (w *Worktree) Commit(_ context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(draft.Changes) == 0 {
+		return base, nil
+	}
+	if err := w.look(repository.Draft{}); err != nil {
+		return nil, err
+	}
+	if w.snapshot.Head.Sequence != base.Head.Sequence {
+		return nil, repository.ErrMoved
+	}
+	var edits []datadir.Edit
+	for _, change := range draft.Changes {
+		edit := datadir.Edit{Path: change.Path, Content: change.Content}
+		if file, found := base.File(change.Path); found {
+			if workspace.IsLost(file.Text) {
+				return nil, fault.New(fault.Unprocessable, "the file %s cannot be read, so it is not written", change.Path)
+			}
+			edit.Was = notNil(file.Text)
+			edit.Content = rewritten(file.Text, change.Content)
+		}
+		edits = append(edits, edit)
+	}
+	err := datadir.Write(w.dir, edits)
+	if err == nil {
+		err = w.look(draft)
+		return w.snapshot, err
+	}
+	if errors.Is(err, datadir.ErrChanged) {
+		if err := w.look(repository.Draft{}); err != nil {
+			return nil, err
+		}
+		for _, e := range edits {
+			if _, found := w.snapshot.File(e.Path); e.Was == nil && !found {
+				return nil, fmt.Errorf("%s: %w", e.Path, repository.ErrOccupied) // by what is not read
+			}
+		}
+	}
+	return nil, writeError(err, edits[0].Path)
+}
+
+func notNil(text []byte) []byte {
+	if text == nil {
+		return []byte{}
+	}
+	return text
+}
+
+// At implements control.Repository.
+func (w *Worktree) At(_ context.Context, _ repository.Head, path, revision string) (sha string, content []byte, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.snapshot == nil {
+		return "", nil, repository.ErrUnknownCommit
+	}
+	return w.history.at(w.snapshot, path, revision)
+}
+
+// Past implements control.Repository: the whole of the directory is known as it is
+// now, and no more.
+func (w *Worktree) Past(_ context.Context, _ repository.Head, revision string) (*repository.Snapshot, error) {
+	return nil, fmt.Errorf("%w: %s", repository.ErrUnknownCommit, revision)
+}
+
+// History implements control.Repository.
+func (w *Worktree) History(_ context.Context, _ repository.Head, page repository.Page) ([]repository.Commit, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.snapshot == nil {
+		return nil, nil
+	}
+	return w.history.page(w.snapshot, page), nil
+}
