@@ -84,7 +84,7 @@ func (p *Plan) check(files map[string]file) error {
 	_, problems := workspace.ReadAndVerify(after)
 	for _, problem := range problems {
 		_, pulled := files[problem.File]
-		if pulled && problem.Severity == workspace.Error && (problem.Pointer != "/schemaKey" || len(p.Schemas) == 0) {
+		if pulled && problem.Severity == workspace.Error {
 			p.Problems = append(p.Problems, problem)
 		}
 	}
@@ -99,6 +99,6 @@ func (p *Plan) check(files map[string]file) error {
 
 // fatal is what keeps files from being served.
 func fatal(files map[string][]byte) []workspace.Problem {
-	_, problems := workspace.ReadServable(files, func(*workspace.Item) {})
+	_, problems := workspace.ReadServable(files, nil)
 	return workspace.FatalOnly(problems)
 }

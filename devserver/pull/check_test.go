@@ -15,13 +15,19 @@ import (
 // taken for one that holds nothing.
 func TestAnAnswerWithoutTheList(t *testing.T) {
 	for path, member := range map[string]string{
-		"/whoami": "workspaceId", "/flags": "flags", "/configs": "configs", "/log-levels": "logLevels", "/segments": "segments", "/environments": "environments",
+		"/whoami": "workspaceId", "/export": "documents", "/environments": "environments",
 	} {
-		for _, answer := range []string{`{}`, `null`, `[]`, `""`, ``, `{"` + member + `":null}`, `{"` + member + `":{}}`, `{"` + strings.ToUpper(member) + `":[]}`, `{"` + member + `":[],"nextCursor":"more"}`} {
+		answers := []string{`{}`, `null`, `[]`, `""`, ``, `{"` + member + `":null}`, `{"` + member + `":{}}`, `{"` + strings.ToUpper(member) + `":[]}`, `{"` + member + `":[],"nextCursor":"more"}`}
+		if path == "/export" {
+			answers = append(answers, `{"documents":[],"commitSha":"1"}`, `{"documents":[],"commitSha":"1","total":1}`, `{"documents":[],"commitSha":"1","total":0,"nextCursor":"1"}`,
+				`{"documents":[{"type":"x","key":"a","commitSha":"1","document":{}}],"commitSha":"1","total":1}`)
+		}
+		for _, answer := range answers {
 			f := newFake(t)
 			f.set("a", flag("a", ""))
-			f.segments = `{"key":"beta","name":"Beta","commitSha":"s1"}`
+			f.others = []string{beta}
 			f.pull()
+			f.set("a", flag("a", ""))
 			f.answers = map[string]string{path: answer}
 			p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{Force: true})
 			if err == nil || !strings.HasPrefix(err.Error(), "nothing written: GET "+path+": ") || !strings.Contains(err.Error(), "this is not an answer of the API") {
@@ -32,7 +38,7 @@ func TestAnAnswerWithoutTheList(t *testing.T) {
 	f := newFake(t)
 	f.set("a", flag("a", ""))
 	f.pull()
-	delete(f.flags, "a")
+	f.remove("a")
 	if p := f.pull(); len(p.Remove) != 1 {
 		t.Errorf("an empty list removes what was deleted: %+v", p)
 	}
@@ -46,7 +52,7 @@ func TestWhatCannotBeServedIsNotPulled(t *testing.T) {
 		strings.Replace(flag("bad", ""), "feature_flag", "config", 1):        "the type is config, which belongs in the folder configs",
 		flag("bad", `"description":"`+strings.Repeat("x", 1<<20)+`",`):       "a file may have at most 1048576",
 		`{"key":"bad","type":"feature_flag","valueType":"bool","default":7}`: "feature-flags/bad.json",
-		strings.Repeat("[", 20000) + strings.Repeat("]", 20000):              "bad",
+		strings.Repeat("[", 20000) + strings.Repeat("]", 20000):              "this is not an answer of the API",
 	} {
 		f := newFake(t)
 		f.set("good", flag("good", ""))
@@ -61,8 +67,7 @@ func TestWhatCannotBeServedIsNotPulled(t *testing.T) {
 	}
 	f := newFake(t)
 	f.set("a", flag("a", ""))
-	f.answers = map[string]string{"/configs": `{"configs":[{"key":"A","commitSha":"1"}]}`,
-		"/configs/A/document": `{"commitSha":"1","document":{"key":"A","type":"config","valueType":"string","default":{"rules":[]}}}`}
+	f.others = []string{`{"type":"config","key":"A","commitSha":"1","document":{"key":"A","type":"config","valueType":"string","default":{"rules":[]}}}`}
 	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), `is taken by`) || !strings.Contains(err.Error(), "nothing written: svc serve would refuse") {
 		t.Error(err)
 	}
@@ -78,7 +83,6 @@ func TestWhatCannotBeServedIsNotPulled(t *testing.T) {
 func TestWhatVerifyObjectsToIsTold(t *testing.T) {
 	f := newFake(t)
 	f.set("a", flag("other", ""))
-	f.set("b", flag("b", `"schemaKey":"one",`)) // told otherwise
 	f.write("feature-flags/mine.json", "{")
 	for range 2 {
 		p := f.pull()
@@ -118,8 +122,8 @@ func TestAFolderInThePlaceOfAFile(t *testing.T) {
 		f.pull()
 		f.set("a", flag("a", `"name":"new",`))
 		f.set("b", flag("b", ""))
-		delete(f.flags, "gone")
-		f.segments = `{"key":"beta","name":"Beta","commitSha":"s1"}`
+		f.remove("gone")
+		f.others = []string{beta}
 		if err := os.RemoveAll(filepath.Join(f.dir, strings.TrimSuffix(place, "/x"))); err != nil {
 			t.Fatal(err)
 		}

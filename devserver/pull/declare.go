@@ -4,39 +4,15 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
 
-// trees are all documents of the workspace, those that were not read again
-// from the directory.
-func (p *Plan) trees(files map[string]file) (map[string]*jsontree.Node, error) {
-	trees := map[string]*jsontree.Node{}
-	for path, f := range files {
-		if path == workspace.File {
-			continue
-		}
-		trees[path] = f.tree
-		if f.tree != nil {
-			continue
-		}
-		local, err := p.in.read(path)
-		if err == nil {
-			trees[path], err = jsontree.Parse(local)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return trees, nil
-}
-
 // declare adds the environments that documents have entries for and that are
 // not listed: the API leaves archived ones out, and svc verify wants them
 // declared.
-func declare(declaration *jsontree.Node, trees map[string]*jsontree.Node) {
+func declare(declaration *jsontree.Node, files map[string]file) {
 	list := declaration.Get("environments")
 	known := map[string]bool{}
 	for _, e := range list.Items {
@@ -44,9 +20,9 @@ func declare(declaration *jsontree.Node, trees map[string]*jsontree.Node) {
 		known[name] = true
 	}
 	archived := map[string]bool{}
-	for _, tree := range trees {
-		entries := tree.Get("environments")
-		if entries == nil {
+	for path, f := range files {
+		entries := f.tree.Get("environments")
+		if t, _ := typeAt(path); path == workspace.File || t == schema || entries == nil {
 			continue
 		}
 		for _, e := range entries.Items {
@@ -111,32 +87,15 @@ func sortByName(list []workspace.Environment) {
 
 func (p *Plan) findOnlyHere(files map[string]file, last state) {
 	for _, folder := range workspace.Folders {
-		if _, documents := folder.Type(); !documents {
-			continue
-		}
 		names := p.in.names(string(folder))
 		slices.Sort(names)
 		for _, name := range names {
 			path := string(folder) + "/" + name
 			_, there := files[path]
 			_, pulled := last.Files[path]
-			if _, _, document := workspace.SplitPath(path); document && !there && !pulled {
+			if _, _, document := workspace.SplitPath(path); document && !there && !pulled && !slices.Contains(p.Omitted, path) {
 				p.OnlyHere = append(p.OnlyHere, path)
 			}
 		}
 	}
-}
-
-func (p *Plan) findSchemas(trees map[string]*jsontree.Node) {
-	missing := map[string]bool{}
-	for _, tree := range trees {
-		key, ok := tree.Get("schemaKey").Text()
-		if !ok || key == "" || strings.ContainsAny(key, `/\`) {
-			continue
-		}
-		if !p.in.exists("schemas/" + key + ".json") {
-			missing[key] = true
-		}
-	}
-	p.Schemas = slices.Sorted(maps.Keys(missing))
 }

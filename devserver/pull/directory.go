@@ -1,13 +1,14 @@
 package pull
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+
+	"svc.example/svc/shared/atomicfile"
 )
 
 // directory is the one that is pulled into. Nothing outside it is read or
@@ -82,15 +83,6 @@ func (d directory) names(folder string) []string {
 	return names
 }
 
-// exists says whether anything is at a path.
-func (d directory) exists(name string) bool {
-	if d.root == nil {
-		return false
-	}
-	_, err := d.root.Stat(filepath.FromSlash(name))
-	return err == nil
-}
-
 // obstacle says what stands in the way of a file at a path, or "".
 func (d directory) obstacle(name string) string {
 	if d.root == nil {
@@ -106,28 +98,15 @@ func (d directory) obstacle(name string) string {
 	return ""
 }
 
-// replace puts content in the place of a file, by way of one beside it whose
-// name begins with a dot. A link is replaced, not followed.
+// replace puts content in the place of a file, whose folder it makes. The file keeps
+// its permissions; a link is replaced, and not followed.
 func (d directory) replace(name string, content []byte) error {
-	folder, name := path.Dir(name), filepath.FromSlash(name)
-	if err := d.root.MkdirAll(folder, 0o777); err != nil {
-		return d.explain(filepath.ToSlash(name), err)
+	if err := d.root.MkdirAll(path.Dir(name), 0o777); err != nil {
+		return d.explain(name, err)
 	}
 	mode := fs.FileMode(0o644)
-	if info, err := d.root.Lstat(name); err == nil && info.Mode().IsRegular() {
+	if info, err := d.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	beside := filepath.Join(folder, ".svc-pull-"+rand.Text())
-	f, err := d.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return d.explain(filepath.ToSlash(name), err)
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = d.root.Rename(beside, name)
-	}
-	if err != nil {
-		return errors.Join(err, d.root.Remove(beside))
-	}
-	return nil
+	return d.explain(name, atomicfile.Replace(d.root, filepath.FromSlash(name), content, mode))
 }

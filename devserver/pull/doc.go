@@ -1,16 +1,17 @@
-// Package pull copies a workspace into a config directory over the REST API.
+// Package pull copies a workspace into a config directory over the REST API, and what
+// was changed there back.
 //
-// Flags, configs and log levels come as they are stored. Segments have no
-// document endpoint: they are made again from their detail, and a file that says
-// the same and more is left alone. The workspace file is made from the list of
-// environments; one that documents name and the list lacks is declared
-// archived. JSON Schemas cannot be read over the API: the folder schemas is
-// left alone.
+// Documents and JSON Schemas come as they are stored. The workspace file is made
+// from the list of environments; one that documents name and the list lacks is
+// declared archived.
 //
 // What was pulled is remembered in the directory, in .svc-pull.json, which svc
 // serve and svc verify ignore:
 //
-//	{"workspaceId", "files": {"<path>": {"commitSha", "sha256"}}}
+//	{"workspaceId", "tag", "stored", "files": {"<path>": {"commitSha", "sha256"}}}
+//
+// Where the files are what was pulled, the tag is sent along: an answer that nothing
+// is new ends the pull.
 //
 // What must stay true:
 //
@@ -28,6 +29,11 @@
 //     list: it would remove every file.
 //   - A pull leaves no directory that svc serve refuses: what would be is read
 //     before anything is written. What only svc verify objects to is told.
-//   - What is written is one state of the workspace: documents that change
-//     while they are read are read again.
+//   - What is written is one state of the workspace: all documents are of one
+//     commit.
+//   - A push is one change set: all of it is done, or nothing. Each document goes with
+//     the commit that it was pulled at, so that no change of anybody else is written
+//     over, and what it deletes was asked for.
+//   - After a push, the next pull and push find nothing. Who does not know what came of
+//     a push says so.
 package pull

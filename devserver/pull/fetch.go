@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"net/url"
-	"slices"
 	"strings"
 
 	"svc.example/svc/devserver/remote"
@@ -18,21 +15,31 @@ import (
 
 // file is a file as the workspace has it.
 type file struct {
-	commit string
-	tree   *jsontree.Node // nil when what was pulled last is still right
-	// part says that a file which says more is as good.
-	part bool
+	commit string // of the item; "" of the workspace file
+	tree   *jsontree.Node
 }
 
 // fetcher reads a workspace.
 type fetcher struct {
 	api      *remote.Client
 	progress func(done, total int)
-	// unchanged says whether a path of a commit lies in the directory already.
-	unchanged func(path, commit string) bool
+	commit   string // that was read
+}
 
-	files        map[string]file
-	descriptions map[string]string // of segments
+// Files reads a workspace as the files of a config directory, by path, and the paths
+// of what the workspace itself cannot read.
+func Files(ctx context.Context, api *remote.Client) (files map[string][]byte, omitted []string, err error) {
+	f := &fetcher{api: api, progress: func(int, int) {}}
+	fetched, omitted, _, err := f.fetch(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	declare(fetched[workspace.File].tree, fetched)
+	files = make(map[string][]byte, len(fetched))
+	for path, file := range fetched {
+		files[path] = file.tree.Encode()
+	}
+	return files, omitted, nil
 }
 
 // maxRounds is how often a workspace that changes meanwhile is looked at again.
@@ -40,84 +47,133 @@ const maxRounds = 8
 
 var errRestless = errors.New("the workspace kept changing while it was read; try again in a moment")
 
-// fetch reads what is new, until what is listed is what was read.
-func (f *fetcher) fetch(ctx context.Context) error {
-	f.files = map[string]file{}
+// fetch reads everything as it is at one commit, the paths of what the workspace itself
+// cannot read, and the commit's tag; nothing where the tag still stands.
+func (f *fetcher) fetch(ctx context.Context, tag string) (files map[string]file, omitted []string, current string, err error) {
 	for range maxRounds {
-		listed, err := f.list(ctx)
-		if err != nil {
-			return err
-		}
-		for path := range f.files {
-			if _, there := listed[path]; !there {
-				delete(f.files, path)
-			}
-		}
-		var news []string
-		for _, path := range slices.Sorted(maps.Keys(listed)) {
-			if known, there := f.files[path]; !there || known.commit != listed[path] {
-				news = append(news, path)
-			}
-		}
-		if len(news) == 0 {
-			return f.declaration(ctx)
-		}
-		if err := f.read(ctx, news, listed); err != nil {
-			return err
-		}
-	}
-	return errRestless
-}
-
-func (f *fetcher) read(ctx context.Context, paths []string, listed map[string]string) error {
-	for i, path := range paths {
-		f.progress(i, len(paths))
-		if f.unchanged(path, listed[path]) {
-			f.files[path] = file{commit: listed[path]}
+		files, omitted, current, err = f.export(ctx, tag)
+		if errors.Is(err, errMoved) {
 			continue
 		}
-		got, err := f.item(ctx, path, listed[path])
-		if remote.NotFound(err) { // deleted since: the next list tells
-			continue
+		if err != nil || files == nil {
+			return nil, nil, current, err
 		}
-		if err != nil {
-			return err
-		}
-		f.files[path] = got
+		files[workspace.File], err = f.declaration(ctx)
+		return files, omitted, current, err
 	}
-	f.progress(len(paths), len(paths))
-	return nil
+	return nil, nil, "", errRestless
 }
 
-// list is the commit of every document, by path.
-func (f *fetcher) list(ctx context.Context) (map[string]string, error) {
-	type row struct{ Key, CommitSHA, Description string }
-	listed := map[string]string{}
-	names := fileNames{}
-	f.descriptions = map[string]string{}
-	for _, kind := range []struct {
-		path, member string
-		t            document.Type
-	}{
-		{"/flags", "flags", document.Flag}, {"/configs", "configs", document.Config},
-		{"/log-levels", "logLevels", document.LogLevel}, {"/segments", "segments", document.Segment},
-	} {
-		var rows []row
-		if err := f.api.List(ctx, kind.path, nil, kind.member, &rows); err != nil {
-			return nil, err
+var errMoved = errors.New("a later page is of another commit")
+
+func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file, omitted []string, current string, err error) {
+	files, names := map[string]file{}, fileNames{}
+	commit, cursor := "", ""
+	for {
+		text, of, err := f.api.Export(ctx, cursor, tag)
+		if err != nil || text == nil {
+			return nil, nil, of, err
 		}
-		for _, r := range rows {
-			path := workspace.Path(kind.t, r.Key)
-			if problem := names.problem(path, r.Key); problem != "" {
-				return nil, fmt.Errorf("the workspace has a %s with the key %q, which cannot be a file here: %s", kind.t.Noun(), r.Key, problem)
-			}
-			listed[path] = r.CommitSHA
-			if kind.t == document.Segment {
-				f.descriptions[r.Key] = r.Description
-			}
+		page, err := readPage(text)
+		switch {
+		case err != nil:
+			return nil, nil, "", err
+		case commit == "":
+			commit, current, tag = page.commit, of, ""
+		case page.commit != commit:
+			return nil, nil, "", errMoved
 		}
+		for _, d := range page.documents {
+			path := pathOf(d.t, d.key)
+			if problem := names.problem(path, d.key); problem != "" {
+				return nil, nil, "", fmt.Errorf("the workspace has a %s with the key %q, which cannot be a file here: %s", d.t.Noun(), d.key, problem)
+			}
+			files[path] = d.file
+		}
+		omitted = append(omitted, page.omitted...)
+		f.progress(len(files), page.total)
+		if cursor = page.next; cursor != "" && len(page.documents) > 0 && len(files) < page.total {
+			continue
+		}
+		if cursor != "" || len(files) != page.total {
+			return nil, nil, "", remote.NoAnswer("/export", "it holds other documents than it counts")
+		}
+		f.commit = commit
+		return files, omitted, current, nil
 	}
-	return listed, nil
+}
+
+// page is one of an export.
+type page struct {
+	commit, next string
+	total        int
+	documents    []exported
+	omitted      []string // paths
+}
+
+type exported struct {
+	t   document.Type
+	key string
+	file
+}
+
+// readPage reads what must be there. An answer without the documents says nothing of
+// the workspace, and must not be taken for one that holds nothing.
+func readPage(text []byte) (*page, error) {
+	bad := func(why string) (*page, error) { return nil, remote.NoAnswer("/export", why) }
+	tree, err := jsontree.Parse(text)
+	if err != nil || tree.Kind != jsontree.Object {
+		return bad("it is not a JSON object")
+	}
+	p := &page{}
+	list := tree.Get("documents")
+	if list == nil || list.Kind != jsontree.Array {
+		return bad(`it lacks the list "documents"`)
+	}
+	commit, said := tree.Get("commitSha").Text()
+	if total := tree.Get("total"); !said || total == nil || json.Unmarshal(total.Compact(), &p.total) != nil {
+		return bad("it does not say of which commit it is, or how many documents there are")
+	}
+	p.commit = commit
+	p.next, _ = tree.Get("nextCursor").Text()
+	for _, n := range list.Items {
+		t, _ := n.Get("type").Text()
+		key, keyed := n.Get("key").Text()
+		sha, dated := n.Get("commitSha").Text()
+		d := exported{document.Type(t), key, file{sha, n.Get("document")}}
+		if !keyed || !dated || d.tree == nil || d.t != schema && workspace.FolderOf(d.t) == "" {
+			return bad("a document lacks its type, its key or its commit")
+		}
+		p.documents = append(p.documents, d)
+	}
+	for _, n := range tree.Get("omitted").Elements() {
+		t, _ := n.Get("type").Text()
+		key, _ := n.Get("key").Text()
+		if key == "" || document.Type(t) != schema && workspace.FolderOf(document.Type(t)) == "" {
+			return bad("what it omits lacks its type or its key")
+		}
+		p.omitted = append(p.omitted, pathOf(document.Type(t), key))
+	}
+	return p, nil
+}
+
+// schema is the type of a JSON Schema, as the API has it.
+const schema = document.Type("schema")
+
+// pathOf is where a document lies, typeAt of which type the one at a path is.
+func pathOf(t document.Type, key string) string {
+	if t == schema {
+		return string(workspace.Schemas) + "/" + key + ".json"
+	}
+	return workspace.Path(t, key)
+}
+
+func typeAt(path string) (document.Type, string) {
+	folder, key, _ := workspace.SplitPath(path)
+	if t, ok := folder.Type(); ok {
+		return t, key
+	}
+	return schema, key
 }
 
 // fileNames are the paths that keys of a server have become, in lower case, and
@@ -137,77 +193,22 @@ func (n fileNames) problem(path, key string) string {
 	return ""
 }
 
-var endpoints = map[document.Type]string{document.Flag: "/flags/", document.Config: "/configs/", document.LogLevel: "/log-levels/"}
-
-func (f *fetcher) item(ctx context.Context, path, commit string) (file, error) {
-	folder, key, _ := workspace.SplitPath(path)
-	t, _ := folder.Type()
-	if t == document.Segment {
-		return f.segment(ctx, key)
-	}
-	body, err := f.api.Document(ctx, endpoints[t]+url.PathEscape(key)+"/document")
-	if err != nil {
-		return file{}, err
-	}
-	answer, err := jsontree.Parse(body)
-	if err != nil || answer.Get("document") == nil {
-		return file{}, fmt.Errorf("the %s %q: this is not an answer of the API; check the address", t.Noun(), key)
-	}
-	sha, _ := answer.Get("commitSha").Text()
-	return file{commit: sha, tree: answer.Get("document")}, nil
-}
-
-// segment makes a segment's document from its detail.
-func (f *fetcher) segment(ctx context.Context, key string) (file, error) {
-	body, err := f.api.Document(ctx, "/segments/"+url.PathEscape(key))
-	if err != nil {
-		return file{}, err
-	}
-	detail, err := jsontree.Parse(body)
-	if err != nil || detail.Get("default") == nil {
-		return file{}, fmt.Errorf("the segment %q: this is not an answer of the API; check the address", key)
-	}
-	doc := jsontree.NewObject(
-		jsontree.Field("key", jsontree.NewString(key)),
-		jsontree.Field("type", jsontree.NewString(string(document.Segment))),
-		jsontree.Field("valueType", jsontree.NewString(string(document.BoolValue))))
-	if name, ok := detail.Get("name").Text(); ok && name != "" {
-		doc.Set("name", jsontree.NewString(name))
-	}
-	if description := f.descriptions[key]; description != "" {
-		doc.Set("description", jsontree.NewString(description))
-	}
-	doc.Set("default", detail.Get("default"))
-	sha, _ := detail.Get("commitSha").Text()
-	return file{commit: sha, tree: doc, part: true}, nil
-}
-
 // declaration makes the workspace file.
-func (f *fetcher) declaration(ctx context.Context) error {
-	var answer struct {
-		Environments []struct {
-			Name            string `json:"name"`
-			EnvironmentType string `json:"environmentType"`
-			Protected       bool   `json:"protected"`
-		} `json:"environments"`
+func (f *fetcher) declaration(ctx context.Context) (file, error) {
+	environments, err := f.api.Environments(ctx)
+	if err != nil {
+		return file{}, err
 	}
-	if err := f.api.List(ctx, "/environments", nil, "environments", &answer.Environments); err != nil {
-		return err
-	}
-	for _, e := range answer.Environments {
+	for _, e := range environments {
 		// Old names may have capitals, and are served as they are.
 		if problem := workspace.SlugProblem(strings.ToLower(e.Name)); problem != "" {
-			return fmt.Errorf("the workspace has an environment that cannot be declared here: %s", problem)
+			return file{}, fmt.Errorf("the workspace has an environment that cannot be declared here: %s", problem)
 		}
 	}
-	text, err := json.Marshal(answer)
+	text, err := json.Marshal(map[string]any{"environments": environments})
 	if err != nil {
-		return err
+		return file{}, err
 	}
 	tree, err := jsontree.Parse(text)
-	if err != nil {
-		return err
-	}
-	f.files[workspace.File] = file{tree: tree, part: true}
-	return nil
+	return file{tree: tree}, err
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -31,22 +33,21 @@ type Plan struct {
 	// Changed are the files that were changed here and differ from the
 	// workspace. Without Force nothing is done when there are any.
 	Changed []Change
+	// Omitted are files that the workspace has and cannot read, so that nobody can pull
+	// them. What is here under their names stays.
+	Omitted []string
 	// OnlyHere are files of the layout that the workspace does not have and
 	// that were never pulled. They stay.
 	OnlyHere []string
-	// Schemas are JSON Schemas that configs name and that are not here.
-	Schemas []string
 	// Problems are what svc verify objects to in what is pulled, and what is
 	// wrong with other files of the directory. They stand in nobody's way.
 	Problems []workspace.Problem
-	// Rebuilt says that segments were made from their detail.
-	Rebuilt bool
 
 	dir     string
 	in      directory // dir, while something is done with it
 	content map[string][]byte
 	next    state
-	last    map[string]entry
+	last    state
 }
 
 // Change is a file that was changed here.
@@ -70,13 +71,6 @@ func NewPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 }
 
 func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*Plan, error) {
-	var who struct{ WorkspaceID string }
-	if err := api.Read(ctx, "/whoami", nil, &who); err != nil {
-		return nil, err
-	}
-	if who.WorkspaceID == "" {
-		return nil, remote.NoAnswer("/whoami", "it names no workspace")
-	}
 	in, err := openDirectory(dir)
 	if err != nil {
 		return nil, err
@@ -86,24 +80,66 @@ func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	if err != nil {
 		return nil, err
 	}
-	if last.WorkspaceID != "" && last.WorkspaceID != who.WorkspaceID {
-		if !o.Force {
-			return nil, &Another{last.WorkspaceID, who.WorkspaceID}
-		}
-		last.Files = map[string]entry{}
-	}
-	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{who.WorkspaceID, map[string]entry{}}, last: last.Files}
-	f := &fetcher{api: api, progress: o.Progress, unchanged: func(path, commit string) bool {
-		was, pulled := last.Files[path]
-		return pulled && commit != "" && was.CommitSHA == commit && p.holds(path, was.SHA256)
-	}}
+	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{Stored: true, Files: map[string]entry{}}, last: last}
+	f := &fetcher{api: api, progress: o.Progress}
 	if f.progress == nil {
 		f.progress = func(int, int) {}
 	}
-	if err := f.fetch(ctx); err != nil {
+	tag := last.Tag
+	if tag != "" && (last.CommitSHA == "" || !p.holdsAll()) {
+		tag = "" // what differs is compared
+	}
+	files, omitted, tag, err := f.fetch(ctx, tag)
+	if err != nil {
 		return nil, err
 	}
-	return p, p.compare(f.files, last, o.Force)
+	if files == nil { // nor is it another workspace, at the very same commit
+		return p, p.nothingNew(last)
+	}
+	p.next.Tag, p.next.CommitSHA, p.Omitted = tag, f.commit, omitted
+	if p.next.WorkspaceID, err = whose(ctx, api); err != nil {
+		return nil, err
+	}
+	if last.WorkspaceID != "" && last.WorkspaceID != p.next.WorkspaceID {
+		if !o.Force {
+			return nil, &Another{last.WorkspaceID, p.next.WorkspaceID}
+		}
+		p.last.Files = map[string]entry{}
+	}
+	return p, p.compare(files, p.last, o.Force)
+}
+
+// whose is the workspace of the key.
+func whose(ctx context.Context, api *remote.Client) (string, error) {
+	var who struct{ WorkspaceID string }
+	if err := api.Read(ctx, "/whoami", nil, &who); err != nil {
+		return "", err
+	}
+	if who.WorkspaceID == "" {
+		return "", remote.NoAnswer("/whoami", "it names no workspace")
+	}
+	return who.WorkspaceID, nil
+}
+
+// nothingNew: the directory holds what the workspace does.
+func (p *Plan) nothingNew(last state) error {
+	p.next, p.Same = last, len(last.Files)
+	files := map[string]file{}
+	for path := range last.Files {
+		files[path] = file{}
+	}
+	p.findOnlyHere(files, last)
+	return p.check(files)
+}
+
+// holdsAll says whether the directory has what was pulled last.
+func (p *Plan) holdsAll() bool {
+	for path, was := range p.last.Files {
+		if !p.holds(path, was.SHA256) {
+			return false
+		}
+	}
+	return true
 }
 
 // holds says whether a file has a content of that sum, which can be what the
@@ -117,20 +153,16 @@ func (p *Plan) holds(path, sha string) bool {
 	if err != nil || len(fatal(map[string][]byte{path: local})) > 0 {
 		return false
 	}
-	_, key, _ := workspace.SplitPath(path)
 	said, _ := tree.Get("key").Text()
-	return said == key
+	t, key := typeAt(path)
+	return path == workspace.File || t == schema || said == key
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {
 	if err := p.obstacles(files, last); err != nil {
 		return err
 	}
-	trees, err := p.trees(files)
-	if err != nil {
-		return err
-	}
-	declare(files[workspace.File].tree, trees)
+	declare(files[workspace.File].tree, files)
 	p.keepOthers(files[workspace.File].tree)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if err := p.compareFile(path, files[path], last, force); err != nil {
@@ -138,14 +170,16 @@ func (p *Plan) compare(files map[string]file, last state, force bool) error {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(last.Files)) {
-		if _, there := files[path]; !there {
-			if err := p.gone(path, last.Files[path], force); err != nil {
-				return err
-			}
+		if _, there := files[path]; there {
+			continue
+		}
+		if slices.Contains(p.Omitted, path) {
+			p.next.Files[path] = last.Files[path]
+		} else if err := p.gone(path, last.Files[path], force); err != nil {
+			return err
 		}
 	}
 	p.findOnlyHere(files, last)
-	p.findSchemas(trees)
 	if len(p.Changed) > 0 && !force {
 		return nil // nothing will be written
 	}
@@ -154,14 +188,6 @@ func (p *Plan) compare(files map[string]file, last state, force bool) error {
 
 func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 	was, pulled := last.Files[path]
-	if f.tree == nil {
-		p.Same++
-		p.next.Files[path] = was
-		return nil
-	}
-	if f.part && path != workspace.File {
-		p.Rebuilt = true
-	}
 	local, err := p.in.read(path)
 	changed := ""
 	switch {
@@ -172,7 +198,7 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 	case local == nil && pulled:
 		changed = "was deleted here"
 	case local == nil:
-	case f.says(local):
+	case f.says(path, local):
 		p.Same++
 		p.next.Files[path] = entry{f.commit, sum(local)}
 		return nil
@@ -192,25 +218,20 @@ func (p *Plan) compareFile(path string, f file, last state, force bool) error {
 	return nil
 }
 
-// says whether a local file says what the workspace does, in whatever layout.
-func (f file) says(local []byte) bool {
+// says whether a local file says what the workspace does, in whatever layout. The
+// workspace stamps its address, as $schema, on documents that are sent to it.
+func (f file) says(path string, local []byte) bool {
 	tree, err := jsontree.Parse(local)
-	if err != nil {
+	switch {
+	case err != nil:
 		return false
-	}
-	if !f.part {
-		return jsontree.Equal(tree, f.tree)
-	}
-	if f.tree.Get("environments") != nil {
+	case path == workspace.File:
 		return sameEnvironments(tree, f.tree)
 	}
-	for _, member := range []string{"key", "type", "valueType", "name", "description", "default"} {
-		a, b := tree.Get(member), f.tree.Get(member)
-		if (a == nil) != (b == nil) || a != nil && !jsontree.Equal(a, b) {
-			return false
-		}
+	if t, _ := typeAt(path); t == schema {
+		return jsontree.Equal(tree, f.tree)
 	}
-	return true
+	return document.SameDocument(tree, f.tree)
 }
 
 // gone is a file that was pulled and that the workspace has no more.
@@ -242,20 +263,9 @@ func (p *Plan) Apply(ctx context.Context) error {
 		return err
 	}
 	defer p.in.close()
-	for i, path := range p.Write {
-		err := ctx.Err()
-		if err == nil {
-			err = p.in.replace(path, p.content[path])
-		}
-		if err != nil {
-			for _, undone := range p.Write[i:] {
-				delete(p.next.Files, undone)
-				if was, pulled := p.last[undone]; pulled {
-					p.next.Files[undone] = was
-				}
-			}
-			return errors.Join(err, p.next.write(p.in))
-		}
+	if err := p.write(ctx); err != nil {
+		p.next.Tag, p.next.Stored = "", p.last.Stored
+		return errors.Join(err, p.next.write(p.in))
 	}
 	var failed error
 	for _, path := range p.Remove {
@@ -263,5 +273,38 @@ func (p *Plan) Apply(ctx context.Context) error {
 			failed = errors.Join(failed, err)
 		}
 	}
+	if failed != nil {
+		p.next.Tag = ""
+	}
 	return errors.Join(failed, p.next.write(p.in))
+}
+
+// maxWriting is how many files are on their way to the disk at a time: it takes its
+// time for each, whatever the processors do.
+const maxWriting = 16
+
+// write writes the files. What failed stays as it was pulled last.
+func (p *Plan) write(ctx context.Context) error {
+	failed := make([]error, len(p.Write))
+	var all errgroup.Group
+	all.SetLimit(maxWriting)
+	for i, path := range p.Write {
+		all.Go(func() error {
+			if failed[i] = ctx.Err(); failed[i] == nil {
+				failed[i] = p.in.replace(path, p.content[path])
+			}
+			return failed[i]
+		})
+	}
+	err := all.Wait()
+	for i, path := range p.Write {
+		if failed[i] == nil {
+			continue
+		}
+		delete(p.next.Files, path)
+		if was, pulled := p.last.Files[path]; pulled {
+			p.next.Files[path] = was
+		}
+	}
+	return err
 }

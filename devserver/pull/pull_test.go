@@ -5,162 +5,48 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"svc.example/svc/devserver/pull"
-	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/workspace"
 )
-
-var ctx = context.Background()
-
-// fake is an API with flags, segments and environments, and a directory that is
-// pulled into.
-type fake struct {
-	*testing.T
-	workspace    string
-	flags        map[string]string // key to document
-	commits      map[string]int
-	segments     string // rows
-	environments string
-	answers      map[string]string // path to an answer in the place of the right one
-	reads        []string
-	onRead       func(path string)
-	dir          string
-	api          *remote.Client
-}
-
-func newFake(t *testing.T) *fake {
-	f := &fake{T: t, workspace: "ws", flags: map[string]string{}, commits: map[string]int{}, dir: filepath.Join(t.TempDir(), "out"),
-		environments: `{"name":"production","environmentType":"production","protected":true}`}
-	server := httptest.NewServer(f)
-	t.Cleanup(server.Close)
-	var err error
-	if f.api, err = remote.New(server.URL+"/v1", "key"); err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-func (f *fake) set(key, document string) {
-	f.flags[key] = document
-	f.commits[key]++
-}
-
-func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimPrefix(r.URL.Path, "/v1")
-	f.reads = append(f.reads, path)
-	key, isFlag := strings.CutPrefix(path, "/flags/")
-	key, _ = strings.CutSuffix(key, "/document")
-	switch answer, other := f.answers[path]; {
-	case other:
-		fmt.Fprint(w, answer)
-	case path == "/configs":
-		fmt.Fprint(w, `{"configs":[],"total":0}`)
-	case path == "/log-levels":
-		fmt.Fprint(w, `{"logLevels":[]}`)
-	case path == "/whoami":
-		fmt.Fprintf(w, `{"workspaceId":%q}`, f.workspace)
-	case path == "/environments":
-		fmt.Fprintf(w, `{"environments":[%s]}`, f.environments)
-	case path == "/flags":
-		var rows []string
-		for key := range f.flags {
-			name, _ := json.Marshal(key)
-			rows = append(rows, fmt.Sprintf(`{"key":%s,"commitSha":"%d"}`, name, f.commits[key]))
-		}
-		fmt.Fprintf(w, `{"flags":[%s]}`, strings.Join(rows, ","))
-	case path == "/segments":
-		fmt.Fprintf(w, `{"segments":[%s]}`, f.segments)
-	case strings.HasPrefix(path, "/segments/"):
-		fmt.Fprint(w, `{"key":"beta","name":"Beta","default":{"rules":[]},"commitSha":"s1"}`)
-	case isFlag && f.flags[key] != "":
-		fmt.Fprintf(w, `{"commitSha":"%d","document":%s}`, f.commits[key], f.flags[key])
-	case isFlag:
-		w.WriteHeader(404)
-		fmt.Fprint(w, `{"error":"NOT_FOUND","message":"there is no such flag"}`)
-	default:
-		f.Errorf("%s was read", path)
-	}
-	if f.onRead != nil {
-		f.onRead(path)
-	}
-}
-
-func (f *fake) plan(o pull.Options) *pull.Plan {
-	f.Helper()
-	f.reads = nil
-	p, err := pull.NewPlan(ctx, f.api, f.dir, o)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return p
-}
-
-func (f *fake) pull() *pull.Plan {
-	f.Helper()
-	p := f.plan(pull.Options{})
-	if len(p.Changed) > 0 {
-		f.Fatalf("%+v", p.Changed)
-	}
-	if err := p.Apply(ctx); err != nil {
-		f.Fatal(err)
-	}
-	return p
-}
-
-func (f *fake) file(path string) string {
-	text, err := os.ReadFile(filepath.Join(f.dir, path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return ""
-	}
-	if err != nil {
-		f.Fatal(err)
-	}
-	return string(text)
-}
-
-func (f *fake) write(path, text string) {
-	f.Helper()
-	name := filepath.Join(f.dir, path)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
-		f.Fatal(err)
-	}
-}
-
-func flag(key, more string) string {
-	return `{"key":"` + key + `","type":"feature_flag","valueType":"bool",` + more + `"default":{"rules":[]}}`
-}
 
 func TestPullAndPullAgain(t *testing.T) {
 	f := newFake(t)
 	f.set("a", flag("a", `"n":1.0,`))
 	f.set("b", flag("b", ""))
-	f.segments = `{"key":"beta","name":"Beta","description":"Friends","commitSha":"s1"}`
+	f.others = []string{beta, `{"type":"schema","key":"s","commitSha":"s2","document":{"type":"object"}}`}
+	f.paged = 3
 	f.pull()
+	if got := strings.Join(f.reads, ", "); got != "/export 200, /export 200, /whoami 200, /environments 200" && got != "/export 200, /export 200, /environments 200, /whoami 200" {
+		t.Errorf("the first pull read %s", got)
+	}
 	if got := f.file("feature-flags/a.json"); got != "{\n  \"key\": \"a\",\n  \"type\": \"feature_flag\",\n  \"valueType\": \"bool\",\n  \"n\": 1.0,\n  \"default\": {\n    \"rules\": []\n  }\n}\n" {
 		t.Error(got)
 	}
-	if got := f.file("segments/beta.json"); !strings.Contains(got, `"valueType": "bool"`) || !strings.Contains(got, `"description": "Friends"`) {
+	if got := f.file("segments/beta.json") + f.file("schemas/s.json"); !strings.Contains(got, `"access": "support"`) || !strings.Contains(got, `"type": "object"`) {
 		t.Error(got)
 	}
 	p := f.pull()
-	for _, path := range f.reads {
-		if strings.Contains(path, "/document") || path == "/segments/beta" {
-			t.Errorf("%s was read again", path)
-		}
+	if got := strings.Join(f.reads, ", "); got != "/export 304" {
+		t.Errorf("the second pull read %s", got)
 	}
-	if p.Same != 4 || len(p.Write)+len(p.Remove) != 0 {
+	if p.Same != 5 || len(p.Write)+len(p.Remove) != 0 {
 		t.Errorf("%+v", p)
 	}
+	// The address that a workspace stamps on documents is no news; the dialect of a
+	// schema is.
+	f.set("b", flag("b", `"$schema":"http://svc.test/stored-config.json",`))
+	f.others[1] = strings.Replace(f.others[1], `{"type":"object"}`, `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}`, 1)
 	f.set("a", flag("a", `"name":"A",`))
-	delete(f.flags, "b")
+	if p = f.pull(); strings.Join(p.Write, " ") != "feature-flags/a.json schemas/s.json" {
+		t.Errorf("%+v", p)
+	}
+	f.set("a", flag("a", `"name":"B",`))
+	f.remove("b")
 	if p = f.pull(); strings.Join(p.Write, " ") != "feature-flags/a.json" || strings.Join(p.Remove, " ") != "feature-flags/b.json" || f.file("feature-flags/b.json") != "" {
 		t.Errorf("%+v", p)
 	}
@@ -188,7 +74,7 @@ func TestLocalChangesAreNotLost(t *testing.T) {
 	f.set("both", flag("both", `"name":"same",`))
 	f.set("plain", flag("plain", `"name":"theirs",`))
 	f.set("new", flag("new", ""))
-	delete(f.flags, "gone")
+	f.remove("gone")
 	p := f.plan(pull.Options{})
 	want := []pull.Change{{"feature-flags/changed.json", "was changed here"}, {"feature-flags/deleted.json", "was deleted here"},
 		{"feature-flags/new.json", "is here and was not pulled"}, {"feature-flags/gone.json", "was changed here, and deleted in the workspace"}}
@@ -218,29 +104,24 @@ func TestLocalChangesAreNotLost(t *testing.T) {
 // TestOneStateIsRead: what changes while it is read is read again.
 func TestOneStateIsRead(t *testing.T) {
 	f := newFake(t)
-	f.set("a", flag("a", ""))
-	f.set("b", flag("b", ""))
-	f.set("c", flag("c", ""))
-	left := 3
+	f.paged = 2
+	for _, key := range []string{"a", "b", "c"} {
+		f.set(key, flag(key, ""))
+	}
+	reads := 0
 	f.onRead = func(path string) {
-		if strings.HasSuffix(path, "/b/document") && left > 0 {
-			left--
-			f.set("a", flag("a", fmt.Sprintf(`"name":"%d",`, left)))
-			delete(f.flags, "c")
+		if reads++; path == "/export" && reads < 7 && reads%2 == 0 {
+			f.set("a", flag("a", fmt.Sprintf(`"name":"%d",`, reads)))
+			f.remove("c")
 			f.set("d", flag("d", ""))
-			f.set("b", flag("b", fmt.Sprintf(`"name":"%d",`, left)))
+			f.set("e", flag("e", ""))
 		}
 	}
 	f.pull()
-	if !strings.Contains(f.file("feature-flags/a.json"), `"0"`) || !strings.Contains(f.file("feature-flags/b.json"), `"0"`) || f.file("feature-flags/c.json") != "" || f.file("feature-flags/d.json") == "" {
+	if !strings.Contains(f.file("feature-flags/a.json"), `"6"`) || f.file("feature-flags/c.json") != "" || f.file("feature-flags/d.json") == "" {
 		t.Error(f.file("feature-flags/a.json"))
 	}
-	f.onRead = func(path string) {
-		if strings.HasPrefix(path, "/flags/a") {
-			f.set("a", flag("a", ""))
-		}
-	}
-	f.set("a", flag("a", ""))
+	f.onRead = func(string) { f.set("a", flag("a", "")) }
 	if _, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{}); err == nil || !strings.Contains(err.Error(), "kept changing") {
 		t.Error(err)
 	}
@@ -345,7 +226,7 @@ func TestAFolderThatLeadsElsewhere(t *testing.T) {
 		f.set("a", flag("a", ""))
 		f.set("b", flag("b", ""))
 		f.pull()
-		delete(f.flags, "b")
+		f.remove("b")
 		p := f.plan(pull.Options{})
 		if err := os.Rename(filepath.Join(f.dir, "feature-flags"), filepath.Join(f.dir, "moved")); err != nil {
 			t.Fatal(err)
@@ -462,19 +343,6 @@ func TestAnInterruptedPullGoesOn(t *testing.T) {
 	_ = os.Chmod(folder, 0o777)
 	if p = f.pull(); len(p.Write) != 2 {
 		t.Errorf("%+v", p)
-	}
-}
-
-func TestSchemasThatAreMissing(t *testing.T) {
-	f := newFake(t)
-	f.set("a", flag("a", `"schemaKey":"one",`))
-	f.set("b", flag("b", `"schemaKey":"two",`))
-	f.write("schemas/two.json", "{}")
-	if p := f.pull(); strings.Join(p.Schemas, " ") != "one" {
-		t.Errorf("%v", p.Schemas)
-	}
-	if p := f.pull(); strings.Join(p.Schemas, " ") != "one" {
-		t.Errorf("the second time: %v", p.Schemas)
 	}
 }
 

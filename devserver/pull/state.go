@@ -14,8 +14,14 @@ const StateName = ".svc-pull.json"
 
 // state is what was pulled last.
 type state struct {
-	WorkspaceID string           `json:"workspaceId"`
-	Files       map[string]entry `json:"files"`
+	WorkspaceID string `json:"workspaceId"`
+	Tag         string `json:"tag,omitempty"` // of the export that Files are all of
+	// CommitSHA is the head at the last pull: what is not in Files was not there then.
+	CommitSHA string `json:"commitSha,omitempty"`
+	// Stored says that the files hold documents as they are stored: an earlier
+	// version made segments from a part of them.
+	Stored bool             `json:"stored,omitempty"`
+	Files  map[string]entry `json:"files"`
 }
 
 // entry is a pulled file. The commit is that of the item it holds.
@@ -63,7 +69,6 @@ func (s state) write(dir directory) error {
 // layout says whether a path is one that may be written: the state is a file
 // that anybody may have edited.
 func layout(path string) bool {
-	folder, key, ok := workspace.SplitPath(path)
-	_, document := folder.Type()
-	return path == workspace.File || ok && document && workspace.FileNameProblem(key) == ""
+	_, key, ok := workspace.SplitPath(path)
+	return path == workspace.File || ok && workspace.FileNameProblem(key) == ""
 }

@@ -21,11 +21,15 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/baseurl"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/manifest"
 	"svc.example/svc/shared/retryafter"
 	"svc.example/svc/shared/terminal"
 )
@@ -67,9 +71,16 @@ func (c *Client) Exposed() bool {
 // Refusal is an answer that is no success.
 type Refusal struct {
 	Status  int
+	Code    string // such as CONFLICT; "" where it is not the API that answers
 	Message string
-	asked   string // GET /flags
+	Details json.RawMessage  // as the API has them, an object; nil for none
+	Issues  []document.Issue // what is wrong with the request, by paths into it
+	Since   []Since          // what was done to the item of a refused token, newest first
+	asked   string           // GET /flags
 }
+
+// Since is a change by somebody.
+type Since struct{ Date, AuthorName, SHA string }
 
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s answers %d: %s", r.asked, r.Status, r.Message)
@@ -90,44 +101,56 @@ const (
 
 // Bounds of answers, in bytes.
 const (
-	maxAnswer   = 1 << 20 // also of one that is no success
-	maxDocument = 2 << 20 // a document may have half of it
-	maxList     = 64 << 20
+	maxAnswer = 1 << 20 // also of one that is no success
+	maxPage   = 8 << 20 // four times what one is said to have
+	maxList   = 64 << 20
 )
 
-// get reads a path, whose segments are escaped already.
-func (c *Client) get(ctx context.Context, path string, query url.Values, most int) ([]byte, error) {
-	return c.ask(ctx, http.MethodGet, path, query, nil, most)
+// request is one of the API. The path's segments are escaped already.
+type request struct {
+	method, path string
+	query        url.Values
+	header       map[string]string
+	content      []byte
+	most         int  // bytes of a success
+	once         bool // it is not sent again after a 503
+	beside       bool // the path is beside /v1
 }
 
-// ask sends a request that changes nothing, again where that may help.
-func (c *Client) ask(ctx context.Context, method, path string, query url.Values, content []byte, most int) ([]byte, error) {
+// get reads a path.
+func (c *Client) get(ctx context.Context, path string, query url.Values, most int) ([]byte, error) {
+	_, body, err := c.ask(ctx, request{method: http.MethodGet, path: path, query: query, most: most})
+	return body, err
+}
+
+// ask sends a request, again where that does no harm and may help.
+func (c *Client) ask(ctx context.Context, q request) (*http.Response, []byte, error) {
 	var waited time.Duration
 	tries := map[int]int{} // by status
 	for {
-		answer, body, err := c.once(ctx, method, path, query, content, most)
+		answer, body, err := c.send(ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		status := answer.StatusCode
-		if status == http.StatusOK {
-			return body, nil
+		if status == http.StatusOK || status == http.StatusNotModified && q.header["If-None-Match"] != "" {
+			return answer, body, nil
 		}
 		busy := status == http.StatusTooManyRequests
-		if !busy && (status != http.StatusServiceUnavailable || tries[status] == maxTries) {
-			return nil, refusal(answer, method+" "+path, body)
+		if !busy && (status != http.StatusServiceUnavailable || q.once || tries[status] == maxTries) {
+			return nil, nil, refusal(answer, q.method+" "+q.path, body)
 		}
 		asked, _ := retryafter.Read(answer.Header, maxWait)
 		// A server that asks for little again and again is left alone for longer
 		// each time.
 		wait := min(max(asked, time.Second<<tries[status]), maxWait)
 		if waited += wait; waited > maxWaiting {
-			return nil, refusal(answer, method+" "+path, body)
+			return nil, nil, refusal(answer, q.method+" "+q.path, body)
 		}
 		tries[status]++
 		c.tell(wait, wait == asked, status)
 		if err := c.wait(ctx, wait); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }
@@ -145,37 +168,48 @@ func (c *Client) tell(wait time.Duration, asked bool, status int) {
 	c.Waiting(fmt.Sprintf("waiting %.0f s, %s", wait.Seconds(), why))
 }
 
-func (c *Client) once(ctx context.Context, method, path string, query url.Values, content []byte, most int) (*http.Response, []byte, error) {
-	address := c.base.String() + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
+// unreached says that a request went nowhere.
+type unreached struct{ error }
+
+func (c *Client) send(ctx context.Context, q request) (*http.Response, []byte, error) {
+	address := c.base.String() + q.path
+	if q.beside {
+		address = strings.TrimSuffix(c.base.String(), "/v1") + q.path
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
+	if len(q.query) > 0 {
+		address += "?" + q.query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, q.method, address, bytes.NewReader(q.content))
 	if err != nil {
 		return nil, nil, err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.key)
 	request.Header.Set("User-Agent", "svc")
+	request.GetBody = nil // or net/http sends what has an Idempotency-Key again by itself
+	for name, value := range q.header {
+		request.Header.Set(name, value)
+	}
 	answer, err := c.http.Do(request)
 	if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" {
-		err = fmt.Errorf("%s does not answer: %w; is svc api running there?", c.base, refused.Err)
+		err = unreached{fmt.Errorf("%s does not answer: %w; is svc api running there?", c.base, refused.Err)}
 	}
 	if errors.Is(err, io.EOF) { // before the first byte
-		err = cutOff(method+" "+address, io.ErrUnexpectedEOF)
+		err = cutOff(q.method+" "+address, io.ErrUnexpectedEOF)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	defer answer.Body.Close()
+	most := q.most
 	if answer.StatusCode != http.StatusOK {
 		most = maxAnswer
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, int64(most)+1))
 	if err != nil && ctx.Err() == nil {
-		err = cutOff(method+" "+address, err)
+		err = cutOff(q.method+" "+address, err)
 	}
 	if err == nil && len(body) > most {
-		err = fmt.Errorf("%s %s: the answer is larger than %d bytes", method, path, most)
+		err = fmt.Errorf("%s %s: the answer is larger than %d bytes", q.method, q.path, most)
 	}
 	return answer, body, err
 }
@@ -188,9 +222,23 @@ func cutOff(asked string, why error) error {
 // sent.
 var keys = regexp.MustCompile(`(svc_[a-z]{2}_)[0-9A-Za-z_]+`)
 
+func printable(text string) string {
+	return terminal.Escape(keys.ReplaceAllString(text, "${1}[redacted]"))
+}
+
 func refusal(answer *http.Response, asked string, body []byte) error {
-	var envelope struct{ Message string }
-	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Message == "" {
+	var envelope struct {
+		Error   json.RawMessage
+		Message string
+		Details json.RawMessage
+	}
+	err := json.Unmarshal(body, &envelope)
+	var code string
+	_ = json.Unmarshal(envelope.Error, &code)                                             // "" where it is none
+	if own := (struct{ Message string }{}); json.Unmarshal(envelope.Error, &own) == nil { // the OpenFeature CLI's envelope
+		envelope.Message = own.Message
+	}
+	if err != nil || envelope.Message == "" {
 		envelope.Message = "this is not an answer of the API; check the address"
 		if answer.StatusCode == http.StatusTooManyRequests { // of what stands before the API, perhaps
 			envelope.Message = "too many requests"
@@ -199,8 +247,19 @@ func refusal(answer *http.Response, asked string, body []byte) error {
 	if answer.StatusCode/100 == 3 {
 		envelope.Message = "the address redirects, which is not followed with a key: name the final one"
 	}
-	message := keys.ReplaceAllString(envelope.Message, "${1}[redacted]")
-	return &Refusal{answer.StatusCode, terminal.Escape(message), asked}
+	var details struct {
+		Issues  []document.Issue
+		Changes []Since
+	}
+	_ = json.Unmarshal(envelope.Details, &details) // the message tells, else
+	for i, issue := range details.Issues {
+		details.Issues[i] = document.Issue{Pointer: printable(issue.Pointer), Message: printable(issue.Message)}
+	}
+	for i, c := range details.Changes {
+		details.Changes[i] = Since{printable(c.Date), printable(c.AuthorName), printable(c.SHA)}
+	}
+	return &Refusal{answer.StatusCode, printable(code), printable(envelope.Message),
+		keys.ReplaceAll(envelope.Details, []byte("${1}[redacted]")), details.Issues, details.Changes, asked}
 }
 
 // Read reads a path whose answer is small into a value.
@@ -215,14 +274,102 @@ func (c *Client) Read(ctx context.Context, path string, query url.Values, into a
 	return nil
 }
 
-// Evaluate asks what a context is served, with the body of the request.
-func (c *Client) Evaluate(ctx context.Context, request []byte) ([]byte, error) {
-	return c.ask(ctx, http.MethodPost, "/evaluate", nil, request, maxList)
+// Tree reads a path as it is answered, however large that is.
+func (c *Client) Tree(ctx context.Context, path string, query url.Values) (*jsontree.Node, error) {
+	body, err := c.get(ctx, path, query, maxList)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := jsontree.Parse(body)
+	if err != nil || tree.Kind != jsontree.Object {
+		return nil, NoAnswer(path, "it is not a JSON object")
+	}
+	return tree, nil
 }
 
-// Document reads a path whose answer holds one document.
-func (c *Client) Document(ctx context.Context, path string) ([]byte, error) {
-	return c.get(ctx, path, nil, maxDocument)
+// Environment is one of a workspace that is not archived.
+type Environment struct {
+	Name      string `json:"name"`
+	Type      string `json:"environmentType"`
+	Protected bool   `json:"protected"`
+}
+
+// Environments reads the environments of the workspace, in their order.
+func (c *Client) Environments(ctx context.Context) (all []Environment, err error) {
+	err = c.List(ctx, "/environments", nil, "environments", &all)
+	return all, err
+}
+
+// Evaluate asks what a context is served, with the body of the request.
+func (c *Client) Evaluate(ctx context.Context, question []byte) ([]byte, error) {
+	_, body, err := c.ask(ctx, request{method: http.MethodPost, path: "/evaluate", content: question, most: maxList})
+	return body, err
+}
+
+// Manifest reads the flags as the OpenFeature CLI has them, and how many are left out.
+func (c *Client) Manifest(ctx context.Context) (flags []manifest.Flag, omitted int, err error) {
+	q := request{method: http.MethodGet, path: "/openfeature/v0/manifest", beside: true, most: maxList}
+	answer, body, err := c.ask(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	var list struct{ Flags []manifest.Flag }
+	if json.Unmarshal(body, &list) != nil || list.Flags == nil {
+		return nil, 0, NoAnswer(q.path, `it lacks the list "flags"`)
+	}
+	omitted, _ = strconv.Atoi(answer.Header.Get("X-Manifest-Omitted"))
+	return list.Flags, omitted, nil
+}
+
+// Pages reads a list that an answer holds as a member, page by page.
+func (c *Client) Pages(ctx context.Context, path string, query url.Values, member string, each func(row json.RawMessage) error) error {
+	for {
+		body, err := c.get(ctx, path, query, maxList)
+		if err != nil {
+			return err
+		}
+		var answer map[string]json.RawMessage
+		var list []json.RawMessage
+		var next string
+		if json.Unmarshal(body, &answer) != nil || json.Unmarshal(answer[member], &list) != nil {
+			return NoAnswer(path, fmt.Sprintf("it lacks the list %q", member))
+		}
+		for _, row := range list {
+			if err := each(row); err != nil {
+				return err
+			}
+		}
+		if answer["nextCursor"] == nil {
+			return nil
+		}
+		if json.Unmarshal(answer["nextCursor"], &next) != nil || next == query.Get("cursor") {
+			return NoAnswer(path, "the list does not go on where its page ended")
+		}
+		query.Set("cursor", next)
+	}
+}
+
+// Delete deletes what is at a path. It may be asked again: what is gone is gone.
+func (c *Client) Delete(ctx context.Context, path string, query url.Values) error {
+	_, _, err := c.ask(ctx, request{method: http.MethodDelete, path: path, query: query, most: maxAnswer})
+	return err
+}
+
+// Export reads the page of all documents that a cursor leads to, and its tag; nil
+// where a tag still stands.
+func (c *Client) Export(ctx context.Context, cursor, tag string) (page []byte, current string, err error) {
+	q := request{method: http.MethodGet, path: "/export", query: url.Values{}, header: map[string]string{}, most: maxPage}
+	if cursor != "" {
+		q.query.Set("cursor", cursor)
+	}
+	if tag != "" {
+		q.header["If-None-Match"] = tag
+	}
+	answer, body, err := c.ask(ctx, q)
+	if err != nil || answer.StatusCode == http.StatusNotModified {
+		return nil, tag, err
+	}
+	return body, answer.Header.Get("ETag"), nil
 }
 
 // List reads the list that an answer holds as a member. An answer without it is

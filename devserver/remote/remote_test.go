@@ -69,6 +69,33 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// TestManifest asks beside /v1, where refusals are worded in another way.
+func TestManifest(t *testing.T) {
+	answer := `{"flags":[{"key":"a","type":"boolean","defaultValue":true}]}`
+	c, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.RequestURI != "/openfeature/v0/manifest" {
+			t.Errorf("asked for %s", r.RequestURI)
+		}
+		if strings.Contains(answer, "error") {
+			w.WriteHeader(403)
+		}
+		w.Header().Set("X-Manifest-Omitted", "2")
+		fmt.Fprint(w, answer)
+	})
+	flags, omitted, err := c.Manifest(ctx)
+	if err != nil || len(flags) != 1 || flags[0].Key != "a" || string(flags[0].DefaultValue) != "true" || omitted != 2 {
+		t.Errorf("%v %d %v", flags, omitted, err)
+	}
+	answer = `{"error":{"message":"no","status":403}}`
+	if _, _, err := c.Manifest(ctx); err == nil || err.Error() != "GET /openfeature/v0/manifest answers 403: no" {
+		t.Error(err)
+	}
+	answer = `{}`
+	if _, _, err := c.Manifest(ctx); err == nil || !strings.Contains(err.Error(), `lacks the list "flags"`) {
+		t.Error(err)
+	}
+}
+
 func TestWhatMayPassIsWaitedFor(t *testing.T) {
 	n := 0
 	c, waited := api(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -231,7 +258,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		ask  func(*Client) error
 	}{
 		"a small answer": {1 << 20, func(c *Client) error { return c.Read(ctx, "/x", nil, new(any)) }},
-		"a document":     {2 << 20, func(c *Client) error { _, err := c.Document(ctx, "/x"); return err }},
+		"a page":         {8 << 20, func(c *Client) error { _, _, err := c.Export(ctx, "", ""); return err }},
 		"a list":         {64 << 20, func(c *Client) error { return c.List(ctx, "/x", nil, "rows", new([]any)) }},
 		"a refusal":      {1 << 20, nil},
 	} {
@@ -253,7 +280,7 @@ func TestAnswersAreBounded(t *testing.T) {
 				ask = func(c *Client) error { return c.List(ctx, "/x", nil, "rows", new([]any)) }
 			}
 			err := ask(c)
-			if tooLarge := err != nil && strings.Contains(err.Error(), fmt.Sprintf("GET /x: the answer is larger than %d bytes", test.most)); tooLarge != (more > 0) {
+			if tooLarge := err != nil && strings.Contains(err.Error(), fmt.Sprintf(": the answer is larger than %d bytes", test.most)); tooLarge != (more > 0) {
 				t.Errorf("%s with %d more: %v", what, more, err)
 			}
 		}
