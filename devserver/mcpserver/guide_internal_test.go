@@ -1,0 +1,44 @@
+package mcpserver
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/testing/guides"
+)
+
+// TestTheGuideNamesEveryTool, and says what it is there for.
+func TestTheGuideNamesEveryTool(t *testing.T) {
+	_, section, _ := strings.Cut(guides.Read(t, "devserver/README.md"), "\n## svc mcp")
+	there := map[bool]string{true: " yes ", false: " "}
+	var named []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|([^|]*)\\|([^|]*)\\|").FindAllStringSubmatch(section, -1) {
+		named = append(named, row[1])
+		at := slices.IndexFunc(tools, func(t tool) bool { return t.name == row[1] })
+		if at < 0 || row[2] != there[tools[at].workspace] || row[3] != there[tools[at].directory] {
+			t.Errorf("the guide's row %q", row[0])
+		}
+	}
+	if len(named) != len(tools) {
+		t.Errorf("the guide names %d tools of %d: %s", len(named), len(tools), named)
+	}
+	if !strings.Contains(section, fmt.Sprintf("the last\n  %d)", maxProposals)) || !strings.Contains(section, fmt.Sprintf("%d KB", maxResult>>10)) {
+		t.Error("the guide's bounds are not these")
+	}
+}
+
+// TestTheTableOfTools: a tool is for a task, and says what it costs.
+func TestTheTableOfTools(t *testing.T) {
+	costs := regexp.MustCompile(`(?i)\b(cheap|reads?|writes?|dry run)\b`)
+	for _, tool := range tools {
+		if !strings.Contains(tool.description, "Use it") && !strings.Contains(tool.description, "use it") || !costs.MatchString(tool.description) {
+			t.Errorf("%s does not say when to use it, or what it costs", tool.name)
+		}
+		if tool.directory && tool.writes {
+			t.Errorf("%s writes to a directory", tool.name)
+		}
+	}
+}

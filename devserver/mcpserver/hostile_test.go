@@ -1,0 +1,157 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/devserver/mcpserver"
+	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/testing/svcbinary"
+)
+
+const (
+	initialize  = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	ping        = `{"jsonrpc":"2.0","id":"the last","method":"ping"}`
+)
+
+// talk sends lines, hangs up, and returns what came back, by line.
+func talk(t testing.TB, lines ...string) []map[string]any {
+	t.Helper()
+	var out bytes.Buffer
+	o := mcpserver.Options{Directory: &mcpserver.Directory{Path: t.TempDir()}, In: strings.NewReader(strings.Join(lines, "\n")), Out: &out, Grace: time.Nanosecond}
+	if !strings.Contains(lines[len(lines)-1], "subscriptions") {
+		o.Grace = time.Hour // all are answered, however long that takes
+	}
+	if err := mcpserver.Serve(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	var answers []map[string]any
+	for scanner := bufio.NewScanner(&out); scanner.Scan(); {
+		var one map[string]any
+		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil || one["jsonrpc"] != "2.0" {
+			t.Fatalf("%s: %v", scanner.Bytes(), err)
+		}
+		answers = append(answers, one)
+	}
+	return answers
+}
+
+// TestGarbage is answered with an error, and what comes after it as ever.
+func TestGarbage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		line string
+		code float64 // of the answer; 0 for none
+	}{
+		"a blank line":            {"  \t", 0},
+		"no JSON":                 {"Hello?", -32700},
+		"half a message":          {ping[:20], -32700},
+		"no UTF-8":                {"\xff\xfe", -32700},
+		"zeros":                   {"\x00\x00", -32700},
+		"two messages in a line":  {ping + ping, -32700},
+		"no message":              {`{"hello":1}`, -32600},
+		"another version":         {strings.Replace(ping, "2.0", "1.0", 1), -32600},
+		"a batch":                 {"[" + ping + "]", -32600},
+		"a number":                {"7", -32600},
+		"an id that is none":      {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600},
+		"too long":                {`{"jsonrpc":"2.0","id":2,"method":"` + strings.Repeat("x", 7<<20) + `"}`, -32600},
+		"too deep":                {strings.Repeat("[", 1<<20), -32700},
+		"deep arguments":          {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"verify","arguments":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}}`, -32600},
+		"an answer to nothing":    {`{"jsonrpc":"2.0","id":77,"result":{}}`, 0},
+		"an unknown method":       {`{"jsonrpc":"2.0","id":2,"method":"tools/rename"}`, -32601},
+		"an unknown tool":         {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"rm"}}`, -32602},
+		"no parameters":           {`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`, -32600},
+		"parameters of a kind":    {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":[1]}`, -32602},
+		"an unknown notification": {`{"jsonrpc":"2.0","method":"notifications/rename","params":{"a":[]}}`, 0},
+		"cancelling nothing":      {`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`, 0},
+		"initialized again":       {initialized, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := talk(t, initialize, initialized, tt.line, ping)
+			var codes []float64
+			var pinged bool
+			for _, a := range answers {
+				if failed, is := a["error"].(map[string]any); is {
+					codes = append(codes, failed["code"].(float64))
+				}
+				pinged = pinged || a["id"] == "the last" && a["error"] == nil
+			}
+			if !pinged || len(codes) > 1 || (tt.code != 0) != (len(codes) == 1) || len(codes) == 1 && codes[0] != tt.code {
+				t.Errorf("%v", answers)
+			}
+		})
+	}
+	talk(t, ping)
+	talk(t, "")
+	talk(t, initialize, initialized, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_items"}}`, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_items"}}`)
+}
+
+// FuzzGarbage: whatever is sent, what comes back are messages, and it ends.
+func FuzzGarbage(f *testing.F) {
+	f.Add([]byte(initialize + "\n" + initialized + "\n" + ping))
+	f.Add([]byte("\n{\n}\n[\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify","arguments":{}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var out bytes.Buffer
+		err := mcpserver.Serve(ctx, mcpserver.Options{Directory: &mcpserver.Directory{Path: t.TempDir()}, In: bytes.NewReader(text), Out: &out, Grace: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for scanner := bufio.NewScanner(&out); scanner.Scan(); {
+			if !json.Valid(scanner.Bytes()) {
+				t.Fatalf("%q is answered with %q", text, scanner.Bytes())
+			}
+		}
+	})
+}
+
+// TestAClientThatHangsUp while its call waits for the API: the server ends all the same.
+func TestAClientThatHangsUp(t *testing.T) {
+	asked, release := make(chan struct{}), make(chan struct{})
+	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-release
+	}))
+	defer api.Close()
+	defer close(release)
+	client, err := remote.New(api.URL+"/v1", "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, toServer := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- mcpserver.Serve(ctx, mcpserver.Options{API: client, In: in, Out: io.Discard, Grace: time.Nanosecond})
+	}()
+	if _, err := io.WriteString(toServer, initialize+"\n"+initialized+"\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_changes"}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	_ = toServer.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAProgramWhoseClientIsGone ends by itself, and says nothing but the protocol.
+func TestAProgramWhoseClientIsGone(t *testing.T) {
+	path, err := svcbinary.Watched()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "mcp", "--datadir", t.TempDir())
+	cmd.Stdin = strings.NewReader(initialize + "\nnonsense\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/li`)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	out, err := cmd.Output()
+	if err != nil || bytes.Count(out, []byte("\n")) != 3 || log.Len() > 0 {
+		t.Errorf("%v: %s%s", err, out, log.String())
+	}
+}
