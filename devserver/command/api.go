@@ -17,12 +17,12 @@ import (
 	"svc.example/svc/devserver/server"
 	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/source"
+	"svc.example/svc/shared/telemetry"
 )
 
 // apiFlags are the flags of svc api.
@@ -38,8 +38,10 @@ type apiFlags struct {
 	telemetry ratelimit.Rate
 	strangers ratelimit.Rate
 	proxies   []string
-	streams   streamFlags
-	monitor   monitorFlags
+	// contextDays is how long contexts are kept.
+	contextDays int
+	streams     streamFlags
+	monitor     monitorFlags
 
 	allowNonLoopback bool
 }
@@ -85,6 +87,7 @@ runs.`,
 	rateFlags(flags, &f.telemetry, "telemetry", sdkapi.DefaultTelemetry, "with telemetry and one SDK key; a public key is counted for each address")
 	rateFlags(flags, &f.strangers, "anonymous", defaultStrangers, "from one address without a key that is known to be good")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
+	flags.IntVar(&f.contextDays, "context-days", telemetry.ContextDays, "how many days a context that applications report is kept after it was last seen; days on which the server ran")
 	f.streams.add(flags)
 	f.monitor.add(cmd, "")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
@@ -99,6 +102,9 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		if err := checkRate(name, rate); err != nil {
 			return err
 		}
+	}
+	if f.contextDays < 1 || f.contextDays > 3650 {
+		return cli.Usagef("--context-days must be a number from 1 to 3650")
 	}
 	if err := f.streams.check(); err != nil {
 		return err
@@ -130,7 +136,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	if err != nil {
 		return err
 	}
-	heap.WithinContainer()
+	loaded := heap.WithinContainer()
 	data := in.absolute(f.data)
 	first, err := firstStart(ctx, in, f, data)
 	if err != nil {
@@ -145,7 +151,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	logger := f.monitor.logger(in.Stderr)
 	watched, show := f.monitor.monitor(logger, proxies, loopback)
 	service, err := embedded.Open(ctx, data, embedded.Options{
-		PublicURL: f.publicURL, Program: program, Streams: f.streams.number(),
+		PublicURL: f.publicURL, Program: program, Streams: f.streams.number(), ContextDays: f.contextDays,
 		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
 		Logger: logger, Monitor: watched, ShowMetrics: show,
 		Progress: commitProgress(in.Stderr),
@@ -154,6 +160,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		listening.close()
 		return err
 	}
+	loaded()
 	fmt.Fprint(in.Stdout, in.apiStartUp(f, service.Repository(), first))
 	if !loopback {
 		fmt.Fprintln(in.Stderr, exposedWarning)
@@ -205,7 +212,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 	if strings.Contains(f.imported, "://") {
 		return c, cli.Usagef("--import takes a path; git clone %s first, and name the clone", baseurl.Redacted(f.imported))
 	}
-	path, err := datadir.Discover(f.imported, in.Getenv, in.Workdir)
+	path, err := in.discover(f.imported)
 	if err != nil {
 		return c, fmt.Errorf("--import: %w", err)
 	}
@@ -230,7 +237,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.Bootstrap) string {
 	base := server.URL(f.host, f.port)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Listening    %s/v1\nRepository   %s\n", base, repository)
+	fmt.Fprintf(&b, "Listening    %s/v1\nConsole      %s/console/\nRepository   %s\n", base, f.publicURL, repository)
 	if first == nil {
 		fmt.Fprintf(&b, "Keys         svc key create creates one, svc key list shows them\n")
 		return b.String()

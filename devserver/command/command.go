@@ -21,7 +21,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/release"
+	"svc.example/svc/shared/workspace"
 )
 
 // Invocation is everything a command takes from the process it runs in.
@@ -50,6 +52,11 @@ func Main(ctx context.Context, in Invocation) int {
 	}, in.Args, in.Stdout, in.Stderr)
 }
 
+// Tree is all commands, for their manual pages.
+func Tree() *cobra.Command {
+	return newRoot(Invocation{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+}
+
 func newRoot(in Invocation) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "svc",
@@ -62,20 +69,26 @@ To begin, in the directory of an application:
   svc serve     serve it to browser clients on http://127.0.0.1:6580
   svc verify    check it, before a commit or in CI
   svc eval      say what a flag serves to somebody, and why
+  svc diff      say what was changed since a commit, and for whom
+  svc override  try out another value, on this machine alone
 
 To change flags over HTTP, with keys, permissions and history:
 
   svc api       run the control plane over a git repository on disk
-  svc pull      copy its workspace, or a hosted one, into a config directory`,
+  svc pull      copy its workspace, or a hosted one, into a config directory
+  svc push      send what was changed there back
+  svc copy      give an environment the rules of another
+  svc mcp       give an AI assistant tools for all of this`,
 		// In cobra's words: a template of our own would link text/template, for
 		// which the linker has to keep every method of every type (2.7 MB).
 		Version:       release.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newServe(in), newVerify(in), newEval(in), newList(in), newInit(in), newSchema(in),
-		newAPI(in), newExport(in), newPull(in), newContexts(in), newUsage(in), newPreReceive(in))
+	root.AddCommand(newServe(in), newVerify(in), newEval(in), newList(in), newDiff(in), newOverride(in), newInit(in), newSchema(in),
+		newAPI(in), newExport(in), newManifest(in), newPull(in), newPush(in), newCopy(in), newContexts(in), newStale(in), newMCP(in), newUsage(in), newBackup(in), newRestore(in), newPreReceive(in), newHealth(in), newVersion(in))
 	root.AddCommand(registryCommands(in)...)
+	root.AddCommand(provisionCommands(in)...)
 	return root
 }
 
@@ -87,4 +100,17 @@ func (in Invocation) display(path string) string {
 		return path
 	}
 	return relative
+}
+
+// completeEnvironments lets a shell propose the environments of the config
+// directory for --environment. Where it cannot be read there are none.
+func (in Invocation) completeEnvironments(cmd *cobra.Command, datadirFlag *string) {
+	cli.CompleteBy(cmd, "environment", func() []string {
+		path, err := in.discover(*datadirFlag)
+		if err != nil {
+			return nil
+		}
+		ws, _ := workspace.ReadServable(datadir.Look(path).Files, nil)
+		return ws.Active()
+	})
 }

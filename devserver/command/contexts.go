@@ -16,11 +16,12 @@ import (
 func newContexts(in Invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "contexts",
-		Short: "Find contexts that applications reported",
+		Short: "Find, export and delete contexts that applications reported",
 		Long: `Find contexts that applications reported, so that you can target them by key. Only
-contexts that have a key are saved.`,
+contexts that have a key are saved. They are kept for some time after they were
+last seen, or until you delete them.`,
 	}
-	cmd.AddCommand(newContextsSearch(in))
+	cmd.AddCommand(newContextsSearch(in), newContextsExport(in), newContextsDelete(in))
 	return cmd
 }
 

@@ -2,23 +2,21 @@ package command
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/directory"
+	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
@@ -28,37 +26,39 @@ import (
 
 // evaluationFlags say for whom something is evaluated, and where.
 type evaluationFlags struct {
-	remoteFlags
-	datadir, environment string
-	contexts             []string
-	contextFile          string
+	sourceFlags
+	environment string
+	contexts    []string
+	contextFile string
+	noOverrides bool
 }
 
-func (f *evaluationFlags) add(cmd *cobra.Command) {
+func (f *evaluationFlags) add(cmd *cobra.Command, in Invocation) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.contexts, "context", nil, "properties, such as user.key=u-1,user.plan=pro; may be repeated")
 	flags.StringVar(&f.contextFile, "context-file", "", `file that holds a context as JSON, such as {"user": {"key": "u-1"}}; - for standard input`)
 	flags.StringVar(&f.environment, "environment", "", "environment that is evaluated (default $SVC_ENVIRONMENT, then development)")
-	flags.StringVar(&f.datadir, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
+	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
+	flags.BoolVar(&f.noOverrides, "no-overrides", false, "of a directory: leave out what svc override has set on this machine")
+	in.completeEnvironments(cmd, &f.datadir)
 	f.remoteFlags.add(cmd)
-	flags.Lookup("url").Usage = "base URL of the API of a workspace, in the place of a config directory"
+	flags.Lookup("url").Usage = workspaceUsage
 }
 
-// read completes the flags, and says whether a workspace is meant.
-func (f *evaluationFlags) read(cmd *cobra.Command, in Invocation) (remote bool, err error) {
-	if err := cli.RefuseEmpty(cmd, "datadir", "environment", "context-file", "url", "key-file"); err != nil {
-		return false, err
+// read checks and completes the flags.
+func (f *evaluationFlags) read(cmd *cobra.Command, in Invocation) error {
+	if err := cli.RefuseEmpty(cmd, "environment", "context-file"); err != nil {
+		return err
 	}
-	f.environment = cmp.Or(f.environment, in.Getenv("SVC_ENVIRONMENT"), defaultEnvironment)
-	remote = f.url != "" || f.keyFile != ""
-	switch {
-	case remote && f.datadir != "":
-		return false, cli.Usagef("--datadir is a directory, and --url and --key-file are a workspace; give one of the two")
-	case len(f.contexts) > 0 && f.contextFile != "":
-		return false, cli.Usagef("--context and --context-file cannot be used together")
+	if err := f.check(cmd); err != nil {
+		return err
 	}
-	return remote, nil
+	if len(f.contexts) > 0 && f.contextFile != "" {
+		return cli.Usagef("--context and --context-file cannot be used together")
+	}
+	f.environment = in.environment(f.environment)
+	return nil
 }
 
 func newEval(in Invocation) *cobra.Command {
@@ -76,18 +76,18 @@ A value of --context is a number, true or false where it reads as one, else a
 text; "in quotes" it is always a text.
 
 It reads a config directory or, with --url, the workspace of an API (which needs a
-key). With --at it is evaluated as it was at a commit of the workspace.`,
+key). What svc override has set on this machine goes before the files of a
+directory, as svc serve has it, unless you add --no-overrides. With --at it is evaluated as it was at a commit of the workspace or, of a
+directory, of the git repository that the directory is in: main, v1.2, HEAD~3.`,
 		Example: `  svc eval new-checkout --context user.key=u-1,user.plan=pro
   svc eval new-checkout --context-file ada.json --environment production --json
+  svc eval new-checkout --context user.key=u-1 --at HEAD~1
   svc eval new-checkout --url https://flags.acme.example/v1 --key-file ci.key --at 3f786850`,
 		Args: cli.Arguments("it is the key of a flag or config; svc ls lists them"),
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			remote, err := f.read(cmd, in)
+			err := f.read(cmd, in)
 			if err == nil {
 				err = cli.RefuseEmpty(cmd, "at")
-			}
-			if err == nil && at != "" && !remote {
-				err = cli.Usagef("--at names a commit of a workspace, which needs --url; a directory has only its present state")
 			}
 			if err != nil {
 				return err
@@ -110,8 +110,8 @@ key). With --at it is evaluated as it was at a commit of the workspace.`,
 			return err
 		}),
 	}
-	f.add(cmd)
-	cmd.Flags().StringVar(&at, "at", "", "commit whose state is evaluated, in full or its first digits")
+	f.add(cmd, in)
+	cmd.Flags().StringVar(&at, "at", "", "commit whose state is evaluated: of a workspace in full or its first digits, of a directory as git names it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the API's answer")
 	return cmd
 }
@@ -132,53 +132,49 @@ func (in Invocation) evaluate(cmd *cobra.Command, f evaluationFlags, request eva
 		return nil, err
 	}
 	request.Environment = f.environment
-	if f.url != "" || f.keyFile != "" {
+	if f.remote() {
 		api, err := in.remote(cmd, f.remoteFlags)
 		if err != nil {
 			return nil, err
 		}
-		var body bytes.Buffer
-		enc := json.NewEncoder(&body)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(request); err != nil {
+		body, err := encode(request)
+		if err != nil {
 			return nil, err
 		}
-		return api.Evaluate(cmd.Context(), body.Bytes())
+		return api.Evaluate(cmd.Context(), body)
 	}
-	ws, err := in.directory(f)
+	answer, err := in.evaluateDirectory(cmd.Context(), f, request)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := evaluateDirectory(cmd.Context(), ws, request)
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(answer)
-	return text.Bytes(), err
+	return encode(answer)
 }
 
-// directory is the config directory that is meant.
-func (in Invocation) directory(f evaluationFlags) (*workspace.Workspace, error) {
-	path, err := datadir.Discover(f.datadir, in.Getenv, in.Workdir)
+// evaluateDirectory evaluates a directory as it is, with what is overridden, or as it was.
+func (in Invocation) evaluateDirectory(ctx context.Context, f evaluationFlags, request evaluationRequest) (*explanation.Evaluations, error) {
+	path, err := in.discover(f.datadir)
 	if err != nil {
 		return nil, err
 	}
-	ws, err := directory.Read("evaluate", path, f.environment)
-	if err != nil {
-		return nil, in.locate(err)
+	var ws *workspace.Workspace
+	var commit *string
+	applied := &overrides.Applied{}
+	if request.At == "" {
+		ws, err = in.directory(path, request.Environment)
+		if err == nil && !f.noOverrides {
+			applied = in.overridden(ws, path, request.Environment)
+		}
+	} else {
+		ws, commit, err = directoryAt(ctx, path, request.Environment, request.At)
 	}
-	return ws, nil
-}
-
-func evaluateDirectory(ctx context.Context, ws *workspace.Workspace, request evaluationRequest) (*explanation.Evaluations, error) {
-	state, err := explanation.Compile(ws, request.Environment, 0)
 	if err != nil {
 		return nil, err
 	}
-	return state.Evaluate(ctx, explanation.Question{
+	state, err := explanation.Compile(ws, request.Environment, applied.Rules(), 0)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := state.Evaluate(ctx, explanation.Question{
 		Context: request.Context, Keys: request.Keys, All: request.Keys == nil, Explain: request.Explain,
 		Document: func(t document.Type, key string) *workspace.Stored {
 			stored, _ := ws.Item(t, key)
@@ -186,6 +182,39 @@ func evaluateDirectory(ctx context.Context, ws *workspace.Workspace, request eva
 		},
 		Now: time.Now().UnixMilli(), Random: rand.Float64,
 	})
+	if err != nil {
+		return nil, err
+	}
+	answer.CommitSHA = commit
+	return answer, nil
+}
+
+// directoryAt is a config directory as it was at a commit of its repository: a document
+// that could not be served then is missing.
+func directoryAt(ctx context.Context, path, environment, at string) (ws *workspace.Workspace, commit *string, err error) {
+	git, err := openGit(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, err := git.commit(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := git.files(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	ws, _ = workspace.ReadServable(files, nil)
+	return ws, &id, ws.CheckEnvironment(environment)
+}
+
+// directory is a config directory as it is.
+func (in Invocation) directory(path, environment string) (*workspace.Workspace, error) {
+	ws, err := directory.Read("evaluate", path, environment)
+	if err != nil {
+		return nil, in.locate(err)
+	}
+	return ws, nil
 }
 
 // context reads the context that the flags give; nil for none.
@@ -193,15 +222,11 @@ func (in Invocation) context(f evaluationFlags) (*jsontree.Node, error) {
 	if f.contextFile == "" {
 		return contextOf(f.contexts)
 	}
-	file := os.Stdin
-	if f.contextFile != "-" {
-		opened, err := os.Open(in.absolute(f.contextFile))
-		if err != nil {
-			return nil, fmt.Errorf("--context-file %s: %w", f.contextFile, withoutPath(err))
-		}
-		defer opened.Close()
-		file = opened
+	file, err := in.open(f.contextFile)
+	if err != nil {
+		return nil, fmt.Errorf("--context-file %s: %w", f.contextFile, err)
 	}
+	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, bodies.Max+1))
 	if err == nil && len(text) > bodies.Max {
 		err = errors.New("it has more than 1 MiB")
@@ -210,6 +235,9 @@ func (in Invocation) context(f evaluationFlags) (*jsontree.Node, error) {
 		return nil, fmt.Errorf("--context-file %s: %w", f.contextFile, withoutPath(err))
 	}
 	tree, err := jsontree.Parse(text)
+	if first, rest, several := bytes.Cut(bytes.TrimSpace(text), []byte("\n")); err != nil && several && json.Valid(first) && json.Valid(bytes.SplitN(rest, []byte("\n"), 2)[0]) {
+		return nil, fmt.Errorf("--context-file %s: it has several contexts, each on a line: give one of the lines", f.contextFile)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--context-file %s: not JSON: %w", f.contextFile, err)
 	}

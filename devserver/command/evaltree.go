@@ -34,10 +34,16 @@ func evaluationTree(key string, answer *explanation.Evaluations) string {
 		const short = 8
 		where += " at " + (*answer.CommitSHA)[:min(short, len(*answer.CommitSHA))]
 	}
+	if e.Reason == evaluation.Overridden {
+		where += ", overridden on this machine"
+	}
 	fmt.Fprintf(&t.text, "%s = %s (%s, %s)\n", terminal.Escape(key), terminal.Escape(value), e.ValueType, terminal.Escape(where))
 	t.rules("", e.Explanation, func(r evaluation.TriedRule) string {
-		if r.RuleSource == evaluation.DefaultRules {
+		switch r.RuleSource {
+		case evaluation.DefaultRules:
 			return fmt.Sprintf("rule %d of the default rules", r.Index)
+		case evaluation.OverrideRules:
+			return fmt.Sprintf("override %d, of this machine", r.Index)
 		}
 		return fmt.Sprintf("rule %d of %s", r.Index, t.environment)
 	}, e.Truncated)

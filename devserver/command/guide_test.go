@@ -53,8 +53,8 @@ func namesFlags(t *testing.T, guide string, cmd *cobra.Command) {
 
 // TestTheStartUpLinesAreTheGuides: what it shows is what is printed.
 func TestTheStartUpLinesAreTheGuides(t *testing.T) {
-	f := serveFlags{host: "127.0.0.1", port: 6580, environment: "development"}
-	if lines := startUp(f, "/home/you/app/our-config"); !strings.Contains(guides.Read(t, guide), "```\n"+lines+"```") {
+	f := serveFlags{host: "127.0.0.1", port: 6580, environment: "development", origins: []string{"*"}}
+	if lines := startUp(f, "/home/you/app/our-config", "1 flag, 1 config", 0); !strings.Contains(guides.Read(t, guide), "```\n"+lines+"```") {
 		t.Errorf("the guide does not show\n%s", lines)
 	}
 }
@@ -86,6 +86,21 @@ func TestTheTokenOfMakeRun(t *testing.T) {
 	}
 }
 
+// TestMakeRunLeavesTheDefaultsFree: the commands that the README goes on with
+// work in the same checkout, while it runs and afterwards.
+func TestMakeRunLeavesTheDefaultsFree(t *testing.T) {
+	makefile := guides.Read(t, "Makefile")
+	for variable, command := range map[string]*cobra.Command{"SERVE_PORT": newServe(Invocation{}), "API_PORT": newAPI(Invocation{})} {
+		port := regexp.MustCompile(`(?m)^` + variable + ` +\?= (\d+)$`).FindStringSubmatch(makefile)
+		if taken := command.Flags().Lookup("port").DefValue; port == nil || port[1] == taken {
+			t.Errorf("%s is %v, and svc %s needs %s", variable, port, command.Name(), taken)
+		}
+	}
+	if !regexp.MustCompile(`bin/svc api --data \$\(RUN_DATA\)`).MatchString(makefile) {
+		t.Errorf("make run leaves its workspace in %s", defaultData)
+	}
+}
+
 // TestTheFilesThatTheGuidesShow: svc verify has nothing against them.
 func TestTheFilesThatTheGuidesShow(t *testing.T) {
 	dir := t.TempDir()
@@ -108,4 +123,29 @@ func TestTheFilesThatTheGuidesShow(t *testing.T) {
 // TestTheCommandsThatTheGuidesShow: svc has them, with these flags.
 func TestTheCommandsThatTheGuidesShow(t *testing.T) {
 	guides.CheckCommands(t, "svc", func() *cobra.Command { return newRoot(Invocation{Getenv: func(string) string { return "" }}) })
+}
+
+// TestTheListOfServersThatTheGuideShows: svc takes what an assistant starts it with.
+func TestTheListOfServersThatTheGuideShows(t *testing.T) {
+	for _, b := range guides.Blocks(guide, guides.Read(t, guide)) {
+		var list struct {
+			MCPServers map[string]struct {
+				Command string
+				Args    []string
+			}
+		}
+		if b.Language != "json" || json.Unmarshal([]byte(b.Text), &list) != nil || list.MCPServers == nil {
+			continue
+		}
+		one := list.MCPServers["svc"]
+		cmd, rest, err := newRoot(Invocation{Getenv: func(string) string { return "" }}).Find(one.Args)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil || one.Command != "svc" || cmd.Name() != "mcp" || len(cmd.Flags().Args()) > 0 {
+			t.Errorf("%s %s: %v", one.Command, one.Args, err)
+		}
+		return
+	}
+	t.Error("the guide shows none")
 }

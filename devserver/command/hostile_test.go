@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -169,7 +170,15 @@ func hostileAPI(t *testing.T) (env map[string]string) {
 	}
 	row := map[string]any{"type": hostile, "key": hostile, "name": hostile, "email": hostile, "environment": hostile, "lastSeenAt": hostile}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := map[string]any{"contexts": []any{row}, "flags": []any{row}, "workspaceId": hostile}
+		answer := map[string]any{"contexts": []any{row}, "flags": []any{row}, "workspaceId": hostile, "commitSha": hostile, "total": 1}
+		answer["documents"] = []any{map[string]any{"type": "feature_flag", "key": hostile, "commitSha": hostile, "document": row}}
+		answer["results"] = []any{map[string]any{"type": hostile, "key": hostile, "changed": true, "messages": []any{map[string]string{"message": hostile}}}}
+		answer["warnings"] = []any{map[string]string{"path": hostile, "message": hostile}}
+		if r.URL.Path == "/v1/changes" && r.Header.Get("Idempotency-Key") != "" {
+			w.WriteHeader(http.StatusConflict)
+			answer["message"] = hostile
+			answer["details"] = map[string]any{"issues": answer["warnings"], "changes": []any{map[string]string{"authorName": hostile, "date": hostile, "sha": hostile}}}
+		}
 		if r.URL.Query().Get("query") == "refuse" {
 			w.WriteHeader(http.StatusBadRequest)
 			answer["message"] = hostile
@@ -201,6 +210,30 @@ func TestContextsSearchPrintsNothingThatATerminalObeys(t *testing.T) {
 func TestPullPrintsNothingThatATerminalObeys(t *testing.T) {
 	_, stderr := run(t, t.Context(), t.TempDir(), hostileAPI(t), "pull", "--datadir", "out")
 	checkHarmless(t, stderr)
+}
+
+func TestPushAndCopyPrintNothingThatATerminalObeys(t *testing.T) {
+	dir := t.TempDir()
+	state, err := json.Marshal(map[string]any{"workspaceId": hostile, "stored": true,
+		"files": map[string]any{"feature-flags/a.json": map[string]any{"commitSha": "1", "sha256": "another"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{".svc-pull.json": string(state), "feature-flags/a.json": `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`} {
+		path = filepath.Join(dir, "d", path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"push", "--datadir", "d"}, {"copy", "staging", "production", "--tag", "x"}} {
+		for _, more := range []string{"--dry-run", "--message=why"} {
+			out, stderr := run(t, t.Context(), dir, hostileAPI(t), append(args, more)...)
+			checkHarmless(t, stderr)
+			if more == "--dry-run" {
+				checkHarmless(t, out)
+			}
+		}
+	}
 }
 
 func TestKeyListPrintsNothingThatATerminalObeys(t *testing.T) {

@@ -12,6 +12,10 @@ import (
 
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
 )
 
 const defaultDatadir = "our-config"
@@ -22,9 +26,10 @@ func newInit(in Invocation) *cobra.Command {
 		Use:   "init [dir]",
 		Short: "Create a config directory with examples",
 		Long: `Create a config directory, ./our-config unless you name another: a svc.json with
-the environments, and an example of each type of file. With --samples there are
-more examples, one for each thing that a flag or config can do. If any of the files
-exists already, nothing is written.`,
+the environments, an example of each type of file, and their JSON Schema, by which
+editors complete and check them. With --samples there are more examples, one for each
+thing that a flag or config can do. If any of the files exists already, nothing is
+written.`,
 		Example: `  svc init
   svc init ./our-config --samples`,
 		Args: cli.Arguments(""),
@@ -51,6 +56,10 @@ func layOut(in Invocation, dir string, samples bool) error {
 	files := sample.Minimal()
 	if samples {
 		files = sample.All()
+	}
+	files, err := withSchema(files)
+	if err != nil {
+		return err
 	}
 	info, err := os.Stat(target)
 	leads, _ := os.Readlink(target)
@@ -79,6 +88,26 @@ func layOut(in Invocation, dir string, samples bool) error {
 	}
 	fmt.Fprintf(in.Stdout, "Next: %s\n", nextCommand(dir))
 	return nil
+}
+
+// schemaFile is where editors find the JSON Schema of a directory's documents. It
+// begins with a dot, so nobody reads it as a document.
+const schemaFile = ".stored-config.json"
+
+// withSchema adds the JSON Schema of documents, and has each document name it.
+func withSchema(files []sample.File) ([]sample.File, error) {
+	withSchema := []sample.File{{Path: schemaFile, Content: document.SchemaJSON()}}
+	for _, f := range files {
+		if folder, _, ok := workspace.SplitPath(f.Path); ok && folder != workspace.Schemas {
+			tree, err := jsontree.Parse(f.Content)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Path, err)
+			}
+			f.Content = edit.StampSchema(tree, "../"+schemaFile).Encode()
+		}
+		withSchema = append(withSchema, f)
+	}
+	return withSchema, nil
 }
 
 func nextCommand(dir string) string {

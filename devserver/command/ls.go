@@ -1,20 +1,17 @@
 package command
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"svc.example/svc/devserver/remote"
+	"svc.example/svc/devserver/inventory"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/terminal"
-	"svc.example/svc/shared/workspace"
 )
 
 func newList(in Invocation) *cobra.Command {
@@ -26,7 +23,8 @@ func newList(in Invocation) *cobra.Command {
 		Long: `List flags, configs, log levels and segments with their type, and bool flags with
 their status in each environment: pre_rollout (off), rollout, live (on for all) or
 ready_for_cleanup. With --context, also the value that each flag and config serves
-to that context in --environment.
+to that context in --environment; with what svc override has set on this machine,
+unless you add --no-overrides.
 
 It reads a config directory or, with --url, the workspace of an API (which needs a
 key).`,
@@ -35,11 +33,10 @@ key).`,
   svc ls --url https://flags.acme.example/v1 --key-file ci.key --json`,
 		Args: cli.Arguments("a config directory is named with --datadir"),
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			remote, err := f.read(cmd, in)
-			if err != nil {
+			if err := f.read(cmd, in); err != nil {
 				return err
 			}
-			list, err := in.list(cmd, f, remote)
+			list, err := in.list(cmd, f)
 			if err != nil {
 				return err
 			}
@@ -49,7 +46,7 @@ key).`,
 			return cli.Table(in.Stdout, list.rows())
 		}),
 	}
-	f.add(cmd)
+	f.add(cmd, in)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -72,21 +69,33 @@ type listedItem struct {
 	Evaluation *explanation.Evaluation `json:"evaluation,omitempty"`
 }
 
-func (in Invocation) list(cmd *cobra.Command, f evaluationFlags, remote bool) (list *listing, err error) {
-	if remote {
+func (in Invocation) list(cmd *cobra.Command, f evaluationFlags) (list *listing, err error) {
+	var found *inventory.Listing
+	if f.remote() {
 		api, err := in.remote(cmd, f.remoteFlags)
 		if err != nil {
 			return nil, err
 		}
-		if list, err = listRemote(cmd.Context(), api); err != nil {
+		if found, err = inventory.OfWorkspace(cmd.Context(), api); err != nil {
 			return nil, err
 		}
 	} else {
-		ws, err := in.directory(f)
+		path, err := in.discover(f.datadir)
 		if err != nil {
 			return nil, err
 		}
-		list = listDirectory(ws)
+		ws, err := in.directory(path, f.environment)
+		if err != nil {
+			return nil, err
+		}
+		found = inventory.OfDirectory(ws)
+	}
+	list = &listing{Environments: []string{}, Items: []listedItem{}}
+	for _, e := range found.Environments {
+		list.Environments = append(list.Environments, e.Name)
+	}
+	for _, item := range found.Items {
+		list.Items = append(list.Items, listedItem{Type: item.Type, Key: item.Key, ValueType: item.ValueType, Statuses: item.Statuses})
 	}
 	if len(f.contexts) == 0 && f.contextFile == "" {
 		return list, nil
@@ -106,78 +115,6 @@ func (in Invocation) list(cmd *cobra.Command, f evaluationFlags, remote bool) (l
 		}
 	}
 	return list, nil
-}
-
-// listDirectory decodes one document at a time.
-func listDirectory(ws *workspace.Workspace) *listing {
-	list := &listing{Environments: ws.Active(), Items: []listedItem{}}
-	var active []document.Active
-	for _, e := range ws.Environments {
-		if !e.Archived {
-			active = append(active, document.Active{Name: e.Name, Production: e.Type == "production"})
-		}
-	}
-	for i := range ws.Items {
-		read := ws.Items[i].Read()
-		item := listedItem{Type: read.View.Type, Key: read.Key, ValueType: read.View.ValueType}
-		if item.Type == document.Flag {
-			_, item.Statuses = document.Statuses(read.View, active)
-		}
-		list.Items = append(list.Items, item)
-	}
-	list.sort()
-	return list
-}
-
-func listRemote(ctx context.Context, api *remote.Client) (*listing, error) {
-	list := &listing{Environments: []string{}, Items: []listedItem{}}
-	var environments []struct{ Name string }
-	if err := api.List(ctx, "/environments", nil, "environments", &environments); err != nil {
-		return nil, err
-	}
-	for _, e := range environments {
-		list.Environments = append(list.Environments, e.Name)
-	}
-	for _, of := range []struct {
-		path, member string
-		kind         document.Type
-		valueType    document.ValueType
-	}{
-		{"/flags", "flags", document.Flag, ""},
-		{"/configs", "configs", document.Config, ""},
-		{"/log-levels", "logLevels", document.LogLevel, document.LogLevelValue},
-		{"/segments", "segments", document.Segment, document.BoolValue},
-	} {
-		var rows []struct {
-			Key                 string
-			ValueType           document.ValueType
-			EnvironmentStatuses map[string]document.Lifecycle
-		}
-		if err := api.List(ctx, of.path, nil, of.member, &rows); err != nil {
-			return nil, err
-		}
-		for _, row := range rows {
-			item := listedItem{Type: of.kind, Key: row.Key, ValueType: row.ValueType, Statuses: row.EnvironmentStatuses}
-			if of.valueType != "" {
-				item.ValueType = of.valueType
-			}
-			list.Items = append(list.Items, item)
-		}
-	}
-	list.sort()
-	return list, nil
-}
-
-// typeOrder is the order of an overview: what changes most often first.
-var typeOrder = []document.Type{document.Flag, document.Config, document.LogLevel, document.Segment}
-
-func (l *listing) sort() {
-	slices.SortStableFunc(l.Items, func(a, b listedItem) int {
-		if a.Type != b.Type {
-			return slices.Index(typeOrder, a.Type) - slices.Index(typeOrder, b.Type)
-		}
-		return strings.Compare(a.Key, b.Key)
-	})
 }
 
 // rows are the list as a table, with a header.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,16 +30,16 @@ func newPull(in Invocation) *cobra.Command {
 		Use:   "pull",
 		Short: "Copy a workspace into a config directory, over the REST API",
 		Long: `Copy a hosted workspace, or the one of svc api, into a config directory: flags,
-configs and log levels as they are stored, segments and svc.json made from what
-the API says about them. A later pull asks only for what has changed.
+configs, log levels, segments and JSON Schemas as they are stored, and svc.json
+made from the list of environments. A later pull where nothing is new is one
+request.
 
 A file that was changed here and differs from the workspace is a local change.
 Then all such files are listed and nothing is written, unless you give --force.
 Files that were never pulled, and that the workspace does not have, stay.
 
-The API has no JSON Schemas, no archived environments but those that documents
-name, and of segments only key, name, description and rules. The folder schemas
-is left alone. (svc export has everything, if you have the data directory.)
+Of archived environments the API tells only those that documents name. (svc
+export has everything, if you have the data directory.)
 
 The key comes from ` + keyVariable + ` or from a file, never from the command line.`,
 		Example: `  SVC_API_KEY=$(cat ci.key) svc pull
@@ -107,7 +106,7 @@ func (in Invocation) pullInto(flag string) (string, error) {
 			return dir, nil
 		}
 	}
-	dir, err := datadir.Discover(flag, in.Getenv, in.Workdir)
+	dir, err := in.discover(flag)
 	if err != nil && flag == "" && in.Getenv(datadir.Variable) == "" {
 		return "", fmt.Errorf("there is no ./%s and no ./.svc to pull into, and %s is not set; name one with --datadir, and it is created", defaultDatadir, datadir.Variable)
 	}
@@ -130,19 +129,19 @@ func (in Invocation) inside(dir, path string) string {
 	return terminal.Escape(filepath.Join(in.display(dir), filepath.FromSlash(path)))
 }
 
+// more says how many there are that are not listed.
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
 // maxRemarks is how many problems of files are listed.
 const maxRemarks = 20
 
-// remark says what cannot be pulled, as far as this workspace has it.
+// remark says what is to be known of the files that are pulled, and of others.
 func (in Invocation) remark(plan *pull.Plan) {
-	if len(plan.Schemas) > 0 {
-		fmt.Fprintf(in.Stderr, "the API has no JSON Schemas: copy schemas/%s.json here by hand, or svc verify reports %s as missing\n",
-			terminal.Escape(strings.Join(plan.Schemas, ".json, schemas/")), map[bool]string{true: "it", false: "them"}[len(plan.Schemas) == 1])
-	}
-	segments := func(path string) bool { return strings.HasPrefix(path, string(workspace.Segments)+"/") }
-	if plan.Rebuilt && slices.ContainsFunc(plan.Write, segments) {
-		fmt.Fprintln(in.Stderr, "segments have only their key, name, description and rules: the API has no other fields of them")
-	}
 	for i, p := range plan.Problems {
 		if i == maxRemarks {
 			fmt.Fprintf(in.Stderr, "and %d more problems; svc verify lists them\n", len(plan.Problems)-i)
@@ -150,6 +149,9 @@ func (in Invocation) remark(plan *pull.Plan) {
 		}
 		p.Severity = workspace.Warning // of the pull
 		fmt.Fprintln(in.Stderr, p)
+	}
+	if n := len(plan.Omitted); n > 0 {
+		fmt.Fprintf(in.Stderr, "not pulled, since the workspace cannot read them: %s; mend them with git\n", terminal.Escape(strings.Join(plan.Omitted[:min(n, maxRemarks)], ", ")+more(n-maxRemarks)))
 	}
 	if len(plan.OnlyHere) > 0 {
 		fmt.Fprintf(in.Stderr, "only here, and left alone: %s\n", terminal.Escape(strings.Join(plan.OnlyHere, ", ")))

@@ -99,7 +99,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	if err != nil {
 		return err
 	}
-	heap.WithinContainer()
+	loaded := heap.WithinContainer()
 	cache := f.relay.cache
 	if cache != "" {
 		cache = in.absolute(cache)
@@ -108,7 +108,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	watched, show := f.monitor.monitor(logger, proxies, loopback)
 	r, err := relay.Open(relay.Options{
 		URL: f.relay.url, Keys: keys, FrontendKey: f.key, Cache: cache, Origins: f.origins, Polls: f.polls, Proxies: proxies,
-		Streams: f.streams.number(), Logger: logger, Monitor: watched, ShowMetrics: show,
+		Streams: f.streams.number(), Logger: logger, Monitor: watched, ShowMetrics: show, LeadToConsole: f.console,
 	})
 	if err != nil {
 		listening.close()
@@ -117,6 +117,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	patience, cancel := context.WithTimeout(ctx, firstState)
 	err = r.Await(patience)
 	cancel()
+	loaded()
 	if errors.Is(err, context.DeadlineExceeded) {
 		fmt.Fprintln(in.Stderr, "warning: the service has not answered yet: 503 until it does")
 	}
@@ -125,6 +126,9 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 		auth = "key required, Authorization: Basic base64(1:<key>)"
 	}
 	fmt.Fprintf(in.Stdout, "Listening    %s\nUpstream     %s\nEnvironment  %s\nAuth         %s\n", server.URL(f.host, f.port), baseurl.Redacted(f.relay.url), served(r), auth)
+	if f.console {
+		fmt.Fprintf(in.Stdout, "Console      that of the upstream, where /console/ leads\n")
+	}
 	if !loopback {
 		fmt.Fprintln(in.Stderr, exposedWarning)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +26,9 @@ const (
 type remoteFlags struct {
 	url, keyFile string
 }
+
+// remote says whether a workspace is named.
+func (f *remoteFlags) remote() bool { return f.url != "" || f.keyFile != "" }
 
 func (f *remoteFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "url", "", "base URL of the API (default $"+urlVariable+", then "+remote.DefaultURL+")")
@@ -93,15 +95,11 @@ func (in Invocation) apiKey(file string) (string, error) {
 const maxKeyFile = 4096
 
 func (in Invocation) readKeyFile(name string) (string, error) {
-	file := os.Stdin
-	if name != "-" {
-		f, err := os.Open(in.absolute(name))
-		if err != nil {
-			return "", fmt.Errorf("--key-file %s: %w", name, withoutPath(err))
-		}
-		defer f.Close()
-		file = f
+	file, err := in.open(name)
+	if err != nil {
+		return "", fmt.Errorf("--key-file %s: %w", name, err)
 	}
+	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
 	if err == nil && len(content) > maxKeyFile {
 		err = errors.New("it is too large to be a key")

@@ -3,18 +3,22 @@ package command
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"os/user"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/directory"
+	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/devserver/server"
+	"svc.example/svc/devserver/worktree"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ratelimit"
@@ -31,6 +35,7 @@ type serveFlags struct {
 	allowedHosts     []string
 	watch, noWatch   bool
 	allowNonLoopback bool
+	console          bool
 	polls            ratelimit.Rate
 	proxies          []string
 	streams          streamFlags
@@ -50,7 +55,8 @@ clients work without a change when their API URL points here.
 
 Feature flags are always served, and configs if their file has
 "sendToClientSdk": true. Segments, log levels, schemas and confidential values are
-never served. Edits are served as soon as they are saved.
+never served. Edits are served as soon as they are saved. On a loopback address,
+what svc override has set goes before the files.
 
 Endpoints:
   GET  /api/v2/configs/eval-with-context/{token}   everything, for one context
@@ -83,19 +89,15 @@ that they would show to the service. Beside the endpoints above there are:
 				return err
 			}
 			f.host = strings.TrimSuffix(strings.TrimPrefix(f.host, "["), "]") // as in a URL
-			if f.environment == "" {
-				f.environment = in.Getenv("SVC_ENVIRONMENT")
-			}
-			if f.environment == "" {
-				f.environment = defaultEnvironment
-			}
+			f.environment = in.environment(f.environment)
 			return serve(cmd.Context(), in, f, cmd.Flags().Changed("cors-origin"))
 		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.datadir, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
+	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	flags.StringVar(&f.environment, "environment", "", "environment whose values are served (default $SVC_ENVIRONMENT, then development)")
+	in.completeEnvironments(cmd, &f.datadir)
 	flags.IntVar(&f.port, "port", 6580, "port to listen on; it is an error if it is taken")
 	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; localhost means IPv4 and IPv6")
 	flags.StringVar(&f.key, "frontend-sdk-key", "", "key that every request must present (default none)")
@@ -104,6 +106,7 @@ that they would show to the service. Beside the endpoints above there are:
 	flags.BoolVar(&f.watch, "watch", true, "serve edits as they are saved")
 	flags.BoolVar(&f.noWatch, "no-watch", false, "serve the directory as it was at the start")
 	flags.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false, "confirm a --host that other machines can reach")
+	flags.BoolVar(&f.console, "console", false, "serve the console at /console/, which shows and edits the files; on a loopback host. With --url: lead to that of the workspace")
 	flags.Float64Var(&f.polls.PerSecond, "poll-limit", 0, "requests per second from one address; 0 is no limit")
 	flags.IntVar(&f.polls.Burst, "poll-burst", 0, "requests at once from one address; 0 is four times --poll-limit")
 	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, trustedProxy)
@@ -127,11 +130,11 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if f.relay.url != "" {
 		return serveRelay(ctx, in, f, proxies)
 	}
-	path, err := datadir.Discover(f.datadir, in.Getenv, in.Workdir)
+	path, err := in.discover(f.datadir)
 	if err != nil {
 		return err
 	}
-	heap.WithinContainer()
+	loaded := heap.WithinContainer()
 	early := &report{in: in, path: path}
 	dir, err := directory.Open(path, f.environment, early.line)
 	if err != nil {
@@ -141,7 +144,13 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(in.Stdout, startUp(f, path))
+	file, overridden := in.startOverrides(f, path, dir, early.line)
+	beside, err := in.openConsole(f, path, file)
+	if err != nil {
+		return err
+	}
+	loaded()
+	fmt.Fprint(in.Stdout, startUp(f, path, dir.Contents(), overridden))
 	early.flush()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -156,13 +165,18 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		if f.watch && !f.noWatch {
-			dir.Follow(ctx)
+		if !f.watch || f.noWatch {
+			dir.Warn()
 			return
 		}
-		dir.Warn()
+		var others sync.WaitGroup
+		if file != nil {
+			others.Go(func() { dir.FollowOverrides(ctx, *file) })
+		}
+		dir.Follow(ctx)
+		others.Wait()
 	}()
-	err = server.Serve(ctx, listeners, delivery.CORS(f.origins, f.guard(handler.Mux())), endStreams)
+	err = server.Serve(ctx, listeners, beside(delivery.CORS(f.origins, f.guard(handler.Mux()))), endStreams)
 	stop()
 	<-followed
 	return err
@@ -210,6 +224,9 @@ func (f serveFlags) check(originsGiven bool) error {
 	if err != nil || loopback {
 		return err
 	}
+	if f.console && f.relay.url == "" {
+		return cli.Usagef("--console edits the files for whoever opens it, and --host %s can be reached from other machines: leave one of them out", f.host)
+	}
 	var missing []string
 	if !f.allowNonLoopback {
 		missing = append(missing, "--allow-non-loopback to confirm it")
@@ -223,12 +240,58 @@ func (f serveFlags) check(originsGiven bool) error {
 	return nil
 }
 
+// startOverrides has the overrides served that there are, if other machines do not
+// reach the server; the file is nil where there is none to follow.
+func (in Invocation) startOverrides(f serveFlags, path string, dir *directory.Directory, report func(line string)) (file *overrides.File, inForce int) {
+	of, err := overrides.Of(in.Getenv, path, f.environment)
+	if err != nil {
+		return nil, 0 // there is no place for any
+	}
+	if loopback, err := server.Loopback(f.host); err != nil || !loopback {
+		if all, err := of.Read(); err == nil && len(overrides.InForce(all, time.Now())) > 0 {
+			report("warning: overrides are left out, as other machines can reach " + f.host)
+		}
+		return nil, 0
+	}
+	inForce, _ = dir.ReadOverrides(of)
+	return &of, inForce
+}
+
+// openConsole has the console served beside what applications ask for, if that is
+// asked for.
+func (in Invocation) openConsole(f serveFlags, path string, file *overrides.File) (beside func(http.Handler) http.Handler, err error) {
+	if !f.console {
+		return func(next http.Handler) http.Handler { return next }, nil
+	}
+	who := "you"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		who = u.Username
+	}
+	api, err := worktree.New(worktree.Options{Dir: path, Environment: f.environment, Overrides: file, Who: who,
+		Hosts: worktree.OwnHosts(f.host, f.port), Logger: slog.Default()})
+	if err != nil {
+		return nil, err
+	}
+	return api.Beside, nil
+}
+
 // startUp is what a person must know when the server is up.
-func startUp(f serveFlags, path string) string {
+func startUp(f serveFlags, path, contents string, overridden int) string {
 	auth := "none, every request is served"
 	if f.key != "" {
 		auth = "key required, Authorization: Basic base64(1:<key>)"
 	}
-	return fmt.Sprintf("Listening    %s\nDatadir      %s\nEnvironment  %s\nAuth         %s\n",
-		server.URL(f.host, f.port), path, f.environment, auth)
+	readers := strings.Join(f.origins, ", ")
+	if slices.Contains(f.origins, delivery.AnyOrigin) {
+		readers = "every origin"
+	}
+	lines := fmt.Sprintf("Listening    %s\nDatadir      %s\nEnvironment  %s, %s\nAuth         %s; CORS: pages of %s may read the answers\n",
+		server.URL(f.host, f.port), path, f.environment, contents, auth, readers)
+	if f.console {
+		lines += fmt.Sprintf("Console      %s/console/\n", server.URL(f.host, f.port))
+	}
+	if overridden > 0 {
+		lines += fmt.Sprintf("Overrides    %d, which svc override list shows\n", overridden)
+	}
+	return lines
 }

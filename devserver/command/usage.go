@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -68,11 +67,4 @@ func (in Invocation) printUsage(u telemetry.Usage) error {
 		rows = append(rows, []string{string(u.Month), "(not counted, at most)", strconv.Itoa(u.NotCounted)})
 	}
 	return cli.Table(in.Stdout, rows)
-}
-
-func (in Invocation) printJSON(value any) error {
-	enc := json.NewEncoder(in.Stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(value)
 }

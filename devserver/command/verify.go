@@ -1,84 +1,122 @@
 package command
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/devserver/verification"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/workspace"
 )
 
+type verifyFlags struct {
+	format              string
+	strict, fix, dryRun bool
+}
+
 func newVerify(in Invocation) *cobra.Command {
-	var path string
-	var asJSON, strict bool
+	var f verifyFlags
+	var datadirFlag string
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "verify",
+		Use:   "verify [dir]",
 		Short: "Check a config directory",
 		Long: `Check every file of a config directory: its structure, its values against their
 types and schemas, and what files say of one another. Each problem is printed
-as file:line:column: message (JSON Pointer). The exit status is 1 when there is
-an error; warnings alone leave it 0, unless --strict is given.
+as file:line:column: message (JSON Pointer) [CODE]. The exit status is 1 when there
+is an error; warnings alone leave it 0, unless --strict is given.
 
 A warning is about something that is valid but probably not what was meant: a rule
-that never matches, a misspelt name, a file that is left out.`,
+that never matches, a misspelt name, a file that is left out.
+
+With --fix, what has exactly one right answer is mended: a byte order mark, a file in
+UTF-16, a key that is not the file's name, a key or type that is missing. Every
+other byte stays as it is.`,
 		Example: `  svc verify
-  svc verify --datadir ./our-config --json
-  svc verify --strict     # in CI`,
-		Args: cli.Arguments("a config directory is named with --datadir"),
-		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RefuseEmpty(cmd, "datadir"); err != nil {
+  svc verify ./our-config --json
+  svc verify --strict          # in CI
+  svc verify --fix --dry-run   # what would be mended?`,
+		Args: cli.Arguments("one config directory is checked"),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+			if err := cli.RefuseEmpty(cmd, "datadir", "format"); err != nil {
 				return err
 			}
-			dir, err := datadir.Discover(path, in.Getenv, in.Workdir)
+			if asJSON {
+				f.format = "json"
+			}
+			switch {
+			case f.format != "text" && f.format != "json" && f.format != "github":
+				return cli.Usagef("--format %s: the formats are text, json and github", f.format)
+			case f.dryRun && !f.fix:
+				return cli.Usagef("--dry-run is of --fix: without it nothing is written")
+			case len(args) > 0 && datadirFlag != "":
+				return cli.Usagef("the config directory is named twice: %s and --datadir %s", args[0], datadirFlag)
+			case len(args) > 0:
+				if datadirFlag = args[0]; datadirFlag == "" {
+					return cli.Usagef("the name of the config directory is empty")
+				}
+			}
+			dir, err := in.discover(datadirFlag)
 			if err != nil {
 				return err
 			}
-			return verify(in, dir, asJSON, strict)
+			return verify(cmd.Context(), in, dir, f)
 		}),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&path, "datadir", "", "config directory (default ./our-config, then ./.svc, then $SVC_DIR)")
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings too")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	cmd.Flags().StringVar(&datadirFlag, "datadir", "", datadirUsage)
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 for warnings too")
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "mend what has exactly one right answer")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "with --fix: show what would be mended, and write nothing")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON: --format json")
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json or github (annotations of files, in a step of GitHub Actions)")
 	return cmd
 }
 
-func verify(in Invocation, dir string, asJSON, strict bool) error {
+func verify(ctx context.Context, in Invocation, dir string, f verifyFlags) error {
 	state := datadir.Look(dir)
-	ws, problems := workspace.ReadAndVerify(state.Files)
-	problems = slices.Concat(state.Problems, problems, datadir.Overlooked(dir))
-	v := verification{Datadir: dir, Files: len(ws.Items) + len(ws.Schemas), Problems: []problemReport{}}
-	if ws.Declared {
-		v.Files++
+	var fixed []fixReport
+	var err, unfixed error
+	if f.fix {
+		fixed, unfixed = fixes(dir, state, !f.dryRun)
 	}
-	for _, p := range problems {
-		severity, total, omitted := "error", &v.Errors, &v.Omitted.Errors
-		if p.Severity == workspace.Warning {
-			severity, total, omitted = "warning", &v.Warnings, &v.Omitted.Warnings
-		}
-		*total += max(1, p.More)
-		if *omitted += p.More; p.More > 0 {
-			continue
-		}
-		v.Problems = append(v.Problems, problemReport{severity, p.File, p.Line, p.Column, p.Pointer, p.Message})
+	found, problems := verification.OfDirectory(dir, state)
+	v := checked{Directory: found}
+	if f.fix {
+		v.Fixed, v.DryRun = &fixed, f.dryRun
 	}
-	v.OK = v.Errors == 0 && (v.Warnings == 0 || !strict)
-	if asJSON {
-		enc := json.NewEncoder(in.Stdout)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
+	v.OK = v.OK && (v.Warnings == 0 || !f.strict)
+	switch f.format {
+	case "json":
+		err = in.printJSON(v)
+	case "github":
+		err = in.write(annotations(ctx, in.display(dir), dir, v))
+	default:
+		if err = in.write(v.text(in.display(dir), problems)); err != nil {
 			return err
 		}
-	} else {
-		for _, p := range problems {
-			fmt.Fprintln(in.Stdout, p.In(in.display(dir)))
+		summary := fmt.Sprintf("%s: %s, %s, %s", in.display(dir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
+		fixable := func(p workspace.Problem) bool { rule, _ := problem.Lookup(p.Code); return rule.Fixed != "" }
+		if !f.fix && slices.ContainsFunc(problems, fixable) {
+			if fixed, _ = fixes(dir, state, false); len(fixed) > 0 {
+				summary += fmt.Sprintf("; svc verify --fix mends %d", len(fixed))
+			}
 		}
-		fmt.Fprintf(in.Stderr, "%s: %s, %s, %s\n", in.display(dir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
+		fmt.Fprintln(in.Stderr, summary)
+	}
+	if err = errors.Join(err, unfixed); err != nil {
+		return err
 	}
 	if !v.OK {
 		return cli.ErrSaid
@@ -86,27 +124,110 @@ func verify(in Invocation, dir string, asJSON, strict bool) error {
 	return nil
 }
 
-// verification is the answer of svc verify --json.
-type verification struct {
-	OK       bool            `json:"ok"`
-	Datadir  string          `json:"datadir"`
-	Files    int             `json:"files"`
-	Errors   int             `json:"errors"`
-	Warnings int             `json:"warnings"`
-	Problems []problemReport `json:"problems"`
-	// Omitted counts those of Errors and Warnings that are not among Problems: the
-	// first workspace.MaxProblems of each kind are.
-	Omitted struct {
-		Errors   int `json:"errors"`
-		Warnings int `json:"warnings"`
-	} `json:"omitted"`
+// text is the problems, and what was mended, for people.
+func (v checked) text(shown string, problems []workspace.Problem) string {
+	var b strings.Builder
+	if v.Fixed != nil {
+		did := "fixed"
+		if v.DryRun {
+			did = "would fix"
+		}
+		for _, m := range *v.Fixed {
+			fmt.Fprintln(&b, workspace.Problem{File: m.File, Severity: workspace.Error, Message: did + ": " + m.Message, Pointer: m.Path, Code: m.Code}.In(shown))
+		}
+	}
+	for _, p := range problems {
+		fmt.Fprintln(&b, p.In(shown))
+	}
+	return b.String()
 }
 
-type problemReport struct {
-	Severity string `json:"severity"` // error or warning
-	File     string `json:"file"`     // in the datadir, with forward slashes
-	Line     int    `json:"line,omitempty"`
-	Column   int    `json:"column,omitempty"`
-	Path     string `json:"path"` // JSON Pointer into the file
-	Message  string `json:"message"`
+// fixes are what can be mended in a directory. To mend it changes the files, and the
+// state with them. The error is of those files that have to be mended by hand; the
+// others are mended all the same.
+func fixes(dir string, state datadir.State, mend bool) ([]fixReport, error) {
+	reports := []fixReport{}
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(state.Files)) {
+		text, mended := workspace.Fix(name, state.Files[name])
+		if len(mended) == 0 {
+			continue
+		}
+		if err := rewrite(dir, name, state.Files[name], text, mend); err != nil {
+			failed = append(failed, fmt.Errorf("%s is not fixed: %w", name, err))
+			continue
+		}
+		if mend {
+			state.Files[name] = text
+		}
+		for _, m := range mended {
+			reports = append(reports, fixReport{m.Code, name, m.Pointer, m.Message})
+		}
+	}
+	return reports, errors.Join(failed...)
+}
+
+// rewrite gives a file another text, if it still has the one that was read; or only
+// finds out whether it could.
+func rewrite(dir, name string, was, text []byte, really bool) error {
+	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is a symbolic link; fix the file that it leads to")
+	case !really:
+		return nil
+	}
+	err = datadir.Write(dir, []datadir.Edit{{Path: name, Was: was, Content: text}})
+	if errors.Is(err, datadir.ErrChanged) {
+		return errors.New("it has just been changed; run svc verify --fix again")
+	}
+	return err
+}
+
+// annotations are the problems as workflow commands of GitHub Actions, with paths from
+// the root of the repository, where there is one.
+func annotations(ctx context.Context, shown, dir string, v checked) string {
+	if git, err := openGit(ctx, dir); err == nil {
+		shown = git.prefix
+	}
+	at := func(file string) string { return "file=" + commandProperty(path.Join(filepath.ToSlash(shown), file)) }
+	var b strings.Builder
+	if v.Fixed != nil && !v.DryRun {
+		for _, m := range *v.Fixed {
+			fmt.Fprintf(&b, "::notice %s,title=%s::fixed: %s\n", at(m.File), m.Code, commandData(m.Message))
+		}
+	}
+	for _, p := range v.Problems {
+		place := at(p.File)
+		if p.Line > 0 {
+			place += fmt.Sprintf(",line=%d,col=%d", p.Line, p.Column)
+		}
+		message := p.Message
+		if p.Path != "" {
+			message += " (" + p.Path + ")"
+		}
+		fmt.Fprintf(&b, "::%s %s,title=%s::%s\n", p.Severity, place, p.Code, commandData(message))
+	}
+	if omitted := v.Omitted.Errors + v.Omitted.Warnings; omitted > 0 {
+		fmt.Fprintf(&b, "::notice::%d more problems are not annotated\n", omitted)
+	}
+	return b.String()
+}
+
+// checked is the answer of svc verify --json.
+type checked struct {
+	verification.Directory
+	// Fixed is what --fix has mended, and Problems what it has left; with DryRun it is
+	// what it would mend, of Problems. Without --fix there is neither.
+	Fixed  *[]fixReport `json:"fixed,omitempty"`
+	DryRun bool         `json:"dryRun,omitempty"`
+}
+
+type fixReport struct {
+	Code    problem.Code `json:"code"`
+	File    string       `json:"file"`
+	Path    string       `json:"path"`
+	Message string       `json:"message"`
 }

@@ -1,0 +1,95 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/backup"
+	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/terminal"
+)
+
+func newBackup(in Invocation) *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "backup <file>",
+		Short: "Write everything in a data directory into one archive",
+		Long: `Write everything in a data directory into one archive: git's history, keys and roles,
+the audit trail, what telemetry has saved and counted. It works while svc api serves
+the directory, and holds whatever anybody was told of before it began.
+
+The file, a tar file for its owner's eyes alone, has its name when it is whole, and
+takes the place of an earlier one. "-" is standard output. It is not compressed, as
+git's packs are. Whoever has it can sign cursors and knows who uses what: keep it as
+you would the data directory.
+
+Not in it are the settings and hooks of the git repository, and first.key.`,
+		Example: `  svc backup backup.tar
+  svc backup - | ssh backup.example.com 'cat > svc.tar'`,
+		Args: cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+			var h backup.Header
+			err := cli.WriteArchive(in.Stdout, in.archive(args[0]), func(to io.Writer, beside string) (err error) {
+				h, err = backup.Write(cmd.Context(), in.absolute(data), to, beside)
+				return err
+			})
+			if err != nil {
+				return in.noWorkspace(err, data)
+			}
+			fmt.Fprintf(in.Stderr, "backed up %s (%s) at %s\n", terminal.Escape(h.Name), h.Workspace, cmp.Or(h.Commit, "no commit"))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&data, "data", defaultData, "data directory of svc api")
+	return cmd
+}
+
+// archive is the path of an archive; "-" stands for itself.
+func (in Invocation) archive(path string) string {
+	if path == "-" {
+		return path
+	}
+	return in.absolute(path)
+}
+
+func newRestore(in Invocation) *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "restore <file>",
+		Short: "Make a data directory of a backup",
+		Long: `Make a data directory of an archive that svc backup has written.
+The directory must be new or empty, and has its name when everything is there, fits
+its checksum and reads well. Keys are what they were then: one that was made since is
+unknown, and one that was revoked since works again.
+
+"-" is standard input.`,
+		Example: `  svc restore backup.tar --data restored
+  svc api --data restored`,
+		Args: cli.Arguments(""),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("data") {
+				return cli.Usagef("name the new directory with --data")
+			}
+			return cli.ReadArchive(cmd, in.archive(args[0]), func(from io.Reader) error {
+				r, err := backup.Restore(cmd.Context(), from, in.absolute(data))
+				if err != nil {
+					return err
+				}
+				telemetry := "telemetry"
+				if !r.Telemetry {
+					telemetry = "no telemetry"
+				}
+				fmt.Fprintf(in.Stderr, "restored %s (%s) as of %s into %s, at %s: %s of %s, %s of the audit trail, %s\n",
+					terminal.Escape(r.Name), r.Workspace, r.At.Format(time.RFC3339), data, cmp.Or(r.Commit, "no commit"),
+					cli.Plural(r.Keys, "key"), cli.Plural(r.Principals, "principal"), cli.Plural(r.Entries, "line"), telemetry)
+				return nil
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&data, "data", "", "data directory to make")
+	return cmd
+}

@@ -1,0 +1,102 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/terminal"
+)
+
+// copying is an operation of a change set.
+type copying struct {
+	Op   string   `json:"op"`
+	From string   `json:"from"`
+	To   string   `json:"to"`
+	Keys []string `json:"keys,omitempty"`
+	Tag  string   `json:"tag,omitempty"`
+}
+
+func newCopy(in Invocation) *cobra.Command {
+	var f remoteFlags
+	var tag, message string
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "copy <from> <to> [key]...",
+		Short: "Give an environment of a workspace the rules of another",
+		Long: `Give an environment the rules that another has, in the flags, configs and log levels
+that are named or have a tag, as one commit or not at all, and print in words what
+changes. What inherits the default rules in the one inherits them in the other.`,
+		Example: `  svc copy staging production --tag checkout --dry-run
+  svc copy staging production new-checkout api.timeout --message "Launch"`,
+		Args: cli.Arguments("environments are those of the workspace, such as staging and production"),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+			if err := cli.RefuseEmpty(cmd, "tag", "message"); err != nil {
+				return err
+			}
+			o := copying{"copy", args[0], args[1], args[2:], tag}
+			if (o.Tag == "") == (len(o.Keys) == 0) {
+				return cli.Usagef("name either keys or, with --tag, a tag of what is copied")
+			}
+			api, err := in.remote(cmd, f)
+			if err != nil {
+				return err
+			}
+			return in.copy(cmd, api, o, message, dryRun)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&tag, "tag", "", "copy what has this tag")
+	flags.StringVarP(&message, "message", "m", "", "what the commit's message begins with, such as why")
+	flags.BoolVar(&dryRun, "dry-run", false, "only print what would change")
+	f.add(cmd)
+	return cmd
+}
+
+func (in Invocation) copy(cmd *cobra.Command, api *remote.Client, o copying, message string, dryRun bool) error {
+	body, err := json.Marshal(struct {
+		Message    string    `json:"message,omitempty"`
+		Operations []copying `json:"operations"`
+	}{message, []copying{o}})
+	if err != nil {
+		return err
+	}
+	answer, err := api.Change(cmd.Context(), remote.ChangeSet{Body: body, DryRun: dryRun})
+	if errors.As(err, new(*remote.Unknown)) {
+		return fmt.Errorf("%w\nsvc copy --dry-run tells: where it would change nothing, it was done", err)
+	}
+	if err != nil {
+		return fmt.Errorf("nothing copied: %w", err)
+	}
+	changed := 0
+	for _, r := range answer.Results {
+		for _, m := range r.Messages {
+			fmt.Fprintf(in.Stdout, "%s %s: %s\n", terminal.Escape(r.Type.Noun()), terminal.Quote(r.Key), terminal.Escape(m.Message))
+		}
+		if r.Changed {
+			changed++
+		}
+	}
+	for _, w := range answer.Warnings {
+		fmt.Fprintf(in.Stderr, "warning: %s\n", terminal.Escape(w.Message))
+	}
+	in.sayChanged(changed, terminal.Escape(answer.CommitSHA), dryRun)
+	return nil
+}
+
+// sayChanged ends what a change set is told with.
+func (in Invocation) sayChanged(items int, commit string, dryRun bool) {
+	switch {
+	case items == 0:
+		fmt.Fprintln(in.Stderr, "nothing to change: the workspace says the same already")
+	case dryRun:
+		fmt.Fprintf(in.Stderr, "dry run: %s would be changed by one commit\n", cli.Plural(items, "item"))
+	default:
+		fmt.Fprintf(in.Stderr, "%s changed by the commit %s\n", cli.Plural(items, "item"), commit)
+	}
+}

@@ -1,0 +1,269 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.example/svc/shared/bodies"
+	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/impact"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
+)
+
+// diffFlags are the flags of svc diff.
+type diffFlags struct {
+	datadir, contexts, format string
+}
+
+func newDiff(in Invocation) *cobra.Command {
+	var f diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff [ref] [ref]",
+		Short: "Say what was changed since a commit, and for whom",
+		Long: `Say in words what was changed between two states of a config directory that is in
+git: its files at a commit, HEAD unless you name another, and as they are now or at
+a second one. A commit is named as for git: main, v1.2, HEAD~3, 3f78685.
+
+With --contexts it also says for how many people the change changes what they are
+served, and gives examples: each context of the file (svc contexts export writes
+such files) is evaluated before and after, in every environment that the change
+reaches.
+
+The formats are text, json, markdown (for the comment of a pull request) and github
+(annotations of files, in a step of GitHub Actions). The exit status is 0 with
+changes and without; 1 when a document that was changed to cannot be read, with its
+file and line, or the repository or the contexts cannot.`,
+		Example: `  svc diff
+  svc diff main --contexts people.jsonl
+  svc diff origin/main HEAD --format markdown`,
+		Args: cli.Arguments("a config directory is named with --datadir"),
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
+			if err := cli.RefuseEmpty(cmd, "datadir", "contexts", "format"); err != nil {
+				return err
+			}
+			print, known := diffFormats[f.format]
+			if !known {
+				return cli.Usagef("--format %s: the formats are text, json, markdown and github", f.format)
+			}
+			d, err := in.diff(cmd.Context(), f, args)
+			if err != nil {
+				return err
+			}
+			return print(in, d)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
+	flags.StringVar(&f.contexts, "contexts", "", "file of contexts, each a line of JSON; - for standard input")
+	flags.StringVar(&f.format, "format", "text", "text, json, markdown or github")
+	return cmd
+}
+
+// difference is the answer of svc diff.
+type difference struct {
+	From    string       `json:"from"` // a commit
+	To      *string      `json:"to"`   // a commit; null for the files as they are
+	Changes []fileChange `json:"changes"`
+	Impact  diffImpact   `json:"impact,omitzero"` // where contexts were given
+	prefix  string       // of the directory in its repository
+	reached []string     // environments, in order
+}
+
+type diffImpact map[string]*impact.Environment
+
+// fileChange is what became of a file.
+type fileChange struct {
+	Path     string             `json:"path"` // in the config directory
+	Type     document.Type      `json:"type,omitempty"`
+	Key      string             `json:"key,omitempty"`
+	Messages []activity.Message `json:"messages"`
+}
+
+func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*difference, error) {
+	dir, err := in.discover(f.datadir)
+	if err != nil {
+		return nil, err
+	}
+	git, err := openGit(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &difference{Changes: []fileChange{}, prefix: git.prefix}
+	first := "HEAD"
+	if len(refs) > 0 {
+		first = refs[0]
+	}
+	if d.From, err = git.commit(ctx, first); err != nil {
+		return nil, err
+	}
+	before, err := git.files(ctx, d.From)
+	if err != nil {
+		return nil, err
+	}
+	after := map[string][]byte{}
+	var problems []workspace.Problem
+	if len(refs) == 2 {
+		to, err := git.commit(ctx, refs[1])
+		if err != nil {
+			return nil, err
+		}
+		d.To = &to
+		if after, err = git.files(ctx, to); err != nil {
+			return nil, err
+		}
+	} else {
+		state := datadir.Look(dir)
+		after, problems = state.Files, state.Problems
+	}
+	if err := in.readable(dir, first, before, after, problems); err != nil {
+		return nil, err
+	}
+	d.compare(before, after)
+	if f.contexts == "" {
+		return d, nil
+	}
+	return d, in.impact(ctx, d, f.contexts, before, after)
+}
+
+// readable refuses documents that were changed and cannot be read now, and warns of
+// those that could not be before.
+func (in Invocation) readable(dir, ref string, before, after map[string][]byte, problems []workspace.Problem) error {
+	changed := func(p workspace.Problem) bool { return !bytes.Equal(before[p.File], after[p.File]) }
+	_, earlier := workspace.ReadServable(before, nil)
+	for _, p := range workspace.FatalOnly(earlier) {
+		if changed(p) {
+			p.Severity = workspace.Warning
+			fmt.Fprintf(in.Stderr, "at %s: %s\n", ref, p.In(in.display(dir)))
+		}
+	}
+	_, later := workspace.ReadServable(after, nil)
+	lines := []string{"what was changed cannot be read in full:"}
+	for _, p := range workspace.FatalOnly(append(problems, later...)) {
+		if changed(p) {
+			lines = append(lines, p.In(in.display(dir)))
+		}
+	}
+	if len(lines) > 1 {
+		return errors.New(strings.Join(lines, "\n"))
+	}
+	return nil
+}
+
+// compare says in words what became of each file.
+func (d *difference) compare(before, after map[string][]byte) {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, file := range slices.Sorted(maps.Keys(all)) {
+		earlier, was := before[file]
+		later, is := after[file]
+		if was && is && bytes.Equal(earlier, later) {
+			continue
+		}
+		if was && earlier == nil {
+			earlier = []byte{}
+		}
+		if is && later == nil {
+			later = []byte{}
+		}
+		change := fileChange{Path: file, Messages: control.Difference(file, earlier, later)}
+		if folder, key, known := workspace.SplitPath(file); known {
+			change.Type, _ = folder.Type()
+			change.Key = key
+		}
+		d.Changes = append(d.Changes, change)
+	}
+}
+
+// impact evaluates the contexts of a file in both states.
+func (in Invocation) impact(ctx context.Context, d *difference, file string, before, after map[string][]byte) error {
+	earlier, _ := workspace.ReadServable(before, nil)
+	later, _ := workspace.ReadServable(after, nil)
+	change, err := impact.Compare(ctx, earlier, later)
+	if err != nil {
+		return err
+	}
+	d.Impact, d.reached = diffImpact{}, change.Environments
+	counts, now := map[string]*impact.Count{}, time.Now().UnixMilli()
+	for _, environment := range change.Environments {
+		count, err := change.In(ctx, environment, now, 0)
+		if err != nil {
+			return err
+		}
+		counts[environment] = count
+	}
+	err = in.eachContext(ctx, file, func(c *impact.Context) {
+		for _, count := range counts {
+			count.Add(c)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("--contexts %s: %w", file, err)
+	}
+	for environment, count := range counts {
+		d.Impact[environment] = count.Result(true)
+	}
+	return nil
+}
+
+// eachContext reads contexts, each a line of JSON.
+func (in Invocation) eachContext(ctx context.Context, name string, visit func(*impact.Context)) error {
+	file, err := in.open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, bodies.Max)
+	number := 0
+	for lines.Scan() && ctx.Err() == nil {
+		number++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		tree, err := jsontree.Parse(lines.Bytes())
+		if err != nil {
+			return fmt.Errorf("line %d: not a context as JSON, such as {\"user\": {\"key\": \"u-1\"}}: %w", number, err)
+		}
+		if issues := explanation.ContextIssues(tree, ""); len(issues) > 0 {
+			return fmt.Errorf("line %d: %s", number, jsontree.InWords(issues))
+		}
+		c := impact.ContextOf(tree)
+		visit(&c)
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("line %d: it is longer than 1 MiB", number+1)
+	}
+	if lines.Err() != nil && lines.Err() != io.EOF {
+		return withoutPath(lines.Err())
+	}
+	return ctx.Err()
+}
+
+// subject names what was changed: flag dark-mode, or a file that is no document.
+func (c fileChange) subject() string {
+	if c.Type == "" {
+		return c.Path
+	}
+	return c.Type.Noun() + " " + c.Key
+}
+
+// inRepository is a path from the root of the repository.
+func (d *difference) inRepository(c fileChange) string { return path.Join(d.prefix, c.Path) }

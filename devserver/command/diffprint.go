@@ -1,0 +1,168 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/impact"
+	"svc.example/svc/shared/terminal"
+)
+
+// diffFormats print a difference, by the name of the format.
+var diffFormats = map[string]func(Invocation, *difference) error{
+	"json":     func(in Invocation, d *difference) error { return in.printJSON(d) },
+	"text":     func(in Invocation, d *difference) error { return in.write(d.text()) },
+	"markdown": func(in Invocation, d *difference) error { return in.write(d.markdown()) },
+	"github":   func(in Invocation, d *difference) error { return in.write(d.github()) },
+}
+
+func (in Invocation) write(text string) error {
+	_, err := io.WriteString(in.Stdout, text)
+	return err
+}
+
+// valueInWords is a value of an impact, cut to what a line holds.
+func valueInWords(value json.RawMessage) string {
+	const most = 60
+	if value == nil {
+		return "(confidential)"
+	}
+	return terminal.Cut(string(value), most)
+}
+
+func (d *difference) text() string {
+	var b bytes.Buffer
+	for _, c := range d.Changes {
+		fmt.Fprintln(&b, terminal.Escape(c.subject()))
+		for _, m := range c.Messages {
+			fmt.Fprintln(&b, "  "+terminal.Escape(m.Message))
+		}
+	}
+	if len(d.Changes) == 0 {
+		fmt.Fprintln(&b, "nothing was changed")
+	}
+	if d.Impact == nil {
+		return b.String()
+	}
+	fmt.Fprintln(&b)
+	if len(d.reached) == 0 {
+		fmt.Fprintln(&b, "nobody is served anything else")
+	}
+	for _, name := range d.reached {
+		e := d.Impact[name]
+		fmt.Fprintf(&b, "%s: %s\n", terminal.Escape(name), summary(e))
+		rows := make([][]string, 0, len(e.Values))
+		for _, v := range e.Values {
+			rows = append(rows, []string{"  " + v.Key, valueInWords(v.Before), "->", valueInWords(v.After), fmt.Sprint(v.Count)})
+		}
+		_ = cli.Table(&b, rows) // into memory: it cannot fail
+		for _, x := range e.Examples {
+			fmt.Fprintf(&b, "  such as %s: %s %s -> %s\n", terminal.Escape(whose(x)), terminal.Escape(x.Key), terminal.Escape(valueInWords(x.Before)), terminal.Escape(valueInWords(x.After)))
+		}
+	}
+	return b.String()
+}
+
+func summary(e *impact.Environment) string {
+	text := fmt.Sprintf("%d of %s would be served something else", e.Changed, cli.Plural(e.Contexts, "context"))
+	if e.Truncated {
+		text += "; the values that most go to are listed"
+	}
+	return text
+}
+
+// whose names the context of an example: user u-1 (Ada).
+func whose(x impact.Example) string {
+	text := strings.TrimSpace(x.Type + " " + x.ContextKey)
+	if text == "" {
+		text = "a context without a key"
+	}
+	if x.Name != nil {
+		text += " (" + *x.Name + ")"
+	}
+	return text
+}
+
+func (d *difference) markdown() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "### Flags and configuration")
+	fmt.Fprintln(&b)
+	for _, c := range d.Changes {
+		fmt.Fprintf(&b, "- **%s**\n", inMarkdown(c.subject()))
+		for _, m := range c.Messages {
+			fmt.Fprintf(&b, "  - %s\n", inMarkdown(m.Message))
+		}
+	}
+	if len(d.Changes) == 0 {
+		fmt.Fprintln(&b, "Nothing was changed.")
+	}
+	if d.Impact == nil {
+		return b.String()
+	}
+	fmt.Fprint(&b, "\n### Impact\n\n")
+	if len(d.reached) == 0 {
+		fmt.Fprintln(&b, "Nobody is served anything else.")
+	}
+	for i, name := range d.reached {
+		if i > 0 {
+			fmt.Fprintln(&b)
+		}
+		e := d.Impact[name]
+		fmt.Fprintf(&b, "**%s**: %s\n", inMarkdown(name), summary(e))
+		if len(e.Values) > 0 {
+			fmt.Fprint(&b, "\n| flag or config | before | after | contexts |\n| --- | --- | --- | ---: |\n")
+		}
+		for _, v := range e.Values {
+			fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", inMarkdown(v.Key), inMarkdown(valueInWords(v.Before)), inMarkdown(valueInWords(v.After)), v.Count)
+		}
+	}
+	return b.String()
+}
+
+// inMarkdown is a text that Markdown takes for nothing but a text. Names of people
+// are not among what is printed: a comment is read by many.
+func inMarkdown(text string) string {
+	var b strings.Builder
+	for _, r := range terminal.Printable(text) {
+		if strings.ContainsRune("\\`*_{}[]()<>#+!|~&@$", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// github are annotations: workflow commands of GitHub Actions.
+func (d *difference) github() string {
+	var b strings.Builder
+	for _, c := range d.Changes {
+		var lines []string
+		for _, m := range c.Messages {
+			lines = append(lines, m.Message)
+		}
+		fmt.Fprintf(&b, "::notice file=%s,title=%s::%s\n", commandProperty(d.inRepository(c)), commandProperty(c.subject()), commandData(strings.Join(lines, "\n")))
+	}
+	for _, name := range d.reached {
+		e := d.Impact[name]
+		lines := []string{summary(e)}
+		for _, v := range e.Values {
+			lines = append(lines, fmt.Sprintf("%s: %s -> %s: %d", v.Key, valueInWords(v.Before), valueInWords(v.After), v.Count))
+		}
+		fmt.Fprintf(&b, "::notice title=%s::%s\n", commandProperty("Impact in "+name), commandData(strings.Join(lines, "\n")))
+	}
+	return b.String()
+}
+
+// commandData and commandProperty escape a text of a workflow command, so that it
+// cannot begin another one.
+func commandData(text string) string { return commandEscapes.Replace(text) }
+
+func commandProperty(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(text))
+}
+
+var commandEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
