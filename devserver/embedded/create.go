@@ -75,7 +75,7 @@ func fill(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	if err := local.Create(dir, record); err != nil {
 		return b, err
 	}
-	if err := keepOutOfGit(dir); err != nil {
+	if err := local.KeepOutOfGit(dir); err != nil {
 		return b, err
 	}
 	if c.Git != nil {

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/devserver/monitor"
 	"svc.example/svc/devserver/prereceive"
 	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/httpapi"
@@ -39,6 +40,9 @@ type Options struct {
 	Logger  *slog.Logger
 	// Program is the svc that checks what is pushed; "" leaves pushes unchecked.
 	Program string
+	// ContextDays is how many days a context is kept after it was last seen; 0 is
+	// telemetry.ContextDays.
+	ContextDays int
 	// Streams is how many event streams there may be; 0 is none.
 	Streams int
 	// Monitor counts requests and commits; nil for nobody.
@@ -55,6 +59,8 @@ type Service struct {
 	repo    *repository.Repository
 	service *control.Service
 	intake  *telemetry.Intake
+	seen    *telemetrylocal.Store
+	days    int         // that contexts are kept
 	streams *events.Hub // nil for none
 	handler http.Handler
 	logger  *slog.Logger
@@ -74,7 +80,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		return nil, err
 	}
 	seen := telemetrylocal.New(dir)
-	if err := cmp.Or(keepOutOfGit(dir), seen.Check()); err != nil {
+	if err := cmp.Or(local.KeepOutOfGit(dir), seen.Check()); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}
 	if options.Program != "" {
@@ -85,6 +91,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 	repo := repository.New(ledger, ledger.Objects())
 	written := counted{repo, options.Monitor.Counter("svc_commits_total"), options.Monitor.Counter("svc_lost_races_total")}
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
+		seen: seen, days: cmp.Or(options.ContextDays, telemetry.ContextDays),
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
 	s.service = control.New(control.Settings{
 		Authenticator: ledger,
@@ -95,6 +102,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		PublicURL:     options.PublicURL,
 		Used:          s.uses.Used,
 		Contexts:      seen,
+		Evaluations:   seen,
 	})
 	if err := s.route(options); err != nil {
 		return nil, errors.Join(err, ledger.Close())
@@ -126,6 +134,7 @@ func (s *Service) route(options Options) error {
 		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
 		Streams: s.streams,
 	})...)
+	routes = append(routes, console.Routes("")...)
 	routes, notFound = options.Monitor.Routes(routes, notFound)
 	if options.ShowMetrics {
 		routes = append(routes, options.Monitor.Local())
@@ -197,6 +206,8 @@ func (s *Service) upkeep(ctx context.Context) {
 	merging := backoff.Retry{Backoff: backoff.Backoff{First: upkeepEvery, Max: time.Hour}}
 	// Open has locked the directory: nobody else writes there.
 	s.ledger.Objects().Sweep()
+	expiring := backoff.Retry{Backoff: backoff.Backoff{First: time.Minute, Max: time.Hour}}
+	expired := time.Time{}
 	for {
 		err := s.look(ctx, &watch)
 		if err == nil {
@@ -213,6 +224,14 @@ func (s *Service) upkeep(ctx context.Context) {
 		if err := s.uses.Flush(); err != nil {
 			s.logger.Error("noting when keys were used last", "error", err)
 		}
+		if now := time.Now(); now.Sub(expired) >= time.Hour && expiring.Due(now) {
+			err := s.expire(ctx, now)
+			if expiring.Ended(now, err); err == nil {
+				expired = now
+			} else if ctx.Err() == nil {
+				s.logger.Error("forgetting contexts that were last seen long ago", "error", err)
+			}
+		}
 		if len(s.ledger.Objects().Packs()) < compactFrom || !merging.Due(time.Now()) {
 			continue
 		}
@@ -221,6 +240,19 @@ func (s *Service) upkeep(ctx context.Context) {
 			s.logger.Error("merging packs", "error", err)
 		}
 	}
+}
+
+// expire forgets the contexts that are kept no longer.
+func (s *Service) expire(ctx context.Context, now time.Time) error {
+	ws, err := s.ledger.Registry().Workspace(ctx)
+	if err != nil {
+		return err
+	}
+	gone, err := s.seen.Expire(ctx, ws.ID, now, s.days)
+	if gone > 0 {
+		s.logger.Info("contexts were forgotten that were last seen long ago", "contexts", gone, "days", s.days)
+	}
+	return err
 }
 
 // look shows the reporter the newest state.

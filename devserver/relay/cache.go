@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/sdkapi"
 )
@@ -23,7 +24,7 @@ func openCache(dir string) (*cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("--cache %s: %w", dir, err)
 	}
-	probe, err := os.CreateTemp(dir, temporary)
+	probe, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
 		return nil, fmt.Errorf("--cache %s: nothing can be written there: %w", dir, err)
 	}
@@ -32,8 +33,7 @@ func openCache(dir string) (*cache, error) {
 }
 
 const (
-	temporary = ".tmp-*"
-	keysFile  = "keys.json"
+	keysFile = "keys.json"
 	// maxState is more than any state has; maxKeysFile is more than maxKept keys have.
 	maxState    = 64 << 20
 	maxKeysFile = 8 << 20
@@ -102,14 +102,10 @@ func (c *cache) read(path string, most int64) (content []byte, at time.Time, err
 
 // write puts a file in the place of another, so that there is always a whole one.
 func (c *cache) write(path string, content []byte) error {
-	f, err := os.CreateTemp(c.dir, temporary) // which only its owner may read
+	root, err := os.OpenRoot(c.dir)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // once it has its name, there is none
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	defer root.Close()
+	return atomicfile.Replace(root, filepath.Base(path), content, 0o600)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +45,9 @@ type Options struct {
 	Monitor *monitor.Monitor
 	// ShowMetrics has this address answer with what Monitor has counted.
 	ShowMetrics bool
+	// LeadToConsole has /console/ lead to the service's own, so that its address is
+	// told, and a key is shown to that service alone.
+	LeadToConsole bool
 }
 
 // Relay serves environments of another service.
@@ -200,6 +204,11 @@ func (r *Relay) Handler() http.Handler {
 	routes = append(routes,
 		router.Route{Path: endpoints.Documents.Path, Handler: sdkapi.Named(r.documents)},
 		router.Route{Path: ReadyPath, Handler: sdkapi.Named(r.ready)})
+	if r.options.LeadToConsole {
+		for _, e := range endpoints.ForPeople {
+			routes = append(routes, router.Route{Path: e.Path, Handler: sdkapi.Named(r.leadToConsole)})
+		}
+	}
 	if r.hub != nil {
 		routes = append(routes, router.Route{Path: endpoints.DocumentEvents.Path, Handler: sdkapi.Named(r.streamDocuments)})
 	}
@@ -232,6 +241,15 @@ func (r *Relay) ready(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	delivery.WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
+}
+
+func (r *Relay) leadToConsole(w http.ResponseWriter, req *http.Request) {
+	if !sdkapi.TakesGet(w, req) {
+		return
+	}
+	w.Header().Set("Location", strings.TrimSuffix(strings.TrimRight(r.options.URL, "/"), "/v1")+"/console/")
+	w.Header().Set("Cache-Control", "no-store") // another start may follow another service
+	w.WriteHeader(http.StatusFound)
 }
 
 // table implements delivery.Tables.

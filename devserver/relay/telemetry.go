@@ -87,16 +87,16 @@ type pending struct {
 }
 
 // size is of events, by what the bounds of a batch count.
-type size struct{ events, bytes, examples, contexts, shapes int }
+type size struct{ events, bytes, examples, contexts, shapes, counters int }
 
 func (s size) plus(o size) size {
-	return size{s.events + o.events, s.bytes + o.bytes, s.examples + o.examples, s.contexts + o.contexts, s.shapes + o.shapes}
+	return size{s.events + o.events, s.bytes + o.bytes, s.examples + o.examples, s.contexts + o.contexts, s.shapes + o.shapes, s.counters + o.counters}
 }
 
 // fits says whether a service takes so much in one batch, and an Uploader makes it one.
 func (s size) fits() bool {
 	return s.events <= telemetry.MaxEvents && s.bytes <= upstream.MaxBatch && s.examples <= telemetry.MaxExamples &&
-		s.contexts <= telemetry.MaxSeen && s.shapes <= telemetry.MaxShapes
+		s.contexts <= telemetry.MaxSeen && s.shapes <= telemetry.MaxShapes && s.counters <= telemetry.MaxCounters
 }
 
 // pass queues a report that is well-formed.
@@ -106,7 +106,7 @@ func (e *environment) pass(body []byte) {
 	if len(issues) > 0 || json.Unmarshal(body, &report) != nil {
 		return // it was well-formed a moment ago
 	}
-	more := size{events: len(report.Events), examples: len(decoded.Examples), shapes: len(decoded.Shapes)}
+	more := size{events: len(report.Events), examples: len(decoded.Examples), shapes: len(decoded.Shapes), counters: len(decoded.Counters)}
 	for _, event := range report.Events {
 		more.bytes += len(event)
 	}

@@ -1,0 +1,29 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/provision"
+	"svc.example/svc/shared/repository"
+)
+
+// Provision has work done on the workspace of a data directory, which nobody may be
+// serving: as long as it goes on, nobody else can begin to.
+func Provision(ctx context.Context, dir string, work func(w *provision.Workspace) error) error {
+	registry, err := local.OpenRegistry(dir)
+	if err != nil {
+		return err
+	}
+	record, err := registry.Workspace(ctx)
+	if err = errors.Join(err, registry.Close()); err != nil {
+		return err
+	}
+	ledger, err := local.Open(ctx, dir, local.Options{})
+	if err != nil {
+		return err
+	}
+	err = work(provision.New(record, ledger, repository.New(ledger, ledger.Objects())))
+	return errors.Join(err, ledger.Close())
+}
