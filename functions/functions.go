@@ -7,10 +7,10 @@
 //	table          DynamoDB, without S3
 //	repositories   workspaces' repositories: DynamoDB and S3
 //	api            a group of the REST API over these
-//	contexts       api, and the contexts that were saved
+//	contexts       api, and the contexts that were saved, for groups that read them
 //	delivery       polls
 //	telemetry      telemetry's intake
-//	reference      the API's description
+//	reference      the API's description, and the console
 //	upkeep         maintenance, by a queue
 //
 // The package itself wires all functions that answer requests into one process,
@@ -70,7 +70,11 @@ func New(getenv func(string) string, configure func(function, service string) aw
 		name := endpoints.Function(group.Tag())
 		all[name] = api.Function(connect(name), group)
 	}
-	all["contexts"], all["reference"] = contexts.Function(connect("contexts")), reference.Function()
+	for _, group := range []httpapi.Group{httpapi.Flags(), httpapi.Configs(), httpapi.Segments(), httpapi.Changes(), httpapi.Contexts()} {
+		name := endpoints.Function(group.Tag())
+		all[name] = contexts.Function(connect(name), group)
+	}
+	all["reference"] = reference.Function()
 	wired := map[string]func(context.Context, []byte) (io.Reader, error){}
 	for name, f := range all {
 		s, err := settings.Read(getenv, f.Required)

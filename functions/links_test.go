@@ -20,14 +20,14 @@ var links = []struct {
 	why    string
 }{
 	{groups: []string{"reference"}, not: []string{"github.com/aws/aws-sdk-go-v2", module + "shared/ledger", module + "shared/repository/s3", module + "functions/internal/table"},
-		why: "the description needs no store"},
-	{groups: []string{"telemetry"}, not: []string{"github.com/aws/aws-sdk-go-v2/service/s3", module + "shared/repository/s3", module + "shared/bucket", module + "shared/httpapi"},
-		why: "telemetry reads no repository and serves no REST"},
+		why: "neither the description nor the console needs a store"},
+	{but: []string{"reference"}, not: []string{module + "shared/console"}, why: "one function serves the console"},
+	{groups: []string{"telemetry"}, not: []string{module + "shared/httpapi"}, why: "telemetry serves no REST"},
 	{groups: []string{"delivery"}, not: []string{module + "shared/httpapi", module + "shared/telemetry/dynamo"},
 		why: "a poll is no part of the REST API and takes nothing in"},
-	{groups: []string{"workspace", "flags", "configs", "loglevels", "segments", "activity"}, not: []string{module + "shared/telemetry/dynamo", module + "shared/sdkapi"},
+	{groups: []string{"workspace", "loglevels", "activity"}, not: []string{module + "shared/telemetry/dynamo", module + "shared/sdkapi"},
 		why: "the REST API neither takes telemetry in nor is polled"},
-	{groups: []string{"contexts"}, not: []string{module + "shared/sdkapi"}, why: "what was saved is searched, not taken in"},
+	{groups: []string{"contexts", "flags", "configs", "segments", "changes"}, not: []string{module + "shared/sdkapi"}, why: "what was saved is read, not taken in"},
 	{groups: []string{"maintenance"}, not: []string{module + "shared/httpapi", module + "shared/delivery", module + "shared/sdkapi", module + "functions/internal/api"},
 		why: "maintenance answers nobody"},
 	{but: []string{"maintenance"}, not: []string{"github.com/aws/aws-sdk-go-v2/service/sqs"}, why: "only maintenance has a queue"},
@@ -84,6 +84,17 @@ func TestAFunctionLinksOnlyWhatItsGroupNeeds(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestAFunctionThatTellsImpactReadsContexts: without them it would say, of everybody,
+// that nobody is reached.
+func TestAFunctionThatTellsImpactReadsContexts(t *testing.T) {
+	for group, deps := range dependencies(t) {
+		tells := slices.Contains([]string{"flags", "configs", "segments", "changes"}, group)
+		if tells && !slices.Contains(deps, module+"shared/telemetry/dynamo") {
+			t.Errorf("%s tells impact and reads no contexts", group)
 		}
 	}
 }

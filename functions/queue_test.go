@@ -100,6 +100,15 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
+// TestNoAlarmHasTooManyMetrics: CloudWatch refuses more than ten.
+func TestNoAlarmHasTooManyMetrics(t *testing.T) {
+	for id, text := range alarms(t) {
+		if n := strings.Count(text, `"MetricName"`); n > 10 {
+			t.Errorf("%s looks at %d metrics", id, n)
+		}
+	}
+}
+
 // TestTheGuideCountsTheAlarms: each metric that an alarm looks at is paid for.
 func TestTheGuideCountsTheAlarms(t *testing.T) {
 	metrics := 0

@@ -38,7 +38,7 @@ func queue(action, name string) iam.Request {
 
 var (
 	readers = []string{"workspace", "activity", "contexts"}
-	writers = []string{"flags", "configs", "loglevels", "segments"}
+	writers = []string{"flags", "configs", "loglevels", "segments", "changes"}
 	rest    = slices.Concat(readers, writers)
 	others  = []string{"delivery", "telemetry", "maintenance", "reference"}
 	all     = slices.Concat(rest, others)
@@ -65,16 +65,27 @@ var rightsOf = []struct {
 	{"read a head with its secret", about("GetItem", "head/w"), nil},
 	{"query a head", about("Query", "head/w"), nil},
 	{"read a head without its secret", of(about("GetItem", "head/w"), "pk", "sk", "commit", "sequence"), []string{
-		"workspace", "segments", "activity", "contexts", "flags", "configs", "loglevels", "delivery", "maintenance"}},
+		"workspace", "segments", "changes", "activity", "contexts", "flags", "configs", "loglevels", "delivery", "telemetry", "maintenance"}},
 	{"authenticate a key", of(about("BatchGetItem", "head/w", "access/w"), "pk", "sk", "commit", "doc", "version"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"note that a key was used", about("UpdateItem", "used/w"), slices.Concat(rest, []string{"delivery", "telemetry"})},
 	{"delete that a key was used", about("DeleteItem", "used/w"), nil},
 	{"read what was done to keys", about("Query", "audit/w"), nil},
 	{"forget what was done to keys", about("DeleteItem", "audit/w"), nil},
+	{"look for a request that has landed", about("BatchGetItem", "head/w", "access/w", "once/w"), writers},
+	{"remember a request that lands", inTransaction(about("PutItem", "once/w")), writers},
+	{"remember a request by itself", about("PutItem", "once/w"), nil},
+	{"forget a request that has landed", about("DeleteItem", "once/w"), nil},
 	{"list keys and principals", about("Query", "access/w"), nil},
-	{"read the history", about("Query", "log/w/i"), but("telemetry", "reference")},
+	{"read the history", about("Query", "log/w/i"), but("reference")},
 	{"read the history of a file", about("Query", "item/w/i/feature-flags/a.json"), but("telemetry", "reference", "delivery")},
 	{"read what telemetry has saved", about("BatchGetItem", "telemetry/w/known"), []string{"contexts", "telemetry"}},
+	{"read saved contexts", about("Query", "telemetry/w/seen/h", "telemetry/w/known"), []string{"contexts", "telemetry", "flags", "configs", "segments", "changes"}},
+	{"read evaluations", about("Query", "telemetry/w/tallies/3"), []string{"contexts", "telemetry", "flags", "configs"}},
+	{"read when items were evaluated last", about("GetItem", "telemetry/w/evaluated"), []string{"flags", "configs"}},
+	{"forget evaluations", about("DeleteItem", "telemetry/w/tallies/3"), []string{"telemetry"}},
+	{"read usage", about("Query", "telemetry/w/usage/2026-11"), []string{"contexts", "telemetry"}},
+	{"forget a context", inTransaction(about("DeleteItem", "telemetry/w/context/h", "telemetry/w/seen/h", "telemetry/w/pair/2026-11/h")), []string{"contexts", "telemetry"}},
+	{"forget usage", inTransaction(about("DeleteItem", "telemetry/w/usage/2026-11")), []string{"telemetry"}},
 	{"list the workspaces", about("Query", "workspaces"), []string{"maintenance"}},
 	{"scan", about("Scan"), nil},
 
@@ -94,7 +105,7 @@ var rightsOf = []struct {
 	{"change the secret", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
 	{"change a head without saying what", inTransaction(about("UpdateItem", "head/w")), nil},
 	{"end the workspace's bill", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
-	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"flags", "configs", "loglevels", "segments", "maintenance"}},
+	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"changes", "maintenance"}},
 	{"change the list of packs", inTransaction(about("PutItem", "packs/w")), []string{"maintenance"}},
 	{"make a key", inTransaction(about("PutItem", "access/w")), nil},
 	{"revoke a key", about("UpdateItem", "access/w"), nil},
@@ -102,9 +113,9 @@ var rightsOf = []struct {
 	{"save telemetry", inTransaction(about("PutItem", "telemetry/w/pair/2026-11/h")), []string{"telemetry"}},
 	{"save telemetry among others", about("BatchWriteItem", "telemetry/w/known"), nil},
 
-	{"read a pack", object("GetObject", pack), but("telemetry", "reference")},
-	{"store a pack", object("PutObject", pack), []string{"flags", "configs", "loglevels", "segments", "maintenance"}},
-	{"store a snapshot", object("PutObject", "workspaces/w/snapshots/1"), []string{"flags", "configs", "loglevels", "segments", "maintenance"}},
+	{"read a pack", object("GetObject", pack), but("reference")},
+	{"store a pack", object("PutObject", pack), slices.Concat(writers, []string{"maintenance"})},
+	{"store a snapshot", object("PutObject", "workspaces/w/snapshots/1"), slices.Concat(writers, []string{"maintenance"})},
 	{"replace the repository's settings", object("PutObject", "workspaces/w/config"), nil},
 	{"delete a pack", object("DeleteObject", pack), []string{"maintenance"}},
 	{"delete the repository's HEAD", object("DeleteObject", "workspaces/w/HEAD"), nil},

@@ -5,14 +5,19 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
 	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/router"
 )
 
 const path = "../template.yaml"
@@ -92,7 +97,8 @@ func TestTheGatewayMayInvokeWhatItRoutesTo(t *testing.T) {
 		if r.Properties["Principal"] != "apigateway.amazonaws.com" || !strings.HasSuffix(fmt.Sprint(template.At(r.Properties["SourceArn"], "Fn::Sub")), ":${Api}/*") {
 			t.Errorf("%s lets others in than our gateway", id)
 		}
-		may[fmt.Sprint(template.At(r.Properties["FunctionName"], "Ref"))] = true
+		function, _ := strings.CutSuffix(fmt.Sprint(template.At(r.Properties["FunctionName"], "Ref")), ".Alias")
+		may[function] = true
 	}
 	for _, r := range routes {
 		if !may[r.Function] {
@@ -127,7 +133,8 @@ func TestEveryFolderIsAFunction(t *testing.T) {
 var (
 	readRows    = []string{"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"}
 	writeRows   = []string{"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
-	addRows     = []string{"dynamodb:BatchWriteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	addRows     = []string{"dynamodb:PutItem", "dynamodb:UpdateItem"}
+	addMany     = []string{"dynamodb:BatchWriteItem"}
 	readObjects = []string{"s3:GetObject", "s3:ListBucket"}
 
 	noteUses = []string{"dynamodb:UpdateItem"} // on which day a key was used last
@@ -135,11 +142,13 @@ var (
 	reads  = slices.Concat(readRows, noteUses, readObjects)
 	writes = slices.Concat(readRows, readObjects, addRows, []string{"s3:PutObject"})
 	rights = map[string][]string{
-		"workspace": reads, "activity": reads, "contexts": reads, "delivery": reads,
-		"flags": writes, "configs": writes, "loglevels": writes, "segments": writes,
+		"workspace": reads, "activity": reads, "delivery": reads,
+		"contexts": append([]string{"dynamodb:DeleteItem"}, reads...),
+		"flags":    writes, "configs": writes, "loglevels": writes, "segments": writes,
+		"changes":   slices.Concat(writes, addMany),
 		"reference": nil,
-		"telemetry": {"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
-		"maintenance": slices.Concat([]string{"dynamodb:GetItem", "dynamodb:Query"}, addRows, readObjects, []string{"dynamodb:DeleteItem", "s3:PutObject", "s3:DeleteObject"},
+		"telemetry": slices.Concat(readRows, readObjects, addRows, []string{"dynamodb:DeleteItem"}),
+		"maintenance": slices.Concat([]string{"dynamodb:GetItem", "dynamodb:Query"}, addRows, addMany, readObjects, []string{"dynamodb:DeleteItem", "s3:PutObject", "s3:DeleteObject"},
 			[]string{"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage"}),
 	}
 )
@@ -267,6 +276,23 @@ func TestAFloodTakesNothingFromOtherRoutes(t *testing.T) {
 	for key := range settings {
 		if ids[key] == "" {
 			t.Errorf("the stage has settings for %s, which is no route: the deployment would fail", key)
+		}
+	}
+}
+
+// TestAWholeOfficeCanOpenTheConsole at once, with nothing of it in its browsers: a page
+// of which the throttle cuts off the script stays empty.
+func TestAWholeOfficeCanOpenTheConsole(t *testing.T) {
+	page := httptest.NewRecorder()
+	router.New(console.Routes(""), http.NotFoundHandler()).ServeHTTP(page, httptest.NewRequest("GET", "/console/", nil))
+	loads := map[string]int{"$default": 1, "ANY /console": 1, "ANY /console/{path+}": len(regexp.MustCompile(`(?:src|href)="[0-9a-f]{16}/`).FindAllString(page.Body.String(), -1))}
+	if loads["ANY /console/{path+}"] != 3 {
+		t.Errorf("the page loads %d files, and the comment in the template says three", loads["ANY /console/{path+}"])
+	}
+	const people = 50
+	for route, requests := range loads {
+		if burst, _ := template.At(read(t).Resources["Stage"].Properties["RouteSettings"], route, "ThrottlingBurstLimit").(int); burst < people*requests {
+			t.Errorf("%s lets %d requests through at once, and %d people send %d each", route, burst, people, requests)
 		}
 	}
 }

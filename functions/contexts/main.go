@@ -6,6 +6,7 @@ import (
 	"svc.example/svc/functions/internal/contexts"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
+	"svc.example/svc/shared/httpapi"
 )
 
-func main() { start.HTTP(contexts.Function(table.FromEnvironment)) }
+func main() { start.HTTP(contexts.Function(table.FromEnvironment, httpapi.Contexts())) }

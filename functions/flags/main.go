@@ -2,10 +2,10 @@
 package main
 
 import (
-	"svc.example/svc/functions/internal/api"
+	"svc.example/svc/functions/internal/contexts"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/httpapi"
 )
 
-func main() { start.HTTP(api.Function(table.FromEnvironment, httpapi.Flags())) }
+func main() { start.HTTP(contexts.Function(table.FromEnvironment, httpapi.Flags())) }

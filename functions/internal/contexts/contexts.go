@@ -1,4 +1,5 @@
-// Package contexts wires the function that serves the saved example contexts.
+// Package contexts wires a group of endpoints that reads what telemetry has kept: to
+// serve it, or to tell what a write would do to the contexts that were saved.
 package contexts
 
 import (
@@ -11,9 +12,13 @@ import (
 	"svc.example/svc/shared/telemetry/dynamo"
 )
 
-// Function serves the contexts that functions/telemetry saves.
-func Function(connect table.AWS) start.Function {
-	return api.Function(connect, httpapi.Contexts(), func(s settings.Settings, service *control.Settings) {
-		service.Contexts = dynamo.New(connect.Client(), s.Table)
+// Function serves a group that reads what functions/telemetry saves.
+func Function(connect table.AWS, group httpapi.Group) start.Function {
+	return api.Function(connect, group, func(s settings.Settings, service *control.Settings) {
+		kept := dynamo.New(connect.Client(), s.Table, s.ContextDays)
+		service.Contexts = kept
+		if group.Tag() == "flags" || group.Tag() == "configs" {
+			service.Evaluations = kept
+		}
 	})
 }

@@ -24,7 +24,7 @@ func Function(connect table.AWS) start.Function {
 	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.OpenWithoutSecret(s)
 		service := control.New(control.Settings{
-			Authenticator: rows, Keys: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
+			Authenticator: rows.Keys(time.Now), Keys: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, PublicURL: s.PublicURL, Used: table.Uses(rows, logger),
 			CacheBytes: s.ViewBytes(), Unlisted: true,
 		})
 		handler := sdkapi.Delivery(sdkapi.Options{

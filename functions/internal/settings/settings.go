@@ -11,6 +11,7 @@
 //	POLL_LIMIT_PER_SECOND, POLL_LIMIT_BURST             of an SDK key (50, 200)
 //	TELEMETRY_LIMIT_PER_SECOND, TELEMETRY_LIMIT_BURST   of an SDK key's telemetry (5, 50)
 //	ANONYMOUS_LIMIT_PER_SECOND, ANONYMOUS_LIMIT_BURST   of an address without a known key (10, 100)
+//	CONTEXT_DAYS        how many days contexts are kept after they were last seen (90)
 //	LOG_LEVEL           DEBUG, INFO, WARN or ERROR (INFO)
 //
 // and what Lambda itself sets:
@@ -30,6 +31,7 @@ import (
 	"svc.example/svc/shared/baseurl"
 	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/telemetry"
 )
 
 // Settings are a function's.
@@ -44,6 +46,7 @@ type Settings struct {
 	// key, of its telemetry, and of an address without a key that is known to be
 	// good.
 	Limit, Polls, Telemetry, Strangers ratelimit.Rate
+	ContextDays                        int // how long contexts are kept after they were last seen
 	LogLevel                           slog.Level
 	Memory                             int64 // bytes that the function may take
 }
@@ -74,6 +77,7 @@ func Read(getenv func(string) string, required Required) (Settings, error) {
 		Polls:       r.rate("POLL_LIMIT", 50, 200),
 		Telemetry:   r.rate("TELEMETRY_LIMIT", 5, 50),
 		Strangers:   r.rate("ANONYMOUS_LIMIT", 10, 100),
+		ContextDays: int(r.number("CONTEXT_DAYS", telemetry.ContextDays)),
 		LogLevel:    r.level("LOG_LEVEL"),
 		Memory:      int64(r.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 256)) << 20,
 	}

@@ -15,7 +15,7 @@ func from(env map[string]string) func(string) string {
 func TestDefaults(t *testing.T) {
 	got, err := Read(from(nil), Nothing)
 	want := Settings{BasePath: "/v1", Limit: ratelimit.Rate{PerSecond: 5, Burst: 25}, Polls: ratelimit.Rate{PerSecond: 50, Burst: 200},
-		Telemetry: ratelimit.Rate{PerSecond: 5, Burst: 50}, Strangers: ratelimit.Rate{PerSecond: 10, Burst: 100}, Memory: 256 << 20}
+		Telemetry: ratelimit.Rate{PerSecond: 5, Burst: 50}, Strangers: ratelimit.Rate{PerSecond: 10, Burst: 100}, ContextDays: 90, Memory: 256 << 20}
 	if err != nil || got != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}
@@ -26,11 +26,11 @@ func TestAllThatIsSet(t *testing.T) {
 		"TABLE": "t", "BUCKET": "b", "PUBLIC_URL": "https://flags.example.com/", "BASE_PATH": "/flags/v1", "STREAM_URL": "https://events.example.com",
 		"LIMIT_PER_SECOND": "50", "LIMIT_BURST": "100", "LOG_LEVEL": "WARN",
 		"POLL_LIMIT_PER_SECOND": "1", "POLL_LIMIT_BURST": "2", "TELEMETRY_LIMIT_PER_SECOND": "3", "TELEMETRY_LIMIT_BURST": "4",
-		"ANONYMOUS_LIMIT_PER_SECOND": "5", "ANONYMOUS_LIMIT_BURST": "6", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+		"ANONYMOUS_LIMIT_PER_SECOND": "5", "ANONYMOUS_LIMIT_BURST": "6", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512", "CONTEXT_DAYS": "30",
 	}), TableAndBucket)
 	want := Settings{Table: "t", Bucket: "b", PublicURL: "https://flags.example.com", BasePath: "/flags/v1", StreamURL: "https://events.example.com",
 		Limit: ratelimit.Rate{PerSecond: 50, Burst: 100}, Polls: ratelimit.Rate{PerSecond: 1, Burst: 2}, Telemetry: ratelimit.Rate{PerSecond: 3, Burst: 4},
-		Strangers: ratelimit.Rate{PerSecond: 5, Burst: 6}, LogLevel: slog.LevelWarn, Memory: 512 << 20}
+		Strangers: ratelimit.Rate{PerSecond: 5, Burst: 6}, ContextDays: 30, LogLevel: slog.LevelWarn, Memory: 512 << 20}
 	if err != nil || got != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}

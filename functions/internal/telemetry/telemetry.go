@@ -2,12 +2,11 @@
 package telemetry
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"svc.example/svc/functions/internal/repositories"
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
@@ -18,19 +17,17 @@ import (
 	"svc.example/svc/shared/telemetry/dynamo"
 )
 
-// Function takes telemetry in.
+// Function takes telemetry in. It reads a workspace's repository when evaluations are
+// reported, of which those of its items are counted.
 func Function(connect table.AWS) start.Function {
-	return start.Function{Required: settings.Table, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
+	return start.Function{Required: settings.TableAndBucket, Wire: func(s settings.Settings, logger *slog.Logger) (http.Handler, error) {
 		rows := connect.OpenWithoutSecret(s)
-		service := control.New(control.Settings{Authenticator: rows, Repository: none, Now: time.Now, Used: table.Uses(rows, logger)})
-		intake := &telemetry.Intake{Store: dynamo.New(connect.Client(), s.Table), Now: time.Now, Logger: logger}
+		service := control.New(control.Settings{Authenticator: rows, Repository: repositories.Open(connect, s, rows).Find, Now: time.Now, Used: table.Uses(rows, logger),
+			CacheBytes: s.ViewBytes(), Unlisted: true})
+		intake := &telemetry.Intake{Store: dynamo.New(connect.Client(), s.Table, s.ContextDays), Now: time.Now, Logger: logger}
 		return sdkapi.Telemetry(sdkapi.Options{
 			Service: service, Intake: intake, Logger: logger,
 			Telemetry: s.Telemetry, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 		}), nil
 	}}
-}
-
-func none(context.Context, string) (control.Repository, error) {
-	return nil, errors.New("telemetry reads no repository")
 }

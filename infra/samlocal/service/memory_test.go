@@ -240,3 +240,55 @@ func (l *local) inMemory(t *testing.T) map[string]int64 {
 	}
 	return peaks
 }
+
+// TestTheTemplatesMemoryTakesLargeChangeSets: 2,000 operations with impact over 10,000
+// saved contexts, nearly 5 MiB of them, and then in earnest, on 10,000 flags.
+func TestTheTemplatesMemoryTakesLargeChangeSets(t *testing.T) {
+	l := start(t)
+	w := l.tenant(t, "large", 10_000)
+	const contexts, batch = 10_000, 500
+	for from := 0; from < contexts; from += batch {
+		var examples []string
+		for i := range batch {
+			examples = append(examples, fmt.Sprintf(`{"timestamp":%d,"contextSet":{"contexts":[{"type":"user","values":{"key":{"string":"user-%d"},"plan":{"string":"pro"},"email":{"string":"user-%d@acme.example"},"note":{"string":%q}}}]}}`,
+				time.Now().UnixMilli(), from+i, from+i, strings.Repeat("x", 200)))
+		}
+		body := fmt.Sprintf(`{"instanceHash":"i","batchId":"%d","events":[{"exampleContexts":{"examples":[%s]}}]}`, from, strings.Join(examples, ","))
+		if r, text := l.do(t, "POST", "/api/v1/telemetry/", body, basic(w.public)); r.StatusCode != 202 {
+			t.Fatalf("%d %s", r.StatusCode, text)
+		}
+	}
+	editor := func() http.Header { return http.Header{"Authorization": {"Bearer " + w.editor}} }
+	var operations []string
+	for i := range 2000 {
+		operations = append(operations, fmt.Sprintf(`{"op":"put","type":"feature_flag","key":%[1]q,"document":{"key":%[1]q,"type":"feature_flag","valueType":"bool","description":%[2]q,"default":{"rules":[
+			{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]},"environments":[{"id":"production","rules":[
+			{"criteria":[{"operator":"PROP_ENDS_WITH_ONE_OF","propertyName":"user.email","valueToMatch":{"type":"string_list","value":["%[3]d@acme.example"]}}],"value":{"type":"bool","value":true}},
+			{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"hashByPropertyName":"user.key","weightedValues":[
+				{"weight":50000,"value":{"type":"bool","value":true}},{"weight":50000,"value":{"type":"bool","value":false}}]}}}]}]}}`,
+			apiload.FlagKey(i), strings.Repeat("d", 1500), i%10))
+	}
+	body := `{"operations":[` + strings.Join(operations, ",") + `]}`
+	for range 3 {
+		var dry struct {
+			Impact map[string]struct {
+				Contexts, Changed int
+				Complete          bool
+			}
+		}
+		began := time.Now()
+		text := l.answered(t, "POST", "/v1/changes?dryRun=true&impact=true", body, editor())
+		err := json.Unmarshal([]byte(text), &dry)
+		if e := dry.Impact["production"]; err != nil || e.Complete && e.Contexts != contexts { // on a busy machine there is no time for all
+			t.Errorf("the impact is %+v: %v", dry.Impact, err)
+		}
+		t.Logf("an answer of %d bytes, impact %+v, after %v", len(text), dry.Impact, time.Since(began))
+	}
+	began := time.Now()
+	var written struct{ Changed bool }
+	if err := json.Unmarshal([]byte(l.answered(t, "POST", "/v1/changes", body, editor())), &written); err != nil || !written.Changed {
+		t.Errorf("%+v: %v", written, err)
+	}
+	t.Logf("written after %v", time.Since(began))
+	l.inMemory(t)
+}

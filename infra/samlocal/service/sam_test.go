@@ -80,6 +80,7 @@ func TestTheFunctionsInSAM(t *testing.T) {
 	t.Run("every path knows its methods", l.everyPath)
 	t.Run("paths", l.paths)
 	t.Run("what SAM does in its own way", l.samsOwnWay)
+	t.Run("console", l.console)
 	t.Run("headers", l.headers)
 	t.Run("bodies", l.bodies)
 	t.Run("walk-through", l.walkThrough)

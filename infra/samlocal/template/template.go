@@ -339,9 +339,10 @@ func (t *Template) behind(route Resource) (string, error) {
 	if integration.Properties["PayloadFormatVersion"] != "2.0" {
 		return "", errors.New("its integration has another payload format than 2.0")
 	}
-	arn, _ := At(integration.Properties["IntegrationUri"], "Fn::GetAtt").([]any)
-	if len(arn) != 2 || arn[1] != "Arn" || t.Resources[fmt.Sprint(arn[0])].Type != "AWS::Serverless::Function" {
-		return "", fmt.Errorf("its integration invokes no function: %v", integration.Properties["IntegrationUri"])
+	uri, _ := At(integration.Properties["IntegrationUri"], "Fn::Sub").(string)
+	id, alias, invokes := strings.Cut(strings.TrimPrefix(uri, "${"), ".Arn}:")
+	if f := t.Resources[id]; !invokes || f.Type != "AWS::Serverless::Function" || f.Properties["AutoPublishAlias"] != alias {
+		return "", fmt.Errorf("its integration invokes no alias of a function: %v", integration.Properties["IntegrationUri"])
 	}
-	return fmt.Sprint(arn[0]), nil
+	return id, nil
 }

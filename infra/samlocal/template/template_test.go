@@ -23,6 +23,7 @@ Resources:
   F:
     Type: AWS::Serverless::Function
     Properties:
+      AutoPublishAlias: live
       CodeUri: functions/flags
       Timeout: 5
       Policies:
@@ -35,7 +36,7 @@ Resources:
               Condition: {StringEquals: {a: b}}
   I:
     Type: AWS::ApiGatewayV2::Integration
-    Properties: {PayloadFormatVersion: '2.0', IntegrationUri: !GetAtt F.Arn}
+    Properties: {PayloadFormatVersion: '2.0', IntegrationUri: !Sub '${F.Arn}:live'}
   R:
     Type: AWS::ApiGatewayV2::Route
     Properties: {RouteKey: ANY /v1/flags, Target: !Sub 'integrations/${I}'}
@@ -70,7 +71,9 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 		"a managed policy":           {"- Statement:", "- AmazonS3FullAccess\n        - Statement:"},
 		"another payload":            {"'2.0'", "'1.0'"},
 		"a target that is none":      {"integrations/${I}", "integrations/${J}"},
-		"an integration of a bucket": {"IntegrationUri: !GetAtt F.Arn", "IntegrationUri: !GetAtt B.Arn"},
+		"an integration of a bucket": {"${F.Arn}:live", "${B.Arn}:live"},
+		"another alias":              {"${F.Arn}:live", "${F.Arn}:latest"},
+		"no alias":                   {"!Sub '${F.Arn}:live'", "!GetAtt F.Arn"},
 		"a function without code":    {"CodeUri: functions/flags", "Handler: x"},
 	} {
 		got, err := Read(write(t, strings.Replace(small, change[0], change[1], 1)))

@@ -1,0 +1,130 @@
+package functions
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/testenv"
+)
+
+// alias is what the gateway invokes: the version that is in service.
+const alias = "live"
+
+// TestANewVersionTakesOverByAndBy: the gateway asks the alias of each function, whose
+// new version first gets a part of the requests, and none if an alarm rings.
+func TestANewVersionTakesOverByAndBy(t *testing.T) {
+	all := read(t)
+	routes, err := all.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range routes {
+		f := all.Resources[r.Function].Properties
+		if f["AutoPublishAlias"] != alias || f["AutoPublishAliasAllProperties"] != true {
+			t.Errorf("%s publishes no version under the name %s when any of its settings change", r.Function, alias)
+		}
+		if kind := template.At(f["DeploymentPreference"], "Type", "Ref"); kind != "DeploymentType" {
+			t.Errorf("%s is deployed by %v", r.Function, kind)
+		}
+		var alarms []string
+		list, _ := template.At(f["DeploymentPreference"], "Alarms").([]any)
+		for _, a := range list {
+			alarms = append(alarms, fmt.Sprint(template.At(a, "Ref")))
+		}
+		for _, name := range []string{"FunctionErrorsAlarm", "ApiErrorsAlarm"} {
+			if !slices.Contains(alarms, name) {
+				t.Errorf("%s stays in service when %s rings", r.Function, name)
+			}
+		}
+		for _, name := range alarms {
+			alarm := all.Resources[name]
+			if alarm.Type != "AWS::CloudWatch::Alarm" || alarm.Condition != "" || alarm.Properties["TreatMissingData"] != "notBreaching" {
+				t.Errorf("%s does not say whether %s works: %v", name, r.Function, alarm)
+			}
+		}
+		integration := strings.TrimSuffix(r.Function, "Function") + "Integration"
+		if uri := template.At(all.Resources[integration].Properties["IntegrationUri"], "Fn::Sub"); uri != "${"+r.Function+".Arn}:"+alias {
+			t.Errorf("%s invokes %v", integration, uri)
+		}
+	}
+}
+
+// TestSAMPublishesVersions as SAM itself transforms the template. A version is published
+// anew when its description changes, so that says the value of each parameter that its
+// function has.
+func TestSAMPublishesVersions(t *testing.T) {
+	const python = "../infra/samlocal/.venv/bin/python"
+	testenv.File(t, "make tools", python)
+	cmd := exec.Command(python, "internal/testdata/transform.py", path)
+	cmd.Stderr = t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var resources map[string]struct {
+		Type                     string
+		Properties, UpdatePolicy map[string]any
+	}
+	if err := json.Unmarshal(out, &resources); err != nil {
+		t.Fatal(err)
+	}
+	parameters := read(t).Parameters
+	versions := 0
+	for id, r := range resources {
+		switch name := fmt.Sprint(template.At(r.Properties["FunctionName"], "Ref")); r.Type {
+		case "AWS::Lambda::Version":
+			versions++
+			said := references(r.Properties["Description"])
+			for parameter := range references(resources[name].Properties) {
+				if parameters[parameter] != nil && !said[parameter] {
+					t.Errorf("%s: nothing changes when %s does", name, parameter)
+				}
+			}
+		case "AWS::Lambda::Alias":
+			if r.UpdatePolicy["CodeDeployLambdaAliasUpdate"] == nil {
+				t.Errorf("%s moves at once", id)
+			}
+		case "AWS::Lambda::Permission":
+			if resources[name].Type != "AWS::Lambda::Alias" {
+				t.Errorf("%s is for %s, which the gateway does not invoke", id, name)
+			}
+		}
+	}
+	if versions < 11 {
+		t.Errorf("only %d versions", versions)
+	}
+}
+
+var substituted = regexp.MustCompile(`\$\{(\w+)\}`)
+
+// references are the names that a value refers to.
+func references(value any) map[string]bool {
+	names := map[string]bool{}
+	switch value := value.(type) {
+	case map[string]any:
+		for kind, of := range value {
+			text, _ := of.(string)
+			switch kind {
+			case "Ref":
+				names[text] = true
+			case "Fn::Sub":
+				for _, found := range substituted.FindAllStringSubmatch(text, -1) {
+					names[found[1]] = true
+				}
+			}
+			maps.Copy(names, references(of))
+		}
+	case []any:
+		for _, of := range value {
+			maps.Copy(names, references(of))
+		}
+	}
+	return names
+}
