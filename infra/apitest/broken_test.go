@@ -3,6 +3,7 @@ package apitest
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,20 @@ func unconditional(stack *middleware.Stack) error {
 					u.ConditionExpression = aws.String("(" + aws.ToString(u.ConditionExpression) + ")" + always)
 				}
 			}
+		}
+		return next.HandleInitialize(ctx, in)
+	}), middleware.Before)
+}
+
+// forgetful makes a table that keeps no row of what was made once.
+func forgetful(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Forgetful", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		if t, ok := in.Parameters.(*dynamodb.TransactWriteItemsInput); ok {
+			t.TransactItems = slices.DeleteFunc(t.TransactItems, func(i types.TransactWriteItem) bool {
+				return i.Put != nil && strings.HasPrefix(rows.TextOf(i.Put.Item, rows.HashKey), "once/")
+			})
 		}
 		return next.HandleInitialize(ctx, in)
 	}), middleware.Before)
@@ -84,6 +99,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 		by   brokenstore.Judges
 	}{
 		{"a table without its condition", func() harm { return unconditional }, brokenstore.Judges{Porcupine: true, History: true}},
+		{"a table that forgets keys", func() harm { return forgetful }, brokenstore.Judges{History: true}},
 		{"a table with old news", outdated, brokenstore.Judges{Porcupine: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -42,8 +43,13 @@ func matrix(t *testing.T) (rows map[string][]map[string]string, roles []string) 
 }
 
 // TestThePermissionMatrix lets every role try every row of the matrix on the
-// hosted service.
+// hosted service, by single writes and by change sets.
 func TestThePermissionMatrix(t *testing.T) {
+	t.Run("alone", func(t *testing.T) { testThePermissionMatrix(t, false) })
+	t.Run("in change sets", func(t *testing.T) { testThePermissionMatrix(t, true) })
+}
+
+func testThePermissionMatrix(t *testing.T, changeSets bool) {
 	rows, roles := matrix(t)
 	for workspace, file := range declared {
 		t.Run(workspace, func(t *testing.T) {
@@ -56,13 +62,15 @@ func TestThePermissionMatrix(t *testing.T) {
 			h := create(t, files, 0)
 			api, err := h.New(background(t), nil, slog.New(slog.DiscardHandler))
 			must(t, err)
-			p := &permitted{T: t, api: api, reader: h.issueKey(t, "reader", "reader@example.com", "member"),
+			p := &permitted{T: t, api: api, changeSets: changeSets, reader: h.issueKey(t, "reader", "reader@example.com", "member"),
 				boss: h.issueKey(t, "boss", "boss@example.com", "protected_engineer")}
 			for _, role := range roles {
 				p.key = h.issueKey(t, role, role+"@example.com", role)
 				for _, row := range rows[workspace] {
 					p.try(role, row)
 					p.revert(role, row)
+					p.impact(role, row)
+					p.manifest(role, row)
 					p.borrow(role, row, standardRow(rows[workspace], row["scope"]))
 				}
 			}
@@ -118,6 +126,7 @@ func standardRow(rows []map[string]string, scope string) map[string]string {
 type permitted struct {
 	*testing.T
 	api             http.Handler
+	changeSets      bool
 	reader, key     string
 	boss            string
 	serial          int
@@ -127,14 +136,40 @@ type permitted struct {
 // ask sends a request and returns the answer's status and body.
 func (p *permitted) ask(key, method, path string, body apiload.Object) (status int, answer apiload.Object) {
 	p.Helper()
+	if p.changeSets && method != "GET" {
+		path, body = changing(method, path, body)
+		method = "POST"
+	}
 	text, err := json.Marshal(body)
 	must(p, err)
-	r := httptest.NewRequest(method, "/v1"+path, bytes.NewReader(text))
+	if !strings.HasPrefix(path, "/openfeature/") {
+		path = "/v1" + path
+	}
+	r := httptest.NewRequest(method, path, bytes.NewReader(text))
 	r.Header.Set("Authorization", "Bearer "+key)
 	w := httptest.NewRecorder()
 	p.api.ServeHTTP(w, r)
 	must(p, json.Unmarshal(w.Body.Bytes(), &answer))
 	return w.Code, answer
+}
+
+// changing is a write of a flag or a config as a change set.
+func changing(method, path string, body apiload.Object) (string, apiload.Object) {
+	path, query, _ := strings.Cut(path, "?")
+	parts := strings.Split(path, "/") // "", flags, key, and what is done
+	operation := apiload.Object{"type": map[string]string{"flags": "feature_flag", "configs": "config"}[parts[1]], "key": parts[2]}
+	maps.Copy(operation, body)
+	switch {
+	case method == "PATCH":
+		operation = apiload.Object{"type": operation["type"], "key": parts[2], "op": "patch", "environment": parts[4], "body": body}
+	case method == "PUT":
+		operation["op"] = "put"
+	case method == "DELETE":
+		operation["op"] = "delete"
+	default:
+		operation["op"] = "revert"
+	}
+	return "/changes?" + query, apiload.Object{"operations": []any{operation}}
 }
 
 // try lets a role change what a row speaks of, and looks at what came of it.
@@ -209,6 +244,37 @@ func (p *permitted) revert(role string, row map[string]string) {
 	if status != http.StatusOK || answer["changed"] != (row[role] != "y") {
 		p.Errorf("back again: %d %v", status, answer)
 	}
+}
+
+// impact lets a role ask what a write would do to saved contexts, which needs what the
+// write does; and forget somebody, which needs what metadata of the tier standard does.
+func (p *permitted) impact(role string, row map[string]string) {
+	p.Helper()
+	demand := func(what string, want, status int, answer apiload.Object) {
+		details, _ := answer["details"].(apiload.Object)
+		switch {
+		case row[role] == "y":
+			if p.allowed++; status != want {
+				p.Errorf("%s may %s %v and got %d %v", role, what, row, status, answer)
+			}
+		case status != http.StatusForbidden || details["code"] != "PERMISSION_DENIED" || details["required"] != row["required"] || answer["impact"] != nil:
+			p.Errorf("%s may not %s %v and got %d %v", role, what, row, status, answer)
+		default:
+			p.denied++
+		}
+	}
+	path := "/flags/" + flagOf(row)
+	if row["scope"] == "metadata" {
+		status, answer := p.ask(p.key, "DELETE", path+"?dryRun=true&impact=true", nil)
+		demand("see the impact of deleting", http.StatusOK, status, answer)
+		if row["tier"] == "standard" && !p.changeSets { // which forget nobody
+			status, answer := p.ask(p.key, "DELETE", "/contexts/user/nobody", nil)
+			demand("forget somebody, as", http.StatusNotFound, status, answer)
+		}
+		return
+	}
+	status, answer := p.ask(p.key, "PATCH", path+"/environments/"+row["scope"]+"?dryRun=true&impact=true", apiload.Object{"value": "other"})
+	demand("see the impact on", http.StatusOK, status, answer)
 }
 
 // borrow lets a role have its own document decrypt with a config of a row's

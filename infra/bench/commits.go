@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // writers is how many clients toggle at once, each its own flag.
@@ -58,6 +60,7 @@ func (b bench) commits(servers map[content]*server) error {
 		{name: fmt.Sprintf("svc api, %d clients", writers), many: func(d time.Duration) (float64, error) {
 			return crowd.crowd(p.host, d)
 		}},
+		{name: "its flushes by themselves", one: tree.flushes},
 		{name: "a new file, flushed", one: tree.flush},
 	}
 	if err := b.compareWays(ways); err != nil {
@@ -289,6 +292,48 @@ func (t *workTree) commit() error {
 		return fmt.Errorf("git commit: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// flushes is what a commit of svc api asks of the disk, and nothing else. A pack,
+// its index and the new head are flushed together, then the names of pack and
+// index, then the name of the head: each is durable before what refers to it.
+func (t *workTree) flushes() error {
+	t.turns++
+	dir := fmt.Sprintf("%s.flushes", t.dir)
+	packs, heads := filepath.Join(dir, "pack"), filepath.Join(dir, "heads")
+	if err := errors.Join(os.MkdirAll(packs, 0o777), os.MkdirAll(heads, 0o777)); err != nil {
+		return err
+	}
+	var files []*os.File
+	for _, path := range []string{filepath.Join(packs, "next.pack"), filepath.Join(packs, "next.idx"), filepath.Join(heads, "next")} {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if _, err := f.WriteString(t.texts[0]); err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	var all errgroup.Group
+	for _, f := range files {
+		all.Go(f.Sync)
+	}
+	err := all.Wait()
+	for _, kind := range []string{"pack", "idx"} {
+		err = errors.Join(err, os.Rename(filepath.Join(packs, "next."+kind), filepath.Join(packs, fmt.Sprintf("%d.%s", t.turns, kind))))
+	}
+	err = errors.Join(err, flushFolder(packs), os.Rename(filepath.Join(heads, "next"), filepath.Join(heads, "main")))
+	return errors.Join(err, flushFolder(heads))
+}
+
+func flushFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // flush is the least that any commit takes: one small file, flushed.

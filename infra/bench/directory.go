@@ -19,7 +19,7 @@ func (b bench) directoryServer() error {
 			return err
 		}
 	}
-	fmt.Printf("\n%-28s %12s %12s %14s\n", "", "first answer", "resident", "edit to served")
+	fmt.Printf("\n%-28s %12s %12s %14s   %s\n", "", "first answer", "resident", "edit to served", "targets")
 	for _, n := range []int{100, 1000, 10000} {
 		if err := b.startUp(n); err != nil {
 			return err
@@ -109,12 +109,14 @@ func (b bench) startUp(n int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-28s %12v %9.1f MB %14v\n", fmt.Sprintf("%d flags", n), p.ready.Round(100*time.Microsecond), float64(rss)/(1<<20), edit.Round(time.Millisecond))
+		targets := map[int]string{1000: "40 MB, 300 ms", 10_000: "300 ms, 120 MB, 150 ms"}[n]
+		fmt.Printf("%-28s %12v %9.1f MB %14v   %s\n", fmt.Sprintf("%d flags", n), p.ready.Round(100*time.Microsecond), float64(rss)/(1<<20), edit.Round(time.Millisecond), targets)
 		return nil
 	})
 }
 
-// editToServed changes one file and polls until the change is served.
+// editToServed changes one file and polls until the change is served, as a client
+// does that has what was served before: what it asks meanwhile costs next to nothing.
 func editToServed(p *process, dir string) (time.Duration, error) {
 	path := filepath.Join(dir, "feature-flags", "team0.feature-0.json")
 	text, err := os.ReadFile(path)
@@ -126,12 +128,13 @@ func editToServed(p *process, dir string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	request = with(request, "If-None-Match: "+before.header["Etag"])
 	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte("by "), []byte("now by ")), 0o666); err != nil {
 		return 0, err
 	}
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		now, err := once(p.host, request)
-		if err != nil || now.header["Etag"] != before.header["Etag"] {
+		if err != nil || now.status != 304 {
 			return time.Since(begin), err
 		}
 		if time.Since(begin) > 30*time.Second {

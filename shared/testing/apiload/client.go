@@ -1,6 +1,7 @@
 package apiload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -22,6 +23,7 @@ type client struct {
 	tokens map[string][]string // by item: commits, the latest last
 	heads  []string            // commits of all items, the latest last
 	texts  map[string][]string // by item: documents, the latest last
+	sent   []*Operation        // under an Idempotency-Key, the latest last
 }
 
 // step is where a client is in its work.
@@ -88,7 +90,17 @@ func (c *client) run(ctx context.Context, operations int) {
 		if o == nil {
 			continue
 		}
-		if c.send(ctx, o) == nil {
+		if o.Writes() && o.Once == "" && c.dice.IntN(2) == 0 {
+			o.Once = fmt.Sprintf("%x", c.dice.Uint64())
+			c.sent = append(c.sent, o)
+		}
+		a := c.send(ctx, o)
+		for range 2 { // as a script does that has lost an answer
+			if a != nil && a.Open && o.Once != "" {
+				a = cmp.Or(c.send(ctx, o), a)
+			}
+		}
+		if a == nil {
 			time.Sleep(time.Millisecond) // the server is being started
 			continue
 		}
@@ -126,15 +138,21 @@ func (c *client) choose(ctx context.Context) *Operation {
 		return c.pinned(c.deletion())
 	case n < 7:
 		return c.restoration()
-	case n < 25:
+	case n < 10:
+		return c.undoing()
+	case n < 17:
+		return c.again()
+	case n < 30:
 		return c.pinned(&Operation{Kind: Toggle, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.dice.IntN(2) == 0, Replace: c.dice.IntN(8) == 0})
-	case n < 31:
+	case n < 33:
+		return c.pinned(c.changes())
+	case n < 37:
 		return c.pinned(&Operation{Kind: Serve, Family: "flags", Key: stringFlag, Scope: c.scope(), Value: OneOf(c.dice, colours...)})
-	case n < 38:
+	case n < 42:
 		return c.pinned(&Operation{Kind: Serve, Family: "configs", Key: c.config(), Scope: c.scope(), Value: c.dice.IntN(1000), Replace: c.dice.IntN(8) == 0})
-	case n < 44:
+	case n < 46:
 		return c.pinned(c.rollout())
-	case n < 52:
+	case n < 53:
 		return c.pinned(c.level())
 	case n < 68:
 		return c.put(ctx)
@@ -171,6 +189,16 @@ func (c *client) deletion() *Operation {
 	return o
 }
 
+// changes are two toggles of a flag as one commit.
+func (c *client) changes() *Operation {
+	o := &Operation{Kind: Changes, Family: "flags", Key: c.flag(), Scope: c.scope(), Enabled: c.dice.IntN(2) == 0}
+	o.Also = &Operation{Family: o.Family, Key: o.Key, Enabled: c.dice.IntN(2) == 0}
+	for o.Also.Scope = c.scope(); o.Also.Scope == o.Scope; {
+		o.Also.Scope = c.scope()
+	}
+	return o
+}
+
 // restoration brings back what the client has seen.
 func (c *client) restoration() *Operation {
 	o := c.item()
@@ -180,6 +208,32 @@ func (c *client) restoration() *Operation {
 	}
 	o.Kind, o.Commit = Restore, OneOf(c.dice, seen...)
 	return o
+}
+
+// undoing takes back what the client has seen, as long as it stands.
+func (c *client) undoing() *Operation {
+	o := OneOf(c.dice, c.item(), &Operation{Family: "flags", Key: boolFlag}, &Operation{Family: "configs", Key: IntConfig})
+	seen := c.tokens[o.Family+"/"+o.Key]
+	if len(seen) == 0 {
+		return nil
+	}
+	o.Kind, o.Commit = Undo, seen[len(seen)-1]
+	if c.dice.IntN(4) == 0 {
+		o.Commit = OneOf(c.dice, seen...)
+	}
+	o.Token = o.Commit
+	return o
+}
+
+// again is a request that the client has sent already, lately most of the time.
+func (c *client) again() *Operation {
+	if len(c.sent) == 0 {
+		return nil
+	}
+	if c.dice.IntN(3) == 0 {
+		return OneOf(c.dice, c.sent...)
+	}
+	return OneOf(c.dice, c.sent[max(0, len(c.sent)-3):]...)
 }
 
 func (c *client) scope() string { return OneOf(c.dice, Scopes...) }

@@ -13,7 +13,7 @@ func Get(t testing.TB, client *http.Client, base, key, path string, into any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	status, body, err := fetch(ctx, client, "GET", base+"/v1"+path, key, nil)
+	status, _, body, err := fetch(ctx, client, "GET", base+"/v1"+path, key, nil, "")
 	must(t, err)
 	if status != http.StatusOK {
 		t.Fatalf("GET %s: %d %s", path, status, body)

@@ -29,8 +29,8 @@ type Findings struct {
 func (l *Load) JudgeAll(t testing.TB, git Git) Findings {
 	t.Helper()
 	h := ReadHistory(t, git)
-	found := Findings{History: l.compare(h)}
-	model := &model{stored: git.look(t, l.places(h)), known: map[edit]edited{}, earlier: h.earlier()}
+	found := Findings{History: append(l.repeated, l.compare(h)...)}
+	model := &model{stored: git.look(t, l.places(h)), known: map[edit]edited{}, earlier: h.earlier(), history: h}
 	var problems []string
 	l.attributed, problems = l.attribute(h, model)
 	found.History = append(found.History, problems...)
@@ -150,6 +150,9 @@ func (l *Load) places(h *History) map[place]bool {
 			if commit != "" && r.Op.Kind != ReadList {
 				places[place{commit, path}] = true
 			}
+		}
+		if at, known := h.Position[r.Op.Commit]; known {
+			places[place{h.Commits[at].Parent(), path}] = true
 		}
 		for key, commit := range r.Answer.Listed {
 			places[place{commit, PathOf(r.Op.Family, key)}] = true

@@ -9,9 +9,11 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -46,6 +48,9 @@ type Load struct {
 
 	// authors are the e-mail addresses of whom the clients' keys are, by client.
 	authors []string
+	// repeated is what is wrong with requests that were sent again.
+	repeated []string
+	replays  int // answers that were said to be of an earlier request
 	// unclaimed are the places in the history of commits that no answer names,
 	// attributed who can have made them.
 	unclaimed  []int
@@ -69,7 +74,7 @@ func (l *Load) now() int64 { return int64(time.Since(l.Began)) }
 // nothing did: nobody listens, or a read was cut off.
 func (l *Load) send(ctx context.Context, client int, key string, o *Operation) *Answer {
 	call := l.now()
-	status, body, err := SendOnce(ctx, l.Client, l.Base, key, o)
+	status, header, body, err := sendOnce(ctx, l.Client, l.Base, key, o)
 	back := l.now()
 	a := &Answer{Open: true, Reason: fmt.Sprint(err)}
 	if err == nil {
@@ -77,6 +82,7 @@ func (l *Load) send(ctx context.Context, client int, key string, o *Operation) *
 			l.complain(fmt.Sprintf("client %d: %v", client, err))
 			return nil
 		}
+		a.Replayed, a.body = header.Get("Idempotency-Replayed") == "true", string(body)
 	}
 	if neverSent(err) || a.Open && !o.Writes() {
 		return nil
@@ -115,23 +121,38 @@ func neverSent(err error) bool {
 
 // SendOnce sends one request, once.
 func SendOnce(ctx context.Context, client *http.Client, base, key string, o *Operation) (int, []byte, error) {
-	method, path, body := o.request()
-	return fetch(ctx, client, method, base+path, key, body)
+	status, _, body, err := sendOnce(ctx, client, base, key, o)
+	return status, body, err
 }
 
-func fetch(ctx context.Context, client *http.Client, method, url, key string, body []byte) (int, []byte, error) {
+func sendOnce(ctx context.Context, client *http.Client, base, key string, o *Operation) (int, http.Header, []byte, error) {
+	method, path, body := o.request()
+	return fetch(ctx, client, method, base+path, key, body, o.Once)
+}
+
+func fetch(ctx context.Context, client *http.Client, method, url, key string, body []byte, once string) (int, http.Header, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
+	var sent atomic.Bool
+	if once != "" {
+		r.Header.Set("Idempotency-Key", once)
+		// Go's client sends such a request again by itself, and says of the last try
+		// alone what became of it.
+		r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}))
+	}
 	response, err := client.Do(r)
+	if err != nil && sent.Load() && neverSent(err) {
+		err = fmt.Errorf("sent, and then: %v", err)
+	}
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, text, err
+	return response.StatusCode, response.Header, text, err
 }
 
 // Run lets clients, one for each key, send so many operations each. Two
@@ -156,6 +177,7 @@ func (l *Load) Run(ctx context.Context, seed uint64, keys []string, each int) {
 	}
 	all.Wait()
 	slices.SortFunc(l.Records, func(a, b Record) int { return int(a.Call - b.Call) })
+	l.repeated = l.foldRepeats()
 }
 
 // Counts logs what the load was like: how many requests ended how.
@@ -165,7 +187,7 @@ func (l *Load) Counts(t testing.TB) map[string]int {
 	for _, r := range l.Records {
 		counts[r.kind()]++
 	}
-	t.Logf("%d operations: %v", len(l.Records), counts)
+	t.Logf("%d operations: %v; %d answers were told again", len(l.Records), counts, l.replays)
 	return counts
 }
 
@@ -176,6 +198,8 @@ func (r Record) kind() string {
 		return "503"
 	case a.Open:
 		return "no answer"
+	case a.Replayed:
+		return "commits, told by a later answer"
 	case r.wrote():
 		return "commits"
 	case a.Status == http.StatusOK && r.Op.Writes():
@@ -206,6 +230,9 @@ func (l *Load) ReportRich(t testing.TB) {
 		if counts[wanted] == 0 {
 			t.Errorf("the load had none of %q", wanted)
 		}
+	}
+	if l.replays == 0 {
+		t.Error("no answer was told again")
 	}
 }
 

@@ -2,6 +2,7 @@ package apiload
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -27,6 +28,7 @@ type model struct {
 	made map[*Answer]made
 	// earlier is the commit that wrote a path before a commit did.
 	earlier map[string]string
+	history *History
 
 	mu    sync.Mutex
 	known map[edit]edited
@@ -51,6 +53,7 @@ type outcome struct {
 	changed bool
 	created bool
 	text    string // what the answer shows of the document
+	unnamed bool   // the answer names the head, and no commit of the item
 }
 
 // step says whether the contract allows an answer, and what holds afterwards.
@@ -83,6 +86,9 @@ func (m *model) matches(s state, want outcome, a *Answer) (bool, state) {
 	case want.lands:
 		want.next.commit = a.Commit
 		return a.Commit != "" && m.agrees(want.next), want.next
+	}
+	if want.unnamed {
+		return a.Previous == "", s
 	}
 	ok, next := m.bind(s, a.Commit)
 	return ok && a.Previous == "", next
@@ -122,6 +128,8 @@ func (m *model) outcomes(s state, o *Operation) []outcome {
 	switch {
 	case o.Kind == Restore:
 		return m.restoration(s, o, held)
+	case o.Kind == Undo:
+		return m.undoing(s, o, held)
 	case o.Kind == Create || o.Kind == Level && !held && o.Token == "":
 		return []outcome{m.creation(s, o)}
 	case !held:
@@ -180,12 +188,43 @@ func (m *model) restoration(s state, o *Operation, held bool) []outcome {
 	return []outcome{changed}
 }
 
+// undoing takes back a commit whose content stands, as the token demands: what was
+// before it comes back, byte for byte.
+func (m *model) undoing(s state, o *Operation, held bool) []outcome {
+	path := PathOf(o.Family, o.Key)
+	c := m.history.Commits[m.history.Position[o.Commit]]
+	stale := outcome{status: 409, code: "STALE_COMMIT_SHA", next: s}
+	done := outcome{status: 200, lands: true, changed: true}
+	if before := m.stored.at(c.Parent(), path); before.blob != "" {
+		done.next = state{family: o.Family, key: o.Key, text: before.text}
+	}
+	switch {
+	case !slices.Contains(c.Paths, path) && held:
+		return []outcome{{status: 422, next: s}}
+	case !slices.Contains(c.Paths, path): // there may never have been one
+		return []outcome{{status: 422, next: s}, {status: 404, next: s}}
+	case !held && m.stored.at(o.Commit, path).blob != "":
+		return []outcome{stale}
+	case !held && s.family != "":
+		return []outcome{{status: 409, code: "ALREADY_EXISTS", holder: Families[s.family].documentType + " " + s.key, next: s}}
+	case !held:
+		return []outcome{done}
+	}
+	switch m.holds(s, o.Token) {
+	case yes:
+		return []outcome{done}
+	case no:
+		return []outcome{stale}
+	}
+	return []outcome{done, stale}
+}
+
 func (m *model) writes(s state, o *Operation) []outcome {
 	stale := outcome{status: 409, code: "STALE_COMMIT_SHA", next: s}
 	done := outcome{status: 200, lands: true, changed: true} // of a deletion
 	if o.Kind != Delete {
 		after := m.edit(s.text, o)
-		done = outcome{status: 200, next: s, text: after.rules}
+		done = outcome{status: 200, next: s, text: after.rules, unnamed: o.Kind == Changes}
 		if after.text != s.text {
 			done.next.text, done.next.commit, done.lands, done.changed = after.text, "", true, true
 		}
@@ -253,6 +292,11 @@ func (o *Operation) edits(text string) edited {
 		return edited{text: Canonical(document)}
 	case Toggle:
 		setFallback(document, o.Scope, ValueOf("bool", o.Enabled), o.Replace)
+	case Changes:
+		for _, part := range []*Operation{o, o.Also} {
+			setFallback(document, part.Scope, ValueOf("bool", part.Enabled), false)
+		}
+		return edited{text: Canonical(document)}
 	case Rollout:
 		setFallback(document, o.Scope, split(o.Rollout), o.Replace)
 	default:

@@ -21,9 +21,12 @@ type Operation struct {
 	Target  string
 	Replace bool // replaceTargeting
 
-	Description string // of a creation
-	Document    string // of a put, canonical
-	Commit      string // that is restored
+	Description string     // of a creation
+	Document    string     // of a put, canonical
+	Commit      string     // that is restored or undone
+	Also        *Operation // a toggle of the same flag in another scope, of a change set
+
+	Once string // the Idempotency-Key; "" for none
 }
 
 type Kind string
@@ -37,6 +40,8 @@ const (
 	Put     Kind = "put"
 	Delete  Kind = "delete"
 	Restore Kind = "restore"
+	Undo    Kind = "undo" // of a commit whose content stands, which the token says
+	Changes Kind = "change set"
 
 	ReadDetail   Kind = "read detail"
 	ReadDocument Kind = "read document"
@@ -67,8 +72,12 @@ func (o *Operation) request() (method, path string, body []byte) {
 			item += "?expectedCommitSha=" + o.Token
 		}
 		return "DELETE", item, nil
+	case Changes:
+		return "POST", "/changes", encode(Object{"operations": []any{o.part(o.Token), o.Also.part(o.Token)}})
 	case Restore:
 		return "POST", item + "/revert", encode(Object{"commitSha": o.Commit, "mode": "restore"})
+	case Undo:
+		return "POST", item + "/revert", encode(Object{"commitSha": o.Commit, "mode": "undo", "expectedCommitSha": o.Token})
 	case Level:
 		return "PATCH", item, encode(o.patch())
 	}
@@ -81,6 +90,15 @@ func encode(body any) []byte {
 		panic(err) // made of literals
 	}
 	return text
+}
+
+// part is a toggle as an operation of a change set.
+func (o *Operation) part(token string) Object {
+	part := Object{"op": "patch", "type": "feature_flag", "key": o.Key, "environment": o.Scope, "body": Object{"enabled": o.Enabled}}
+	if token != "" {
+		part["expectedCommitSha"] = token
+	}
+	return part
 }
 
 func (o *Operation) creation() Object {
@@ -136,6 +154,9 @@ type Answer struct {
 	Text             string // canonical: the document, the rules, the detail, the row
 	Listed           map[string]string
 	Reason           string // in words, for whoever reads a report
+
+	Replayed bool   // it is the answer of an earlier request under the same Idempotency-Key
+	body     string // as it came
 }
 
 func (a *Answer) String() string {

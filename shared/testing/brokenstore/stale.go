@@ -31,8 +31,8 @@ type staleAuthenticator struct {
 	stale *Stale
 }
 
-func (g staleAuthenticator) Authenticate(ctx context.Context, key access.Key) (control.Entry, error) {
-	entry, err := g.Authenticator.Authenticate(ctx, key)
+func (g staleAuthenticator) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
+	entry, err := g.Authenticator.Authenticate(ctx, key, once)
 	if err == nil {
 		entry.Head = g.stale.tell(entry.Head)
 	}

@@ -74,6 +74,8 @@ func All(t testing.TB) []string {
 		switch {
 		case err != nil:
 			return err
+		case path == "bin" || path == "dist": // what was built
+			return fs.SkipDir
 		case entry.IsDir() && (name == "node_modules" || name == "testdata" || strings.HasPrefix(name, ".") && path != "."):
 			return fs.SkipDir
 		case strings.HasSuffix(name, ".md"):

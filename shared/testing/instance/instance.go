@@ -19,6 +19,8 @@ import (
 type Site struct {
 	DynamoDB, S3  string // endpoints; "" for AWS's own
 	Table, Bucket string
+	// StreamURL is the server of the event streams; "" for none.
+	StreamURL string
 }
 
 // Clients are clients of the stores beside an instance's own.
@@ -40,6 +42,8 @@ func (s Site) variables(name string) string {
 		return s.Bucket
 	case "PUBLIC_URL":
 		return "https://svc.test"
+	case "STREAM_URL":
+		return s.StreamURL
 	}
 	for _, limit := range []string{"", "POLL_", "TELEMETRY_", "ANONYMOUS_"} {
 		if name == limit+"LIMIT_PER_SECOND" || name == limit+"LIMIT_BURST" {

@@ -36,17 +36,23 @@ func Watched() (path string, err error) { return watched() }
 // of times.
 func Swift() (path string, err error) { return swift() }
 
+// For returns the path of an svc for another platform, as a release is built.
+func For(goos, goarch string) (path string, err error) {
+	return build("svc-"+goos+"-"+goarch+".exe", []string{"CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch}, "-trimpath")
+}
+
 var (
-	watched = sync.OnceValues(func() (string, error) { return build("svc-watched.exe", flags...) })
-	swift   = sync.OnceValues(func() (string, error) { return build("svc-swift.exe") })
+	watched = sync.OnceValues(func() (string, error) { return build("svc-watched.exe", nil, flags...) })
+	swift   = sync.OnceValues(func() (string, error) { return build("svc-swift.exe", nil) })
 )
 
-func build(name string, flags ...string) (string, error) {
+func build(name string, env []string, flags ...string) (string, error) {
 	if folder == "" {
 		return "", errors.New("there is no folder to build svc in: call svcbinary.Run in TestMain")
 	}
 	path := filepath.Join(folder, name) // Windows insists on the ending
-	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "svc.example/svc/devserver/svc")...)
+	cmd := exec.Command("go", append(append([]string{"build", "-tags", "nethttpomithttp2", "-o", path}, flags...), "svc.example/svc/devserver/svc")...)
+	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}
