@@ -1,0 +1,80 @@
+package releasetest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/infra/samlocal/engine"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/svcbinary"
+)
+
+// TestTheImage: what the Dockerfile's last stage makes answers its health check,
+// as a user without rights, and keeps nothing but its volume.
+func TestTheImage(t *testing.T) {
+	e := engine.Test(t)
+	dir := t.TempDir()
+	binary, err := svcbinary.For("linux", runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{binary: "src/bin/svc", filepath.Join(guides.Root(t), "LICENSE"): "src/LICENSE", "/dev/null": "etc/ssl/certs/ca-certificates.crt"} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, to), text)
+	}
+	if err := os.Chmod(filepath.Join(dir, "src/bin/svc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	// The first stage needs a base image from elsewhere, and does what make does.
+	_, last, found := strings.Cut(guides.Read(t, "Dockerfile"), "\nFROM scratch\n")
+	if !found {
+		t.Fatal("the Dockerfile has no stage from scratch")
+	}
+	write(t, filepath.Join(dir, "Dockerfile"), []byte("FROM scratch\n"+strings.ReplaceAll(last, "--from=build ", "")))
+
+	docker := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("docker", args...)
+		cmd.Env = append(e.Environ(), "DOCKER_BUILDKIT=0")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("docker %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	const name = "svc-releasetest"
+	docker("build", "--quiet", "--tag", name, dir)
+	id := docker("run", "--detach", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--health-interval", "1s", name)
+	defer docker("rm", "--force", "--volumes", id)
+	for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(100 * time.Millisecond) {
+		state := docker("inspect", "--format", "{{.State.Status}} {{.State.Health.Status}}", id)
+		if state == "running healthy" {
+			break
+		}
+		if !strings.HasPrefix(state, "running") || time.Now().After(deadline) {
+			t.Fatalf("the container is %s:\n%s", state, docker("logs", id))
+		}
+	}
+	key := docker("exec", id, "/svc", "key", "create", "--data", "/data/workspace", "--kind", "secret", "--name", "relay", "--environment", "production")
+	if !strings.HasPrefix(key, "svc_sk_") {
+		t.Errorf("the relay's key is %q", key)
+	}
+	if user := docker("inspect", "--format", "{{.Config.User}}", id); user != "65532:65532" {
+		t.Errorf("it runs as %s", user)
+	}
+}
