@@ -4,45 +4,52 @@ RELEASE ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 STAMP    = -X svc.example/svc/shared/release.Stamp=$(RELEASE) -X svc.example/svc/shared/release.Commit=$(COMMIT)
 STATIC   = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $(STAMP)"
+# svc serves HTTP/1.1 and asks APIs that speak it; Go's HTTP/2 would be half a megabyte.
+SVC_TAGS = -tags nethttpomithttp2
 
 EXAMPLE   = devserver/sample/directory
 BROWSER   = devserver/browsertest
 CONTRACT  = devserver/contracttest
+VITE      = devserver/examples/vite
 VENV      = $(CONTRACT)/schemathesis/.venv
+PRECOMMIT = devserver/command/testdata/pre-commit/.venv
 SAM       = infra/samlocal/.venv
-TOOLS     = $(BROWSER)/node_modules/.package-lock.json $(CONTRACT)/node_modules/.package-lock.json $(VENV)/installed $(SAM)/installed
+TOOLS     = $(BROWSER)/node_modules/.package-lock.json $(CONTRACT)/node_modules/.package-lock.json $(VITE)/node_modules/.package-lock.json $(VENV)/installed $(PRECOMMIT)/installed $(SAM)/installed
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # base64 of {"user":{"key":"user-1","plan":"pro"}}
 TOKEN = eyJ1c2VyIjp7ImtleSI6InVzZXItMSIsInBsYW4iOiJwcm8ifX0
 
-.PHONY: help run test quick check tools standins bench bench-cost fuzz dist build svcadmin clean functions sam-local deploy
+.PHONY: help run test quick check tools standins bench bench-cost fuzz dist npm address release-dry-run build svcadmin clean functions sam-local deploy
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-SERVE_PORT ?= 6580
-API_PORT   ?= 6581
+# Neither the ports nor the data directory of svc serve and svc api, which stay
+# free for a directory of one's own.
+SERVE_PORT ?= 6590
+API_PORT   ?= 6591
+RUN_DATA    = bin/example-data
 
-run: build ## start both products on the example directory (SERVE_PORT=6580 API_PORT=6581)
+run: build ## start both products on the example directory (SERVE_PORT=6590 API_PORT=6591)
 	@echo '--- svc serve: the files in $(EXAMPLE), for browsers'; \
-	bin/svc serve --datadir $(EXAMPLE) --port $(SERVE_PORT) & serve=$$!; \
+	bin/svc serve --console --datadir $(EXAMPLE) --port $(SERVE_PORT) & serve=$$!; \
 	stop() { trap '' INT TERM; kill $$serve $$api 2>/dev/null; wait; exit $$1; }; \
 	trap 'stop 0' INT TERM; \
 	both() { kill -0 $$serve 2>/dev/null && { test -z "$$api" || kill -0 $$api 2>/dev/null; }; }; \
 	nap() { sleep 1 & wait $$!; }; \
 	nap; both || stop 1; \
 	echo; echo '--- svc api: a git repository made from them, changed over HTTP'; \
-	bin/svc api --import $(EXAMPLE) --workspace example --port $(API_PORT) & api=$$!; \
+	bin/svc api --data $(RUN_DATA) --import $(EXAMPLE) --workspace example --port $(API_PORT) & api=$$!; \
 	nap; both || stop 1; \
 	echo; echo '--- Ask from another terminal, edit a file in $(EXAMPLE), and ask again:'; \
 	echo '    curl http://127.0.0.1:$(SERVE_PORT)/api/v2/configs/eval-with-context/$(TOKEN)'; \
-	echo '    Ctrl-C ends both.'; \
+	echo '    Ctrl-C ends both. Keys: bin/svc key create --help, with --data $(RUN_DATA).'; \
 	while both; do nap; done; stop 1
 
 build: ## build bin/svc
 	@mkdir -p bin
-	$(STATIC) -o bin/svc ./devserver/svc
+	$(STATIC) $(SVC_TAGS) -o bin/svc ./devserver/svc
 
 svcadmin: ## build bin/svcadmin, for who hosts svc on AWS
 	@mkdir -p bin
@@ -52,12 +59,12 @@ test: check tools ## run every test, with the race detector
 	go test -race -timeout 30m ./...
 
 # What needs no browser, no stand-in for AWS, no engine and no second process.
-SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/
+SLOW = /infra/|/devserver/(apitest|browsertest|contracttest|directory|mcpserver|releasetest)|/functions$$|/dynamo|/s3|/bucket|/admin$$|/archtest|/testing/
 
 quick: check ## vet and the unit tests, without the race detector: about a minute
 	go test -short $$(go list ./... | grep -vE '$(SLOW)')
 
-tools: $(TOOLS) ## install what tests drive: npm packages, Schemathesis, SAM
+tools: $(TOOLS) ## install what tests drive: npm packages, Schemathesis, pre-commit, SAM
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
@@ -72,6 +79,10 @@ check:
 $(VENV)/installed: $(CONTRACT)/schemathesis/requirements.txt
 	@if python3 -m venv --clear $(VENV) && $(VENV)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
 	else rm -rf $(VENV); echo 'Schemathesis is not installed (it needs python3 with venv): its tests will be skipped'; fi
+
+$(PRECOMMIT)/installed: devserver/command/testdata/pre-commit/requirements.txt
+	@if python3 -m venv --clear $(PRECOMMIT) && $(PRECOMMIT)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
+	else rm -rf $(PRECOMMIT); echo 'pre-commit is not installed (it needs python3 with venv): its test will be skipped'; fi
 
 $(SAM)/installed: infra/samlocal/requirements.txt
 	@if python3 -m venv --clear $(SAM) && $(SAM)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
@@ -138,9 +149,27 @@ dist: ## cross-compile static binaries into dist, with checksums
 		os=$${platform%/*}; arch=$${platform#*/}; extension=; \
 		if [ $$os = windows ]; then extension=.exe; fi; \
 		echo "dist/svc_$${os}_$$arch$$extension"; \
-		GOOS=$$os GOARCH=$$arch $(STATIC) -o dist/svc_$${os}_$$arch$$extension ./devserver/svc || exit 1; \
+		GOOS=$$os GOARCH=$$arch $(STATIC) $(SVC_TAGS) -o dist/svc_$${os}_$$arch$$extension ./devserver/svc || exit 1; \
 	done
 	@cd dist && sha256sum svc_* > SHA256SUMS
 
+# The one place that knows where the module's address stands: everywhere.
+address: ## give the module its public address (MODULE=github.com/you/svc)
+	@test -n "$(MODULE)" || { echo 'name it: make address MODULE=github.com/you/svc'; exit 2; }
+	@OLD=$$(go list -m) && export OLD NEW="$(MODULE)" && git grep -lzF "$$OLD" | xargs -0 perl -pi -e 's/\Q$$ENV{OLD}\E/$$ENV{NEW}/g'
+	@git ls-files -z '*.go' | xargs -0 gofmt -w # imports are in another order
+
+# In a module of their own: together they need ten times what svc does.
+bin/goreleaser: packaging/go.mod
+	@mkdir -p bin
+	cd packaging && go build -o ../bin/ github.com/goreleaser/goreleaser/v2 github.com/google/go-licenses
+
+release-dry-run: bin/goreleaser ## make archives, packages, formula, SBOM and checksums in dist, and publish nothing
+	@command -v syft >/dev/null || echo 'syft is not installed: there will be no SBOM'
+	bin/goreleaser release --config packaging/goreleaser.yaml --snapshot --clean $$(command -v syft >/dev/null || echo --skip=sbom)
+
+npm: dist ## make npm packages of the binaries, in dist/npm
+	@node packaging/npm/pack.js dist $(RELEASE) dist/npm
+
 clean: ## remove what was built
-	rm -rf bin dist .svc-data $(BROWSER)/node_modules $(CONTRACT)/node_modules $(VENV) $(SAM) .aws-sam
+	rm -rf bin dist .svc-data $(BROWSER)/node_modules $(CONTRACT)/node_modules $(VITE)/node_modules $(VITE)/dist $(VENV) $(PRECOMMIT) $(SAM) .aws-sam
