@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"svc.example/svc/shared/jsontree"
@@ -122,6 +123,11 @@ type Evaluated struct {
 	Since Day
 	Days  map[string]Day // by key
 }
+
+var evaluatedVersions atomic.Uint64
+
+// Renew gives what was read anew a version of its own.
+func (e *Evaluated) Renew() { e.Version = evaluatedVersions.Add(1) }
 
 // See notes on which days items were evaluated, and says whether that was news.
 func (e *Evaluated) See(evaluations []Evaluation) (news bool) {

@@ -257,6 +257,12 @@ type Query struct {
 	Limit int
 }
 
+// Enough says whether no find that was last seen at next, or before it, can come into
+// the answer: of those seen at one moment the order is another than a store's.
+func (q Query) Enough(found []Saved, next time.Time) bool {
+	return len(found) >= q.Limit && found[q.Limit-1].LastSeen.After(next)
+}
+
 // Walk says which saved contexts are visited.
 type Walk struct {
 	Environment string

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/telemetry"
@@ -221,7 +220,7 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 		if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
 			return false, fmt.Errorf("reading a saved context: %w", err)
 		}
-		if enough(found, q.Limit, c.LastSeen) {
+		if q.Enough(found, c.LastSeen) {
 			return false, nil
 		}
 		looked++
@@ -232,12 +231,6 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 		return looked < limit, nil
 	})
 	return found, looked, err
-}
-
-// enough says whether no later find can come into the answer: of those seen at
-// one moment the order is another than the table's.
-func enough(found []telemetry.Saved, limit int, next time.Time) bool {
-	return len(found) >= limit && found[limit-1].LastSeen.After(next)
 }
 
 // each visits all rows of a partition.

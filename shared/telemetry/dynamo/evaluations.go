@@ -14,7 +14,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -385,8 +384,6 @@ type lastRead struct {
 // newLastRead keeps some 30,000 items.
 func newLastRead() *lru.Cache[string, lastRead] { return lru.New[string, lastRead](4 << 20) }
 
-var evaluatedVersions atomic.Uint64
-
 // Evaluated implements telemetry.Store. It reads a row at most once a minute.
 func (s *Store) Evaluated(ctx context.Context, workspace string) (*telemetry.Evaluated, error) {
 	now := time.Now()
@@ -404,7 +401,7 @@ func (s *Store) Evaluated(ctx context.Context, workspace string) (*telemetry.Eva
 			return nil, err
 		}
 		known = lastRead{is: is.evaluated(), version: version}
-		known.is.Version = evaluatedVersions.Add(1)
+		known.is.Renew()
 	}
 	known.read = now
 	const perItem = 96

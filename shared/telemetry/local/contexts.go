@@ -210,7 +210,7 @@ func (s *Store) Contexts(ctx context.Context, workspace string, q telemetry.Quer
 		walk, err := newWalk(root.Bucket(groups), m)
 		for looked := 0; err == nil && looked < s.searched; looked++ {
 			at, more := walk.seen()
-			if !more || enough(found, q.Limit, at) {
+			if !more || q.Enough(found, at) {
 				break
 			}
 			c, there, problem := walk.next()
@@ -347,12 +347,6 @@ func walkPage(all *bolt.Bucket, w telemetry.Walk, most int) (page []telemetry.Sa
 		}
 	}
 	return page, err
-}
-
-// enough says whether no later find can come into the answer: of those seen at
-// one moment the order is another than the file's.
-func enough(found []telemetry.Saved, limit int, next time.Time) bool {
-	return len(found) >= limit && found[limit-1].LastSeen.After(next)
 }
 
 // Shapes implements telemetry.Store.

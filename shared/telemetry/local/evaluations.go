@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -192,8 +191,6 @@ type known struct {
 	is        *telemetry.Evaluated
 }
 
-var evaluatedVersions atomic.Uint64
-
 // settled is how long after a file was written its time tells of a later write.
 const settled = time.Second
 
@@ -223,7 +220,7 @@ func (s *Store) Evaluated(ctx context.Context, workspace string) (*telemetry.Eva
 			return nil
 		}
 		is, err = evaluatedIn(root)
-		is.Version = evaluatedVersions.Add(1)
+		is.Renew()
 		return err
 	})
 	if err != nil {
