@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"html"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -34,40 +35,16 @@ func Routes(token string) []router.Route {
 	return []router.Route{
 		{Path: endpoints.ConsoleLead.Path, Handler: lead},
 		{Path: endpoints.Console.Path, Handler: lead},
-		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: newFile("text/html; charset=utf-8", shell(token))}},
+		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(token)), contentType: "text/html; charset=utf-8"}}},
 	}
 }
 
 // file is one file of the console. It is kept as gzip, which is how nearly every
-// browser takes it, and unpacked for the first who does not.
+// browser takes it.
 type file struct {
+	*negotiation.Body
 	contentType  string
-	size         int // that decides whether it goes out as gzip
-	plain, gzip  func() []byte
-	digest       string
 	neverChanges bool
-}
-
-func newFile(contentType string, content []byte) *file {
-	f := &file{contentType: contentType, size: len(content), digest: digestOf(content)}
-	f.plain = func() []byte { return content }
-	f.gzip = sync.OnceValue(func() []byte { return negotiation.Compress(content) })
-	return f
-}
-
-func packedFile(contentType string, packed []byte) *file {
-	f := &file{contentType: contentType, size: len(packed), digest: digestOf(packed)}
-	f.plain = sync.OnceValue(func() []byte {
-		content, _ := negotiation.Decompress(packed) // a test reads them all
-		return content
-	})
-	f.gzip = func() []byte { return packed }
-	return f
-}
-
-func digestOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:8])
 }
 
 var contentTypes = map[string]string{
@@ -81,19 +58,20 @@ const icon = "icon.svg"
 // can be kept for ever.
 var program = sync.OnceValues(func() (files map[string]*file, digest string) {
 	drawn, _ := embedded.ReadFile("app/" + icon) // a test reads them all
-	files = map[string]*file{icon: newFile("image/svg+xml", drawn)}
+	files = map[string]*file{icon: {Body: negotiation.NewBody(drawn), contentType: "image/svg+xml"}}
 	entries, _ := fs.ReadDir(embedded, "bundle")
 	for _, e := range entries {
 		packed, _ := embedded.ReadFile("bundle/" + e.Name())
 		name := strings.TrimSuffix(e.Name(), ".gz")
-		files[name] = packedFile(contentTypes[path.Ext(name)], packed)
+		files[name] = &file{Body: negotiation.NewPackedBody(packed), contentType: contentTypes[path.Ext(name)]}
 	}
-	var all strings.Builder
+	all := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		files[name].neverChanges = true
-		all.WriteString(name + files[name].digest)
+		tag, _ := files[name].Identity()
+		_, _ = io.WriteString(all, name+tag) // a hash takes everything
 	}
-	return files, digestOf([]byte(all.String()))
+	return files, hex.EncodeToString(all.Sum(nil)[:8])
 })
 
 // shell is the page, which names the files that it needs.
@@ -131,26 +109,28 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *file) answer(w http.ResponseWriter, r *http.Request) {
-	tag, body := f.digest, f.plain
 	header := w.Header()
 	header.Set("Vary", "Accept-Encoding")
-	if negotiation.Gzip(r, f.size) {
-		tag, body = tag+"-gzip", f.gzip
-		header.Set("Content-Encoding", "gzip")
+	var coding negotiation.Coding
+	if _, size := f.Identity(); negotiation.Gzip(r, size) {
+		coding = negotiation.GzipCoding
 	}
-	header.Set("Content-Type", f.contentType)
-	header.Set("ETag", `"`+tag+`"`)
+	body, etag, _ := f.As(coding) // a test reads them all
+	header.Set("ETag", etag)
 	header.Set("Cache-Control", "no-cache")
 	if f.neverChanges {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if negotiation.NoneMatch(r, `"`+tag+`"`) != negotiation.Neither {
-		header.Del("Content-Encoding")
+	header.Set("Content-Type", f.contentType)
+	if negotiation.NoneMatch(r, etag) != negotiation.Neither {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+	if coding != "" {
+		header.Set("Content-Encoding", string(coding))
+	}
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body())
+		_, _ = w.Write(body)
 	}
 }
 

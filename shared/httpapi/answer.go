@@ -3,11 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"sync"
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
@@ -15,40 +12,20 @@ import (
 
 const jsonType = "application/json"
 
-// page is what a handler answers that is encoded already. It is made with its
-// plain form or its gzip form; the other is made for the first who asks, and
-// kept for as long as the page is.
+// page is what a handler answers that is encoded already.
 type page struct {
 	contentType string
 	// immutable says that the address never stands for anything else.
 	immutable bool
-
-	mu           sync.Mutex
-	body, packed []byte
-	tag          string
-	size         int // of the form that it was made with
-}
-
-// identity is the page's entity tag, and how large it was made.
-func (p *page) identity() (tag string, size int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tag == "" {
-		made := p.body
-		if p.packed != nil {
-			made = p.packed
-		}
-		sum := sha256.Sum256(made)
-		p.tag, p.size = hex.EncodeToString(sum[:16]), len(made)
-	}
-	return p.tag, p.size
+	*negotiation.Body
 }
 
 // answer is a whole answer.
 type answer struct {
 	status      int
 	contentType string
-	encoding    string
+	encoding    negotiation.Coding
+	etag        string
 	body        []byte
 }
 
@@ -71,7 +48,7 @@ func (c *call) success(result any) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		p = &page{contentType: jsonType, body: text}
+		p = &page{contentType: jsonType, Body: negotiation.NewBody(text)}
 	}
 	if c.operation.Method != http.MethodGet {
 		return c.compressed(p)
@@ -82,10 +59,10 @@ func (c *call) success(result any) (*answer, error) {
 // compressed gives an answer its encoding, where it is not too large to be sent.
 func (c *call) compressed(p *page) (a *answer, err error) {
 	a = &answer{status: cmp.Or(c.status, http.StatusOK), contentType: p.contentType}
-	if _, size := p.identity(); negotiation.Gzip(c.request, size) {
-		a.encoding = "gzip"
+	if _, size := p.Identity(); negotiation.Gzip(c.request, size) {
+		a.encoding = negotiation.GzipCoding
 	}
-	if a.body, err = p.as(a.encoding); err != nil {
+	if a.body, a.etag, err = p.As(a.encoding); err != nil {
 		return nil, err
 	}
 	// What a write has done is told whatever its length: it has happened.
@@ -104,39 +81,18 @@ func (c *call) conditional(p *page) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	tag, _ := p.identity()
-	if a.encoding != "" {
-		tag += "-" + a.encoding
-	}
-	tag = `"` + tag + `"`
-	c.header.Set("ETag", tag)
+	c.header.Set("ETag", a.etag)
 	if p.immutable {
 		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if negotiation.NoneMatch(c.request, tag) != negotiation.Neither {
+	if negotiation.NoneMatch(c.request, a.etag) != negotiation.Neither {
 		return &answer{status: http.StatusNotModified}, nil
 	}
 	return a, nil
 }
 
-// as is the page in an encoding. Its identity was asked for before.
-func (p *page) as(encoding string) (_ []byte, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if encoding == "" {
-		if p.body == nil && p.packed != nil {
-			p.body, err = negotiation.Decompress(p.packed)
-		}
-		return p.body, err
-	}
-	if p.packed == nil {
-		p.packed = negotiation.Compress(p.body)
-	}
-	return p.packed, nil
-}
-
 // tooLarge refuses an answer that could not be sent.
-func (c *call) tooLarge(size int, encoding string) error {
+func (c *call) tooLarge(size int, encoding negotiation.Coding) error {
 	advice := ""
 	if c.query["impact"] == "true" {
 		advice = "leave impact out"

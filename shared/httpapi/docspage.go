@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/httpapi/swaggerui"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
 )
 
 //go:embed docs.js
@@ -74,9 +75,9 @@ func (m *memo) file(_ context.Context, c *call) (any, error) {
 	return m.keep(memoKey{nil, f.Name}, func() *page {
 		p := &page{contentType: f.ContentType, immutable: true}
 		if f.Packed {
-			p.packed = f.Stored()
+			p.Body = negotiation.NewPackedBody(f.Stored())
 		} else {
-			p.body = f.Stored()
+			p.Body = negotiation.NewBody(f.Stored())
 		}
 		return p
 	}), nil

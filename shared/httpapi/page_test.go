@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/httpapi/swaggerui"
+	"svc.example/svc/shared/negotiation"
 )
 
 // TestAPageIsPackedOnce, and unpacked once: the reference needs no key, and
@@ -29,15 +30,15 @@ func TestAPageIsPackedOnce(t *testing.T) {
 			return p.(*page)
 		},
 	} {
-		before, _ := ask().identity()
-		for _, encoding := range []string{"gzip", ""} {
-			one, err := ask().as(encoding)
-			other, err2 := ask().as(encoding)
+		before, _ := ask().Identity()
+		for _, encoding := range []negotiation.Coding{negotiation.GzipCoding, ""} {
+			one, _, err := ask().As(encoding)
+			other, _, err2 := ask().As(encoding)
 			if err != nil || err2 != nil || len(one) == 0 || &one[0] != &other[0] {
 				t.Errorf("%s is made again in the encoding %q", name, encoding)
 			}
 		}
-		if after, _ := ask().identity(); after != before {
+		if after, _ := ask().Identity(); after != before {
 			t.Errorf("%s: the tag was %s and is %s", name, before, after)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
 )
 
 const referenceTag = "reference"
@@ -44,7 +45,7 @@ type memoKey struct {
 
 func (m *memo) page(c *call, contentType string, build func(*server) []byte) *page {
 	return m.keep(memoKey{c.server, c.operation.Operation}, func() *page {
-		return &page{contentType: contentType, body: build(c.server)}
+		return &page{contentType: contentType, Body: negotiation.NewBody(build(c.server))}
 	})
 }
 

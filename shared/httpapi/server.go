@@ -230,7 +230,7 @@ func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.header.Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	if a.encoding != "" {
-		c.header.Set("Content-Encoding", a.encoding)
+		c.header.Set("Content-Encoding", string(a.encoding))
 	}
 	w.WriteHeader(a.status)
 	if modified && r.Method != http.MethodHead {
