@@ -22,10 +22,13 @@ func circles(ws *Workspace) []circle {
 	g := newGraph(ws)
 	var found []circle
 	for _, group := range g.groups() {
-		if path := g.shortest(group[0]); path != nil {
-			item := g.items[group[0]]
-			found = append(found, circle{item, circleIssue(item, g.keys(path))})
+		path := shortestCircle(group[0], func(n int32) []int32 { return g.edges[n] })
+		keys := make([]string, len(path))
+		for i, n := range path {
+			keys[i] = g.items[n].Key
 		}
+		item := g.items[group[0]]
+		found = append(found, circle{item, circleIssue(item, keys)})
 	}
 	return found
 }
@@ -35,22 +38,11 @@ func (v *Verification) circleThrough(item *Item) []document.Issue {
 	if item.Path != Path(document.Segment, item.Key) || v.together && v.straight() {
 		return nil
 	}
-	from := map[string]string{}
-	queue := []string{item.Key}
-	for len(queue) > 0 {
-		key := queue[0]
-		queue = queue[1:]
-		for _, next := range v.references(item, key) {
-			if next == item.Key {
-				return []document.Issue{circleIssue(item, pathBack(from, item.Key, key))}
-			}
-			if _, seen := from[next]; !seen {
-				from[next] = key
-				queue = append(queue, next)
-			}
-		}
+	path := shortestCircle(item.Key, func(key string) []string { return v.references(item, key) })
+	if path == nil {
+		return nil
 	}
-	return nil
+	return []document.Issue{circleIssue(item, path)}
 }
 
 // references are the segments that a segment refers to.
@@ -68,15 +60,27 @@ func (v *Verification) references(changed *Item, key string) []string {
 	return known
 }
 
-// pathBack is the way from start to last, by where each was reached from.
-func pathBack(from map[string]string, start, last string) []string {
-	var path []string
-	for key := last; key != start; key = from[key] {
-		path = append(path, key)
+// shortestCircle is the shortest way from a segment back to itself, or nil.
+func shortestCircle[K comparable](start K, references func(K) []K) []K {
+	from := map[K]K{} // where each was reached from
+	for queue := []K{start}; len(queue) > 0; queue = queue[1:] {
+		for _, next := range references(queue[0]) {
+			if next == start {
+				path := []K{queue[0]}
+				for at := queue[0]; at != start; {
+					at = from[at]
+					path = append(path, at)
+				}
+				slices.Reverse(path)
+				return path
+			}
+			if _, seen := from[next]; !seen {
+				from[next] = queue[0]
+				queue = append(queue, next)
+			}
+		}
 	}
-	path = append(path, start)
-	slices.Reverse(path)
-	return path
+	return nil
 }
 
 // circleIssue stands at the criterion that takes the first step.
@@ -139,45 +143,4 @@ func newGraph(ws *Workspace) *graph {
 		g.edges = append(g.edges, edges)
 	}
 	return g
-}
-
-func (g *graph) keys(path []int32) []string {
-	keys := make([]string, len(path))
-	for i, n := range path {
-		keys[i] = g.items[n].Key
-	}
-	return keys
-}
-
-// shortest is the shortest circle through a segment, or nil.
-func (g *graph) shortest(start int32) []int32 {
-	from := make([]int32, len(g.items))
-	for i := range from {
-		from[i] = -1
-	}
-	queue := []int32{start}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, next := range g.edges[n] {
-			if next == start {
-				return back(from, start, n)
-			}
-			if from[next] < 0 {
-				from[next] = n
-				queue = append(queue, next)
-			}
-		}
-	}
-	return nil
-}
-
-func back(from []int32, start, last int32) []int32 {
-	path := []int32{last}
-	for last != start {
-		last = from[last]
-		path = append(path, last)
-	}
-	slices.Reverse(path)
-	return path
 }

@@ -8,7 +8,6 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/expression"
-	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 )
@@ -96,41 +95,11 @@ func unboundIssues(doc *document.Document) []document.Issue {
 // identity is a text that is the same for values that are: the order of an
 // object's members and the spelling of numbers do not count.
 func identity(value document.Value) string {
-	text := []byte(value.Type)
+	text := string(value.Type)
 	if value.DecryptWith != "" {
-		text = append(text, " encrypted"...)
+		text += " encrypted"
 	}
-	if content := value.Served(); content != nil {
-		text = appendCanonical(append(text, ' '), content)
-	}
-	return string(text)
-}
-
-func appendCanonical(text []byte, n *jsontree.Node) []byte {
-	switch n.Kind {
-	case jsontree.Object:
-		members := slices.SortedFunc(slices.Values(n.Members), func(a, b jsontree.Member) int {
-			return strings.Compare(a.Name, b.Name)
-		})
-		text = append(text, '{')
-		for _, m := range members {
-			text = append(jsontree.NewString(m.Name).AppendCompact(text), ':')
-			text = append(appendCanonical(text, m.Value), ',')
-		}
-		return append(text, '}')
-	case jsontree.Array:
-		text = append(text, '[')
-		for _, item := range n.Items {
-			text = append(appendCanonical(text, item), ',')
-		}
-		return append(text, ']')
-	case jsontree.String:
-		s, _ := n.Text()
-		return jsontree.NewString(s).AppendCompact(text)
-	case jsontree.Number:
-		return append(text, jsontree.NumberText(n.Literal())...)
-	}
-	return n.AppendCompact(text)
+	return text + " " + value.Served().Canonical()
 }
 
 // fileName warns of a name that cannot be checked out everywhere.
