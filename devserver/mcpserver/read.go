@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -94,7 +93,7 @@ func (s *server) listItems(ctx context.Context, arguments *jsontree.Node) (answe
 	tree.Set("items", rows)
 	return answer{tree: tree, list: "items", next: func(shown int) []jsontree.Member {
 		last := rows.Items[shown-1]
-		return []jsontree.Member{jsontree.Field("after", jsontree.NewString(text(last, "type")+":"+text(last, "key")))}
+		return []jsontree.Member{jsontree.Field("after", jsontree.NewString(place(document.Type(text(last, "type")), text(last, "key"))))}
 	}}, nil
 }
 
@@ -199,10 +198,7 @@ func (d *Directory) item(ctx context.Context, arguments *jsontree.Node) (answer,
 	if t == document.LogLevel {
 		key = document.LogLevelKey(key)
 	}
-	path := string(workspace.Schemas) + "/" + key + ".json"
-	if t != "schema" {
-		path = workspace.Path(t, key)
-	}
+	path := workspace.Path(t, key)
 	content, found := datadir.Look(d.Path).Files[path]
 	if !found {
 		return answer{}, &refusal{code: "NOT_FOUND", message: fmt.Sprintf("there is no %s %s; list_items has what there is", t.Noun(), terminal.Quote(key))}
@@ -302,10 +298,5 @@ func (s *server) listEdits(ctx context.Context, arguments *jsontree.Node) (answe
 	if err != nil {
 		return answer{}, &refusal{code: "BAD_REQUEST", message: err.Error()}
 	}
-	encoded, err := json.Marshal(edits)
-	if err != nil {
-		return answer{}, err
-	}
-	tree, err := jsontree.Parse(encoded)
-	return answer{tree: tree, list: "changes"}, err
+	return answer{tree: node(edits), list: "changes"}, nil
 }

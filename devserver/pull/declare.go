@@ -22,7 +22,7 @@ func declare(declaration *jsontree.Node, files map[string]file) {
 	archived := map[string]bool{}
 	for path, f := range files {
 		entries := f.tree.Get("environments")
-		if t, _ := typeAt(path); path == workspace.File || t == schema || entries == nil {
+		if t, _ := typeAt(path); path == workspace.File || t == workspace.SchemaType || entries == nil {
 			continue
 		}
 		for _, e := range entries.Items {

@@ -84,7 +84,7 @@ func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file
 			return nil, nil, "", errMoved
 		}
 		for _, d := range page.documents {
-			path := pathOf(d.t, d.key)
+			path := workspace.Path(d.t, d.key)
 			if problem := names.problem(path, d.key); problem != "" {
 				return nil, nil, "", fmt.Errorf("the workspace has a %s with the key %q, which cannot be a file here: %s", d.t.Noun(), d.key, problem)
 			}
@@ -141,7 +141,7 @@ func readPage(text []byte) (*page, error) {
 		key, keyed := n.Get("key").Text()
 		sha, dated := n.Get("commitSha").Text()
 		d := exported{document.Type(t), key, file{sha, n.Get("document")}}
-		if !keyed || !dated || d.tree == nil || d.t != schema && workspace.FolderOf(d.t) == "" {
+		if !keyed || !dated || d.tree == nil || workspace.ItemFolder(d.t) == "" {
 			return bad("a document lacks its type, its key or its commit")
 		}
 		p.documents = append(p.documents, d)
@@ -149,31 +149,18 @@ func readPage(text []byte) (*page, error) {
 	for _, n := range tree.Get("omitted").Elements() {
 		t, _ := n.Get("type").Text()
 		key, _ := n.Get("key").Text()
-		if key == "" || document.Type(t) != schema && workspace.FolderOf(document.Type(t)) == "" {
+		if key == "" || workspace.ItemFolder(document.Type(t)) == "" {
 			return bad("what it omits lacks its type or its key")
 		}
-		p.omitted = append(p.omitted, pathOf(document.Type(t), key))
+		p.omitted = append(p.omitted, workspace.Path(document.Type(t), key))
 	}
 	return p, nil
 }
 
-// schema is the type of a JSON Schema, as the API has it.
-const schema = document.Type("schema")
-
-// pathOf is where a document lies, typeAt of which type the one at a path is.
-func pathOf(t document.Type, key string) string {
-	if t == schema {
-		return string(workspace.Schemas) + "/" + key + ".json"
-	}
-	return workspace.Path(t, key)
-}
-
+// typeAt is the type and the key of the item at a path.
 func typeAt(path string) (document.Type, string) {
 	folder, key, _ := workspace.SplitPath(path)
-	if t, ok := folder.Type(); ok {
-		return t, key
-	}
-	return schema, key
+	return folder.ItemType(), key
 }
 
 // fileNames are the paths that keys of a server have become, in lower case, and

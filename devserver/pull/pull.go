@@ -155,7 +155,7 @@ func (p *Plan) holds(path, sha string) bool {
 	}
 	said, _ := tree.Get("key").Text()
 	t, key := typeAt(path)
-	return path == workspace.File || t == schema || said == key
+	return path == workspace.File || t == workspace.SchemaType || said == key
 }
 
 func (p *Plan) compare(files map[string]file, last state, force bool) error {
@@ -228,7 +228,7 @@ func (f file) says(path string, local []byte) bool {
 	case path == workspace.File:
 		return sameEnvironments(tree, f.tree)
 	}
-	if t, _ := typeAt(path); t == schema {
+	if t, _ := typeAt(path); t == workspace.SchemaType {
 		return jsontree.Equal(tree, f.tree)
 	}
 	return document.SameDocument(tree, f.tree)

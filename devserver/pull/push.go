@@ -187,7 +187,7 @@ type operation struct {
 }
 
 // order is that of types: what others name comes first, and is deleted last.
-var order = []document.Type{schema, document.Segment, document.Config, document.Flag, document.LogLevel}
+var order = []document.Type{workspace.SchemaType, document.Segment, document.Config, document.Flag, document.LogLevel}
 
 func byType(a, b string) int {
 	of := func(path string) int { t, _ := typeAt(path); return slices.Index(order, t) }
@@ -226,7 +226,7 @@ func (p *Push) encode() error {
 					return errors.New("the directory was pulled by an earlier version, which did not note the commit; svc pull first")
 				}
 			}
-			if t, _ := typeAt(path); t != schema {
+			if t, _ := typeAt(path); t != workspace.SchemaType {
 				p.created[path] = tree
 			}
 			add(path, first)

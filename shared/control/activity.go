@@ -61,9 +61,8 @@ const (
 	defaultActivity = 30
 	// maxItems is how many items a commit may touch before it is one entry.
 	maxItems = 20
-	// Schema is the type of schemas, which are no documents but items all
-	// the same.
-	Schema document.Type = "schema"
+	// Schema is the type of schemas.
+	Schema = workspace.SchemaType
 )
 
 // Activity returns a page of the feed.
@@ -117,14 +116,12 @@ func (q ActivityQuery) issues() []document.Issue {
 	if (q.Type == "") != (q.Key == "") {
 		issues = append(issues, document.Issue{Pointer: "?type", Message: "type and key go together: send both, or neither"})
 	}
-	if q.Type != "" && q.folder() == "" {
+	if q.Type != "" && workspace.ItemFolder(document.Type(q.Type)) == "" {
 		issues = append(issues, document.Issue{Pointer: "?type",
 			Message: "type is one of feature_flag, config, log_level, segment, schema"})
 	}
 	return issues
 }
-
-func (q ActivityQuery) folder() workspace.Folder { return folderOf(document.Type(q.Type)) }
 
 // path is the file that the feed is asked about, "" for all.
 func (q ActivityQuery) path() (string, bool) {
@@ -255,18 +252,10 @@ func (t trace) activity() Activity {
 	}
 	e.Action = actionOf(*t.touch)
 	if folder, key, ok := workspace.SplitPath(t.touch.Path); ok {
-		kind := typeIn(folder)
+		kind := string(folder.ItemType())
 		e.Type, e.Key = &kind, &key
 	}
 	return e
-}
-
-// typeIn is the type of what stands in a folder.
-func typeIn(folder workspace.Folder) string {
-	if held, isDocument := folder.Type(); isDocument {
-		return string(held)
-	}
-	return string(Schema)
 }
 
 func actionOf(touch repository.Touch) string {

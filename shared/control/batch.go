@@ -155,11 +155,7 @@ func (s *Session) try(ctx context.Context, r Request, message string, writes []w
 	if err != nil {
 		return nil, err
 	}
-	from := s.entry.Head
-	if s.entry.Tip != nil {
-		from = *s.entry.Tip
-	}
-	base, err := repo.Snapshot(ctx, from)
+	base, err := repo.Snapshot(ctx, s.tip())
 	if err != nil {
 		return nil, err
 	}

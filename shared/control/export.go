@@ -62,10 +62,7 @@ func (s *Session) Export(ctx context.Context, cursor string) (*Export, error) {
 		f := &o.snapshot.Files[i]
 		schema := c.schema != nil && c.schema.Tree != nil && c.schema.Tree.Kind == jsontree.Object
 		folder, key, isDocument := workspace.SplitPath(f.Path)
-		t, known := folder.Type()
-		if !known {
-			t = Schema
-		}
+		t := folder.ItemType()
 		if !c.document && !schema {
 			if isDocument && b.after == "" && len(e.Omitted) < MaxOmitted {
 				e.Omitted = append(e.Omitted, OmittedDocument{t, key, f.Last.SHA})

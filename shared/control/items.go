@@ -144,15 +144,7 @@ func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha st
 
 // pathOf is where a document of that key stands, if any can.
 func pathOf(t document.Type, key string) (string, bool) {
-	path := string(folderOf(t)) + "/" + key + ".json"
+	path := workspace.Path(t, key)
 	folder, name, ok := workspace.SplitPath(path)
-	return path, ok && name == key && folder == folderOf(t)
-}
-
-// folderOf is where items of a type stand.
-func folderOf(t document.Type) workspace.Folder {
-	if t == Schema {
-		return workspace.Schemas
-	}
-	return workspace.FolderOf(t)
+	return path, ok && name == key && folder == workspace.ItemFolder(t)
 }

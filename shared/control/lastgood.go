@@ -317,7 +317,7 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 func (b Broken) row() BrokenRow {
 	row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: inWords(b.Problems)}
 	if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
-		row.Type, row.Key = typeIn(folder), &key
+		row.Type, row.Key = string(folder.ItemType()), &key
 	}
 	if b.ServedFrom != "" {
 		row.ServedFrom = &b.ServedFrom

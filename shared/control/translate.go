@@ -2,18 +2,15 @@ package control
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
-	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -142,19 +139,13 @@ func (s *Session) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([
 // Difference says in words what became of a file of the layout, nil for none: what
 // the activity feed says of it.
 func Difference(path string, before, after []byte) []activity.Message {
-	tree := func(text []byte) *jsontree.Node {
-		if text == nil {
-			return nil
-		}
-		return decode(path, text).tree
-	}
-	return difference(path, tree(before), tree(after))
+	return difference(path, treeOf(path, before), treeOf(path, after))
 }
 
 // difference is document.Diff for whatever may stand in a file.
 func difference(path string, before, after *jsontree.Node) []activity.Message {
 	folder, key, _ := workspace.SplitPath(path)
-	item := document.Type(typeIn(folder)).Noun() + " " + terminal.Quote(key)
+	item := folder.ItemType().Noun() + " " + terminal.Quote(key)
 	switch {
 	case folder == workspace.Schemas && before == nil:
 		return []activity.Message{{Message: item + " " + actionCreated}}
@@ -203,9 +194,4 @@ func treeOf(path string, text []byte) *jsontree.Node {
 }
 
 // blobID is git's name for a content.
-func blobID(content []byte) string {
-	h := sha1.New()
-	fmt.Fprintf(h, "blob %d\x00", len(content))
-	h.Write(content)
-	return hex.EncodeToString(h.Sum(nil))
-}
+func blobID(content []byte) string { return object.ID(object.Blob, content) }

@@ -442,7 +442,7 @@ func (v *view) holder(of document.Type, key string, changed map[string]*attempt)
 		if !ok {
 			continue
 		}
-		if t := document.Type(typeIn(folder)); (t == Schema) == (of == Schema) {
+		if t := folder.ItemType(); (t == Schema) == (of == Schema) {
 			return t, other, true
 		}
 	}

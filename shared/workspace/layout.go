@@ -51,9 +51,29 @@ func FolderOf(t document.Type) Folder {
 	return ""
 }
 
-// Path returns where a document is stored, with forward slashes.
+// SchemaType is the type of JSON Schemas. They are no documents, and items of a
+// workspace all the same.
+const SchemaType document.Type = "schema"
+
+// ItemFolder is FolderOf for schemas too.
+func ItemFolder(t document.Type) Folder {
+	if t == SchemaType {
+		return Schemas
+	}
+	return FolderOf(t)
+}
+
+// ItemType is the type of what stands in a folder of the layout.
+func (f Folder) ItemType() document.Type {
+	if t, isDocument := f.Type(); isDocument {
+		return t
+	}
+	return SchemaType
+}
+
+// Path returns where an item is stored, with forward slashes.
 func Path(t document.Type, key string) string {
-	return string(FolderOf(t)) + "/" + key + extension
+	return string(ItemFolder(t)) + "/" + key + extension
 }
 
 const extension = ".json"
@@ -70,12 +90,7 @@ func SplitPath(path string) (Folder, string, bool) {
 
 // KnownFolder says whether a name is a folder of the layout.
 func KnownFolder(name string) bool {
-	for _, folder := range Folders {
-		if string(folder) == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(Folders, Folder(name))
 }
 
 // Overlooked says why a file or folder in a folder of the layout, whose name is

@@ -327,7 +327,7 @@ func (w *Workspace) Item(t document.Type, key string) (*Stored, bool) {
 
 // Schema returns the JSON Schema of a key.
 func (w *Workspace) Schema(key string) (*Schema, bool) {
-	i, found := slices.BinarySearchFunc(w.Schemas, string(Schemas)+"/"+key+extension, func(s Schema, path string) int {
+	i, found := slices.BinarySearchFunc(w.Schemas, Path(SchemaType, key), func(s Schema, path string) int {
 		return strings.Compare(s.Path, path)
 	})
 	if !found {
