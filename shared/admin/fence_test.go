@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -222,7 +223,8 @@ func (s *site) sweep() func(*actor) {
 	}
 }
 
-// check holds the workspace against git and against what was acknowledged.
+// check holds the workspace's rows against its objects, and its files against what
+// was acknowledged.
 func (s *site) check(w *Workspace, round string) {
 	s.t.Helper()
 	fresh := s.workspace(w.Workspace.Workspace)
@@ -236,14 +238,23 @@ func (s *site) check(w *Workspace, round string) {
 			s.t.Errorf("%s: what was written to %s is not there", round, path)
 		}
 	}
-	target := filepath.Join(s.t.TempDir(), fmt.Sprint("export-", s.rounds))
 	if s.rounds++; s.t.Failed() {
 		s.t.Fatalf("%s: broken", round)
 	}
-	if _, err := fresh.Export(ctx, target, nil); err != nil {
-		s.t.Fatalf("%s: %v", round, err)
+}
+
+// end has git check all that the rounds on a workspace have made: what one of them has
+// lost does not come back.
+func (s *site) end(w *Workspace, round string) {
+	s.t.Helper()
+	target := filepath.Join(s.t.TempDir(), "export")
+	if _, err := s.workspace(w.Workspace.Workspace).Export(ctx, target, nil); err != nil {
+		s.t.Fatalf("%s, or a round before it: %v", round, err)
 	}
 	git(s.t, target, "fsck", "--strict")
+	if err := os.RemoveAll(target); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // TestPausesLoseNothing holds a sweep up at each of its requests for four days,
@@ -296,6 +307,9 @@ func TestAMergeBesideAReindex(t *testing.T) {
 	s.holdUp("a reindex beside a merge", s.reindex, swept(s.compact))
 }
 
+// roundsTogether is how many rounds are played on one workspace.
+const roundsTogether = 8
+
 // holdUp holds one up at each of its requests, while the other does all of its
 // work. A merge makes the more requests the longer the history is, so from time
 // to time it is a new workspace.
@@ -304,7 +318,7 @@ func (s *site) holdUp(what string, one, other func() func(*actor)) {
 	var w *Workspace
 	var first, second *actor
 	for n := 1; ; n++ {
-		if n%8 == 1 {
+		if n%roundsTogether == 1 {
 			w = s.create(s.t, "acme", directory(s.t, "a"))
 			first, second, s.written = s.actor(w), s.actor(w), map[string]string{}
 			s.prepare(w)
@@ -318,6 +332,9 @@ func (s *site) holdUp(what string, one, other func() func(*actor)) {
 		s.clock.Pass(twoDays)
 		end()
 		s.check(w, round)
+		if !held || n%roundsTogether == 0 {
+			s.end(w, round)
+		}
 		if !held {
 			s.t.Logf("%s: %d rounds", what, n)
 			s.leavesNothing(w)
@@ -383,8 +400,10 @@ func (s *site) holdUpBoth(n int) (came bool) {
 			end()
 			s.clock.Pass(twoDays)
 		}
-		s.check(w, fmt.Sprintf("the writer at request %d, the sweep at %d", n, m))
+		round := fmt.Sprintf("the writer at request %d, the sweep at %d", n, m)
+		s.check(w, round)
 		if !heldSweep {
+			s.end(w, round)
 			s.leavesNothing(w)
 			return came
 		}
