@@ -40,12 +40,10 @@ var Types = []document.Type{document.Flag, document.Config, document.LogLevel, d
 
 // OfDirectory lists what was read of a directory. It decodes one document at a time.
 func OfDirectory(ws *workspace.Workspace) *Listing {
-	list := &Listing{}
-	var active []document.Active
+	list, active := &Listing{}, ws.WithStatus()
 	for _, e := range ws.Environments {
 		if !e.Archived {
 			list.Environments = append(list.Environments, e)
-			active = append(active, document.Active{Name: e.Name, Production: e.Type == "production"})
 		}
 	}
 	for i := range ws.Items {
@@ -54,7 +52,7 @@ func OfDirectory(ws *workspace.Workspace) *Listing {
 		item := Item{Type: doc.Type, Key: read.Key, Name: doc.Name, Description: doc.Description,
 			ValueType: doc.ValueType, Tags: doc.Tags, ReadyForCleanup: doc.ReadyForCleanup}
 		if item.Type == document.Flag {
-			_, item.Statuses = document.Statuses(doc, active)
+			_, item.Statuses = document.LifecyclesOf(doc).Statuses(active)
 		}
 		list.Items = append(list.Items, item)
 	}

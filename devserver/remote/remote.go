@@ -86,12 +86,6 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s answers %d: %s", r.asked, r.Status, r.Message)
 }
 
-// NotFound says whether an error is a refusal with 404.
-func NotFound(err error) bool {
-	var r *Refusal
-	return errors.As(err, &r) && r.Status == http.StatusNotFound
-}
-
 // Bounds of what one request waits for, whatever the server asks for.
 const (
 	maxWait    = time.Minute     // at a time

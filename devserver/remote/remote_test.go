@@ -192,9 +192,6 @@ func TestWhatDoesNotPassIsTold(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret-key") {
 			t.Errorf("%d: %v", test.code, err)
 		}
-		if NotFound(err) != (test.code == 404) {
-			t.Errorf("%d: NotFound is %v", test.code, NotFound(err))
-		}
 		if other.Close(); elsewhere > 0 {
 			t.Error("the key went elsewhere")
 		}

@@ -5,6 +5,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/repository"
 )
 
 // Pause replaces the wait between two tries of a write.
@@ -60,3 +61,9 @@ func (p *Service) DeliveryOf(ctx context.Context, text string) (*Delivery, error
 	}
 	return &Delivery{s}, nil
 }
+
+// Head is the version of the workspace that the session reads.
+func (s *Session) Head() repository.Head { return s.entry.Head }
+
+// Key is the record of the key that was accepted.
+func (s *Session) Key() access.KeyRecord { return s.entry.Key }

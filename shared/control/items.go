@@ -48,7 +48,7 @@ func (s *Session) Flag(ctx context.Context, key string) (*project.FlagDetail, er
 	if err != nil {
 		return nil, err
 	}
-	detail := project.DetailFlag(p.Tree, v.active(), lastCommit(p.file))
+	detail := project.DetailFlag(p.Tree, v.ws.WithStatus(), lastCommit(p.file))
 	detail.Key = p.Key
 	return &detail, nil
 }

@@ -23,7 +23,7 @@ type rows struct {
 func (v *view) newRows() rows {
 	return rows{
 		flags: sync.OnceValue(func() []FlagRow {
-			statuses, commits := statusCache{active: v.active()}, commitCache{}
+			statuses, commits := statusCache{active: v.ws.WithStatus()}, commitCache{}
 			return projected(v.of(document.Flag), func(p placed) FlagRow {
 				outline := p.outline.(*project.FlagOutline)
 				row := FlagRow{FlagSummary: outline.FlagSummary}

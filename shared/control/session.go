@@ -110,12 +110,6 @@ func (s *Session) repository(ctx context.Context) (Repository, error) {
 	return repo, storageFault(err)
 }
 
-// Head is the version of the workspace that the session reads.
-func (s *Session) Head() repository.Head { return s.entry.Head }
-
-// Key is the record of the key that was accepted.
-func (s *Session) Key() access.KeyRecord { return s.entry.Key }
-
 // Principal is the one that the key acts as.
 func (s *Session) Principal() access.Principal { return s.entry.Principal }
 

@@ -29,7 +29,7 @@ func TestDecodeReadsTheView(t *testing.T) {
 	if _, own := doc.Own("staging"); own {
 		t.Error("staging has no entry")
 	}
-	if rule, ok := Fallback(doc.Default); !ok || !rule.CatchAll() {
+	if !doc.Default[len(doc.Default)-1].CatchAll() {
 		t.Error("no fallback")
 	}
 }

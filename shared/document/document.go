@@ -120,14 +120,6 @@ func (r Rule) CatchAll() bool {
 	return len(r.Criteria) == 1 && r.Criteria[0].Operator == AlwaysTrue
 }
 
-// Fallback returns the catch-all that ends a rule list.
-func Fallback(rules []Rule) (Rule, bool) {
-	if n := len(rules); n > 0 && rules[n-1].CatchAll() {
-		return rules[n-1], true
-	}
-	return Rule{}, false
-}
-
 // Own returns an environment's own rules and whether the document has an
 // entry for it at all; one without inherits the default rules.
 func (d *Document) Own(environment string) ([]Rule, bool) {

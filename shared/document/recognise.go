@@ -1,7 +1,6 @@
 package document
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -44,13 +43,12 @@ func (d *Document) recognised(tree *jsontree.Node) bool {
 }
 
 var (
-	keyPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
-	levels     = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
-	tiers      = []string{"support", "standard", "protected-env", "protected-all-envs"}
+	levels = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
+	tiers  = []string{"support", "standard", "protected-env", "protected-all-envs"}
 )
 
 func (d *Document) plainTop(tree *jsontree.Node) bool {
-	return keyPattern.MatchString(d.Key) && d.ID == text(tree.Get("id")) && d.expectedType() != "" &&
+	return newKey.MatchString(d.Key) && d.ID == text(tree.Get("id")) && d.expectedType() != "" &&
 		(tree.Get("access") == nil || slices.Contains(tiers, d.Access)) &&
 		(tree.Get("schemaKey") == nil || d.SchemaKey != "")
 }

@@ -20,10 +20,6 @@ type Active struct {
 	Production bool
 }
 
-// Status derives a flag's status in an environment from what is stored, and
-// nothing else. It is "" for a flag that is not bool.
-func Status(d *Document, environment string) Lifecycle { return LifecyclesOf(d).In(environment) }
-
 // Lifecycles are a flag's statuses in all environments.
 type Lifecycles struct {
 	inherited Lifecycle // in an environment without rules of its own
@@ -35,7 +31,8 @@ type ownLifecycle struct {
 	status      Lifecycle
 }
 
-// LifecyclesOf derives a flag's statuses.
+// LifecyclesOf derives a flag's statuses from what is stored, and nothing else. They
+// are "" for a flag that is not bool.
 func LifecyclesOf(d *Document) Lifecycles {
 	if d.ValueType.Canonical() != BoolValue {
 		return Lifecycles{}
@@ -103,11 +100,6 @@ func (v Value) servesBool() (boolean, whole bool) {
 
 // Statuses returns a flag's status in every active environment, and the part
 // of it that concerns production. Both are empty for a flag that is not bool.
-func Statuses(d *Document, environments []Active) (production, all map[string]Lifecycle) {
-	return LifecyclesOf(d).Statuses(environments)
-}
-
-// Statuses is the same of what was derived.
 func (l Lifecycles) Statuses(environments []Active) (production, all map[string]Lifecycle) {
 	production, all = map[string]Lifecycle{}, map[string]Lifecycle{}
 	for _, e := range environments {

@@ -43,14 +43,14 @@ func TestStatus(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inherited := View(documents.Tree(t, documents.Flag("bool", tt.rules, "")))
 			own := View(documents.Tree(t, documents.Flag("bool", documents.Quarter, `,"environments":[{"id":"production","rules":[`+tt.rules+`]}]`)))
-			if got := Status(inherited, "production"); got != tt.want {
+			if got := LifecyclesOf(inherited).In("production"); got != tt.want {
 				t.Errorf("inherited: %s, want %s", got, tt.want)
 			}
-			if got := Status(own, "production"); got != tt.want {
+			if got := LifecyclesOf(own).In("production"); got != tt.want {
 				t.Errorf("own: %s, want %s", got, tt.want)
 			}
 			own.ReadyForCleanup = true
-			if got := Status(own, "production"); got != StatusReadyForCleanup {
+			if got := LifecyclesOf(own).In("production"); got != StatusReadyForCleanup {
 				t.Errorf("ready for clean-up: %s", got)
 			}
 		})
@@ -60,7 +60,7 @@ func TestStatus(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	environments := []Active{{"development", false}, {"production", true}, {"eu", true}}
 	d := View(documents.Tree(t, documents.Flag("bool", documents.ServesFalse, `,"environments":[{"id":"production","rules":[`+documents.ServesTrue+`]},{"id":"archived","rules":[]}]`)))
-	production, all := Statuses(d, environments)
+	production, all := LifecyclesOf(d).Statuses(environments)
 	if want := (map[string]Lifecycle{"production": StatusLive, "eu": StatusPreRollout}); !reflect.DeepEqual(production, want) {
 		t.Errorf("production: %v", production)
 	}
@@ -68,7 +68,7 @@ func TestStatuses(t *testing.T) {
 		t.Errorf("all: %v", all)
 	}
 	d = View(documents.Tree(t, documents.Flag("string", documents.ServesFalse, `,"readyForCleanup":true`)))
-	production, all = Statuses(d, environments)
+	production, all = LifecyclesOf(d).Statuses(environments)
 	if production == nil || all == nil || len(production)+len(all) != 0 {
 		t.Errorf("not bool: %v, %v", production, all)
 	}

@@ -375,6 +375,17 @@ func (w *Workspace) SortedByKey() []Stored {
 	return items
 }
 
+// WithStatus are the environments that flags have a status in.
+func (w *Workspace) WithStatus() []document.Active {
+	var active []document.Active
+	for _, e := range w.Environments {
+		if !e.Archived {
+			active = append(active, document.Active{Name: e.Name, Production: e.Type == "production"})
+		}
+	}
+	return active
+}
+
 // Active returns the names of the environments that are not archived, in the
 // order in which environments are listed.
 func (w *Workspace) Active() []string {

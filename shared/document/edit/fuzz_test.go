@@ -97,7 +97,7 @@ func FuzzReads(f *testing.F) {
 			d := document.View(tree)
 			active := []document.Active{{Name: scope, Production: true}}
 			for _, v := range []any{
-				project.SummarizeFlag(d, active, project.Commit{}), project.DetailFlag(tree, active, project.Commit{}), project.SummarizeConfig(d, project.Commit{}), project.DetailConfig(tree, project.Commit{}),
+				project.OutlineFlag(d), project.DetailFlag(tree, active, project.Commit{}), project.SummarizeConfig(d, project.Commit{}), project.DetailConfig(tree, project.Commit{}),
 				project.SummarizeSegment(d, ""), project.DetailSegment(tree, ""), project.SummarizeLogLevel(tree, "", ""),
 			} {
 				if _, err := json.Marshal(v); err != nil {

@@ -292,8 +292,10 @@ func scopeFallback(d *document.Document, scope string) document.Rule {
 	if !own {
 		rules = d.Default
 	}
-	rule, _ := document.Fallback(rules)
-	return rule
+	if n := len(rules); n > 0 && rules[n-1].CatchAll() {
+		return rules[n-1]
+	}
+	return document.Rule{}
 }
 
 // sameEnds counts the lines that two texts begin and end with alike.

@@ -42,14 +42,6 @@ type FlagSummary struct {
 	Commit
 }
 
-// SummarizeFlag projects a flag onto a row of the list.
-func SummarizeFlag(d *document.Document, environments []document.Active, commit Commit) FlagSummary {
-	row := OutlineFlag(d).FlagSummary
-	row.Statuses, row.EnvironmentStatuses = document.Statuses(d, environments)
-	row.Commit = commit
-	return row
-}
-
 // FlagOutline is what the rows of a flag are made of, for who does not keep the
 // flag itself: a row without statuses and commit, and what tells the statuses.
 type FlagOutline struct {
@@ -119,7 +111,7 @@ type FlagDetail struct {
 // DetailFlag projects a flag onto its detail.
 func DetailFlag(tree *jsontree.Node, environments []document.Active, commit Commit) FlagDetail {
 	detail := detailOf(tree, document.View(tree), commit)
-	_, detail.EnvironmentStatuses = document.Statuses(document.View(tree), environments)
+	_, detail.EnvironmentStatuses = document.LifecyclesOf(document.View(tree)).Statuses(environments)
 	return detail
 }
 

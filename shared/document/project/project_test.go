@@ -7,6 +7,15 @@ import (
 	"svc.example/svc/shared/testing/documents"
 )
 
+// flagRow is a row of a list as its makers put it together.
+func flagRow(d *document.Document, environments []document.Active, commit Commit) FlagSummary {
+	outline := OutlineFlag(d)
+	row := outline.FlagSummary
+	row.Statuses, row.EnvironmentStatuses = outline.Lifecycles.Statuses(environments)
+	row.Commit = commit
+	return row
+}
+
 func TestProjections(t *testing.T) {
 	commit := Commit{"abc", &Modified{"2026-01-02T03:04:05Z", "Ada"}}
 	environments := []document.Active{{Name: "staging"}, {Name: "production", Production: true}}
@@ -18,11 +27,11 @@ func TestProjections(t *testing.T) {
 		got  any
 		want string
 	}{
-		"flag row": {SummarizeFlag(document.View(rich), environments, commit),
+		"flag row": {flagRow(document.View(rich), environments, commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
 				`"statuses":{"production":"live"},"environmentStatuses":{"production":"live","staging":"pre_rollout"},` +
 				`"commitSha":"abc","lastModified":{"date":"2026-01-02T03:04:05Z","author":"Ada"}}`},
-		"bare flag row": {SummarizeFlag(document.View(bare), environments, Commit{SHA: "abc"}),
+		"bare flag row": {flagRow(document.View(bare), environments, Commit{SHA: "abc"}),
 			`{"key":"c","valueType":"int","tags":[],"readyForCleanup":false,"statuses":{},"environmentStatuses":{},"commitSha":"abc"}`},
 		"flag": {DetailFlag(rich, environments, commit),
 			`{"key":"f","name":"N","description":"D <b>","valueType":"bool","tags":["a"],"readyForCleanup":false,` +
