@@ -15,7 +15,6 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -387,7 +386,7 @@ func (b *batch) knowsEnvironment(name string) error {
 	if b.named[name] {
 		return nil
 	}
-	return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
+	return noEnvironment(name)
 }
 
 // tierAt is the tier of the document at a path, as the batch has it by now.

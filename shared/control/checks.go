@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 
 	"svc.example/svc/shared/access"
@@ -14,6 +13,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -109,7 +109,7 @@ func (a *attempt) holds(ctx context.Context) error {
 	if a.token == nil || *a.token == a.last || *a.token == a.snapshot.Head.Commit {
 		return nil
 	}
-	if !fullSHA.MatchString(*a.token) {
+	if !object.IsID(*a.token) {
 		return &stale{attempt: a}
 	}
 	if since, err := a.untouchedSince(ctx, *a.token); since || err != nil {
@@ -153,8 +153,6 @@ func (a *attempt) untouchedSince(ctx context.Context, token string) (bool, error
 	}
 	return false, a.lookUp()
 }
-
-var fullSHA = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // free says that nothing holds the key.
 func (a *attempt) free() error {

@@ -103,7 +103,7 @@ func (s *Session) knownEnvironment(ctx context.Context, name string) error {
 		return err
 	}
 	if _, known := o.view.ws.Environment(name); !known {
-		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
+		return noEnvironment(name)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (s *Session) ExportContexts(ctx context.Context, environment string, q Page
 		}
 	}
 	if environment == "" {
-		issues = append(issues, document.Issue{Pointer: "?environment", Message: "environment is missing: expected the name of one; GET /environments lists them"})
+		issues = append(issues, document.Issue{Pointer: "?environment", Message: noEnvironmentNamed})
 	}
 	walk := telemetry.Walk{Environment: environment, Limit: limit}
 	if b.after != "" {

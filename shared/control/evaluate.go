@@ -85,13 +85,13 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 func (q EvaluationQuery) issues() []document.Issue {
 	var issues []document.Issue
 	if q.Environment == "" && !said(q.Malformed, "/environment") {
-		issues = append(issues, document.Issue{Pointer: "/environment", Message: "environment is missing: expected the name of one; GET /environments lists them"})
+		issues = append(issues, document.Issue{Pointer: "/environment", Message: noEnvironmentNamed})
 	}
 	if len(q.Keys) > explanation.MaxKeys {
 		issues = append(issues, document.Issue{Pointer: "/keys", Message: fmt.Sprintf("keys has at most %d entries, not %d", explanation.MaxKeys, len(q.Keys))})
 	}
 	if q.At != nil && !said(q.Malformed, "/at") && !revision.MatchString(*q.At) {
-		issues = append(issues, document.Issue{Pointer: "/at", Message: "at is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"})
+		issues = append(issues, document.Issue{Pointer: "/at", Message: "at " + isRevision})
 	}
 	if !said(q.Malformed, "/context") {
 		issues = append(issues, explanation.ContextIssues(q.Context, "/context")...)
@@ -106,13 +106,8 @@ func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 		return s.entry.Head.Commit, err
 	}
 	sha, _, err := o.repo.At(ctx, s.entry.Head, workspace.File, *at)
-	switch {
-	case errors.Is(err, repository.ErrAmbiguous):
-		return "", malformed(document.Issue{Pointer: "/at", Message: "several commits begin with " + *at + "; send more digits"})
-	case errors.Is(err, repository.ErrUnknownCommit):
-		return "", fault.New(fault.NotFound, "the workspace's history has no commit %s", *at)
-	case err != nil && !errors.Is(err, repository.ErrAbsent):
-		return "", storageFault(err)
+	if err != nil && !errors.Is(err, repository.ErrAbsent) {
+		return "", revisionFault("/at", *at, err)
 	}
 	return sha, nil
 }
@@ -208,7 +203,7 @@ func evaluates(ws *workspace.Workspace, name string) error {
 	case known && e.Archived:
 		return fault.New(fault.NotFound, "the environment %s is archived: nothing is served there", terminal.Quote(name))
 	case !known && ws.Declared:
-		return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
+		return noEnvironment(name)
 	}
 	return nil
 }

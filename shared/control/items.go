@@ -97,10 +97,23 @@ func (s *Session) Document(ctx context.Context, t document.Type, key string, at 
 
 var revision = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
 
+const isRevision = "is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"
+
+// revisionFault is why a revision that a request has at a place names no commit, or
+// cannot be looked up.
+func revisionFault(pointer, revision string, err error) error {
+	switch {
+	case errors.Is(err, repository.ErrAmbiguous):
+		return malformed(document.Issue{Pointer: pointer, Message: "several commits begin with " + revision + "; send more digits"})
+	case errors.Is(err, repository.ErrUnknownCommit):
+		return fault.New(fault.NotFound, "the workspace's history has no commit %s", revision)
+	}
+	return storageFault(err)
+}
+
 func (s *Session) documentAt(ctx context.Context, t document.Type, key, at string) (*StoredDocument, error) {
 	if !revision.MatchString(at) {
-		return nil, malformed(document.Issue{Pointer: "?at",
-			Message: "at is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"})
+		return nil, malformed(document.Issue{Pointer: "?at", Message: "at " + isRevision})
 	}
 	path, ok := pathOf(t, key)
 	if !ok {
@@ -123,13 +136,8 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 
 // absentAt says why a commit gives no document.
 func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha string, err error) error {
-	switch {
-	case errors.Is(err, repository.ErrAmbiguous):
-		return malformed(document.Issue{Pointer: "?at", Message: "several commits begin with " + at + "; send more digits"})
-	case errors.Is(err, repository.ErrUnknownCommit):
-		return fault.New(fault.NotFound, "the workspace's history has no commit %s", at)
-	case !errors.Is(err, repository.ErrAbsent):
-		return storageFault(err)
+	if !errors.Is(err, repository.ErrAbsent) {
+		return revisionFault("?at", at, err)
 	}
 	o, err := s.open(ctx)
 	if err != nil {

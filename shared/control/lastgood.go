@@ -81,7 +81,7 @@ func (o *opened) broken(ctx context.Context) ([]Broken, error) {
 	if err := o.seek(ctx, found[:min(len(found), maxSought)], func(c *content) []workspace.Problem { return c.problems }); err != nil {
 		return nil, err
 	}
-	v.keep(found)
+	v.found = v.weighed(found)
 	return found, nil
 }
 
@@ -98,11 +98,12 @@ func (v *view) suspects() []Broken {
 	return found
 }
 
-func (v *view) keep(found []Broken) {
-	v.found = found
+// weighed counts what is kept of broken files.
+func (v *view) weighed(found []Broken) []Broken {
 	for _, b := range found {
 		v.goodBytes.Add(contentBytes + b.good.size())
 	}
+	return found
 }
 
 // allBroken is broken with the schemas that can be read and do not compile, as
@@ -129,10 +130,7 @@ func (o *opened) allBroken(ctx context.Context) ([]Broken, error) {
 		if err := o.seek(ctx, found[:min(len(found), maxSought)], (*content).unusable); err != nil {
 			return nil, err
 		}
-		for _, b := range found {
-			v.goodBytes.Add(contentBytes + b.good.size())
-		}
-		v.unusable = found
+		v.unusable = v.weighed(found)
 	}
 	all := slices.Concat(broken, v.unusable)
 	slices.SortFunc(all, func(a, b Broken) int { return strings.Compare(a.File.Path, b.File.Path) })

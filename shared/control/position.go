@@ -2,11 +2,13 @@ package control
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // place is where in the history a page ended: a commit, and an entry of it. The
@@ -25,7 +27,7 @@ func (p place) String() string {
 // readPlace reads a position that a cursor carried.
 func readPlace(position string) (p place, ok bool) {
 	parts := strings.Split(position, ".")
-	if len(parts) != 3 || len(parts[2]) != shaDigits {
+	if len(parts) != 3 || len(parts[2]) != object.IDLength {
 		return p, false
 	}
 	var err, failed error
@@ -34,8 +36,6 @@ func readPlace(position string) (p place, ok bool) {
 	p.sha = parts[2]
 	return p, err == nil && failed == nil && p.sequence > 0
 }
-
-const shaDigits = 40
 
 // errNoPlace refuses a cursor whose commit the history does not hold (any
 // more), rather than to begin again or to leave something out.
@@ -69,21 +69,28 @@ func (s *Session) from(ctx context.Context, p place, page repository.Page) (at p
 // find looks for a commit among the newest of a path's history; 0 when it is none
 // of them.
 func (s *Session) find(ctx context.Context, sha, path string) (sequence int64, err error) {
-	page := repository.Page{Path: path, Limit: maxCommits}
+	found, err := search(sha, repository.Page{Path: path, Limit: maxCommits}, func(page repository.Page) ([]repository.Commit, error) { return s.history(ctx, page) })
+	if found == nil {
+		return 0, err
+	}
+	return found.Sequence, nil
+}
+
+// search looks for a commit among the maxSearched newest of a history, page by page;
+// nil when it is none of them.
+func search(sha string, page repository.Page, read func(repository.Page) ([]repository.Commit, error)) (*repository.Commit, error) {
 	for searched := 0; searched < maxSearched; searched += page.Limit {
-		commits, err := s.history(ctx, page)
+		commits, err := read(page)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		for _, c := range commits {
-			if c.SHA == sha {
-				return c.Sequence, nil
-			}
+		if i := slices.IndexFunc(commits, func(c repository.Commit) bool { return c.SHA == sha }); i >= 0 {
+			return &commits[i], nil
 		}
 		if len(commits) < page.Limit {
 			break
 		}
 		page.Before = commits[len(commits)-1].Sequence
 	}
-	return 0, nil
+	return nil, nil
 }

@@ -75,6 +75,13 @@ func noSuch(t document.Type, key string) error {
 	return fault.New(fault.NotFound, "there is no %s %s%s", t.Noun(), terminal.Quote(key), hint)
 }
 
+// noEnvironmentNamed is what is wrong with a request that must name one.
+const noEnvironmentNamed = "environment is missing: expected the name of one; GET /environments lists them"
+
+func noEnvironment(name string) error {
+	return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
+}
+
 func notAnObject(t document.Type, key string, d *decoded) error {
 	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), terminal.Quote(key), d.why())
 }

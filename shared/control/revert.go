@@ -143,13 +143,8 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 	if after.Tree = a.original(); sha != a.last || !a.existed { // else it is what stood
 		sha, after, err = a.versionAt(ctx, v.CommitSHA)
 	}
-	switch {
-	case errors.Is(err, repository.ErrAmbiguous):
-		return malformed(document.Issue{Pointer: "/commitSha", Message: "several commits begin with " + v.CommitSHA + "; send more digits"})
-	case errors.Is(err, repository.ErrUnknownCommit):
-		return fault.New(fault.NotFound, "the workspace's history has no commit %s", v.CommitSHA)
-	case err != nil:
-		return err
+	if err != nil {
+		return revisionFault("/commitSha", v.CommitSHA, err)
 	}
 	v.commit, v.after = sha, after
 	var commit *repository.Commit
@@ -208,27 +203,22 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 // notes which one did last where there is no item, and answers 404 where there
 // never was one.
 func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit, error) {
-	page := repository.Page{Path: a.path, Limit: maxLookedThrough}
-	for searched := 0; searched < maxSearched; searched += page.Limit {
+	newest := ""
+	found, err := search(sha, repository.Page{Path: a.path, Limit: maxLookedThrough}, func(page repository.Page) ([]repository.Commit, error) {
 		commits, err := a.repo.History(ctx, a.snapshot.Head, page)
-		if err != nil {
-			return nil, err
+		if newest == "" && len(commits) > 0 {
+			newest = commits[0].SHA
 		}
-		if searched == 0 && !a.existed {
-			if len(commits) == 0 {
-				return nil, noSuch(a.t, a.key)
-			}
-			a.last = commits[0].SHA
-		}
-		if i := slices.IndexFunc(commits, func(c repository.Commit) bool { return c.SHA == sha }); i >= 0 {
-			return &commits[i], nil
-		}
-		if len(commits) < page.Limit {
-			break
-		}
-		page.Before = commits[len(commits)-1].Sequence
+		return commits, err
+	})
+	switch {
+	case err != nil || a.existed:
+		return found, err
+	case newest == "":
+		return nil, noSuch(a.t, a.key)
 	}
-	return nil, nil
+	a.last = newest
+	return found, nil
 }
 
 // version is the item as the edit finds it.

@@ -57,7 +57,7 @@ func (v *view) known() *outline {
 				return nil
 			}
 		}
-		v.keep(found)
+		v.found = v.weighed(found)
 	}
 	if v.outline == nil {
 		_, v.outline = v.outlineOf(v.found)

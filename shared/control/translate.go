@@ -3,8 +3,9 @@ package control
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
@@ -31,8 +32,8 @@ const (
 func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, error) {
 	entries := make([]Activity, len(traces))
 	errs := make([]error, len(traces))
-	free := make(chan struct{}, readers)
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(readers)
 	var bytes atomic.Int64
 	described := len(traces)
 	for i, t := range traces {
@@ -44,17 +45,16 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 			entries[i].Messages = messages
 			continue
 		}
-		free <- struct{}{}
 		if bytes.Load() > maxTexts {
 			described = i
 			break
 		}
-		all.Go(func() {
+		all.Go(func() error {
 			entries[i].Messages, errs[i] = s.compared(ctx, t, &bytes)
-			<-free
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // each has its own error
 	for i, err := range errs {
 		if err != nil && i > 0 && fault.Of(err).Kind == fault.Unavailable { // the rest is for another page
 			return entries[:i], nil

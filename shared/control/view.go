@@ -317,13 +317,13 @@ func (v *view) assemble() {
 		if c.schema != nil {
 			v.ws.Schemas = append(v.ws.Schemas, *c.schema)
 		}
-	}
-	if c, found := v.at(workspace.File); found {
 		if d := c.declaration; d != nil {
 			v.ws.Declared, v.ws.Declaration = true, d.Declaration
 			v.ws.Environments = slices.Clone(d.Environments)
 		}
-		sure = len(c.problems) == 0
+		if v.snapshot.Files[i].Path == workspace.File {
+			sure = len(c.problems) == 0
+		}
 	}
 	if !v.ws.Declared || !sure {
 		v.guess()
@@ -388,17 +388,6 @@ func named(read []*content) []workspace.Environment {
 	return ws.Environments
 }
 
-// at returns what stands at a path.
-func (v *view) at(path string) (*content, bool) {
-	i, found := slices.BinarySearchFunc(v.snapshot.Files, path, func(f repository.File, path string) int {
-		return strings.Compare(f.Path, path)
-	})
-	if !found {
-		return nil, false
-	}
-	return v.read[i], true
-}
-
 // placed is what is remembered of a document, and the file it stands in.
 type placed struct {
 	*content
@@ -447,15 +436,4 @@ func (v *view) holder(of document.Type, key string, changed map[string]*attempt)
 		}
 	}
 	return "", "", false
-}
-
-// active are the environments that flags have a status in.
-func (v *view) active() []document.Active {
-	var active []document.Active
-	for _, e := range v.ws.Environments {
-		if !e.Archived {
-			active = append(active, document.Active{Name: e.Name, Production: e.Type == "production"})
-		}
-	}
-	return active
 }
