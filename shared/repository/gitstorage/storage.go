@@ -11,7 +11,10 @@
 //   - It may be used by several goroutines at once, which go-git's own storage
 //     may not. One object is read at a time, and bounded as package odb has it.
 //
-// It links no more of go-git than its formats: who opens it brings the rest.
+// It links no more of go-git than its formats: who opens it brings the rest. svc and
+// svcadmin do not: they write a work tree by package checkout, since go-git's own
+// brings transports and signatures along. It is for Go programs that want more of a
+// workspace's history than the API tells, and for tests, which hold both against git.
 package gitstorage
 
 import (
