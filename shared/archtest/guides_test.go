@@ -16,6 +16,9 @@ import (
 	"svc.example/svc/shared/testing/guides"
 )
 
+// maxSays is how many characters the map has for a package.
+const maxSays = 80
+
 // TestTheMapHasEveryPackage holds the map in ARCHITECTURE.md against go list.
 func TestTheMapHasEveryPackage(t *testing.T) {
 	_, section, _ := strings.Cut(guides.Read(t, "ARCHITECTURE.md"), "\n## The map\n")
@@ -27,8 +30,9 @@ func TestTheMapHasEveryPackage(t *testing.T) {
 			if mapped[name] {
 				t.Errorf("the map in ARCHITECTURE.md has two lines for %s: remove one", name)
 			}
-			if mapped[name] = true; strings.TrimSpace(says) == "" {
-				t.Errorf("the map in ARCHITECTURE.md says nothing of %s", name)
+			says = strings.TrimSpace(says)
+			if mapped[name] = true; says == "" || len(says) > maxSays || strings.HasSuffix(says, ".") {
+				t.Errorf("the map in ARCHITECTURE.md says %q of %s: it takes a phrase of at most %d characters, without a full stop", says, name, maxSays)
 			}
 		}
 	}
