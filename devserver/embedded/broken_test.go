@@ -12,7 +12,7 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// What git brings may be nothing but mistakes, and is brought anew at each start.
+// What git brings may be nothing but mistakes, and is brought again at each start.
 func TestTheLogOfBrokenFilesIsBounded(t *testing.T) {
 	var log bytes.Buffer
 	reporter := &reporter{logger: slog.New(slog.NewTextHandler(&log, nil))}

@@ -30,7 +30,7 @@ type Options struct {
 	Grace time.Duration
 }
 
-// Directory is a config directory. It is read anew for each call.
+// Directory is a config directory. It is read for each call.
 type Directory struct {
 	Path string
 	// Evaluate answers a question; at is a commit of the directory's repository, or "".

@@ -69,7 +69,7 @@ const (
 // instance finds the same, after a restart too.
 //
 // The view may be older than the snapshot: from before the commit landed, or before
-// its history was stored anew. So the head is that of the snapshot.
+// its history was replaced. So the head is that of the snapshot.
 func (o *opened) broken(ctx context.Context) ([]Broken, error) {
 	v := o.view
 	v.asking.Lock()

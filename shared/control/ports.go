@@ -34,8 +34,8 @@ type Entry struct {
 type Landed struct {
 	Commit  string
 	Request string // that it was made for; see repository.Once
-	// Sequence is where the commit stood when it landed. A history that is stored
-	// anew may have it elsewhere, or not at all.
+	// Sequence is where the commit stood when it landed. A history that was
+	// replaced may have it elsewhere, or not at all.
 	Sequence int64
 	Until    time.Time // it counts, by the ledger's time
 }

@@ -232,7 +232,7 @@ func TestAWriteAsksForLittle(t *testing.T) {
 		entered := w.gate.entered
 		must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: token(w)}))
 		if w.repo.count("Snapshot") != 1 || w.repo.count("Commit") != 1 || w.repo.total() != 2 || w.gate.entered != entered {
-			t.Errorf("%v, let in again %d times", w.repo.calls, w.gate.entered-entered)
+			t.Errorf("%v, authenticated again %d times", w.repo.calls, w.gate.entered-entered)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestAWriteThatLostTheRaceIsTriedAgain(t *testing.T) {
 		t.Errorf("the tries were made as the requests %q", w.repo.asked)
 	}
 	if n := w.repo.count("Commit"); n != 4 || w.gate.entered != entered+3 {
-		t.Errorf("%d tries, let in again %d times", n, w.gate.entered-entered)
+		t.Errorf("%d tries, authenticated again %d times", n, w.gate.entered-entered)
 	}
 	if r.PreviousCommitSHA != w.last().Parent || r.CommitSHA != w.last().SHA {
 		t.Errorf("previousCommitSha is not the parent of the commit that landed: %s", wire(t, r))
@@ -192,7 +192,7 @@ func TestARetriedWriteIsUsedOnce(t *testing.T) {
 	}
 }
 
-// A forced push can take the head away from a request that was let in already.
+// A forced push can take the head away from a request that was authenticated already.
 func TestARequestOutlivesAForcedPush(t *testing.T) {
 	for name, ask := range map[string]func(*control.Session) error{
 		"list": func(s *control.Session) error { _, err := s.Flags(ctx, control.FlagQuery{}); return err },

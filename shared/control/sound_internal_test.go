@@ -225,7 +225,7 @@ func TestAWriterTellsTheVersionsOfWhatIsBroken(t *testing.T) {
 }
 
 // TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked: a view may be that of a commit
-// before it had landed, and of a head whose history was stored anew since.
+// before it had landed, and of a head whose history was replaced since.
 func TestWhatIsBrokenIsSoughtAtTheHeadThatIsAsked(t *testing.T) {
 	const path, good = "feature-flags/a.json", `{"key":"a","type":"feature_flag","valueType":"bool","default":{"rules":[]}}`
 	repo, memory, service := goodOnce{good: map[string]string{path: good}, index: "new"}, &cache{}, New(Settings{Now: time.Now})

@@ -354,7 +354,7 @@ func (v *view) guess() {
 }
 
 // guard notes which environments are protected, and whether lookups are. Where
-// the workspace file cannot be read in full, all are: nobody is let in by a
+// the workspace file cannot be read in full, all are: nobody may more for a
 // slip in it.
 func (v *view) guard(sure bool) {
 	v.scopes = access.Environments{}

@@ -6,7 +6,7 @@
 //   - No request waits for it or fails because of it. What cannot be stored is
 //     tried again with a later use, a minute later at the earliest.
 //   - It costs at most one write for a key, a day and an instance, and no read.
-//   - Only a use that was let in counts: a stranger who knows a key's id and not
+//   - Only the use of a key that was accepted counts: a stranger who knows a key's id and not
 //     its secret leaves no trace here.
 //
 // It is good to the day and no proof: an instance that ends before its write

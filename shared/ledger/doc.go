@@ -12,7 +12,7 @@
 //     Since, At). The rows can always be rebuilt from the objects;
 //   - to keep the workspace's keys, principals and record next to the head, so
 //     that one read authenticates a request and a write is refused when any of them
-//     changed since (Enter, and Head.Access).
+//     changed since (Authenticate, and Head.Access).
 //
 // The interfaces are repository.Ledger and control.Authenticator. Package suite holds
 // every implementation to what they promise; package local is the one over an

@@ -13,7 +13,7 @@ type Head struct {
 	Commit   string // 40 hexadecimal digits; "" before the first commit
 	Sequence int64  // the commit's; 0 before the first
 	// Access is the version of the workspace's keys, principals and record. A
-	// write is refused when it has changed since the writer was let in, so
+	// write is refused when it has changed since the writer was authenticated, so
 	// that a revocation never races a write.
 	Access int64
 	// Fence orders writers and sweeps: a sweep raises it before it reads what to

@@ -126,7 +126,7 @@ type Evaluated struct {
 
 var evaluatedVersions atomic.Uint64
 
-// Renew gives what was read anew a version of its own.
+// Renew gives what was read again a version of its own.
 func (e *Evaluated) Renew() { e.Version = evaluatedVersions.Add(1) }
 
 // See notes on which days items were evaluated, and says whether that was news.

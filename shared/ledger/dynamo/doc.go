@@ -57,9 +57,10 @@
 //	n N        the sequence                                        ids
 //
 // Only rows of once expire: the table's time to live removes them, and until it has
-// they count for nothing, by the table's own clock. The secret in the head signs cursors; a request reads it
-// in Enter alone, and not there in a table WithoutSecret. The attribute t of
-// index rows, a time, is written for older versions and read by none.
+// they count for nothing, by the table's own clock. The secret in the head signs
+// cursors; a request reads it in Authenticate alone, and not there in a table
+// WithoutSecret. The attribute t of index rows, a time, is written for older versions
+// and read by none.
 //
 // What a row holds beyond that, or a document of doc, is a newer version's and
 // stays: rows that are there are changed by update expressions that name single
@@ -90,8 +91,8 @@
 //     all objects: a compaction names the new pack, on condition of the fence,
 //     before it takes old ones off the list.
 //   - Every change of the record, a principal or a key raises the access
-//     version in the same transaction. Enter reads key, principal and head in
-//     one request, and no transaction keeps these reads together. So the head
+//     version in the same transaction. Authenticate reads key, principal and
+//     head in one request, and no transaction keeps these reads together. So the head
 //     tells for a minute what was changed: a row older than that was read too
 //     early, and all are read again. An attempt to read ends after seconds. The
 //     minute is the table's own, counted from when a later change met it.
@@ -109,7 +110,7 @@
 //
 // # What it costs
 //
-//	Enter               1 BatchGetItem, strongly consistent; a row of once with it
+//	Authenticate        1 BatchGetItem, strongly consistent; a row of once with it
 //	Advance             1 TransactWriteItems; 100 rows and more: those before it
 //	Since               1 Query (the base of the head sees to it)
 //	History             1 Query per MB

@@ -322,7 +322,7 @@ func TestUnprocessedKeys(t *testing.T) {
 }
 
 // TestTornRead: a key that was read before its revocation, beside a head that
-// was read after it, is not let in.
+// was read after it, is not accepted.
 func TestTornRead(t *testing.T) {
 	var stale map[string]types.AttributeValue
 	torn := 0

@@ -16,7 +16,7 @@ import (
 // use.
 type Table struct {
 	db *dynamo.Table
-	// attributes are what Enter reads of a head, a principal and a key; nil is
+	// attributes are what Authenticate reads of a head, a principal and a key; nil is
 	// everything.
 	attributes []string
 }
@@ -27,7 +27,7 @@ func New(client *dynamodb.Client, table string) *Table {
 }
 
 // WithoutSecret returns the table for those who need no workspace's secret:
-// Enter does not read it, so that permissions can keep it from them.
+// Authenticate does not read it, so that permissions can keep it from them.
 func (t *Table) WithoutSecret() *Table { return &Table{db: t.db, attributes: openAttributes} }
 
 // Ledger returns the ledger of a workspace. Nothing is asked.

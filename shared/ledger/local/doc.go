@@ -32,7 +32,7 @@
 // so, never an empty workspace. Where main names a commit that cannot be read
 // (something in it is too large, malformed, of another kind, damaged or missing)
 // or served (its documents have too many bytes together, or something else stands
-// in the place of a folder that it removes), or no commit at all, the one before is read on and nothing is written; Enter tells
+// in the place of a folder that it removes), or no commit at all, the one before is read on and nothing is written; Authenticate tells
 // why. A failure of the disk is an error, and no such reason. A lost object
 // is looked for again, as it may be the rest of a copy that is being made.
 //
@@ -46,7 +46,7 @@
 //
 // Commits that are made while others are being flushed are flushed together
 // after them: their packs become one, and the head moves once, over all of them.
-// Each is on top of the one before, as Enter tells writers the tip: the head
+// Each is on top of the one before, as Authenticate tells writers the tip: the head
 // that all commits which are on their way lead to. Readers are told of the head
 // on disk alone. Either all commits of a group land or none, and those that were
 // made on top of one that failed fail too.
@@ -71,7 +71,7 @@
 // # The history
 //
 // A commit that this process makes is appended to the index as it lands. One
-// that arrives in another way is noticed because every Enter reads the
+// that arrives in another way is noticed because every Authenticate reads the
 // reference; what is new is then walked, in the order of git rev-list
 // --date-order --reverse. A commit touches what differs from its parent, a
 // merge what differs from each of its parents. So the history of a path is what
@@ -97,7 +97,7 @@
 // before anything is touched. Fields that this version does not know, also those
 // of a principal or a key, stay through every edit.
 //
-// It is replaced as a whole: written beside, flushed, renamed over. Enter asks
+// It is replaced as a whole: written beside, flushed, renamed over. Authenticate asks
 // the file system for the file's identity each time, so a change by another
 // process is seen by the next request. The file that was read is kept open, so
 // that its identity is not given to another one meanwhile.

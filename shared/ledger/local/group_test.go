@@ -58,7 +58,7 @@ func change(key, text string) repository.Draft {
 		Changes: []repository.Change{{Path: "configs/" + key + ".json", Content: []byte(text)}}}
 }
 
-// tip is what a write begins with, as Enter tells it.
+// tip is what a write begins with, as Authenticate tells it.
 func (h *held) tip() *repository.Snapshot {
 	h.t.Helper()
 	at := head(h.t, h.ledger)

@@ -40,7 +40,7 @@ func stored(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-// TestVersionsOfALargeDocument: each write stores it anew, and of what merging
+// TestVersionsOfALargeDocument: each write stores it whole, and of what merging
 // leaves of that, git says that it is in order and can make little less. Git's own
 // deltas are merged too.
 func TestVersionsOfALargeDocument(t *testing.T) {

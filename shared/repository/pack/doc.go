@@ -27,7 +27,7 @@
 // until they take as much as it does together; then a whole one comes again. When
 // packs are merged that were merged before, fewer than 64 older versions are made
 // differences from the newest of all, more are left where they lie, so that no
-// version is packed anew more often than that, however long the history gets.
+// version is packed again more often than that, however long the history gets.
 // Versions are recognized by how they begin, since a pack knows no paths.
 //
 // Documents are held back until then, 32 MB when they are compressed, 16 MB of them

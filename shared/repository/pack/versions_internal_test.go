@@ -144,13 +144,13 @@ func TestManyVersionsAreLeftWhereTheyAre(t *testing.T) {
 	first, made := mergeAndCheck(t, older, objectsIn(older, want))
 	out, _ := mergeAndCheck(t, append(slices.Clone(newer), sourceOf(t, first, made.Index)), want)
 	if !bytes.Contains(out, first[headerLength:len(first)-TrailerLength]) {
-		t.Error("the older versions were packed anew")
+		t.Error("the older versions were packed again")
 	}
 	whole := len(packed(t, versionOfDocument(0, lines, 0)))
 	if len(out) > 4*whole {
 		t.Errorf("%d versions take %d bytes, one takes %d", len(want), len(out), whole)
 	}
-	// Few are packed anew, as differences from the newest of all.
+	// Few are packed again, as differences from the newest of all.
 	few := sources[manyOlder/2 : manyOlder]
 	first, made = mergeAndCheck(t, few, objectsIn(few, want))
 	out, merged := mergeAndCheck(t, append(slices.Clone(newer), sourceOf(t, first, made.Index)), objectsIn(sources[:manyOlder], want))
