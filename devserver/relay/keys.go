@@ -45,7 +45,7 @@ var strangers = ratelimit.Rate{PerSecond: 10, Burst: 100}
 type known struct {
 	record      access.KeyRecord // of a token: without the digest
 	environment *environment
-	checked     atomic.Int64 // when, in nanoseconds since 1970
+	checked     time.Time
 	asking      atomic.Bool
 }
 
@@ -56,7 +56,7 @@ type keys struct {
 	frontend  *[sha256.Size]byte // of the key that all browsers have; nil for none
 	strangers *ratelimit.Buckets
 	asks      chan struct{}
-	away      atomic.Int64 // since when the service does not answer, in nanoseconds since 1970; 0 while it does
+	away      atomic.Pointer[time.Time] // when the service was last found not to answer; nil while it does
 
 	good    *lru.Cache[[sha256.Size]byte, *known] // by the text
 	records *lru.Cache[access.ID, *known]         // of keys alone
@@ -69,8 +69,8 @@ type keys struct {
 
 // refusal is why a credential is refused, for a while.
 type refusal struct {
-	err   error
-	until time.Time
+	err error
+	at  time.Time
 }
 
 // ask is a question that is on its way.
@@ -92,6 +92,13 @@ func newKeys(r *Relay, frontend string) *keys {
 		k.frontend = &sum
 	}
 	return k
+}
+
+// within says whether something was less than a while ago. What is to come, as the
+// clock was set back since, was not: or a key would be good for longer.
+func (k *keys) within(at time.Time, while time.Duration) bool {
+	age := k.now().Sub(at)
+	return age >= 0 && age < while
 }
 
 // credential is what a client shows, and how it is asked about.
@@ -119,7 +126,7 @@ func (k *keys) find(ctx context.Context, address netip.Addr, text string, e endp
 		return nil, fault.New(fault.Unauthorized, "this relay was started with --frontend-sdk-key: send that key as Authorization: Basic base64(1:<key>)")
 	}
 	found, there := k.good.Get(sum)
-	if there && found.record.Kind == kindOf(e) && k.now().Sub(time.Unix(0, found.checked.Load())) < refreshAt {
+	if there && found.record.Kind == kindOf(e) && k.within(found.checked, refreshAt) {
 		return found.environment, nil
 	}
 	key, err := sdkapi.ReadKey(e, text)
@@ -214,10 +221,9 @@ func (k *keys) check(ctx context.Context, c credential, id access.ID) (*known, e
 		}
 	}
 	if there {
-		age := k.now().Sub(time.Unix(0, found.checked.Load()))
 		// While the service is away nobody waits for it whose key was good.
-		aside := age < goodFor || k.away.Load() != 0 && found.environment != nil
-		if aside && age >= refreshAt && found.asking.CompareAndSwap(false, true) {
+		aside := k.within(found.checked, goodFor) || k.away.Load() != nil && found.environment != nil
+		if aside && !k.within(found.checked, refreshAt) && found.asking.CompareAndSwap(false, true) {
 			go func() {
 				defer found.asking.Store(false)
 				_, _ = k.once(c, found)
@@ -228,7 +234,7 @@ func (k *keys) check(ctx context.Context, c credential, id access.ID) (*known, e
 		}
 	} else {
 		found = nil
-		if refused, there := k.refused.Get(c.sum); there && k.now().Before(refused.until) {
+		if refused, there := k.refused.Get(c.sum); there && k.within(refused.at, refusedFor) {
 			return nil, refused.err
 		}
 		if wait := k.strangers.Take(ratelimit.KeyID("", c.address)); wait > 0 {
@@ -262,17 +268,16 @@ func (k *keys) once(c credential, before *known) (*known, error) {
 // answer asks, and remembers what came of it.
 func (k *keys) answer(c credential, before *known) (*known, error) {
 	record, err := k.put(c)
-	checked := k.now().UnixNano()
+	checked := k.now()
 	if err != nil && before != nil && fault.Of(err).Kind != fault.Unauthorized {
-		record, err, checked = before.record, nil, before.checked.Load()
+		record, err, checked = before.record, nil, before.checked
 	}
 	var e *environment
 	if err == nil {
 		e, err = k.relay.environmentOf(record)
 	}
 	if err == nil {
-		now := &known{record: record, environment: e}
-		now.checked.Store(checked)
+		now := &known{record: record, environment: e, checked: checked}
 		k.good.Put(c.sum, now, rememberedBytes)
 		if c.key != nil {
 			k.records.Put(record.ID, now, rememberedBytes)
@@ -281,7 +286,7 @@ func (k *keys) answer(c credential, before *known) (*known, error) {
 		return now, nil
 	}
 	if fault.Of(err).Kind == fault.Unauthorized {
-		k.refused.Put(c.sum, refusal{err, k.now().Add(refusedFor)}, rememberedBytes)
+		k.refused.Put(c.sum, refusal{err, k.now()}, rememberedBytes)
 		k.good.Delete(c.sum)
 		if before != nil {
 			k.records.Delete(before.record.ID)
@@ -295,7 +300,7 @@ func (k *keys) answer(c credential, before *known) (*known, error) {
 // when the service is away.
 func (k *keys) put(c credential) (access.KeyRecord, error) {
 	unavailable := fault.New(fault.Unavailable, "whether the key is good is not known: the service behind this relay does not answer").After(awayFor)
-	if k.now().Sub(time.Unix(0, k.away.Load())) < awayFor {
+	if away := k.away.Load(); away != nil && k.within(*away, awayFor) {
 		return access.KeyRecord{}, unavailable
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
@@ -308,7 +313,7 @@ func (k *keys) put(c credential) (access.KeyRecord, error) {
 	}
 	reply, err := c.ask(ctx)
 	if err == nil && (reply.Status == http.StatusOK || reply.Status == http.StatusUnauthorized) {
-		k.away.Store(0)
+		k.away.Store(nil)
 	}
 	var told sdkapi.KeyDescription
 	switch {
@@ -326,7 +331,8 @@ func (k *keys) put(c credential) (access.KeyRecord, error) {
 		err = errors.New("the answer is of another key")
 	}
 	if err != nil {
-		k.away.Store(k.now().UnixNano())
+		now := k.now()
+		k.away.Store(&now)
 		return access.KeyRecord{}, unavailable.Because(err)
 	}
 	record := access.KeyRecord{ID: told.ID, Kind: told.Kind, WorkspaceID: told.WorkspaceID, Environment: told.Environment}

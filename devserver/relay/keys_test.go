@@ -140,3 +140,51 @@ func TestOneKeyForAllBrowsers(t *testing.T) {
 		t.Error("the service is asked")
 	}
 }
+
+// TestAClockThatJumps, back or forth, makes no key good for longer and no refusal, and
+// does not keep the service from being asked.
+func TestAClockThatJumps(t *testing.T) {
+	w := newWorld(t, shop)
+	public, secret := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production")
+	r := w.relay(Options{Keys: []string{secret}})
+	w.must(r.Await(t.Context()))
+	var offset atomic.Int64
+	r.keys.now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+	want := func(when, key string, status int) {
+		t.Helper()
+		if got := w.ask(r.Server, "GET", polls+someone, key, ""); got.status != status {
+			t.Errorf("%s: %d, want %d: %s", when, got.status, status, got.body)
+		}
+	}
+	for _, jump := range []time.Duration{-time.Hour, 2 * time.Hour} {
+		late := w.key(access.KindPublicSDK, "production")
+		want("at first", public, 200)
+		w.answers(gone)
+		want("while the service is away", late, 503)
+		w.answers(nil)
+		offset.Add(int64(jump))
+		before := w.times("/api/v2/key")
+		want("a key that was not known", late, 200)
+		want("a key that was good", public, 200)
+		if asked := w.times("/api/v2/key") - before; asked < 2 {
+			t.Errorf("after a jump by %v the service was asked %d times", jump, asked)
+		}
+		stranger, err := access.NewKey(randomly{}, access.KindPublicSDK, w.workspaceOf(public), w.workspaceOf(public))
+		w.must(err)
+		want("a key of nobody", stranger.Reveal(), 401)
+		offset.Add(-int64(jump))
+		before = w.times("/api/v2/key")
+		want("a key of nobody, again", stranger.Reveal(), 401)
+		if asked := w.times("/api/v2/key") - before; asked != 1 {
+			t.Errorf("after a jump by %v a refusal was asked about %d times", -jump, asked)
+		}
+		offset.Add(int64(time.Minute)) // for what was asked to be old
+	}
+}
+
+func (w *world) workspaceOf(key string) access.ID {
+	w.Helper()
+	parsed, err := access.ParseKey(key)
+	w.must(err)
+	return parsed.Workspace()
+}
