@@ -23,7 +23,7 @@ type api struct {
 	data string
 }
 
-func serveAPI(t *testing.T) api {
+func serveAPI(t *testing.T, flags ...string) api {
 	t.Helper()
 	dir := everyTypeDir(t)
 	a := api{data: filepath.Join(t.TempDir(), "data")}
@@ -31,7 +31,7 @@ func serveAPI(t *testing.T) api {
 	for range 3 { // another program may take a free port first
 		port := svcbinary.FreePort()
 		a.base = "http://127.0.0.1:" + port
-		if problem = launch(t, "api", "--data", a.data, "--import", dir, "--port", port); problem == "" {
+		if problem = launch(t, append([]string{"api", "--data", a.data, "--import", dir, "--port", port}, flags...)...); problem == "" {
 			return a
 		}
 		if !strings.Contains(problem, "is taken") {

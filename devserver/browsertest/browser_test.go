@@ -74,6 +74,12 @@ func openTab(t *testing.T, url string) tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
+	return attach(t, ctx, url)
+}
+
+// attach loads a page into a tab and follows what it sends.
+func attach(t *testing.T, ctx context.Context, url string) tab {
+	t.Helper()
 	tab := tab{ctx, &traffic{byID: map[network.RequestID]*exchange{}}}
 	if err := chromedp.Listen(ctx, tab.log.record); err != nil {
 		t.Fatal(err)

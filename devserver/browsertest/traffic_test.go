@@ -20,6 +20,7 @@ type exchange struct {
 	Status   int64 // 0 until it is answered
 	Sent     map[string]string
 	Received map[string]string
+	Waited   float64 // for its connection, in milliseconds
 }
 
 // preflight is the browser's own question; no page here sends OPTIONS.
@@ -45,6 +46,10 @@ func (l *traffic) record(event any) {
 		x.Method, x.URL = e.Request.Method, e.Request.URL
 	case *network.EventRequestWillBeSentExtraInfo:
 		l.of(e.RequestID).Sent = lowerCase(e.Headers)
+	case *network.EventResponseReceived:
+		if e.Response.Timing != nil {
+			l.of(e.RequestID).Waited = e.Response.Timing.SendStart
+		}
 	case *network.EventResponseReceivedExtraInfo:
 		x := l.of(e.RequestID)
 		x.Status, x.Received = e.StatusCode, lowerCase(e.Headers)
@@ -129,4 +134,14 @@ func (l *traffic) waitForPreflight(t *testing.T, url string) {
 	if key, sent := x.Sent["authorization"]; sent {
 		t.Errorf("a browser sent a key with a preflight: %s", key)
 	}
+}
+
+// waited is for how long a request to a URL, or to one below it, waited at most for its
+// connection, in milliseconds.
+func (l *traffic) waited(prefix string) float64 {
+	longest := 0.0
+	for _, x := range l.answered(prefix) {
+		longest = max(longest, x.Waited)
+	}
+	return longest
 }

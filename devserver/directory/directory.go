@@ -17,7 +17,6 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -244,12 +243,7 @@ func (d *Directory) Streams(key string, most int) *delivery.Streams {
 	s := &delivery.Streams{Hub: d.streams, InactivityDelay: delivery.DeveloperInactivityDelay}
 	channel := delivery.Evaluations(func(context.Context) (string, error) { return d.table.Load().VersionAt(time.Now().UnixMilli()), nil })
 	stream := func(r *http.Request) events.Stream {
-		asked := events.Stream{Name: d.environment, Channel: channel}
-		if r.Header.Get("Sec-Fetch-Mode") != "" { // which browsers send
-			host, _, _ := net.SplitHostPort(r.RemoteAddr)
-			asked.Owner = host + " " + r.UserAgent()
-		}
-		return asked
+		return events.Stream{Name: d.environment, Channel: channel, Owner: delivery.Browser(r)}
 	}
 	if key == "" {
 		s.Follow = func(_ http.ResponseWriter, r *http.Request, _ string) (events.Stream, error) { return stream(r), nil }

@@ -46,6 +46,7 @@ func (r *Relay) follow(_ http.ResponseWriter, req *http.Request, token string) (
 		Channel: delivery.Evaluations(func(context.Context) (string, error) {
 			return e.state.Load().table.VersionAt(time.Now().UnixMilli()), nil
 		}),
+		Owner: delivery.LocalBrowser(req),
 		Check: func(ctx context.Context) error { _, err := r.keys.findToken(ctx, address, token); return err },
 	}, nil
 }

@@ -45,7 +45,7 @@ func (t *tables) followEvaluations(w http.ResponseWriter, r *http.Request, token
 		return events.Stream{}, t.options.noted(w, r, err)
 	}
 	f := &follower{tables: t, environment: d.Environment()}
-	return events.Stream{Name: "evaluations " + f.environment, Channel: delivery.Evaluations(f.evaluations), Check: t.recheck(d.Key().ID)}, nil
+	return events.Stream{Name: "evaluations " + f.environment, Channel: delivery.Evaluations(f.evaluations), Owner: delivery.LocalBrowser(r), Check: t.recheck(d.Key().ID)}, nil
 }
 
 // streamDocuments answers GET /api/v2/sse/config.

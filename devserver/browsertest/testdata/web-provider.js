@@ -29,3 +29,25 @@ window.start = async (options, context) => {
 window.setContext = (context) => OpenFeature.setContext(context);
 window.ask = (questions) => questions.map((q) => details[q.type](q.key, q.default));
 window.changed = () => [...changed].sort();
+
+// watch has the page show a value whenever it hears of a change, and notes when each text
+// has come to stand in it.
+const times = new Map();
+let waiting = () => {};
+window.watch = (q) => {
+  const show = () => {
+    document.body.textContent = String(details[q.type](q.key, q.default).value);
+  };
+  new MutationObserver(() => {
+    times.set(document.body.textContent, performance.timeOrigin + performance.now());
+    waiting();
+  }).observe(document.body, { childList: true, characterData: true });
+  client.addHandler(ProviderEvents.ConfigurationChanged, show);
+  show();
+};
+
+// shown answers when the page came to show a text, in milliseconds since 1970.
+window.shown = async (text) => {
+  while (!times.has(text)) await new Promise((resolve) => (waiting = resolve));
+  return times.get(text);
+};

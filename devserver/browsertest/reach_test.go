@@ -1,0 +1,169 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// changes is how many are timed.
+const changes = 50
+
+// TestHowSoonPagesShowChanges tells how long a page with the web provider, whose options
+// are the default ones, takes to show a save or a write. That each is heard of once,
+// and that nobody polls, is what decides.
+func TestHowSoonPagesShowChanges(t *testing.T) {
+	t.Run("svc serve", func(t *testing.T) {
+		app, dir := openWebApp(t), everyTypeDir(t)
+		base := "http://127.0.0.1:" + serve(t, dir)
+		app.mustStart(t, map[string]any{"baseUrl": base}, member)
+		app.waitForStream(t, base)
+		path := filepath.Join(dir, "configs", "limit.json")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.timeChanges(t, "a save", base, func(value int) {
+			if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"42"`, fmt.Sprintf(`"%d"`, value), 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+	t.Run("svc api", func(t *testing.T) {
+		app, a := openWebApp(t), serveAPI(t, "--rate-limit", "100")
+		app.mustStart(t, a.options(t, a.base), member)
+		app.waitForStream(t, a.base)
+		key := a.issueKey(t)
+		app.timeChanges(t, "a write", a.base, func(value int) { a.set(t, a.base, key, value) })
+	})
+}
+
+// timeChanges makes changes of the config limit, one when the page shows the one
+// before.
+func (app webApp) timeChanges(t *testing.T, what, base string, change func(value int)) {
+	t.Helper()
+	call[bool](t, app.tab, `() => { watch({type: "number", key: "limit", default: 0}); return true }`)
+	before := len(app.log.answered(base + "/ofrep/v1/evaluate"))
+	var took []time.Duration
+	for i := range changes {
+		// In no step with anything that the server does now and then.
+		time.Sleep(time.Duration(150+37*i%100) * time.Millisecond)
+		begin := time.Now()
+		change(1000 + i)
+		at := call[float64](t, app.tab, `(text) => shown(text)`, fmt.Sprint(1000+i))
+		took = append(took, time.UnixMicro(int64(at*1000)).Sub(begin))
+	}
+	asked := 0
+	for _, x := range app.log.answered(base + "/ofrep/v1/evaluate")[before:] {
+		if x.Method == http.MethodPost {
+			asked++
+		}
+	}
+	if asked != changes {
+		t.Errorf("the page asked %d times for %d changes", asked, changes)
+	}
+	slices.Sort(took)
+	t.Logf("from %s to the page, %d times: median %v, worst %v", what, changes, took[changes/2].Round(time.Millisecond), took[changes-1].Round(time.Millisecond))
+}
+
+// TestEightTabsOnOneServer of which seven were opened in the background: no poll waits
+// for a connection, which are six for all of them, and each tab is right soon after it is
+// shown.
+func TestEightTabsOnOneServer(t *testing.T) {
+	browser(t)
+	for name, server := range map[string]func(t *testing.T) (base string, options map[string]any, set func(value int)){
+		"svc serve": func(t *testing.T) (string, map[string]any, func(int)) {
+			dir := everyTypeDir(t)
+			base := "http://127.0.0.1:" + serve(t, dir)
+			return base, map[string]any{"baseUrl": base}, func(value int) {
+				edit(t, dir, "configs/limit.json", `"42"`, fmt.Sprintf(`"%d"`, value))
+			}
+		},
+		"svc api": func(t *testing.T) (string, map[string]any, func(int)) {
+			a := serveAPI(t)
+			return a.base, a.options(t, a.base), func(value int) { a.set(t, a.base, a.issueKey(t), value) }
+		},
+		"relay": func(t *testing.T) (string, map[string]any, func(int)) {
+			a := serveAPI(t)
+			base := a.relay(t)
+			return base, a.options(t, base), func(value int) { a.set(t, a.base, a.issueKey(t), value) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, options, set := server(t)
+			site := bundleSite(t, testdata(t, "web-provider.js"))
+			tabs := []webApp{{openTab(t, site.origin("localhost"))}}
+			for range 7 {
+				tabs = append(tabs, webApp{tabs[0].openBehind(t, site.origin("localhost"))})
+			}
+			limit := question{"number", "limit", 0}
+			for i, tab := range tabs {
+				tab.mustStart(t, options, member)
+				if i > 0 && call[string](t, tab.tab, `() => document.visibilityState`) != "hidden" {
+					t.Fatalf("tab %d is not in the background", i)
+				}
+				tab.waitForValue(t, "at first", limit, 42.0)
+			}
+			set(43)
+			tabs[0].waitForValue(t, "the tab in front", limit, 43.0)
+			var slowest time.Duration
+			for i, tab := range tabs[1:] {
+				tab.bringToFront(t)
+				begin := time.Now()
+				tab.waitForValue(t, fmt.Sprintf("tab %d, once it is shown", i+1), limit, 43.0)
+				slowest = max(slowest, time.Since(begin))
+			}
+			waited := 0.0
+			for _, tab := range tabs {
+				waited = max(waited, tab.log.waited(base+"/ofrep/v1/evaluate"))
+			}
+			t.Logf("a tab was right at most %v after it was shown, and a poll waited at most %.0f ms for its connection", slowest.Round(time.Millisecond), waited)
+			if waited > streamTurn {
+				t.Errorf("a poll waited %.0f ms for its connection, as for a stream to end", waited)
+			}
+		})
+	}
+}
+
+// streamTurn is for less time than a stream is left alone, in milliseconds.
+const streamTurn = 1000
+
+// options are those of the web provider for a public key.
+func (a api) options(t *testing.T, base string) map[string]any {
+	t.Helper()
+	return map[string]any{"baseUrl": base, "headers": [][2]string{{"X-API-Key", a.applicationKey(t, "public")}}}
+}
+
+// openBehind opens a tab beside another, which stays in front.
+func (tab tab) openBehind(t *testing.T, url string) tab {
+	t.Helper()
+	behind := true
+	info := chromedp.FromContext(tab.ctx)
+	made, err := chromedp.CallBrowser(tab.ctx, target.CreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: info.BrowserContextID, Background: &behind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(tab.ctx, chromedp.WithTargetID(made.TargetID))
+	t.Cleanup(cancel)
+	return attach(t, ctx, url)
+}
+
+func (tab tab) bringToFront(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.Call(ctx, page.BringToFront, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+}
