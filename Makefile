@@ -128,9 +128,10 @@ deploy: $(SAM)/installed ## build and deploy to your AWS account (ARGS=--guided 
 standins: ## install the servers that stand for AWS in tests (dynoxide, versitygw)
 	@shared/testing/standin/install.sh
 
-bench: build ## measure, as ratios to a ceiling of the same run
+bench: build $(BROWSER)/node_modules/.package-lock.json ## measure, as ratios to a ceiling of the same run
 	go build -o bin/bench ./infra/bench
 	bin/bench -svc bin/svc
+	go test -count=1 -v -run 'TestHowSoonPagesShowChanges|TestEightTabsOnOneServer' ./$(BROWSER)
 
 bench-cost: ## what requests to the hosted service take and cost, beside the naive way
 	go run ./infra/benchcost

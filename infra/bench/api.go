@@ -162,6 +162,15 @@ func (p *server) issueKey(svc string) error {
 	return nil
 }
 
+// applicationKey makes a key of development that applications have.
+func (p *server) applicationKey(svc, kind string) (string, error) {
+	out, err := exec.Command(svc, "key", "create", "--data", p.data, "--kind", kind, "--name", "bench", "--environment", "development").Output()
+	if err != nil {
+		return "", fmt.Errorf("svc key create: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
 // get is a request for a path below /v1.
 func (p *server) get(path string) []byte { return get(p.host, "/v1"+path, p.key) }
 
