@@ -57,6 +57,32 @@ func (app webApp) waitForStream(t *testing.T, base string) {
 	app.log.wait(t, "an event stream", base+"/ofrep/v1/events", func(x exchange) bool { return x.Status == 200 })
 }
 
+// TestWebProviderOutlivesAServerBehindNginx, which answers 502 while the server is away:
+// a browser takes that for the end of the stream, and does not connect again by itself.
+func TestWebProviderOutlivesAServerBehindNginx(t *testing.T) {
+	app := openWebApp(t)
+	dir, port := everyTypeDir(t), svcbinary.FreePort()
+	base := behindNginx(t, "http://127.0.0.1:"+port)
+	args := []string{"serve", "--datadir", dir, "--port", port}
+	server, err := svcbinary.Start(binary(t), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.mustStart(t, map[string]any{"baseUrl": base}, member)
+	app.waitForStream(t, base)
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	app.log.wait(t, "a stream that is refused", base+"/ofrep/v1/events", func(x exchange) bool { return x.Status == 502 })
+	edit(t, dir, "configs/ratio.json", "0.5", "0.25")
+	if problem := launch(t, args...); problem != "" {
+		t.Fatal(problem)
+	}
+	app.waitForValue(t, "an edit while the server was away", ratio, 0.25)
+	edit(t, dir, "configs/ratio.json", "0.25", "0.75")
+	app.waitForValue(t, "an edit", ratio, 0.75)
+}
+
 // TestOpenFeatureWebSnippetWithoutAServer shows its defaults, and recovers.
 func TestOpenFeatureWebSnippetWithoutAServer(t *testing.T) {
 	browser(t)
