@@ -96,6 +96,10 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 	}
 }
 
+// Streaming says whether changes come over an event stream, at once. Otherwise the
+// client polls, or watches a directory.
+func (p *Provider) Streaming() bool { return p.client.Streaming() }
+
 // EventChannel carries what happens after the initialization.
 func (p *Provider) EventChannel() <-chan openfeature.Event { return p.events }
 
