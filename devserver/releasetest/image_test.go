@@ -59,20 +59,35 @@ func TestTheImage(t *testing.T) {
 	}
 	const name = "svc-releasetest"
 	docker("build", "--quiet", "--tag", name, dir)
-	id := docker("run", "--detach", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--health-interval", "1s", name)
+	run := []string{"run", "--detach", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--health-interval", "1s"}
+	id := docker(append(run, name)...)
 	defer docker("rm", "--force", "--volumes", id)
-	for deadline := time.Now().Add(apiload.Patience); ; time.Sleep(100 * time.Millisecond) {
-		state := docker("inspect", "--format", "{{.State.Status}} {{.State.Health.Status}}", id)
-		if state == "running healthy" {
-			break
-		}
-		if !strings.HasPrefix(state, "running") || time.Now().After(deadline) {
-			t.Fatalf("the container is %s:\n%s", state, docker("logs", id))
+	await := func(what string, is func() bool, id string) {
+		t.Helper()
+		for deadline := time.Now().Add(apiload.Patience); !is(); time.Sleep(100 * time.Millisecond) {
+			if state := docker("inspect", "--format", "{{.State.Status}}", id); state != "running" || time.Now().After(deadline) {
+				t.Fatalf("%s: the container is %s:\n%s", what, state, docker("logs", id))
+			}
 		}
 	}
+	await("its health", func() bool { return docker("inspect", "--format", "{{.State.Health.Status}}", id) == "healthy" }, id)
 	key := docker("exec", id, "/svc", "key", "create", "--data", "/data/workspace", "--kind", "secret", "--name", "relay", "--environment", "production")
 	if !strings.HasPrefix(key, "svc_sk_") {
 		t.Errorf("the relay's key is %q", key)
+	}
+	file := filepath.Join(dir, "production.key")
+	write(t, file, []byte(key))
+	if err := os.Chmod(file, 0o444); err != nil { // for the image's user
+		t.Fatal(err)
+	}
+	// As the guide to hosting has it, beside the service.
+	relay := docker(append(run, "--network", "container:"+id, "--volume", file+":/run/secrets/production:ro", name,
+		"serve", "--url", "http://127.0.0.1:6581", "--key-file", "/run/secrets/production", "--cache", "/data/cache", "--max-streams", "60000",
+		"--host", "0.0.0.0", "--allow-non-loopback", "--cors-origin", "https://www.acme.example", "--trusted-proxy", "10.0.0.0/8")...)
+	defer docker("rm", "--force", "--volumes", relay)
+	await("a relay", func() bool { return strings.Contains(docker("logs", relay), "Listening") }, relay)
+	if said := docker("exec", relay, "/svc", "health", "http://127.0.0.1:6580/readyz"); said != "ok" {
+		t.Errorf("a relay says of its health: %s", said)
 	}
 	if user := docker("inspect", "--format", "{{.Config.User}}", id); user != "65532:65532" {
 		t.Errorf("it runs as %s", user)
