@@ -22,7 +22,7 @@ func TestWhatApplicationsImport(t *testing.T) {
 					t.Errorf("%s reaches %s: contexts need nothing but the standard library", p.ImportPath, dep)
 				}
 			}
-		case in(p.ImportPath, "shared/client", "shared/openfeature"):
+		case in(p.ImportPath, "shared/client", "shared/openfeature", "shared/opentelemetry"):
 			for _, bad := range forbidden(p.Deps, serverSide) {
 				t.Errorf("%s reaches %s: a client is linked into other people's programs and shares no code with the control plane", p.ImportPath, bad)
 			}

@@ -152,6 +152,12 @@ var rules = []struct {
 		why:     "one package for each technology: what works on AWS is named by functions and infra, and known to nobody else",
 	},
 	{
+		who:     []string{"devserver", "functions", "infra", "shared"},
+		except:  []string{"shared/opentelemetry"},
+		reaches: []string{"go.opentelemetry.io/..."},
+		why:     "one package knows OpenTelemetry, for applications that have it",
+	},
+	{
 		who:     []string{"shared/telemetry"},
 		except:  []string{"shared/telemetry/local", "shared/telemetry/dynamo", "shared/testing/telemetrytest"},
 		imports: []string{"os", "testing"},

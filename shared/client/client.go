@@ -63,6 +63,11 @@ type Options struct {
 	// which there is a warning; 10,000 when zero.
 	ManyKeys int
 
+	// Evaluated is told of each evaluation, in the getter: what it does the
+	// getter's caller waits for, and it may be called from many goroutines at
+	// once. Package opentelemetry makes one that emits events.
+	Evaluated func(context.Context, Evaluation)
+
 	// Log takes what a person should know; slog.Default() when nil.
 	Log *slog.Logger
 	// Getenv looks a provided value up; os.LookupEnv when nil.

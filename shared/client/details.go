@@ -67,6 +67,17 @@ type Details[T any] struct {
 	Err        error  // an *Error, or nil
 }
 
+// Evaluation is what Options.Evaluated is told: what a getter returned, with how
+// it came about, and for whom.
+type Evaluation struct {
+	Details[any]
+	UserKey string // the key of the context user; "" where it has none
+}
+
+func (d Details[T]) anyDetails() Details[any] {
+	return Details[any]{d.Key, d.Value, d.Reason, d.RuleSource, d.RuleIndex, d.ArmIndex, d.Variant, d.Type, d.ValueType, d.Version, d.Secret, d.Err}
+}
+
 // redacted stands for a secret where details are written out.
 const redacted = "[redacted]"
 
@@ -125,6 +136,9 @@ func asJSON(v *value) (json.RawMessage, bool) {
 }
 
 func get[T any](c *Client, ctx context.Context, key string, or T, jit []*contexts.Set, as pick[T]) T {
+	if c.options.Evaluated != nil {
+		return details(c, ctx, key, or, jit, as).Value
+	}
 	t, i, err := c.find(key)
 	if err != nil {
 		return or
@@ -138,6 +152,16 @@ func get[T any](c *Client, ctx context.Context, key string, or T, jit []*context
 }
 
 func details[T any](c *Client, ctx context.Context, key string, or T, jit []*contexts.Set, as pick[T]) Details[T] {
+	d := explained(c, ctx, key, or, jit, as)
+	if c.options.Evaluated != nil {
+		user, _ := contexts.Merged(ctx, c.global.Current()).Under(jitOf(jit)).Context("user")
+		id, _ := user.Key()
+		c.options.Evaluated(ctx, Evaluation{d.anyDetails(), id})
+	}
+	return d
+}
+
+func explained[T any](c *Client, ctx context.Context, key string, or T, jit []*contexts.Set, as pick[T]) Details[T] {
 	d := Details[T]{Key: key, Value: or, Reason: Default, RuleIndex: -1, ArmIndex: -1}
 	t, i, err := c.find(key)
 	if t != nil {
