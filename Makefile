@@ -115,12 +115,13 @@ sam-local: $(SAM)/installed standins ## serve the hosted service here, without A
 	fi
 
 # sam reads AWS_DEFAULT_REGION alone, svcadmin AWS_REGION. What is missing is
-# said before anything is built.
+# said before anything is installed or built.
 ifdef AWS_REGION
 deploy: export AWS_DEFAULT_REGION := $(AWS_REGION)
 endif
-deploy: $(SAM)/installed ## build and deploy to your AWS account (ARGS=--guided asks for everything)
-	@$(SAM)/bin/python infra/samlocal/ready.py $(ARGS)
+deploy: ## build and deploy to your AWS account (ARGS=--guided asks for everything)
+	@go build -o bin/ready ./infra/ready && bin/ready $(ARGS)
+	@$(MAKE) --no-print-directory $(SAM)/installed
 	sam validate --lint
 	$(SAM_BUILD)
 	sam deploy $(ARGS)
