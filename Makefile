@@ -164,11 +164,10 @@ address: ## give the module its public address (MODULE=github.com/you/svc)
 # In a module of their own: together they need ten times what svc does.
 bin/goreleaser: packaging/go.mod
 	@mkdir -p bin
-	cd packaging && go build -o ../bin/ github.com/goreleaser/goreleaser/v2 github.com/google/go-licenses
+	cd packaging && go build -o ../bin/ tool
 
 release-dry-run: bin/goreleaser ## make archives, packages, formula, SBOM and checksums in dist, and publish nothing
-	@command -v syft >/dev/null || echo 'syft is not installed: there will be no SBOM'
-	bin/goreleaser release --config packaging/goreleaser.yaml --snapshot --clean $$(command -v syft >/dev/null || echo --skip=sbom)
+	bin/goreleaser release --config packaging/goreleaser.yaml --snapshot --clean
 
 npm: dist ## make npm packages of the binaries, in dist/npm
 	@node packaging/npm/pack.js dist $(RELEASE) dist/npm
