@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/atomicfile"
 )
 
 // auditName is the file that tells what was done to the registry: a line of
@@ -90,6 +91,9 @@ func (s filesystem) append(path string, line []byte) error {
 		err = s.fill(f, line)
 	}
 	if err = errors.Join(err, f.Close()); err != nil || info.Size() > 0 {
+		return err
+	}
+	if err := atomicfile.GiveToFolder(path); err != nil {
 		return err
 	}
 	return s.syncDir(filepath.Dir(path))

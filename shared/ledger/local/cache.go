@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+
+	"svc.example/svc/shared/atomicfile"
 )
 
 // cache is the history on disk, so that a start need not walk. It is a file of
@@ -167,7 +169,7 @@ func (c *cache) reset(base int64, rows []row) error {
 	next := c.path + ".next"
 	err := c.files.before(OpWrite, c.path)
 	if err == nil {
-		err = os.WriteFile(next, append(header, content...), 0o600)
+		err = errors.Join(os.WriteFile(next, append(header, content...), 0o600), atomicfile.GiveToFolder(next))
 	}
 	if err == nil {
 		err = c.files.rename(next, c.path)

@@ -88,7 +88,7 @@ func (s filesystem) create(path string, content []byte, mode fs.FileMode) error 
 	if err != nil {
 		return err
 	}
-	err = errors.Join(s.fill(f, content), f.Close())
+	err = errors.Join(s.fill(f, content), f.Close(), atomicfile.GiveToFolder(path))
 	if err != nil {
 		os.Remove(path)
 	}

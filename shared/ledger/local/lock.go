@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/filelock"
 	"svc.example/svc/shared/repository"
@@ -33,6 +34,10 @@ func (s filesystem) lockFile(path string) (*os.File, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.GiveToFolder(path); err != nil {
+		f.Close()
 		return nil, err
 	}
 	if err := filelock.Try(f); err != nil {

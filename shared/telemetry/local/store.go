@@ -134,6 +134,12 @@ func (s *Store) create() error {
 	if err := db.Close(); err != nil {
 		return err
 	}
+	if err := atomicfile.GiveToFolder(unfinished); err != nil {
+		return err
+	}
+	if err := atomicfile.GiveToFolder(path); err != nil { // to that of the one above
+		return err
+	}
 	err = os.Link(path, s.path)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
 		err = os.Rename(path, s.path)
