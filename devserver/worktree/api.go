@@ -24,6 +24,7 @@ import (
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/router"
+	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -45,7 +46,7 @@ type Options struct {
 //
 //	/v1/...                    as everywhere, see package httpapi
 //	GET    /v1/problems        what svc verify --json says
-//	GET    /v1/clients         who has asked for flags since the start
+//	GET    /v1/clients         who has asked for which flags since the start, and with which contexts
 //	GET    /v1/overrides       the overrides in force, and why some come to nothing
 //	PUT    /v1/overrides       sets one: {"key", "value", "for"?: {"property", "value"}, "until"?}
 //	DELETE /v1/overrides?key=  takes those of a key back; without one, all
@@ -81,12 +82,14 @@ func New(options Options) (*API, error) {
 	for _, host := range options.Hosts {
 		a.hosts[host] = true
 	}
+	a.clients = clients{all: map[clientName]*client{}, sightings: sightings{environment: options.Environment, all: map[[2]string]telemetry.Saved{}}}
 	service := control.New(control.Settings{
 		Authenticator: tree,
 		Repository:    func(context.Context, string) (control.Repository, error) { return tree, nil },
 		Now:           time.Now,
 		Files:         true,
 		Overrides:     a.overridden,
+		Contexts:      &a.clients.sightings,
 		Random:        rand.Float64,
 	})
 	const enough = 1000 // for one page

@@ -8,14 +8,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/devserver/verification"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
-	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
@@ -165,92 +163,4 @@ func (a *API) deleteOverrides(r *http.Request) (any, error) {
 		return nil, fault.New(fault.Unprocessable, "%v", err)
 	}
 	return map[string]int{"cleared": cleared}, nil
-}
-
-// clients are who has asked for flags.
-type clients struct {
-	mu  sync.Mutex
-	all map[clientName]*client
-}
-
-type clientName struct{ Protocol, UserAgent, Origin string }
-
-// client is a row of GET /v1/clients.
-type client struct {
-	Protocol   string    `json:"protocol"` // native, ofrep or events
-	UserAgent  string    `json:"userAgent,omitempty"`
-	Origin     string    `json:"origin,omitempty"` // of the page
-	Requests   int       `json:"requests"`
-	LastSeenAt time.Time `json:"lastSeenAt"`
-}
-
-const (
-	maxClients = 100 // of which the one seen longest ago makes room
-	maxText    = 300 // of a name, in bytes
-)
-
-// watch notes who asks.
-func (c *clients) watch(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if protocol := protocolOf(r.URL.Path); protocol != "" && r.Method != http.MethodOptions {
-			c.note(clientName{protocol, beginning(r.UserAgent()), beginning(r.Header.Get("Origin"))}, time.Now().UTC().Truncate(time.Millisecond))
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func protocolOf(path string) string {
-	switch {
-	case strings.HasPrefix(path, endpoints.Evaluate.Path):
-		return "native"
-	case strings.HasPrefix(path, endpoints.EvaluateFlags.Path):
-		return "ofrep"
-	case path == endpoints.EvaluationEvents.Path:
-		return "events"
-	}
-	return ""
-}
-
-func beginning(text string) string {
-	return strings.ToValidUTF8(text[:min(len(text), maxText)], "\uFFFD")
-}
-
-func (c *clients) note(name clientName, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all == nil {
-		c.all = map[clientName]*client{}
-	}
-	row := c.all[name]
-	if row == nil {
-		if len(c.all) == maxClients {
-			c.forget()
-		}
-		row = &client{Protocol: name.Protocol, UserAgent: name.UserAgent, Origin: name.Origin}
-		c.all[name] = row
-	}
-	row.Requests++
-	row.LastSeenAt = now
-}
-
-func (c *clients) forget() {
-	var oldest clientName
-	for name, row := range c.all {
-		if was := c.all[oldest]; was == nil || row.LastSeenAt.Before(was.LastSeenAt) {
-			oldest = name
-		}
-	}
-	delete(c.all, oldest)
-}
-
-// seen answers GET /v1/clients, the one seen last first.
-func (a *API) seen(*http.Request) (any, error) {
-	a.clients.mu.Lock()
-	defer a.clients.mu.Unlock()
-	rows := []client{}
-	for _, row := range a.clients.all {
-		rows = append(rows, *row)
-	}
-	slices.SortFunc(rows, func(x, y client) int { return y.LastSeenAt.Compare(x.LastSeenAt) })
-	return map[string][]client{"clients": rows}, nil
 }

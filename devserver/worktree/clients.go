@@ -1,0 +1,147 @@
+package worktree
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/endpoints"
+)
+
+// clients are who has asked for flags, and with which contexts.
+type clients struct {
+	mu        sync.Mutex
+	all       map[clientName]*client
+	sightings sightings
+}
+
+type clientName struct{ Protocol, UserAgent, Origin string }
+
+// client is a row of GET /v1/clients.
+type client struct {
+	Protocol   string    `json:"protocol"` // native, ofrep or events
+	UserAgent  string    `json:"userAgent,omitempty"`
+	Origin     string    `json:"origin,omitempty"` // of the page
+	Requests   int       `json:"requests"`
+	LastSeenAt time.Time `json:"lastSeenAt"`
+	// Contexts are those that it asked with last, as POST /v1/evaluate takes them.
+	Contexts []json.RawMessage `json:"contexts"`
+	// Flags are those that it asked for by name last, and All says that it asked for
+	// all at once too.
+	Flags []string `json:"flags"`
+	All   bool     `json:"all"`
+
+	contexts, flags texts
+}
+
+const (
+	maxClients = 100 // of which the one seen longest ago makes room
+	maxText    = 300 // of a name, in bytes
+)
+
+// watch notes who asks what.
+func (c *clients) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protocol := protocolOf(r.URL.Path)
+		if protocol == "" || r.Method == http.MethodOptions {
+			next.ServeHTTP(w, r)
+			return
+		}
+		name := clientName{protocol, beginning(r.UserAgent()), beginning(r.Header.Get("Origin"))}
+		if protocol == "events" { // which last, and ask nothing
+			c.note(name, nil, time.Now())
+			next.ServeHTTP(w, r)
+			return
+		}
+		read, answer := asks(r), &answered{ResponseWriter: w}
+		next.ServeHTTP(answer, r)
+		var asked *question
+		if answer.status < http.StatusBadRequest { // else nothing has been asked
+			q := read()
+			asked = &q
+		}
+		c.note(name, asked, time.Now())
+	})
+}
+
+// answered tells the status of an answer.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answered) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+func protocolOf(path string) string {
+	switch {
+	case strings.HasPrefix(path, endpoints.Evaluate.Path):
+		return "native"
+	case strings.HasPrefix(path, endpoints.EvaluateFlags.Path):
+		return "ofrep"
+	case path == endpoints.EvaluationEvents.Path:
+		return "events"
+	}
+	return ""
+}
+
+func beginning(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxText)], "\uFFFD")
+}
+
+func (c *clients) note(name clientName, asked *question, now time.Time) {
+	now = now.UTC().Truncate(time.Millisecond)
+	if asked != nil {
+		c.sightings.note(asked.context, now)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	row := c.all[name]
+	if row == nil {
+		if len(c.all) == maxClients {
+			c.forget()
+		}
+		row = &client{Protocol: name.Protocol, UserAgent: name.UserAgent, Origin: name.Origin}
+		c.all[name] = row
+	}
+	row.Requests++
+	row.LastSeenAt = now
+	if asked == nil {
+		return
+	}
+	row.contexts = row.contexts.with(contextText(asked.context), maxTheirs)
+	row.flags = row.flags.with(asked.flag, maxTheirFlags)
+	row.All = row.All || asked.flag == ""
+}
+
+func (c *clients) forget() {
+	var oldest clientName
+	for name, row := range c.all {
+		if was := c.all[oldest]; was == nil || row.LastSeenAt.Before(was.LastSeenAt) {
+			oldest = name
+		}
+	}
+	delete(c.all, oldest)
+}
+
+// seen answers GET /v1/clients, the one seen last first.
+func (a *API) seen(*http.Request) (any, error) {
+	a.clients.mu.Lock()
+	defer a.clients.mu.Unlock()
+	rows := []client{}
+	for _, row := range a.clients.all {
+		told := *row
+		told.Contexts, told.Flags = row.contexts.raw(), append([]string{}, row.flags...)
+		rows = append(rows, told)
+	}
+	slices.SortFunc(rows, func(x, y client) int { return y.LastSeenAt.Compare(x.LastSeenAt) })
+	return map[string][]client{"clients": rows}, nil
+}

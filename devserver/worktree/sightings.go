@@ -1,0 +1,287 @@
+package worktree
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/telemetry"
+)
+
+const (
+	maxAsked      = 64 << 10 // bytes of a request that are read for its context
+	maxContext    = 8 << 10  // bytes of a context that is remembered, as JSON
+	maxSighted    = 500      // contexts with a key, of which the one seen longest ago makes room
+	maxTheirs     = 10       // contexts of a client
+	maxTheirFlags = 50       // flags that a client asked for by name
+)
+
+// question is what an application has asked, as far as it is understood.
+type question struct {
+	context *jsontree.Node // named contexts, as POST /v1/evaluate takes them; nil for none
+	flag    string         // the only one that was asked for; "" for all
+}
+
+// asks reads what a request asks, which is served meanwhile: read returns it when the
+// request is answered.
+func asks(r *http.Request) (read func() question) {
+	if path, native := strings.CutPrefix(r.URL.Path, endpoints.Evaluate.Path); native {
+		return func() question {
+			token := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(path[:min(len(path), maxAsked)], "="))
+			text, err := base64.RawStdEncoding.DecodeString(token)
+			if err != nil {
+				return question{}
+			}
+			return question{context: named(text)}
+		}
+	}
+	if r.Body == nil {
+		return func() question { return question{} }
+	}
+	body := &copied{ReadCloser: r.Body}
+	r.Body = body
+	flag := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, endpoints.EvaluateFlags.Path), "/")
+	return func() question { return question{flat(body.text.Bytes()), beginning(flag)} }
+}
+
+// copied keeps the beginning of what is read of a body.
+type copied struct {
+	io.ReadCloser
+	text bytes.Buffer
+}
+
+func (c *copied) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.text.Write(p[:min(n, maxAsked+1-c.text.Len())])
+	return n, err
+}
+
+// named are the contexts of a native poll.
+func named(text []byte) *jsontree.Node {
+	tree, err := jsontree.ParseWithin(text, maxAsked)
+	if err != nil || tree.Kind != jsontree.Object {
+		return nil
+	}
+	for _, m := range tree.Members {
+		if m.Value.Kind != jsontree.Object {
+			return nil
+		}
+	}
+	return tree
+}
+
+// flat are the contexts of an OFREP request, whose properties have the name of their
+// context before a dot.
+func flat(body []byte) *jsontree.Node {
+	tree, err := jsontree.ParseWithin(body, maxAsked)
+	if err != nil || len(body) > maxAsked || tree.Get("context") == nil || tree.Get("context").Kind != jsontree.Object {
+		return nil
+	}
+	contexts := jsontree.NewObject()
+	put := func(name, property string, value *jsontree.Node) {
+		if contexts.Get(name) == nil {
+			contexts.Set(name, jsontree.NewObject())
+		}
+		if of := contexts.Get(name); of.Get(property) == nil {
+			of.Set(property, value)
+		}
+	}
+	given := tree.Get("context")
+	for _, m := range given.Members { // what is flat goes before what is not
+		if name, property, dotted := strings.Cut(m.Name, "."); dotted {
+			put(name, property, m.Value)
+		} else if m.Name != "targetingKey" && m.Value.Kind != jsontree.Object {
+			put("", m.Name, m.Value)
+		}
+	}
+	for _, m := range given.Members {
+		if m.Value.Kind == jsontree.Object && !strings.Contains(m.Name, ".") {
+			for _, property := range m.Value.Members {
+				put(m.Name, property.Name, property.Value)
+			}
+		}
+	}
+	if target := given.Get("targetingKey"); target != nil && target.Kind == jsontree.String {
+		put("user", "key", target)
+	}
+	return contexts
+}
+
+// sightings are the contexts with a key that applications have asked for, in the
+// environment that is served. They are what telemetry saves of a workspace.
+type sightings struct {
+	environment string
+
+	mu  sync.Mutex
+	all map[[2]string]telemetry.Saved // by type and key
+}
+
+func (s *sightings) note(contexts *jsontree.Node, now time.Time) {
+	if contexts == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range contexts.Members {
+		saved := telemetry.Saved{Environment: s.environment, Type: strings.Clone(m.Name), LastSeen: now}
+		size := 0
+		for _, p := range m.Value.Members {
+			property, of := propertyOf(p)
+			if size += of; size > maxContext {
+				break
+			}
+			if property.Kind != 0 {
+				saved.Properties = append(saved.Properties, property)
+			}
+			if p.Name == "key" && property.Kind != telemetry.StringList {
+				saved.Key = property.Text
+			}
+		}
+		if saved.Key == "" || len(saved.Key) > telemetry.MaxKey || len(saved.Type) > telemetry.MaxName {
+			continue
+		}
+		name := [2]string{saved.Type, saved.Key}
+		if _, known := s.all[name]; !known && len(s.all) == maxSighted {
+			s.forget()
+		}
+		s.all[name] = saved
+	}
+}
+
+// propertyOf is a property as it is saved, and its size; without a kind where it is of
+// none that is.
+func propertyOf(m jsontree.Member) (p telemetry.Property, size int) {
+	p.Name = strings.Clone(m.Name)
+	switch m.Value.Kind {
+	case jsontree.String:
+		p.Kind = telemetry.String
+		p.Text, _ = m.Value.Text()
+	case jsontree.Number:
+		p.Kind, p.Text = telemetry.Double, m.Value.Literal()
+		if _, err := strconv.ParseInt(p.Text, 10, 64); err == nil {
+			p.Kind = telemetry.Int
+		}
+	case jsontree.Bool:
+		is, _ := m.Value.Bool()
+		p.Kind, p.Text = telemetry.Bool, strconv.FormatBool(is)
+	case jsontree.Array:
+		p.Kind = telemetry.StringList
+		for _, item := range m.Value.Items {
+			text, ok := item.Text()
+			if !ok {
+				text = item.Literal()
+			}
+			p.List = append(p.List, strings.Clone(text))
+			size += len(text)
+		}
+	}
+	p.Text = strings.Clone(p.Text)
+	return p, size + len(p.Name) + len(p.Text)
+}
+
+func (s *sightings) forget() {
+	var oldest [2]string
+	var seen time.Time
+	for name, saved := range s.all {
+		if seen.IsZero() || saved.LastSeen.Before(seen) {
+			oldest, seen = name, saved.LastSeen
+		}
+	}
+	delete(s.all, oldest)
+}
+
+// Contexts implements control.SavedContexts.
+func (s *sightings) Contexts(_ context.Context, _ string, q telemetry.Query) ([]telemetry.Saved, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []telemetry.Saved
+	matcher := q.Matcher()
+	for _, saved := range s.all {
+		if matcher.Match(saved) {
+			found = append(found, saved)
+		}
+	}
+	return telemetry.Newest(found, q.Limit), nil
+}
+
+// Walk implements control.SavedContexts.
+func (s *sightings) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
+	all, err := s.Contexts(ctx, workspace, telemetry.Query{Environment: w.Environment, Limit: maxSighted})
+	slices.SortStableFunc(all, walked)
+	if w.After != nil {
+		all = all[following(all, *w.After):]
+	}
+	for i, saved := range all {
+		if w.Limit > 0 && i == w.Limit || !visit(saved) {
+			break
+		}
+	}
+	return err
+}
+
+// walked is the order of a walk.
+func walked(a, b telemetry.Saved) int {
+	return cmp.Or(strings.Compare(a.Type, b.Type), b.LastSeen.Compare(a.LastSeen), strings.Compare(a.Key, b.Key))
+}
+
+// following says where a walk goes on after a context.
+func following(all []telemetry.Saved, after telemetry.Saved) int {
+	at, found := slices.BinarySearchFunc(all, after, walked)
+	if found {
+		at++
+	}
+	return at
+}
+
+// Forget implements control.SavedContexts.
+func (s *sightings) Forget(_ context.Context, _ string, _ []string, contextType, key string, _ time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := [2]string{contextType, key}
+	_, found := s.all[name]
+	delete(s.all, name)
+	return found, nil
+}
+
+// texts are those used last of a client, each once, the last one first.
+type texts []string
+
+func (t texts) with(text string, most int) texts {
+	if text == "" || len(t) > 0 && t[0] == text {
+		return t
+	}
+	rest := slices.DeleteFunc(slices.Clone(t), func(other string) bool { return other == text })
+	return append(texts{text}, rest[:min(len(rest), most-1)]...)
+}
+
+// contextText is a context as it is remembered of a client; "" for one that is too
+// large.
+func contextText(contexts *jsontree.Node) string {
+	if contexts == nil {
+		return ""
+	}
+	if text := contexts.Compact(); len(text) <= maxContext {
+		return string(text)
+	}
+	return ""
+}
+
+// raw has texts of JSON told as what they say.
+func (t texts) raw() []json.RawMessage {
+	all := []json.RawMessage{}
+	for _, text := range t {
+		all = append(all, json.RawMessage(text))
+	}
+	return all
+}
