@@ -136,12 +136,12 @@ func (c *clients) forget() {
 func (a *API) seen(*http.Request) (any, error) {
 	a.clients.mu.Lock()
 	defer a.clients.mu.Unlock()
-	rows := []client{}
+	rows := []*client{}
 	for _, row := range a.clients.all {
 		told := *row
 		told.Contexts, told.Flags = row.contexts.raw(), append([]string{}, row.flags...)
-		rows = append(rows, told)
+		rows = append(rows, &told)
 	}
-	slices.SortFunc(rows, func(x, y client) int { return y.LastSeenAt.Compare(x.LastSeenAt) })
-	return map[string][]client{"clients": rows}, nil
+	slices.SortFunc(rows, func(x, y *client) int { return y.LastSeenAt.Compare(x.LastSeenAt) })
+	return map[string][]*client{"clients": rows}, nil
 }

@@ -217,31 +217,28 @@ func (s *sightings) Contexts(_ context.Context, _ string, q telemetry.Query) ([]
 
 // Walk implements control.SavedContexts.
 func (s *sightings) Walk(ctx context.Context, workspace string, w telemetry.Walk, visit func(telemetry.Saved) bool) error {
-	all, err := s.Contexts(ctx, workspace, telemetry.Query{Environment: w.Environment, Limit: maxSighted})
-	slices.SortStableFunc(all, walked)
-	if w.After != nil {
-		all = all[following(all, *w.After):]
+	found, err := s.Contexts(ctx, workspace, telemetry.Query{Environment: w.Environment, Limit: maxSighted})
+	all := make([]*telemetry.Saved, len(found)) // pointers, for which others sort already
+	for i := range found {
+		all[i] = &found[i]
 	}
-	for i, saved := range all {
-		if w.Limit > 0 && i == w.Limit || !visit(saved) {
+	slices.SortFunc(all, walked)
+	visited := 0
+	for _, saved := range all {
+		if w.After != nil && walked(saved, w.After) <= 0 {
+			continue
+		}
+		if w.Limit > 0 && visited == w.Limit || !visit(*saved) {
 			break
 		}
+		visited++
 	}
 	return err
 }
 
 // walked is the order of a walk.
-func walked(a, b telemetry.Saved) int {
+func walked(a, b *telemetry.Saved) int {
 	return cmp.Or(strings.Compare(a.Type, b.Type), b.LastSeen.Compare(a.LastSeen), strings.Compare(a.Key, b.Key))
-}
-
-// following says where a walk goes on after a context.
-func following(all []telemetry.Saved, after telemetry.Saved) int {
-	at, found := slices.BinarySearchFunc(all, after, walked)
-	if found {
-		at++
-	}
-	return at
 }
 
 // Forget implements control.SavedContexts.
