@@ -92,7 +92,9 @@ function Edit({ family, itemKey, scope, stored }) {
     ? { rollout: arms.map((arm, i) => ({ value: several[i].value, percent: arm.weight / 1000 })) }
     : family === "flags" && type === "bool" ? { enabled: single.value } : { value: single.value };
   const rules = rulesIn(document, scope).rules, targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
-  const waiting = !bad ? undefined : twice && kind === "rollout" ? "No value may stand twice." : "Fill in the values, and what it would do is shown here.";
+  // One share of everything is what there is already, until somebody moves it.
+  const begins = kind === "rollout" && now && !isSplit(now) && arms.some((arm) => arm.weight === 100_000 && arm.text === textOf(type, now.value));
+  const waiting = begins ? "Move a share, and what it would do is shown here." : !bad ? undefined : twice && kind === "rollout" ? "No value may stand twice." : "Fill in the values, and what it would do is shown here.";
   return html`<form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       ${(family === "flags" || others.length > 0) && html`<div class="segmented" role="group" aria-label="Serve">
         ${[["value", "One value"], ...(family === "flags" ? [["rollout", "By percentage"]] : []), ...(others.length ? [["copy", "As elsewhere"]] : [])].map(([name, word]) => html`<button type="button" aria-pressed=${kind === name ? "true" : "false"} onClick=${() => { setKind(name); tell(""); }}>${word}</button>`)}

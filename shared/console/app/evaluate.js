@@ -3,7 +3,7 @@
 import { html, signal, useEffect, useRef, useState } from "./lib.js";
 import { change, epoch, parse, query, tokenGiven } from "./api.js";
 import { address, place, refine } from "./router.js";
-import { environments, lists, useGet } from "./workspace.js";
+import { environments, lists, servedHere, useGet } from "./workspace.js";
 import { Coming, Empty, Link, Problem } from "./parts.js";
 import { Icon } from "./icons.js";
 import { Shares, percent } from "./rules.js";
@@ -13,12 +13,12 @@ import { Bare, Condition, count, plain } from "./words.js";
 /** @typedef {import("./types").Tried} Tried */
 
 /** The context that was written last; it stays while views change. */
-const written = signal(JSON.stringify({ user: { key: "user-1" } }, null, 2));
+export const written = signal(JSON.stringify({ user: { key: "user-1" } }, null, 2));
 
 /** @returns {[string, (name: string) => void]} the environment that is looked at */
 export function useEnvironment() {
   const all = environments.value, asked = place.value.query.get("in");
-  const name = all.find((one) => one.name === asked)?.name ?? all.find((one) => one.environmentType === "production")?.name ?? all[0]?.name ?? "";
+  const name = all.find((one) => one.name === asked)?.name ?? all.find((one) => one.name === servedHere.value)?.name ?? all.find((one) => one.environmentType === "production")?.name ?? all[0]?.name ?? "";
   return [name, (next) => refine({ in: next })];
 }
 
@@ -82,7 +82,7 @@ function Somebody({ environment, set }) {
   const [key, setKey] = useState("");
   const [asked, ask] = useState("");
   const timer = useRef(0);
-  const asks = environment && asked && !tokenGiven;
+  const asks = environment && asked;
   const { data } = useGet(asks ? `contexts${query({ environment, query: asked, limit: 8, properties: "true" })}` : "");
   // Among many whose keys begin alike, the one itself may not be with the first.
   const { data: itself } = useGet(asks ? `contexts${query({ environment, key: asked, limit: 1, properties: "true" })}` : "");

@@ -12,6 +12,7 @@ import { Change } from "./change.js";
 import { History } from "./history.js";
 import { Evaluate } from "./evaluate.js";
 import { Evaluations } from "./evaluations.js";
+import { Here } from "./override.js";
 import { itemPath } from "./review.js";
 
 /** @typedef {import("./types").Detail} Detail */
@@ -36,7 +37,6 @@ export function Item({ family, itemKey, tab = "rules" }) {
   return html`<p class="crumbs"><a href=${address([family])}>${families[family].title}</a></p>
     <${Heading} title=${itemKey} note=${known && html`${known.name && html`<b>${known.name}</b> `}${known.description}`}>
       <${Copy} text=${itemKey} />
-      ${tokenGiven && (family === "flags" || known?.sendToClientSdk) && html`<a class="button" href=${address(["overrides"], { key: itemKey })}>Override here</a>`}
       ${known && html`<button type="button" class="quiet" onClick=${() => open({ delete: "1" })}>Delete</button>`}
     <//>
     <p class="facts">${known && html`<span>${typeWords(known.valueType)}</span>
@@ -52,27 +52,31 @@ export function Item({ family, itemKey, tab = "rules" }) {
       : tab === "document" ? html`<${Document} family=${family} itemKey=${itemKey} />`
       : tab === "why" ? html`<${Evaluate} only=${itemKey} />`
       : tab === "evaluations" ? html`<${Evaluations} family=${family} itemKey=${itemKey} item=${data} />`
-      : data ? html`<${Scopes} family=${family} item=${data} />` : !problem && html`<${Coming} />`}
+      : data ? html`${tokenGiven && (family === "flags" || family === "configs") && html`<${Here} key=${itemKey} item=${data} family=${family} />`}<${Scopes} family=${family} item=${data} />` : !problem && html`<${Coming} />`}
     <${Change} family=${family} itemKey=${itemKey} />`;
 }
+
+/** What the button does beside the rules: a switch is there for all or nothing. @param {Family} family @param {Detail} item @returns {[word: string, kind?: string]} */
+const deed = (family, item) => (family === "flags" && item.valueType === "bool" ? ["Roll out", "rollout"] : [family === "log-levels" ? "Set level" : "Set value"]);
 
 /** @param {{family: Family, item: Detail}} props */
 function Scopes({ family, item }) {
   if (family === "segments") return html`<div class="scopes"><section class="scope"><header><h2>Who is in it</h2></header><${Rules} rules=${item.default?.rules ?? []} otherwise="not in it" /><footer><button type="button" onClick=${() => open({ edit: "default", kind: "rules" })}>Edit rules</button></footer></section></div>`;
+  const [word, kind] = deed(family, item);
   const inheriting = environments.value.filter((environment) => rulesIn(item, environment.name).inherited).map((environment) => environment.name);
   return html`<div class="scopes">
     ${environments.value.map((environment) => html`<${Scope} key=${environment.name} family=${family} item=${item} environment=${environment} />`)}
     <section class="scope default" aria-labelledby="scope-default">
       <header><div><h2 id="scope-default">Default rules</h2><p class="note">${inheriting.length ? `They decide in ${inheriting.join(", ")}.` : "Every environment has rules of its own."}</p></div></header>
       <${Rules} rules=${item.default?.rules ?? []} otherwise="nothing: the program's own default applies" />
-      <footer><span class="actions"><button type="button" class="quiet" aria-label="Edit rules by default" onClick=${() => open({ edit: "default", kind: "rules" })}>Edit rules</button><button type="button" onClick=${() => open({ edit: "default" })}>Change</button></span></footer>
+      <footer><span class="actions"><button type="button" class="quiet" aria-label="Edit rules by default" onClick=${() => open({ edit: "default", kind: "rules" })}>Edit rules</button><button type="button" aria-label=${`${word} by default`} onClick=${() => open({ edit: "default", kind })}>${word}</button></span></footer>
     </section>
   </div>`;
 }
 
 /** @param {{family: Family, item: Detail, environment: Environment}} props */
 function Scope({ family, item, environment }) {
-  const { name } = environment;
+  const { name } = environment, [word, kind] = deed(family, item);
   const { rules, inherited } = rulesIn(item, name);
   const fallback = fallbackOf(rules)?.value;
   const on = fallback && !isSplit(fallback) && fallback.value === true;
@@ -85,7 +89,7 @@ function Scope({ family, item, environment }) {
     <${Rules} rules=${rules} otherwise=${inherited ? "nothing: the program's own default applies" : undefined} />
     <footer>
       ${family === "flags" && item.valueType === "bool" && html`<button type="button" role="switch" class="switch" aria-checked=${on ? "true" : "false"} aria-label=${`Serve true to everyone${rules.length > 1 ? " else" : ""} in ${name}`} onClick=${() => open({ edit: name, kind: "value", set: on ? "false" : "true" })}><i></i></button>`}
-      <span class="actions"><button type="button" class="quiet" aria-label=${`Edit rules in ${name}`} onClick=${() => open({ edit: name, kind: "rules" })}>Edit rules</button><button type="button" aria-label=${`Change in ${name}`} onClick=${() => open({ edit: name })}>Change</button></span>
+      <span class="actions"><button type="button" class="quiet" aria-label=${`Edit rules in ${name}`} onClick=${() => open({ edit: name, kind: "rules" })}>Edit rules</button><button type="button" aria-label=${`${word} in ${name}`} onClick=${() => open({ edit: name, kind })}>${word}</button></span>
     </footer>
   </section>`;
 }

@@ -1,12 +1,13 @@
 // The lists: flags, configs, log levels and segments, with filters.
 import { html, useMemo, useRef } from "./lib.js";
 import { address, open, place, refine } from "./router.js";
-import { environments, families, lists, workspace } from "./workspace.js";
+import { environments, families, lists, servedHere, workspace } from "./workspace.js";
 import { Coming, Empty, Heading, Problem } from "./parts.js";
 import { Icon } from "./icons.js";
 import { Bulk, Selected, select, selected } from "./bulk.js";
 import { List } from "./list.js";
 import { tokenGiven } from "./api.js";
+import { As, Served } from "./as.js";
 import { Day, Time } from "./time.js";
 import { Status, count, sentence, statuses, typeWords } from "./words.js";
 
@@ -40,11 +41,15 @@ const Name = (row) => html`<span class="key" title=${row.key}>${row.key.replace(
 /** @param {Row} row */
 const changed = (row) => (typeof row.lastModified === "string" ? html`<${Time} at=${row.lastModified} plain />` : row.lastModified ? html`<${Time} at=${row.lastModified.date} plain /> <span class="note clip">${row.lastModified.author}</span>` : null);
 
-/** A directory counts nothing. @type {string[]} */
-const counted = tokenGiven ? [] : ["Evaluated"];
+/** A directory counts nothing, and knows of few files who changed them; what is served of it is told. @type {string[]} */
+const counted = tokenGiven ? [] : ["Evaluated", "Changed"];
+const served = tokenGiven ? ["Value"] : [];
 
 /** @param {Row} row */
-const evaluated = (row) => counted.map(() => (row.lastEvaluatedAt ? html`<${Day} at=${row.lastEvaluatedAt} />` : html`<span class="note">–</span>`));
+const value = (row) => served.map(() => html`<${Served} itemKey=${row.key} />`);
+
+/** @param {Row} row */
+const told = (row) => (counted.length ? [row.lastEvaluatedAt ? html`<${Day} at=${row.lastEvaluatedAt} />` : html`<span class="note">–</span>`, changed(row)] : []);
 
 /** @param {Row} row @param {string} scope */
 function level(row, scope) {
@@ -60,11 +65,11 @@ function shape(family) {
   const names = shownEnvironments();
   switch (family) {
     case "flags":
-      return { columns: ["Key", "Type", ...names, ...counted, "Changed"], cells: (row) => [Name(row), typeWords(row.valueType), ...names.map((name) => html`<${Status} status=${row.environmentStatuses?.[name]} />`), ...evaluated(row), changed(row)] };
+      return { columns: ["Key", ...served, "Type", ...names, ...counted], cells: (row) => [Name(row), ...value(row), typeWords(row.valueType), ...names.map((name) => html`<${Status} status=${row.environmentStatuses?.[name]} />`), ...told(row)] };
     case "configs":
-      return { columns: ["Key", "Type", "Browsers", ...counted, "Changed"], cells: (row) => [Name(row), typeWords(row.valueType), row.sendToClientSdk ? "sent" : html`<span class="note">not sent</span>`, ...evaluated(row), changed(row)] };
+      return { columns: ["Key", ...served, "Type", "Browsers", ...counted], cells: (row) => [Name(row), ...value(row), typeWords(row.valueType), row.sendToClientSdk ? "sent" : html`<span class="note">not sent</span>`, ...told(row)] };
     case "log-levels":
-      return { columns: ["Service", "default", ...names, "Changed"], cells: (row) => [Name(row), level(row, "default"), ...names.map((name) => level(row, name)), changed(row)] };
+      return { columns: ["Service", "default", ...names, ...counted.slice(1)], cells: (row) => [Name(row), level(row, "default"), ...names.map((name) => level(row, name)), ...counted.slice(1).map(() => changed(row))] };
     case "segments":
       return { columns: ["Key", "Rules"], cells: (row) => [Name(row), count(row.ruleCount ?? 0, "rule")] };
   }
@@ -105,6 +110,7 @@ export function Items({ family }) {
   return html`<${Heading} title=${title} note=${html`<span role="status">${state === "here" ? total : "Loading…"}</span>`}>
       <button type="button" class="primary" onClick=${() => open({ new: "1" })}><${Icon} name="plus" />New ${one}</button>
     <//>
+    ${served.length > 0 && rows.length > 0 && (family === "flags" || family === "configs") && html`<${As} lead=${`Value in ${servedHere.value} for`} />`}
     ${(rows.length > 0 || narrowed) && html`<div class="filters" role="search">
       <label class="search"><${Icon} name="search" /><span class="hidden">Search ${title.toLowerCase()}</span>
         <input type="search" placeholder="Key, name, description or tag" defaultValue=${query.get("q") ?? ""} value=${query.get("q") ?? ""} onInput=${search} onKeyDown=${down} /></label>
@@ -117,7 +123,7 @@ export function Items({ family }) {
       <ul>${workspace.value.broken.slice(0, 5).map((one) => html`<li><code>${one.key ?? one.type}</code> ${sentence(one.problem)}</li>`)}</ul></div></div>` : null}
     ${problem && html`<${Problem} problem=${problem} />`}
     ${found.length > 0
-      ? html`<div class="of-${family}" style=${{ "--environments": shownEnvironments().length }}><${List} key=${family} rows=${found} columns=${columns} label=${title} to=${(/** @type {Row} */ row) => address([family, row.key])} cells=${cells} name=${(/** @type {Row} */ row) => row.key} picked=${selected(family)} pick=${(/** @type {Iterable<string>} */ keys) => select(family, keys)} /></div><${Selected} family=${family} found=${found} /><${Bulk} family=${family} />`
+      ? html`<div class="of-${family} ${served.length ? "on-files" : ""}" style=${{ "--environments": shownEnvironments().length }}><${List} key=${family} rows=${found} columns=${columns} label=${title} to=${(/** @type {Row} */ row) => address([family, row.key])} cells=${cells} name=${(/** @type {Row} */ row) => row.key} picked=${selected(family)} pick=${(/** @type {Iterable<string>} */ keys) => select(family, keys)} /></div><${Selected} family=${family} found=${found} /><${Bulk} family=${family} />`
       : state !== "here" ? !problem && html`<${Coming} lines=${8} />`
       : narrowed ? html`<${Empty} title="Nothing fits"><p>No ${one} fits all of these filters.</p><button type="button" onClick=${() => refine({ q: null, tag: null, status: null, type: null, in: null })}>Clear the filters</button><//>`
       : html`<${Empty} title=${`No ${title.toLowerCase()} yet`}><p>${purposes[family]}</p><button type="button" class="primary" onClick=${() => open({ new: "1" })}>Create ${families[family].a}</button><//>`}`;

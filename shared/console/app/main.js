@@ -1,7 +1,7 @@
 // The console's frame: the ways between its views, and which one is shown.
 import { effect, html, render, useEffect, useErrorBoundary } from "./lib.js";
 import { away, epoch, held, refusedKey, tokenGiven } from "./api.js";
-import { address, place, useScroll } from "./router.js";
+import { address, carried, place, useScroll } from "./router.js";
 import { families, loadLists, look, refresh, signIn, signOut, who, workspace } from "./workspace.js";
 import { Activity } from "./activity.js";
 import { Create } from "./change.js";
@@ -89,6 +89,7 @@ function App() {
     <${Palette} />`;
 }
 
+if (tokenGiven) carried.push("context"); // as whom a directory is looked at
 effect(() => {
   const first = epoch.value === 0;
   if (tokenGiven && !who.peek()) signIn("").catch(() => {}); // and again once the server is back

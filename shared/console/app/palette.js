@@ -35,7 +35,7 @@ function find(words) {
     }
   }
   const all = [...first, ...found, ...later].slice(0, mostShown), key = words.trim();
-  return [...all, { icon: "contexts", name: key, note: tokenGiven ? "What this user gets" : "Look for a context", text: "", to: tokenGiven ? address(["contexts", "user", key]) : address(["contexts"], { q: key }) }];
+  return [...all, { icon: "contexts", name: key, note: tokenGiven ? "See what this user gets" : "Look for a context", text: "", to: tokenGiven ? address(["flags"], { context: JSON.stringify({ user: { key } }) }) : address(["contexts"], { q: key }) }];
 }
 
 export function Palette() {

@@ -5,7 +5,7 @@ import { away, epoch } from "./api.js";
 import { sentence } from "./words.js";
 
 /** What is said aloud, and shown for a while. */
-export const notice = signal(/** @type {{text: string, link?: {to: string, text: string}} | null} */ (null));
+export const notice = signal(/** @type {{text: string, link?: {to?: string, run?: () => void, text: string}} | null} */ (null));
 
 /** What the view is called, said aloud when it is come to. */
 export const viewTitle = signal("");
@@ -63,5 +63,5 @@ export function Notice() {
     const timer = setTimeout(() => notice.peek() === now && (notice.value = null), now.link ? 12000 : 4000);
     return () => clearTimeout(timer);
   }, [now]);
-  return html`<div class="notice" role="status">${now && html`<div><span>${now.text}</span>${now.link && html`<a href=${now.link.to} onClick=${() => (notice.value = null)}>${now.link.text}</a>`}<button type="button" class="quiet small" aria-label="Dismiss" onClick=${() => (notice.value = null)}><${Icon} name="close" /></button></div>`}</div>`;
+  return html`<div class="notice" role="status">${now && html`<div><span>${now.text}</span>${now.link?.to ? html`<a href=${now.link.to} onClick=${() => (notice.value = null)}>${now.link.text}</a>` : now.link && html`<button type="button" class="link" onClick=${() => { const run = now.link?.run; notice.value = null; run?.(); }}>${now.link.text}</button>`}<button type="button" class="quiet small" aria-label="Dismiss" onClick=${() => (notice.value = null)}><${Icon} name="close" /></button></div>`}</div>`;
 }

@@ -1,6 +1,7 @@
 // A rollout: what share of people gets which value. Shares are in thousandths of
 // a percent, and together always 100 %.
-import { html } from "./lib.js";
+import { html, useState } from "./lib.js";
+import { useFirst } from "./dialog.js";
 import { Icon } from "./icons.js";
 import { Field } from "./values.js";
 
@@ -27,6 +28,13 @@ export function balance(arms, at, weight) {
 /** @param {Arm[]} arms */
 const evenly = (arms) => arms.map((arm, i) => ({ ...arm, weight: Math.floor(whole / arms.length) + (i < whole % arms.length ? 1 : 0) }));
 
+/** @param {{label: string, weight: number, set: (weight: number) => void, first: boolean}} props */
+function Percent({ label, weight, set, first }) {
+  const [typed, type] = useState(/** @type {string | undefined} */ (undefined)); // as long as somebody types, it stays as it is typed
+  return html`<input type="number" ...${useFirst(first)} min="0" max="100" step="any" aria-label=${label} value=${typed ?? weight / 1000} onBlur=${() => type(undefined)}
+    onInput=${(/** @type {any} */ event) => { type(event.target.value); if (event.target.value !== "") set(event.target.value * 1000); }} />`;
+}
+
 /** @param {{arms: Arm[], set: (arms: Arm[]) => void, type: string, choices?: {text: string, name?: string}[], problems: (string | undefined)[]}} props */
 export function Rollout({ arms, set, type, choices, problems }) {
   return html`<fieldset class="arms"><legend>Shares</legend>
@@ -36,7 +44,7 @@ export function Rollout({ arms, set, type, choices, problems }) {
       ${type === "bool" ? html`<span class="value bool ${arm.text}">${arm.text}</span>`
         : html`<${Field} type=${type} label=${`Value ${i + 1}`} choices=${choices} text=${arm.text} problem=${problems[i]} set=${(/** @type {string} */ text) => set(arms.map((other, at) => (at === i ? { ...other, text } : other)))} />`}
       <input type="range" min="0" max="100" step="1" aria-label=${`Share of ${arm.text || `value ${i + 1}`}`} value=${arm.weight / 1000} onInput=${(/** @type {any} */ event) => set(balance(arms, i, event.target.value * 1000))} />
-      <span class="percent"><input type="number" min="0" max="100" step="any" aria-label=${`Percent of ${arm.text || `value ${i + 1}`}`} value=${arm.weight / 1000} onChange=${(/** @type {any} */ event) => set(balance(arms, i, event.target.value * 1000))} />%</span>
+      <span class="percent"><${Percent} label=${`Percent of ${arm.text || `value ${i + 1}`}`} weight=${arm.weight} set=${(/** @type {number} */ weight) => set(balance(arms, i, weight))} first=${i === 0 && type === "bool"} />%</span>
       ${type !== "bool" && arms.length > 2 && html`<button type="button" class="quiet small" aria-label="Remove value ${i + 1}" onClick=${() => set(balance(arms, i, 0).filter((_, at) => at !== i))}><${Icon} name="close" /></button>`}
     </div>`)}
     <div class="actions">

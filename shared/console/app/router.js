@@ -62,9 +62,13 @@ export function useScroll() {
   }, [path]);
 }
 
+/** What every address takes along from where the person is. @type {string[]} */
+export const carried = [];
+
 /** @param {(string | undefined)[]} parts @param {Record<string, string | undefined | null>} [query] */
 export function address(parts, query = {}) {
-  const q = new URLSearchParams();
+  const q = new URLSearchParams(), now = place.value.query;
+  for (const name of carried) if (!(name in query) && now.has(name)) q.set(name, now.get(name) ?? "");
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null && value !== "") q.set(name, value);
   const text = q.toString();
   return `#/${parts.map((part) => encodeURIComponent(part ?? "")).join("/")}${text && `?${text}`}`;

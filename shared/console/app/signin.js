@@ -32,7 +32,7 @@ export function SignIn() {
       <input id="key" ref=${field} type="password" autocomplete="off" spellcheck=${false} autofocus required aria-describedby="key-note${why ? " key-problem" : ""}" aria-invalid=${why ? "true" : undefined} />
       ${why && html`<p class="problem" id="key-problem" role="alert">${why}</p>`}
       ${held.value && html`<p class="note" role="status">${held.value}</p>`}
-      <p class="note" id="key-note">It is kept in this tab's memory, until you close or reload it. <code>svc key create</code> makes one, and the first start of <code>svc api</code> prints one; of a hosted workspace, <code>svcadmin key create</code>.</p>
+      <p class="note" id="key-note">It is kept in this tab's memory, until you close or reload it. The first start of <code>svc api</code> tells you one, or the file it is in, and <code>svc key create</code> makes another; of a hosted workspace, <code>svcadmin key create</code>.</p>
       <button class="primary" disabled=${busy}>${busy ? "Asking…" : "Open"}</button>
     </form>
   </main>`;

@@ -1,7 +1,7 @@
 // What a person may want to write into a rule: properties and values that saved
 // contexts have, and that other rules name.
 import { useEffect, useState } from "./lib.js";
-import { get, query } from "./api.js";
+import { get, query, tokenGiven } from "./api.js";
 import { lists } from "./workspace.js";
 import { itemPath } from "./review.js";
 
@@ -35,12 +35,17 @@ export function useSuggestions(document, scope) {
     /** @type {Seen} */
     const found = new Map([["user.key", new Set()], ["svc.current-time", new Set()]]);
     read(found, document);
+    const of = (/** @type {any} */ context) => {
+      for (const [type, properties] of Object.entries(context ?? {})) for (const [name, value] of Object.entries(properties ?? {})) add(found, type ? `${type}.${name}` : name, value);
+    };
     const contexts = get(`contexts${query({ properties: "true", limit: 100, environment: scope === "default" ? "" : scope })}`).then(({ contexts }) => {
-      for (const saved of contexts) for (const [type, properties] of Object.entries(saved.context ?? {})) for (const [name, value] of Object.entries(properties ?? {})) add(found, `${type}.${name}`, value);
+      for (const saved of contexts) of(saved.context);
     });
+    // On a directory it is known too what has no key.
+    const clients = tokenGiven && get("clients").then(({ clients }) => clients.forEach((/** @type {any} */ one) => one.contexts.forEach(of)));
     const segments = lists.segments.peek().rows.slice(0, mostSegments).map((row) => get(`${itemPath("segments", row.key)}/document`).then((answer) => read(found, answer.document)));
     // What cannot be asked is not suggested, and keeps nobody from writing.
-    Promise.allSettled([contexts, ...segments]).then(() => set(new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))));
+    Promise.allSettled([contexts, clients, ...segments]).then(() => set(new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))));
   }, [scope]);
   return seen;
 }

@@ -1,5 +1,6 @@
 // Fields for values of every type, and what is typed into them as JSON.
 import { html, useId } from "./lib.js";
+import { useFirst } from "./dialog.js";
 import { parse } from "./api.js";
 
 /** @param {string} text @returns {any} a number that keeps its spelling */
@@ -54,8 +55,8 @@ export const levels = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"].map((
  * unlabelled says its label aloud only.
  */
 export function Field({ type, text, set, label, choices, problem, autofocus, suggested, note, unlabelled }) {
-  const id = useId();
-  const on = { id, value: text, autofocus, list: suggested, "aria-invalid": problem ? "true" : undefined, "aria-describedby": problem ? `${id}-problem` : undefined, onInput: (/** @type {any} */ event) => set(event.target.value) };
+  const id = useId(), first = useFirst(autofocus);
+  const on = { id, value: text, ...first, list: suggested, "aria-invalid": problem ? "true" : undefined, "aria-describedby": problem ? `${id}-problem` : undefined, onInput: (/** @type {any} */ event) => set(event.target.value) };
   const lines = Math.min(16, Math.max(type === "json" ? 6 : 3, text.split("\n", 17).length));
   if (type === "bool" && !choices) choices = [{ text: "true" }, { text: "false" }];
   return html`<div class="field"><label for=${id} class=${unlabelled ? "hidden" : ""}>${label}</label>

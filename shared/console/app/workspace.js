@@ -21,6 +21,8 @@ export const who = signal(/** @type {import("./types").Who | null} */ (null));
 /** @type {import("./lib.js").Signal<{id: string, name: string, commitSha: string | null, broken?: {type: string, key: string | null, problem: string}[]}>} */
 export const workspace = signal({ id: "", name: "", commitSha: null });
 export const environments = signal(/** @type {Environment[]} */ ([]));
+/** The environment that a directory serves; "" on a workspace. */
+export const servedHere = signal("");
 
 /** @typedef {{rows: Row[], state: "new" | "coming" | "here", problem: Refusal | null}} List */
 const noRows = () => signal(/** @type {List} */ ({ rows: [], state: "new", problem: null }));
@@ -74,9 +76,10 @@ export function refresh() {
 export async function signIn(key) {
   if (!tokenGiven) useKey(key);
   const me = await get("whoami");
-  const [present, all] = await Promise.all([get("workspace"), get("environments")]);
+  const [present, all, here] = await Promise.all([get("workspace"), get("environments"), tokenGiven ? get("overrides") : { environment: "" }]);
   batch(() => {
     environments.value = all.environments;
+    servedHere.value = here.environment;
     workspace.value = present;
     who.value = me;
     refusedKey.value = "";

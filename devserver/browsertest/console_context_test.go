@@ -1,0 +1,204 @@
+package browsertest
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// onForMost is a flag that is on in development, but for a user.
+const onForMost = `{"key": "checkout.fast", "type": "feature_flag", "valueType": "bool", "access": "standard",
+	"default": {"rules": [{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": false}}]},
+	"environments": [{"id": "development", "rules": [
+		{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.key", "valueToMatch": {"type": "string_list", "value": ["u1"]}}], "value": {"type": "bool", "value": false}},
+		{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["free"]}}], "value": {"type": "bool", "value": false}},
+		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "bool", "value": true}}]}]}`
+
+// valueOf is what the list tells of a flag.
+func (p docsPage) value(t *testing.T, key, want string) {
+	t.Helper()
+	eventually(t, key+" is "+want, func() (any, bool) {
+		got := call[string](t, p.tab, `(key) => [...document.querySelectorAll(".row")].find((row) => row.querySelector(".key")?.innerText === key)?.querySelector("[data-column=Value]")?.innerText ?? "nothing"`, key)
+		return got, got == want
+	})
+}
+
+// On a directory, whoever is named at the top is who the values are of: in the list and
+// of an item, in a link too, and however a file is edited meanwhile.
+func TestConsoleOfADirectoryShowsWhatAContextGets(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := copySample(t, map[string]string{"feature-flags/checkout.fast.json": onForMost})
+	base := serveConsole(t, dir)
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/")
+	p.value(t, "checkout.fast", "true")
+	p.value(t, "new-checkout", "true")
+	p.write(t, "#as", "u1")
+	p.value(t, "checkout.fast", "false")
+	if link := call[string](t, p.tab, `() => location.hash`); !strings.Contains(link, url.QueryEscape(`"u1"`)) {
+		t.Errorf("the address does not tell as whom one looks: %s", link)
+	}
+	colleague := blankTab(t, phone)
+	colleague.load(t, base+"/console/"+call[string](t, p.tab, `() => location.hash`))
+	colleague.value(t, "checkout.fast", "false")
+
+	// Who has asked is offered, with everything that they asked with.
+	site := openTab(t, blankSite(t).origin("localhost"))
+	site.fetch(t, pollPath(base, tokenOf(`{"user":{"key":"ada","plan":"free"},"device":{"os":"linux"}}`)), fetchInit{})
+	p.write(t, "#as", "nobody")
+	p.value(t, "checkout.fast", "true")
+	eventually(t, "ada is offered", func() (any, bool) {
+		call[bool](t, p.tab, `() => { const field = document.querySelector("#as"); field.blur(); field.focus(); return true }`)
+		offered := call[[]string](t, p.tab, `() => [...document.querySelectorAll("#as-seen option")].map((one) => one.value + ": " + one.innerText)`)
+		return offered, len(offered) == 1 && offered[0] == "ada: plan free, device.os linux"
+	})
+	p.write(t, "#as", "ada")
+	p.says(t, ".as-line", "plan free")
+	p.value(t, "checkout.fast", "false")
+
+	// An item tells why, rule by rule, and stays with whom one looks as.
+	call[bool](t, p.tab, `() => { [...document.querySelectorAll(".row a")].find((a) => a.innerText.startsWith("checkout.fast")).click(); return true }`)
+	p.says(t, ".here .gets-value", "false")
+	p.click(t, ".here summary")
+	p.says(t, ".here .tried .matched", "user.plan is free")
+	p.says(t, ".here .tried .passed", "it is ada")
+	p.click(t, ".as-line button")
+	p.write(t, "#context", `{"user": {"key": "ada", "plan": "pro"}}`)
+	p.says(t, ".here .gets-value", "true")
+	p.visit(t, "#/clients")
+	p.says(t, ".feed li", "ada")
+	p.says(t, ".feed li", "all flags")
+	p.click(t, ".feed li p a")
+	p.says(t, "h1", "Flags")
+	p.value(t, "checkout.fast", "false")
+
+	// Rules are completed from who has asked, and a change tells whom of them it reaches.
+	p.visit(t, "#/flags/checkout.fast?edit=development&kind=rules")
+	eventually(t, "properties are offered", func() (any, bool) {
+		offered := call[[]string](t, p.tab, `() => [...document.querySelectorAll("#known-properties option")].map((one) => one.value)`)
+		return offered, strings.Contains(strings.Join(offered, " "), "device.os")
+	})
+	p.visit(t, "#/flags/checkout.fast?edit=development&kind=value&set=false")
+	p.click(t, "dialog .check input")
+	p.says(t, "dialog .impact", "None of the 1 context that has asked here gets another value.")
+
+	// What an editor saves is there at once.
+	p.visit(t, "#/flags")
+	write(t, dir, "feature-flags/checkout.fast.json", strings.ReplaceAll(onForMost, `["free"]`, `["enterprise"]`))
+	p.value(t, "checkout.fast", "true")
+	p.quiet(t)
+}
+
+// A flag is put on for oneself without a file being touched, and taken back.
+func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := copySample(t, map[string]string{"feature-flags/checkout.fast.json": onForMost})
+	git := func(args ...string) string {
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	git("init", "--quiet")
+	git("add", ".")
+	git("commit", "--quiet", "--message", "Begin")
+	base := serveConsole(t, dir)
+	site := openTab(t, blankSite(t).origin("localhost"))
+	served := func(user, key string, want any) {
+		t.Helper()
+		eventually(t, user+" is served", func() (any, bool) {
+			got := site.fetch(t, pollPath(base, tokenOf(`{"user":{"key":"`+user+`"}}`)), fetchInit{}).values(t)[key]
+			return got, got == want
+		})
+	}
+	served("u1", "checkout.fast", false)
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/#/flags/checkout.fast?context="+url.QueryEscape(`{"user":{"key":"u1"}}`))
+	p.says(t, ".here .gets-value", "false")
+	p.click(t, ".here-now .primary")
+	p.says(t, ".here .gets-value", "true")
+	p.says(t, ".here", "Overridden on this machine")
+	served("u1", "checkout.fast", true)
+	served("u2", "checkout.fast", true)
+	p.visit(t, "#/flags?context="+url.QueryEscape(`{"user":{"key":"u1"}}`))
+	p.wait(t, ".row .overridden")
+	p.visit(t, "#/overrides")
+	p.says(t, ".feed li", "where user.key is u1")
+	p.visit(t, "#/flags/checkout.fast?context="+url.QueryEscape(`{"user":{"key":"u1"}}`))
+	p.click(t, ".here-now .primary") // clear it
+	p.says(t, ".here .gets-value", "false")
+	served("u1", "checkout.fast", false)
+
+	// For others, for how long, and other values than on and off.
+	p.visit(t, "#/flags/pricing.headline")
+	p.click(t, ".here-now button")
+	p.wait(t, "dialog .override")
+	p.write(t, "dialog .override .field:first-child input", "Only today")
+	p.click(t, "dialog .segmented button:nth-child(2)") // everyone
+	p.choose(t, "#how-long", "8")
+	p.press(t, "\t")
+	p.click(t, "dialog .primary")
+	p.gone(t, "dialog")
+	served("u2", "pricing.headline", "Only today")
+	p.click(t, ".notice button.link") // Undo
+	p.says(t, ".notice", "The files decide again.")
+
+	p.visit(t, "#/overrides")
+	p.says(t, ".empty h2", "Everything is served as the files say")
+	p.click(t, ".heading .primary")
+	p.write(t, "dialog .override .field:first-child input", "no.such.flag")
+	p.click(t, "dialog .primary")
+	p.says(t, "dialog .problem", "Name a flag")
+	p.write(t, "dialog .override .field:first-child input", "new-checkout")
+	p.choose(t, "dialog .field:nth-of-type(2) select", "false")
+	p.click(t, "dialog .segmented button:last-child")
+	p.write(t, "dialog .override .field:nth-of-type(4) input", "user.plan=pro")
+	p.click(t, "dialog .primary")
+	p.says(t, ".feed li", "where user.plan is pro")
+	p.click(t, ".feed li button.small")
+	p.wait(t, ".empty h2")
+	if status := git("status", "--porcelain"); status != "" {
+		t.Errorf("overrides have changed files:\n%s", status)
+	}
+
+	p.visit(t, "#/problems")
+	p.says(t, ".empty h2", "All is well")
+	write(t, dir, "feature-flags/broken.json", `{"key": "broken"`)
+	p.says(t, ".feed li", "feature-flags/broken.json")
+	p.says(t, ".feed li", "INVALID_JSON")
+	p.quiet(t)
+}
+
+// The way of a keyboard through a rollout: what is to be written has the focus, and
+// Enter leads to the button once it is known what it does.
+func TestConsoleRollsOutWithTheKeyboard(t *testing.T) {
+	dir := copySample(t, nil)
+	base := serveConsole(t, dir)
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/#/flags/new-checkout")
+	p.click(t, `[aria-label="Roll out in production"]`)
+	p.says(t, "dialog .review", "Move a share")
+	eventually(t, "the percent of true has the focus", func() (any, bool) {
+		at := call[string](t, p.tab, `() => document.activeElement.getAttribute("aria-label") ?? ""`)
+		return at, at == "Percent of true"
+	})
+	p.press(t, "2", "5")
+	p.says(t, "dialog .messages", "production rollout 25% true, 75% false")
+	p.press(t, "\r")
+	eventually(t, "Apply has the focus", func() (any, bool) {
+		at := call[string](t, p.tab, `() => document.activeElement.innerText`)
+		return at, at == "Apply"
+	})
+	p.press(t, "\r")
+	p.gone(t, "dialog")
+	text, err := os.ReadFile(filepath.Join(dir, "feature-flags", "new-checkout.json"))
+	if err != nil || !strings.Contains(string(text), "25000") {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	p.quiet(t)
+}

@@ -1,0 +1,110 @@
+// Trying a value out on this machine: what an item serves here to the context of the
+// view, why, and another value in its place.
+import { html, useState } from "./lib.js";
+import { change } from "./api.js";
+import { close, open, place } from "./router.js";
+import { lists, refresh, servedHere, useGet } from "./workspace.js";
+import { As, keyOf, useText } from "./as.js";
+import { Dialog } from "./dialog.js";
+import { Explanation, contextOf, reason, useEvaluations } from "./evaluate.js";
+import { Coming, Problem, notice } from "./parts.js";
+import { Icon } from "./icons.js";
+import { Field, choicesOf, textOf, valueOf } from "./values.js";
+import { isSplit } from "./rules.js";
+import { Bare, sentence } from "./words.js";
+
+/** @typedef {import("./types").Detail} Detail */
+/** @typedef {{property: string, value: string}} For */
+
+/** @param {string} [key] without one, all are taken back */
+export const clear = (key) => change("DELETE", `overrides${key === undefined ? "" : `?key=${encodeURIComponent(key)}`}`).then(
+  () => { notice.value = { text: "The files decide again." }; refresh(); },
+  (refusal) => (notice.value = { text: sentence(refusal.message) }));
+
+/** @param {{key: string, value: any, for?: For, until?: string}} what */
+async function override(what) {
+  await change("PUT", "overrides", JSON.stringify(what));
+  notice.value = { text: `${what.for ? what.for.value : "Everyone"} gets it on this machine. The files are as they were.`, link: { run: () => clear(what.key), text: "Undo" } };
+  refresh();
+}
+
+/** @param {{item: Detail, family: string}} props */
+export function Here({ item, family }) {
+  const text = useText(), environment = servedHere.value;
+  const { context } = contextOf(text);
+  const answer = useEvaluations(context, environment, [item.key], true);
+  const [problem, tell] = useState("");
+  const one = answer.data?.evaluations[item.key], me = keyOf(context);
+  const overridden = one?.ruleSource === "override", may = family === "flags" || item.sendToClientSdk;
+  const other = one?.value !== true;
+  const quick = () => override({ key: item.key, value: other, for: me && { property: me[0], value: me[1] } }).then(() => tell(""), (refusal) => tell(sentence(refusal.message)));
+  return html`<section class="here" aria-label="What it serves here"><${As} lead="For">
+      ${answer.problem ? html`<${Problem} problem=${answer.problem} />` : !one ? answer.data ? html`<p class="note">It is not served.</p>` : html`<${Coming} lines=${1} />` : html`<div class="here-now ${answer.fresh ? "" : "stale"}">
+        <div aria-live="polite"><p class="gets-value"><span>gets</span> <${Bare} value=${one.value} confidential=${one.confidential} absent="nothing" /> <span class="note">in ${environment}</span></p>
+          <p class="note">${reason(one)}</p></div>
+        ${may && html`<div class="actions">
+          ${overridden ? html`<button type="button" class="primary" onClick=${() => clear(item.key)}><${Icon} name="overrides" />Clear the override</button>`
+            : item.valueType === "bool" && html`<button type="button" class="primary" onClick=${quick}>Serve ${String(other)} to ${me ? me[1].slice(0, 30) : "everyone"} here</button>`}
+          <button type="button" onClick=${() => open({ override: item.key })}>${overridden ? "Change it" : item.valueType === "bool" ? "More" : "Override"}…</button></div>`}
+      </div>
+      ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+      ${!overridden && html`<details><summary>Why, rule by rule</summary><${Explanation} rules=${one.explanation ?? []} /></details>`}`}
+    <//><${Override} /></section>`;
+}
+
+/** What sets an override: override=<key> in the query, or * for one that is named in it. */
+export function Override() {
+  const asked = place.value.query.get("override");
+  return asked === null ? null : html`<${Form} key=${asked} asked=${asked === "*" ? "" : asked} />`;
+}
+
+/** The values that its rules have, which one may want to type. @param {Detail} detail */
+const valuesIn = (detail) => [...new Set([detail.default, ...(detail.environments ?? [])].flatMap((scope) => (scope?.rules ?? []).flatMap(({ value }) => (isSplit(value) ? value.value.weightedValues.map((arm) => arm.value) : [value])))
+  .filter((value) => value.type === detail.valueType && value.value !== undefined && !value.confidential && !value.decryptWith).map((value) => textOf(detail.valueType ?? "", value.value)))].slice(0, 50);
+
+const times = [["", "Until it is cleared"], ["1", "For an hour"], ["8", "For 8 hours"], ["24", "For a day"]];
+
+/** @param {{asked: string}} props */
+function Form({ asked }) {
+  const [key, setKey] = useState(asked);
+  const items = [...lists.flags.value.rows, ...lists.configs.value.rows.filter((row) => row.sendToClientSdk)];
+  const row = items.find((one) => one.key === key), type = row?.valueType ?? "";
+  const { data: detail } = useGet(row ? `${lists.flags.value.rows.includes(row) ? "flags" : "configs"}/${encodeURIComponent(key)}` : "");
+  const choices = detail && choicesOf(detail);
+  const [typed, setText] = useState(/** @type {string | undefined} */ (undefined));
+  const known = detail ? valuesIn(detail) : [];
+  const text = typed ?? choices?.at(-1)?.text ?? (type === "bool" ? "true" : known[0] ?? "");
+  const me = keyOf(contextOf(useText()).context);
+  const [reach, setReach] = useState(/** @type {"me" | "some" | "all"} */ (me ? "me" : "all"));
+  const [whom, setWhom] = useState(me ? `${me[0]}=${me[1]}` : "");
+  const [hours, setHours] = useState("");
+  const [problem, tell] = useState("");
+  const shut = () => close(["override"]);
+  /** @param {Event} event */
+  const submit = async (event) => {
+    event.preventDefault();
+    const at = whom.indexOf("="), { value, problem } = valueOf(type, text);
+    if (!row) return tell("Name a flag, or a config that is sent to browsers.");
+    if (problem) return tell(problem);
+    if (reach === "some" && at < 1) return tell("Write a property and its value, such as user.key=u1.");
+    const until = hours ? new Date(Date.now() + Number(hours) * 3_600_000).toISOString() : undefined;
+    try {
+      await override({ key, value, for: reach === "all" ? undefined : reach === "me" && me ? { property: me[0], value: me[1] } : { property: whom.slice(0, at).trim(), value: whom.slice(at + 1).trim() }, until });
+    } catch (refusal) {
+      return tell(sentence(/** @type {Error} */ (refusal).message));
+    }
+    shut();
+  };
+  return html`<${Dialog} title=${asked ? html`Override <em>${asked}</em> on this machine` : "Override on this machine"} close=${shut}>
+    <form class="form override" onSubmit=${submit}>
+      ${!asked && html`<${Field} type="string" label="Flag or config" text=${key} set=${(/** @type {string} */ next) => { setKey(next); setText(undefined); }} suggested="overridable" autofocus /><datalist id="overridable">${items.slice(0, 500).map((one) => html`<option value=${one.key} />`)}</datalist>`}
+      ${row && html`<${Field} key=${key} type=${type} label="Value" choices=${choices} text=${text} set=${setText} autofocus=${Boolean(asked)} suggested="known-here" /><datalist id="known-here">${known.map((one) => html`<option value=${one} />`)}</datalist>`}
+      <div class="field"><p id="for-whom">For</p><div class="segmented" role="group" aria-labelledby="for-whom">
+        ${[...(me ? [["me", `Only ${me[1].slice(0, 30)}`]] : []), ["all", "Everyone who asks here"], ["some", "By a property"]].map(([name, word]) => html`<button type="button" aria-pressed=${reach === name ? "true" : "false"} onClick=${() => setReach(/** @type {"me"} */ (name))}>${word}</button>`)}</div></div>
+      ${reach === "some" && html`<${Field} type="string" label="Whose property is" text=${whom} set=${setWhom} note="A property and its value, such as user.key=u1." />`}
+      <div class="field"><label for="how-long">How long</label><select id="how-long" value=${hours} onChange=${(/** @type {any} */ event) => setHours(event.target.value)}>${times.map(([value, word]) => html`<option value=${value}>${word}</option>`)}</select></div>
+      <p class="note">It is kept on this machine, outside the files: there is nothing to commit, and nobody else gets it.</p>
+      ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+      <div class="dialog-foot"><button type="button" onClick=${shut}>Cancel</button><button class="primary">Override</button></div>
+    </form><//>`;
+}
