@@ -3,14 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -110,42 +107,6 @@ func once(host string, request []byte) (answer, error) {
 		return answer{}, err
 	}
 	return c.do(request, true)
-}
-
-// throughput keeps connections busy for a while and returns answers a second.
-// Each connection walks the requests from a place of its own.
-func throughput(host string, requests [][]byte, connections int, d time.Duration, want int) (float64, error) {
-	var done atomic.Bool
-	var total atomic.Int64
-	errs := make(chan error, connections)
-	var group sync.WaitGroup
-	begin := time.Now()
-	for n := range connections {
-		c, err := dial(host)
-		if err != nil {
-			return 0, err
-		}
-		defer c.conn.Close()
-		group.Go(func() {
-			for i := n * variety / connections; !done.Load(); i++ {
-				if _, err := c.expect(requests[i%len(requests)], want); err != nil {
-					errs <- err
-					break
-				}
-				total.Add(1)
-			}
-		})
-	}
-	time.Sleep(d)
-	rate := float64(total.Load()) / time.Since(begin).Seconds()
-	done.Store(true)
-	group.Wait()
-	close(errs)
-	var all []error
-	for err := range errs {
-		all = append(all, err)
-	}
-	return rate, errors.Join(all...)
 }
 
 // expect sends a request whose answer must have a status, and returns how long
