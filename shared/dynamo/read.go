@@ -108,3 +108,27 @@ func (t *Table) Query(ctx context.Context, what string, q Query, each func(Item)
 	}
 	return nil
 }
+
+// perScan is how many rows one request of a scan looks at.
+const perScan = 1000
+
+// Scan calls each for the rows of all partitions whose names begin so, in no order. It
+// reads the whole table for that, and so it is for an operator and for no request.
+func (t *Table) Scan(ctx context.Context, what, prefix string, each func(Item) error) error {
+	in := &dynamodb.ScanInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true), Limit: aws.Int32(perScan),
+		FilterExpression: aws.String("begins_with(pk, :begin)"), ExpressionAttributeValues: Item{":begin": Text(prefix)},
+	}
+	for pages := dynamodb.NewScanPaginator(t.client, in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return t.failure(ctx, what, err)
+		}
+		for _, i := range page.Items {
+			if err := each(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

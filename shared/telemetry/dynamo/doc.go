@@ -38,7 +38,7 @@
 //   - What is forgotten goes in a transaction, on condition of the sighting that was
 //     read, so that no place in the order of sightings stays behind.
 //   - The row of a batch is written when everything else is.
-//   - No request scans. A search reads known and one range of each group that
+//   - No request scans; Archive and Remove do, which an operator asks for. A search reads known and one range of each group that
 //     can match, those in use last first: MaxSaved rows of each at most, and
 //     MaxSearched in all. One for a whole key reads known, and two rows of each such group.
 //   - A walk reads known and the range of each group, in pages, none of which is kept.

@@ -1,0 +1,214 @@
+package dynamo
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/telemetry"
+)
+
+// archivedRow is a line of an archive: a row, with its partition within the workspace.
+type archivedRow struct {
+	Partition string          `json:"pk"`
+	Sort      string          `json:"sk"`
+	Row       json.RawMessage `json:"row"`
+}
+
+const (
+	seenFolder    = "seen/"
+	contextFolder = "context/"
+	usageFolder   = "usage/"
+
+	// maxLine is more than the longest row has, 400 KB, as JSON and base64.
+	maxLine = 4 << 20
+	// restoredAtOnce is how many rows are collected before they are written.
+	restoredAtOnce = 1000
+)
+
+// Archive writes the rows of a workspace down, a line of JSON each, while others record:
+//
+//   - The counts of the months that still count are read before their pairs. So no pair
+//     is counted twice after a restore; those that came meanwhile are not counted.
+//   - The contexts are read in the order of their sightings, the oldest first. One that
+//     is seen again meanwhile comes twice, and the later one counts.
+//   - The rows of single contexts are left out: Restore makes them of the others.
+//
+// Pairs have partitions of their own, so that the whole table is read for them.
+func (s *Store) Archive(ctx context.Context, workspace string, now time.Time, to io.Writer) error {
+	a := &archiver{keys: keys(workspace), to: bufio.NewWriterSize(to, 1<<20)}
+	const what = "reading telemetry"
+	counting := map[string]bool{}
+	for _, at := range []time.Time{now.AddDate(0, 0, -31), now.AddDate(0, 0, -8), now, now.AddDate(0, 0, 2)} {
+		partition := a.keys.usage(telemetry.MonthOf(at))
+		if counting[partition] {
+			continue
+		}
+		counting[partition] = true
+		if err := s.table.Query(ctx, what, dynamo.Query{Partition: partition}, a.more); err != nil {
+			return err
+		}
+	}
+	groups, err := s.groups(ctx, a.keys, telemetry.Query{}.Matcher())
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(groups, func(x, y group) int { return strings.Compare(x.environment+"\x00"+x.contextType, y.environment+"\x00"+y.contextType) })
+	for _, g := range groups {
+		if err := s.table.Query(ctx, what, dynamo.Query{Partition: a.keys.seen(g.environment, g.contextType)}, a.more); err != nil {
+			return err
+		}
+	}
+	err = s.table.Scan(ctx, what, a.keys.pk(""), func(row dynamo.Item) error {
+		partition := dynamo.TextOf(row, dynamo.HashKey)
+		if counting[partition] || strings.HasPrefix(partition, a.keys.pk(seenFolder)) || strings.HasPrefix(partition, a.keys.pk(contextFolder)) {
+			return nil
+		}
+		_, err := a.more(row)
+		return err
+	})
+	return errors.Join(err, a.to.Flush())
+}
+
+type archiver struct {
+	keys keys
+	to   *bufio.Writer
+}
+
+func (a *archiver) more(row dynamo.Item) (bool, error) {
+	values, err := dynamo.EncodeItem(row)
+	if err != nil {
+		return false, err
+	}
+	line, err := json.Marshal(archivedRow{strings.TrimPrefix(dynamo.TextOf(row, dynamo.HashKey), a.keys.pk("")), dynamo.TextOf(row, dynamo.RangeKey), values})
+	if err == nil {
+		_, err = a.to.Write(append(line, '\n'))
+	}
+	return true, err
+}
+
+// decodeArchived reads a line of an archive.
+func (k keys) decodeArchived(line []byte) (at address, row dynamo.Item, err error) {
+	var r archivedRow
+	if err := json.Unmarshal(line, &r); err != nil {
+		return at, nil, err
+	}
+	if r.Partition == "" || r.Sort == "" || strings.HasPrefix(r.Partition, contextFolder) {
+		return at, nil, errors.New("there is no such row of telemetry")
+	}
+	values, err := dynamo.DecodeItem(r.Row)
+	at = address{k.pk(r.Partition), r.Sort}
+	return at, at.with(values), err
+}
+
+// Restore writes what Archive has written down, under a workspace that has no telemetry.
+// In memory it has a few rows, and the names of the contexts of one type in one
+// environment, some 100 bytes each.
+func (s *Store) Restore(ctx context.Context, workspace string, from io.Reader) error {
+	r := &restoring{Store: s, keys: keys(workspace)}
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	for number := 1; lines.Scan(); number++ {
+		at, row, err := r.keys.decodeArchived(lines.Bytes())
+		if err == nil {
+			err = r.take(ctx, at, row)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d of the telemetry: %w", number, err)
+		}
+	}
+	return errors.Join(lines.Err(), r.flush(ctx))
+}
+
+type restoring struct {
+	*Store
+	keys keys
+	// rows are those to be written, by their keys: no request may have one twice. Places
+	// are those of the partition that is being read, by their contexts' hashes.
+	rows      map[address]dynamo.Item
+	partition string
+	places    map[string]string
+}
+
+func (r *restoring) take(ctx context.Context, at address, row dynamo.Item) error {
+	if len(r.rows) >= restoredAtOnce {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if r.rows == nil {
+		r.rows = map[address]dynamo.Item{}
+	}
+	r.rows[at] = row
+	if !strings.HasPrefix(at.pk, r.keys.pk(seenFolder)) {
+		return nil
+	}
+	return r.takeContext(ctx, at, row)
+}
+
+// takeContext makes the row of a context of that of its place, and lets go of an earlier
+// place of it.
+func (r *restoring) takeContext(ctx context.Context, at address, row dynamo.Item) error {
+	var c telemetry.Saved
+	if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
+		return fmt.Errorf("a saved context: %w", err)
+	}
+	if r.keys.position(c, c.LastSeen) != at {
+		return errors.New("a saved context stands in the place of another")
+	}
+	if at.pk != r.partition {
+		r.partition, r.places = at.pk, map[string]string{}
+	}
+	_, name, _ := strings.Cut(at.sk, "/")
+	if before := r.places[name]; before != "" {
+		earlier := address{at.pk, min(before, at.sk)}
+		if delete(r.rows, earlier); earlier == at {
+			return nil
+		}
+		if err := r.table.DeleteAll(ctx, []dynamo.Item{earlier.key()}); err != nil {
+			return err
+		}
+	}
+	r.places[name] = at.sk
+	sighting := c.Sighting()
+	known := dynamo.Item{attrSeen: dynamo.Number(sighting.Seen.UnixMilli()), attrDigest: dynamo.Bytes(sighting.Digest[:])}
+	if expires := row[attrExpires]; expires != nil {
+		known[attrExpires] = expires
+	}
+	r.rows[r.keys.context(c)] = r.keys.context(c).with(known)
+	return nil
+}
+
+func (r *restoring) flush(ctx context.Context) error {
+	var rows []dynamo.Item
+	for _, row := range r.rows {
+		rows = append(rows, row)
+	}
+	r.rows = nil
+	return r.table.PutAll(ctx, rows)
+}
+
+// Remove removes all telemetry of a workspace, of which it reads the whole table. Nobody
+// may record any meanwhile.
+func (s *Store) Remove(ctx context.Context, workspace string) error {
+	var rows []dynamo.Item
+	flush := func() error {
+		err := s.table.DeleteAll(ctx, rows)
+		rows = nil
+		return err
+	}
+	err := s.table.Scan(ctx, "removing telemetry", keys(workspace).pk(""), func(row dynamo.Item) error {
+		if rows = append(rows, dynamo.KeyOf(row)); len(rows) < restoredAtOnce {
+			return nil
+		}
+		return flush()
+	})
+	return errors.Join(err, flush())
+}
