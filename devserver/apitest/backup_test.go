@@ -141,7 +141,7 @@ func TestBackupsBesideWriters(t *testing.T) {
 // audited is the audit trail of keys: a backup has that of its moment.
 func audited(t testing.TB, dir string) string {
 	t.Helper()
-	events, err := embedded.Audit(t.Context(), dir)
+	events, err := embedded.Audit(t.Context(), dir, 0)
 	must(t, err)
 	var lines []string
 	for _, e := range events {

@@ -35,8 +35,8 @@ func registryCommands(in Invocation) []*cobra.Command {
 			return key, principal, in.noWorkspace(err, data)
 		},
 	}
-	return []*cobra.Command{cli.NewKey(s), cli.NewPrincipal(s), cli.NewAudit(s, func(cmd *cobra.Command) ([]audit.Event, error) {
-		events, err := embedded.Audit(cmd.Context(), in.absolute(data))
+	return []*cobra.Command{cli.NewKey(s), cli.NewPrincipal(s), cli.NewAudit(s, func(cmd *cobra.Command, newest int) ([]audit.Event, error) {
+		events, err := embedded.Audit(cmd.Context(), in.absolute(data), newest)
 		return events, in.noWorkspace(err, data)
 	})}
 }

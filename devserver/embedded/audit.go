@@ -17,18 +17,19 @@ import (
 )
 
 // Audit is who made, revoked and changed which key, role and environment,
-// oldest first. Another process may be serving the data directory.
-func Audit(ctx context.Context, dir string) ([]audit.Event, error) {
+// oldest first: the newest so many events, or with 0 all. Another process may be serving
+// the data directory.
+func Audit(ctx context.Context, dir string, newest int) ([]audit.Event, error) {
 	registry, err := local.OpenRegistry(dir)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := registry.Audit(ctx)
+	entries, err := registry.LastAudit(ctx, newest)
 	if err = errors.Join(err, registry.Close()); err != nil {
 		return nil, err
 	}
 	environments, err := environmentEvents(ctx, filepath.Join(dir, local.RepositoryName))
-	return audit.Events(entries, environments), err
+	return audit.Newest(audit.Events(entries, environments), newest), err
 }
 
 // environmentEvents are those of the commits that changed the workspace file.

@@ -9,12 +9,12 @@ import (
 )
 
 func newAudit(s *session) *cobra.Command {
-	return cli.NewAudit(s.registry(), func(cmd *cobra.Command) ([]audit.Event, error) {
+	return cli.NewAudit(s.registry(), func(cmd *cobra.Command, newest int) ([]audit.Event, error) {
 		w, err := s.open(cmd.Context())
 		if err != nil {
 			return nil, err
 		}
-		return w.Audit(cmd.Context())
+		return w.Audit(cmd.Context(), newest)
 	})
 }
 

@@ -72,7 +72,7 @@ func (h hosted) revokeKey(t *testing.T, key access.Key) {
 }
 
 func (h hosted) events(t *testing.T) int {
-	events, err := h.workspace(t).Audit(t.Context())
+	events, err := h.workspace(t).Audit(t.Context(), 0)
 	must(t, err)
 	return len(events)
 }

@@ -51,7 +51,7 @@ func (d directory) revokeKey(t *testing.T, key access.Key) {
 }
 
 func (d directory) events(t *testing.T) int {
-	events, err := embedded.Audit(t.Context(), string(d))
+	events, err := embedded.Audit(t.Context(), string(d), 0)
 	must(t, err)
 	return len(events)
 }

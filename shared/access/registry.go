@@ -36,8 +36,8 @@ type Store interface {
 	// not stored. When somebody else was faster, or it is unknown whether the
 	// edit was stored, edit is called again with the state as it is now.
 	Update(ctx context.Context, edit func(State) (State, Entry, error)) error
-	// Trail returns the entries, oldest first.
-	Trail(ctx context.Context) ([]Entry, error)
+	// Trail returns the newest entries, so many at most or, with 0, all; oldest first.
+	Trail(ctx context.Context, newest int) ([]Entry, error)
 	// Uses are the days, such as 2026-11-22, on which keys were used last, as
 	// far as that was noted.
 	Uses(ctx context.Context) (map[ID]string, error)
@@ -99,7 +99,12 @@ func (r *Registry) Keys(ctx context.Context) ([]KeyRecord, error) {
 }
 
 // Audit returns what was done to the registry, oldest first.
-func (r *Registry) Audit(ctx context.Context) ([]Entry, error) { return r.store.Trail(ctx) }
+func (r *Registry) Audit(ctx context.Context) ([]Entry, error) { return r.store.Trail(ctx, 0) }
+
+// LastAudit is Audit of the last so many edits. 0 is all.
+func (r *Registry) LastAudit(ctx context.Context, newest int) ([]Entry, error) {
+	return r.store.Trail(ctx, newest)
+}
 
 // LastUses are the days, such as 2026-11-22, on which keys were used last, as
 // far as that was noted.

@@ -38,7 +38,7 @@ func (m *memory) Update(_ context.Context, edit func(access.State) (access.State
 	}
 }
 
-func (m *memory) Trail(context.Context) ([]access.Entry, error) { return m.trail, nil }
+func (m *memory) Trail(context.Context, int) ([]access.Entry, error) { return m.trail, nil }
 
 func (m *memory) Uses(context.Context) (map[access.ID]string, error) { return nil, nil }
 

@@ -9,10 +9,10 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Audit is who made, revoked and changed which key, role and environment,
-// oldest first.
-func (w *Workspace) Audit(ctx context.Context) ([]audit.Event, error) {
-	entries, err := w.Registry().Audit(ctx)
+// Audit is who made, revoked and changed which key, role and environment, oldest first:
+// the newest so many events, or with 0 all.
+func (w *Workspace) Audit(ctx context.Context, newest int) ([]audit.Event, error) {
+	entries, err := w.Registry().LastAudit(ctx, newest)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (w *Workspace) Audit(ctx context.Context) ([]audit.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	commits, err := w.repo.History(ctx, head, repository.Page{Path: workspace.File})
+	commits, err := w.repo.History(ctx, head, repository.Page{Path: workspace.File, Limit: newest})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (w *Workspace) Audit(ctx context.Context) ([]audit.Event, error) {
 		}
 		environments = append(environments, audit.EnvironmentEvents(commits[i], before, after)...)
 	}
-	return audit.Events(entries, environments), nil
+	return audit.Newest(audit.Events(entries, environments), newest), nil
 }
 
 // declarationAt is the workspace file as it was in a commit; nil where there

@@ -40,6 +40,14 @@ func Events(entries []access.Entry, environments []Event) []Event {
 	return all
 }
 
+// Newest are the last of some events, so many at most or, with 0, all.
+func Newest(events []Event, newest int) []Event {
+	if newest == 0 {
+		return events
+	}
+	return events[max(0, len(events)-newest):]
+}
+
 // EnvironmentEvents are those of a commit that changed the workspace file.
 func EnvironmentEvents(c repository.Commit, before, after []byte) []Event {
 	var events []Event

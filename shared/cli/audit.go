@@ -13,9 +13,11 @@ import (
 	"svc.example/svc/shared/audit"
 )
 
-// NewAudit makes the command audit. Read returns the events, oldest first.
-func NewAudit(s Settings, read func(cmd *cobra.Command) ([]audit.Event, error)) *cobra.Command {
+// NewAudit makes the command audit. Read returns the newest so many events, or with 0 all,
+// oldest first.
+func NewAudit(s Settings, read func(cmd *cobra.Command, newest int) ([]audit.Event, error)) *cobra.Command {
 	var asJSON bool
+	var newest int
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show who made, revoked and changed which key, role and environment",
@@ -28,7 +30,10 @@ A change is by the person who ran the command, as the system or ` + AuthorVariab
 names them. It proves nothing against somebody who lies.`,
 		Args: Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
-			events, err := read(cmd)
+			if newest < 0 || cmd.Flags().Changed("newest") && newest == 0 {
+				return Usagef("--newest takes a number from 1 on")
+			}
+			events, err := read(cmd, newest)
 			if err != nil {
 				return err
 			}
@@ -49,6 +54,7 @@ names them. It proves nothing against somebody who lies.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().IntVar(&newest, "newest", 0, "show only the last so many changes, and read no more (default all)")
 	s.Flags(cmd)
 	return cmd
 }

@@ -98,7 +98,7 @@ func (l *Ledger) headUpdate(from, to repository.Head) dynamo.Write {
 	putHead(set, to)
 	putHead(was, from)
 	was["access"] = dynamo.Number(from.Access)
-	still := []dynamo.If{isNumber("fence", from.Fence), isKnownFormat()}
+	still := []dynamo.If{isNumber("fence", from.Fence), l.table.isOurs()}
 	for _, name := range []string{"commit", "sequence", "access", "index", "baseName"} {
 		still = append(still, dynamo.Is(name, was[name]))
 	}
@@ -140,7 +140,7 @@ func (l *Ledger) refused(ctx context.Context, from repository.Head, c repository
 func (l *Ledger) oldHead(ctx context.Context, cause error) (item, error) {
 	if reasons := dynamo.Refusals(cause); len(reasons) > 0 {
 		if i := reasons[0].Item; i["commit"] != nil && i["access"] != nil {
-			return i, checkFormat(l.workspace, i)
+			return i, l.table.check(l.workspace, i)
 		}
 	}
 	return l.table.headRow(ctx, l.workspace, openAttributes...)

@@ -24,7 +24,9 @@
 //
 // and these attributes:
 //
-//	format N   the format of the workspace; none is 1             head
+//	format N   the format of the workspace; none is 1, and 0 is    head
+//	           one that is being restored, which nobody takes
+//	restoring S who restores it; none else writes it               head
 //	fence N    how often a sweep was begun; none is 0             head
 //	name S, secret B, billingInactive BOOL, provisioning BOOL     head
 //	commit S, sequence N, access N, index S                       head
@@ -99,6 +101,8 @@
 //   - A row of once is written in the transaction that moves the head to its
 //     commit, on condition that there is none, or the very one that was read and
 //     counts no more. Nobody removes one but the table.
+//   - A workspace that is restored is of the format 0 until its last step, which is one
+//     transaction, and before that only who is named in it writes to it.
 //   - A row of audit is written in the transaction of the edit that it tells
 //     of, and never again.
 //   - An answer that got lost says nothing about what it would have said. As

@@ -27,6 +27,9 @@ func checkFormat(ws access.ID, head item) error {
 	if format := dynamo.NumberOf(head, "format"); !named || format >= 1 && format <= Format && textOfNumber(stored) == strconv.FormatInt(format, 10) {
 		return nil
 	}
+	if named && textOfNumber(stored) == strconv.Itoa(unfinished) {
+		return fmt.Errorf("workspace %s: %w", ws, ErrUnfinished)
+	}
 	return fmt.Errorf("workspace %s is stored in format %s, and this svc knows formats up to %d; it takes the version of svc that stored it, or a later one: %w",
 		ws, cmp.Or(textOfNumber(stored), "that is no number"), Format, repository.ErrNewer)
 }
@@ -44,6 +47,39 @@ func isNumber(name string, n int64) dynamo.If {
 		return dynamo.Missing(name).Or(dynamo.Is(name, dynamo.Number(0)))
 	}
 	return dynamo.Is(name, dynamo.Number(n))
+}
+
+// unfinished is the format of a workspace that is being restored. There is none such, so
+// that every version of svc refuses it.
+const unfinished = 0
+
+// ErrUnfinished: the workspace is being restored. It is also a repository.ErrNewer, as
+// those who serve are to take it for one.
+var ErrUnfinished = fmt.Errorf("it is being restored, or that was interrupted; until svcadmin restore has run to its end nobody is served%w", hidden{repository.ErrNewer})
+
+// hidden is an error of another's kind, without its words.
+type hidden struct{ error }
+
+func (hidden) Error() string   { return "" }
+func (h hidden) Unwrap() error { return h.error }
+
+// check refuses a head that is not for who works on this table.
+func (t *Table) check(ws access.ID, head item) error {
+	switch {
+	case t.restoring == "":
+		return checkFormat(ws, head)
+	case dynamo.TextOf(head, restoringName) != t.restoring:
+		return fmt.Errorf("workspace %s: %w", ws, ErrRestored)
+	}
+	return nil
+}
+
+// isOurs is check as a condition of a change of the head.
+func (t *Table) isOurs() dynamo.If {
+	if t.restoring == "" {
+		return isKnownFormat()
+	}
+	return dynamo.Is(restoringName, dynamo.Text(t.restoring))
 }
 
 func textOfNumber(v types.AttributeValue) string {

@@ -36,6 +36,9 @@ func (t *Table) headRow(ctx context.Context, ws access.ID, attributes ...string)
 
 // headRowTimed also tells the table's own time.
 func (t *Table) headRowTimed(ctx context.Context, ws access.ID, attributes ...string) (item, time.Time, error) {
+	if t.restoring != "" {
+		attributes = nil
+	}
 	i, now, err := t.db.Get(ctx, "reading the head", headKey(ws), attributes...)
 	switch {
 	case err != nil:
@@ -45,7 +48,7 @@ func (t *Table) headRowTimed(ctx context.Context, ws access.ID, attributes ...st
 			err = fmt.Errorf("there is no such workspace: %w", malformed)
 		}
 	default:
-		err = checkFormat(ws, i)
+		err = t.check(ws, i)
 	}
 	if err != nil {
 		return nil, now, err

@@ -164,7 +164,7 @@ func (r *registry) writes(before stored, after access.State, entry access.Entry)
 		return writes, nil
 	}
 	doc, err := json.Marshal(entry)
-	row := dynamo.Key(auditPartition(r.workspace), fmt.Sprintf("%012d", entry.Version))
+	row := dynamo.Key(auditPartition(r.workspace), auditSort(entry.Version))
 	row["doc"] = dynamo.Text(string(doc))
 	return append(writes, db.Put(row, dynamo.Missing(dynamo.HashKey))), err
 }
@@ -183,10 +183,22 @@ func overlaid(stored string, was, is any) (string, error) {
 	return string(doc.Compact()), nil
 }
 
+// perTrail is how many entries are asked for at a time, where only the newest are wanted.
+const perTrail = 1000
+
 // Trail implements access.Store.
-func (r *registry) Trail(ctx context.Context) ([]access.Entry, error) {
+func (r *registry) Trail(ctx context.Context, newest int) ([]access.Entry, error) {
 	var entries []access.Entry
 	q := dynamo.Query{Partition: auditPartition(r.workspace)}
-	err := r.table.db.Query(ctx, "reading the audit trail", q, func(i item) (bool, error) { return true, appendDoc(&entries, i) })
+	if newest > 0 {
+		q.Newest, q.Limit = true, min(newest, perTrail)
+	}
+	err := r.table.db.Query(ctx, "reading the audit trail", q, func(i item) (bool, error) {
+		err := appendDoc(&entries, i)
+		return len(entries) != newest, err
+	})
+	if newest > 0 {
+		slices.Reverse(entries)
+	}
 	return entries, err
 }

@@ -19,6 +19,9 @@ type Table struct {
 	// attributes are what Authenticate reads of a head, a principal and a key; nil is
 	// everything.
 	attributes []string
+	// restoring is the token of who restores the one workspace that this is about; ""
+	// is about all that are whole.
+	restoring string
 }
 
 // New is about a table of a name, which need not exist yet.

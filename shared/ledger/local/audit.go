@@ -1,13 +1,15 @@
 package local
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,28 +48,86 @@ func (r *registryStore) appendEntry(e access.Entry) error {
 
 // Trail implements access.Store. It begins with the first edit by an svc that
 // tells them.
-func (r *registryStore) Trail(context.Context) ([]access.Entry, error) {
+func (r *registryStore) Trail(_ context.Context, newest int) ([]access.Entry, error) {
 	current, err := r.current()
 	if err != nil {
 		return nil, err
 	}
-	text, err := r.files.read(filepath.Join(r.dir, auditName), maxAudit)
+	var entries []access.Entry
+	err = eachAudit(r.dir, current.Version, newest, func(_ int64, line []byte) error {
+		var e access.Entry
+		err := json.Unmarshal(line, &e)
+		entries = append(entries, e)
+		return err
+	})
+	return entries, err
+}
+
+// EachAudit calls for the entries of the audit trail up to an access version, oldest
+// first, each as it is stored.
+func EachAudit(dir string, version int64, each func(version int64, line []byte) error) error {
+	return eachAudit(dir, version, 0, each)
+}
+
+// eachAudit is EachAudit for the newest entries alone, 0 for all.
+func eachAudit(dir string, version int64, newest int, each func(version int64, line []byte) error) error {
+	f, err := os.Open(filepath.Join(dir, auditName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
+	}
+	if err == nil {
+		defer f.Close()
+		err = eachEntry(f, version, newest, each)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", auditName, err)
+		return fmt.Errorf("reading %s: %w", auditName, err)
 	}
-	byVersion := map[int64]access.Entry{}
-	for line := range bytes.Lines(text) {
-		// One that cannot be read is what a power cut has left of an edit that
-		// never came to count.
-		var e access.Entry
-		if json.Unmarshal(line, &e) == nil && e.Version > 0 && e.Version <= current.Version {
-			byVersion[e.Version] = e
+	return nil
+}
+
+// entryAt is where the line of an entry stands.
+type entryAt struct{ version, offset, length int64 }
+
+// eachEntry reads the file twice: first where the lines stand, of which there may be
+// more than memory is to hold.
+func eachEntry(f io.ReaderAt, version int64, newest int, each func(version int64, line []byte) error) error {
+	places, err := entriesIn(bufio.NewReaderSize(io.NewSectionReader(f, 0, maxAudit), 64<<10), version)
+	if err != nil {
+		return err
+	}
+	if newest > 0 {
+		places = places[max(0, len(places)-newest):]
+	}
+	for _, at := range places {
+		line := make([]byte, at.length)
+		if _, err := f.ReadAt(line, at.offset); err != nil {
+			return err
+		}
+		if err := each(at.version, line); err != nil {
+			return err
 		}
 	}
-	return slices.SortedFunc(maps.Values(byVersion), func(a, b access.Entry) int { return int(a.Version - b.Version) }), nil
+	return nil
+}
+
+// entriesIn finds the lines that count. One that cannot be read is what a power cut has
+// left of an edit that never came to count.
+func entriesIn(from *bufio.Reader, version int64) (places []entryAt, err error) {
+	for offset := int64(0); ; {
+		line, err := from.ReadBytes('\n')
+		var e access.Entry
+		if json.Unmarshal(line, &e) == nil && e.Version > 0 && e.Version <= version {
+			i, _ := slices.BinarySearchFunc(places, e.Version, func(p entryAt, v int64) int { return cmp.Compare(p.version, v) })
+			places = append(places[:i], entryAt{e.Version, offset, int64(len(bytes.TrimRight(line, "\r\n")))})
+		}
+		offset += int64(len(line))
+		if errors.Is(err, io.EOF) {
+			return places, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // append adds a line to a file, durably, and makes the file when it is new. What

@@ -1,0 +1,94 @@
+package local
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"svc.example/svc/shared/access"
+)
+
+// Parts are what a data directory holds beside git's objects and telemetry, as it is
+// stored: what a version does not know stays. A workspace that lies elsewhere is backed up
+// as such a directory, and restored from one.
+type Parts struct {
+	Workspace        access.Workspace
+	Version          int64 // of the registry
+	Principals, Keys []json.RawMessage
+	Uses             map[access.ID]string
+	References       []Reference
+}
+
+// partsFile is the registry's file, but for what the entries are.
+type partsFile struct {
+	Format     int               `json:"format"`
+	Version    int64             `json:"version"`
+	Workspace  access.Workspace  `json:"workspace"`
+	Principals []json.RawMessage `json:"principals"`
+	Keys       []json.RawMessage `json:"keys"`
+}
+
+// Assemble makes the files of a data directory that has a repository and nothing else.
+// Each line of the audit trail is what audit calls it with, oldest first.
+func Assemble(dir string, head string, p Parts, audit func(line func([]byte) error) error) error {
+	registry, err := json.MarshalIndent(partsFile{Format, p.Version, p.Workspace, p.Principals, p.Keys}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if len(registry) > maxRegistry {
+		return fmt.Errorf("keys and principals take %d bytes, and at most %d are allowed", len(registry), maxRegistry)
+	}
+	if _, err := decodeRegistry(registry); err != nil {
+		return fmt.Errorf("keys and principals: %w", err)
+	}
+	if head != "" {
+		p.References = []Reference{{branch, head}}
+	}
+	used, err := json.MarshalIndent(p.Uses, "", "  ")
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{registryName: append(registry, '\n'), packedRefs: encodeReferences(p.References), usedName: append(used, '\n')} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), text, registryMode); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, auditName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, registryMode)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewWriter(f)
+	err = audit(func(line []byte) error {
+		_, err := lines.Write(append(bytes.TrimSpace(line), '\n'))
+		return err
+	})
+	return errors.Join(err, lines.Flush(), f.Close())
+}
+
+// Disassemble reads a data directory that nobody writes to.
+func Disassemble(ctx context.Context, dir string) (p Parts, err error) {
+	registry, err := OpenRegistry(dir)
+	if err != nil {
+		return p, err
+	}
+	defer registry.Close()
+	current, err := registry.current()
+	if err != nil {
+		return p, err
+	}
+	var raw partsFile
+	if err := json.Unmarshal(current.text, &raw); err != nil {
+		return p, err
+	}
+	p = Parts{Workspace: current.Workspace, Version: current.Version, Principals: raw.Principals, Keys: raw.Keys}
+	if p.Uses, err = registry.Uses(ctx); err != nil {
+		return p, err
+	}
+	p.References, _, err = References(filepath.Join(dir, RepositoryName))
+	return p, err
+}
