@@ -35,12 +35,14 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command with the race detector waits a second before it ends
-			table := standin.Name()
+			table, other := standin.Name(), standin.Name()
 			env.Defer(func() {
 				// Some scripts make none.
-				_, _ = db.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table})
+				for _, name := range []string{table, other} {
+					_, _ = db.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+				}
 			})
-			env.Vars = append(env.Vars, "SVC_TABLE="+table, "SVC_BUCKET="+bucket, "HOME="+env.WorkDir, "GIT_CONFIG_SYSTEM=/dev/null")
+			env.Vars = append(env.Vars, "SVC_TABLE="+table, "OTHER_TABLE="+other, "SVC_BUCKET="+bucket, "HOME="+env.WorkDir, "GIT_CONFIG_SYSTEM=/dev/null")
 			env.Vars = append(env.Vars, credentials(endpoints)...)
 			return nil
 		},

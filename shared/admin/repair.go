@@ -56,7 +56,7 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 		return c.head, nil
 	}
 	if !c.whole {
-		return repository.Head{}, fmt.Errorf("%s", c.Problems[len(c.Problems)-1].What)
+		return repository.Head{}, fmt.Errorf("%s%w", c.Problems[len(c.Problems)-1].What, errLacks)
 	}
 	if commit == "" {
 		return c.rebuild(ctx)
@@ -66,6 +66,13 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 	}
 	return w.ledger.Import(ctx, c.reader(ctx), commit, c.options())
 }
+
+// errLacks marks, without a word, that git has not all that a head needs.
+var errLacks = unspoken{}
+
+type unspoken struct{}
+
+func (unspoken) Error() string { return "" }
 
 // keepTheWayBack lets the packs that another head does not need stay for a
 // day, as those that were merged: it may turn out to be the wrong head.

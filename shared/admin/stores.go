@@ -19,7 +19,6 @@ import (
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/s3"
-	"svc.example/svc/shared/telemetry"
 	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
 )
 
@@ -27,7 +26,7 @@ import (
 type Stores struct {
 	table  *dynamo.Table
 	bucket *bucket.Bucket
-	usage  telemetry.Store
+	usage  *telemetrydynamo.Store
 }
 
 // Open makes no request. A client of an S3 endpoint that is not AWS's own names

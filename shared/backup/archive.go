@@ -42,6 +42,10 @@ type sum struct {
 	SHA256 string `json:"sha256"`
 }
 
+// HostedTelemetry is the file that has a hosted workspace's telemetry: the rows that the
+// table has of it, which are not what telemetry.db is made of.
+const HostedTelemetry = "telemetry.jsonl"
+
 const (
 	headerName   = "backup.json"
 	manifestName = "manifest.json"
@@ -62,7 +66,7 @@ func limit(name string) (most int64, known bool) {
 	if most, known = local.CapturedFiles()[name]; known {
 		return most, true
 	}
-	return 1<<63 - 1, name == telemetrylocal.Name || packName.MatchString(name)
+	return 1<<63 - 1, name == telemetrylocal.Name || name == HostedTelemetry || packName.MatchString(name)
 }
 
 // writer writes an archive.

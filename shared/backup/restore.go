@@ -20,7 +20,8 @@ import (
 type Restored struct {
 	Header
 	Keys, Principals, Entries int
-	Telemetry                 bool
+	// Telemetry is the file that there is of it, if there is one.
+	Telemetry string
 }
 
 // Restore makes a data directory of an archive. The directory must be new or empty. It
@@ -37,7 +38,10 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 		return Restored{}, err
 	}
 	defer os.RemoveAll(unfinished)
-	r, err := Unpack(ctx, from, unfinished)
+	r, err := Unpack(ctx, from, unfinished, func(Header) error { return nil })
+	if err == nil && r.Telemetry == HostedTelemetry {
+		err = os.Remove(filepath.Join(unfinished, HostedTelemetry)) // svc api would not forget in it whom it is to forget
+	}
 	if err != nil {
 		return r, err
 	}
@@ -66,8 +70,9 @@ func checkFree(dir string) error {
 }
 
 // Unpack fills an empty directory, which nobody else knows of yet, with what is in an
-// archive. After an error what is in it is of no use.
-func Unpack(ctx context.Context, from io.Reader, dir string) (Restored, error) {
+// archive. After an error what is in it is of no use. Begin hears first what the archive
+// is of, and may refuse it.
+func Unpack(ctx context.Context, from io.Reader, dir string, begin func(Header) error) (Restored, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Restored{}, err
@@ -76,7 +81,7 @@ func Unpack(ctx context.Context, from io.Reader, dir string) (Restored, error) {
 	if _, err := disk.Init(filepath.Join(dir, local.RepositoryName)); err != nil {
 		return Restored{}, err
 	}
-	h, err := read(from, func(Header) error { return nil }, func(name string, content io.Reader) error {
+	h, err := read(from, begin, func(name string, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -121,7 +126,10 @@ func (r *Restored) verify(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	entries, err := registry.Audit(ctx)
+	err = local.EachAudit(dir, state.Version, func(int64, []byte) error {
+		r.Entries++
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -131,23 +139,27 @@ func (r *Restored) verify(ctx context.Context, dir string) error {
 	if state.Workspace.ID != r.Workspace || state.Version != r.Access {
 		return errors.New("registry.json is not the one that backup.json tells of")
 	}
-	r.Keys, r.Principals, r.Entries = len(state.Keys), len(state.Principals), len(entries)
+	if _, err := os.Stat(filepath.Join(dir, HostedTelemetry)); err == nil {
+		r.Telemetry = HostedTelemetry
+	}
+	r.Keys, r.Principals = len(state.Keys), len(state.Principals)
 	if _, err := os.Stat(filepath.Join(dir, telemetrylocal.Name)); err == nil {
-		r.Telemetry = true
+		r.Telemetry = telemetrylocal.Name
 	}
 	if err := telemetrylocal.New(dir).Verify(ctx, r.Workspace); err != nil {
 		return err
 	}
-	return r.verifyGit(ctx, filepath.Join(dir, local.RepositoryName))
+	return VerifyGit(ctx, filepath.Join(dir, local.RepositoryName), r.Commit)
 }
 
-// verifyGit looks for each object that a reference needs.
-func (r *Restored) verifyGit(ctx context.Context, git string) error {
+// VerifyGit looks in the packs of a repository, whose branch main is at a head, for each
+// object that a reference needs.
+func VerifyGit(ctx context.Context, git, commit string) error {
 	references, head, err := local.References(git)
 	if err != nil {
 		return err
 	}
-	if head != r.Commit {
+	if head != commit {
 		return errors.New("packed-refs is not the one that backup.json tells of")
 	}
 	objects, err := disk.Open(git)

@@ -26,7 +26,7 @@ import (
 )
 
 // Write writes a data directory, which another process may be serving, into an
-// archive. Telemetry is copied into the folder scratch first, so that nobody who has
+// archive; or one that was made of a hosted workspace for that, with HostedTelemetry. Telemetry is copied into the folder scratch first, so that nobody who has
 // something to record waits for whoever takes the archive.
 func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Header, error) {
 	c, err := local.Capture(ctx, dir)
@@ -48,6 +48,9 @@ func Write(ctx context.Context, dir string, to io.Writer, scratch string) (Heade
 		}
 	}
 	if err := w.telemetry(ctx, dir, scratch); err != nil {
+		return h, err
+	}
+	if err := w.hosted(dir); err != nil {
 		return h, err
 	}
 	if err := w.objects(ctx, filepath.Join(dir, local.RepositoryName), c.References); err != nil {
@@ -74,6 +77,24 @@ func (w *writer) telemetry(ctx context.Context, dir, scratch string) error {
 		return err
 	}
 	return w.add(telemetrylocal.Name, size, f)
+}
+
+// hosted adds the telemetry of a hosted workspace, where whoever makes the backup has put
+// it into the directory.
+func (w *writer) hosted(dir string) error {
+	f, err := os.Open(filepath.Join(dir, HostedTelemetry))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return w.add(HostedTelemetry, info.Size(), f)
 }
 
 // objects adds git's objects: the packs as they are, and then whatever references

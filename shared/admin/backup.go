@@ -1,0 +1,98 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"svc.example/svc/shared/backup"
+	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/repository/disk"
+)
+
+// Backup writes everything of a workspace into an archive, while others write to it.
+// Head, record, keys, principals and audit trail are of one moment, which is after the
+// call began; telemetry is read after that.
+//
+// The folder beside holds the workspace meanwhile, as a data directory of svc api would,
+// and is what the archive is written of: so there is one form of archives, and what has
+// to be true of them is seen to in package backup.
+func (w *Workspace) Backup(ctx context.Context, to io.Writer, beside string, progress Progress) (h backup.Header, err error) {
+	dir, err := os.MkdirTemp(beside, ".svc-backup-") // for this user alone
+	if err != nil {
+		return h, err
+	}
+	defer os.RemoveAll(dir)
+	if err := w.assemble(ctx, dir, progress); err != nil {
+		return h, err
+	}
+	return backup.Write(ctx, dir, to, beside)
+}
+
+// assemble copies the workspace into an empty directory.
+func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress) error {
+	table := w.stores.table
+	c, err := table.Capture(ctx, w.id())
+	if err != nil {
+		return err
+	}
+	uses, err := w.Registry().LastUses(ctx)
+	if err != nil {
+		return err
+	}
+	git := filepath.Join(dir, local.RepositoryName)
+	if _, err := disk.Init(git); err != nil {
+		return err
+	}
+	p := local.Parts{Workspace: c.Workspace, Version: c.Head.Access, Principals: c.Principals, Keys: c.Keys, Uses: uses}
+	err = local.Assemble(dir, c.Head.Commit, p, func(line func([]byte) error) error {
+		return table.EachAudit(ctx, w.id(), c.Head.Access, line)
+	})
+	if err == nil {
+		err = w.archiveTelemetry(ctx, filepath.Join(dir, backup.HostedTelemetry))
+	}
+	if err != nil || c.Head.Commit == "" {
+		return err
+	}
+	return w.copyHistory(ctx, git, c.Head.Commit, progress)
+}
+
+func (w *Workspace) archiveTelemetry(ctx context.Context, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.stores.usage.Archive(ctx, w.ID, time.Now(), f), f.Close())
+}
+
+// copyHistory copies the packs that a head needs, which was read before they are listed.
+// What those that the table names do not have may lie in others.
+func (w *Workspace) copyHistory(ctx context.Context, git, commit string, progress Progress) error {
+	packs, err := w.ledger.Packs(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := w.copyPacks(ctx, git, packs, nil, progress.of("copying", "packs"))
+	if err != nil {
+		return err
+	}
+	if lacks := backup.VerifyGit(ctx, git, commit); lacks == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	stored, err := w.objects.List(ctx)
+	if err != nil {
+		return err
+	}
+	others := withoutThose(stored, m.packs.names())
+	if _, err := w.copyPacks(ctx, git, others, nil, progress.of("copying", "more packs")); err != nil {
+		return err
+	}
+	if err := backup.VerifyGit(ctx, git, commit); err != nil {
+		return fmt.Errorf("%w; svcadmin fsck tells more", errors.Join(err, m.complaint()))
+	}
+	return nil
+}

@@ -1,0 +1,451 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+
+	"svc.example/svc/devserver/embedded"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/backup"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/standin"
+)
+
+// furnish gives a workspace something of everything that a backup holds.
+func furnish(t testing.TB, s *service, w *Workspace) (keys []access.Key) {
+	t.Helper()
+	s.edit(t, w, 5)
+	if _, err := w.Compact(ctx, Compacting{All: true}); err != nil {
+		t.Fatal(err)
+	}
+	s.edit(t, w, 2)
+	for i := range 3 {
+		k, _, err := w.IssueKey(ctx, "Ada", access.KeyRequest{Kind: access.KindUser, Name: fmt.Sprint("Ada", i), Email: fmt.Sprint("ada", i, "@acme.example"), Roles: []string{"engineer"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, k)
+		if err := s.table0().MarkUsed(ctx, w.id(), k.ID(), "2026-11-22"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Registry().By("Ada").RevokeKey(ctx, keys[2].ID(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	report(t, w, 40, 0)
+	return keys
+}
+
+func (s *service) table0() interface {
+	MarkUsed(context.Context, access.ID, access.ID, string) error
+} {
+	return s.Stores.table
+}
+
+// report records contexts, pairs, shapes and evaluations.
+func report(t testing.TB, w *Workspace, n int, round byte) {
+	t.Helper()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	b := telemetry.Batch{ID: [32]byte{1, round}, Received: now}
+	for i := range n {
+		kind := []string{"user", "team"}[i%2]
+		b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: kind, Key: fmt.Sprint("k", i), LastSeen: now.Add(time.Duration(round) * time.Millisecond),
+			Properties: []telemetry.Property{{Name: "plan", Kind: telemetry.String, Text: "pro"}}})
+		b.Pairs = append(b.Pairs, telemetry.Pair{Month: telemetry.MonthOf(now), Type: kind, Key: fmt.Sprint("k", i)})
+	}
+	b.Shapes = []telemetry.KnownShape{{Type: "user", Fields: map[string][]telemetry.Kind{"plan": {telemetry.String}}}}
+	b.Evaluations = []telemetry.Evaluation{{Environment: "production", Key: "a", Value: "true", At: now, Count: 3}}
+	if done, err := w.stores.usage.Record(ctx, w.ID, b); err != nil || done.Behind != nil {
+		t.Fatal(err, done.Behind)
+	}
+}
+
+// told is what a workspace shows of itself.
+type told struct {
+	Head       string
+	Files      map[string]string
+	Principals []access.Principal
+	Keys       []access.KeyRecord
+	Uses       map[access.ID]string
+	Audit      any
+	Contexts   []telemetry.Saved
+	Shapes     []telemetry.KnownShape
+	Usage      telemetry.Usage
+	Record     access.Workspace
+}
+
+func tell(t testing.TB, w *Workspace) (x told) {
+	t.Helper()
+	s, err := w.Snapshot(ctx)
+	check := func(failed error) {
+		if failed != nil {
+			t.Helper()
+			t.Fatal(failed)
+		}
+	}
+	check(err)
+	x.Head, x.Files = s.Head.Commit, map[string]string{}
+	for _, f := range s.Files {
+		x.Files[f.Path] = string(f.Text)
+	}
+	r := w.Registry()
+	x.Principals, err = r.Principals(ctx)
+	check(err)
+	x.Keys, err = r.Keys(ctx)
+	check(err)
+	x.Uses, err = r.LastUses(ctx)
+	check(err)
+	x.Audit, err = w.Audit(ctx, 0)
+	check(err)
+	x.Contexts, err = w.stores.usage.Contexts(ctx, w.ID, telemetry.Query{Environment: "production", Limit: 1000})
+	check(err)
+	x.Shapes, err = w.stores.usage.Shapes(ctx, w.ID)
+	check(err)
+	x.Usage, err = w.stores.usage.Usage(ctx, w.ID, telemetry.MonthOf(time.Now()))
+	check(err)
+	x.Record, err = w.stores.table.Workspace(ctx, w.id())
+	check(err)
+	return x
+}
+
+func same(t testing.TB, got, want told) {
+	t.Helper()
+	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
+	for i := range g.NumField() {
+		if !reflect.DeepEqual(g.Field(i).Interface(), w.Field(i).Interface()) {
+			t.Errorf("%s: %+v\nwant %+v", g.Type().Field(i).Name, g.Field(i), w.Field(i))
+		}
+	}
+}
+
+func archive(t testing.TB, w *Workspace) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := w.Backup(ctx, &b, t.TempDir(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestABackupIsRestoredElsewhere: in another table and bucket everything is as it was.
+func TestABackupIsRestoredElsewhere(t *testing.T) {
+	from, to := newService(t), newService(t)
+	w := from.create(t, "acme", directory(t, "a", "b"))
+	keys := furnish(t, from, w)
+	want := tell(t, w)
+	text := archive(t, w)
+	if err := w.Registry().SetWorkspace(ctx, func(r *access.Workspace) { r.BillingInactive = true }); err != nil {
+		t.Fatal(err)
+	}
+	r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r.Workspace)
+	same(t, tell(t, r.Workspace), want)
+	for i, k := range keys {
+		entry, err := to.Stores.table.Authenticate(ctx, k, "")
+		if err != nil || entry.Key.RevokedAt.IsZero() != (i < 2) || entry.Head.Commit != want.Head {
+			t.Errorf("key %d: %+v, %v", i, entry, err)
+		}
+	}
+	// Who was counted is not counted again, and who is forgotten leaves nothing.
+	report(t, r.Workspace, 41, 7)
+	if u, err := to.usage.Usage(ctx, r.ID, telemetry.MonthOf(time.Now())); err != nil || u.Keys != 41 {
+		t.Errorf("%d keys are counted, %v", u.Keys, err)
+	}
+	if found, err := to.usage.Forget(ctx, r.ID, []string{"production"}, "user", "k0", time.Now()); err != nil || !found {
+		t.Errorf("%v, %v", found, err)
+	}
+	for _, row := range to.rows(t, "telemetry/") {
+		if strings.Contains(fmt.Sprint(row), `"k0"`) {
+			t.Errorf("a row of who was forgotten: %v", row)
+		}
+	}
+	to.edit(t, r.Workspace, 3)
+	clean(t, r.Workspace)
+	if _, err := to.Restore(ctx, bytes.NewReader(text), Restoration{}); err == nil || !strings.Contains(err.Error(), "there is a workspace "+r.ID+" in this table") {
+		t.Errorf("over what is there: %v", err)
+	}
+	// A backup of what was restored is one too.
+	again := newService(t)
+	r, err = again.Restore(ctx, bytes.NewReader(archive(t, r.Workspace)), Restoration{Name: "acme two"})
+	if err != nil || r.Workspace.Name != "acme two" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	clean(t, r.Workspace)
+}
+
+// TestAnEmptyWorkspaceIsRestored, one that was closed too.
+func TestAnEmptyWorkspaceIsRestored(t *testing.T) {
+	from, to := newService(t), newService(t)
+	w, err := from.Create(ctx, Creation{Name: "empty", Author: ada()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Registry().SetWorkspace(ctx, func(r *access.Workspace) { r.Provisioning = true }); err != nil {
+		t.Fatal(err)
+	}
+	r, err := to.Restore(ctx, bytes.NewReader(archive(t, w)), Restoration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := to.Workspaces(ctx)
+	if err != nil || len(all) != 1 || !all[0].Provisioning || r.Commit != "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestOneFormOfArchives: what is hosted is restored on a disk, and the other way round.
+func TestOneFormOfArchives(t *testing.T) {
+	from, to := newService(t), newService(t)
+	w := from.create(t, "acme", directory(t, "a", "b"))
+	furnish(t, from, w)
+	want := tell(t, w)
+	dir := filepath.Join(t.TempDir(), "restored")
+	r, err := backup.Restore(ctx, bytes.NewReader(archive(t, w)), dir)
+	if err != nil || r.Telemetry != backup.HostedTelemetry || r.Commit != want.Head || r.Keys != len(want.Keys) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.jsonl")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if events, err := embedded.Audit(ctx, dir, 0); err != nil || !reflect.DeepEqual(any(events), want.Audit) {
+		t.Errorf("%+v, %v", events, err)
+	}
+	git(t, filepath.Join(dir, "repository.git"), "fsck", "--strict")
+	var b bytes.Buffer
+	if _, err := backup.Write(ctx, dir, &b, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	back, err := to.Restore(ctx, &b, Restoration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, back.Workspace)
+	got := tell(t, back.Workspace)
+	want.Contexts, want.Shapes, want.Usage = got.Contexts, got.Shapes, got.Usage
+	same(t, got, want)
+	if len(got.Contexts) > 0 {
+		t.Errorf("%v", got.Contexts)
+	}
+}
+
+// errCut ends all that a process asks of its stores, as its end would.
+var errCut = errors.New("the process has ended")
+
+// cut makes stores that answer so many requests and no more.
+func (s *service) cut(t testing.TB, requests int64) *Stores {
+	t.Helper()
+	var asked atomic.Int64
+	cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Cut", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			if asked.Add(1) > requests {
+				return middleware.InitializeOutput{}, middleware.Metadata{}, errCut
+			}
+			return next.HandleInitialize(ctx, in)
+		}), middleware.Before)
+	})
+	return Open(cfg, s.table, s.bucketName)
+}
+
+// TestRestoresThatAreInterrupted: wherever one ends, nobody is served, and another one
+// makes the workspace whole, of another archive too.
+func TestRestoresThatAreInterrupted(t *testing.T) {
+	from := newService(t)
+	w := from.create(t, "acme", directory(t, "a", "b"))
+	keys := furnish(t, from, w)
+	want, text := tell(t, w), archive(t, w)
+	extra := key(t, w)
+	report(t, w, 60, 9)
+	from.edit(t, w, 3)
+	later := archive(t, w)
+	rounds := 25
+	if testing.Short() {
+		rounds = 6
+	}
+	to := newService(t)
+	for round := range rounds {
+		archive := later
+		if round%2 == 0 {
+			archive = text
+		}
+		requests := rand.Int64N(95)
+		_, err := to.cut(t, requests).Restore(ctx, bytes.NewReader(archive), Restoration{Dir: t.TempDir()})
+		if err == nil {
+			t.Logf("%d requests are enough", requests)
+			break
+		}
+		if all, err := to.Workspaces(ctx); err != nil || len(all) > 0 {
+			t.Fatalf("after %d requests there is %+v, %v", requests, all, err)
+		}
+		for _, k := range append(slices.Clone(keys), extra) {
+			if _, err := to.Stores.table.Authenticate(ctx, k, ""); !errors.Is(err, repository.ErrNewer) && !errors.Is(err, access.ErrNotFound) {
+				t.Fatalf("after %d requests a key is answered %v", requests, err)
+			}
+		}
+		if _, err := to.Find(ctx, w.ID); err == nil {
+			t.Fatalf("after %d requests there is a workspace to work on", requests)
+		}
+	}
+	to = newService(t)
+	for _, requests := range []int64{20, 60, 90} {
+		if _, err := to.cut(t, requests).Restore(ctx, bytes.NewReader(later), Restoration{}); err == nil {
+			t.Fatal("it was not interrupted")
+		}
+	}
+	r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r.Workspace)
+	same(t, tell(t, r.Workspace), want)
+	if _, err := to.Stores.table.Authenticate(ctx, extra, ""); !errors.Is(err, access.ErrNotFound) {
+		t.Errorf("a key that the archive does not have: %v", err)
+	}
+	if rows := to.rows(t, "access/"); len(rows) != len(want.Keys)+len(want.Principals) {
+		t.Errorf("%d rows", len(rows))
+	}
+	if _, err := r.Compact(ctx, Compacting{All: true}); err != nil {
+		t.Error(err)
+	}
+	clean(t, r.Workspace)
+}
+
+// TestWhatIsNotRestored leaves the stores as they are.
+func TestWhatIsNotRestored(t *testing.T) {
+	from, to := newService(t), newService(t)
+	w := from.create(t, "acme", directory(t, "a"))
+	furnish(t, from, w)
+	text := archive(t, w)
+	bad := map[string][]byte{
+		"cut off":      text[:len(text)/2],
+		"changed":      bytes.Replace(text, []byte(`\"pro\"`), []byte(`\"prx\"`), 1),
+		"newer":        bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1),
+		"nothing":      {},
+		"another file": []byte(strings.Repeat("x", 4096)),
+	}
+	for name, text := range bad {
+		if _, err := to.Restore(ctx, bytes.NewReader(text), Restoration{Dir: t.TempDir()}); err == nil {
+			t.Errorf("%s: it is restored", name)
+		} else {
+			t.Logf("%s: %v", name, err)
+		}
+	}
+	rows, err := to.Stores.table.WorkspaceIDs(ctx)
+	if err != nil || len(rows) > 0 {
+		t.Errorf("%v, %v", rows, err)
+	}
+	for info, err := range to.bucket.List(ctx, "") {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestHostedBackupsBesideWriters of everything: each is of one moment.
+func TestHostedBackupsBesideWriters(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "acme", directory(t, "a"))
+	ended, end := context.WithCancel(ctx)
+	done := make(chan error, 4)
+	go func() { // commits
+		for i := 0; ended.Err() == nil; i++ {
+			base, err := w.Snapshot(ctx)
+			if err == nil {
+				_, err = w.repo.Commit(ctx, base, repository.Draft{Changes: []repository.Change{{Path: "feature-flags/a.json", Content: []byte(strings.Replace(flag("a", i%2 == 0), `"tags": []`, fmt.Sprintf(`"tags": ["t%d"]`, i), 1))}}, Author: ada(), Committer: ada(), Message: "x\n"})
+			}
+			if err != nil && !errors.Is(err, repository.ErrMoved) { // by an edit of keys
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	go func() { // keys, as fast as they come
+		for i := 0; ended.Err() == nil; i++ {
+			if _, _, err := w.IssueKey(ctx, "Ada", access.KeyRequest{Kind: access.KindUser, Name: fmt.Sprint("n", i), Email: fmt.Sprint(i, "@acme.example"), Roles: []string{"member"}}); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	go func() { // merges
+		for ended.Err() == nil {
+			if _, err := w.Compact(ctx, Compacting{}); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	go func() { // telemetry: the same people, seen again and again
+		for i := 0; ended.Err() == nil; i++ {
+			report(t, w, 20, byte(i))
+		}
+		done <- nil
+	}()
+	rounds := 10
+	if testing.Short() {
+		rounds = 3
+	}
+	var archives [][]byte
+	var before []int64
+	for range rounds {
+		h, err := w.ledger.Head(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = append(before, h.Sequence)
+		archives = append(archives, archive(t, w))
+		time.Sleep(50 * time.Millisecond)
+	}
+	end()
+	for range 4 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	last, err := w.ledger.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d commits and %d edits of keys beside %d backups", last.Sequence, last.Access, rounds)
+	for i, text := range archives {
+		to := newService(t)
+		r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{})
+		if err != nil {
+			t.Fatalf("backup %d: %v", i, err)
+		}
+		clean(t, r.Workspace)
+		head, err := r.ledger.Head(ctx)
+		if err != nil || head.Sequence < before[i] {
+			t.Errorf("backup %d has %d commits of %d, %v", i, head.Sequence, before[i], err)
+		}
+		// Each edit made one principal, one key, and one entry.
+		x := tell(t, r.Workspace)
+		entries, err := r.Registry().Audit(ctx)
+		if err != nil || len(x.Keys) != len(x.Principals) || int64(len(entries)) != head.Access-1 {
+			t.Errorf("backup %d: %d keys, %d principals, %d entries at version %d, %v", i, len(x.Keys), len(x.Principals), len(entries), head.Access, err)
+		}
+		if places := len(to.rows(t, "telemetry/"+r.ID+"/seen/")); places != len(to.rows(t, "telemetry/"+r.ID+"/context/")) || places != 20 {
+			t.Errorf("backup %d has %d places of 20 contexts", i, places)
+		}
+	}
+}
