@@ -132,11 +132,16 @@ func (b *Bucket) Copy(ctx context.Context, from, to string) error {
 // in the configuration and no missing object.
 const noBucket = "NoSuchBucket"
 
+// ErrNoBucket: there is no such bucket, or not any more.
+var ErrNoBucket = errors.New("the bucket does not exist")
+
 // explain puts an error of the SDK into words and kinds.
 func (b *Bucket) explain(ctx context.Context, doing, key string, err error) error {
 	err = fmt.Errorf("%s %s in the bucket %s: %w", doing, key, b.name, err)
 	switch {
-	case statusOf(err) == 404 && codeOf(err) != noBucket:
+	case codeOf(err) == noBucket:
+		return fmt.Errorf("%w: %w", ErrNoBucket, err)
+	case statusOf(err) == 404:
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return err

@@ -132,7 +132,7 @@ func TestMissing(t *testing.T) {
 		t.Error(err)
 	}
 	gone := bucket.New(standin.S3Client(t), standin.Name())
-	if _, _, err := gone.Get(ctx, "key"); err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, bucket.ErrBusy) {
+	if _, _, err := gone.Get(ctx, "key"); !errors.Is(err, bucket.ErrNoBucket) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, bucket.ErrBusy) {
 		t.Errorf("a bucket that does not exist: %v", err)
 	}
 }

@@ -13,7 +13,7 @@
 //     else's object its own.
 //   - Bytes that were cut off on the way are read again, never returned.
 //
-// Errors are fs.ErrNotExist, fs.ErrExist, ErrChanged and ErrBusy; anything
+// Errors are fs.ErrNotExist, fs.ErrExist, ErrChanged, ErrNoBucket and ErrBusy; anything
 // else is a mistake in the configuration or the permissions.
 //
 // Whoever reads needs the permission s3:ListBucket too: without it S3 answers

@@ -25,9 +25,10 @@ type store struct {
 
 func (s store) key(path string) string { return s.prefix + path }
 
-// busy translates the error of a store that is overloaded.
+// busy translates the error of a store that is overloaded, or of a bucket that is lost and
+// may be restored.
 func busy(err error) error {
-	if errors.Is(err, bucket.ErrBusy) {
+	if errors.Is(err, bucket.ErrBusy) || errors.Is(err, bucket.ErrNoBucket) {
 		return fmt.Errorf("%w: %w", repository.ErrBusy, err)
 	}
 	return err
