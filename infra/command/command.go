@@ -100,7 +100,7 @@ servers than AWS's.`,
 		flags.Lookup(name).DefValue = "" // the help is the same everywhere
 	}
 	root.AddCommand(newWorkspace(s), cli.NewKey(s.registry()), cli.NewPrincipal(s.registry()), newAudit(s), cli.NewEnvironment(s.provision()), cli.NewApply(s.provision()), newExport(s), newBackup(s), newRestore(s),
-		newUsage(s), newFsck(s), newReindex(s), newCompact(s), newMaintain(s), newTable(s))
+		newUsage(s), newFsck(s), newReindex(s), newTips(s), newCompact(s), newMaintain(s), newTable(s))
 	cli.Explain(root, s.explain)
 	return root
 }

@@ -19,9 +19,9 @@ import (
 func newWorkspace(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workspace",
-		Short: "Create and list workspaces, and open or close them",
+		Short: "Create, list and recover workspaces, and open or close them",
 	}
-	cmd.AddCommand(newWorkspaceCreate(s), newWorkspaceList(s),
+	cmd.AddCommand(newWorkspaceCreate(s), newWorkspaceList(s), newWorkspaceRecover(s),
 		newSwitch(s, "billing", "active", "inactive", "Let a workspace be edited, or only read",
 			"With an inactive subscription every write is answered with 402; reading and\ndelivery go on.",
 			func(w *access.Workspace, on bool) { w.BillingInactive = !on }),

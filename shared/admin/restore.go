@@ -69,7 +69,7 @@ func (s *Stores) Restore(ctx context.Context, from io.Reader, o Restoration) (Re
 	own.table = table
 	w := own.workspace(p.Workspace)
 	if r.Checked, err = w.restore(ctx, dir, p, unpacked, again, o.Progress); err != nil {
-		return r, fmt.Errorf("the workspace %s (%s) was not restored and serves nobody; restore it again: %w", p.Workspace.Name, p.Workspace.ID, err)
+		return r, unfinished(p.Workspace, err)
 	}
 	if err := table.EndRestore(ctx, p.Workspace); err != nil {
 		return r, err

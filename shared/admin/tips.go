@@ -1,0 +1,164 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"svc.example/svc/shared/ledger/revwalk"
+	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/repository/pack"
+)
+
+// Tip is a commit in the bucket that is no other's parent there: the head, what came
+// after a head that was taken back, or what a lost race has left.
+type Tip struct {
+	SHA     string
+	Author  string
+	At      time.Time // when it was committed
+	Subject string
+	Commits int    // that its history has, as far as it is there
+	Lacks   string // what git has not of it; "" when it could be the head
+	Head    bool   // what the table names
+}
+
+// Tips looks through all packs in the bucket, whatever the table names, and lists the
+// tips, the newest first. Where the table or the bucket is lost or put back to an earlier
+// time, one of them is to be the head: see Reindex and Recover.
+func (w *Workspace) Tips(ctx context.Context, o Checking) ([]Tip, error) {
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, done, err := w.copyAll(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	tips, err := m.tips(ctx)
+	for i := range tips {
+		tips[i].Head = tips[i].SHA == head.Commit
+	}
+	return tips, err
+}
+
+// copyAll copies all packs that are in the bucket.
+func (w *Workspace) copyAll(ctx context.Context, o Checking) (m *mirror, done func(), err error) {
+	stored, err := w.objects.List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp(o.Dir, "svcadmin-")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { os.RemoveAll(dir) }
+	m, err = w.copyPacks(ctx, filepath.Join(dir, "git"), stored, nil, o.Progress.of("copying", "packs"))
+	if err != nil {
+		done()
+	}
+	return m, done, err
+}
+
+// maxTips is how many are looked at: each takes a walk through what it alone has.
+const maxTips = 100
+
+func (m *mirror) tips(ctx context.Context) ([]Tip, error) {
+	all, err := m.commits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	isParent := map[string]bool{}
+	for _, c := range all {
+		for _, p := range c.Parents {
+			isParent[p] = true
+		}
+	}
+	var tips []Tip
+	for sha, c := range all {
+		if !isParent[sha] {
+			subject, _, _ := strings.Cut(c.Message, "\n")
+			tips = append(tips, Tip{SHA: sha, Author: c.Author.Name, At: c.Committer.When, Subject: subject})
+		}
+	}
+	slices.SortFunc(tips, func(a, b Tip) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.SHA, b.SHA)) })
+	tips = tips[:min(len(tips), maxTips)]
+	reader := m.objects.Reader(ctx)
+	defer reader.Close()
+	reader.MaxBlob(revwalk.LargestFile)
+	whole := func() *revwalk.Reach {
+		return &revwalk.Reach{Objects: reader, Tell: func(pack.Object) error { return nil },
+			Have: func(id revwalk.ID) bool { return m.objects.Packed(id.String()) }}
+	}
+	reach := whole()
+	for i := range tips {
+		tips[i].Commits = reachable(all, tips[i].SHA)
+		if err := reach.Between(ctx, tips[i].SHA, 0, math.MaxInt); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			tips[i].Lacks = err.Error()
+			reach = whole() // what it has seen of this one is not all there
+		}
+	}
+	return tips, nil
+}
+
+// commits are those in all packs, by their ids. No pack of ours has one as a delta.
+func (m *mirror) commits(ctx context.Context) (map[string]object.Commit, error) {
+	all := map[string]object.Commit{}
+	for _, p := range m.packs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, err := os.Open(packPath(m.git, p.Name, ".pack"))
+		if err != nil {
+			return nil, err
+		}
+		for i := range p.Index.Len() {
+			h, content, err := pack.Read(f, p.Index.Offset(i), 0, func(h pack.Header) int64 {
+				if h.Type != plumbing.CommitObject {
+					return -1
+				}
+				return revwalk.LargestFile
+			})
+			if h.Type != plumbing.CommitObject {
+				continue // too large by any bound, so that it was not read
+			}
+			c := object.Commit{}
+			if err == nil {
+				c, err = object.DecodeCommit(content)
+			}
+			if err != nil {
+				continue // whoever needs it finds that it is missing
+			}
+			c.Message, _, _ = strings.Cut(c.Message, "\n")
+			all[p.Index.ID(i).String()] = c
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// reachable counts the commits of a history.
+func reachable(all map[string]object.Commit, from string) int {
+	met := map[string]bool{}
+	for open := []string{from}; len(open) > 0; {
+		sha := open[len(open)-1]
+		open = open[:len(open)-1]
+		if c, there := all[sha]; there && !met[sha] {
+			met[sha] = true
+			open = append(open, c.Parents...)
+		}
+	}
+	return len(met)
+}
