@@ -15,6 +15,10 @@
 // that was never seen is 503. With a frontend key nobody else is asked: it is the one
 // that browsers have.
 //
+// When the service refuses the relay's own key, the last state is served on, and tokens,
+// about which that key would have to ask, are as good as while the service is away. The
+// key itself is refused to everybody.
+//
 // # The cache
 //
 // A directory keeps the last state of each environment, as it was sent, compressed, in

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type environment struct {
 	state     atomic.Pointer[state]
 	first     chan struct{} // closed with the first state
 	streaming atomic.Bool
+	refused   atomic.Bool  // the service does not take the key any more
 	confirmed atomic.Int64 // when the state was last known to be the present one, in seconds since 1970
 	wanted    atomic.Int64 // when a client last asked, in seconds since 1970
 	resting   atomic.Bool  // waits long, as the service is away and nobody asks
@@ -232,6 +234,7 @@ func (e *environment) warn(skipped []string) {
 func (e *environment) Confirm() {
 	now := time.Now()
 	e.confirmed.Store(now.Unix())
+	e.refused.Store(false)
 	if e.resting.Store(false); e.trouble != "" {
 		e.trouble = ""
 		e.logger.Info("the service is there again", "environment", e.name(), "version", e.Version())
@@ -247,7 +250,9 @@ func (e *environment) Confirm() {
 func (e *environment) Failed(err error) {
 	text, now := err.Error(), time.Now()
 	var load *upstream.LoadError
-	if errors.As(err, &load) && load.Status == 0 {
+	told := errors.As(err, &load)
+	e.refused.Store(told && load.Status == http.StatusUnauthorized)
+	if told && load.Status == 0 {
 		text = "it is not reached" // the reasons name ports, which differ each time
 	}
 	if text == e.trouble && now.Sub(e.logged) < time.Minute {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -113,6 +114,7 @@ type credential struct {
 
 var (
 	errNotAccepted = fault.New(fault.Unauthorized, "the key is not accepted: it is unknown, revoked or expired, or its owner is disabled")
+	errOwnKey      = errors.New("the service does not take this relay's own key any more, and so does not tell what tokens stand for")
 	errTooOld      = errors.New("the service does not tell what the keys of clients read (GET /api/v2/key): it is of an older version than this relay; with --frontend-sdk-key it need not be asked")
 )
 
@@ -137,6 +139,9 @@ func (k *keys) find(ctx context.Context, address netip.Addr, text string, e endp
 	for _, of := range k.relay.environments {
 		own = own || of.key.Workspace() == key.Workspace()
 		if of.key.ID() == key.ID() && key.Matches(of.key.Digest()) && key.Kind() == of.key.Kind() {
+			if of.refused.Load() {
+				return nil, errNotAccepted
+			}
 			return of, nil
 		}
 	}
@@ -203,6 +208,11 @@ func (k *keys) askToken(ctx context.Context, text string) (reply upstream.Reply,
 		reply, err = e.follower.Connection.Do(ctx, http.MethodGet, endpoints.DescribeKey.Path+"?token="+url.QueryEscape(text), nil, nil)
 		if err != nil || reply.Status != http.StatusUnauthorized {
 			return reply, err
+		}
+		// It may be this relay's own key that is refused.
+		own, err := e.follower.Connection.Do(ctx, http.MethodGet, endpoints.DescribeKey.Path, nil, nil)
+		if err != nil || own.Status == http.StatusUnauthorized {
+			return own, cmp.Or(err, errOwnKey)
 		}
 	}
 	return reply, err
@@ -317,6 +327,8 @@ func (k *keys) put(c credential) (access.KeyRecord, error) {
 	}
 	var told sdkapi.KeyDescription
 	switch {
+	case err == errOwnKey: // the service is there, for others
+		return access.KeyRecord{}, unavailable.Because(err)
 	case err == nil && reply.Status == http.StatusUnauthorized:
 		return access.KeyRecord{}, errNotAccepted
 	case err == nil && reply.Status == http.StatusNotFound:
