@@ -411,41 +411,6 @@ func TestConsoleShowsHostileDocumentsAsText(t *testing.T) {
 	}
 }
 
-// Only what is seen is drawn, and nothing takes so long that a person notices.
-func TestConsoleListsTenThousandFlags(t *testing.T) {
-	more := map[string]string{}
-	for i := range 10_000 {
-		name := fmt.Sprintf("many.%05d", i)
-		more["feature-flags/"+name+".json"] = boolFlag(name, fmt.Sprintf(`, "tags": ["team-%d"], "description": "What it is for, in a sentence of some length."`, i%40))
-	}
-	w := serveWorkspace(t, copySample(t, more))
-	p := blankTab(t, desk)
-	p.load(t, w.base+"/console/")
-	call[bool](t, p.tab, `() => {
-		window.longTasks = [];
-		new PerformanceObserver((list) => longTasks.push(...list.getEntries().map((e) => Math.round(e.duration)))).observe({ type: "longtask" });
-		window.shifts = [];
-		new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((e) => !e.hadRecentInput).map((e) => e.value))).observe({ type: "layout-shift" });
-		return true;
-	}`)
-	p.signIn(t, w.key(t, "Ada", "protected_engineer"))
-	p.says(t, ".heading .note", "10,003 flags")
-	if drawn := call[int](t, p.tab, `() => document.querySelectorAll(".row").length`); drawn > 60 {
-		t.Errorf("%d rows are drawn", drawn)
-	}
-	for _, y := range []int{100_000, 500_000, 0} {
-		call[bool](t, p.tab, `(y) => { scrollTo(0, y); return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))) }`, y)
-	}
-	p.write(t, ".search input", "09999")
-	p.says(t, ".heading .note", "1 of 10,003 flags")
-	call[bool](t, p.tab, `() => { document.activeElement.blur(); return true }`)
-	p.slash(t)
-	p.wait(t, ".palette")
-	p.insert(t, "many.04")
-	p.says(t, "#choices", "many.04000")
-	t.Logf("long tasks: %v ms, layout shifts: %v", call[[]int](t, p.tab, `() => longTasks`), call[[]float64](t, p.tab, `() => shifts`))
-}
-
 // serveWorkspaceStopped is a workspace whose server is not running.
 func serveWorkspaceStopped(t *testing.T) *workspace {
 	t.Helper()

@@ -106,7 +106,7 @@ func New(options Options) (*API, error) {
 		routes = append(routes, router.Route{Path: path, Handler: answers(methods)})
 	}
 	a.handler = router.New(routes, notFound)
-	a.pages = router.New(console.Routes(a.Token()), http.NotFoundHandler())
+	a.pages = router.New(console.Routes(a.Token(), options.Environment), http.NotFoundHandler())
 	return a, nil
 }
 

@@ -25,8 +25,9 @@ var embedded embed.FS
 // Routes serve the console at /console/, and lead there from /.
 //
 // token is what the page sends to the API as a bearer token. When it is "", the
-// page asks a person for a key.
-func Routes(token string) []router.Route {
+// page asks a person for a key. environment is the one that the server serves itself,
+// where it serves one beside the API: the page shows what a context gets of it.
+func Routes(token, environment string) []router.Route {
 	lead := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header())
 		w.Header().Set("Location", "console/") // relative: a proxy may have put a path before it
@@ -35,7 +36,7 @@ func Routes(token string) []router.Route {
 	return []router.Route{
 		{Path: endpoints.ConsoleLead.Path, Handler: lead},
 		{Path: endpoints.Console.Path, Handler: lead},
-		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(token)), contentType: "text/html; charset=utf-8"}}},
+		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(token, environment)), contentType: "text/html; charset=utf-8"}}},
 	}
 }
 
@@ -75,11 +76,13 @@ var program = sync.OnceValues(func() (files map[string]*file, digest string) {
 })
 
 // shell is the page, which names the files that it needs.
-func shell(token string) []byte {
+func shell(token, environment string) []byte {
 	_, digest := program()
 	head := ""
-	if token != "" {
-		head = "<meta name=\"svc-token\" content=\"" + html.EscapeString(token) + "\">\n"
+	for _, meta := range [][2]string{{"svc-token", token}, {"svc-environment", environment}} {
+		if meta[1] != "" {
+			head += "<meta name=\"" + meta[0] + "\" content=\"" + html.EscapeString(meta[1]) + "\">\n"
+		}
 	}
 	text, _ := embedded.ReadFile("shell.html") // a test reads it
 	return []byte(strings.NewReplacer("{files}", digest, "{head}", head).Replace(string(text)))

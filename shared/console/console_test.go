@@ -21,7 +21,7 @@ func ask(token, method, path string, header ...string) *http.Response {
 		r.Header.Set(name, value)
 	}
 	w := httptest.NewRecorder()
-	router.New(console.Routes(token), http.NotFoundHandler()).ServeHTTP(w, r)
+	router.New(console.Routes(token, token), http.NotFoundHandler()).ServeHTTP(w, r)
 	return w.Result()
 }
 
@@ -93,10 +93,10 @@ func TestThePageIsHardened(t *testing.T) {
 
 func TestATokenStandsInThePage(t *testing.T) {
 	page := body(t, ask(`a"><b>`, "GET", "/console/"))
-	if !strings.Contains(page, `<meta name="svc-token" content="a&#34;&gt;&lt;b&gt;">`) {
+	if !strings.Contains(page, `<meta name="svc-token" content="a&#34;&gt;&lt;b&gt;">`) || !strings.Contains(page, `<meta name="svc-environment" content="a&#34;&gt;&lt;b&gt;">`) {
 		t.Error(page)
 	}
-	if without := body(t, ask("", "GET", "/console/")); strings.Contains(without, "svc-token") {
+	if without := body(t, ask("", "GET", "/console/")); strings.Contains(without, "<meta name=\"svc-") {
 		t.Error("there is no token, and the page has one")
 	}
 }

@@ -8,6 +8,8 @@ let bearer = document.querySelector('meta[name="svc-token"]')?.getAttribute("con
 
 /** Whether the page came with a token, so that nobody is asked for a key. */
 export const tokenGiven = bearer !== "";
+/** The environment that the server of this page serves itself: that of a directory; "" on a workspace. */
+export const servedHere = document.querySelector('meta[name="svc-environment"]')?.getAttribute("content") ?? "";
 /** Why the server is away, in words: it doesn't answer, or says that it cannot. "" while it is there. */
 export const away = signal("");
 /** Why something that was asked takes longer, in words; "" while nothing does. */
@@ -186,8 +188,8 @@ export async function getRows(path, name, take) {
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
-    for (let at = 0; at < value.length; at += 65536) {
-      take(rows(value.slice(at, at + 65536)));
+    for (let at = 0; at < value.length; at += 32768) {
+      take(rows(value.slice(at, at + 32768)));
       await pause(0);
     }
   }

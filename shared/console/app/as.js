@@ -1,8 +1,7 @@
 // On a directory, the context at the top of a view: what is shown is what it gets.
 import { html, signal, useEffect, useRef, useState } from "./lib.js";
-import { change, epoch, get } from "./api.js";
+import { change, epoch, get, servedHere } from "./api.js";
 import { place, refine } from "./router.js";
-import { servedHere } from "./workspace.js";
 import { ContextField, contextOf, inLink, written, writtenIn } from "./evaluate.js";
 import { Icon } from "./icons.js";
 import { Bare, plain } from "./words.js";
@@ -92,7 +91,7 @@ function askFor(of, body, at) {
 
 /** What the context of the view gets of an item. @param {{itemKey: string}} props */
 export function Served({ itemKey }) {
-  const text = written.value, environment = servedHere.value, now = epoch.value;
+  const text = written.value, environment = servedHere, now = epoch.value;
   const of = `${environment}\n${text}`;
   const kept = answers.value.of === of ? answers.value.values.get(itemKey) : undefined;
   useEffect(() => {

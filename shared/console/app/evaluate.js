@@ -1,9 +1,9 @@
 // Who gets what, and why: an evaluation as applications are answered, with the
 // rules that were tried.
 import { html, signal, useEffect, useRef, useState } from "./lib.js";
-import { change, epoch, parse, query, tokenGiven } from "./api.js";
+import { change, epoch, parse, query, tokenGiven, servedHere } from "./api.js";
 import { address, place, refine } from "./router.js";
-import { environments, lists, servedHere, useGet } from "./workspace.js";
+import { environments, lists, useGet } from "./workspace.js";
 import { Coming, Empty, Link, Problem } from "./parts.js";
 import { Icon } from "./icons.js";
 import { Shares, percent } from "./rules.js";
@@ -18,7 +18,7 @@ export const written = signal(JSON.stringify({ user: { key: "user-1" } }, null, 
 /** @returns {[string, (name: string) => void]} the environment that is looked at */
 export function useEnvironment() {
   const all = environments.value, asked = place.value.query.get("in");
-  const name = all.find((one) => one.name === asked)?.name ?? all.find((one) => one.name === servedHere.value)?.name ?? all.find((one) => one.environmentType === "production")?.name ?? all[0]?.name ?? "";
+  const name = all.find((one) => one.name === asked)?.name ?? all.find((one) => one.name === servedHere)?.name ?? all.find((one) => one.environmentType === "production")?.name ?? all[0]?.name ?? "";
   return [name, (next) => refine({ in: next })];
 }
 

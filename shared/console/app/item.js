@@ -1,6 +1,6 @@
 // One item, with all environments side by side.
 import { html } from "./lib.js";
-import { tokenGiven } from "./api.js";
+import { servedHere, tokenGiven } from "./api.js";
 import { address, open, place } from "./router.js";
 import { environments, families, lists, useGet } from "./workspace.js";
 import { Coming, Copy, Heading, Problem, Tabs } from "./parts.js";
@@ -52,7 +52,7 @@ export function Item({ family, itemKey, tab = "rules" }) {
       : tab === "document" ? html`<${Document} family=${family} itemKey=${itemKey} />`
       : tab === "why" ? html`<${Evaluate} only=${itemKey} />`
       : tab === "evaluations" ? html`<${Evaluations} family=${family} itemKey=${itemKey} item=${data} />`
-      : data ? html`${tokenGiven && (family === "flags" || family === "configs") && html`<${Here} key=${itemKey} item=${data} family=${family} />`}<${Scopes} family=${family} item=${data} />` : !problem && html`<${Coming} />`}
+      : data ? html`${servedHere && (family === "flags" || family === "configs") && html`<${Here} key=${itemKey} item=${data} family=${family} />`}<${Scopes} family=${family} item=${data} />` : !problem && html`<${Coming} />`}
     <${Change} family=${family} itemKey=${itemKey} />`;
 }
 

@@ -1,12 +1,12 @@
 // The lists: flags, configs, log levels and segments, with filters.
 import { html, useMemo, useRef } from "./lib.js";
 import { address, open, place, refine } from "./router.js";
-import { environments, families, lists, servedHere, workspace } from "./workspace.js";
+import { environments, families, lists, workspace } from "./workspace.js";
 import { Coming, Empty, Heading, Problem } from "./parts.js";
 import { Icon } from "./icons.js";
 import { Bulk, Selected, select, selected } from "./bulk.js";
 import { List } from "./list.js";
-import { tokenGiven } from "./api.js";
+import { servedHere, tokenGiven } from "./api.js";
 import { As, Served } from "./as.js";
 import { Day, Time } from "./time.js";
 import { Status, count, sentence, statuses, typeWords } from "./words.js";
@@ -43,7 +43,7 @@ const changed = (row) => (typeof row.lastModified === "string" ? html`<${Time} a
 
 /** A directory counts nothing, and knows of few files who changed them; what is served of it is told. @type {string[]} */
 const counted = tokenGiven ? [] : ["Evaluated", "Changed"];
-const served = tokenGiven ? ["Value"] : [];
+const served = servedHere ? ["Value"] : [];
 
 /** @param {Row} row */
 const value = (row) => served.map(() => html`<${Served} itemKey=${row.key} />`);
@@ -85,7 +85,7 @@ const purposes = {
 
 /** @param {{family: Family}} props */
 export function Items({ family }) {
-  const { title, one } = families[family];
+  const { title, each: one } = families[family];
   const { rows, state, problem } = lists[family].value;
   const { query } = place.value;
   const found = useMemo(() => filtered(rows, query), [rows, query]);
@@ -94,6 +94,8 @@ export function Items({ family }) {
   const typing = useRef(0);
   const { columns, cells } = shape(family);
   const narrowed = ["q", "tag", "status", "type", "in"].some((name) => query.get(name));
+  // What is above the list stands there before it comes, so that nothing moves.
+  const coming = state !== "here", filled = rows.length > 0 || narrowed || coming && !problem;
   /** @param {any} event */
   const search = (event) => {
     cancelAnimationFrame(typing.current);
@@ -110,14 +112,14 @@ export function Items({ family }) {
   return html`<${Heading} title=${title} note=${html`<span role="status">${state === "here" ? total : "Loading…"}</span>`}>
       <button type="button" class="primary" onClick=${() => open({ new: "1" })}><${Icon} name="plus" />New ${one}</button>
     <//>
-    ${served.length > 0 && rows.length > 0 && (family === "flags" || family === "configs") && html`<${As} lead=${`Value in ${servedHere.value} for`} />`}
-    ${(rows.length > 0 || narrowed) && html`<div class="filters" role="search">
+    ${served.length > 0 && filled && (family === "flags" || family === "configs") && html`<${As} lead=${`Value in ${servedHere} for`} />`}
+    ${filled && html`<div class="filters" role="search">
       <label class="search"><${Icon} name="search" /><span class="hidden">Search ${title.toLowerCase()}</span>
         <input type="search" placeholder="Key, name, description or tag" defaultValue=${query.get("q") ?? ""} value=${query.get("q") ?? ""} onInput=${search} onKeyDown=${down} /></label>
       ${family === "flags" && html`<${Choice} label="Status" name="status" all="Status" options=${Object.entries(statuses).map(([name, [word]]) => [name, word])} />`}
       ${family === "flags" && query.get("status") && html`<${Choice} label="Status in" name="in" all="in any environment" options=${environments.value.map((e) => [e.name, `in ${e.name}`])} />`}
-      ${types.length > 1 && html`<${Choice} label="Type" name="type" all="Type" options=${types.map((type) => [type, typeWords(type)])} />`}
-      ${tags.length > 0 && html`<${Choice} label="Tag" name="tag" all="Tag" options=${tags} />`}
+      ${(types.length > 1 || coming && family !== "segments" && family !== "log-levels") && html`<${Choice} label="Type" name="type" all="Type" options=${types.map((type) => [type, typeWords(type)])} />`}
+      ${(tags.length > 0 || coming && family === "flags") && html`<${Choice} label="Tag" name="tag" all="Tag" options=${tags} />`}
     </div>`}
     ${workspace.value.broken?.length ? html`<div class="box warn broken"><${Icon} name="warning" /><div><p>${count(workspace.value.broken.length, "document")} cannot be read as it stands. Applications are served the last good version.</p>
       <ul>${workspace.value.broken.slice(0, 5).map((one) => html`<li><code>${one.key ?? one.type}</code> ${sentence(one.problem)}</li>`)}</ul></div></div>` : null}

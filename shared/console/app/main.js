@@ -74,7 +74,7 @@ function App() {
     if (nav && link) nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
   }, [current, shown]);
   if (tokenGiven && refusedKey.value) return html`<main class="blank"><h1>The server has been started anew</h1><p class="note">This page belongs to the one before.</p><button type="button" class="primary" onClick=${() => location.reload()}>Reload</button></main>`;
-  if (!who.value || refusedKey.value) return tokenGiven ? html`<main class="blank"><h1>${away.value ? "Waiting for the server…" : "Opening…"}</h1></main>` : html`<${SignIn} />`;
+  if (!who.value || refusedKey.value) return tokenGiven ? html`<main key="blank" class="blank"><h1>${away.value ? "Waiting for the server…" : "Opening…"}</h1></main>` : html`<${SignIn} />`;
   return html`<a class="skip" href="#content" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); /** @type {HTMLElement | null} */ (document.querySelector("h1"))?.focus(); }}>Skip to the content</a>
     <header class="frame">
       <p class="brand"><i aria-hidden="true"></i>${workspace.value.name || "svc"}</p>
@@ -82,7 +82,7 @@ function App() {
       <nav aria-label="Views">${views.map(({ name, title }) => html`<a href=${address([name])} aria-current=${name === current ? "page" : undefined}><${Icon} name=${name} />${title}</a>`)}</nav>
       ${!tokenGiven && html`<div class="me"><p><span class="clip" title=${who.value.principal.name}>${who.value.principal.name}</span><span class="note">${who.value.principal.type === "user" ? "your key" : "service account"}</span></p><button type="button" class="quiet" aria-label="Forget the key" title="Forget the key" onClick=${signOut}><${Icon} name="leave" /></button></div>`}
     </header>
-    <main id="content"><${Clock} /><${View} /></main>
+    <main key="content" id="content"><${Clock} /><${View} /></main>
     <div class="away" role="status">${(away.value || held.value) && html`<p><${Icon} name="warning" />${away.value ? `${away.value} What you see may be old; it is asked again until it answers.` : held.value}</p>`}</div>
     <p class="hidden" role="status">${viewTitle.value}</p>
     <${Notice} />

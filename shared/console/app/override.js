@@ -1,9 +1,9 @@
 // Trying a value out on this machine: what an item serves here to the context of the
 // view, why, and another value in its place.
 import { html, useState } from "./lib.js";
-import { change } from "./api.js";
+import { change, servedHere } from "./api.js";
 import { close, open, place } from "./router.js";
-import { lists, refresh, servedHere, useGet } from "./workspace.js";
+import { lists, refresh, useGet } from "./workspace.js";
 import { As, keyOf, useText } from "./as.js";
 import { Dialog } from "./dialog.js";
 import { Explanation, contextOf, reason, useEvaluations } from "./evaluate.js";
@@ -30,7 +30,7 @@ async function override(what) {
 
 /** @param {{item: Detail, family: string}} props */
 export function Here({ item, family }) {
-  const text = useText(), environment = servedHere.value;
+  const text = useText(), environment = servedHere;
   const { context } = contextOf(text);
   const answer = useEvaluations(context, environment, [item.key], true);
   const [problem, tell] = useState("");

@@ -53,6 +53,7 @@ function Finder() {
   useEffect(() => {
     const node = /** @type {HTMLDialogElement} */ (dialog.current);
     node.showModal();
+    node.querySelector("input")?.focus();
     return () => node.close();
   }, []);
   const found = !words.trim() || choices.length > 1;
@@ -77,7 +78,7 @@ function Finder() {
   };
   return html`<dialog ref=${dialog} class="palette" aria-label="Find" onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); shut(); }} onClick=${(/** @type {Event} */ event) => event.target === dialog.current && shut()}>
     <div><label class="search"><${Icon} name="search" /><span class="hidden">Find</span>
-      <input type="text" role="combobox" aria-expanded="true" aria-controls="choices" aria-autocomplete="list" aria-activedescendant=${choices.length ? `choice-${at}` : undefined} autocomplete="off" spellcheck=${false} autofocus placeholder="Find a flag, config, segment or command" value=${words}
+      <input type="text" role="combobox" aria-expanded="true" aria-controls="choices" aria-autocomplete="list" aria-activedescendant=${choices.length ? `choice-${at}` : undefined} autocomplete="off" spellcheck=${false} placeholder="Find a flag, config, segment or command" value=${words}
         onInput=${(/** @type {any} */ event) => { setWords(event.target.value); setAt(0); }} onKeyDown=${key} /><kbd>Esc</kbd></label>
     <ul id="choices" role="listbox" aria-label="Found">${choices.map((choice, i) => html`<li id=${`choice-${i}`} role="option" aria-selected=${i === at ? "true" : "false"} onMouseMove=${() => setAt(i)} onClick=${() => pick(choice)}><${Icon} name=${choice.icon} /><span class="key">${choice.name}</span><span class="note clip">${choice.note}</span></li>`)}</ul>
     <p class="note none" role="status">${found ? "" : "Nothing has this in its key, name, description or tags."}</p></div>

@@ -1,8 +1,8 @@
 // Every change is seen before it is made: a dry run tells its words, its warnings
 // and whom it reaches. A conflict tells who did what meanwhile.
 import { html, useEffect, useRef, useState } from "./lib.js";
-import { change, epoch, newIdempotencyKey, query } from "./api.js";
-import { families, loadLists, servedHere, who } from "./workspace.js";
+import { change, epoch, newIdempotencyKey, query, servedHere } from "./api.js";
+import { families, loadLists, who } from "./workspace.js";
 import { address } from "./router.js";
 import { Author, notice } from "./parts.js";
 import { Icon } from "./icons.js";
@@ -52,10 +52,10 @@ export const Messages = ({ messages }) =>
 
 /** @param {{environment: string, impact: import("./types").Impact}} props */
 function Impact({ environment, impact }) {
-  const { contexts, changed, complete, values } = impact, saved = servedHere.value ? "context that has asked here" : "saved context";
-  if (contexts === 0) return html`<div class="impact"><h4>${environment}</h4><p class="note">${!servedHere.value ? "No contexts are saved here, so nobody is known whom it reaches." : servedHere.value === environment ? "Nobody has asked this server with a key yet, so nobody is known whom it reaches." : `This server serves ${servedHere.value}: nobody is known whom it reaches here.`}</p></div>`;
+  const { contexts, changed, complete, values } = impact, saved = servedHere ? "context that has asked here" : "saved context";
+  if (contexts === 0) return html`<div class="impact"><h4>${environment}</h4><p class="note">${!servedHere ? "No contexts are saved here, so nobody is known whom it reaches." : servedHere === environment ? "Nobody has asked this server with a key yet, so nobody is known whom it reaches." : `This server serves ${servedHere}: nobody is known whom it reaches here.`}</p></div>`;
   return html`<div class="impact"><h4>${environment}</h4>
-    <p>${changed === 0 ? `None of the ${count(contexts, saved, servedHere.value ? "contexts that have asked here" : undefined)} gets another value.` : html`<b>${changed.toLocaleString("en")}</b> of ${count(contexts, saved)} ${changed === 1 ? "gets" : "get"} another value.`}${!complete && " There are more: these were looked at in 2 seconds."}</p>
+    <p>${changed === 0 ? `None of the ${count(contexts, saved, servedHere ? "contexts that have asked here" : undefined)} gets another value.` : html`<b>${changed.toLocaleString("en")}</b> of ${count(contexts, saved)} ${changed === 1 ? "gets" : "get"} another value.`}${!complete && " There are more: these were looked at in 2 seconds."}</p>
     ${changed > 0 && html`<div class="bar thin" aria-hidden="true"><i class="arm-0" style=${{ flexGrow: changed }}></i><i class="rest" style=${{ flexGrow: contexts - changed }}></i></div>`}
     ${values.length > 0 && html`<ul class="moves">${values.slice(0, 8).map((v) => html`<li><span class="n">${v.count.toLocaleString("en")}</span> ${values.some((other) => other.key !== v.key) && html`<code>${v.key}</code> `}<${Bare} value=${v.before} confidential=${v.confidential} /> <span aria-label="to">→</span> <${Bare} value=${v.after} confidential=${v.confidential} /></li>`)}${values.length > 8 && html`<li class="note">and ${values.length - 8} more</li>`}</ul>`}
     ${impact.examples.length > 0 && html`<p class="note">For example ${impact.examples.slice(0, 3).map((one, i) => html`${i > 0 && ", "}<code>${one.contextKey}</code>${one.name ? ` (${one.name})` : ""}`)}</p>`}

@@ -7,6 +7,7 @@ const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const precise = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const exact = new Intl.DateTimeFormat(undefined, { weekday: "short", year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 const day = new Intl.DateTimeFormat("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
@@ -36,7 +37,8 @@ export function Time({ at, full, plain }) {
   tick.value;
   const time = new Date(at ?? "");
   if (Number.isNaN(time.getTime())) return null;
-  const said = html`<time datetime=${at} title=${plain ? `${exact.format(time)}, ${utc(time)}` : undefined}>${words(time, plain ? date : short)}${full && !asked && html`<span class="exact"> (${precise.format(time)})</span>`}</time>`;
+  const told = words(time, plain ? date : full ? precise : short), itself = full && !asked && (time.toDateString() === new Date().toDateString() ? clock : precise).format(time);
+  const said = html`<time datetime=${at} title=${plain ? `${exact.format(time)}, ${utc(time)}` : undefined}>${told}${itself && told !== itself && html`<span class="exact"> (${itself})</span>`}</time>`;
   if (plain) return said;
   return html`<button type="button" class="time" aria-expanded=${asked ? "true" : "false"} onClick=${() => ask(!asked)}>${said}${asked && html`<span class="exact"> (${exact.format(time)}, ${utc(time)})</span>`}</button>`;
 }

@@ -7,10 +7,10 @@ import { get, getRows, remembered, useKey, refusedKey, tokenGiven, epoch, Refusa
 
 /** What the workspace has, by the name of its view. */
 export const families = {
-  flags: { title: "Flags", one: "flag", a: "a flag", type: "feature_flag", rows: "flags" },
-  configs: { title: "Configs", one: "config", a: "a config", type: "config", rows: "configs" },
-  "log-levels": { title: "Log levels", one: "log level", a: "a log level", type: "log_level", rows: "logLevels" },
-  segments: { title: "Segments", one: "segment", a: "a segment", type: "segment", rows: "segments" },
+  flags: { title: "Flags", one: "flag", each: "flag", a: "a flag", type: "feature_flag", rows: "flags" },
+  configs: { title: "Configs", one: "config", each: "config", a: "a config", type: "config", rows: "configs" },
+  "log-levels": { title: "Log levels", one: "log level", each: "service", a: "a log level", type: "log_level", rows: "logLevels" },
+  segments: { title: "Segments", one: "segment", each: "segment", a: "a segment", type: "segment", rows: "segments" },
 };
 /** @typedef {keyof typeof families} Family */
 
@@ -21,8 +21,6 @@ export const who = signal(/** @type {import("./types").Who | null} */ (null));
 /** @type {import("./lib.js").Signal<{id: string, name: string, commitSha: string | null, broken?: {type: string, key: string | null, problem: string}[]}>} */
 export const workspace = signal({ id: "", name: "", commitSha: null });
 export const environments = signal(/** @type {Environment[]} */ ([]));
-/** The environment that a directory serves; "" on a workspace. */
-export const servedHere = signal("");
 
 /** @typedef {{rows: Row[], state: "new" | "coming" | "here", problem: Refusal | null}} List */
 const noRows = () => signal(/** @type {List} */ ({ rows: [], state: "new", problem: null }));
@@ -76,10 +74,9 @@ export function refresh() {
 export async function signIn(key) {
   if (!tokenGiven) useKey(key);
   const me = await get("whoami");
-  const [present, all, here] = await Promise.all([get("workspace"), get("environments"), tokenGiven ? get("overrides") : { environment: "" }]);
+  const [present, all] = await Promise.all([get("workspace"), get("environments")]);
   batch(() => {
     environments.value = all.environments;
-    servedHere.value = here.environment;
     workspace.value = present;
     who.value = me;
     refusedKey.value = "";
