@@ -1,7 +1,7 @@
 // Every change is seen before it is made: a dry run tells its words, its warnings
 // and whom it reaches. A conflict tells who did what meanwhile.
 import { html, useEffect, useRef, useState } from "./lib.js";
-import { change, epoch, newIdempotencyKey, query, servedHere } from "./api.js";
+import { change, epoch, newIdempotencyKey, query, servedHere, tokenGiven } from "./api.js";
 import { families, loadLists, who } from "./workspace.js";
 import { address } from "./router.js";
 import { Author, notice } from "./parts.js";
@@ -77,13 +77,14 @@ function Refused({ refusal, again, whole, unsure }) {
       ${refusal.code === "STALE_COMMIT_SHA" && html`<p>${whole ? "Your text is still here. It would take the place of theirs: look at the difference before you apply it." : "Your change is still here. Look at what it does on top of theirs."}</p><button type="button" onClick=${again}>Go on from there</button>`}
     </div></div>`;
   }
-  if (status === 403) return html`<div class="box" role="alert"><${Icon} name="lock" /><div><h3>Your key may not do this</h3>
+  if (status === 403 && !tokenGiven) return html`<div class="box" role="alert"><${Icon} name="lock" /><div><h3>Your key may not do this</h3>
     <p>${sentence(refusal.message)}</p><p class="note">${who.value?.principal.name} can ask whoever gives out roles, or open the console with another key.</p></div></div>`;
   if (unsure) return html`<div class="box warn" role="alert"><${Icon} name="warning" /><div><p>The answer got lost, so the change may have arrived. Applying it again is safe: it is done once.</p></div></div>`;
   if (status === 0) return html`<div class="box" role="alert"><${Icon} name="warning" /><div><p>The server does not answer. What the change would do is shown as soon as it does.</p></div></div>`;
   return html`<div class="box bad" role="alert"><${Icon} name="warning" /><div><p>${sentence(refusal.message)}</p>
     ${issuesOf(refusal).length > 0 && html`<ul>${issuesOf(refusal).slice(0, 20).map((issue) => html`<li><code>${issue.path || "document"}</code>: ${issue.message}</li>`)}</ul>`}
     ${details.references?.length > 0 && html`<ul>${details.references.slice(0, 20).map((/** @type {any} */ one) => html`<li><code>${one.key}</code> <span class="note">${one.pointer}</span></li>`)}</ul>`}
+    ${refusal.code === "READ_ONLY" && html`<button type="button" onClick=${() => epoch.value++}>Look again</button>`}
   </div></div>`;
 }
 
