@@ -115,7 +115,36 @@ func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Error("another site has changed a file", err)
 	}
-	for _, host := range []string{"rebound.example", "rebound.example" + base[strings.LastIndex(base, ":"):]} {
+	call[bool](t, site, `(base) => new Promise((done) => { const s = document.createElement("script"); s.onload = s.onerror = () => done(true); s.src = base + "/v1/flags"; document.body.append(s); })`, base)
+	if shown := call[string](t, site, `(base) => new Promise((done) => {
+		const frame = document.createElement("iframe");
+		frame.onload = () => { try { done(frame.contentDocument?.body.innerText ?? "") } catch { done("") } };
+		frame.src = base + "/console/";
+		document.body.append(frame);
+	})`, base); shown != "" {
+		t.Errorf("another site frames the console: %s", shown)
+	}
+
+	// A name that was made to lead here is the same origin as its own page: it may read
+	// what it is answered, and is answered nothing of the files.
+	port := base[strings.LastIndex(base, ":"):]
+	there := openTab(t, "http://"+rebound+port+"/console/")
+	if text := there.text(t); strings.Contains(text, "new-checkout") || !strings.Contains(text, "does not answer under that name") {
+		t.Errorf("a rebound name is answered %q", text)
+	}
+	for _, init := range []fetchInit{{}, {Headers: map[string]string{"Authorization": "Bearer " + token}}, {Method: "PATCH", Headers: map[string]string{"Authorization": "Bearer " + token}, Body: change}} {
+		path := "/v1/flags"
+		if init.Method != "" {
+			path = "/v1/flags/new-checkout/environments/staging"
+		}
+		if a := there.fetch(t, "http://"+rebound+port+path, init); a.Status != http.StatusMisdirectedRequest || strings.Contains(fmt.Sprint(a), "new-checkout") {
+			t.Errorf("a rebound name is answered %+v", a)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Error("a rebound name has changed a file", err)
+	}
+	for _, host := range []string{rebound, rebound + port} {
 		for _, at := range []string{"/console/", "/v1/flags"} {
 			r, err := http.NewRequest("GET", base+at, nil)
 			if err != nil {
