@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -21,9 +24,15 @@ import (
 // behindNginx starts nginx in front of a server, with the settings that it has by
 // itself, and returns its address.
 func behindNginx(t *testing.T, server string) string {
+	port := svcbinary.FreePort()
+	return nginx(t, port, fmt.Sprintf("server {\n\tlisten 127.0.0.1:%s;\n\tlocation / { proxy_pass %s; }\n}\n", port, server))
+}
+
+// nginx starts one that has these servers, of which one listens at the port.
+func nginx(t *testing.T, port, servers string) string {
 	t.Helper()
 	path := testenv.Program(t, "on Debian, apt-get install nginx", "nginx")
-	dir, port := t.TempDir(), svcbinary.FreePort()
+	dir := t.TempDir()
 	config := filepath.Join(dir, "nginx.conf")
 	text := fmt.Sprintf(`
 daemon off;
@@ -38,16 +47,38 @@ http {
 	fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi;
 	scgi_temp_path %[1]s/scgi;
-	server {
-		listen 127.0.0.1:%[2]s;
-		location / { proxy_pass %[3]s; }
-	}
+	%[2]s
 }
-`, dir, port, server)
+`, dir, servers)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "-p", dir, "-c", config)
+	address := proxy(t, port, exec.Command(path, "-p", dir, "-c", config))
+	t.Cleanup(func() {
+		if log, err := os.ReadFile(filepath.Join(dir, "error.log")); err == nil && len(log) > 0 {
+			t.Logf("nginx:\n%.2000s", log)
+		}
+	})
+	return address
+}
+
+// behindCaddy starts Caddy with a Caddyfile, which listens at the port.
+func behindCaddy(t *testing.T, port, caddyfile string) string {
+	t.Helper()
+	path := testenv.Program(t, "on Debian, apt-get install caddy", "caddy")
+	dir := t.TempDir()
+	config := filepath.Join(dir, "Caddyfile")
+	if err := os.WriteFile(config, []byte("{\n\tadmin off\n}\n"+caddyfile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "run", "--config", config, "--adapter", "caddyfile")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	return proxy(t, port, cmd)
+}
+
+// proxy starts one and waits until it listens.
+func proxy(t *testing.T, port string, cmd *exec.Cmd) string {
+	t.Helper()
 	cmd.Stderr = t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -55,11 +86,8 @@ http {
 	t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
-		if log, err := os.ReadFile(filepath.Join(dir, "error.log")); err == nil && len(log) > 0 {
-			t.Logf("nginx:\n%.2000s", log)
-		}
 	})
-	eventually(t, "nginx listens", func() (any, bool) {
+	eventually(t, cmd.Path+" listens", func() (any, bool) {
 		c, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			c.Close()
@@ -67,6 +95,67 @@ http {
 		return err, err == nil
 	})
 	return "http://127.0.0.1:" + port
+}
+
+// here has a snippet of the guide proxy for servers of this test, at a port of it
+// and without TLS, whose certificates a test does not have.
+func here(snippet, port string, servers ...string) string {
+	text := regexp.MustCompile(`(?m)^ *ssl_.*\n`).ReplaceAllString(snippet, "")
+	text = strings.NewReplacer("listen 443 ssl;", "listen 127.0.0.1:"+port+";", "flags.acme.example {", "http://127.0.0.1:"+port+" {").Replace(text)
+	for _, server := range servers {
+		_, at, _ := strings.Cut(server, "://")
+		documented := regexp.MustCompile(`127\.0\.0\.1:65\d\d`).FindString(text)
+		text = strings.Replace(text, documented, at, 1)
+	}
+	return text
+}
+
+// TestEventStreamsPassTheGuidesProxies: nginx and Caddy as the guide has them pass
+// event streams, large bodies and the addresses of clients, and not the metrics.
+func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
+	for name, behind := range map[string]func(a api, t *testing.T, port string) string{
+		"nginx": func(a api, t *testing.T, port string) string {
+			return nginx(t, port, here(guides.Snippet(t, "devserver/guides.md", "nginx"), port, a.base))
+		},
+		"Caddy": func(a api, t *testing.T, port string) string {
+			return behindCaddy(t, port, here(guides.Snippet(t, "devserver/guides.md", "caddy"), port, a.base))
+		},
+		"relays": func(a api, t *testing.T, port string) string {
+			return nginx(t, port, here(guides.Snippet(t, "devserver/guides.md", "relays"), port, a.relay(t), a.relay(t)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := serveAPI(t)
+			base := behind(a, t, svcbinary.FreePort())
+			testEventStreams(t, a, base)
+			if status := a.status(t, "GET", base+"/metrics", nil); status == 200 {
+				t.Error("the proxy shows the metrics to everybody")
+			}
+			if name == "relays" {
+				return
+			}
+			large := append([]byte(`{"operations": [`), bytes.Repeat([]byte(" "), 4<<20)...)
+			if status := a.status(t, "POST", base+"/v1/changes", append(large, `]}`...)); status != 400 {
+				t.Errorf("a body of 4 MiB is answered with %d, and not by svc", status)
+			}
+		})
+	}
+}
+
+// status is that of an answer to somebody who may edit.
+func (a api) status(t *testing.T, method, url string, body []byte) int {
+	t.Helper()
+	r, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+a.issueKey(t))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
 }
 
 // set writes the value of limit in development.
