@@ -185,6 +185,16 @@ func (p docsPage) paste(t *testing.T, key string) {
 	p.write(t, ".modal-ux input", key)
 	p.click(t, ".modal-ux .authorize")
 	p.click(t, ".modal-ux .btn-done")
+	p.saysOfKey(t, "Key is set")
+}
+
+// saysOfKey waits until the button for the key says whether there is one.
+func (p docsPage) saysOfKey(t *testing.T, want string) {
+	t.Helper()
+	eventually(t, "the button for the key says "+want, func() (any, bool) {
+		said := call[string](t, p.tab, `() => document.querySelector("#contents button").innerText`)
+		return said, said == want
+	})
 }
 
 // trial is an operation that somebody tries.

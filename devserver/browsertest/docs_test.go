@@ -3,6 +3,7 @@ package browsertest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -251,21 +252,29 @@ func (p docsPage) forgets(t *testing.T, key string) {
 // widest are the operations with a body, a long path, or many parameters.
 var widest = []string{"updateFlagEnvironment", "replaceConfigDocument", "createFlag", "updateLogLevel", "listActivity"}
 
-// TestDocsFitAPhone opens what is widest.
+// TestDocsFitAPhone opens what is widest, on a phone and on the smallest one.
 func TestDocsFitAPhone(t *testing.T) {
 	server := serveAPI(t)
-	page, opened := openDocs(t, server.base, phone), 0
+	for _, screen := range []screen{phone, {320, 640, true, "light"}} {
+		t.Run(fmt.Sprint(screen.width), func(t *testing.T) { docsFit(t, server, screen) })
+	}
+}
+
+func docsFit(t *testing.T, server api, s screen) {
+	page, opened := openDocs(t, server.base, s), 0
 	fits := func(what string) {
 		t.Helper()
-		if width := call[int64](t, page.tab, `() => document.documentElement.scrollWidth`); width > phone.width {
-			t.Errorf("%s: the page is %d wide on a screen of %d", what, width, phone.width)
+		if width := call[int64](t, page.tab, `() => document.documentElement.scrollWidth`); width > s.width {
+			t.Errorf("%s: the page is %d wide on a screen of %d", what, width, s.width)
 		}
 	}
 	fits("at first")
+	page.saysOfKey(t, "Key")
 	page.click(t, "#contents button")
 	page.wait(t, ".modal-ux input")
 	fits("with the dialog for the key")
 	page.click(t, ".modal-ux .btn-done")
+	page.paste(t, server.issueKey(t))
 	get[description](t, server.base+"/v1/openapi.json", "").each(t, func(_, _ string, o operation) {
 		if slices.Contains(widest, o.OperationID) {
 			one := page.try(t, o.Tags[0], o.OperationID)

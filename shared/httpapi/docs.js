@@ -62,6 +62,12 @@ const contents = (spec, ui) => {
   });
   const key = element("button", { type: "button", title: "Enter an API key to try requests with" }, "Key");
   key.addEventListener("click", () => document.querySelector(".auth-wrapper .authorize").click());
+  ui.getStore().subscribe(() => {
+    const set = ui.authSelectors.authorized().size > 0;
+    if (set === key.classList.contains("set")) return;
+    key.classList.toggle("set", set);
+    key.textContent = set ? "Key is set" : "Key";
+  });
   const description = element("li", {}, element("a", { href: "openapi.json" }, "openapi.json"));
   return element("nav", { id: "contents", ariaLabel: "Contents" }, key, element("ul", {}, ...tags, description));
 };
