@@ -5,7 +5,10 @@ import (
 	"strings"
 )
 
-const base62 = 62
+const (
+	base62     = 62
+	alphabet62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
 
 // encodeBase62 writes the bytes as one big-endian number, zero-padded to width
 // characters, which the caller chooses wide enough.

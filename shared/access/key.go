@@ -3,7 +3,6 @@ package access
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -110,8 +109,11 @@ func ParseKey(text string) (Key, error) {
 }
 
 func checksum(payload string) string {
-	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(payload)))
-	return encodeBase62(sum, checksumLength)
+	var digits [checksumLength]byte
+	for i, left := len(digits)-1, crc32.ChecksumIEEE([]byte(payload)); i >= 0; i, left = i-1, left/base62 {
+		digits[i] = alphabet62[left%base62]
+	}
+	return string(digits[:])
 }
 
 // Kind is what the key claims to be for. The claim is unproven until

@@ -159,11 +159,14 @@ func (p *Service) current(ctx context.Context, environment string) (Caller, erro
 
 // storageFault makes a fault of what a port returned, and leaves one alone.
 func storageFault(err error) error {
+	if err == nil { // as it mostly is: what errors.As needs is made for each call
+		return nil
+	}
 	var known *fault.Fault
 	var unavailable *repository.Unavailable
 	var lost *object.Lost
 	switch {
-	case err == nil, errors.As(err, &known):
+	case errors.As(err, &known):
 		return err
 	case errors.As(err, &unavailable) && errors.Is(err, repository.ErrUnknownOutcome):
 		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)

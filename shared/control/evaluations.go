@@ -226,21 +226,23 @@ func environmentEvaluations(counted []telemetry.EvaluatedDay, first telemetry.Da
 }
 
 // ReadEvaluated begins to read when items were evaluated last, beside what a list waits
-// for anyway.
+// for anyway, unless that is at hand.
 func (s *Session) ReadEvaluated(ctx context.Context) {
 	counts := s.service.settings.Evaluations
 	if s.lastEvaluated != nil || counts == nil {
 		return
 	}
-	answer, workspace := make(chan *telemetry.Evaluated, 1), s.entry.Workspace.ID
-	go func() {
+	workspace := s.entry.Workspace.ID
+	read := func() *telemetry.Evaluated {
 		read, err := counts.Evaluated(ctx, workspace)
 		if err != nil {
-			read = nil
+			return nil
 		}
-		answer <- read
-	}()
-	s.lastEvaluated = sync.OnceValue(func() *telemetry.Evaluated { return <-answer })
+		return read
+	}
+	if s.lastEvaluated = sync.OnceValue(read); !s.service.settings.EvaluationsAtHand {
+		go s.lastEvaluated()
+	}
 }
 
 // evaluated is on which day items were evaluated last. A list does without where that

@@ -70,7 +70,7 @@ func (c *call) compressed(p *page) (a *answer, err error) {
 	if most := c.options.MaxAnswer; most > 0 && len(a.body) > most && !done {
 		return nil, c.tooLarge(len(a.body), a.encoding)
 	}
-	c.header.Set("Vary", "Accept-Encoding")
+	c.header["Vary"] = acceptEncoding
 	return a, nil
 }
 
@@ -81,7 +81,7 @@ func (c *call) conditional(p *page) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.header.Set("ETag", a.etag)
+	c.set("Etag", a.etag)
 	if p.immutable {
 		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}

@@ -69,8 +69,11 @@ func (c *call) authenticate(key string, unreadable error) (control.Caller, error
 	once := c.idempotencyKey()
 	for waits := 0; ; waits++ {
 		caller, err := c.guard.Authenticate(c.request, managementKeys, key, unreadable, once)
+		if err == nil || !c.here.manifests() {
+			return caller, err
+		}
 		limited := fault.Of(err)
-		if err == nil || !c.here.manifests() || limited.Kind != fault.RateLimited || limited.RetryAfter() != "1" || waits == maxWaits {
+		if limited.Kind != fault.RateLimited || limited.RetryAfter() != "1" || waits == maxWaits {
 			return caller, err
 		}
 		select {

@@ -134,6 +134,9 @@ func isText(sent url.Values) bool {
 // readQuery reads a request's query. A write refuses parameters that it does
 // not know: whoever mistypes dryRun must not write.
 func (o *operation) readQuery(raw string) (query, []document.Issue) {
+	if raw == "" { // none of the parameters has to be there
+		return nil, nil
+	}
 	sent, err := url.ParseQuery(raw)
 	if err != nil || !isText(sent) {
 		return nil, []document.Issue{{Pointer: "?", Message: "the query string cannot be read: it is name=value, joined by &, with percent-encoding in UTF-8"}}

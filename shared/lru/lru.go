@@ -82,7 +82,7 @@ func (c *Cache[K, V]) Weigh(key K, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, found := c.entries[key]; found {
-		c.put(key, e.Value.(*entry[K, V]).value, bytes)
+		c.weigh(e, bytes)
 	}
 }
 
@@ -109,11 +109,22 @@ func (c *Cache[K, V]) put(key K, value V, bytes int64) {
 	if c.entries == nil {
 		c.entries = map[K]*list.Element{}
 	}
-	if e, found := c.entries[key]; found {
-		c.remove(e)
+	e, found := c.entries[key]
+	if !found {
+		e = c.order.PushFront(&entry[K, V]{key: key})
+		c.entries[key] = e
 	}
-	c.entries[key] = c.order.PushFront(&entry[K, V]{key, value, bytes})
-	for c.held += bytes; c.held > c.most && c.order.Len() > 1; {
+	e.Value.(*entry[K, V]).value = value
+	c.weigh(e, bytes)
+}
+
+// weigh says what an entry is worth that is used now.
+func (c *Cache[K, V]) weigh(e *list.Element, bytes int64) {
+	c.order.MoveToFront(e)
+	of := e.Value.(*entry[K, V])
+	c.held += bytes - of.bytes
+	of.bytes = bytes
+	for c.held > c.most && c.order.Len() > 1 {
 		c.remove(c.order.Back())
 	}
 }

@@ -15,7 +15,9 @@ const Header = "X-Request-Id"
 func New() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
+	var text [2 * len(id)]byte
+	hex.Encode(text[:], id[:])
+	return string(text[:])
 }
 
 // Valid says whether a text has the form of an id.

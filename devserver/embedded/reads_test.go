@@ -1,0 +1,86 @@
+package embedded
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	"svc.example/svc/shared/ratelimit"
+)
+
+// unread is an answer that nobody reads.
+type unread struct {
+	header http.Header
+	status int
+}
+
+func (u *unread) Header() http.Header         { return u.header }
+func (u *unread) Write(b []byte) (int, error) { return len(b), nil }
+func (u *unread) WriteHeader(status int)      { u.status = status }
+
+// reader asks a service of 100 flags for a path of the REST API.
+func reader(t testing.TB, path string, gzip bool) (ask func()) {
+	t.Helper()
+	files := map[string][]byte{"svc.json": []byte(`{"environments": ["production"]}`)}
+	for i := range 100 {
+		key := fmt.Sprintf("flag-%d", i)
+		files["feature-flags/"+key+".json"] = fmt.Appendf(nil, `{"key":%q,"type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true}}]},"environments":[]}`, key)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	first, err := Create(t.Context(), dir, Creation{Name: "reads", Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := Open(t.Context(), dir, Options{Limit: ratelimit.Rate{PerSecond: 1e9, Burst: 1e9}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { service.Close() })
+	r, err := http.NewRequest(http.MethodGet, "http://svc.test/v1"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.RemoteAddr = "127.0.0.1:1"
+	r.Header.Set("Authorization", "Bearer "+first.Key.Reveal())
+	if gzip {
+		r.Header.Set("Accept-Encoding", "gzip")
+	}
+	return func() {
+		w := unread{header: http.Header{}}
+		if service.Handler().ServeHTTP(&w, r); w.status != http.StatusOK {
+			t.Fatalf("%s: status %d", path, w.status)
+		}
+	}
+}
+
+var reads = []struct {
+	name, path string
+	gzip       bool
+	most       float64 // allocations
+}{{"flag", "/flags/flag-1", false, 29}, {"list", "/flags?limit=100", false, 38}, {"list, gzip", "/flags?limit=100", true, 39}}
+
+func BenchmarkRead(b *testing.B) {
+	for _, m := range reads {
+		b.Run(m.name, func(b *testing.B) {
+			ask := reader(b, m.path, m.gzip)
+			b.ReportAllocs()
+			for b.Loop() {
+				ask()
+			}
+		})
+	}
+}
+
+// TestAWarmReadLeavesLittleGarbage: what a read that finds everything as it left it
+// allocates, with the request as it comes from the server.
+func TestAWarmReadLeavesLittleGarbage(t *testing.T) {
+	for _, m := range reads {
+		ask := reader(t, m.path, m.gzip)
+		ask()
+		if made := testing.AllocsPerRun(100, ask); made > m.most {
+			t.Errorf("%s: %v allocations, at most %v", m.name, made, m.most)
+		}
+	}
+}
