@@ -74,8 +74,12 @@ func newStatement(t *template.Template, s template.Statement, names Names) (stat
 	return one, nil
 }
 
-// arnOf resolves !GetAtt X.Arn, and !Sub ${X.Arn} with a path.
+// arnOf resolves !GetAtt X.Arn, !Sub ${X.Arn} with a path, and !Sub of an ARN in which
+// ${Name} is a table or a bucket that the template or a parameter names.
 func arnOf(t *template.Template, resource any, names Names) (string, error) {
+	if parts, isList := template.At(resource, "Fn::Sub").([]any); isList && len(parts) == 2 {
+		return arnOfName(t, fmt.Sprint(parts[0]), template.At(parts[1], "Name"), names)
+	}
 	var id, path string
 	if list, isList := template.At(resource, "Fn::GetAtt").([]any); isList && len(list) == 2 && list[1] == "Arn" {
 		id = fmt.Sprint(list[0])
@@ -95,6 +99,39 @@ func arnOf(t *template.Template, resource any, names Names) (string, error) {
 		return "", fmt.Errorf("%s is no table, bucket or queue", id)
 	}
 	return arn(name) + path, nil
+}
+
+// beginnings are how the ARNs of tables and buckets begin in a template.
+var beginnings = map[string]func(string) string{
+	"arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/": tableARN,
+	"arn:${AWS::Partition}:s3:::":                                            bucketARN,
+}
+
+func arnOfName(t *template.Template, text string, named any, names Names) (string, error) {
+	before, path, found := strings.Cut(text, "${Name}")
+	arn := beginnings[before]
+	if !found || arn == nil || strings.Contains(path, "${") {
+		return "", fmt.Errorf("the resource %s is not understood", text)
+	}
+	name, err := nameOf(t, named, names)
+	return arn(name) + path, err
+}
+
+// nameOf is the name of a table or a bucket: one of the template, or one that a parameter
+// names.
+func nameOf(t *template.Template, value any, names Names) (string, error) {
+	value, err := t.Resolve(value)
+	if err != nil {
+		return "", err
+	}
+	id, _ := template.At(value, "Ref").(string)
+	if name, known := names[id]; known {
+		return name, nil
+	}
+	if parameter, known := t.Parameter(id); known && parameter != "" {
+		return fmt.Sprint(parameter), nil
+	}
+	return "", fmt.Errorf("what %v names is not known", value)
 }
 
 // The ARNs, with the region and the account that everything here has.

@@ -21,6 +21,7 @@ import (
 type Template struct {
 	Dir        string // where it lies; paths in it are relative to it
 	Parameters map[string]any
+	Conditions map[string]any
 	Globals    map[string]any
 	Resources  map[string]Resource
 }
@@ -85,6 +86,7 @@ func Read(path string) (*Template, error) {
 	}
 	t := &Template{Dir: filepath.Dir(path), Resources: map[string]Resource{}}
 	t.Parameters, _ = At(value, "Parameters").(map[string]any)
+	t.Conditions, _ = At(value, "Conditions").(map[string]any)
 	t.Globals, _ = At(value, "Globals").(map[string]any)
 	resources, _ := At(value, "Resources").(map[string]any)
 	for id, r := range resources {
