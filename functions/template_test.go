@@ -179,8 +179,8 @@ func inBucket(path string) string {
 func TestRightsAreBoundToTheirPlace(t *testing.T) {
 	known := map[string][]string{ // an action's service, and what it may be about
 		"dynamodb": {`{"Fn::Sub":["arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}",{"Name":{"Fn::If":["OwnTable",{"Ref":"Table"},{"Ref":"ExistingTable"}]}}]}`},
-		"s3": {inBucket(""), inBucket("/workspaces/*"), inBucket("/maintenance/*"), inBucket("/workspaces/*/objects/pack/*"), inBucket("/workspaces/*/snapshots/*")},
-		"sqs": {`{"Fn::GetAtt":["MaintenanceQueue","Arn"]}`, `{"Fn::GetAtt":["MaintenanceDeadLetters","Arn"]}`},
+		"s3":       {inBucket(""), inBucket("/workspaces/*"), inBucket("/maintenance/*"), inBucket("/workspaces/*/objects/pack/*"), inBucket("/workspaces/*/snapshots/*")},
+		"sqs":      {`{"Fn::GetAtt":["MaintenanceQueue","Arn"]}`, `{"Fn::GetAtt":["MaintenanceDeadLetters","Arn"]}`},
 	}
 	for id, f := range functions(t) {
 		for _, s := range f.Policies {

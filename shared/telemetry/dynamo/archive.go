@@ -60,7 +60,9 @@ func (s *Store) Archive(ctx context.Context, workspace string, now time.Time, to
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(groups, func(x, y group) int { return strings.Compare(x.environment+"\x00"+x.contextType, y.environment+"\x00"+y.contextType) })
+	slices.SortFunc(groups, func(x, y group) int {
+		return strings.Compare(x.environment+"\x00"+x.contextType, y.environment+"\x00"+y.contextType)
+	})
 	for _, g := range groups {
 		if err := s.table.Query(ctx, what, dynamo.Query{Partition: a.keys.seen(g.environment, g.contextType)}, a.more); err != nil {
 			return err

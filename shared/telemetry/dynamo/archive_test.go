@@ -1,0 +1,160 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/standin"
+)
+
+// newTable is a store in a table of a test's own.
+func newTable(t *testing.T) *Store {
+	t.Helper()
+	client := standin.DynamoDBClient(t)
+	name := standin.Table(t, client)
+	if err := dynamo.New(client, name, telemetry.ErrBusy).Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return New(client, name, 0)
+}
+
+// rowsOf are all rows of a workspace, in no order.
+func rowsOf(t *testing.T, s *Store, workspace string) map[address]string {
+	t.Helper()
+	found := map[address]string{}
+	err := s.table.Scan(t.Context(), "reading all", keys(workspace).pk(""), func(row dynamo.Item) error {
+		text, err := dynamo.EncodeItem(row)
+		found[address{strings.TrimPrefix(dynamo.TextOf(row, dynamo.HashKey), keys(workspace).pk("")), dynamo.TextOf(row, dynamo.RangeKey)}] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestAnArchiveHasAllRows of one workspace, and of no other.
+func TestAnArchiveHasAllRows(t *testing.T) {
+	s := newTable(t)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	for _, workspace := range []string{"one", "other", "on"} {
+		for i := range 3 {
+			b := telemetry.Batch{ID: [32]byte{byte(i)}, Received: now.AddDate(0, -i, 0)}
+			for n := range 30 {
+				b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: fmt.Sprint("t", n%3), Key: fmt.Sprint("k", n), LastSeen: now.Add(time.Duration(i) * time.Second)})
+				b.Pairs = append(b.Pairs, telemetry.Pair{Month: telemetry.MonthOf(b.Received), Type: "t", Key: fmt.Sprint("k", n)})
+			}
+			b.Shapes = []telemetry.KnownShape{{Type: "t", Fields: map[string][]telemetry.Kind{"x": {telemetry.String}}}}
+			b.Evaluations = []telemetry.Evaluation{{Environment: "production", Key: "a", Value: "1", At: now, Count: 2}}
+			if _, err := s.Record(t.Context(), workspace, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var archive bytes.Buffer
+	if err := s.Archive(t.Context(), "one", now, &archive); err != nil {
+		t.Fatal(err)
+	}
+	if text := archive.String(); strings.Contains(text, `"pk":"context/`) || strings.Contains(text, "other") {
+		t.Errorf("the archive has too much: %.2000s", text)
+	}
+	to := newTable(t)
+	if err := to.Restore(t.Context(), "one", bytes.NewReader(archive.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	want := rowsOf(t, s, "one")
+	if got := rowsOf(t, to, "one"); !reflect.DeepEqual(got, want) {
+		t.Errorf("%d rows are restored, want %d", len(got), len(want))
+	}
+	if err := to.Remove(t.Context(), "one"); err != nil || len(rowsOf(t, to, "one")) > 0 {
+		t.Errorf("rows stay behind, %v", err)
+	}
+	if err := s.Remove(t.Context(), "on"); err != nil || !reflect.DeepEqual(rowsOf(t, s, "one"), want) {
+		t.Errorf("another workspace's rows went, %v", err)
+	}
+}
+
+// TestAContextThatWasSeenMeanwhile comes twice in an archive, in whatever order, and is
+// restored once, as it was seen last.
+func TestAContextThatWasSeenMeanwhile(t *testing.T) {
+	s := newTable(t)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	line := func(key string, seen time.Time) string {
+		c := telemetry.Saved{Environment: "production", Type: "user", Key: key, LastSeen: seen}
+		doc, _ := json.Marshal(c)
+		row, err := dynamo.EncodeItem(dynamo.Item{attrDoc: dynamo.Text(string(doc)), attrExpires: dynamo.Number(seen.Unix() + 1000)})
+		at := keys("w").position(c, seen)
+		text, failed := json.Marshal(archivedRow{strings.TrimPrefix(at.pk, "telemetry/w/"), at.sk, row})
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		return string(text) + "\n"
+	}
+	var text strings.Builder
+	for i := range restoredAtOnce { // so that the first ones are written before they come again
+		text.WriteString(line(fmt.Sprint("k", i), now.Add(time.Duration(i)*time.Millisecond)))
+	}
+	later := now.Add(time.Hour)
+	text.WriteString(line("k0", later) + line("k999", later) + line("k999", later.Add(time.Second)) + line("k1", now.Add(-time.Hour)))
+	if err := s.Restore(t.Context(), "w", strings.NewReader(text.String())); err != nil {
+		t.Fatal(err)
+	}
+	seen, sightings := 0, 0
+	for at := range rowsOf(t, s, "w") {
+		if strings.HasPrefix(at.pk, seenFolder) {
+			seen++
+		}
+		if strings.HasPrefix(at.pk, contextFolder) {
+			sightings++
+		}
+	}
+	if seen != restoredAtOnce || sightings != restoredAtOnce {
+		t.Errorf("%d places and %d sightings of %d contexts", seen, sightings, restoredAtOnce)
+	}
+	want := telemetry.Saved{Environment: "production", Type: "user"}
+	for key, at := range map[string]time.Time{"k0": later, "k999": later.Add(time.Second), "k1": now.Add(time.Millisecond), "k2": now.Add(2 * time.Millisecond)} {
+		want.Key = key
+		rows, err := s.rows(t.Context(), []address{keys("w").context(want)})
+		if err != nil || !sightingOf(rows[keys("w").context(want)]).Seen.Equal(at) {
+			t.Errorf("%s was seen %v, want %v, %v", key, sightingOf(rows[keys("w").context(want)]).Seen, at, err)
+		}
+	}
+}
+
+// FuzzRestore: no line of an archive makes a row outside of the workspace's telemetry, or
+// one that nobody could find.
+func FuzzRestore(f *testing.F) {
+	for _, line := range []string{
+		`{"pk":"usage/2026-11","sk":"0/user","row":{"n":{"N":"3"}}}`, `{"pk":"context/x","sk":"context","row":{}}`, `{"pk":"","sk":"","row":{}}`,
+		`{"pk":"../head/w","sk":"head","row":{"commit":{"S":"x"}}}`, `{"pk":"seen/x","sk":"1/y","row":{"doc":{"S":"{}"}}}`, `{"pk":"a","sk":"b","row":{"pk":{"S":"head/w"}}}`, `{}`, `null`,
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		k := keys("w")
+		at, row, err := k.decodeArchived(line)
+		if err != nil {
+			return
+		}
+		if !strings.HasPrefix(at.pk, "telemetry/w/") || dynamo.TextOf(row, dynamo.HashKey) != at.pk || dynamo.TextOf(row, dynamo.RangeKey) != at.sk || at.sk == "" || strings.HasPrefix(at.pk, k.pk(contextFolder)) {
+			t.Fatalf("%q makes %v: %v", line, at, row)
+		}
+		r := &restoring{Store: &Store{}, keys: k}
+		if err := r.take(context.Background(), at, row); err != nil {
+			return
+		}
+		for a := range r.rows {
+			if !strings.HasPrefix(a.pk, "telemetry/w/") {
+				t.Fatalf("%q makes %v", line, a)
+			}
+		}
+	})
+}
