@@ -22,7 +22,9 @@ head that the table names, commits that came after it where the table was put ba
 earlier time, what a write that lost a race has left. The one of them that is to be the
 head is made it by svcadmin reindex --head; one that lacks something cannot be.
 
-All packs are copied for that, into the folder of TMPDIR.`,
+Packs that the table does not name stay for a day from now, so that maintenance does not
+delete what one of these commits needs. All packs are copied for this, into the folder of
+TMPDIR.`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			tips, err := w.Tips(cmd.Context(), admin.Checking{Progress: s.progress})

@@ -31,9 +31,21 @@ type Tip struct {
 
 // Tips looks through all packs in the bucket, whatever the table names, and lists the
 // tips, the newest first. Where the table or the bucket is lost or put back to an earlier
-// time, one of them is to be the head: see Reindex and Recover.
+// time, one of them is to be the head: see Reindex and Recover. So packs that the table
+// does not name stay for a day from now, however old they are.
 func (w *Workspace) Tips(ctx context.Context, o Checking) ([]Tip, error) {
 	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	named, err := w.ledger.Packs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := w.objects.List(ctx)
+	if err == nil {
+		err = w.retire(ctx, withoutThose(stored, named))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func WriteArchive(stdout io.Writer, path string, write func(to io.Writer, beside
 		return atomicfile.Fill(path, write)
 	}
 	if Terminal(stdout) {
-		return Usagef("an archive is nothing to be read on a terminal: name a file, or a program that takes it, as in svc backup - | zstd > backup.tar.zst")
+		return Usagef("an archive is nothing to be read on a terminal: name a file, or a program that takes it: backup - | zstd > backup.tar.zst")
 	}
 	if escaping, ok := stdout.(*terminal.Writer); ok {
 		stdout = escaping.Unwrap()
