@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/events"
@@ -21,11 +20,7 @@ func (r *Relay) token(key, environment string) string {
 	if r.keys.frontend != nil && sha256.Sum256([]byte(key)) == *r.keys.frontend {
 		return r.keys.frontendToken(environment)
 	}
-	parsed, err := access.ParseKey(key)
-	if err != nil {
-		return ""
-	}
-	return access.TokenOf(parsed.ID(), parsed.Digest(), environment).String()
+	return sdkapi.Token(key, environment)
 }
 
 // follow authenticates a stream for browsers.

@@ -20,11 +20,11 @@ func (t *tables) streams() *delivery.Streams {
 	if t.options.Streams == nil && t.options.StreamURL == "" {
 		return nil
 	}
-	return &delivery.Streams{Hub: t.options.Streams, URL: t.options.StreamURL, InactivityDelay: delivery.InactivityDelay, Token: token, Follow: t.followEvaluations}
+	return &delivery.Streams{Hub: t.options.Streams, URL: t.options.StreamURL, InactivityDelay: delivery.InactivityDelay, Token: Token, Follow: t.followEvaluations}
 }
 
-// token stands for a key that has been accepted.
-func token(key, environment string) string {
+// Token stands for a key that has been accepted, in the address of a stream.
+func Token(key, environment string) string {
 	parsed, err := access.ParseKey(key)
 	if err != nil {
 		return ""
