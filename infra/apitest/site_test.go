@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/s3"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/instance"
@@ -98,7 +99,7 @@ func (h *service) copied(t testing.TB) apiload.Git {
 	db, objects, err := h.Clients(ctx)
 	must(t, err)
 	id := access.ID(h.workspace.ID)
-	store, prefix := bucket.New(objects, h.Bucket), admin.Prefix(id)
+	store, prefix := bucket.New(objects, h.Bucket), s3.Prefix(h.workspace.ID)
 	for info, err := range store.List(ctx, prefix) {
 		must(t, err)
 		content, _, err := store.Get(ctx, info.Key)

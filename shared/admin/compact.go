@@ -113,7 +113,7 @@ func (w *Workspace) leftovers(ctx context.Context) (objects s3.Leftovers, rows d
 
 // now is the bucket's own time, by which everything here is counted.
 func (w *Workspace) now(ctx context.Context) (time.Time, error) {
-	return w.stores.bucket.Now(ctx, Prefix(w.id()))
+	return w.stores.bucket.Now(ctx, w.prefix())
 }
 
 // named is what the ledger names. The base is read last, since a commit after

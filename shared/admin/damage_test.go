@@ -101,21 +101,21 @@ func TestCheckFindsDamage(t *testing.T) {
 			if _, err := w.Reindex(ctx, "", Checking{}); err != nil { // which stores one
 				t.Fatal(err)
 			}
-			s.deleteBelow(t, Prefix(w.id())+"snapshots/")
+			s.deleteBelow(t, w.prefix()+"snapshots/")
 		}},
 		"a pack is missing": {found: "is not in the bucket", stays: true, damage: func(t *testing.T, s *service, w *Workspace) {
 			packs, err := w.ledger.Packs(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.deleteBelow(t, Prefix(w.id())+"objects/pack/pack-"+packs[0])
+			s.deleteBelow(t, w.prefix()+"objects/pack/pack-"+packs[0])
 		}},
 		"a pack is damaged": {found: "is damaged", stays: true, damage: func(t *testing.T, s *service, w *Workspace) {
 			packs, err := w.ledger.Packs(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			name := Prefix(w.id()) + "objects/pack/pack-" + packs[0] + ".pack"
+			name := w.prefix() + "objects/pack/pack-" + packs[0] + ".pack"
 			content, _, err := s.bucket.Get(ctx, name)
 			if err != nil {
 				t.Fatal(err)
@@ -134,7 +134,7 @@ func TestCheckFindsDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, name := range packs {
-				s.deleteBelow(t, Prefix(w.id())+"objects/pack/pack-"+name)
+				s.deleteBelow(t, w.prefix()+"objects/pack/pack-"+name)
 			}
 		}},
 		"the head names a commit that is not there": {found: "git lacks", stays: true, damage: func(t *testing.T, s *service, w *Workspace) {
@@ -205,7 +205,7 @@ func TestTheWayBack(t *testing.T) {
 	if err != nil || len(since) != 1 {
 		t.Fatal(since, err)
 	}
-	s.deleteBelow(t, Prefix(w.id())+"objects/pack/pack-"+since[0].Pack)
+	s.deleteBelow(t, w.prefix()+"objects/pack/pack-"+since[0].Pack)
 	w = s.workspace(w.Workspace.Workspace)
 	if _, err := w.Reindex(ctx, "", Checking{}); err == nil || !strings.Contains(err.Error(), "git lacks") {
 		t.Errorf("with a pack lost: %v", err)

@@ -111,7 +111,7 @@ func (w *Workspace) copyPack(ctx context.Context, git, name string) error {
 const partLength = 8 << 20
 
 func (w *Workspace) copyObject(ctx context.Context, name, extension, to string) (int64, error) {
-	key := Prefix(w.id()) + odb.PackPath(name, extension)
+	key := w.prefix() + odb.PackPath(name, extension)
 	out, err := os.Create(to)
 	if err != nil {
 		return 0, err

@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/s3"
 )
 
 // Restoration says how an archive is restored.
@@ -94,7 +95,7 @@ func (s *Stores) checkFree(ctx context.Context, h backup.Header) error {
 	case !errors.Is(err, access.ErrNotFound) && !errors.Is(err, dynamo.ErrUnfinished):
 		return err
 	}
-	_, err = s.bucket.Now(ctx, Prefix(id))
+	_, err = s.bucket.Now(ctx, s3.Prefix(string(id)))
 	return err
 }
 
@@ -159,7 +160,7 @@ func (w *Workspace) putBack(ctx context.Context, dir string, progress Progress) 
 	told := progress.of("storing", "packs")
 	for i, name := range packs {
 		for _, extension := range []string{".pack", ".idx"} { // an index is only where its pack is
-			if err := w.putFile(ctx, Prefix(w.id())+odb.PackPath(name, extension), packPath(git, name, extension)); err != nil {
+			if err := w.putFile(ctx, w.prefix()+odb.PackPath(name, extension), packPath(git, name, extension)); err != nil {
 				return nil, err
 			}
 		}

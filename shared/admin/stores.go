@@ -43,9 +43,6 @@ func Open(cfg aws.Config, table, bucketName string) *Stores {
 // CreateTable makes the table, for a stand-in: on AWS the template does.
 func (s *Stores) CreateTable(ctx context.Context) error { return s.table.Create(ctx) }
 
-// Prefix is where a workspace's objects lie in the bucket.
-func Prefix(workspace access.ID) string { return "workspaces/" + string(workspace) + "/" }
-
 // Workspace is one workspace of a service.
 type Workspace struct {
 	*provision.Workspace
@@ -58,12 +55,15 @@ type Workspace struct {
 func (s *Stores) workspace(w access.Workspace) *Workspace {
 	id := access.ID(w.ID)
 	ledger := s.table.Ledger(id)
-	objects := s3.New(s.bucket, Prefix(id), ledger.Packs)
+	objects := s3.New(s.bucket, s3.Prefix(w.ID), ledger.Packs)
 	repo := repository.New(ledger, objects)
 	return &Workspace{provision.New(w, ledger, repo), s, ledger, objects, repo}
 }
 
 func (w *Workspace) id() access.ID { return access.ID(w.ID) }
+
+// prefix is where the workspace's objects lie in the bucket.
+func (w *Workspace) prefix() string { return s3.Prefix(w.ID) }
 
 // Registry is the workspace's keys, principals and record.
 func (w *Workspace) Registry() *access.Registry { return w.stores.table.Registry(w.id()) }

@@ -39,7 +39,7 @@ func (w *Workspace) Usage(ctx context.Context, month telemetry.Month) (Usage, er
 			u.Schemas++
 		}
 	}
-	for info, err := range w.stores.bucket.List(ctx, Prefix(w.id())) {
+	for info, err := range w.stores.bucket.List(ctx, w.prefix()) {
 		if err != nil {
 			return u, err
 		}

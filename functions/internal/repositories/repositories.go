@@ -50,11 +50,6 @@ func Open(connect table.AWS, s settings.Settings, rows *dynamo.Table) *Repositor
 	return &Repositories{table: rows, bucket: bucket.New(client, s.Bucket), most: s.SnapshotBytes(), memory: s.Memory, open: lru.New[string, *opened](s.SnapshotBytes())}
 }
 
-// Prefix is where a workspace's objects lie in the bucket, as shared/admin puts
-// them there. It is written down twice because that package links much that a
-// function should not; a test holds the two together.
-func Prefix(workspace string) string { return "workspaces/" + workspace + "/" }
-
 // opened is a workspace's repository. It is weighed after whatever may have made
 // it hold more.
 type opened struct {
@@ -106,7 +101,7 @@ func (o *opened) At(ctx context.Context, head repository.Head, path, revision st
 func (r *Repositories) Find(_ context.Context, workspace string) (control.Repository, error) {
 	return r.open.Share(workspace, emptyBytes, func() *opened {
 		ledger := r.table.Ledger(access.ID(workspace))
-		objects := s3.New(r.bucket, Prefix(workspace), ledger.Packs).Within(r.most)
+		objects := s3.New(r.bucket, s3.Prefix(workspace), ledger.Packs).Within(r.most)
 		objects.BeforeLoading(func(bytes int64) { r.open.MakeRoom(workspace, bytes) })
 		return &opened{repository.New(ledger, objects), objects, r, workspace}
 	}), nil

@@ -5,15 +5,7 @@ import (
 
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/table"
-	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/admin"
 )
-
-func TestAdministrationPutsObjectsAtTheSamePlace(t *testing.T) {
-	if id := "0123456789abcdef"; Prefix(id) != admin.Prefix(access.ID(id)) {
-		t.Errorf("%s here, %s there", Prefix(id), admin.Prefix(access.ID(id)))
-	}
-}
 
 func TestARepositoryIsOpenedOnce(t *testing.T) {
 	s := settings.Settings{Table: "t", Bucket: "b", Memory: 1 << 20}

@@ -26,6 +26,9 @@ type Objects struct {
 // commits of the history were stored in, or what these were merged into.
 type Packs func(ctx context.Context) ([]string, error)
 
+// Prefix is where the objects of a workspace lie in the service's bucket.
+func Prefix(workspace string) string { return "workspaces/" + workspace + "/" }
+
 // New returns the objects below a prefix of a bucket. Without packs, they are
 // found by listing, which only a tool or a test should do.
 func New(b *bucket.Bucket, prefix string, packs Packs) *Objects {
