@@ -1,6 +1,7 @@
 package sdkapi
 
 import (
+	"cmp"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
@@ -107,11 +109,10 @@ func Telemetry(o Options) http.Handler {
 // delivery are the endpoints that polls go to, and what answers at other paths
 // where there is nothing else.
 func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
-	t := newTables(o)
+	t := &tables{options: o, guard: o.guard(endpoints.Evaluate), byName: lru.New[[2]string, *environment](cmp.Or(o.CacheBytes, defaultCacheBytes)),
+		told: lru.New[string, string](toldBytes)}
 	protocol := &delivery.Handler{Tables: t.find, Now: o.Now, Random: o.Random, Proxies: o.Proxies, Compress: true, Streams: t.streams()}
-	for _, route := range protocol.Routes() {
-		routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
-	}
+	routes = o.publicRoutes(protocol.Routes())
 	// No CORS headers here: a secret key in a page must not work.
 	routes = append(routes, router.Route{Path: endpoints.Documents.Path, Handler: Named(t.configs)})
 	if o.Service.FindsKeys() {
@@ -123,12 +124,9 @@ func (o Options) delivery() (routes []router.Route, notFound http.Handler) {
 	return routes, o.public(protocol.NotFound)
 }
 
-func (o Options) telemetry() (routes []router.Route) {
+func (o Options) telemetry() []router.Route {
 	if o.Intake == nil {
-		for _, route := range delivery.NoTelemetry() {
-			routes = append(routes, router.Route{Path: route.Path, Handler: o.public(route.Handler.ServeHTTP)})
-		}
-		return routes
+		return o.publicRoutes(delivery.NoTelemetry())
 	}
 	i := &intake{options: o, guard: o.guard(endpoints.ReportContexts), slots: make(chan struct{}, atOnce)}
 	return delivery.TelemetryRoutes(o.public(i.ServeHTTP))
@@ -137,6 +135,13 @@ func (o Options) telemetry() (routes []router.Route) {
 // public serves what pages of the allowed origins may read.
 func (o Options) public(serve http.HandlerFunc) http.Handler {
 	return Named(delivery.CORS(o.Origins, serve).ServeHTTP)
+}
+
+func (o Options) publicRoutes(routes []router.Route) []router.Route {
+	for i, route := range routes {
+		routes[i].Handler = o.public(route.Handler.ServeHTTP)
+	}
+	return routes
 }
 
 // Named gives every answer a name, under which the log tells of causes.

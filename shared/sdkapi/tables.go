@@ -1,7 +1,6 @@
 package sdkapi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -192,11 +191,6 @@ const defaultCacheBytes = 32 << 20
 
 // environmentBytes is about what an environment takes beside its parts.
 const environmentBytes = 512
-
-func newTables(o Options) *tables {
-	return &tables{options: o, guard: o.guard(endpoints.Evaluate), byName: lru.New[[2]string, *environment](cmp.Or(o.CacheBytes, defaultCacheBytes)),
-		told: lru.New[string, string](toldBytes)}
-}
 
 // maxTold bounds what one commit brings into the log.
 const maxTold = 20

@@ -112,17 +112,22 @@ func (r *reader) summaries(at *place, event *jsontree.Node, report *Report) {
 	}
 }
 
-// wholeNumber reads a number, or the string in which some encoders write large ones;
-// 0 for anything else, and the largest for one that is larger.
+// wholeNumber reads a number as parseInt does; 0 for anything else, and the largest for
+// one that is larger.
 func wholeNumber(n *jsontree.Node) int64 {
+	if whole, err := parseInt(n); err == nil || errors.Is(err, strconv.ErrRange) {
+		return whole
+	}
+	return 0
+}
+
+// parseInt reads a whole number, or the string in which some encoders write large ones.
+func parseInt(n *jsontree.Node) (int64, error) {
 	literal := n.Literal()
 	if text, ok := n.Text(); ok {
 		literal = text
 	}
-	if whole, err := strconv.ParseInt(literal, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return whole
-	}
-	return 0
+	return strconv.ParseInt(literal, 10, 64)
 }
 
 func (r *reader) shapes(at *place, event *jsontree.Node, report *Report) {
@@ -225,17 +230,12 @@ func (r *reader) key(at *place, p Property) string {
 	return p.Text
 }
 
-// time reads milliseconds since 1970, as a number or as the string in which
-// some encoders write large numbers.
+// time reads milliseconds since 1970.
 func (r *reader) time(at *place, n *jsontree.Node) time.Time {
 	if n == nil || n.Kind == jsontree.Null {
 		return time.Time{}
 	}
-	literal := n.Literal()
-	if text, ok := n.Text(); ok {
-		literal = text
-	}
-	millis, err := strconv.ParseInt(literal, 10, 64)
+	millis, err := parseInt(n)
 	if err != nil || millis < 0 || millis > lastMillis {
 		r.refuse(at, "a time is a whole number of milliseconds since 1970, such as 1767225600000")
 		return time.Time{}

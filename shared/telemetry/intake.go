@@ -134,17 +134,15 @@ func newBatch(ctx context.Context, report Report, from Source, body []byte, now 
 	m.receipt.Contexts, m.receipt.Shapes, m.receipt.Counters = len(m.contexts), len(m.shapes), len(report.Counters)
 	return Batch{
 		ID: batchID(report, from, body), Received: now,
-		Pairs: slices.SortedFunc(maps.Keys(m.pairs), comparePairs),
+		Pairs: slices.SortedFunc(maps.Keys(m.pairs), func(a, b Pair) int {
+			return slices.Compare([]string{string(a.Month), a.Type, a.Key}, []string{string(b.Month), b.Type, b.Key})
+		}),
 		Contexts: slices.SortedFunc(maps.Values(m.contexts), func(a, b Saved) int {
 			return slices.Compare([]string{a.Type, a.Key}, []string{b.Type, b.Key})
 		}),
 		Shapes:      m.knownShapes(),
 		Evaluations: evaluations,
 	}, m.receipt, nil
-}
-
-func comparePairs(a, b Pair) int {
-	return slices.Compare([]string{string(a.Month), a.Type, a.Key}, []string{string(b.Month), b.Type, b.Key})
 }
 
 // batchID is the identity of a batch: what its sender says, else its content.

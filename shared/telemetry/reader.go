@@ -142,11 +142,7 @@ func (r *reader) value(at *place, n *jsontree.Node, p *Property) {
 }
 
 func (r *reader) integer(at *place, n *jsontree.Node) string {
-	literal := n.Literal()
-	if text, ok := n.Text(); ok { // as some encoders write 64 bits
-		literal = text
-	}
-	number, err := strconv.ParseInt(literal, 10, 64)
+	number, err := parseInt(n)
 	if err != nil {
 		r.refuse(at, "the value is a whole number of 64 bits")
 		return ""

@@ -194,8 +194,8 @@ func (s *Store) withKey(ctx context.Context, k keys, groups []group, key string)
 				again = append(again, c)
 				continue
 			}
-			if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
-				return nil, fmt.Errorf("reading a saved context: %w", err)
+			if c, err = savedOf(row); err != nil {
+				return nil, err
 			}
 			found = append(found, c)
 		}
@@ -216,9 +216,9 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 		page = q.Limit + 1
 	}
 	err = s.table.Query(ctx, "searching contexts", dynamo.Query{Partition: pk, Newest: true, Limit: page}, func(row dynamo.Item) (bool, error) {
-		var c telemetry.Saved
-		if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
-			return false, fmt.Errorf("reading a saved context: %w", err)
+		c, err := savedOf(row)
+		if err != nil {
+			return false, err
 		}
 		if q.Enough(found, c.LastSeen) {
 			return false, nil
@@ -231,6 +231,14 @@ func (s *Store) search(ctx context.Context, pk string, m telemetry.Matcher, q te
 		return looked < limit, nil
 	})
 	return found, looked, err
+}
+
+// savedOf reads the row of a context in its place in the order of sightings.
+func savedOf(row dynamo.Item) (c telemetry.Saved, err error) {
+	if err = c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
+		err = fmt.Errorf("reading a saved context: %w", err)
+	}
+	return c, err
 }
 
 // each visits all rows of a partition.

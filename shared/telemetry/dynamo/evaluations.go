@@ -6,7 +6,6 @@ import (
 	"compress/flate"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -19,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/dynamo"
-	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -187,7 +185,7 @@ func (s *Store) write(ctx context.Context, id [2]string, is *counting) error {
 		for key, tally := range is.more[day] {
 			at := k.tallies(environment, day, key)
 			if rows[at] == nil {
-				rows[at] = &part{newAttempt(), at, day, tallies{}}
+				rows[at] = &part{rand.Text()[:12], at, day, tallies{}}
 				parts = append(parts, rows[at])
 			}
 			rows[at].more[key] = tally
@@ -238,12 +236,6 @@ func (s *Store) write(ctx context.Context, id [2]string, is *counting) error {
 		s.counters.giveBack(id, failed, noted)
 	}
 	return err
-}
-
-func newAttempt() string {
-	var id [6]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
 }
 
 // tallied is the document of a row of tallies.
@@ -381,8 +373,8 @@ type lastRead struct {
 	read    time.Time
 }
 
-// newLastRead keeps some 30,000 items.
-func newLastRead() *lru.Cache[string, lastRead] { return lru.New[string, lastRead](4 << 20) }
+// lastReadBytes is for some 30,000 items.
+const lastReadBytes = 4 << 20
 
 // Evaluated implements telemetry.Store. It reads a row at most once a minute.
 func (s *Store) Evaluated(ctx context.Context, workspace string) (*telemetry.Evaluated, error) {

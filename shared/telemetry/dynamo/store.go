@@ -30,7 +30,7 @@ type Store struct {
 // New is the store in a table that exists. A context is kept for so many days after
 // it was last seen; 0 is telemetry.ContextDays.
 func New(client *dynamodb.Client, table string, days int) *Store {
-	return &Store{table: dynamo.New(client, table, telemetry.ErrBusy), keep: time.Duration(cmp.Or(days, telemetry.ContextDays)) * 24 * time.Hour, last: newLastRead()}
+	return &Store{table: dynamo.New(client, table, telemetry.ErrBusy), keep: time.Duration(cmp.Or(days, telemetry.ContextDays)) * 24 * time.Hour, last: lru.New[string, lastRead](lastReadBytes)}
 }
 
 // Attributes.

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +36,9 @@ func (s *Store) Walk(ctx context.Context, workspace string, w telemetry.Walk, vi
 			if dynamo.TextOf(row, dynamo.RangeKey) == q.High {
 				return true, nil
 			}
-			var c telemetry.Saved
-			if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
-				return false, fmt.Errorf("reading a saved context: %w", err)
+			c, err := savedOf(row)
+			if err != nil {
+				return false, err
 			}
 			if before[c.Key] {
 				return true, nil
