@@ -107,9 +107,9 @@ func revert(t document.Type, key string, r Reversion) write {
 		prepare: v.prepare,
 		mends:   true,
 	}
-	w.edit, w.checkAll = v.undo, false
+	w.edit = v.undo
 	if r.Mode == modeRestore {
-		w.edit, w.checkAll = v.restore, true
+		w.edit, w.checkAll = func(a *attempt) (*edit.Edited, error) { return edit.Restore(a.version(), v.after), nil }, true
 	}
 	return w
 }
@@ -227,10 +227,6 @@ func (a *attempt) version() edit.Version {
 		return edit.Version{}
 	}
 	return edit.Version{Text: a.found(), Tree: a.base}
-}
-
-func (v *reversion) restore(a *attempt) (*edit.Edited, error) {
-	return edit.Restore(a.version(), v.after), nil
 }
 
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {

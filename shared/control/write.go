@@ -182,8 +182,10 @@ func (a *attempt) find(ctx context.Context) error {
 	if !a.exists && a.prepare == nil && (a.first == nil || a.token != nil && !a.inSet) {
 		return noSuch(a.t, a.key)
 	}
-	if err := a.findScope(); err != nil {
-		return err
+	if a.scoped && a.scope != document.DefaultScope {
+		if err := a.knowsEnvironment(a.scope); err != nil {
+			return err
+		}
 	}
 	if a.existed && !a.onlyFirst {
 		a.last = a.file.Last.SHA
@@ -224,13 +226,6 @@ func (a *attempt) found() []byte {
 		return a.prior.text()
 	}
 	return a.file.Text
-}
-
-func (a *attempt) findScope() error {
-	if !a.scoped || a.scope == document.DefaultScope {
-		return nil
-	}
-	return a.knowsEnvironment(a.scope)
 }
 
 // creates says whether the write makes a document where there is none.
