@@ -115,7 +115,7 @@ type credential struct {
 var (
 	errNotAccepted = fault.New(fault.Unauthorized, "the key is not accepted: it is unknown, revoked or expired, or its owner is disabled")
 	errOwnKey      = errors.New("the service does not take this relay's own key any more, and so does not tell what tokens stand for")
-	errTooOld      = errors.New("the service does not tell what the keys of clients read (GET /api/v2/key): it is of an older version than this relay; with --frontend-sdk-key it need not be asked")
+	errTooOld      = errors.New("the service does not tell what the keys of clients read (GET /api/v2/key): it is a relay itself, or of an older version than this one; with --frontend-sdk-key it need not be asked")
 )
 
 // find finds what a key reads, if an endpoint takes it.

@@ -123,12 +123,22 @@ func (t *tables) keyAsked(r *http.Request) (access.KeyRecord, error) {
 	if err != nil {
 		return access.KeyRecord{}, err
 	}
-	if !asked {
-		return d.Key(), nil
+	record := d.Key()
+	if asked {
+		token, err := access.ParseToken(text[0])
+		if err != nil {
+			return access.KeyRecord{}, fault.New(fault.Unauthorized, "%v", err)
+		}
+		if record, err = t.options.Service.KeyOfToken(r.Context(), caller, token); err != nil {
+			return access.KeyRecord{}, err
+		}
 	}
-	token, err := access.ParseToken(text[0])
-	if err != nil {
-		return access.KeyRecord{}, fault.New(fault.Unauthorized, "%v", err)
+	if _, known := versions.Find(d.Head().Versions, record.Environment); known {
+		return record, nil
 	}
-	return t.options.Service.KeyOfToken(r.Context(), caller, token)
+	_, outline, err := d.Versions(r.Context())
+	if err == nil {
+		err = refusedEnvironment(outline, record.Environment)
+	}
+	return record, err
 }

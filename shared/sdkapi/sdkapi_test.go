@@ -315,6 +315,16 @@ func TestKeysOfAnEnvironmentThatIsGone(t *testing.T) {
 						t.Errorf("%s of whoever knows %q: %d %s", path, known, answer.Code, message(answer))
 					}
 				}
+				// What a relay is told, or it would go on serving the environment.
+				asking := map[string]string{"/api/v2/key": key}
+				if parsed, err := access.ParseKey(key); err == nil && parsed.Kind() == access.KindPublicSDK {
+					asking["/api/v2/key?token="+access.TokenOf(parsed.ID(), parsed.Digest(), environment).String()] = w.key(access.KindSecretSDK, "production")
+				}
+				for path, key := range asking {
+					if answer := w.send("GET", path, key, ""); answer.Code != 401 || !strings.Contains(message(answer), says) {
+						t.Errorf("%.20s: %d %s", path, answer.Code, answer.Body)
+					}
+				}
 			}
 		}
 	}
