@@ -23,13 +23,30 @@ import (
 // gateway answers in its own words where instead does.
 func serveHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Request) bool) (base, key string) {
 	t.Helper()
+	base, workspace := startHosted(t, "", instead)
+	return base, issueKey(t, workspace, access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"protected_engineer"}})
+}
+
+func issueKey(t *testing.T, workspace *admin.Workspace, of access.KeyRequest) string {
+	t.Helper()
+	key, _, err := workspace.IssueKey(t.Context(), "", of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.Reveal()
+}
+
+// startHosted is serveHosted with a server of event streams, "" for none. It returns the
+// workspace, as its operator has it.
+func startHosted(t *testing.T, streams string, instead func(w http.ResponseWriter, r *http.Request) bool) (base string, workspace *admin.Workspace) {
+	t.Helper()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	site := instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t)}
+	site := instance.Site{DynamoDB: standin.DynamoDB(t), S3: standin.S3(t), StreamURL: streams}
 	site.Table, site.Bucket = standin.Table(t, standin.DynamoDBClient(t)), standin.Bucket(t, standin.S3Client(t))
 	cfg, err := standin.OperatorConfig(t.Context(), t.Setenv, site.DynamoDB, site.S3)
 	must(err)
@@ -37,9 +54,7 @@ func serveHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Reque
 	must(stores.CreateTable(t.Context()))
 	from, err := source.Read(t.Context(), "../sample/directory", func(path string) string { return path })
 	must(err)
-	workspace, err := stores.Create(t.Context(), admin.Creation{Name: "acme", Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}})
-	must(err)
-	issued, _, err := workspace.IssueKey(t.Context(), "", access.KeyRequest{Kind: access.KindUser, Name: "Ada", Email: "ada@acme.example", Roles: []string{"protected_engineer"}})
+	workspace, err = stores.Create(t.Context(), admin.Creation{Name: "acme", Source: &from, Author: repository.Signature{Name: "Ada", Email: "ada@acme.example", When: time.Now()}})
 	must(err)
 	functions, err := site.New(t.Context(), nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	must(err)
@@ -49,7 +64,7 @@ func serveHosted(t *testing.T, instead func(w http.ResponseWriter, r *http.Reque
 		}
 	}))
 	t.Cleanup(server.Close)
-	return server.URL, issued.Reveal()
+	return server.URL, workspace
 }
 
 func TestConsoleWorksHosted(t *testing.T) {

@@ -161,7 +161,13 @@ func (a api) status(t *testing.T, method, url string, body []byte) int {
 // set writes the value of limit in development.
 func (a api) set(t *testing.T, base, key string, value int) {
 	t.Helper()
-	r, err := http.NewRequest("PATCH", base+"/v1/configs/limit/environments/development", strings.NewReader(fmt.Sprintf(`{"value": %d}`, value)))
+	patch(t, base+"/v1/configs/limit/environments/development", key, fmt.Sprintf(`{"value": %d}`, value))
+}
+
+// patch writes to the API with a key.
+func patch(t *testing.T, url, key, body string) {
+	t.Helper()
+	r, err := http.NewRequest("PATCH", url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
