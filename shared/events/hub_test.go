@@ -159,7 +159,7 @@ func TestWhoIsToldAtFirst(t *testing.T) {
 		{"a new client", false, nil, []string{"v2"}},
 		{"one that has the present version", false, []string{"Last-Event-ID", "v1"}, []string{"v2"}},
 		{"one that has another", false, []string{"Last-Event-ID", "v0"}, []string{"v1", "v2"}},
-		{"one that has much of another", false, []string{"Last-Event-ID", strings.Repeat("v", 500<<10)}, []string{"v1", "v2"}},
+		{"one that has much of another", false, []string{"Last-Event-ID", strings.Repeat("v", 1<<20)}, []string{"v1", "v2"}},
 		{"a new one that is greeted", true, nil, []string{"v1", "v2"}},
 		{"one that is greeted and has the present version", true, []string{"Last-Event-ID", "v1"}, []string{"v2"}},
 		{"one that is greeted and has another", true, []string{"Last-Event-ID", "v0"}, []string{"v1", "v2"}},
