@@ -19,6 +19,7 @@ func TestConsoleIsAccessible(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, key := demo(t)
+	base := demoDirectory(t)
 	for _, s := range []screen{{1280, 900, false, "light"}, {320, 700, false, "dark"}} {
 		p := blankTab(t, s)
 		p.load(t, w.base+"/console/")
@@ -48,6 +49,22 @@ func TestConsoleIsAccessible(t *testing.T) {
 			p.sound(t, what, s)
 		}
 		p.quietBut(t, "status of 40")
+
+		p = blankTab(t, s)
+		p.load(t, base+"/console/")
+		p.do(t, "axe", chromedp.Evaluate[chromedp.Void](string(axe)+"; undefined"))
+		for _, view := range directoryViews {
+			p.visit(t, view.place)
+			p.wait(t, view.drawn)
+			p.sound(t, view.name, s)
+		}
+		p.visit(t, "#/flags")
+		p.click(t, ".as-line button")
+		p.sound(t, "a context as JSON", s)
+		p.visit(t, "#/flags/search.suggestions")
+		p.click(t, ".here summary")
+		p.sound(t, "why, rule by rule", s)
+		p.quiet(t)
 	}
 }
 

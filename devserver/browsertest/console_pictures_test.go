@@ -3,6 +3,7 @@ package browsertest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -45,6 +46,44 @@ var consoleViews = []struct{ name, place, drawn string }{
 	{"nowhere", "#/nowhere", ".empty"},
 }
 
+// directoryViews are those that a directory has, or has others of.
+var directoryViews = []struct{ name, place, drawn string }{
+	{"directory-flags", "#/flags", ".row .value"},
+	{"directory-as", "#/flags/search.suggestions?context=%7B%22user%22%3A%7B%22key%22%3A%22ada%22%2C%22plan%22%3A%22pro%22%7D%7D", ".here-now"},
+	{"directory-overridden", "#/flags/new-checkout", ".here-now"},
+	{"directory-text", "#/flags/pricing.headline", ".here-now"},
+	{"directory-configs", "#/configs", ".row .value"},
+	{"directory-config", "#/configs/home.banner", ".here-now"},
+	{"directory-rollout", "#/flags/new-checkout?edit=production&kind=rollout", ".review .note"},
+	{"directory-override", "#/flags/pricing.headline?override=pricing.headline", "dialog .override"},
+	{"directory-why", "#/flags/search.suggestions/why", ".tried li"},
+	{"directory-overrides", "#/overrides", ".feed li"},
+	{"directory-new-override", "#/overrides?override=*", "dialog .override"},
+	{"directory-problems", "#/problems", ".feed li"},
+	{"directory-clients", "#/clients", ".feed li"},
+	{"directory-activity", "#/activity", ".empty, .feed li"},
+}
+
+// demoDirectory is a directory that is worked with: somebody asks, something is
+// overridden, and a file is broken.
+func demoDirectory(t *testing.T) (base string) {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := copySample(t, nil)
+	base = serveConsole(t, dir)
+	cmd := exec.Command(binary(t), "override", "set", "new-checkout", "false", "--datadir", dir, "--ttl", "8h")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	site := openTab(t, blankSite(t).origin("localhost"))
+	for _, context := range []string{`{"user":{"key":"ada","plan":"pro","email":"ada@acme.example"},"device":{"os":"linux"}}`, `{"user":{"key":"grace","plan":"free"}}`, `{"user":{"key":"user-1"}}`} {
+		site.fetch(t, pollPath(base, tokenOf(context)), fetchInit{})
+	}
+	site.fetch(t, base+"/ofrep/v1/evaluate/flags/search.suggestions", fetchInit{Method: "POST", Headers: map[string]string{"Content-Type": "application/json"}, Body: `{"context":{"targetingKey":"alan"}}`})
+	write(t, dir, "feature-flags/broken.json", "{\n  \"key\": \"broken\",\n}")
+	return base
+}
+
 // demo is a workspace as one would find it after some weeks.
 func demo(t *testing.T) (w *workspace, key string) {
 	t.Helper()
@@ -80,15 +119,21 @@ func TestConsolePictures(t *testing.T) {
 		t.Skip("SVC_PICTURES names no folder")
 	}
 	w, key := demo(t)
+	base := demoDirectory(t)
 	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{320, 768, 1280, 2560} {
-			s := screen{width, map[int64]int64{320: 640, 768: 1024, 1280: 800, 2560: 1300}[width], width == 320, scheme}
-			p := openConsole(t, w, s, "", key)
-			for _, view := range consoleViews {
-				p.visit(t, view.place)
-				p.wait(t, view.drawn)
-				p.picture(t, filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", view.name, width, scheme)))
+		for _, width := range []int64{320, 900, 1280, 2560} {
+			s := screen{width, map[int64]int64{320: 640, 900: 1000, 1280: 800, 2560: 1300}[width], width == 320, scheme}
+			take := func(p docsPage, views []struct{ name, place, drawn string }) {
+				for _, view := range views {
+					p.visit(t, view.place)
+					p.wait(t, view.drawn)
+					p.picture(t, filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", view.name, width, scheme)))
+				}
 			}
+			take(openConsole(t, w, s, "", key), consoleViews)
+			p := blankTab(t, s)
+			p.load(t, base+"/console/")
+			take(p, directoryViews)
 		}
 	}
 	p := blankTab(t, screen{900, 700, false, "light"})
