@@ -15,8 +15,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -92,15 +90,8 @@ To change flags over HTTP, with keys, permissions and history:
 	return root
 }
 
-// display is a path as it is easiest to read and click: relative to the
-// working directory when it lies inside.
-func (in Invocation) display(path string) string {
-	relative, err := filepath.Rel(in.Workdir, path)
-	if err != nil || relative == ".." || strings.HasPrefix(relative, ".."+string(filepath.Separator)) {
-		return path
-	}
-	return relative
-}
+// display is a path as whoever called reads it best.
+func (in Invocation) display(path string) string { return cli.Display(in.Workdir, path) }
 
 // completeEnvironments lets a shell propose the environments of the config
 // directory for --environment. Where it cannot be read there are none.

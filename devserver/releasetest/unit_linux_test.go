@@ -1,13 +1,17 @@
 package releasetest
 
 import (
+	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
+	"time"
 
+	"svc.example/svc/shared/testing/apiload"
 	"svc.example/svc/shared/testing/guides"
+	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -24,5 +28,35 @@ func TestTheServiceIsHardened(t *testing.T) {
 	}
 	if level, _ := strconv.ParseFloat(string(found[1]), 64); level >= maxExposure {
 		t.Errorf("its exposure is %v, and must be below %v:\n%s", level, maxExposure, out)
+	}
+}
+
+// TestTheServiceIsStartedWhenItAnswers: systemd is told so, as the unit has it wait
+// for that.
+func TestTheServiceIsStartedWhenItAnswers(t *testing.T) {
+	if unit := guides.Read(t, "packaging/systemd/svc.service"); !regexp.MustCompile(`(?m)^Type=notify$`).MatchString(unit) {
+		t.Error("the unit does not wait to be told")
+	}
+	socket := filepath.Join(t.TempDir(), "notify")
+	systemd, err := net.ListenPacket("unixgram", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer systemd.Close()
+	t.Setenv("NOTIFY_SOCKET", socket)
+	binary, err := svcbinary.Swift()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := svcbinary.Start(binary, "api", "--data", filepath.Join(t.TempDir(), "data"), "--port", svcbinary.FreePort())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	systemd.SetReadDeadline(time.Now().Add(apiload.Patience))
+	said := make([]byte, 100)
+	n, _, err := systemd.ReadFrom(said)
+	if err != nil || string(said[:n]) != "READY=1" {
+		t.Errorf("systemd is told %q, %v", said[:n], err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"syscall"
@@ -116,6 +117,7 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 	for _, l := range listeners {
 		go func() { failed <- s.Serve(l) }()
 	}
+	tellSystemd("READY=1")
 	select {
 	case err := <-failed:
 		s.Close()
@@ -132,6 +134,19 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 		s.Close()
 	}
 	return nil
+}
+
+// tellSystemd tells it how the service is that it has started, where it wants to
+// know (sd_notify(3)). It goes on without.
+func tellSystemd(state string) {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return
+	}
+	if c, err := net.Dial("unixgram", socket); err == nil {
+		c.Write([]byte(state))
+		c.Close()
+	}
 }
 
 const (

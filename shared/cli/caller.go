@@ -97,11 +97,15 @@ func (c *Caller) Absolute(path string) string {
 	return filepath.Join(c.Workdir, path)
 }
 
+// Display is a path as the caller of the command reads it best; see Display.
+func (c *Caller) Display(path string) string { return Display(c.Workdir, path) }
+
 // Display is a path as it is easiest to read and click: relative to the working
-// directory when it lies inside.
-func (c *Caller) Display(path string) string {
-	relative, err := filepath.Rel(c.Workdir, path)
-	if err != nil || !filepath.IsLocal(relative) {
+// directory when it lies inside. Everything lies inside of a root, where services
+// start: there it stays as it is.
+func Display(workdir, path string) string {
+	relative, err := filepath.Rel(workdir, path)
+	if err != nil || !filepath.IsLocal(relative) || filepath.Dir(workdir) == workdir {
 		return path
 	}
 	return relative

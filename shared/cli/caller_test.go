@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,20 @@ func TestAuthor(t *testing.T) {
 		c.Author = bad
 		if by, err := c.Signature(t.Context()); err == nil {
 			t.Errorf("%q is %+v", bad, by)
+		}
+	}
+}
+
+func TestDisplay(t *testing.T) {
+	for _, tt := range []struct{ workdir, path, want string }{
+		{"/home/ada/app", "/home/ada/app/our-config/svc.json", "our-config/svc.json"},
+		{"/home/ada/app", "/home/ada/other", "/home/ada/other"},
+		{"/home/ada/app", "/home/ada/app..d/x", "/home/ada/app..d/x"},
+		{"/", "/var/lib/svc/data/first.key", "/var/lib/svc/data/first.key"}, // of a service
+	} {
+		workdir, path, want := filepath.FromSlash(tt.workdir), filepath.FromSlash(tt.path), filepath.FromSlash(tt.want)
+		if got := Display(workdir, path); got != want {
+			t.Errorf("in %s, %s is shown as %s, not %s", workdir, path, got, want)
 		}
 	}
 }
