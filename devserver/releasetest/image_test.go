@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +19,8 @@ import (
 )
 
 // TestTheImage: what the Dockerfile's last stage makes answers its health check,
-// as a user without rights, and keeps nothing but its volume.
+// as a user without rights, and keeps nothing but its volume. One command serves a
+// directory of flags by it, to this machine.
 func TestTheImage(t *testing.T) {
 	e := engine.Test(t)
 	dir := t.TempDir()
@@ -89,7 +92,49 @@ func TestTheImage(t *testing.T) {
 	if said := docker("exec", relay, "/svc", "health", "http://127.0.0.1:6580/readyz"); said != "ok" {
 		t.Errorf("a relay says of its health: %s", said)
 	}
+	served(t, docker, name)
 	if user := docker("inspect", "--format", "{{.Config.User}}", id); user != "65532:65532" {
 		t.Errorf("it runs as %s", user)
 	}
+}
+
+// served has the image serve a directory, as the guide says, and edits it.
+func served(t *testing.T, docker func(args ...string) string, image string) {
+	t.Helper()
+	command := regexp.MustCompile(`(?m)^docker run (.* svc) \\\n +(serve .*)$`).FindStringSubmatch(guides.Read(t, "devserver/guides.md"))
+	if command == nil {
+		t.Fatal("the guide has no command that serves a directory")
+	}
+	binary, err := svcbinary.Swift()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, port := t.TempDir(), svcbinary.FreePort()
+	if err := os.Chmod(dir, 0o755); err != nil { // the image's user has to read it
+		t.Fatal(err)
+	}
+	run(t, dir, nil, binary, "init")
+	here := strings.NewReplacer("127.0.0.1:6580", "127.0.0.1:"+port, "./our-config", filepath.Join(dir, "our-config"), "'*'", "*")
+	args := append(strings.Fields(here.Replace(command[1])), strings.Fields(here.Replace(command[2]))...)
+	args[slices.Index(args, "svc")] = image
+	id := docker(append([]string{"run"}, args...)...)
+	defer docker("rm", "--force", id)
+	flag := func(want string) {
+		t.Helper()
+		var text string
+		for end := time.Now().Add(apiload.Patience); !strings.Contains(text, `"new-checkout":{"value":{"type":"bool","value":`+want); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("new-checkout is never %s: %s\n%s", want, text, docker("logs", id))
+			}
+			text = string(fetch(t, "http://127.0.0.1:"+port+"/api/v2/configs/eval-with-context/"+context, ""))
+		}
+	}
+	flag("true")
+	file := filepath.Join(dir, "our-config", "feature-flags", "new-checkout.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, bytes.ReplaceAll(text, []byte(`"value": true`), []byte(`"value": false`)))
+	flag("false")
 }
