@@ -8,8 +8,9 @@
 // work for a peak that is a third lower, and the peak is what counts where memory
 // is limited. A function answers one request at a time, and has less to collect.
 // A server with little in use would collect all the time that way: as long as it is
-// small, its heap has room for some garbage. While it starts, it has room for more garbage:
-// to look again and again through what is being loaded takes longer than to load it.
+// small, its heap has room for some garbage. While it starts, it has room for more garbage,
+// and collects at the double at the earliest: to look again and again through what is being
+// loaded takes longer than to load it.
 //
 // GOGC and GOMEMLIMIT are obeyed instead where they are set.
 package heap
@@ -28,6 +29,7 @@ import (
 const (
 	growth         = 30
 	functionGrowth = 20
+	loadingGrowth  = 100
 )
 
 // How many bytes of garbage a server may make between two collections before it has
@@ -64,17 +66,16 @@ func WithinContainer() (loaded func()) {
 		return func() {}
 	}
 	var f follower
-	f.room.Store(loadingRoom)
 	f.follow()
 	return func() {
-		f.room.Store(room)
+		f.loaded.Store(true)
 		f.set()
 	}
 }
 
 // follower sets, after each collection, how far the heap may grow until the next
 // one, by what was found to be in use.
-type follower struct{ room atomic.Int64 }
+type follower struct{ loaded atomic.Bool }
 
 func (f *follower) follow() {
 	f.set()
@@ -82,15 +83,18 @@ func (f *follower) follow() {
 	runtime.AddCleanup(collected, (*follower).follow, f)
 }
 
-func (f *follower) set() { debug.SetGCPercent(serverGrowth(inUse(), uint64(f.room.Load()))) }
+func (f *follower) set() { debug.SetGCPercent(serverGrowth(inUse(), f.loaded.Load())) }
 
 // goHeap is below how many bytes Go collects nothing at a growth of 100 percent.
 const goHeap = 4 << 20
 
 // serverGrowth is the percentage by which a heap with so many bytes in use may
 // grow.
-func serverGrowth(inUse, room uint64) int {
-	return int(max(growth, 100*room/max(inUse, goHeap)))
+func serverGrowth(inUse uint64, loaded bool) int {
+	if loaded {
+		return int(max(growth, 100*room/max(inUse, goHeap)))
+	}
+	return int(max(loadingGrowth, 100*loadingRoom/max(inUse, goHeap)))
 }
 
 // inUse is how many bytes the last collection found to be in use.

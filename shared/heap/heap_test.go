@@ -39,15 +39,15 @@ func TestWhatIsSetIsObeyed(t *testing.T) {
 // requests.
 func TestASmallHeapHasRoom(t *testing.T) {
 	for megabytes, want := range map[uint64]int{0: 400, 4: 400, 16: 100, 32: 50, 48: 33, 80: 30, 500: 30} {
-		if got := serverGrowth(megabytes<<20, room); got != want {
+		if got := serverGrowth(megabytes<<20, true); got != want {
 			t.Errorf("%d MB in use: %d percent, want %d", megabytes, got, want)
 		}
 	}
 }
 
 func TestThereIsRoomForWhatLoadingLeaves(t *testing.T) {
-	for megabytes, want := range map[uint64]int{0: 1200, 4: 1200, 16: 300, 48: 100, 500: 30} {
-		if got := serverGrowth(megabytes<<20, loadingRoom); got != want {
+	for megabytes, want := range map[uint64]int{0: 1200, 4: 1200, 16: 300, 48: 100, 500: 100} {
+		if got := serverGrowth(megabytes<<20, false); got != want {
 			t.Errorf("%d MB in use: %d percent, want %d", megabytes, got, want)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"strconv"
 )
 
 // Kind is git's word for what an object is.
@@ -27,10 +27,15 @@ const IDLength = 2 * sha1.Size
 
 // ID is an object's name: the hash of its kind, length and content.
 func ID(kind Kind, content []byte) string {
+	var room [32]byte
+	head := append(append(room[:0], kind...), ' ')
+	head = append(strconv.AppendInt(head, int64(len(content)), 10), 0)
 	h := sha1.New()
-	fmt.Fprintf(h, "%s %d\x00", kind, len(content))
+	h.Write(head)
 	h.Write(content)
-	return hex.EncodeToString(h.Sum(nil))
+	var text [IDLength]byte
+	hex.Encode(text[:], h.Sum(room[:0]))
+	return string(text[:])
 }
 
 // IsID says whether a text is a full object id as git writes it.
