@@ -3,6 +3,7 @@ package bodies
 import (
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -23,8 +24,8 @@ const (
 	heldInTurn = 32 << 20
 	HeldByOne  = heldInTurn / 4
 
-	// chunk is what a client must have taken within standstill, and longest is
-	// how long an answer may take in all.
+	// chunk is what a client must take within standstill, and longest is how long
+	// an answer may take in all.
 	chunk      = 64 << 10
 	standstill = 10 * time.Second
 	longest    = time.Minute
@@ -89,25 +90,29 @@ type Steady struct {
 	deadline func(time.Time) error // nil for a server without
 	flush    func() error
 	end      time.Time
+	most     int // how much is written at once
 }
 
-// NewSteady makes a Steady.
+// NewSteady makes a Steady. What is written at once has the time of all its chunks: to
+// write it chunk by chunk took longer than to make it, and whoever takes a little now
+// and then had as long.
 func NewSteady(w http.ResponseWriter) *Steady {
 	c := http.NewResponseController(w)
-	return &Steady{w, c.SetWriteDeadline, c.Flush, time.Now().Add(longest)}
+	return &Steady{w, c.SetWriteDeadline, c.Flush, time.Now().Add(longest), math.MaxInt}
 }
 
 // NewSteadyConn makes a Steady for a connection that was taken over from its
-// server.
+// server. It writes chunk by chunk, so that whoever takes nothing is cut off as soon
+// as streams say.
 func NewSteadyConn(conn net.Conn) *Steady {
-	return &Steady{conn, conn.SetWriteDeadline, func() error { return nil }, time.Now().Add(longest)}
+	return &Steady{conn, conn.SetWriteDeadline, func() error { return nil }, time.Now().Add(longest), chunk}
 }
 
 // Write implements io.Writer.
 func (s *Steady) Write(p []byte) (n int, err error) {
 	for len(p) > 0 && err == nil {
-		part := p[:min(len(p), chunk)]
-		s.renew()
+		part := p[:min(len(p), s.most)]
+		s.renew(len(part))
 		var written int
 		written, err = s.to.Write(part)
 		n, p = n+written, p[len(part):]
@@ -115,11 +120,12 @@ func (s *Steady) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (s *Steady) renew() {
+// renew gives a client the time for so many bytes.
+func (s *Steady) renew(bytes int) {
 	if s.deadline == nil {
 		return
 	}
-	next := time.Now().Add(standstill)
+	next := time.Now().Add(time.Duration((bytes+chunk-1)/chunk) * standstill)
 	if next.After(s.end) {
 		next = s.end
 	}
