@@ -37,9 +37,7 @@ type drill struct {
 func newDrill(t *testing.T) *drill {
 	files := map[string]string{"svc.json": `{"environments": ["production"]}`}
 	d := &drill{T: t, service: create(t, files, 1), dir: t.TempDir()}
-	t.Setenv("AWS_REGION", standin.Region)
-	t.Setenv("AWS_ACCESS_KEY_ID", standin.AccessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", standin.SecretKey)
+	d.operator()
 	d.key = d.keys[0]
 	d.make("before")
 	d.admin("backup", "acme.tar")
@@ -89,6 +87,13 @@ func (d *drill) want(key, method, path, body string, status int) string {
 		d.Errorf("%s %s: %d where %d belongs: %s", method, path, got, status, text)
 	}
 	return text
+}
+
+// operator gives svcadmin the region and the credentials that the stand-ins take.
+func (d *drill) operator() {
+	d.Setenv("AWS_REGION", standin.Region)
+	d.Setenv("AWS_ACCESS_KEY_ID", standin.AccessKey)
+	d.Setenv("AWS_SECRET_ACCESS_KEY", standin.SecretKey)
 }
 
 func (d *drill) make(flag string) {

@@ -1,0 +1,72 @@
+package apitest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/telemetry"
+	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
+	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/testenv"
+)
+
+// TestLargeBackups: of many documents and much telemetry svcadmin holds little in memory.
+func TestLargeBackups(t *testing.T) {
+	testenv.Program(t, "install Go", "go")
+	documents, contexts, most := 300, 3_000, int64(100)
+	if full() {
+		documents, contexts, most = 10_000, 100_000, 250
+	}
+	files := map[string]string{"svc.json": `{"environments": ["production"]}`}
+	for i := range documents {
+		key := fmt.Sprintf("flag-%05d", i)
+		files["feature-flags/"+key+".json"] = fmt.Sprintf(`{"key": %q, "type": "feature_flag", "valueType": "bool", "tags": [], "description": %q, "default": {"rules": []}, "environments": [], "variants": [{"value": {"type": "bool", "value": false}}, {"value": {"type": "bool", "value": true}}]}`, key, strings.Repeat(key, 30))
+	}
+	d := &drill{T: t, service: create(t, files, 1), dir: t.TempDir()}
+	d.operator()
+	store := telemetrydynamo.New(standin.DynamoDBClient(t), d.Table, 0)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	const perBatch = 500
+	for first := 0; first < contexts; first += perBatch {
+		b := telemetry.Batch{ID: [32]byte{byte(first), byte(first >> 8), byte(first >> 16)}, Received: now.Add(-time.Duration(first/perBatch) * time.Hour)}
+		for i := first; i < first+perBatch; i++ {
+			b.Contexts = append(b.Contexts, telemetry.Saved{Environment: "production", Type: "user", Key: fmt.Sprint("user-", i), LastSeen: now.Add(-time.Duration(i) * time.Second),
+				Properties: []telemetry.Property{{Name: "plan", Kind: telemetry.String, Text: strings.Repeat("x", 100)}}})
+			b.Pairs = append(b.Pairs, telemetry.Pair{Month: telemetry.MonthOf(now), Type: "user", Key: fmt.Sprint("user-", i)})
+		}
+		if _, err := store.Record(background(t), d.workspace.ID, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	svcadmin, dir := program(t), t.TempDir()
+	run := func(table, bucket string, args ...string) {
+		t.Helper()
+		began := time.Now()
+		cmd, said := d.started(svcadmin, table, bucket, dir, args...)
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		resident := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10
+		t.Logf("svcadmin %s: %d ms, %d MB resident at most: %s", args[0], time.Since(began).Milliseconds(), resident, strings.TrimSpace(said.String()))
+		if resident > most {
+			t.Errorf("svcadmin %s held %d MB, at most %d are allowed", args[0], resident, most)
+		}
+	}
+	run(d.Table, d.Bucket, "backup", "large.tar")
+	info, err := os.Stat(filepath.Join(dir, "large.tar"))
+	must(t, err)
+	t.Logf("the archive has %d MB", info.Size()>>20)
+	table := d.otherTable(false)
+	run(table, standin.Bucket(t, standin.S3Client(t)), "restore", "large.tar")
+	was, err := store.Usage(background(t), d.workspace.ID, telemetry.MonthOf(now))
+	must(t, err)
+	is, err := telemetrydynamo.New(standin.DynamoDBClient(t), table, 0).Usage(background(t), d.workspace.ID, telemetry.MonthOf(now))
+	if err != nil || is.Keys != was.Keys || is.Keys != contexts {
+		t.Errorf("%d keys of %d are counted, %v", is.Keys, was.Keys, err)
+	}
+}
