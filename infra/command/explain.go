@@ -42,6 +42,8 @@ func (s *session) explain(err error) error {
 		return fmt.Errorf("there is no table %s there; the outputs of the stack name it, and its region", s.table)
 	case "NoSuchBucket":
 		return fmt.Errorf("there is no bucket %s there; the outputs of the stack name it, and its region", s.bucket)
+	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
+		return fmt.Errorf("the bucket %s is in another region: export AWS_REGION as the region of the stack", s.bucket)
 	case "AccessDenied", "AccessDeniedException":
 		return fmt.Errorf("these AWS credentials may not do this: %s", said.ErrorMessage())
 	case "UnrecognizedClientException", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidSignatureException", "ExpiredToken", "ExpiredTokenException":

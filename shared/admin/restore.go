@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/s3"
+	telemetrydynamo "svc.example/svc/shared/telemetry/dynamo"
 )
 
 // Restoration says how an archive is restored.
@@ -52,6 +53,9 @@ func (s *Stores) Restore(ctx context.Context, from io.Reader, o Restoration) (Re
 	}
 	defer os.RemoveAll(dir)
 	p, err := local.Disassemble(ctx, dir)
+	if err == nil {
+		err = withTelemetry(dir, unpacked, telemetrydynamo.CheckArchive)
+	}
 	if err != nil {
 		return Restored{}, err
 	}
@@ -216,6 +220,11 @@ func (w *Workspace) restoreTelemetry(ctx context.Context, dir string, u backup.R
 			return err
 		}
 	}
+	return withTelemetry(dir, u, func(from io.Reader) error { return w.stores.usage.Restore(ctx, w.ID, from) })
+}
+
+// withTelemetry has work read the telemetry of a hosted workspace, if the archive has any.
+func withTelemetry(dir string, u backup.Restored, work func(from io.Reader) error) error {
 	if u.Telemetry != backup.HostedTelemetry {
 		return nil
 	}
@@ -224,7 +233,7 @@ func (w *Workspace) restoreTelemetry(ctx context.Context, dir string, u backup.R
 		return err
 	}
 	defer f.Close()
-	return w.stores.usage.Restore(ctx, w.ID, f)
+	return work(f)
 }
 
 // verifyRestored reads back what was written and compares it with the archive.

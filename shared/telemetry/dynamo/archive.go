@@ -110,23 +110,51 @@ func (k keys) decodeArchived(line []byte) (at address, row dynamo.Item, err erro
 	return at, at.with(values), err
 }
 
+// CheckArchive says what is wrong with what Archive has written down, before anything of it
+// is restored.
+func CheckArchive(from io.Reader) error {
+	return eachArchived("any", from, func(address, dynamo.Item) error { return nil })
+}
+
 // Restore writes what Archive has written down, under a workspace that has no telemetry.
 // In memory it has a few rows, and the names of the contexts of one type in one
 // environment, some 100 bytes each.
 func (s *Store) Restore(ctx context.Context, workspace string, from io.Reader) error {
 	r := &restoring{Store: s, keys: keys(workspace)}
+	err := eachArchived(r.keys, from, func(at address, row dynamo.Item) error { return r.take(ctx, at, row) })
+	if err == nil {
+		err = r.flush(ctx)
+	}
+	return err
+}
+
+func eachArchived(k keys, from io.Reader, take func(address, dynamo.Item) error) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	for number := 1; lines.Scan(); number++ {
-		at, row, err := r.keys.decodeArchived(lines.Bytes())
+		at, row, err := k.decodeArchived(lines.Bytes())
+		if err == nil && strings.HasPrefix(at.pk, k.pk(seenFolder)) {
+			_, err = k.contextAt(at, row)
+		}
 		if err == nil {
-			err = r.take(ctx, at, row)
+			err = take(at, row)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d of the telemetry: %w", number, err)
 		}
 	}
-	return errors.Join(lines.Err(), r.flush(ctx))
+	return lines.Err()
+}
+
+// contextAt is the saved context of a row, which has to stand in its place.
+func (k keys) contextAt(at address, row dynamo.Item) (c telemetry.Saved, err error) {
+	if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
+		return c, fmt.Errorf("a saved context: %w", err)
+	}
+	if k.position(c, c.LastSeen) != at {
+		return c, errors.New("a saved context stands in the place of another")
+	}
+	return c, nil
 }
 
 type restoring struct {
@@ -158,12 +186,9 @@ func (r *restoring) take(ctx context.Context, at address, row dynamo.Item) error
 // takeContext makes the row of a context of that of its place, and lets go of an earlier
 // place of it.
 func (r *restoring) takeContext(ctx context.Context, at address, row dynamo.Item) error {
-	var c telemetry.Saved
-	if err := c.Decode([]byte(dynamo.TextOf(row, attrDoc))); err != nil {
-		return fmt.Errorf("a saved context: %w", err)
-	}
-	if r.keys.position(c, c.LastSeen) != at {
-		return errors.New("a saved context stands in the place of another")
+	c, err := r.keys.contextAt(at, row)
+	if err != nil {
+		return err
 	}
 	if at.pk != r.partition {
 		r.partition, r.places = at.pk, map[string]string{}

@@ -129,6 +129,15 @@ func TestAContextThatWasSeenMeanwhile(t *testing.T) {
 	}
 }
 
+// TestWhatIsNoTelemetry is found before anything is restored.
+func TestWhatIsNoTelemetry(t *testing.T) {
+	for _, line := range []string{"x", `{"pk":"context/x","sk":"context","row":{}}`, `{"pk":"seen/x","sk":"1/y","row":{"doc":{"S":"{}"}}}`, `{"pk":"a","sk":"b","row":{"x":{"M":{}}}}`} {
+		if err := CheckArchive(strings.NewReader(`{"pk":"usage/2026-11","sk":"0/user","row":{"n":{"N":"3"}}}` + "\n" + line)); err == nil || !strings.Contains(err.Error(), "line 2 of the telemetry: ") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 // FuzzRestore: no line of an archive makes a row outside of the workspace's telemetry, or
 // one that nobody could find.
 func FuzzRestore(f *testing.F) {
@@ -147,6 +156,7 @@ func FuzzRestore(f *testing.F) {
 		if !strings.HasPrefix(at.pk, "telemetry/w/") || dynamo.TextOf(row, dynamo.HashKey) != at.pk || dynamo.TextOf(row, dynamo.RangeKey) != at.sk || at.sk == "" || strings.HasPrefix(at.pk, k.pk(contextFolder)) {
 			t.Fatalf("%q makes %v: %v", line, at, row)
 		}
+		_ = CheckArchive(bytes.NewReader(line))
 		r := &restoring{Store: &Store{}, keys: k}
 		if err := r.take(context.Background(), at, row); err != nil {
 			return
