@@ -122,6 +122,9 @@ func (s *session) tellRestored(r admin.Restored) {
 	fmt.Fprintf(s.Stderr, "restored %s (%s) as of %s at %s: %s, %s of %s, %s of the audit trail, %s\n",
 		terminal.Escape(r.Workspace.Name), r.ID, r.At.Format(time.RFC3339), cmp.Or(r.Commit, "no commit"), cli.Plural(r.Commits, "commit"),
 		cli.Plural(r.Keys, "key"), cli.Plural(r.Principals, "principal"), cli.Plural(r.Entries, "line"), telemetry)
+	for _, name := range r.References {
+		fmt.Fprintf(s.Stderr, "left out %s: a hosted workspace has one branch\n", terminal.Escape(name))
+	}
 }
 
 func (s *session) restoreGit(cmd *cobra.Command, stores *admin.Stores, from io.Reader, o admin.Restoration) error {

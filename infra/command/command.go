@@ -86,6 +86,11 @@ To edit what the API does not (segments, schemas, deletions), change the files:
   svcadmin export ./acme
   svcadmin apply ./acme --dry-run
 
+To keep all of a workspace elsewhere, and to have it back:
+
+  svcadmin backup acme.tar
+  svcadmin restore acme.tar
+
 Region and credentials are found like those of every AWS tool (AWS_REGION,
 AWS_PROFILE, ~/.aws). AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_S3 name other
 servers than AWS's.`,

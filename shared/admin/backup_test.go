@@ -227,15 +227,24 @@ func TestOneFormOfArchives(t *testing.T) {
 		t.Errorf("%+v, %v", events, err)
 	}
 	git(t, filepath.Join(dir, "repository.git"), "fsck", "--strict")
+	git(t, filepath.Join(dir, "repository.git"), "branch", "side")
 	var b bytes.Buffer
 	if _, err := backup.Write(ctx, dir, &b, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
+	to.create(t, "acme", directory(t))
+	if _, err := to.Restore(ctx, bytes.NewReader(b.Bytes()), Restoration{}); err == nil || !strings.Contains(err.Error(), "--name") {
+		t.Errorf("beside another one of its name: %v", err)
+	}
+	to = newService(t)
 	back, err := to.Restore(ctx, &b, Restoration{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	clean(t, back.Workspace)
+	if !slices.Equal(back.References, []string{"refs/heads/side"}) {
+		t.Errorf("%v are left out", back.References)
+	}
 	got := tell(t, back.Workspace)
 	want.Contexts, want.Shapes, want.Usage = got.Contexts, got.Shapes, got.Usage
 	same(t, got, want)

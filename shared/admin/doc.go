@@ -1,6 +1,6 @@
 // Package admin is what only an operator does to a hosted service: make
-// workspaces, bring one to the state of a directory, export it, and look after
-// what is stored. It is the use cases of svcadmin and of the maintenance
+// workspaces, bring one to the state of a directory, export it, back it up and
+// restore it, and look after what is stored. It is the use cases of svcadmin and of the maintenance
 // function; how they are asked for and shown is theirs.
 //
 // What must stay true:
@@ -16,6 +16,9 @@
 //   - Whoever stores something for a head to name, be it a merged pack, a
 //     snapshot or a new set of rows, has read the fence before, and has it
 //     checked when it is named.
+//   - Nobody is served from a workspace that is being restored or recovered, before
+//     all of it was read back and compared. Whatever interrupts that, it can be done
+//     again, and nothing of the earlier attempt shows.
 //   - A check reports all it finds and changes nothing. A repair writes only
 //     what git says; where git itself lacks something, it says so.
 //   - Everything may go on meanwhile: readers, writers, another one of these.

@@ -37,6 +37,9 @@ type Restored struct {
 	backup.Restored
 	*Workspace
 	Checked
+	// References are the branches and tags of a data directory's archive that a hosted
+	// workspace does not have.
+	References []string
 }
 
 // Restore makes a workspace of an archive, where there is none of its id.
@@ -47,7 +50,7 @@ type Restored struct {
 // compared; and one last step lets everybody in. A restore that was interrupted is
 // repeated, of the same archive or another one.
 func (s *Stores) Restore(ctx context.Context, from io.Reader, o Restoration) (Restored, error) {
-	dir, unpacked, err := unpack(ctx, from, o.Dir, func(h backup.Header) error { return s.checkFree(ctx, h) })
+	dir, unpacked, err := unpack(ctx, from, o.Dir, func(h backup.Header) error { return s.checkFree(ctx, h, o) })
 	if err != nil {
 		return Restored{}, err
 	}
@@ -79,6 +82,11 @@ func (s *Stores) Restore(ctx context.Context, from io.Reader, o Restoration) (Re
 	if err := table.EndRestore(ctx, p.Workspace); err != nil {
 		return r, err
 	}
+	for _, ref := range p.References {
+		if ref.Name != local.Branch {
+			r.References = append(r.References, ref.Name)
+		}
+	}
 	r.Workspace = s.workspace(p.Workspace)
 	return r, nil
 }
@@ -88,7 +96,7 @@ func errThere(id string) error {
 }
 
 // checkFree refuses an archive before all of it is read. What there is then decides.
-func (s *Stores) checkFree(ctx context.Context, h backup.Header) error {
+func (s *Stores) checkFree(ctx context.Context, h backup.Header, o Restoration) error {
 	id, err := access.ParseID(h.Workspace)
 	if err != nil {
 		return fmt.Errorf("the archive's workspace: %w", err)
@@ -98,6 +106,15 @@ func (s *Stores) checkFree(ctx context.Context, h backup.Header) error {
 		return errThere(h.Workspace)
 	case !errors.Is(err, access.ErrNotFound) && !errors.Is(err, dynamo.ErrUnfinished):
 		return err
+	}
+	all, err := s.table.Workspaces(ctx)
+	if err != nil && !errors.Is(err, repository.ErrNewer) {
+		return err
+	}
+	for _, w := range all {
+		if o.Name == "" && w.Name == h.Name {
+			return fmt.Errorf("there is another workspace %s already (%s): give the restored one another name with --name", w.Name, w.ID)
+		}
 	}
 	_, err = s.bucket.Now(ctx, s3.Prefix(string(id)))
 	return err

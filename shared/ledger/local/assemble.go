@@ -33,6 +33,9 @@ type partsFile struct {
 	Keys       []json.RawMessage `json:"keys"`
 }
 
+// Branch is the reference that is the head.
+const Branch = branch
+
 // Assemble makes the files of a data directory that has a repository and nothing else.
 // Each line of the audit trail is what audit calls it with, oldest first.
 func Assemble(dir string, head string, p Parts, audit func(line func([]byte) error) error) error {
