@@ -303,6 +303,7 @@ func TestTheTableIsOlder(t *testing.T) {
 	d.deleteObjects(func(key string) bool { p := merged.FindString(key); return p != "" && !named[p] })
 	d.Table = older
 	d.unserved("after", "before")
+	d.admin("backup", "older.tar") // which finds the objects in packs that the table does not name
 	if status, out := d.try("fsck"); status != 1 {
 		t.Errorf("%d: %s", status, out)
 	}
