@@ -24,10 +24,10 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// TestScripts runs each script over a table of its own in the stand-ins.
+// TestScripts runs each script over a table and a bucket of its own in the stand-ins.
 func TestScripts(t *testing.T) {
 	db := standin.DynamoDBClient(t)
-	bucket := standin.Bucket(t, standin.S3Client(t))
+	objects := standin.S3Client(t)
 	endpoints := map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": standin.DynamoDB(t), "AWS_ENDPOINT_URL_S3": standin.S3(t)}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -35,14 +35,14 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command with the race detector waits a second before it ends
-			table, other := standin.Name(), standin.Name()
+			table, other, third, bucket := standin.Name(), standin.Name(), standin.Name(), standin.Bucket(t, objects)
 			env.Defer(func() {
 				// Some scripts make none.
-				for _, name := range []string{table, other} {
+				for _, name := range []string{table, other, third} {
 					_, _ = db.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
 				}
 			})
-			env.Vars = append(env.Vars, "SVC_TABLE="+table, "OTHER_TABLE="+other, "SVC_BUCKET="+bucket, "HOME="+env.WorkDir, "GIT_CONFIG_SYSTEM=/dev/null")
+			env.Vars = append(env.Vars, "SVC_TABLE="+table, "OTHER_TABLE="+other, "THIRD_TABLE="+third, "SVC_BUCKET="+bucket, "HOME="+env.WorkDir, "GIT_CONFIG_SYSTEM=/dev/null")
 			env.Vars = append(env.Vars, credentials(endpoints)...)
 			return nil
 		},

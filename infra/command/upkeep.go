@@ -25,8 +25,8 @@ output; the exit status is 1 when there are any.
 
 With --fix the rows and the snapshot are rebuilt from git, if git has all that is
 needed. What git itself lacks cannot be repaired: restore the pack from an earlier
-version of its object in the bucket, or go back to an undamaged commit with
-svcadmin reindex --head.`,
+version of its object in the bucket or from a backup (svcadmin restore --git), or go
+back to an undamaged commit with svcadmin reindex --head; svcadmin tips lists them.`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			return s.fsck(cmd, w, fix)
