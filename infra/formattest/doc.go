@@ -1,6 +1,6 @@
 // Package formattest opens what other versions of svc have stored: a data
-// directory of svc api, and the table and bucket of a hosted workspace, each as
-// one archive in testdata, named for the number of its format. It holds tests
+// directory of svc api, the table and bucket of a hosted workspace, and backups of
+// either, each as one archive in testdata, named for the number of its format. It holds tests
 // only.
 //
 // What must stay true:

@@ -32,6 +32,11 @@ func rowsOf(t *testing.T, s *Store, workspace string) map[address]string {
 	found := map[address]string{}
 	err := s.table.Scan(t.Context(), "reading all", keys(workspace).pk(""), func(row dynamo.Item) error {
 		text, err := dynamo.EncodeItem(row)
+		var inOrder map[string]any
+		if err == nil {
+			err = json.Unmarshal(text, &inOrder)
+			text, _ = json.Marshal(inOrder)
+		}
 		found[address{strings.TrimPrefix(dynamo.TextOf(row, dynamo.HashKey), keys(workspace).pk("")), dynamo.TextOf(row, dynamo.RangeKey)}] = string(text)
 		return err
 	})
@@ -131,7 +136,7 @@ func TestAContextThatWasSeenMeanwhile(t *testing.T) {
 
 // TestWhatIsNoTelemetry is found before anything is restored.
 func TestWhatIsNoTelemetry(t *testing.T) {
-	for _, line := range []string{"x", `{"pk":"context/x","sk":"context","row":{}}`, `{"pk":"seen/x","sk":"1/y","row":{"doc":{"S":"{}"}}}`, `{"pk":"a","sk":"b","row":{"x":{"M":{}}}}`} {
+	for _, line := range []string{"x", `{"pk":"context/x","sk":"context","row":{}}`, `{"pk":"seen/x","sk":"1/y","row":{"doc":{"S":"{}"}}}`, `{"pk":"a","sk":"b","row":{"x":{"Z":{}}}}`} {
 		if err := CheckArchive(strings.NewReader(`{"pk":"usage/2026-11","sk":"0/user","row":{"n":{"N":"3"}}}` + "\n" + line)); err == nil || !strings.Contains(err.Error(), "line 2 of the telemetry: ") {
 			t.Errorf("%s: %v", line, err)
 		}
