@@ -137,7 +137,9 @@ func (t *Table) failure(ctx context.Context, what string, err error) error {
 	switch ended := ctx.Err(); {
 	case outcomeOf(err) == refused:
 		return fmt.Errorf("%s: %w: %w", what, ErrRefused, err)
-	case outcomeOf(err) == failed && !isLost(err):
+	case t.lost != nil && isLost(err):
+		return fmt.Errorf("%s: %w: %w", what, t.lost, err)
+	case outcomeOf(err) == failed:
 		return fmt.Errorf("%s: %w", what, err)
 	case ended != nil:
 		return fmt.Errorf("%s: %w: %w: %w", what, t.busy, ended, err)
@@ -145,8 +147,7 @@ func (t *Table) failure(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, t.busy, err)
 }
 
-// isLost says that there is no table. It may be restored, so that the same may succeed
-// later, though not by trying it at once.
+// isLost says that there is no such table.
 func isLost(err error) bool {
 	var lost *types.ResourceNotFoundException
 	return errors.As(err, &lost)

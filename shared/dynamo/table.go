@@ -16,6 +16,7 @@ type Table struct {
 	client *dynamodb.Client
 	name   string
 	busy   error
+	lost   error // see WhenLost; nil: nothing
 }
 
 // New is about a table of a name, which need not exist yet. Busy is what errors
@@ -23,6 +24,13 @@ type Table struct {
 // client says.
 func New(client *dynamodb.Client, name string, busy error) *Table {
 	return &Table{client: dynamodb.New(client.Options(), persistent), name: name, busy: busy}
+}
+
+// WhenLost says, before the first use, what errors wrap when there is no such table, or not
+// any more.
+func (t *Table) WhenLost(as error) *Table {
+	t.lost = as
+	return t
 }
 
 const creation = 2 * time.Minute

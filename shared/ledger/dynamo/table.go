@@ -24,9 +24,10 @@ type Table struct {
 	restoring string
 }
 
-// New is about a table of a name, which need not exist yet.
+// New is about a table of a name, which need not exist yet. One that is lost may be
+// restored, so that whoever asks is told to come again.
 func New(client *dynamodb.Client, table string) *Table {
-	return &Table{db: dynamo.New(client, table, repository.ErrBusy)}
+	return &Table{db: dynamo.New(client, table, repository.ErrBusy).WhenLost(repository.ErrBusy)}
 }
 
 // WithoutSecret returns the table for those who need no workspace's secret:
