@@ -208,7 +208,9 @@ func newTable(s *session) *cobra.Command {
 		Use:   "create",
 		Short: "Create the table on a stand-in for DynamoDB",
 		Long: `Create the table. On AWS the template creates it, with backups and alarms; this is
-for stand-ins and for trying things out. A table that exists is left alone.`,
+for stand-ins, for trying things out, and for a restore where the table is lost: it has
+neither expiry, point-in-time recovery nor deletion protection. A table that exists is
+left alone.`,
 		Args: cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			stores, err := s.stores(cmd.Context())

@@ -372,7 +372,7 @@ func TestHostedBackupsBesideWriters(t *testing.T) {
 	s := newService(t)
 	w := s.create(t, "acme", directory(t, "a"))
 	ended, end := context.WithCancel(ctx)
-	done := make(chan error, 4)
+	done, began := make(chan error, 4), time.Now()
 	go func() { // commits
 		for i := 0; ended.Err() == nil; i++ {
 			base, err := w.Snapshot(ctx)
@@ -435,7 +435,7 @@ func TestHostedBackupsBesideWriters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d commits and %d edits of keys beside %d backups", last.Sequence, last.Access, rounds)
+	t.Logf("%d commits and %d edits of keys beside %d backups, in %d ms", last.Sequence, last.Access, rounds, time.Since(began).Milliseconds())
 	for i, text := range archives {
 		to := newService(t)
 		r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{})
