@@ -84,8 +84,8 @@ func TestABackupOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(packs[0])
-	to := newService(t)
-	r, err := to.Restore(ctx, bytes.NewReader(archive(t, w)), Restoration{})
+	to, text := newService(t), archive(t, w)
+	r, err := to.Restore(ctx, bytes.NewReader(text), Restoration{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,4 +103,12 @@ func TestABackupOfDamage(t *testing.T) {
 	if _, err := w.Backup(ctx, &b, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "svcadmin fsck tells more") || b.Len() > 0 {
 		t.Errorf("%d bytes, %v", b.Len(), err)
 	}
+	// In the bucket of the damage a restore makes whole what the archive has.
+	damaged := *newService(t).Stores
+	damaged.bucket = s.Stores.bucket
+	r, err = damaged.Restore(ctx, bytes.NewReader(text), Restoration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r.Workspace)
 }
