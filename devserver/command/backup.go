@@ -33,7 +33,7 @@ Not in it are the settings and hooks of the git repository, and first.key.`,
 		Args: cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			var h backup.Header
-			err := cli.WriteArchive(in.Stdout, in.archive(args[0]), func(to io.Writer, beside string) (err error) {
+			err := cli.WriteArchive(in.Stdout, cli.ArchivePath(args[0], in.absolute), func(to io.Writer, beside string) (err error) {
 				h, err = backup.Write(cmd.Context(), in.absolute(data), to, beside)
 				return err
 			})
@@ -46,14 +46,6 @@ Not in it are the settings and hooks of the git repository, and first.key.`,
 	}
 	cmd.Flags().StringVar(&data, "data", defaultData, "data directory of svc api")
 	return cmd
-}
-
-// archive is the path of an archive; "-" stands for itself.
-func (in Invocation) archive(path string) string {
-	if path == "-" {
-		return path
-	}
-	return in.absolute(path)
 }
 
 func newRestore(in Invocation) *cobra.Command {
@@ -75,7 +67,7 @@ unknown, and one that was revoked since works again.
 			if !cmd.Flags().Changed("data") {
 				return cli.Usagef("name the new directory with --data")
 			}
-			return cli.ReadArchive(cmd, in.archive(args[0]), func(from io.Reader) error {
+			return cli.ReadArchive(cmd, cli.ArchivePath(args[0], in.absolute), func(from io.Reader) error {
 				r, err := backup.Restore(cmd.Context(), from, in.absolute(data))
 				if err != nil {
 					return err

@@ -13,6 +13,14 @@ import (
 // standard stands for standard output or input where a file is asked for.
 const standard = "-"
 
+// ArchivePath is the path of an archive; "-" stands for itself.
+func ArchivePath(path string, absolute func(string) string) string {
+	if path == standard {
+		return path
+	}
+	return absolute(path)
+}
+
 // WriteArchive has write make the file of a path, which has its name when it is whole,
 // or standard output. Beside is a folder for what write wants to put aside.
 func WriteArchive(stdout io.Writer, path string, write func(to io.Writer, beside string) error) error {
