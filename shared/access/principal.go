@@ -45,9 +45,9 @@ func (p Principal) CommitEmail() string {
 	return p.Email
 }
 
-// Same says whether two records speak of the same person or account: people
+// same says whether two records speak of the same person or account: people
 // are told apart by their address, where they have one.
-func (p Principal) Same(other Principal) bool {
+func (p Principal) same(other Principal) bool {
 	if p.Type != other.Type {
 		return false
 	}

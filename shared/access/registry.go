@@ -194,7 +194,7 @@ func (r *Registry) EnsurePrincipal(ctx context.Context, p Principal) (found Prin
 }
 
 func (s *State) same(p Principal) *Principal {
-	if i := slices.IndexFunc(s.Principals, p.Same); i >= 0 {
+	if i := slices.IndexFunc(s.Principals, p.same); i >= 0 {
 		return &s.Principals[i]
 	}
 	return nil

@@ -21,8 +21,8 @@ var (
 	lenientDuration = regexp.MustCompile(`^P(?:([0-9]+(?:\.[0-9]+)?)D)?(?:T(?:([0-9]+(?:\.[0-9]+)?)H)?(?:([0-9]+(?:\.[0-9]+)?)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?$`)
 )
 
-// ParseDuration reads an ISO 8601 duration as the API writes it.
-func ParseDuration(text string) (time.Duration, error) {
+// parseDuration reads an ISO 8601 duration as the API writes it.
+func parseDuration(text string) (time.Duration, error) {
 	return duration(strictDuration, text)
 }
 

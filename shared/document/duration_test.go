@@ -51,7 +51,7 @@ func TestDurations(t *testing.T) {
 		"P1D T1H":                          {bad, bad},
 		"PT" + string(rune(0x1F600)) + "S": {bad, bad},
 	} {
-		check(t, "ParseDuration", text, want.strict, ParseDuration)
+		check(t, "parseDuration", text, want.strict, parseDuration)
 		check(t, "ReadDuration", text, want.lenient, ReadDuration)
 	}
 }

@@ -134,7 +134,7 @@ func (v Value) NewContentProblem() string {
 	}
 	switch v.Type {
 	case DurationValue:
-		if _, err := ParseDuration(text); err != nil {
+		if _, err := parseDuration(text); err != nil {
 			return err.Error()
 		}
 	case JSONValue:

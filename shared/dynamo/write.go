@@ -37,8 +37,8 @@ func Missing(name string) If { return expression.Name(name).AttributeNotExists()
 // IsThere holds of rows that exist.
 func IsThere() If { return expression.Name(HashKey).AttributeExists() }
 
-// All holds when all of these do; none always holds.
-func All(conditions []If) If {
+// allOf holds when all of these do; none always holds.
+func allOf(conditions []If) If {
 	var all If
 	for _, c := range conditions {
 		if all.IsSet() {
@@ -65,7 +65,7 @@ func build(update *expression.UpdateBuilder, conditions []If) expression.Express
 	if update != nil {
 		b = b.WithUpdate(*update)
 	}
-	if all := All(conditions); all.IsSet() {
+	if all := allOf(conditions); all.IsSet() {
 		b = b.WithCondition(all)
 	} else if update == nil {
 		return expression.Expression{}

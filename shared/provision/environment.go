@@ -17,7 +17,7 @@ func (w *Workspace) Read(ctx context.Context) (*workspace.Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, _ := workspace.Read(Files(s))
+	ws, _ := workspace.Read(filesOf(s))
 	return ws, nil
 }
 
@@ -52,7 +52,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		if err != nil {
 			return "", err
 		}
-		text, err := e.apply(Files(s))
+		text, err := e.apply(filesOf(s))
 		if err != nil {
 			return "", err
 		}

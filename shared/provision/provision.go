@@ -56,8 +56,8 @@ func (w *Workspace) Briefs(_ context.Context, next *repository.Snapshot) []byte 
 	return briefs
 }
 
-// Files are the layout's files of a snapshot.
-func Files(s *repository.Snapshot) map[string][]byte {
+// filesOf are the layout's files of a snapshot.
+func filesOf(s *repository.Snapshot) map[string][]byte {
 	all := make(map[string][]byte, len(s.Files))
 	for _, f := range s.Files {
 		all[f.Path] = f.Text
