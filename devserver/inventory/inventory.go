@@ -24,15 +24,15 @@ type Listing struct {
 
 // Item is a flag, a config, a log level or a segment.
 type Item struct {
-	Type            document.Type
-	Key             string
-	Name            string
-	Description     string
-	ValueType       document.ValueType
-	Tags            []string
-	ReadyForCleanup bool
+	Type            document.Type      `json:"type"`
+	Key             string             `json:"key"`
+	Name            string             `json:"name,omitempty"`
+	Description     string             `json:"description,omitempty"`
+	ValueType       document.ValueType `json:"valueType,omitempty"`
+	Tags            []string           `json:"tags,omitempty"`
+	ReadyForCleanup bool               `json:"readyForCleanup,omitempty"`
 	// Statuses are by environment, of bool flags.
-	Statuses map[string]document.Lifecycle
+	Statuses map[string]document.Lifecycle `json:"statuses,omitempty"`
 }
 
 // Types are the types that are listed, in their order: what changes most often first.
@@ -81,17 +81,15 @@ func OfWorkspace(ctx context.Context, api *remote.Client) (*Listing, error) {
 		{"/segments", "segments", document.Segment, document.BoolValue},
 	} {
 		var rows []struct {
-			Key, Name, Description string
-			ValueType              document.ValueType
-			Tags                   []string
-			ReadyForCleanup        bool
-			EnvironmentStatuses    map[string]document.Lifecycle
+			Item
+			EnvironmentStatuses map[string]document.Lifecycle
 		}
 		if err := api.List(ctx, of.path, nil, of.member, &rows); err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			item := Item{of.kind, row.Key, row.Name, row.Description, row.ValueType, row.Tags, row.ReadyForCleanup, row.EnvironmentStatuses}
+			item := row.Item
+			item.Type, item.Statuses = of.kind, row.EnvironmentStatuses
 			if of.valueType != "" {
 				item.ValueType = of.valueType
 			}

@@ -115,16 +115,8 @@ func matches(item inventory.Item, arguments *jsontree.Node) bool {
 }
 
 func row(item inventory.Item) *jsontree.Node {
-	made := node(struct {
-		Type            document.Type                 `json:"type"`
-		Key             string                        `json:"key"`
-		Name            string                        `json:"name,omitempty"`
-		ValueType       document.ValueType            `json:"valueType,omitempty"`
-		Tags            []string                      `json:"tags,omitempty"`
-		ReadyForCleanup bool                          `json:"readyForCleanup,omitempty"`
-		Statuses        map[string]document.Lifecycle `json:"statuses,omitempty"`
-	}{item.Type, item.Key, item.Name, item.ValueType, item.Tags, item.ReadyForCleanup, item.Statuses})
-	return made
+	item.Description = "" // get_item tells it
+	return node(item)
 }
 
 // read reads the files as they are. What cannot be read is left out.

@@ -48,11 +48,7 @@ const MaxOmitted = 1000
 // Export returns the documents behind a cursor, or the first ones: at least one, and
 // no more than a page holds. What is no JSON object is left out, as lists do, and named.
 func (s *Session) Export(ctx context.Context, cursor string) (*Export, error) {
-	b, issues := s.bounds("export", PageQuery{Cursor: cursor})
-	if err := malformed(issues...); err != nil {
-		return nil, err
-	}
-	o, err := s.open(ctx)
+	b, o, err := s.openPage(ctx, "export", PageQuery{Cursor: cursor})
 	if err != nil {
 		return nil, err
 	}

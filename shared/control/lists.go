@@ -29,15 +29,12 @@ type FlagList struct {
 
 // Flags lists flags by key.
 func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
-	b, issues := s.bounds("flags", q.PageQuery)
+	var issues []document.Issue
 	if !knownStatus(q.Status) {
 		issues = append(issues, document.Issue{Pointer: "?status",
 			Message: "status is one of pre_rollout, rollout, live, ready_for_cleanup"})
 	}
-	if err := malformed(issues...); err != nil {
-		return nil, err
-	}
-	o, err := s.open(ctx)
+	b, o, err := s.openPage(ctx, "flags", q.PageQuery, issues...)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +85,17 @@ func only[R any](rows []R, wanted func(R) bool) []R {
 	return found
 }
 
+// openPage reads which page of a list is asked for, refuses a request that has other
+// issues too, and opens what the list is of.
+func (s *Session) openPage(ctx context.Context, list string, q PageQuery, more ...document.Issue) (bounds, *opened, error) {
+	b, issues := s.bounds(list, q)
+	if err := malformed(append(issues, more...)...); err != nil {
+		return b, nil, err
+	}
+	o, err := s.open(ctx)
+	return b, o, err
+}
+
 // page cuts a page out of rows that are in the order of their keys.
 func page[R any](s *Session, rows []R, b bounds, key func(R) string) (page []R, next string) {
 	if b.after != "" {
@@ -122,11 +130,7 @@ type ConfigList struct {
 
 // Configs lists configs by key.
 func (s *Session) Configs(ctx context.Context, q ConfigQuery) (*ConfigList, error) {
-	b, issues := s.bounds("configs", q.PageQuery)
-	if err := malformed(issues...); err != nil {
-		return nil, err
-	}
-	o, err := s.open(ctx)
+	b, o, err := s.openPage(ctx, "configs", q.PageQuery)
 	if err != nil {
 		return nil, err
 	}

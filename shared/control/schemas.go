@@ -29,11 +29,7 @@ type SchemaRow struct {
 
 // Schemas lists the schemas that configs can be bound to, by key.
 func (s *Session) Schemas(ctx context.Context, q PageQuery) (*SchemaList, error) {
-	b, issues := s.bounds("schemas", q)
-	if err := malformed(issues...); err != nil {
-		return nil, err
-	}
-	o, err := s.open(ctx)
+	b, o, err := s.openPage(ctx, "schemas", q)
 	if err != nil {
 		return nil, err
 	}

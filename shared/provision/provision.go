@@ -67,5 +67,5 @@ func filesOf(s *repository.Snapshot) map[string][]byte {
 
 // Committer is who commits what others have written.
 func Committer(when time.Time) repository.Signature {
-	return repository.Signature{Name: "svc", Email: "noreply@svc", When: when}
+	return repository.Signature{Name: repository.CommitterName, Email: repository.CommitterEmail, When: when}
 }
