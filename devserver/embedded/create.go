@@ -115,7 +115,7 @@ func firstCommit(ctx context.Context, dir string, c Creation) error {
 			draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})
 		}
 	}
-	draft.Author = repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now()}
+	draft.Author = repository.Committer(time.Now())
 	draft.Committer = draft.Author
 	repo := repository.New(ledger, ledger.Objects())
 	head, err := ledger.Head(ctx)

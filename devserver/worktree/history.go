@@ -148,7 +148,7 @@ func (h *history) page(now *repository.Snapshot, page repository.Page) []reposit
 	if page.Path != "" && exists && !created && within(firstSequence) {
 		all = append(all, repository.Commit{SHA: first, Sequence: firstSequence, Parent: unknownCommit, Message: foundMessage,
 			Author:    repository.Signature{When: h.begun},
-			Committer: repository.Signature{Name: repository.CommitterName, Email: repository.CommitterEmail, When: h.begun},
+			Committer: repository.Committer(h.begun),
 			Touched:   []repository.Touch{{Path: page.Path, Blob: first}}})
 	}
 	return all

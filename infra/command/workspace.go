@@ -70,7 +70,7 @@ func (s *session) createWorkspace(ctx context.Context, name, from string, withKe
 		if s.Author != "" || withKey {
 			return unknown
 		}
-		by = repository.Signature{Name: "svc", Email: "noreply@svc", When: s.Now()}
+		by = repository.Committer(s.Now())
 	}
 	c := admin.Creation{Name: name, Author: by, Progress: s.progress}
 	if from != "" {

@@ -8,7 +8,6 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/dynamo"
-	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
 )
@@ -75,7 +74,7 @@ func (w *Workspace) fill(ctx context.Context, c Creation, history *packed) error
 			return err
 		}
 	case c.Source != nil:
-		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: provision.Committer(c.Author.When), Versions: w.Versions, Briefs: w.Briefs}
+		draft := repository.Draft{Message: "Import " + c.Source.Name + "\n", Author: c.Author, Committer: repository.Committer(c.Author.When), Versions: w.Versions, Briefs: w.Briefs}
 		for path, content := range c.Source.Files {
 			if repository.IsFile(path) {
 				draft.Changes = append(draft.Changes, repository.Change{Path: path, Content: content})

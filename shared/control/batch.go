@@ -444,7 +444,7 @@ func (b *batch) draft() repository.Draft {
 	by.When = now
 	d := repository.Draft{
 		Author:    by,
-		Committer: repository.Signature{Name: committerName, Email: committerEmail, When: now},
+		Committer: repository.Committer(now),
 		Message:   b.message(),
 		RequestID: b.ID,
 		Versions:  b.storedVersions,

@@ -22,12 +22,6 @@ const (
 	requestTrailer   = repository.RequestTrailer
 )
 
-// committer is who commits what the control plane writes.
-const (
-	committerName  = repository.CommitterName
-	committerEmail = repository.CommitterEmail
-)
-
 // commitMessage is the message of a commit that changes one item. It is as
 // short as it can be for readMessages to find the same messages in it again.
 func commitMessage(messages []activity.Message, by access.Principal) string {
@@ -208,7 +202,7 @@ func byServiceAccount(c repository.Commit) bool {
 // ours says whether the control plane made the commit: then its message says
 // what it changed.
 func ours(c repository.Commit) bool {
-	return c.Committer.Name == committerName && c.Committer.Email == committerEmail
+	return c.Committer.Name == repository.CommitterName && c.Committer.Email == repository.CommitterEmail
 }
 
 // author is a principal as git writes one. A name can hold anything; a line

@@ -223,7 +223,7 @@ func (p *Plan) Apply(ctx context.Context, by repository.Signature, message strin
 	if message == "" {
 		message = p.subject()
 	}
-	draft := repository.Draft{Author: by, Committer: Committer(by.When), Message: message + "\n", Versions: p.workspace.Versions, Briefs: p.workspace.Briefs}
+	draft := repository.Draft{Author: by, Committer: repository.Committer(by.When), Message: message + "\n", Versions: p.workspace.Versions, Briefs: p.workspace.Briefs}
 	for _, c := range p.Changes {
 		draft.Changes = append(draft.Changes, repository.Change{Path: c.Path, Content: c.content})
 	}

@@ -58,7 +58,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		}
 		landed, err := w.repo.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
-			Author:  by, Committer: Committer(by.When), Message: e.message() + "\n", Versions: w.Versions, Briefs: w.Briefs,
+			Author:  by, Committer: repository.Committer(by.When), Message: e.message() + "\n", Versions: w.Versions, Briefs: w.Briefs,
 		})
 		if errors.Is(err, repository.ErrMoved) {
 			continue

@@ -64,8 +64,3 @@ func filesOf(s *repository.Snapshot) map[string][]byte {
 	}
 	return all
 }
-
-// Committer is who commits what others have written.
-func Committer(when time.Time) repository.Signature {
-	return repository.Signature{Name: repository.CommitterName, Email: repository.CommitterEmail, When: when}
-}

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"time"
 
 	"svc.example/svc/shared/repository/object"
 )
@@ -51,6 +52,11 @@ const (
 	CommitterName  = "svc"
 	CommitterEmail = "noreply@svc"
 )
+
+// Committer commits what svc itself writes, at a time.
+func Committer(when time.Time) Signature {
+	return Signature{Name: CommitterName, Email: CommitterEmail, When: when}
+}
 
 // Signature is who did something, and when, to the second: that is what git
 // stores.

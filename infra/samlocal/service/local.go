@@ -70,7 +70,7 @@ func (s *Stores) Workspace(ctx context.Context, name string) (*admin.Workspace, 
 	for _, f := range sample.All() {
 		source.Files[f.Path] = f.Content
 	}
-	author := repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now().UTC().Truncate(time.Second)}
+	author := repository.Committer(time.Now().UTC().Truncate(time.Second))
 	w, err := s.Admin.Create(ctx, admin.Creation{Name: name, Source: source, Author: author})
 	if err != nil {
 		return nil, access.Key{}, err
