@@ -67,7 +67,11 @@ var usual = pace{comment: 15 * time.Second, check: time.Minute}
 type topic struct {
 	channel Channel
 	news    atomic.Pointer[News]
-	streams map[*stream]struct{} // guarded by the Hub's lock
+
+	// Guarded by the Hub's lock.
+	streams map[*stream]struct{}
+	waking  bool // a goroutine wakes them,
+	again   bool // and once more then
 
 	looks atomic.Int64 // that were asked for, while somebody looks
 
@@ -251,7 +255,7 @@ func (h *Hub) look(t *topic) (wait time.Duration) {
 	switch {
 	case err != nil && fault.Of(err).Kind == fault.Unauthorized:
 		h.forget(t)
-		h.each(t, (*stream).end)
+		go h.each(t, (*stream).end)
 		return 0
 	case err == nil && version != t.seen:
 		t.seen = version
@@ -267,8 +271,32 @@ func (h *Hub) look(t *topic) (wait time.Duration) {
 	}
 	t.due = time.Time{}
 	t.news.Store(&News{Version: t.seen, Since: now, again: t.seen == t.news.Load().Version})
-	h.each(t, (*stream).wake)
+	h.wake(t)
 	return 0
+}
+
+// wake wakes the streams of a topic, once more after those who wake them already: a
+// crowd that takes longer to wake than changes are apart would be woken by many at once.
+func (h *Hub) wake(t *topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.again = true; t.waking {
+		return
+	}
+	t.waking = true
+	go func() {
+		for h.more(t) {
+			h.each(t, (*stream).wake)
+		}
+	}()
+}
+
+// more says whether there is something to wake a topic's streams for.
+func (h *Hub) more(t *topic) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.waking, t.again = t.again, false
+	return t.waking
 }
 
 // forget has streams to come ask for the channel of a topic again.
@@ -283,12 +311,10 @@ func (h *Hub) each(t *topic, do func(*stream)) {
 	h.mu.Lock()
 	streams := slices.Collect(maps.Keys(t.streams))
 	h.mu.Unlock()
-	go func() {
-		for i, s := range streams {
-			if i > 0 && i%wakeAtOnce == 0 {
-				time.Sleep(wakePause)
-			}
-			do(s)
+	for i, s := range streams {
+		if i > 0 && i%wakeAtOnce == 0 {
+			time.Sleep(wakePause)
 		}
-	}()
+		do(s)
+	}
 }
