@@ -129,15 +129,16 @@ func TestEightTabsOnOneServer(t *testing.T) {
 				waited = max(waited, tab.log.waited(base+"/ofrep/v1/evaluate"))
 			}
 			t.Logf("a tab was right at most %v after it was shown, and a poll waited at most %.0f ms for its connection", slowest.Round(time.Millisecond), waited)
-			if waited > streamTurn {
+			if waited > longWait {
 				t.Errorf("a poll waited %.0f ms for its connection, as for a stream to end", waited)
 			}
 		})
 	}
 }
 
-// streamTurn is for less time than a stream is left alone, in milliseconds.
-const streamTurn = 1000
+// longWait is what a poll waits only for a stream to end, in milliseconds, and not because
+// the machine has much to do.
+const longWait = 5000
 
 // options are those of the web provider for a public key.
 func (a api) options(t *testing.T, base string) map[string]any {

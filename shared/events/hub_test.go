@@ -352,6 +352,11 @@ func TestTheStreamsOfABrowserTakeTurns(t *testing.T) {
 	for range 8 {
 		tabs = append(tabs, s.open(t))
 	}
+	for i, tab := range tabs {
+		if tab.retry > 1500 { // the tab that somebody looks at waits too
+			t.Errorf("tab %d is to come back for its turn after %d ms", i, tab.retry)
+		}
+	}
 	for i, tab := range tabs[:4] {
 		if block := tab.block(); block != nil || tab.lines.Err() != nil {
 			t.Errorf("tab %d is sent %q, %v", i, block, tab.lines.Err())

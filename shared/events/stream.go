@@ -44,6 +44,9 @@ const (
 
 	// A client that is cut off comes back after a time between these.
 	minRetry, maxRetry = time.Second, 5 * time.Second
+	// turnRetry bounds it for those who take turns: the page that somebody looks at may
+	// be one of them.
+	turnRetry = 1500 * time.Millisecond
 
 	comment = ":\n\n"
 )
@@ -155,7 +158,11 @@ func (s *stream) run(opening string) {
 	defer s.hub.release()
 	defer s.hub.remove(s)
 	defer s.conn.Close()
-	retry := minRetry + rand.N(maxRetry-minRetry+time.Millisecond)
+	most := maxRetry
+	if s.owner != "" {
+		most = turnRetry
+	}
+	retry := minRetry + rand.N(most-minRetry+time.Millisecond)
 	err := s.open(opening, fmt.Sprintf(": svc\nretry: %d\nid: %s\n\n", retry.Milliseconds(), s.topic.news.Load().Version))
 	for err == nil {
 		if err = s.tell(); err != nil {
