@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -197,25 +196,30 @@ func (k *keys) findToken(ctx context.Context, address netip.Addr, text string) (
 	return found.environment, nil
 }
 
-// askToken asks with the key of each workspace: a token does not tell its own.
+// askToken asks with a key of each workspace: a token does not tell its own.
 func (k *keys) askToken(ctx context.Context, text string) (reply upstream.Reply, err error) {
-	asked := map[access.ID]bool{}
+	taken := map[access.ID]bool{} // by workspace: whether the service takes a key of it
 	for _, e := range k.relay.environments {
-		if asked[e.key.Workspace()] {
+		if taken[e.key.Workspace()] {
 			continue
 		}
-		asked[e.key.Workspace()] = true
 		reply, err = e.follower.Connection.Do(ctx, http.MethodGet, endpoints.DescribeKey.Path+"?token="+url.QueryEscape(text), nil, nil)
 		if err != nil || reply.Status != http.StatusUnauthorized {
 			return reply, err
 		}
 		// It may be this relay's own key that is refused.
 		own, err := e.follower.Connection.Do(ctx, http.MethodGet, endpoints.DescribeKey.Path, nil, nil)
-		if err != nil || own.Status == http.StatusUnauthorized {
-			return own, cmp.Or(err, errOwnKey)
+		if err != nil {
+			return own, err
+		}
+		taken[e.key.Workspace()] = own.Status != http.StatusUnauthorized
+	}
+	for _, one := range taken {
+		if !one {
+			return reply, errOwnKey
 		}
 	}
-	return reply, err
+	return reply, nil
 }
 
 func (k *keys) frontendToken(environment string) string {

@@ -55,3 +55,22 @@ func TestARelayWhoseKeyIsRevoked(t *testing.T) {
 		}
 	}
 }
+
+// TestATokenIsAskedAboutWithAnyKey of its workspace that is still good.
+func TestATokenIsAskedAboutWithAnyKey(t *testing.T) {
+	w := newWorld(t, shop)
+	revoked, good, public := w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development"), w.key(access.KindPublicSDK, "development")
+	r := w.relay(Options{Keys: []string{revoked, good}})
+	w.must(r.Await(t.Context()))
+	parsed, err := access.ParseKey(revoked)
+	w.must(err)
+	w.revoke(parsed.ID())
+	w.eventually("the service refuses the key", func() bool { return w.ask(w.front, "GET", "/api/v2/key", revoked, "").status == 401 })
+	address := w.eventsOf(w.front, public)
+	if got := w.ask(r.Server, "HEAD", address, "", ""); got.status != 200 {
+		t.Errorf("a good token: %d", got.status)
+	}
+	if got := w.ask(r.Server, "HEAD", address[:len(address)-4]+"AAAA", "", ""); got.status != 401 {
+		t.Errorf("one that was made up: %d", got.status)
+	}
+}
