@@ -20,7 +20,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 # base64 of {"user":{"key":"user-1","plan":"pro"}}
 TOKEN = eyJ1c2VyIjp7ImtleSI6InVzZXItMSIsInBsYW4iOiJwcm8ifX0
 
-.PHONY: help run test quick check tools standins bench bench-cost fuzz dist npm address release-dry-run build svcadmin clean functions sam-local deploy
+.PHONY: help run test quick check tools standins bench bench-cost pictures fuzz dist npm address release-dry-run build svcadmin clean functions sam-local deploy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -136,6 +136,10 @@ bench: build $(BROWSER)/node_modules/.package-lock.json ## measure, as ratios to
 
 bench-cost: ## what requests to the hosted service take and cost, beside the naive way
 	go run ./infra/benchcost
+
+pictures: ## take the pictures of the console that the README shows, with Chromium
+	@mkdir -p devserver/pictures
+	SVC_README_PICTURES=$(CURDIR)/devserver/pictures go test ./devserver/browsertest -run '^TestReadmePictures$$' -count 1
 
 fuzz: ## run every fuzz target for a while (FUZZTIME=30s)
 	@for package in $$(go list ./...); do \

@@ -127,6 +127,7 @@ func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
 	served("u2", "checkout.fast", true)
 	p.visit(t, "#/flags?context="+url.QueryEscape(`{"user":{"key":"u1"}}`))
 	p.wait(t, ".row .overridden")
+	p.says(t, `nav a[href*="overrides"] .number`, "1") // which one may have forgotten
 	p.visit(t, "#/overrides")
 	p.says(t, ".feed li", "where user.key is u1")
 	p.visit(t, "#/flags/checkout.fast?context="+url.QueryEscape(`{"user":{"key":"u1"}}`))
@@ -171,6 +172,7 @@ func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
 	write(t, dir, "feature-flags/broken.json", `{"key": "broken"`)
 	p.says(t, ".feed li", "feature-flags/broken.json")
 	p.says(t, ".feed li", "INVALID_JSON")
+	p.says(t, `nav a[href*="problems"] .number`, "1")
 	p.quiet(t)
 }
 

@@ -64,12 +64,26 @@ var directoryViews = []struct{ name, place, drawn string }{
 	{"directory-activity", "#/activity", ".empty, .feed li"},
 }
 
+// ourConfig is the sample in a directory such as somebody has.
+func ourConfig(t *testing.T) string {
+	t.Helper()
+	shop := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(shop, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(shop, "our-config")
+	if err := os.Rename(copySample(t, nil), dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // demoDirectory is a directory that is worked with: somebody asks, something is
 // overridden, and a file is broken.
 func demoDirectory(t *testing.T) (base string) {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	dir := copySample(t, nil)
+	dir := ourConfig(t)
 	base = serveConsole(t, dir)
 	cmd := exec.Command(binary(t), "override", "set", "new-checkout", "false", "--datadir", dir, "--ttl", "8h")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -140,6 +154,36 @@ func TestConsolePictures(t *testing.T) {
 	p.load(t, w.base+"/console/")
 	p.wait(t, "#key")
 	p.picture(t, filepath.Join(folder, "signin-900-light.png"))
+}
+
+// TestReadmePictures takes the pictures that the README shows, of the sample.
+// SVC_README_PICTURES names the folder: make pictures does it.
+func TestReadmePictures(t *testing.T) {
+	folder := os.Getenv("SVC_README_PICTURES")
+	if folder == "" {
+		t.Skip("SVC_README_PICTURES names no folder")
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := ourConfig(t)
+	base := serveConsole(t, dir)
+	w := serveWorkspace(t, dir)
+	w.see(t, "production", "Ada Lovelace", "Grace Hopper", "Alan Turing", "Edsger Dijkstra", "Barbara Liskov", "Tony Hoare", "Donald Knuth", "Frances Allen")
+	key := w.key(t, "Ada", "protected_engineer")
+	for _, scheme := range []string{"light", "dark"} {
+		s := screen{1120, 700, false, scheme}
+		p := blankTab(t, s)
+		p.load(t, base+"/console/#/flags/pricing.headline?context=%7B%22user%22%3A%7B%22key%22%3A%22ada%22%2C%22plan%22%3A%22enterprise%22%7D%7D")
+		p.says(t, ".here .gets-value", "Talk to us")
+		p.click(t, ".here summary")
+		p.says(t, ".here .tried .matched", "user.plan is enterprise")
+		call[bool](t, p.tab, `() => { document.activeElement.blur(); scrollTo(0, 0); return true }`)
+		p.picture(t, filepath.Join(folder, "why-"+scheme+".png"))
+		p = openConsole(t, w, s, "#/flags/new-checkout", key)
+		p.click(t, `[aria-label="Roll out in production"]`)
+		p.write(t, `[aria-label="Percent of true"]`, "25")
+		p.says(t, "dialog .impact", "8 saved contexts")
+		p.picture(t, filepath.Join(folder, "rollout-"+scheme+".png"))
+	}
 }
 
 func (p docsPage) picture(t *testing.T, file string) {

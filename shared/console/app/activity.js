@@ -1,5 +1,6 @@
 // What has been done in the workspace, day by day.
 import { html, useState, useRef } from "./lib.js";
+import { servedHere } from "./api.js";
 import { address, place, refine } from "./router.js";
 import { environments, familyOf } from "./workspace.js";
 import { Author, Coming, Empty, Heading, Problem } from "./parts.js";
@@ -28,7 +29,7 @@ export function Activity() {
     if (days.at(-1)?.[0] === day) days.at(-1)?.[1].push(entry);
     else days.push([day, [entry]]);
   }
-  return html`<${Heading} title="Activity" note="Every change, in words. Each is a commit." />
+  return html`<${Heading} title="Activity" note=${servedHere ? "What has happened to the files since the server was started, in words." : "Every change, in words. Each is a commit."} />
     <div class="filters" role="search">
       <label class="search"><${Icon} name="search" /><span class="hidden">Author</span><input type="search" placeholder="Author: a whole name or e-mail" value=${query.get("author") ?? ""} onInput=${search} /></label>
       <label class="choice"><span class="hidden">Environment</span><select value=${query.get("in") ?? ""} onChange=${(/** @type {any} */ event) => refine({ in: event.target.value })}><option value="">Everywhere</option><option value="default">in the default rules</option>${environments.value.map((one) => html`<option value=${one.name}>in ${one.name}</option>`)}</select></label>

@@ -48,7 +48,7 @@ export function Change({ family, itemKey }) {
     : query.has("undo") ? html`Undo a change of <em>${itemKey}</em>` : html`Bring back <em>${itemKey}</em> as it was`;
   // A deleted item has no document, and its deletion can be undone.
   const gone = stored.problem?.status === 404 && !scope && !query.has("raw");
-  return html`<${Dialog} title=${title} close=${shut} key=${query.toString()} wide=${query.has("raw") || editsRules}>
+  return html`<${Dialog} title=${title} close=${shut} key=${query.toString()} wide=${editsRules ? "wide targeted" : query.has("raw") ? "wide" : ""}>
     ${stored.problem && !gone ? html`<${Problem} problem=${stored.problem} />`
       : !stored.data && !gone ? html`<${Coming} />`
       : scope && editsRules ? html`<${Targeting} family=${family} itemKey=${itemKey} scope=${scope} stored=${stored.data} shut=${shut} />`

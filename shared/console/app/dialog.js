@@ -32,7 +32,7 @@ function enter(event) {
   setTimeout(lead, 400); // until the dry run is asked for
 }
 
-/** @param {{title: any, close: () => void, children?: any, wide?: boolean, label?: string}} props */
+/** @param {{title: any, close: () => void, children?: any, wide?: string, label?: string}} props */
 export function Dialog({ title, close, children, wide }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
@@ -41,7 +41,7 @@ export function Dialog({ title, close, children, wide }) {
     begin(dialog.querySelector("[data-first]"));
     return () => dialog.close();
   }, []);
-  return html`<dialog ref=${ref} class=${wide ? "wide" : ""} aria-labelledby="dialog-title"
+  return html`<dialog ref=${ref} class=${wide ?? ""} aria-labelledby="dialog-title"
       onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); close(); }}
       onClick=${(/** @type {Event} */ event) => event.target === ref.current && close()}>
     <div class="dialog-body" onKeyDown=${enter}>

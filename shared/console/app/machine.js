@@ -55,7 +55,7 @@ export function Problems() {
     ${!data && !problem && html`<${Coming} />`}
     ${data && !all.length && html`<${Empty} title="All is well"><p>Every file can be served as it stands.</p><//>`}
     ${all.length > 0 && html`<ol class="feed apart">${all.map((one, i) => html`<li key=${i}><div class="what">
-      <p><${Icon} name="warning" label=${one.severity} /> <code>${one.file}${one.line ? `:${one.line}` : ""}</code> ${one.path && html`<code class="note">${one.path}</code>`}</p>
+      <p class=${one.severity}><${Icon} name="warning" label=${one.severity} /> <code>${one.file}${one.line ? `:${one.line}` : ""}</code> ${one.path && html`<code class="note">${one.path}</code>`}</p>
       <p>${sentence(one.message)}</p></div><p class="note when"><code>${one.code}</code></p></li>`)}</ol>`}`;
 }
 

@@ -1,8 +1,8 @@
 // The console's frame: the ways between its views, and which one is shown.
 import { effect, html, render, useEffect, useErrorBoundary } from "./lib.js";
-import { away, epoch, held, refusedKey, tokenGiven } from "./api.js";
+import { away, epoch, held, refusedKey, servedHere, tokenGiven } from "./api.js";
 import { address, carried, place, useScroll } from "./router.js";
-import { families, loadLists, look, refresh, signIn, signOut, who, workspace } from "./workspace.js";
+import { families, loadLists, look, refresh, signIn, signOut, useGet, who, workspace } from "./workspace.js";
 import { Activity } from "./activity.js";
 import { Create } from "./change.js";
 import { Contexts, OneContext } from "./contexts.js";
@@ -47,6 +47,13 @@ function Views() {
   return html`<${Heading} title="There is no such view" /><${Empty} title="This address leads nowhere"><a class="button" href=${address(["flags"])}>To the flags</a><//>`;
 }
 
+/** What somebody may have forgotten, or not seen yet, wherever they are. @param {{view: string}} props */
+function Number({ view }) {
+  const { data } = useGet(servedHere && view === "overrides" ? "overrides" : "");
+  const n = view === "overrides" ? data?.overrides.length : view === "problems" ? workspace.value.broken?.length : 0;
+  return n ? html`<span class="number">${n.toLocaleString("en")}</span>` : null;
+}
+
 function App() {
   useEffect(() => {
     /** @param {KeyboardEvent} event */
@@ -79,7 +86,7 @@ function App() {
     <header class="frame">
       <p class="brand"><i aria-hidden="true"></i>${workspace.value.name || "svc"}</p>
       <button type="button" class="find" onClick=${openPalette}><${Icon} name="search" /><span>Find</span><kbd>/</kbd></button>
-      <nav aria-label="Views">${views.map(({ name, title }) => html`<a href=${address([name])} aria-current=${name === current ? "page" : undefined}><${Icon} name=${name} />${title}</a>`)}</nav>
+      <nav aria-label="Views">${views.map(({ name, title }) => html`<a href=${address([name])} aria-current=${name === current ? "page" : undefined}><${Icon} name=${name} />${title}<${Number} view=${name} /></a>`)}</nav>
       ${!tokenGiven && html`<div class="me"><p><span class="clip" title=${who.value.principal.name}>${who.value.principal.name}</span><span class="note">${who.value.principal.type === "user" ? "your key" : "service account"}</span></p><button type="button" class="quiet" aria-label="Forget the key" title="Forget the key" onClick=${signOut}><${Icon} name="leave" /></button></div>`}
     </header>
     <main key="content" id="content"><${Clock} /><${View} /></main>

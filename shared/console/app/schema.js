@@ -33,7 +33,7 @@ export function Schema({ itemKey, shut }) {
   };
   useEffect(() => { read().catch((problem) => set({ problem })); }, []);
   const bound = state.config?.document.schemaKey;
-  return html`<${Dialog} title=${bound ? html`Schema <em>${bound}</em>` : html`New schema for <em>${itemKey}</em>`} close=${shut} wide>
+  return html`<${Dialog} title=${bound ? html`Schema <em>${bound}</em>` : html`New schema for <em>${itemKey}</em>`} close=${shut} wide="wide">
     ${state.problem ? html`<${Problem} problem=${state.problem} />` : !state.config ? html`<${Coming} />`
       : html`<${Editor} itemKey=${itemKey} config=${state.config} schema=${state.schema} renew=${read} shut=${shut} />`}<//>`;
 }
