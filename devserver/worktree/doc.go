@@ -15,6 +15,8 @@
 //   - Every request is refused, without a word of content, that does not name one of
 //     the server's own hosts, comes from a page of another origin, or lacks the token.
 //     The token is drawn for the process, and nowhere but in memory and in the page.
+//   - What applications have asked with, their contexts and the flags that they named,
+//     is in memory alone, bounded whatever they send, and told to the page only.
 //
 // The history is what the process has seen happen to the files, its own edits and
 // those of others, within a bound of bytes. It begins with the files as they were

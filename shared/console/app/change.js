@@ -12,6 +12,7 @@ import { Field, choicesOf, levels, textOf, valueOf } from "./values.js";
 import { Review, itemPath } from "./review.js";
 import { Rollout } from "./rollout.js";
 import { armsOf, fallbackOf, isSplit, rulesIn } from "./rules.js";
+import { typeWords } from "./words.js";
 
 /** @typedef {import("./types").Detail} Detail */
 /** @typedef {import("./workspace.js").Family} Family */
@@ -193,7 +194,7 @@ export function Create({ family }) {
     <form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       <${Field} type="string" label=${levelled ? "Service" : "Key"} text=${key} set=${setKey} problem=${wrongKey} autofocus />
       ${levelled && html`<${Field} type="string" label="Level" choices=${levels} text=${text} set=${setText} />`}
-      ${(family === "flags" || family === "configs") && html`<${Field} type="string" label="Type" choices=${types.map((one) => ({ text: one }))} text=${type} set=${(/** @type {string} */ next) => { setType(next); setText(textOf(next, undefined)); }} />`}
+      ${(family === "flags" || family === "configs") && html`<${Field} type="string" label="Type" choices=${types.map((one) => ({ text: one, name: typeWords(one) }))} text=${type} set=${(/** @type {string} */ next) => { setType(next); setText(textOf(next, undefined)); }} />`}
       ${needsValue && html`<${Field} type=${type} label="Everyone gets" text=${text} set=${setText} problem=${text === "" ? undefined : single.problem} />`}
       ${!levelled && html`<${Field} type="string" label="Description (optional)" text=${description} set=${setDescription} />`}
       ${family === "flags" && type === "bool" && html`<p class="note">It begins switched off in ${environments.value.length === 1 ? environments.value[0].name : "every environment"}.</p>`}
