@@ -375,7 +375,6 @@ const arrowDown = "\u0301"
 
 // What is in documents is text, whatever it looks like.
 func TestConsoleShowsHostileDocumentsAsText(t *testing.T) {
-	const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>{{7*7}}`
 	value := fmt.Sprintf(`{"type": "string", "value": %s}`, quoted(evil))
 	w := serveWorkspace(t, copySample(t, map[string]string{
 		"feature-flags/evil.json": fmt.Sprintf(`{"key": "evil", "type": "feature_flag", "valueType": "string", "access": "standard", "name": %[1]s, "description": %[1]s, "tags": [%[1]s],
@@ -387,9 +386,11 @@ func TestConsoleShowsHostileDocumentsAsText(t *testing.T) {
 			{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": %q}}]}}`, strings.Repeat("x", 1<<20-1000)),
 	}))
 	w.see(t, "production", evil)
-	p := openConsole(t, w, desk, "", w.key(t, evil, "protected_engineer"))
+	key := w.key(t, evil, "protected_engineer")
+	w.send(t, key, "POST", "/v1/changes", fmt.Sprintf(`{"message": %[1]s, "operations": [{"op": "patch", "type": "feature_flag", "key": "evil", "environment": "production", "body": {"value": %[1]s, "replaceTargeting": true}}]}`, quoted(evil)))
+	p := openConsole(t, w, desk, "", key)
 	for _, view := range []struct{ place, drawn string }{
-		{"#/flags", ".row"}, {"#/flags/evil", ".scope .rules"}, {"#/flags/evil/history", ".timeline li"}, {"#/flags/evil/why", ".tried li"}, {"#/flags/evil/document", ".document pre"},
+		{"#/flags", ".row"}, {"#/flags/evil", ".scope .rules"}, {"#/flags/evil/history", ".timeline li:nth-child(2)"}, {"#/flags/evil/why", ".tried li"}, {"#/flags/evil/document", ".document pre"},
 		{"#/flags/evil?edit=production", ".review h3, .review .note"}, {"#/segments", ".row"}, {"#/segments/evil-segment", ".scope"}, {"#/contexts?in=production", ".people li"}, {"#/activity", ".feed li"},
 		{"#/flags?find=1", "#choices li"}, {"#/" + "%3Cimg%20src=x%20onerror=alert(1)%3E", ".empty"}, {"#/flags/%3Cimg%20src=x%3E", ".empty"}, {"#/flags/huge", ".scope .value"}, {"#/flags/huge?edit=production", "dialog textarea"},
 	} {
