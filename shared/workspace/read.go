@@ -352,7 +352,7 @@ func (w *Workspace) Environment(name string) (Environment, bool) {
 // rules.
 func (w *Workspace) CheckEnvironment(name string) error {
 	if e, known := w.Environment(name); !known || e.Archived {
-		return fmt.Errorf("there is no environment %q; the workspace has %s", name, cmp.Or(terminal.Cut(strings.Join(w.Active(), ", "), 2000), "none yet: they stand in "+File))
+		return fmt.Errorf("there is no environment %q; the workspace has %s%s", name, cmp.Or(terminal.Cut(strings.Join(w.Active(), ", "), 2000), "none yet: they stand in "+File), DidYouMean(name, w.Active()))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"regexp/syntax"
@@ -67,7 +68,7 @@ func (x *index) environmentIssues(doc *document.Document) []document.Issue {
 		case !x.ws.Declared:
 			message, code = SlugProblem(e.ID), problem.InvalidEnvironmentName
 		case !x.environments[e.ID]:
-			message = fmt.Sprintf("the environment %s is not declared in %s; declared are: %s", terminal.Quote(e.ID), File, x.declared())
+			message = fmt.Sprintf("the environment %s is not declared in %s; declared are: %s%s", terminal.Quote(e.ID), File, cmp.Or(strings.Join(x.declared(), ", "), "none"), DidYouMean(e.ID, x.declared()))
 		}
 		seen[e.ID] = true
 		if message != "" {
@@ -80,19 +81,15 @@ func (x *index) environmentIssues(doc *document.Document) []document.Issue {
 const maxNamed = 20
 
 // declared lists the environments, the first of them if there are many.
-func (x *index) declared() string {
+func (x *index) declared() []string {
 	var names []string
 	for _, e := range x.ws.Environments {
 		if len(names) == maxNamed {
-			names = append(names, "…")
-			break
+			return append(names, "…")
 		}
 		names = append(names, terminal.Cut(e.Name, maxEnvironmentName))
 	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // encrypted visits the decryptWith of every value that has one, wherever a

@@ -97,9 +97,10 @@ func TestVerifyFinds(t *testing.T) {
 		{"keys that differ in case", map[string]string{"segments/NEW-nav.json": segment("NEW-nav")}, []string{
 			`segments/NEW-nav.json:1:9: fatal /key: the key "NEW-nav" is taken by feature-flags/new-nav.json: keys are unique over flags, configs, log levels and segments, whatever their case`}},
 		{"environments", map[string]string{f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [
-			{"id": "old", "rules": []}, {"id": "qa", "rules": []}, {"id": "old", "rules": []}]}`}, []string{
+			{"id": "old", "rules": []}, {"id": "qa", "rules": []}, {"id": "old", "rules": []}, {"id": "prodution", "rules": []}]}`}, []string{
 			f + `:2:39: /environments/1/id: the environment "qa" is not declared in svc.json; declared are: development, old, staging, production`,
-			f + `:2:66: /environments/2/id: the environment "old" has an entry already; keep one`}},
+			f + `:2:66: /environments/2/id: the environment "old" has an entry already; keep one`,
+			f + `:2:94: /environments/3/id: the environment "prodution" is not declared in svc.json; declared are: development, old, staging, production; did you mean production?`}},
 		{"names that are no slugs, declared", map[string]string{"svc.json": "{\"environments\": [\n\"production\", \"Staging\", {\"name\": \"old\"},\n{\"name\": \"default\"}]}",
 			f: `{"key": "f", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}, "environments": [{"id": "Staging", "rules": []}]}`}, []string{
 			`svc.json:2:15: /environments/1: the environment name "Staging" is not a slug: lower-case letters, digits and single dashes, at most 100`,
