@@ -81,12 +81,14 @@ func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
 }
 
 // fileMessage is all that is said of a file that is no document.
-func fileMessage(t trace) []activity.Message {
+func fileMessage(t trace) []activity.Message { return fileWords(t.touch.Path, actionOf(*t.touch)) }
+
+func fileWords(path, action string) []activity.Message {
 	what := "the workspace file " + workspace.File
-	if folder, key, ok := workspace.SplitPath(t.touch.Path); ok && folder == workspace.Schemas {
+	if folder, key, ok := workspace.SplitPath(path); ok && folder == workspace.Schemas {
 		what = "schema " + terminal.Quote(key)
 	}
-	return []activity.Message{{Message: what + " " + actionOf(*t.touch)}}
+	return []activity.Message{{Message: what + " " + action}}
 }
 
 // wordsOf names the messages of a trace, which never change: a commit is what
@@ -146,13 +148,14 @@ func Difference(path string, before, after []byte) []activity.Message {
 func difference(path string, before, after *jsontree.Node) []activity.Message {
 	folder, key, _ := workspace.SplitPath(path)
 	item := folder.ItemType().Noun() + " " + terminal.Quote(key)
+	file := folder == workspace.Schemas || path == workspace.File
 	switch {
-	case folder == workspace.Schemas && before == nil:
-		return []activity.Message{{Message: item + " " + actionCreated}}
-	case folder == workspace.Schemas && after != nil:
-		return []activity.Message{{Message: item + " " + actionUpdated}}
-	case folder == workspace.Schemas:
-		return []activity.Message{{Message: item + " " + actionDeleted}}
+	case file && before == nil:
+		return fileWords(path, actionCreated)
+	case file && after != nil:
+		return fileWords(path, actionUpdated)
+	case file:
+		return fileWords(path, actionDeleted)
 	case after != nil && after.Kind != jsontree.Object:
 		return []activity.Message{{Message: item + " is not a JSON object"}}
 	case before == nil || before.Kind == jsontree.Object:
