@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
@@ -265,6 +266,9 @@ func Place(from, to string) error { return filesystem{}.place(from, to) }
 
 func (s filesystem) place(from, to string) error {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = atomicfile.GiveToFolder(path)
+		}
 		if err != nil || !entry.IsDir() {
 			return err
 		}
