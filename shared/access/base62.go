@@ -1,7 +1,9 @@
 package access
 
 import (
+	"encoding/binary"
 	"math/big"
+	"math/bits"
 	"strings"
 )
 
@@ -17,19 +19,47 @@ func encodeBase62(content []byte, width int) string {
 	return strings.Repeat("0", width-len(digits)) + digits
 }
 
-// decodeBase62 fills content from text. It reports false for anything that
-// encodeBase62 does not write for that many bytes, a number too large included:
-// 43 characters hold a little more than 32 bytes.
-func decodeBase62(content []byte, text string) bool {
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return false
+// decodeSecret reads what encodeBase62 has written of a secret. It is not ok for
+// anything else, a number too large included: 43 characters hold a little more than
+// 32 bytes. Every request has a secret to read, so it is read in words.
+func decodeSecret(text string) (secret [secretBytes]byte, ok bool) {
+	const together = 10               // digits that fit into a word
+	var words [secretBytes / 8]uint64 // the lowest first
+	for len(text) > 0 {
+		n := min(len(text), together)
+		plus, times := uint64(0), uint64(1)
+		for _, c := range []byte(text[:n]) {
+			digit, ok := digit62(c)
+			if !ok {
+				return secret, false
+			}
+			plus, times = plus*base62+digit, times*base62
+		}
+		for i := range words {
+			high, low := bits.Mul64(words[i], times)
+			var carry uint64
+			words[i], carry = bits.Add64(low, plus, 0)
+			plus = high + carry
+		}
+		if plus != 0 {
+			return secret, false
+		}
+		text = text[n:]
 	}
-	number, ok := new(big.Int).SetString(text, base62)
-	if !ok || number.BitLen() > 8*len(content) {
-		return false
+	for i, word := range words {
+		binary.BigEndian.PutUint64(secret[secretBytes-8*(i+1):], word)
 	}
-	number.FillBytes(content)
-	return true
+	return secret, true
+}
+
+func digit62(c byte) (value uint64, ok bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return uint64(c - '0'), true
+	case 'a' <= c && c <= 'z':
+		return uint64(c-'a') + 10, true
+	case 'A' <= c && c <= 'Z':
+		return uint64(c-'A') + 36, true
+	}
+	return 0, false
 }

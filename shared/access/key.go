@@ -100,8 +100,7 @@ func ParseKey(text string) (Key, error) {
 	workspace, workspaceErr := ParseID(parts[:idLength])
 	principal, principalErr := ParseID(parts[idLength : 2*idLength])
 	id, idErr := ParseID(parts[2*idLength : 3*idLength])
-	var secret [secretBytes]byte
-	secretOK := decodeBase62(secret[:], parts[3*idLength+1:])
+	secret, secretOK := decodeSecret(parts[3*idLength+1:])
 	if errors.Join(workspaceErr, principalErr, idErr) != nil || parts[3*idLength] != '_' || !secretOK {
 		return Key{}, errKeyParts
 	}

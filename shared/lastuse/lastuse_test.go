@@ -101,3 +101,26 @@ func TestNothingWaitsForTheStore(t *testing.T) {
 		t.Errorf("%d keys are remembered", len(tracker.seen))
 	}
 }
+
+// TestDaysAreThoseOfUTC, in any order.
+func TestDaysAreThoseOfUTC(t *testing.T) {
+	east := time.FixedZone("east", 3*60*60)
+	for _, tt := range []struct {
+		at   time.Time
+		want string
+	}{
+		{noon, "2026-11-22"},
+		{noon.Add(12 * time.Hour), "2026-11-23"},
+		{noon.Add(12*time.Hour - 1), "2026-11-22"},
+		{time.Date(2026, 11, 23, 2, 59, 0, 0, east), "2026-11-22"},
+		{time.Date(2027, 11, 22, 0, 0, 0, 0, time.UTC), "2027-11-22"},
+		{time.Unix(-1, 0), "1969-12-31"},
+		{time.Unix(0, 0), "1970-01-01"},
+	} {
+		for range 2 {
+			if got := Day(tt.at); got != tt.want {
+				t.Errorf("%v: %s, want %s", tt.at, got, tt.want)
+			}
+		}
+	}
+}
