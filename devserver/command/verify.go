@@ -85,9 +85,16 @@ other byte stays as it is.`,
 }
 
 func verify(ctx context.Context, in Invocation, dir string, f verifyFlags) error {
-	state := datadir.Look(dir)
 	var fixed []fixReport
 	var err, unfixed error
+	if f.fix && !f.dryRun {
+		lock, err := datadir.Lock(ctx, dir)
+		if err != nil {
+			return fmt.Errorf("nothing fixed: %w", err)
+		}
+		defer lock.Close()
+	}
+	state := datadir.Look(dir)
 	if f.fix {
 		fixed, unfixed = fixes(dir, state, !f.dryRun)
 	}

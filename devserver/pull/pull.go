@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/devserver/remote"
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
@@ -48,6 +49,7 @@ type Plan struct {
 	content map[string][]byte
 	next    state
 	last    state
+	force   bool
 }
 
 // Change is a file that was changed here.
@@ -80,7 +82,7 @@ func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{Stored: true, Files: map[string]entry{}}, last: last}
+	p := &Plan{dir: dir, in: in, content: map[string][]byte{}, next: state{Stored: true, Files: map[string]entry{}}, last: last, force: o.Force}
 	f := &fetcher{api: api, progress: o.Progress}
 	if f.progress == nil {
 		f.progress = func(int, int) {}
@@ -253,16 +255,26 @@ func (p *Plan) gone(path string, was entry, force bool) error {
 	return nil
 }
 
-// Apply does what is planned. What it has done when it fails is remembered.
+// Apply does what is planned, if the directory still is as it was then. What it has
+// done when it fails is remembered.
 func (p *Plan) Apply(ctx context.Context) error {
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
 	}
-	var err error
+	lock, err := datadir.Lock(ctx, p.dir)
+	if err != nil {
+		return fmt.Errorf("nothing written: %w", err)
+	}
+	defer lock.Close()
 	if p.in, err = openDirectory(p.dir); err != nil {
 		return err
 	}
 	defer p.in.close()
+	if !p.force {
+		if err := p.stands(); err != nil {
+			return fmt.Errorf("nothing written: %w", err)
+		}
+	}
 	if err := p.write(ctx); err != nil {
 		p.next.Tag, p.next.Stored = "", p.last.Stored
 		return errors.Join(err, p.next.write(p.in))
@@ -277,6 +289,26 @@ func (p *Plan) Apply(ctx context.Context) error {
 		p.next.Tag = ""
 	}
 	return errors.Join(failed, p.next.write(p.in))
+}
+
+// stands says whether what is overwritten and removed without being asked still is
+// what was pulled last.
+func (p *Plan) stands() error {
+	if now, err := readState(p.in); err != nil {
+		return err
+	} else if now.Tag != p.last.Tag || now.CommitSHA != p.last.CommitSHA {
+		return errors.New("another svc has just pulled into the directory; run svc pull again")
+	}
+	for _, path := range slices.Concat(p.Write, p.Remove) {
+		local, err := p.in.read(path)
+		if err != nil {
+			return err
+		}
+		if was, pulled := p.last.Files[path]; pulled != (local != nil) || pulled && sum(local) != was.SHA256 {
+			return fmt.Errorf("%s has just been changed; run svc pull again", path)
+		}
+	}
+	return nil
 }
 
 // maxWriting is how many files are on their way to the disk at a time: it takes its

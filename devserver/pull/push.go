@@ -344,22 +344,35 @@ func (p *Push) Send(ctx context.Context) (*Pushed, error) {
 	if p.options.DryRun {
 		return pushed, nil
 	}
-	if err := p.remember(pushed); err != nil {
+	if err := p.remember(ctx, pushed); err != nil {
 		return pushed, fmt.Errorf("it was pushed, and cannot be remembered here, which the next svc pull mends: %w", err)
 	}
 	return pushed, nil
 }
 
-func (p *Push) remember(pushed *Pushed) error {
+// remember notes what came of the items. Of one that somebody has pulled meanwhile
+// more is known already.
+func (p *Push) remember(ctx context.Context, pushed *Pushed) error {
+	lock, err := datadir.Lock(ctx, p.dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	in, err := openDirectory(p.dir)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	next := p.last
+	next, err := readState(in)
+	if err != nil {
+		return err
+	}
 	next.Tag = ""
 	for _, item := range pushed.Items {
 		was := next.Files[item.Path]
+		if was != p.last.Files[item.Path] || next.WorkspaceID != p.last.WorkspaceID {
+			continue
+		}
 		if item.Changed {
 			was.CommitSHA = pushed.CommitSHA
 		}

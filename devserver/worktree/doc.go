@@ -11,7 +11,8 @@
 //   - Of a file only those bytes change that the edit is about: indentation, line ends,
 //     the spelling of numbers, what svc does not know.
 //   - A file that was edited on disk while somebody looked at it is never overwritten:
-//     it is compared right before it is replaced, and the write is decided again.
+//     it is compared right before it is replaced, and the write is decided again. Other
+//     processes of svc take turns with this one.
 //   - Every request is refused, without a word of content, that does not name one of
 //     the server's own hosts, comes from a page of another origin, or lacks the token.
 //     The token is drawn for the process, and nowhere but in memory and in the page.

@@ -41,6 +41,8 @@ func writeError(err error, path string) error {
 	switch {
 	case errors.Is(err, datadir.ErrChanged):
 		return repository.ErrMoved
+	case errors.Is(err, datadir.ErrHeld):
+		return fault.New(fault.Unavailable, "%v", err)
 	case errors.Is(err, fs.ErrPermission), readOnly(err):
 		return fault.New(fault.Forbidden, "the file %s cannot be written: its directory or it is read-only", path).
 			With(map[string]any{"code": codeReadOnly}).Because(err)

@@ -30,6 +30,7 @@ type Worktree struct {
 	principal access.Principal
 	workspace access.Workspace
 
+	writing  sync.Mutex // held before the lock of the directory, which is asked for again and again
 	mu       sync.Mutex
 	state    datadir.State
 	snapshot *repository.Snapshot
@@ -147,12 +148,19 @@ func seen(written repository.Draft, path string, now time.Time) repository.Commi
 }
 
 // Commit implements control.Repository: it edits the files.
-func (w *Worktree) Commit(_ context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
 	if len(draft.Changes) == 0 {
 		return base, nil
 	}
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	lock, err := datadir.Lock(ctx, w.dir)
+	if err != nil {
+		return nil, writeError(err, draft.Changes[0].Path)
+	}
+	defer lock.Close()
+	w.mu.Lock() // after: who only reads does not wait for other processes
+	defer w.mu.Unlock()
 	if err := w.look(repository.Draft{}); err != nil {
 		return nil, err
 	}
@@ -171,7 +179,7 @@ func (w *Worktree) Commit(_ context.Context, base *repository.Snapshot, draft re
 		}
 		edits = append(edits, edit)
 	}
-	err := datadir.Write(w.dir, edits)
+	err = datadir.Write(w.dir, edits)
 	if err == nil {
 		err = w.look(draft)
 		return w.snapshot, err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Replace puts content in the place of a file in a folder that is there. A link is
@@ -26,11 +27,21 @@ func Replace(root *os.Root, name string, content []byte, mode fs.FileMode) error
 	return nil
 }
 
+// beginning is that of the names of files that are to take the place of others.
+const beginning = ".svc-next-"
+
+// IsLeft says whether a name is one of those that Beside gives: it is left over where
+// nobody is about to give the file its place.
+func IsLeft(name string) bool {
+	drawn, is := strings.CutPrefix(name, beginning)
+	return is && len(drawn) == len(rand.Text()) && strings.Trim(drawn, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
 // Beside writes a file that is to take the place of another, and leaves that to the
 // caller. It lies in the same folder, is flushed, and has a name that begins with a
 // dot. After an error there is none.
 func Beside(root *os.Root, name string, content []byte, mode fs.FileMode) (next string, err error) {
-	next = filepath.Join(filepath.Dir(name), ".svc-next-"+rand.Text())
+	next = filepath.Join(filepath.Dir(name), beginning+rand.Text())
 	begin := mode
 	if mode == 0 {
 		begin = 0o666
@@ -58,7 +69,7 @@ func Fill(path string, fill func(to io.Writer, beside string) error) error {
 		return &fs.PathError{Op: "replace", Path: path, Err: errors.New("it is no ordinary file")}
 	}
 	folder := filepath.Dir(path)
-	f, err := os.CreateTemp(folder, ".svc-next-")
+	f, err := os.CreateTemp(folder, beginning)
 	if err != nil {
 		return err
 	}

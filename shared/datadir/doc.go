@@ -20,6 +20,8 @@
 //     from the one before.
 //   - Watch never gives up: whatever happens to the directory, or to the
 //     system's supply of watches, it reports the next state that it finds.
+//   - Those who write take turns by Lock, whichever process they are in. Who reads
+//     never waits.
 //
 // # How a directory is watched
 //

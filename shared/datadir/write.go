@@ -28,7 +28,7 @@ var ErrChanged = errors.New("the file has changed meanwhile")
 // cannot be written, none. A file is replaced as a whole, by way of one beside it
 // whose name begins with a dot, right after it was found to be as it was; it keeps
 // its permissions. A symbolic link within the directory is followed, never one that
-// leads out; to remove it leaves what it leads to.
+// leads out; to remove it leaves what it leads to. It is for who holds the Lock.
 func Write(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

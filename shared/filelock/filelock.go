@@ -29,14 +29,18 @@ func Await(ctx context.Context, path string) (lock io.Closer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for try := 0; ; try++ {
-		if err = Try(f); !errors.Is(err, ErrHeld) || polls.Wait(ctx, try) != nil {
-			break
-		}
-	}
-	if err != nil {
+	if err := Wait(ctx, f); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// Wait is Try once others have let go of the lock; ErrHeld where ctx ends first.
+func Wait(ctx context.Context, f *os.File) error {
+	for try := 0; ; try++ {
+		if err := Try(f); !errors.Is(err, ErrHeld) || polls.Wait(ctx, try) != nil {
+			return err
+		}
+	}
 }

@@ -1,0 +1,127 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/datadir"
+)
+
+// beside is another svc serve on the same directory.
+func (p *page) beside() *page {
+	p.Helper()
+	api, err := New(Options{Dir: p.dir, Environment: "development", Who: "Grace", Hosts: OwnHosts("127.0.0.1", 6580)})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return &page{T: p.T, dir: p.dir, api: api, token: api.Token()}
+}
+
+// TestServersOfOneDirectoryLoseNothing: each writes another environment, and of those
+// who write under one token there is one winner.
+func TestServersOfOneDirectoryLoseNothing(t *testing.T) {
+	first := open(t)
+	servers := map[string]*page{"development": first, "production": first.beside()}
+	var all sync.WaitGroup
+	for environment, p := range servers {
+		all.Go(func() {
+			for i := range 40 {
+				on := i%2 == 0
+				status, answer := p.ask("PATCH", "/v1/flags/new-checkout/environments/"+environment, fmt.Sprintf(`{"enabled": %v}`, on))
+				if status != 200 {
+					t.Errorf("%d %v", status, answer)
+				}
+				got := p.must("GET", "/v1/flags/new-checkout/document", "")["document"].(map[string]any)
+				if text := fmt.Sprint(of(got, environment)); !strings.Contains(text, fmt.Sprintf("value:%v]", on)) {
+					t.Errorf("%s, write %d: %v was answered for, and there is %s", environment, i, on, text)
+				}
+			}
+		})
+	}
+	all.Wait()
+	first.must("POST", "/v1/configs", `{"key": "number", "valueType": "int", "value": 0}`)
+	for i := range 20 {
+		token := first.must("GET", "/v1/configs/number", "")["commitSha"].(string)
+		var won sync.Map
+		for name, p := range servers {
+			all.Go(func() {
+				status, answer := p.ask("PATCH", "/v1/configs/number/environments/"+name, fmt.Sprintf(`{"value": %d, "expectedCommitSha": "%s"}`, i+1, token))
+				if status == 200 {
+					won.Store(name, true)
+				} else if status != 409 {
+					t.Errorf("%d %v", status, answer)
+				}
+			})
+		}
+		all.Wait()
+		n := 0
+		won.Range(func(any, any) bool { n++; return true })
+		if n != 1 {
+			t.Errorf("round %d: the token has %d winners", i, n)
+		}
+	}
+}
+
+func of(document map[string]any, environment string) any {
+	for _, e := range document["environments"].([]any) {
+		if e.(map[string]any)["id"] == environment {
+			return e
+		}
+	}
+	return nil
+}
+
+func TestAWriteWaitsForItsTurn(t *testing.T) {
+	p := open(t)
+	lock, err := datadir.Lock(t.Context(), p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := datadir.Lock(ctx, p.dir); !errors.Is(err, datadir.ErrHeld) {
+		t.Error("there are two at once:", err)
+	}
+	written := make(chan int)
+	go func() {
+		status, _ := p.ask("PATCH", "/v1/flags/new-checkout/environments/default", `{"enabled": true}`)
+		written <- status
+	}()
+	for range 20 {
+		p.must("GET", "/v1/flags/new-checkout", "") // who reads does not wait
+	}
+	if p.read(flagPath) != flagText {
+		t.Error("it is written out of turn")
+	}
+	lock.Close()
+	if status := <-written; status != 200 || p.read(flagPath) == flagText {
+		t.Error(status, p.read(flagPath))
+	}
+	if left, _ := filepath.Glob(filepath.Join(p.dir, ".*")); len(left) > 0 {
+		t.Errorf("the lock leaves %q in the directory", left)
+	}
+}
+
+// TestWhatAKilledWriterLeftIsRemoved by who writes next, and nothing else is.
+func TestWhatAKilledWriterLeftIsRemoved(t *testing.T) {
+	p := open(t)
+	const left = "feature-flags/.svc-next-ABCDEFGHIJKLMNOPQRSTUVWX23"
+	kept := []string{"feature-flags/.svc-next-1234", "feature-flags/.svc-next-abcdefghijklmnopqrstuvwx23", "notes/.svc-next-ABCDEFGHIJKLMNOPQRSTUVWX23", ".gitignore"}
+	for _, path := range append(kept, left) {
+		p.write(path, "{}")
+	}
+	p.must("POST", "/v1/flags", `{"key": "another"}`)
+	if _, err := os.Stat(filepath.Join(p.dir, left)); err == nil {
+		t.Error("it is still there")
+	}
+	for _, path := range kept {
+		p.read(path)
+	}
+}

@@ -1,0 +1,105 @@
+package datadir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/filelock"
+	"svc.example/svc/shared/workspace"
+)
+
+// ErrHeld is the error of Lock where others go on writing.
+var ErrHeld = errors.New("another svc is writing files of the directory; try it again")
+
+// lockPatience is how long others are waited for, who take some milliseconds each; a pull
+// of a large workspace takes seconds.
+const lockPatience = 10 * time.Second
+
+// Lock has those who write files of a datadir take turns, whichever process they are
+// in: what is decided on the files as they are is written before anybody else writes.
+// It is let go by Close. Who only reads needs none. What one that was killed has left
+// half written beside the files is removed.
+//
+// The lock is on the directory itself, so that it is the same for every user and
+// nothing of it lies among the files. Where the system locks no directories (Windows,
+// some network shares) it is on a file in the user's cache directory, if there is one,
+// and is the user's alone.
+func Lock(ctx context.Context, dir string) (io.Closer, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	err = errors.ErrUnsupported
+	if runtime.GOOS != "windows" {
+		err = filelock.Wait(ctx, f)
+	}
+	var lock io.Closer = f
+	if err != nil && !errors.Is(err, filelock.ErrHeld) {
+		if path := lockOf(dir); path != "" {
+			f.Close()
+			lock, err = filelock.Await(ctx, path)
+		} else {
+			err = nil
+		}
+	}
+	if errors.Is(err, filelock.ErrHeld) {
+		err = ErrHeld
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	sweep(root)
+	return lock, nil
+}
+
+// lockOf is the file of a directory's lock; "" where there is no place for it.
+func lockOf(dir string) string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	sum := sha256.Sum256([]byte(dir))
+	folder := filepath.Join(cache, "svc", "locks")
+	if os.MkdirAll(folder, 0o700) != nil {
+		return ""
+	}
+	return filepath.Join(folder, hex.EncodeToString(sum[:len(sum)/2]))
+}
+
+// sweep removes what was to take the place of a file. It is for who holds the lock:
+// nobody else is about to give it its place.
+func sweep(root *os.Root) {
+	for _, folder := range slices.Concat(workspace.Folders, []workspace.Folder{"."}) {
+		f, err := root.Open(string(folder))
+		if err != nil {
+			continue
+		}
+		names, _ := f.Readdirnames(-1)
+		f.Close()
+		for _, name := range names {
+			if atomicfile.IsLeft(name) {
+				_ = root.Remove(filepath.Join(string(folder), name))
+			}
+		}
+	}
+}
