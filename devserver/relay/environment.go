@@ -42,6 +42,10 @@ type environment struct {
 	wanted    atomic.Int64 // when a client last asked, in seconds since 1970
 	resting   atomic.Bool  // waits long, as the service is away and nobody asks
 	hurry     chan struct{}
+	looks     atomic.Int64 // how often the service has said what is the present state
+	failing   atomic.Bool  // it said nothing of use when it was asked last
+	opened    time.Time
+	lookedFor atomic.Int64 // when clients last had the service asked, in nanoseconds since opened
 
 	// Of its goroutine.
 	trouble string // why there is no new state, as it was logged
@@ -68,7 +72,7 @@ const (
 )
 
 func newEnvironment(r *Relay, text string, key access.Key) *environment {
-	e := &environment{relay: r, key: key, first: make(chan struct{}), hurry: make(chan struct{}, 1), logger: r.options.Logger.With("keyId", string(key.ID()))}
+	e := &environment{relay: r, key: key, first: make(chan struct{}), hurry: make(chan struct{}, 1), opened: time.Now(), logger: r.options.Logger.With("keyId", string(key.ID()))}
 	to := upstream.Connect(r.options.URL, text, nil)
 	e.follower = upstream.Follower{Connection: to, To: e, PollEvery: pollEvery, Wait: e.wait, Hurry: e.hurry}
 	e.uploads = upstream.Uploader{Connection: to, Most: maxBatches, Now: func() int64 { return time.Now().UnixMilli() }, Warn: func(err error) {
@@ -235,6 +239,8 @@ func (e *environment) Confirm() {
 	now := time.Now()
 	e.confirmed.Store(now.Unix())
 	e.refused.Store(false)
+	e.failing.Store(false)
+	e.looks.Add(1)
 	if e.resting.Store(false); e.trouble != "" {
 		e.trouble = ""
 		e.logger.Info("the service is there again", "environment", e.name(), "version", e.Version())
@@ -248,6 +254,7 @@ func (e *environment) Confirm() {
 // Failed logs why there is no new state: another reason at once, the same one once a
 // minute.
 func (e *environment) Failed(err error) {
+	e.failing.Store(true)
 	text, now := err.Error(), time.Now()
 	var load *upstream.LoadError
 	told := errors.As(err, &load)

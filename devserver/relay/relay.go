@@ -254,7 +254,12 @@ func (r *Relay) leadToConsole(w http.ResponseWriter, req *http.Request) {
 
 // table implements delivery.Tables.
 func (r *Relay) table(_ http.ResponseWriter, req *http.Request, key string) (*delivery.Table, error) {
-	s, err := r.stateFor(req, key, endpoints.Evaluate)
+	e, err := r.environmentFor(req, key, endpoints.Evaluate)
+	if err != nil {
+		return nil, err
+	}
+	e.catchUp(req)
+	s, err := e.serve()
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type Follower struct {
 	// Wait is how long to wait after a number of failures in a row, at least 1,
 	// where the server asks for a wait, or for none. Nil is Patiently.
 	Wait func(failures int, asked time.Duration) time.Duration
-	// Hurry ends a wait after a failure; nil never does.
+	// Hurry ends a wait after a failure, or for the next poll; nil never does.
 	Hurry <-chan struct{}
 
 	etag     string
@@ -54,8 +54,7 @@ func (f *Follower) Run(ctx context.Context) {
 		}
 		if err == nil {
 			f.failures = 0
-			wait := f.follow(ctx, About(f.PollEvery))
-			if backoff.Sleep(ctx, wait) != nil {
+			if !f.pause(ctx, f.follow(ctx, About(f.PollEvery))) {
 				return
 			}
 			continue
@@ -66,16 +65,22 @@ func (f *Follower) Run(ctx context.Context) {
 		if wait == nil {
 			wait = Patiently
 		}
-		timer := time.NewTimer(wait(f.failures, asked))
-		select {
-		case <-ctx.Done():
-		case <-f.Hurry:
-		case <-timer.C:
-		}
-		if timer.Stop(); ctx.Err() != nil {
+		if !f.pause(ctx, wait(f.failures, asked)) {
 			return
 		}
 	}
+}
+
+// pause waits, and says whether to go on.
+func (f *Follower) pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-f.Hurry:
+	case <-timer.C:
+	}
+	return ctx.Err() == nil
 }
 
 // poll asks once. With an error it says how long the server asks to be left alone.
