@@ -2,11 +2,14 @@ package relay
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backoff"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
@@ -73,7 +76,8 @@ func (i intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt,
 	defer place.Leave()
 	receipt, err := i.judge.Take(r.Context(), telemetry.Source{}, body, nil)
 	if err == nil {
-		e.pass(body)
+		parsed, err := access.ParseKey(key)
+		e.pass(body, err == nil && parsed.Kind() == access.KindSecretSDK)
 	}
 	return receipt, err
 }
@@ -82,8 +86,15 @@ func (i intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt,
 // in one batch.
 type pending struct {
 	mu     sync.Mutex
-	events []json.RawMessage
+	events []upstream.Event
 	size   size
+}
+
+// take takes out what waits.
+func (p *pending) take() []upstream.Event {
+	events := p.events
+	p.events, p.size = nil, size{}
+	return events
 }
 
 // size is of events, by what the bounds of a batch count.
@@ -99,46 +110,85 @@ func (s size) fits() bool {
 		s.contexts <= telemetry.MaxSeen && s.shapes <= telemetry.MaxShapes && s.counters <= telemetry.MaxCounters
 }
 
-// pass queues a report that is well-formed.
-func (e *environment) pass(body []byte) {
+// pass queues a report that is well-formed. A report of another relay, which shows a
+// secret key, holds those of others.
+func (e *environment) pass(body []byte, relayed bool) {
 	var report struct{ Events []json.RawMessage }
 	decoded, issues := telemetry.Decode(body)
 	if len(issues) > 0 || json.Unmarshal(body, &report) != nil {
 		return // it was well-formed a moment ago
 	}
 	more := size{events: len(report.Events), examples: len(decoded.Examples), shapes: len(decoded.Shapes), counters: len(decoded.Counters)}
-	for _, event := range report.Events {
-		more.bytes += len(event)
+	if !relayed {
+		decoded.Reports = nil
+	}
+	events := e.identified(report.Events, decoded, body)
+	for _, event := range events {
+		more.bytes += len(event.Text) + len(event.Report)
 	}
 	for _, example := range decoded.Examples {
 		more.contexts += len(example.Contexts)
 	}
 	if late := time.Since(decoded.SentAt); !decoded.SentAt.IsZero() && late.Abs() > telemetry.MaxSkew {
-		e.uploads.Add(report.Events, late) // the service corrects its times
+		e.uploads.AddReported(events, late) // the service corrects its times
 		return
 	}
 	p := &e.pending
 	p.mu.Lock()
-	var full []json.RawMessage
+	var full []upstream.Event
 	if !p.size.plus(more).fits() {
-		full, p.events, p.size = p.events, nil, size{}
+		full = p.take()
 	}
-	p.events, p.size = append(p.events, report.Events...), p.size.plus(more)
+	events = without(events, p.events)
+	p.events, p.size = append(p.events, events...), p.size.plus(more)
 	p.mu.Unlock()
 	if len(full) > 0 {
-		e.uploads.Add(full, 0)
+		e.uploads.AddReported(full, 0)
 	}
+}
+
+// maxIdentified is the largest report whose events the service still takes together when
+// each names the report.
+const maxIdentified = telemetry.MaxBody - 16<<10
+
+// identified has the events that count evaluations name the report by which the service
+// would know them if it had come to it directly: all else may come as often as it likes.
+func (e *environment) identified(events []json.RawMessage, report telemetry.Report, body []byte) []upstream.Event {
+	named := make([]upstream.Event, len(events))
+	for i, text := range events {
+		named[i].Text = text
+	}
+	environment := e.name()
+	if len(report.Counters) == 0 || environment == "" || len(body) > maxIdentified {
+		return named
+	}
+	own := report.Identity(string(e.key.Workspace()), environment, body)
+	for _, c := range report.Counters {
+		id := own
+		if c.Event < len(report.Reports) && report.Reports[c.Event] != [32]byte{} {
+			id = report.Reports[c.Event]
+		}
+		named[c.Event].Report = hex.EncodeToString(id[:])
+	}
+	return named
+}
+
+// without leaves out the events of reports that wait already.
+func without(events, waiting []upstream.Event) []upstream.Event {
+	known := map[string]bool{}
+	for _, event := range waiting {
+		known[event.Report] = true
+	}
+	return slices.DeleteFunc(events, func(event upstream.Event) bool { return event.Report != "" && known[event.Report] })
 }
 
 // flush hands on what waits.
 func (e *environment) flush() {
-	p := &e.pending
-	p.mu.Lock()
-	events := p.events
-	p.events, p.size = nil, size{}
-	p.mu.Unlock()
+	e.pending.mu.Lock()
+	events := e.pending.take()
+	e.pending.mu.Unlock()
 	if len(events) > 0 {
-		e.uploads.Add(events, 0)
+		e.uploads.AddReported(events, 0)
 	}
 }
 

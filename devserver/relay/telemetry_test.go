@@ -59,7 +59,7 @@ func TestTelemetryIsPassedOn(t *testing.T) {
 	e = r.environments[0]
 	large := strings.Replace(report("u"), `"events"`, `"more":"`+strings.Repeat("x", 100)+`","events"`, 1)
 	for range 100 * (maxBatches + 10) {
-		e.pass([]byte(large))
+		e.pass([]byte(large), false)
 	}
 	if n := e.uploads.Waiting(); n != maxBatches {
 		t.Errorf("%d batches wait", n)

@@ -90,5 +90,5 @@ func (t *telemetry) flush() {
 	if current := t.client.table.Load(); current != nil {
 		tables = append(tables, current)
 	}
-	t.uploads.Add(append(summaries(tables, full.start, t.client.now()), full.events()...), 0)
+	t.uploads.Add(append(summaries(tables, full.start, t.client.now()), full.events()...))
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/authentication"
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
@@ -62,7 +63,8 @@ func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt
 		return telemetry.Receipt{}, f
 	}
 	defer place.Leave()
-	from := telemetry.Source{Workspace: d.WorkspaceID(), Environment: d.Environment(), Items: d.Counted}
+	from := telemetry.Source{Workspace: d.WorkspaceID(), Environment: d.Environment(), Items: d.Counted,
+		Relays: d.Key().Kind == access.KindSecretSDK}
 	return i.options.Intake.Take(r.Context(), from, body, func(ctx context.Context) (leave func(), err error) {
 		place.Decoded() // nobody's body waits for the store
 		return i.slot(ctx)

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -57,10 +58,32 @@ func (r *reader) report(tree *jsontree.Node) Report {
 	report.BatchID = r.name(top.in("batchId"), tree.Get("batchId"))
 	report.SentAt = r.time(top.in("sentAt"), tree.Get("sentAt"))
 	events := r.list(top.in("events"), tree.Get("events"), MaxEvents, "events is an array of events")
+	report.Reports = reportsOf(tree.Get("reports"), len(events))
 	for i, event := range events {
+		before := len(report.Counters)
 		r.event(top.in("events").at(i), event, &report)
+		for c := before; c < len(report.Counters); c++ {
+			report.Counters[c].Event = i
+		}
 	}
 	return report
+}
+
+// reportsOf reads which reports events came with: an array with an identity, in
+// hexadecimal, for each of them. Whatever else stands there says nothing.
+func reportsOf(n *jsontree.Node, events int) [][32]byte {
+	var of [][32]byte
+	for _, element := range n.Elements() {
+		var id [32]byte
+		text, _ := element.Text()
+		if len(text) == hex.EncodedLen(len(id)) {
+			_, _ = hex.Decode(id[:], []byte(text))
+		}
+		if of = append(of, id); len(of) == events {
+			break
+		}
+	}
+	return of
 }
 
 // event reads what it knows of an event. Later kinds of event are no mistake:
@@ -106,7 +129,7 @@ func (r *reader) summaries(at *place, event *jsontree.Node, report *Report) {
 		}
 		for _, c := range counters {
 			if n := wholeNumber(c.Get("count")); n > 0 {
-				report.Counters = append(report.Counters, Counter{key, c.Get("selectedValue"), min(n, MaxCount), end})
+				report.Counters = append(report.Counters, Counter{key, c.Get("selectedValue"), min(n, MaxCount), end, 0})
 			}
 		}
 	}

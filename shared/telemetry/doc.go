@@ -31,10 +31,22 @@
 //     confidential one, not what a ciphertext or a lookup stands for. They are a
 //     statistic: a report counts once at most, and may be lost with the process that
 //     took it.
+//   - A report that a relay passes on together with others is known again by what it would
+//     be known by if it had come by itself, and the other way round. Only holders of
+//     secret keys are believed about it.
 //   - Made-up types drive out few others, and those in use last: a workspace takes
 //     MaxNewTypes new ones an hour, whether or not there is room. Contexts of
 //     others go the way of keys beyond MaxNewKeys: nothing of them is saved, how
 //     often their pairs came is counted, and their types get no counter.
+//
+// # Reports of others
+//
+// A relay makes one batch of the reports of many clients. Beside its events stands
+//
+//	"reports": ["<id>", "<id>", "", ...]
+//
+// with what Report.Identity makes of the report that each event came with, in hexadecimal;
+// "" where it makes no difference, as the event counts no evaluations.
 //
 // # Time
 //

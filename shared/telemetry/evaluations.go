@@ -42,6 +42,7 @@ type Counter struct {
 	Value *jsontree.Node // as it was sent, plain or wrapped; nil for none
 	Count int64          // 1 to MaxCount
 	End   time.Time      // of what was summed up; zero when the body does not say
+	Event int            // which of the body's it was in
 }
 
 // Items says of an item and a value that was reported of it what is counted: nothing
@@ -163,15 +164,42 @@ func (e *Evaluated) Trim() (gone []string) {
 	return gone
 }
 
-// evaluations are what a report says that is counted, each item's value and day once.
-func (m *batcher) evaluations(ctx context.Context, counters []Counter, from Source) ([]Evaluation, error) {
-	if len(counters) == 0 || from.Items == nil {
-		return nil, nil
+// reports are what a body says that is counted: its own, and that of the reports of others
+// that a relay passes on.
+func (m *batcher) reports(ctx context.Context, report Report, from Source) (own []Evaluation, others []Reported, err error) {
+	if len(report.Counters) == 0 || from.Items == nil {
+		return nil, nil, nil
 	}
 	items, err := from.Items(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	var order [][32]byte
+	counters := map[[32]byte][]Counter{}
+	for _, c := range report.Counters {
+		var id [32]byte
+		if from.Relays && c.Event < len(report.Reports) {
+			id = report.Reports[c.Event]
+		}
+		if counters[id] == nil {
+			order = append(order, id)
+		}
+		counters[id] = append(counters[id], c)
+	}
+	for _, id := range order {
+		counted := m.evaluations(counters[id], items)
+		switch {
+		case id == [32]byte{}:
+			own = counted
+		case len(counted) > 0:
+			others = append(others, Reported{id, counted})
+		}
+	}
+	return own, others, nil
+}
+
+// evaluations are what counters say that is counted, each item's value and day once.
+func (m *batcher) evaluations(counters []Counter, items Items) []Evaluation {
 	type id struct {
 		day        Day
 		key, value string
@@ -199,9 +227,9 @@ func (m *batcher) evaluations(ctx context.Context, counters []Counter, from Sour
 		if at.Before(e.At) {
 			at = e.At
 		}
-		all[is] = Evaluation{from.Environment, c.Key, text, at, plus(e.Count, c.Count)}
+		all[is] = Evaluation{m.environment, c.Key, text, at, plus(e.Count, c.Count)}
 	}
 	return slices.SortedFunc(maps.Values(all), func(a, b Evaluation) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
-	}), nil
+	})
 }

@@ -89,6 +89,34 @@ func TestAReceiptTellsOfTheReportAlone(t *testing.T) {
 	}
 }
 
+// TestReportsOfOthers are known again each by itself, if the source is believed about them.
+func TestReportsOfOthers(t *testing.T) {
+	const event = `{"summaries":{"summaries":[{"key":"a","counters":[{"count":1}]}]}}`
+	first, second := strings.Repeat("01", 32), strings.Repeat("ab", 32)
+	relay := counting
+	relay.Relays = true
+	for name, c := range map[string]struct {
+		from    telemetry.Source
+		reports string
+		total   string
+	}{
+		"from a relay":                   {relay, `["` + first + `","` + first + `","` + second + `"]`, " 3 "},
+		"of some events":                 {relay, `["` + first + `"]`, " 7 "},
+		"from anybody":                   {counting, `["` + first + `","` + first + `","` + second + `"]`, " 9 "},
+		"that are no list":               {relay, `{"a":1}`, " 9 "},
+		"that are none":                  {relay, `[1,"` + second + `0","` + strings.Repeat("xy", 32) + `",null,{}]`, " 9 "},
+		"more than there are events for": {relay, `["","","","` + first + `"]`, " 9 "},
+	} {
+		w := newWorld(t)
+		for i := range 3 {
+			w.take(c.from, fmt.Sprintf(`{"instanceHash":"r","batchId":"%d","reports":%s,"events":[%s,%s,%s]}`, i, c.reports, event, event, event))
+		}
+		if got := w.counts("a"); !strings.Contains(got, c.total) {
+			t.Errorf("%s: %s, want %s", name, got, c.total)
+		}
+	}
+}
+
 // TestItemsThatCannotBeRead refuse the whole batch, so that it is sent again.
 func TestItemsThatCannotBeRead(t *testing.T) {
 	w := newWorld(t)

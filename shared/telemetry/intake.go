@@ -2,8 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"log/slog"
 	"maps"
@@ -34,6 +32,9 @@ type Source struct {
 	// Items tells which evaluations are counted, and is asked when there are any;
 	// nil: none are.
 	Items func(ctx context.Context) (Items, error)
+	// Relays has the source believed about which reports it passes on. Whoever has a
+	// public key could make up as many as they like.
+	Relays bool
 }
 
 // Receipt is the answer to a report that was taken. It tells nothing that is
@@ -126,14 +127,14 @@ func newBatch(ctx context.Context, report Report, from Source, body []byte, now 
 	for _, s := range report.Shapes {
 		m.shape(s)
 	}
-	evaluations, err := m.evaluations(ctx, report.Counters, from)
+	own, reports, err := m.reports(ctx, report, from)
 	if err != nil {
 		return Batch{}, Receipt{}, err
 	}
 	m.receipt.Accepted, m.receipt.Unknown = true, report.Unknown
 	m.receipt.Contexts, m.receipt.Shapes, m.receipt.Counters = len(m.contexts), len(m.shapes), len(report.Counters)
 	return Batch{
-		ID: batchID(report, from, body), Received: now,
+		ID: report.Identity(from.Workspace, from.Environment, body), Received: now,
 		Pairs: slices.SortedFunc(maps.Keys(m.pairs), func(a, b Pair) int {
 			return slices.Compare([]string{string(a.Month), a.Type, a.Key}, []string{string(b.Month), b.Type, b.Key})
 		}),
@@ -141,23 +142,9 @@ func newBatch(ctx context.Context, report Report, from Source, body []byte, now 
 			return slices.Compare([]string{a.Type, a.Key}, []string{b.Type, b.Key})
 		}),
 		Shapes:      m.knownShapes(),
-		Evaluations: evaluations,
+		Evaluations: own,
+		Reports:     reports,
 	}, m.receipt, nil
-}
-
-// batchID is the identity of a batch: what its sender says, else its content.
-// One that numbers its batches and does not say who it is could be anybody.
-func batchID(report Report, from Source, body []byte) [32]byte {
-	parts := []string{from.Workspace, from.Environment, report.Instance, report.BatchID}
-	if report.Instance == "" || report.BatchID == "" {
-		parts = append(parts, string(body))
-	}
-	hash := sha256.New()
-	for _, part := range parts {
-		_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-		_, _ = hash.Write([]byte(part))
-	}
-	return [32]byte(hash.Sum(nil))
 }
 
 func (m *batcher) example(e Example) {

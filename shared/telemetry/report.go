@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"strconv"
 	"time"
 )
@@ -14,8 +16,27 @@ type Report struct {
 	Examples []Example
 	Shapes   []Shape
 	Counters []Counter // at most MaxCounters
+	// Reports has of each event, in order, the identity of the report that it came with,
+	// where a relay passes on those of others; zero where the body does not say.
+	Reports [][32]byte
 	// Unknown is how many events are of no kind that is known here.
 	Unknown int
+}
+
+// Identity is what a report of an environment is known by when it comes again: what its
+// sender says, else its content. One that numbers its batches and does not say who it is
+// could be anybody.
+func (r Report) Identity(workspace, environment string, body []byte) [32]byte {
+	parts := []string{workspace, environment, r.Instance, r.BatchID}
+	if r.Instance == "" || r.BatchID == "" {
+		parts = append(parts, string(body))
+	}
+	hash := sha256.New()
+	for _, part := range parts {
+		_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		_, _ = hash.Write([]byte(part))
+	}
+	return [32]byte(hash.Sum(nil))
 }
 
 // Example is a set of contexts that an evaluation was asked for.

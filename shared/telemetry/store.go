@@ -64,7 +64,8 @@ type Store interface {
 	//    and key when it supersedes it.
 	//  - A shape is joined with the one known of its type.
 	//  - Evaluations are counted at most once, and may be EvaluationsLate; see there.
-	//    They are of items that the workspace has.
+	//    They are of items that the workspace has. Those of a report that is remembered,
+	//    or was a batch of its own, are not counted again.
 	//
 	// What a workspace keeps is bounded: see the constants.
 	Record(ctx context.Context, workspace string, b Batch) (Recorded, error)
@@ -114,6 +115,39 @@ type Batch struct {
 	Shapes   []KnownShape
 	// Evaluations are to be counted: of one environment, item, value and day once.
 	Evaluations []Evaluation
+	// Reports came with the batch, at most MaxEvents, each once.
+	Reports []Reported
+}
+
+// Reported is what is to be counted of a report that a relay passes on, unless the report
+// is remembered. From then on it is, as batches are.
+type Reported struct {
+	ID          [32]byte
+	Evaluations []Evaluation
+}
+
+// Without is the batch without the reports that are known.
+func (b Batch) Without(known func(id [32]byte) bool) Batch {
+	b.Reports = slices.DeleteFunc(slices.Clone(b.Reports), func(r Reported) bool { return known(r.ID) })
+	return b
+}
+
+// IDs are those of the batch and of its reports, by which they are remembered.
+func (b Batch) IDs() [][32]byte {
+	ids := [][32]byte{b.ID}
+	for _, r := range b.Reports {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// AllEvaluations are the batch's own and those of its reports.
+func (b Batch) AllEvaluations() []Evaluation {
+	all := slices.Clip(b.Evaluations)
+	for _, r := range b.Reports {
+		all = append(all, r.Evaluations...)
+	}
+	return all
 }
 
 // Pair is an entity that was seen in a month.

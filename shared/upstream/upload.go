@@ -49,9 +49,26 @@ func (u *Uploader) Waiting() int {
 	return len(u.queue)
 }
 
-// Add queues events for Send, in batches of their own. Late is how far behind ours the
+// Event is one of a batch.
+type Event struct {
+	Text json.RawMessage
+	// Report is by what the service knows the report again that the event came with, where
+	// it is somebody else's; "" for none. Events of one report stay together.
+	Report string
+}
+
+// Add queues events for Send, in batches of their own.
+func (u *Uploader) Add(events []json.RawMessage) {
+	own := make([]Event, len(events))
+	for i, text := range events {
+		own[i].Text = text
+	}
+	u.AddReported(own, 0)
+}
+
+// AddReported is Add of events that others have reported. Late is how far behind ours the
 // clock is that they were noted by.
-func (u *Uploader) Add(events []json.RawMessage, late time.Duration) {
+func (u *Uploader) AddReported(events []Event, late time.Duration) {
 	u.queued.Lock()
 	for _, b := range pack(events, time.Now()) {
 		b.late = late.Milliseconds()
@@ -162,7 +179,8 @@ func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 type batch struct {
 	id       string
 	events   []json.RawMessage
-	late     int64 // milliseconds
+	reports  []string // of each event; nil where there are none
+	late     int64    // milliseconds
 	born     time.Time
 	attempts int
 }
@@ -186,8 +204,9 @@ func (b *batch) body(instance string, now int64) []byte {
 		Instance string            `json:"instanceHash"`
 		ID       string            `json:"batchId"`
 		SentAt   int64             `json:"sentAt"`
+		Reports  []string          `json:"reports,omitempty"`
 		Events   []json.RawMessage `json:"events"`
-	}{instance, b.id, now, b.events})
+	}{instance, b.id, now, b.reports, b.events})
 	return body
 }
 
@@ -197,18 +216,25 @@ func newID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// pack puts events into batches, each small enough.
-func pack(events []json.RawMessage, now time.Time) []*batch {
+// pack puts events into batches, each small enough, but for a report that is larger: in
+// two batches its second part would be known already.
+func pack(events []Event, now time.Time) []*batch {
 	var batches []*batch
-	room := 0
+	room, report := 0, ""
 	for _, event := range events {
-		if room < len(event) || len(batches) == 0 {
+		if len(batches) == 0 || room < len(event.Text) && (event.Report == "" || event.Report != report) {
 			batches = append(batches, &batch{id: newID(), born: now})
 			room = MaxBatch
 		}
 		last := batches[len(batches)-1]
-		last.events = append(last.events, event)
-		room -= len(event)
+		if event.Report != "" && last.reports == nil {
+			last.reports = make([]string, len(last.events))
+		}
+		if last.reports != nil {
+			last.reports = append(last.reports, event.Report)
+		}
+		last.events = append(last.events, event.Text)
+		room, report = room-len(event.Text), event.Report
 	}
 	return batches
 }

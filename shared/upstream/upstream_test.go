@@ -77,7 +77,7 @@ func TestABatchIsSentAgainUnderItsID(t *testing.T) {
 	s := newIntake(t)
 	u, _ := s.uploader()
 	s.answer(status(503, "Retry-After", "0"))
-	u.Add(oneEvent, 0)
+	u.Add(oneEvent)
 	for range 3 {
 		u.resume = time.Time{}
 		u.Send(t.Context())
@@ -98,7 +98,7 @@ func TestABatchIsSentAgainUnderItsID(t *testing.T) {
 	if uploads[0]["sentAt"] == uploads[3]["sentAt"] {
 		t.Error("sentAt is not that of the attempt")
 	}
-	u.Add(oneEvent, 0)
+	u.Add(oneEvent)
 	u.Close()
 	if last := s.taken()[4]; last["batchId"] == uploads[0]["batchId"] {
 		t.Error("another batch has the same id")
@@ -124,7 +124,7 @@ func TestWhatBecomesOfABatchThatIsNotTaken(t *testing.T) {
 			s := newIntake(t)
 			s.answer(tt.takes)
 			u, warnings := s.uploader()
-			u.Add(oneEvent, 0)
+			u.Add(oneEvent)
 			u.Send(t.Context())
 			if u.Waiting() != tt.kept || u.Off() != tt.off || u.resume.After(time.Now()) != tt.wait {
 				t.Errorf("%d kept, off %v, resume %v", u.Waiting(), u.Off(), u.resume)
@@ -151,10 +151,28 @@ func TestBatchesAreGivenUp(t *testing.T) {
 	}
 	u, _ := newIntake(t).uploader()
 	for range 3 * maxBatches {
-		u.Add(oneEvent, 0)
+		u.Add(oneEvent)
 	}
 	if n := u.Waiting(); n != maxBatches {
 		t.Errorf("%d batches wait", n)
+	}
+}
+
+// TestReportsStayTogether, each of which a service knows again as a whole.
+func TestReportsStayTogether(t *testing.T) {
+	s := newIntake(t)
+	u, _ := s.uploader()
+	event := func(report string, size int) Event {
+		return Event{json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`), report}
+	}
+	u.AddReported([]Event{event("", 10), event("a", MaxBatch/2), event("a", MaxBatch/3), event("b", MaxBatch/2), event("b", MaxBatch), event("b", 10), event("", 10), event("c", 10), event("", MaxBatch)}, 0)
+	u.Send(t.Context())
+	var got []any
+	for _, upload := range s.taken() {
+		got = append(got, upload["reports"])
+	}
+	if said, want := fmt.Sprint(got), "[[ a a] [b b b] [ c] <nil>]"; said != want {
+		t.Errorf("got %s, want %s", said, want)
 	}
 }
 

@@ -13,7 +13,7 @@
 //	telemetry/<ws>/known             shapes          types S: the same of those that have rows in shape; version N
 //	telemetry/<ws>/known             known           groupNames, typeNames SS: the same of an earlier version, which is read
 //	telemetry/<ws>/new/<hour>        new             n, newTypes N: how many contexts and types of context were new in the hour
-//	telemetry/<ws>/batch/<id>        batch           a batch that was applied
+//	telemetry/<ws>/batch/<id>        batch           a batch that was applied, or a report that came in one
 //	telemetry/<ws>/tallies/<part>    <day>/<h>       doc B: the tallies of an eighth of the items on a day, compressed JSON; environment S; version N
 //	telemetry/<ws>/evaluated         evaluated       doc B: on which day each item was evaluated last, compressed JSON; version N
 //
@@ -37,7 +37,8 @@
 //     transaction, on condition of the sighting that was read.
 //   - What is forgotten goes in a transaction, on condition of the sighting that was
 //     read, so that no place in the order of sightings stays behind.
-//   - The row of a batch is written when everything else is.
+//   - The row of a batch is written when everything else is, just after those of the
+//     reports in it.
 //   - No request scans; Archive and Remove do, which an operator asks for. A search reads known and one range of each group that
 //     can match, those in use last first: MaxSaved rows of each at most, and
 //     MaxSearched in all. One for a whole key reads known, and two rows of each such group.
@@ -54,6 +55,6 @@
 //     they expire.
 //
 // A batch of which nothing is new costs one BatchGetItem for 100 of its rows
-// and a PutItem, and once an hour two more; new pairs, some 95 in a transaction;
+// and a PutItem, one more for each report that a relay passes on in it, and once an hour two more; new pairs, some 95 in a transaction;
 // sightings, 33 in one; new contexts and types one UpdateItem together.
 package dynamo

@@ -107,7 +107,7 @@ func (c *counters) take(k keys, b telemetry.Batch) (due map[[2]string]*counting)
 		c.all = map[[2]string]*counting{}
 	}
 	due = map[[2]string]*counting{}
-	for _, e := range b.Evaluations {
+	for _, e := range b.AllEvaluations() {
 		id := [2]string{string(k), e.Environment}
 		is := c.all[id]
 		if is == nil {
@@ -165,7 +165,7 @@ func (c *counters) giveBack(id [2]string, failed []*part, noted []telemetry.Eval
 
 // countEvaluations counts those of a batch, or has them wait.
 func (r *recording) countEvaluations(ctx context.Context) (behind error) {
-	if len(r.batch.Evaluations) == 0 {
+	if len(r.batch.AllEvaluations()) == 0 {
 		return nil
 	}
 	for id, is := range r.counters.take(r.keys, r.batch) {

@@ -168,6 +168,8 @@ func TestRequests(t *testing.T) {
 		{"the same within a minute", record(evaluations(11, 10, 10)), "1 BatchGetItem, 1 PutItem"},
 		{"the same a minute later", record(evaluations(12, 70, 10)), "2 BatchGetItem, 9 PutItem"},
 		{"1000 items", record(evaluations(13, 80, 1000)), "2 BatchGetItem, 10 PutItem"},
+		{"100 reports, by a relay", record(reports(14, 90, 0, 100)), "2 BatchGetItem, 101 PutItem"},
+		{"the same, and one of them is new", record(reports(15, 95, 1, 101)), "2 BatchGetItem, 2 PutItem"},
 		{"an item's evaluations", func() { _, _ = s.Evaluations(ctx, "ws", "flag-1", "2026-10-01", "2026-11-30") }, "1 Query"},
 		{"when items were evaluated last", func() { _, _ = s.Evaluated(ctx, "ws") }, "1 GetItem"},
 		{"the same again", func() { _, _ = s.Evaluated(ctx, "ws") }, ""},
@@ -241,6 +243,16 @@ func evaluations(number, seconds, n int) telemetry.Batch {
 	b := telemetry.Batch{ID: sha256.Sum256(fmt.Append(nil, "evaluations", number)), Received: telemetrytest.Now.Add(time.Duration(seconds) * time.Second)}
 	for i := range n {
 		b.Evaluations = append(b.Evaluations, telemetry.Evaluation{Environment: "production", Key: fmt.Sprint("flag-", i), Value: "true", At: b.Received, Count: 1})
+	}
+	return b
+}
+
+// reports are a batch of those that a relay passes on, each of one evaluation.
+func reports(number, seconds, from, until int) telemetry.Batch {
+	b := evaluations(number, seconds, 0)
+	for i := from; i < until; i++ {
+		b.Reports = append(b.Reports, telemetry.Reported{ID: sha256.Sum256(fmt.Append(nil, "report", i)),
+			Evaluations: []telemetry.Evaluation{{Environment: "production", Key: "flag-1", Value: "true", At: b.Received, Count: 1}}})
 	}
 	return b
 }

@@ -32,6 +32,7 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 	if _, known := r.found[r.keys.batch(b.ID)]; known {
 		return done, nil
 	}
+	r.batch = b.Without(func(id [32]byte) bool { _, known := r.found[r.keys.batch(id)]; return known })
 	if err := r.admit(ctx); err != nil {
 		return done, err
 	}
@@ -55,7 +56,10 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 
 // addresses are all rows that a batch is about.
 func (r *recording) addresses() []address {
-	list := []address{r.keys.batch(r.batch.ID), r.keys.before(), r.keys.newInHour(r.batch.Hour())}
+	list := []address{r.keys.before(), r.keys.newInHour(r.batch.Hour())}
+	for _, id := range r.batch.IDs() {
+		list = append(list, r.keys.batch(id))
+	}
 	for _, p := range r.batch.Pairs {
 		list = append(list, r.keys.pair(p))
 	}
@@ -76,9 +80,18 @@ func (r *recording) addresses() []address {
 	return list
 }
 
+// remember writes that the batch and its reports were applied, the batch last: what came
+// before it may come again.
 func (r *recording) remember(ctx context.Context) error {
-	_, err := r.table.Write(ctx, "remembering a batch", r.table.Put(r.keys.batch(r.batch.ID).with(dynamo.Item{
-		attrExpires: until(r.batch.Received.Add(telemetry.Remembered + time.Hour))})))
+	const what = "remembering a batch"
+	var writes []dynamo.Write
+	for _, id := range r.batch.IDs() {
+		writes = append(writes, r.table.Put(r.keys.batch(id).with(dynamo.Item{attrExpires: until(r.batch.Received.Add(telemetry.Remembered + time.Hour))})))
+	}
+	if err := r.table.WriteEach(ctx, what, writes[1:]); err != nil {
+		return err
+	}
+	_, err := r.table.Write(ctx, what, writes[0])
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -16,12 +17,22 @@ import (
 func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch) (done telemetry.Recorded, err error) {
 	err = s.change(ctx, workspace, func(root *bolt.Bucket) error {
 		done = telemetry.Recorded{}
-		fresh, err := remember(root, b)
+		fresh, err := remember(root, b.ID, b.Received)
 		if err != nil {
 			return err
 		}
 		if !fresh {
 			return errNothing
+		}
+		b := b.Without(func(id [32]byte) bool {
+			fresh := false
+			if err == nil {
+				fresh, err = remember(root, id, b.Received)
+			}
+			return !fresh
+		})
+		if err != nil {
+			return err
 		}
 		news := hourly(root, b.Hour())
 		if err := s.save(root, b, &news); err != nil {
@@ -34,7 +45,7 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 		if err := joinShapes(root, b.Shapes, &news); err != nil {
 			return err
 		}
-		if err := countEvaluations(root, b.Evaluations); err != nil {
+		if err := countEvaluations(root, b.AllEvaluations()); err != nil {
 			return err
 		}
 		done = news.Recorded(counted)
@@ -46,8 +57,8 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 	return done, nil
 }
 
-// remember notes a batch, forgets old ones, and says whether this one is new.
-func remember(root *bolt.Bucket, b telemetry.Batch) (bool, error) {
+// remember notes a batch or a report, forgets old ones, and says whether this one is new.
+func remember(root *bolt.Bucket, id [32]byte, now time.Time) (bool, error) {
 	known, err := root.CreateBucketIfNotExists(batches)
 	if err != nil {
 		return false, err
@@ -56,28 +67,28 @@ func remember(root *bolt.Bucket, b telemetry.Batch) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if known.Get(b.ID[:]) != nil {
+	if known.Get(id[:]) != nil {
 		return false, nil
 	}
-	at := moment(b.Received)
-	if err := known.Put(b.ID[:], at); err != nil {
+	at := moment(now)
+	if err := known.Put(id[:], at); err != nil {
 		return false, err
 	}
-	if err := byTime.Put(append(at, b.ID[:]...), nil); err != nil {
+	if err := byTime.Put(append(at, id[:]...), nil); err != nil {
 		return false, err
 	}
 	n, err := add(root, size, 1)
 	if err != nil {
 		return false, err
 	}
-	return true, forget(root, known, byTime, b, n)
+	return true, forget(root, known, byTime, now, n)
 }
 
 // forgetAtOnce bounds what one batch has to clear away after others.
 const forgetAtOnce = 100
 
-func forget(root, known, byTime *bolt.Bucket, b telemetry.Batch, n int) error {
-	limit := b.Received.Add(-telemetry.Remembered)
+func forget(root, known, byTime *bolt.Bucket, now time.Time, n int) error {
+	limit := now.Add(-telemetry.Remembered)
 	gone := 0
 	cursor := byTime.Cursor()
 	for row, _ := cursor.First(); row != nil && gone < forgetAtOnce; row, _ = cursor.First() {

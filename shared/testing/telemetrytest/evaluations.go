@@ -110,6 +110,36 @@ func testEvaluationsOnce(w *world) {
 	w.same("a batch that came four times", w.counts("a"), days{"production": {day("2026-11-20", 3, Now, map[string]int64{"true": 3})}})
 }
 
+// testReports: each counts once, whether it comes by itself or with others, and in
+// whichever batches.
+func testReports(w *world) {
+	report := func(id byte, key string) telemetry.Reported {
+		return telemetry.Reported{ID: [32]byte{id}, Evaluations: []telemetry.Evaluation{evaluated(key, "true", 0, 1)}}
+	}
+	alone := func(id byte, key string) telemetry.Batch {
+		return telemetry.Batch{ID: [32]byte{id}, Evaluations: report(id, key).Evaluations}
+	}
+	first := w.batch(telemetry.Batch{Reports: []telemetry.Reported{report(1, "a"), report(2, "b"), report(3, "a")}, Evaluations: []telemetry.Evaluation{evaluated("b", "", 0, 5)}})
+	for _, b := range []telemetry.Batch{
+		alone(1, "a"), first, first, alone(2, "b"), alone(3, "a"),
+		{Reports: []telemetry.Reported{report(3, "a"), report(4, "a")}}, {Reports: []telemetry.Reported{report(4, "a")}},
+	} {
+		b = w.batch(b)
+		if _, err := w.another().Record(context.Background(), here, b); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.evaluate(w.store, 2, evaluated("c", "true", 0, 1))
+	w.same("a, in three reports", w.counts("a"), days{"production": {day("2026-11-20", 3, Now, map[string]int64{"true": 3})}})
+	w.same("b, in one and in the batch", w.counts("b"), days{"production": {day("2026-11-20", 6, Now, map[string]int64{"true": 1})}})
+	if done, err := w.store.Record(context.Background(), "another", w.batch(telemetry.Batch{Reports: []telemetry.Reported{report(1, "a")}})); err != nil || done.Behind != nil {
+		w.Error(err, done.Behind)
+	}
+	if found, err := w.another().Evaluations(context.Background(), "another", "a", "2026-01-01", "2027-12-31"); err != nil || len(found["production"]) != 1 {
+		w.Errorf("another workspace has %v, %v", found, err)
+	}
+}
+
 // testEvaluationsConcurrently: many processes add to the same counts.
 func testEvaluationsConcurrently(w *world) {
 	const processes, batches = 6, 4

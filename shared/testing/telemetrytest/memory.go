@@ -72,7 +72,10 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 	if err != nil || r.batches[b.ID] {
 		return done, err
 	}
-	r.batches[b.ID] = true
+	b = b.Without(func(id [32]byte) bool { return r.batches[id] })
+	for _, id := range b.IDs() {
+		r.batches[id] = true
+	}
 	news := telemetry.Hourly{Keys: r.news.Keys, Types: r.news.Types}
 	if r.hour != b.Hour() {
 		r.hour, news = b.Hour(), telemetry.Hourly{}
@@ -95,14 +98,14 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 		r.join(s, len(r.batches), &news)
 	}
 	r.news = news
-	for _, e := range b.Evaluations {
+	for _, e := range b.AllEvaluations() {
 		at := evaluatedOn{e.Environment, e.Key, telemetry.DayOf(e.At)}
 		if r.evaluations[at] == nil {
 			r.evaluations[at] = &telemetry.Tally{}
 		}
 		r.evaluations[at].Add(e)
 	}
-	if r.evaluated.See(b.Evaluations) {
+	if r.evaluated.See(b.AllEvaluations()) {
 		r.evaluated.Version++
 	}
 	return news.Recorded(counted), nil

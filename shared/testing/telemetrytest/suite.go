@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) func() telemetry.Store) {
 		{"new types of many at once", testNewTypesConcurrently},
 		{"evaluations are counted", testEvaluations},
 		{"evaluations that come again", testEvaluationsOnce},
+		{"reports that a relay passes on", testReports},
 		{"evaluations of many at once", testEvaluationsConcurrently},
 		{"counts of evaluations are bounded", testEvaluationBounds},
 		{"cancelled", testCancelled},
@@ -398,6 +399,10 @@ func batch() *rapid.Generator[telemetry.Batch] {
 		for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6, 7}), 0, 4, rapid.ID).Draw(t, "evaluations") {
 			b.Evaluations = append(b.Evaluations, telemetry.Evaluation{Environment: []string{"production", "staging"}[id%2], Key: []string{"flag-a", "flag-b"}[id/2%2],
 				Value: []string{"", "true"}[id/4], At: b.Received.Add(time.Duration(-rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour), Count: rapid.Int64Range(1, 3).Draw(t, "count")})
+		}
+		for _, id := range rapid.SliceOfNDistinct(rapid.ByteRange(0, 8), 0, 3, rapid.ID).Draw(t, "reports") {
+			same := telemetry.Evaluation{Environment: "production", Key: "flag-a", Value: "true", At: b.Received, Count: int64(id) + 1}
+			b.Reports = append(b.Reports, telemetry.Reported{ID: sha256.Sum256([]byte{id, 2}), Evaluations: []telemetry.Evaluation{same}})
 		}
 		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"user", "team"}), 0, 2, rapid.ID).Draw(t, "shapes") {
 			kind := rapid.SampledFrom([]telemetry.Kind{telemetry.Int, telemetry.String, telemetry.Double}).Draw(t, "kind")
