@@ -20,7 +20,7 @@ func TestLargeBackups(t *testing.T) {
 	testenv.Program(t, "install Go", "go")
 	documents, contexts, most := 300, 3_000, int64(100)
 	if full() {
-		documents, contexts, most = 10_000, 100_000, 250
+		documents, contexts, most = 10_000, 100_000, 150
 	}
 	files := map[string]string{"svc.json": `{"environments": ["production"]}`}
 	for i := range documents {
