@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -65,6 +66,26 @@ func TestConsoleIsAccessible(t *testing.T) {
 		p.click(t, ".here summary")
 		p.sound(t, "why, rule by rule", s)
 		p.quiet(t)
+	}
+}
+
+// Who has told their system that they want less motion is shown none.
+func TestConsoleMovesNothingForThoseWhoAskForIt(t *testing.T) {
+	base := serveConsole(t, copySample(t, nil))
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/#/flags/new-checkout")
+	p.wait(t, ".switch")
+	const durations = `() => [...document.querySelectorAll("*")].flatMap((e) => ["", "::before", "::after"].map((part) => getComputedStyle(e, part || undefined)))
+		.filter((style) => style.animationName !== "none" || parseFloat(style.transitionDuration) > 0).length`
+	if moving := call[int](t, p.tab, durations); moving == 0 {
+		t.Error("nothing moves at all: this test finds nothing")
+	}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}}
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, media); err != nil {
+		t.Fatal(err)
+	}
+	if moving := call[int](t, p.tab, durations); moving > 0 {
+		t.Errorf("%d elements would move", moving)
 	}
 }
 
