@@ -44,7 +44,7 @@ export function Here({ item, family }) {
           <p class="note">${reason(one)}</p></div>
         ${may && html`<div class="actions">
           ${overridden ? html`<button type="button" class="primary" onClick=${() => clear(item.key)}><${Icon} name="overrides" />Clear the override</button>`
-            : item.valueType === "bool" && html`<button type="button" class="primary" onClick=${quick}>Serve ${String(other)} to ${me ? me[1].slice(0, 30) : "everyone"} here</button>`}
+            : item.valueType === "bool" && html`<button type="button" class="primary" onClick=${quick}>Serve ${String(other)} to ${me ? me[1].slice(0, 30) : "everyone"} on this machine</button>`}
           <button type="button" onClick=${() => open({ override: item.key })}>${overridden ? "Change it" : item.valueType === "bool" ? "More" : "Override"}…</button></div>`}
       </div>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}

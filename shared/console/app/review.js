@@ -151,7 +151,7 @@ export function Review({ proposal, family, itemKey, before, done, cancel, renew,
           ${outcome.preservedTargetingRuleCount ? html`<p class="note">${count(outcome.preservedTargetingRuleCount, "rule")} above stay${outcome.preservedTargetingRuleCount === 1 ? "s" : ""} as ${outcome.preservedTargetingRuleCount === 1 ? "it is" : "they are"}.</p>` : null}
           ${(outcome.warnings ?? []).map((warning) => html`<div class="box warn"><${Icon} name="warning" /><p>${warning.message}</p></div>`)}
           ${!nothing && outcome.impact && Object.keys(outcome.impact).length > 0 && html`<h3>Whom it reaches</h3><div class="impacts">${Object.entries(outcome.impact).map(([name, impact]) => html`<${Impact} environment=${name} impact=${impact} />`)}</div>`}
-          ${!nothing && before !== undefined && (outcome.document || proposal.method !== "POST") && html`<details><summary>Difference of the document</summary><${Difference} before=${before} after=${outcome.document ?? null} /></details>`}
+          ${!nothing && before !== undefined && (outcome.document || proposal.method !== "POST") && html`<details><summary>Difference of the ${servedHere ? "file" : "document"}</summary><${Difference} before=${before} after=${outcome.document ?? null} /></details>`}
         </div>`}
     </section>
     <div class="dialog-foot">
