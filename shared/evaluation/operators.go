@@ -286,7 +286,7 @@ func compares(pass func(int) bool) build {
 			c.out.slots[slot].numeric = true
 			return func(f *Frame) bool {
 				p := &f.properties[slot]
-				return p.numeric && pass(p.number.compare(limit))
+				return p.numeric && pass(p.number.compare(&limit))
 			}
 		}, ""
 	}
@@ -298,7 +298,7 @@ func inRange(operand *document.Value) (linkable, problem) {
 		return useless, `valueToMatch must be {"start": number, "end": number}: start <= x < end`
 	}
 	var bad problem
-	if start.compare(end) >= 0 {
+	if start.compare(&end) >= 0 {
 		bad = "the range is empty: start must be below end"
 	}
 	return func(c *compiler, slot int) test {
@@ -309,7 +309,7 @@ func inRange(operand *document.Value) (linkable, problem) {
 		c.out.slots[slot].numeric = true
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
-			return p.numeric && p.number.compare(start) >= 0 && p.number.compare(end) < 0
+			return p.numeric && p.number.compare(&start) >= 0 && p.number.compare(&end) < 0
 		}
 	}, bad
 }

@@ -137,7 +137,7 @@ func parseNumber(text string) (number, bool) {
 	return number{float: f, text: text}, err == nil
 }
 
-func (a number) compare(b number) int {
+func (a *number) compare(b *number) int {
 	switch {
 	case a.isWhole && b.isWhole && a.whole < b.whole:
 		return -1
