@@ -12,7 +12,9 @@
 //     the spelling of numbers, what svc does not know.
 //   - A file that was edited on disk while somebody looked at it is never overwritten:
 //     it is compared right before it is replaced, and the write is decided again. Other
-//     processes of svc take turns with this one.
+//     processes of svc take turns with this one. Where the system cannot exchange two
+//     files, an editor's own replacement between that look and ours is lost: see
+//     datadir.Write.
 //   - Every request is refused, without a word of content, that does not name one of
 //     the server's own hosts, comes from a page of another origin, or lacks the token.
 //     The token is drawn for the process, and nowhere but in memory and in the page.

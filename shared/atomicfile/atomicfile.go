@@ -30,6 +30,9 @@ func Replace(root *os.Root, name string, content []byte, mode fs.FileMode) error
 // beginning is that of the names of files that are to take the place of others.
 const beginning = ".svc-next-"
 
+// NameBeside draws a name in the folder of a file, as Beside gives one.
+func NameBeside(name string) string { return filepath.Join(filepath.Dir(name), beginning+rand.Text()) }
+
 // IsLeft says whether a name is one of those that Beside gives: it is left over where
 // nobody is about to give the file its place.
 func IsLeft(name string) bool {
@@ -41,7 +44,7 @@ func IsLeft(name string) bool {
 // caller. It lies in the same folder, is flushed, and has a name that begins with a
 // dot. After an error there is none.
 func Beside(root *os.Root, name string, content []byte, mode fs.FileMode) (next string, err error) {
-	next = filepath.Join(filepath.Dir(name), beginning+rand.Text())
+	next = NameBeside(name)
 	begin := mode
 	if mode == 0 {
 		begin = 0o666

@@ -29,6 +29,11 @@ var ErrChanged = errors.New("the file has changed meanwhile")
 // whose name begins with a dot, right after it was found to be as it was; it keeps
 // its permissions. A symbolic link within the directory is followed, never one that
 // leads out; to remove it leaves what it leads to. It is for who holds the Lock.
+//
+// An editor holds no lock. A file that it puts in the place of the old one at the last
+// moment is kept, and is ErrChanged, where two files can be exchanged: on Linux, by most
+// file systems. Elsewhere, and where it writes into the old file as it lies there, what
+// it does between the last look and the replacement, some microseconds, is lost.
 func Write(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -120,9 +125,17 @@ func (w *writing) finish() error {
 	if err := w.check(); err != nil {
 		return err
 	}
+	return w.replace()
+}
+
+// replace is finish for a file that was found to be as it was a moment ago. Somebody
+// may have put another in its place since, who holds no lock: an editor.
+func (w *writing) replace() error {
 	switch {
-	case w.Content == nil:
+	case w.Content == nil && w.at != filepath.FromSlash(w.Path):
 		return w.in.root.Remove(filepath.FromSlash(w.Path)) // of a link the link, and not what others may name too
+	case w.Content == nil:
+		return w.takeAway()
 	case w.Was == nil:
 		// Of two that make the file, one must lose.
 		err := w.in.root.Link(w.next, w.at)
@@ -132,10 +145,73 @@ func (w *writing) finish() error {
 		if err == nil {
 			return nil // the other name is removed
 		}
+	default:
+		if err := w.exchange(); !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
 	}
 	err := w.in.root.Rename(w.next, w.at)
 	if err == nil {
 		w.next = ""
 	}
 	return err
+}
+
+// takeAway removes the file by way of another name, under which it is looked at once
+// more, and gets its own back where it is another by now.
+func (w *writing) takeAway() error {
+	w.next = atomicfile.NameBeside(w.at)
+	if err := w.in.root.Rename(w.at, w.next); err != nil {
+		w.next = ""
+		if errors.Is(err, fs.ErrNotExist) {
+			err = ErrChanged
+		}
+		return err
+	}
+	if text, err := w.aside(); err == nil && bytes.Equal(text, w.Was) {
+		return nil // the other name is removed
+	}
+	err := w.in.root.Link(w.next, w.at)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // else somebody has put a later one there
+		if err = w.in.root.Rename(w.next, w.at); err == nil {
+			w.next = ""
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return ErrChanged
+}
+
+// maxExchanges is how often somebody may be found to have written once more.
+const maxExchanges = 100
+
+// exchange has the old and the new file change places, and looks at what has come out.
+// Where that is not what was to be replaced it gets its place back.
+func (w *writing) exchange() error {
+	in, out := w.Content, w.Was
+	for n := range maxExchanges {
+		if err := exchange(w.in.root, w.next, w.at); err != nil {
+			return err
+		}
+		text, err := w.aside()
+		if err == nil && bytes.Equal(text, out) {
+			if n == 0 {
+				err = w.in.root.Remove(w.next)
+				w.next = ""
+				return err
+			}
+			return ErrChanged
+		}
+		in, out = text, in // what came out last is the latest, and goes in
+	}
+	return ErrChanged
+}
+
+// aside is the content of the file that has the other name.
+func (w *writing) aside() ([]byte, error) {
+	if info, err := w.in.root.Lstat(w.next); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errNoFile)
+	}
+	return content(w.in.root, w.next)
 }

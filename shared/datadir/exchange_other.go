@@ -1,0 +1,11 @@
+//go:build !linux
+
+package datadir
+
+import (
+	"errors"
+	"os"
+)
+
+// exchange is known on Linux alone.
+func exchange(*os.Root, string, string) error { return errors.ErrUnsupported }

@@ -1,0 +1,69 @@
+package datadir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"svc.example/svc/shared/atomicfile"
+)
+
+// TestAnEditOfTheLastMomentIsKept, which an editor makes by putting a file in the place
+// of the one that has just been found to be as it was.
+func TestAnEditOfTheLastMomentIsKept(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		content []byte
+		edit    func(path string) error
+		want    error
+		left    string
+	}{
+		{"nobody", []byte("new"), func(string) error { return nil }, nil, "new"},
+		{"an editor", []byte("new"), renamed("edited"), ErrChanged, "edited"},
+		{"an editor who removes it", []byte("new"), os.Remove, ErrChanged, ""},
+		{"a link", []byte("new"), func(path string) error { return errors.Join(os.Remove(path), os.Symlink("other", path)) }, ErrChanged, "other"},
+		{"nobody, of a removal", nil, func(string) error { return nil }, nil, ""},
+		{"an editor, of a removal", nil, renamed("edited"), ErrChanged, "edited"},
+		{"an editor who removes it too", nil, os.Remove, ErrChanged, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if runtime.GOOS != "linux" && tt.content != nil && tt.want != nil {
+				t.Skip("the system is not asked to exchange two files")
+			}
+			dir := t.TempDir()
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer root.Close()
+			path := filepath.Join(dir, "a.json")
+			if err := errors.Join(renamed("old")(path), renamed("other")(filepath.Join(dir, "other"))); err != nil {
+				t.Fatal(err)
+			}
+			w := &writing{Edit: Edit{"a.json", []byte("old"), tt.content}, in: inside{dir, root}}
+			if err := errors.Join(w.prepare(), w.check(), tt.edit(path)); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.replace(); !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+			if text, _ := os.ReadFile(path); string(text) != tt.left {
+				t.Errorf("there is %q, want %q", text, tt.left)
+			}
+		})
+	}
+}
+
+// renamed puts a file in the place of another, as editors do.
+func renamed(text string) func(path string) error {
+	return func(path string) error {
+		root, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		return atomicfile.Replace(root, filepath.Base(path), []byte(text), 0)
+	}
+}
