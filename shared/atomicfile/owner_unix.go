@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -24,4 +25,11 @@ func GiveToFolder(path string) error {
 		return nil
 	}
 	return os.Lchown(path, int(of.Uid), int(of.Gid))
+}
+
+// GiveToOwner gives a file to whom another one belongs, where the process may do so.
+func GiveToOwner(root *os.Root, name string, another fs.FileInfo) {
+	if of, ok := another.Sys().(*syscall.Stat_t); ok {
+		_ = root.Lchown(name, int(of.Uid), int(of.Gid))
+	}
 }

@@ -27,7 +27,8 @@ var ErrChanged = errors.New("the file has changed meanwhile")
 // Write edits files of a datadir: all of them or, where one is another than it was or
 // cannot be written, none. A file is replaced as a whole, by way of one beside it
 // whose name begins with a dot, right after it was found to be as it was; it keeps
-// its permissions. A symbolic link within the directory is followed, never one that
+// its permissions, and its owner where the process may give it to them; one that nobody
+// may write is not replaced. A symbolic link within the directory is followed, never one that
 // leads out; to remove it leaves what it leads to. It is for who holds the Lock.
 //
 // An editor holds no lock. A file that it puts in the place of the old one at the last
@@ -85,18 +86,26 @@ func (w *writing) prepare() error {
 	} else if folder, ok := w.in.resolve(filepath.Dir(full)); ok {
 		w.at = filepath.Join(folder, filepath.Base(full))
 	}
-	if err := w.check(); err != nil || w.Content == nil {
+	if err := w.check(); err != nil {
 		return err
+	}
+	was, err := w.in.root.Stat(w.at)
+	if link := w.at != filepath.FromSlash(w.Path); err == nil && was.Mode().Perm()&0o222 == 0 && !(link && w.Content == nil) {
+		return &fs.PathError{Op: "write", Path: w.at, Err: fs.ErrPermission} // which a rename would not ask for
+	}
+	if w.Content == nil {
+		return nil
 	}
 	if err := w.in.root.MkdirAll(filepath.Dir(w.at), 0o777); err != nil {
 		return err
 	}
-	var mode fs.FileMode
-	if info, err := w.in.root.Stat(w.at); err == nil {
-		mode = info.Mode().Perm()
+	if err != nil { // there is none
+		w.next, err = atomicfile.Beside(w.in.root, w.at, w.Content, 0)
+		return err
 	}
-	var err error
-	w.next, err = atomicfile.Beside(w.in.root, w.at, w.Content, mode)
+	if w.next, err = atomicfile.Beside(w.in.root, w.at, w.Content, was.Mode().Perm()); err == nil {
+		atomicfile.GiveToOwner(w.in.root, w.next, was)
+	}
 	return err
 }
 

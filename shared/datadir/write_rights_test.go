@@ -1,0 +1,50 @@
+//go:build unix
+
+package datadir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestAFileThatMayNotBeWrittenIsNot, whatever its folder allows, and a rename with it.
+func TestAFileThatMayNotBeWrittenIsNot(t *testing.T) {
+	for name, content := range map[string][]byte{"replaced": []byte("new"), "removed": nil} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a.json")
+		if err := os.WriteFile(path, []byte("old"), 0o444); err != nil {
+			t.Fatal(err)
+		}
+		if err := Write(dir, []Edit{{"a.json", []byte("old"), content}}); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "old" {
+			t.Errorf("%s: there is %q", name, text)
+		}
+	}
+}
+
+func TestAFileStaysItsOwners(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may give files to others")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o640), os.Chown(path, 1234, 1235)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, []Edit{{"a.json", []byte("old"), []byte("new")}}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := info.Sys().(*syscall.Stat_t); of.Uid != 1234 || of.Gid != 1235 || info.Mode().Perm() != 0o640 {
+		t.Errorf("it belongs to %d:%d, %v", of.Uid, of.Gid, info.Mode())
+	}
+}
