@@ -26,6 +26,8 @@ type File struct {
 	Path        string
 	Datadir     string
 	Environment string
+	// DryRun has changes end before anything is written.
+	DryRun bool
 }
 
 // Of is the file of a config directory and an environment. A directory that symbolic
@@ -40,7 +42,7 @@ func Of(getenv func(string) string, datadir, environment string) (File, error) {
 	}
 	sum := sha256.Sum256([]byte(datadir + "\x00" + environment))
 	const enough = 16
-	return File{filepath.Join(dir, "svc", "overrides", hex.EncodeToString(sum[:enough])+".json"), datadir, environment}, nil
+	return File{filepath.Join(dir, "svc", "overrides", hex.EncodeToString(sum[:enough])+".json"), datadir, environment, false}, nil
 }
 
 // stateDirectory is where programs keep what concerns nobody but their user.
@@ -152,9 +154,18 @@ func (f File) Set(ctx context.Context, o Override) error {
 
 // Clear removes the overrides of a key, and says how many there were.
 func (f File) Clear(ctx context.Context, key string) (cleared int, err error) {
+	return f.clear(ctx, func(o Override) bool { return o.Key == key })
+}
+
+// ClearOne removes the override of the same key for the same contexts.
+func (f File) ClearOne(ctx context.Context, one Override) (cleared int, err error) {
+	return f.clear(ctx, func(o Override) bool { return o.same(&one) })
+}
+
+func (f File) clear(ctx context.Context, is func(o Override) bool) (cleared int, err error) {
 	err = f.change(ctx, func(all []Override) ([]Override, error) {
 		all = InForce(all, time.Now())
-		left := slices.DeleteFunc(slices.Clone(all), func(o Override) bool { return o.Key == key })
+		left := slices.DeleteFunc(slices.Clone(all), is)
 		cleared = len(all) - len(left)
 		return left, nil
 	})
@@ -216,6 +227,9 @@ func (f File) change(ctx context.Context, with func([]Override) ([]Override, err
 // whole one; where there are no overrides there is no file.
 func (f File) write(all []Override) error {
 	if len(all) == 0 {
+		if f.DryRun {
+			return nil
+		}
 		if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("overrides cannot be removed: %w", err)
 		}
@@ -231,6 +245,9 @@ func (f File) write(all []Override) error {
 	}
 	if err != nil {
 		return fmt.Errorf("overrides cannot be kept: %w", err)
+	}
+	if f.DryRun {
+		return nil
 	}
 	root, err := os.OpenRoot(filepath.Dir(f.Path))
 	if err == nil {

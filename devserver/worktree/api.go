@@ -49,7 +49,10 @@ type Options struct {
 //	GET    /v1/clients         who has asked for which flags since the start, and with which contexts
 //	GET    /v1/overrides       the overrides in force, and why some come to nothing
 //	PUT    /v1/overrides       sets one: {"key", "value", "for"?: {"property", "value"}, "until"?}
-//	DELETE /v1/overrides?key=  takes those of a key back; without one, all
+//	DELETE /v1/overrides?key=  takes those of a key back; without one, all; with &for=user.key%3Du1
+//	                           the one for these contexts, and with &for= the one for all
+//
+// Writes take ?dryRun=true.
 type API struct {
 	options Options
 	tree    *Worktree

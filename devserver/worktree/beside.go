@@ -65,13 +65,6 @@ type overrideList struct {
 	Overrides   []overrides.Listed `json:"overrides"`
 }
 
-func (a *API) file() (overrides.File, error) {
-	if a.options.Overrides == nil {
-		return overrides.File{}, fault.New(fault.Unprocessable, "there is no place to keep overrides: neither $XDG_STATE_HOME nor a home directory is set")
-	}
-	return *a.options.Overrides, nil
-}
-
 // workspace is the directory as it is.
 func (a *API) workspace() *workspace.Workspace {
 	ws, _ := workspace.ReadServable(datadir.Look(a.options.Dir).Files, nil)
@@ -95,7 +88,11 @@ func (a *API) listOverrides(*http.Request) (any, error) {
 const maxOverride = 1 << 20
 
 func (a *API) putOverride(r *http.Request) (any, error) {
-	file, err := a.file()
+	query, err := queryOf(r)
+	if err != nil {
+		return nil, err
+	}
+	file, err := a.change(query)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +119,8 @@ func (a *API) putOverride(r *http.Request) (any, error) {
 	return o, nil
 }
 
+func isText(n *jsontree.Node) bool { return n != nil && n.Kind == jsontree.String }
+
 // readOverride reads the body of a request.
 func readOverride(text []byte) (*overrides.Override, error) {
 	tree, err := jsontree.Parse(text)
@@ -141,26 +140,11 @@ func readOverride(text []byte) (*overrides.Override, error) {
 	if o.Value = tree.Get("value"); o.Value == nil {
 		return nil, errors.New("value is missing")
 	}
+	if o.For != nil && !isText(tree.Get("for").Get("value")) { // for everybody without the property
+		return nil, errors.New("for: value is missing")
+	}
 	if o.Over(time.Now()) {
 		return nil, errors.New("until is over already")
 	}
 	return o, o.Check()
-}
-
-func (a *API) deleteOverrides(r *http.Request) (any, error) {
-	file, err := a.file()
-	if err != nil {
-		return nil, err
-	}
-	query := r.URL.Query()
-	var cleared int
-	if key := query.Get("key"); query.Has("key") {
-		cleared, err = file.Clear(r.Context(), key)
-	} else {
-		cleared, err = file.ClearAll(r.Context())
-	}
-	if err != nil {
-		return nil, fault.New(fault.Unprocessable, "%v", err)
-	}
-	return map[string]int{"cleared": cleared}, nil
 }

@@ -1,0 +1,86 @@
+package worktree
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"svc.example/svc/devserver/overrides"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/terminal"
+)
+
+const (
+	dryRunParameter = "dryRun"
+	keyParameter    = "key"
+	forParameter    = "for"
+)
+
+// queryOf is the query of a write, which has no other parameters than these, and each
+// of them once: what is left out of one that was misspelt makes it another write.
+func queryOf(r *http.Request, known ...string) (url.Values, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fault.New(fault.BadRequest, "the query cannot be read: parameters are separated by &, and escaped")
+	}
+	known = append(known, dryRunParameter)
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, fault.New(fault.BadRequest, "?%s: unknown query parameter; known are %s", terminal.Cut(name, 100), strings.Join(known, ", "))
+		case len(query[name]) > 1:
+			return nil, fault.New(fault.BadRequest, "?%s is there twice; send it once", name)
+		}
+	}
+	if dry := query.Get(dryRunParameter); query.Has(dryRunParameter) && dry != "true" && dry != "false" {
+		return nil, fault.New(fault.BadRequest, "?%s is true or false", dryRunParameter)
+	}
+	return query, nil
+}
+
+// change is the file to be changed by a request with a query.
+func (a *API) change(query url.Values) (overrides.File, error) {
+	if a.options.Overrides == nil {
+		return overrides.File{}, fault.New(fault.Unprocessable, "there is no place to keep overrides: neither $XDG_STATE_HOME nor a home directory is set")
+	}
+	file := *a.options.Overrides
+	file.DryRun = query.Get(dryRunParameter) == "true"
+	return file, nil
+}
+
+func (a *API) deleteOverrides(r *http.Request) (any, error) {
+	query, err := queryOf(r, keyParameter, forParameter)
+	if err != nil {
+		return nil, err
+	}
+	file, err := a.change(query)
+	if err != nil {
+		return nil, err
+	}
+	key, whom := query.Get(keyParameter), query.Get(forParameter)
+	var cleared int
+	switch {
+	case query.Has(keyParameter) && key == "":
+		return nil, fault.New(fault.BadRequest, "?%s is empty; without it all overrides are taken back", keyParameter)
+	case query.Has(forParameter) && key == "":
+		return nil, fault.New(fault.BadRequest, "?%s is of one override; name its key too", forParameter)
+	case query.Has(forParameter):
+		one := overrides.Override{Key: key}
+		if whom != "" { // else the one that is for every context
+			if one.For, err = overrides.ParseProperty(whom); err != nil {
+				return nil, fault.New(fault.BadRequest, "?%s: %v", forParameter, err)
+			}
+		}
+		cleared, err = file.ClearOne(r.Context(), one)
+	case key != "":
+		cleared, err = file.Clear(r.Context(), key)
+	default:
+		cleared, err = file.ClearAll(r.Context())
+	}
+	if err != nil {
+		return nil, fault.New(fault.Unprocessable, "%v", err)
+	}
+	return map[string]int{"cleared": cleared}, nil
+}
