@@ -23,5 +23,6 @@
 //
 // The history is what the process has seen happen to the files, its own edits and
 // those of others, within a bound of bytes. It begins with the files as they were
-// found: nothing is known of before.
+// found: nothing is known of before, and all of it is gone with the process. It has the
+// ids that answers name: of a content that has come back the last change that led to it.
 package worktree

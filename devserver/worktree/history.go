@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 const (
@@ -30,11 +31,12 @@ type history struct {
 	bytes    int
 }
 
-// change is what happened to one file at one time. It has an id of its own: a content
-// may come back.
+// change is what happened to one file at one time. It has an id of its own, as a
+// content may come back: see names.
 type change struct {
 	repository.Commit
 	path          string
+	head          string // the version of the directory that it led to
 	before, after []byte // nil for no file
 }
 
@@ -42,14 +44,11 @@ func (h *history) begin(now time.Time) { h.begun, h.sequence = now, firstSequenc
 
 // add notes what became of a file, and returns what a file's Last is: its content's
 // id, and that of the content before.
-func (h *history) add(before *repository.Snapshot, path string, text []byte, blob string, seen repository.Commit) *repository.Commit {
+func (h *history) add(before *repository.Snapshot, head, path string, text []byte, blob string, seen repository.Commit) *repository.Commit {
 	was, existed := before.File(path)
 	h.sequence++
-	seen.SHA, seen.Sequence, seen.Parent = blob, h.sequence, unknownCommit
-	if existed {
-		seen.Parent = was.Blob
-	}
-	c := change{Commit: seen, path: path, after: text}
+	seen.SHA, seen.Sequence, seen.Parent = blob, h.sequence, was.Blob // none: of a file that was created the history tells
+	c := change{Commit: seen, path: path, head: head, after: text}
 	var id [20]byte
 	_, _ = rand.Read(id[:])
 	c.SHA = hex.EncodeToString(id[:])
@@ -69,37 +68,95 @@ func (c *change) size() int {
 	return len(c.before) + len(c.after) + rest
 }
 
-// at is what a file was: at a change that is remembered, or when it had a content of
-// that id, or now.
+// answered is what an answer to a write names a change: the content that the file has
+// got, or the directory's version where there is none.
+func (c *change) answered() string {
+	if c.after == nil {
+		return c.head
+	}
+	return c.Touched[0].Blob
+}
+
+// names are the ids by which the history tells of the changes of a file, or of all: the
+// ids of their answers. What has come back is the last change that led to it, and the
+// others go by ids of their own.
+func (h *history) names(path string) map[int]string {
+	names, given := map[int]string{}, map[[2]string]bool{}
+	for i := len(h.changes) - 1; i >= 0; i-- {
+		c := &h.changes[i]
+		if path != "" && c.path != path {
+			continue
+		}
+		names[i] = c.SHA
+		if as := [2]string{c.path, c.answered()}; !given[as] {
+			given[as], names[i] = true, as[1]
+		}
+	}
+	return names
+}
+
+// foundAs is the id of a file as it was found, of that content, among the names of its
+// changes.
+func foundAs(path, blob string, names map[int]string) string {
+	for _, name := range names {
+		if name == blob { // it has come back
+			return object.ID(object.Blob, []byte("found "+path))
+		}
+	}
+	return blob
+}
+
+// at is what a file was: at a change that is remembered, by whichever id, or when it
+// had a content of that id, or now. The sha is the one that the history has.
 func (h *history) at(now *repository.Snapshot, path, revision string) (sha string, content []byte, err error) {
-	found := func(id string, text []byte) {
+	id := "" // that the revision is the beginning of
+	found := func(one, name string, text []byte) {
 		switch {
-		case id == "" || !strings.HasPrefix(id, revision) || sha == id:
-		case sha != "":
+		case one == "" || !strings.HasPrefix(one, revision):
+		case id != "" && id != one:
 			err = repository.ErrAmbiguous
 		default:
-			sha, content = id, text
+			id, sha, content = one, name, text
 		}
 	}
 	current, exists := now.File(path)
-	if found(now.Head.Commit, current.Text); exists {
-		found(current.Blob, current.Text)
+	found(now.Head.Commit, now.Head.Commit, current.Text)
+	for i := range h.changes {
+		if c := &h.changes[i]; c.path != path {
+			found(c.SHA, c.SHA, h.after(i, path, current.Text))
+			found(c.head, c.head, h.after(i, path, current.Text))
+		}
+	}
+	names, first := h.names(path), true
+	for i := range h.changes {
+		c := &h.changes[i]
+		if c.path != path {
+			continue
+		}
+		if c.before != nil {
+			name := c.Parent
+			if first {
+				name = foundAs(path, c.Parent, names)
+				found(name, name, c.before)
+			}
+			found(c.Parent, name, c.before)
+		}
+		first = false
 	}
 	for i := range h.changes {
 		if c := &h.changes[i]; c.path == path {
-			found(c.Touched[0].Blob, c.after)
-			if c.before != nil {
-				found(c.Parent, c.before)
-			}
+			found(c.Touched[0].Blob, names[i], c.after)
+			found(c.head, names[i], c.after)
+			found(c.SHA, names[i], c.after)
 		}
-		if c := &h.changes[i]; strings.HasPrefix(c.SHA, revision) {
-			found(c.SHA, h.after(i, path, current.Text))
-		}
+	}
+	if exists {
+		found(current.Blob, current.Blob, current.Text)
 	}
 	switch {
 	case err != nil:
 		return "", nil, err
-	case sha == "":
+	case id == "":
 		return "", nil, repository.ErrUnknownCommit
 	case content == nil:
 		return sha, nil, repository.ErrAbsent
@@ -131,7 +188,7 @@ func (h *history) page(now *repository.Snapshot, page repository.Page) []reposit
 	}
 	created := false
 	file, exists := now.File(page.Path)
-	first := file.Blob
+	first, names := file.Blob, h.names(page.Path)
 	for i := len(h.changes) - 1; i >= 0; i-- {
 		c := &h.changes[i]
 		if page.Path != "" && c.path != page.Path {
@@ -142,11 +199,13 @@ func (h *history) page(now *repository.Snapshot, page repository.Page) []reposit
 			first = c.Parent
 		}
 		if within(c.Sequence) {
-			all = append(all, c.Commit)
+			row := c.Commit
+			row.SHA = names[i]
+			all = append(all, row)
 		}
 	}
 	if page.Path != "" && exists && !created && within(firstSequence) {
-		all = append(all, repository.Commit{SHA: first, Sequence: firstSequence, Parent: unknownCommit, Message: foundMessage,
+		all = append(all, repository.Commit{SHA: foundAs(page.Path, first, names), Sequence: firstSequence, Parent: unknownCommit, Message: foundMessage,
 			Author:    repository.Signature{When: h.begun},
 			Committer: repository.Committer(h.begun),
 			Touched:   []repository.Touch{{Path: page.Path, Blob: first}}})

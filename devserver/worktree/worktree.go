@@ -105,7 +105,7 @@ func (w *Worktree) look(written repository.Draft) error {
 		w.state = state
 		return nil
 	}
-	now := time.Now()
+	now, head := time.Now(), datadir.Version(files)
 	var next []repository.File
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		file := repository.File{Path: path, Text: files[path]}
@@ -118,7 +118,7 @@ func (w *Worktree) look(written repository.Draft) error {
 		file.Blob = object.ID(object.Blob, file.Text)
 		file.Last = &repository.Commit{SHA: file.Blob, Sequence: firstSequence, Parent: unknownCommit}
 		if before != nil {
-			file.Last = w.history.add(before, path, file.Text, file.Blob, seen(written, path, now))
+			file.Last = w.history.add(before, head, path, file.Text, file.Blob, seen(written, path, now))
 		}
 		next = append(next, file)
 	}
@@ -127,12 +127,12 @@ func (w *Worktree) look(written repository.Draft) error {
 	} else {
 		for _, was := range before.Files {
 			if _, found := files[was.Path]; !found {
-				w.history.add(before, was.Path, nil, "", seen(written, was.Path, now))
+				w.history.add(before, head, was.Path, nil, "", seen(written, was.Path, now))
 			}
 		}
 	}
 	w.state = state
-	w.snapshot = repository.NewSnapshot(repository.Head{Commit: datadir.Version(files), Sequence: w.history.sequence}, next)
+	w.snapshot = repository.NewSnapshot(repository.Head{Commit: head, Sequence: w.history.sequence}, next)
 	return nil
 }
 
