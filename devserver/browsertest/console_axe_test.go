@@ -101,6 +101,12 @@ func (p docsPage) sound(t *testing.T, view string, s screen) {
 	if cut := call[bool](t, p.tab, `() => [...document.querySelectorAll(".dialog-body")].some((e) => e.scrollWidth > e.clientWidth)`); cut {
 		t.Errorf("%s: what is in the dialog is wider than it", view)
 	}
+	if cut := call[[]string](t, p.tab, `() => [...document.querySelectorAll(".row")].filter((row) => {
+		const box = row.getBoundingClientRect();
+		return [...row.children].some((cell) => cell.checkVisibility() && cell.getBoundingClientRect().height > 0 && (cell.getBoundingClientRect().top < box.top - 1 || cell.getBoundingClientRect().bottom > box.bottom + 1));
+	}).map((row) => row.innerText)`); len(cut) > 0 {
+		t.Errorf("%s, %d px: rows are cut off: %.300q", view, s.width, cut)
+	}
 	if width := call[int64](t, p.tab, `() => document.documentElement.scrollWidth`); width > s.width {
 		t.Errorf("%s: the page is %d px wide on a screen of %d", view, width, s.width)
 	}
