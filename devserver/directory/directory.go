@@ -337,9 +337,17 @@ func fatal(ws *workspace.Workspace, problems []workspace.Problem, environment st
 	broken := slices.ContainsFunc(problems, func(p workspace.Problem) bool {
 		return p.Severity == workspace.Fatal && p.File == workspace.File
 	})
-	if _, declared := ws.Environment(environment); ws.Declared && !declared && !broken && environment != manifest.DefaultRules {
+	why := ""
+	switch e, declared := ws.Environment(environment); {
+	case broken || environment == manifest.DefaultRules:
+	case e.Archived:
+		why = "archived, so that nothing is served there"
+	case ws.Declared && !declared:
+		why = "not declared"
+	}
+	if why != "" {
 		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
-			Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is not declared; %s%s", environment, known(ws), workspace.DidYouMean(environment, ws.Active()))})
+			Message: fmt.Sprintf("the environment %q (--environment, else $SVC_ENVIRONMENT, else development) is %s; %s%s", environment, why, known(ws), workspace.DidYouMean(environment, ws.Active()))})
 	}
 	all := workspace.FatalOnly(problems)
 	workspace.SortProblems(all)

@@ -81,6 +81,16 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	step() // the same problem is not told twice
 	write(t, dir, "svc.json", `{"environments":["staging"]}`)
 	step(`is not declared; known are staging`, "not reloaded") // and only what is new is told
+	write(t, dir, "svc.json", `{"environments":["staging",{"name":"development","archived":true}]}`)
+	step(`is archived, so that nothing is served there; known are staging`, "not reloaded")
+	for what, open := range map[string]func() error{
+		"serve":    func() error { _, err := Open(dir, "development", out.add); return err },
+		"evaluate": func() error { _, err := Read("evaluate", dir, "development"); return err },
+	} {
+		if err := open(); err == nil || !strings.Contains(err.Error(), "is archived") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	write(t, dir, "svc.json", `{"environments":["development"]}`)
 	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
 	step("fixed: serving the directory as it is now, 3 flags, 0 configs")
