@@ -19,6 +19,7 @@ import (
 	"svc.example/svc/devserver/server"
 	"svc.example/svc/devserver/worktree"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/heap"
 	"svc.example/svc/shared/ratelimit"
@@ -145,7 +146,12 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 		return err
 	}
 	file, overridden := in.startOverrides(f, path, dir, early.line)
-	beside, err := in.openConsole(f, path, file)
+	follows := f.watch && !f.noWatch
+	served := func() (datadir.State, bool) {
+		state, behind := dir.Behind()
+		return state, behind || !follows
+	}
+	beside, err := in.openConsole(f, path, file, served)
 	if err != nil {
 		return err
 	}
@@ -165,7 +171,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		if !f.watch || f.noWatch {
+		if !follows {
 			dir.Warn()
 			return
 		}
@@ -259,7 +265,7 @@ func (in Invocation) startOverrides(f serveFlags, path string, dir *directory.Di
 
 // openConsole has the console served beside what applications ask for, if that is
 // asked for.
-func (in Invocation) openConsole(f serveFlags, path string, file *overrides.File) (beside func(http.Handler) http.Handler, err error) {
+func (in Invocation) openConsole(f serveFlags, path string, file *overrides.File, served func() (datadir.State, bool)) (beside func(http.Handler) http.Handler, err error) {
 	if !f.console {
 		return func(next http.Handler) http.Handler { return next }, nil
 	}
@@ -267,7 +273,7 @@ func (in Invocation) openConsole(f serveFlags, path string, file *overrides.File
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who = u.Username
 	}
-	api, err := worktree.New(worktree.Options{Dir: path, Environment: f.environment, Overrides: file, Who: who,
+	api, err := worktree.New(worktree.Options{Dir: path, Environment: f.environment, Overrides: file, Served: served, Who: who,
 		Hosts: worktree.OwnHosts(f.host, f.port), Logger: slog.Default()})
 	if err != nil {
 		return nil, err

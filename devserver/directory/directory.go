@@ -260,6 +260,13 @@ func (d *Directory) Streams(key string, most int) *delivery.Streams {
 	return s
 }
 
+// Behind is the state that is served, and whether the files as they are now are refused.
+func (d *Directory) Behind() (served datadir.State, behind bool) {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	return d.good, len(d.refused) > 0
+}
+
 // Table is what is being served.
 func (d *Directory) Table() *delivery.Table { return d.table.Load() }
 

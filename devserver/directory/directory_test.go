@@ -77,6 +77,9 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	if d.Table() != good {
 		t.Error("a part of a broken state is served")
 	}
+	if served, behind := d.Behind(); !behind || string(served.Files["feature-flags/a.json"]) != flagFile("a", "true") {
+		t.Error("nobody hears that it is not the one on disk", behind)
+	}
 	write(t, dir, "feature-flags/c.json", flagFile("c", "true"))
 	step() // the same problem is not told twice
 	write(t, dir, "svc.json", `{"environments":["staging"]}`)
@@ -96,6 +99,9 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	step("fixed: serving the directory as it is now, 3 flags, 0 configs")
 	if d.Table() == good {
 		t.Error("the fixed state is not served")
+	}
+	if _, behind := d.Behind(); behind {
+		t.Error("the fixed state is not the one on disk")
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "feature-flags")); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/console"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/fault"
@@ -34,6 +35,9 @@ type Options struct {
 	Dir, Environment string
 	// Overrides are those of both; nil where there is no place for any.
 	Overrides *overrides.File
+	// Served is the state that is served of both where that is not the one on disk, and
+	// whether it is not; nil where it always is.
+	Served func() (state datadir.State, behind bool)
 	// Who is the name under which the page edits.
 	Who string
 	// Hosts are the hosts by which the server is reached, with the port: see OwnHosts.
@@ -81,6 +85,7 @@ func New(options Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	tree.served = options.Served
 	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{}}
 	for _, host := range options.Hosts {
 		a.hosts[host] = true
@@ -92,6 +97,7 @@ func New(options Options) (*API, error) {
 		Now:           time.Now,
 		Files:         true,
 		Overrides:     a.overridden,
+		Served:        a.served,
 		Contexts:      &a.clients.sightings,
 		Random:        rand.Float64,
 	})
@@ -189,6 +195,19 @@ func (a *API) admit(r *http.Request) *fault.Fault {
 		return fault.New(fault.Unauthorized, "the token of the page is missing; reload it if the server was started again")
 	}
 	return nil
+}
+
+// served is the version of the directory that an environment is served, where that is
+// not the one on disk.
+func (a *API) served(environment string) string {
+	if a.options.Served == nil || environment != a.options.Environment {
+		return ""
+	}
+	state, behind := a.options.Served()
+	if !behind {
+		return ""
+	}
+	return state.Version()
 }
 
 // overridden are the overrides of an environment, for evaluations. Those that cannot

@@ -29,6 +29,7 @@ type Worktree struct {
 	record    access.KeyRecord
 	principal access.Principal
 	workspace access.Workspace
+	served    func() (state datadir.State, behind bool) // see Options; may be nil
 
 	writing  sync.Mutex // held before the lock of the directory, which is asked for again and again
 	mu       sync.Mutex
@@ -214,9 +215,19 @@ func (w *Worktree) At(_ context.Context, _ repository.Head, path, revision strin
 	return w.history.at(w.snapshot, path, revision)
 }
 
-// Past implements control.Repository: the whole of the directory is known as it is
-// now, and no more.
+// Past implements control.Repository: the whole of the directory is known as it is now
+// and as it is served, and no more.
 func (w *Worktree) Past(_ context.Context, _ repository.Head, revision string) (*repository.Snapshot, error) {
+	if w.served != nil {
+		if state, _ := w.served(); state.Version() == revision {
+			var files []repository.File
+			for _, path := range slices.Sorted(maps.Keys(state.Files)) {
+				blob := object.ID(object.Blob, state.Files[path])
+				files = append(files, repository.File{Path: path, Text: state.Files[path], Blob: blob, Last: &repository.Commit{SHA: blob, Sequence: firstSequence, Parent: unknownCommit}})
+			}
+			return repository.NewSnapshot(repository.Head{Commit: revision, Sequence: firstSequence}, files), nil
+		}
+	}
 	return nil, fmt.Errorf("%w: %s", repository.ErrUnknownCommit, revision)
 }
 

@@ -53,6 +53,9 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 	if err != nil {
 		return nil, err
 	}
+	if served := s.service.served(q.Environment); q.At == nil && served != "" {
+		commit = served
+	}
 	compiled, ws, err := s.evaluable(ctx, commit, q.Environment, q.Explain)
 	if err != nil {
 		return nil, err
@@ -121,10 +124,10 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string, nee
 	var overrides Overrides
 	if !past {
 		name.lost = strings.Join(s.opened.snapshot.Lost(), "\n")
-		if p.settings.Overrides != nil {
-			overrides = p.settings.Overrides(environment)
-			name.overrides = overrides.Version
-		}
+	}
+	if p.settings.Overrides != nil && (!past || commit == p.served(environment)) {
+		overrides = p.settings.Overrides(environment)
+		name.overrides = overrides.Version
 	}
 	kept := p.evaluated.Share(name, stateBytes, func() *state { return &state{} })
 	kept.mu.Lock()
@@ -168,6 +171,14 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string, nee
 	}
 	p.evaluated.Weigh(name, stateBytes+made.Size()+size)
 	return made, ws, nil
+}
+
+// served is the commit that is served where that is not the head, or "".
+func (p *Service) served(environment string) string {
+	if p.settings.Served == nil {
+		return ""
+	}
+	return p.settings.Served(environment)
 }
 
 // servedAt is the workspace as it is served at a commit, and how many bytes of it

@@ -59,6 +59,9 @@ type Settings struct {
 	// Overrides tells what is served in the place of what documents say; nil where
 	// nobody overrides anything.
 	Overrides func(environment string) Overrides
+	// Served is the commit that is served in an environment where that is not the head,
+	// else ""; nil where the head always is. Repository.Past has it.
+	Served func(environment string) (commit string)
 	// MaxCompiled bounds what Evaluate compiles of one environment, in bytes; 0 is
 	// any. One that has more is refused.
 	MaxCompiled int64
