@@ -17,7 +17,8 @@
 //
 // When the service refuses the relay's own key, the last state is served on, and tokens,
 // about which that key would have to ask, are as good as while the service is away. The
-// key itself is refused to everybody.
+// key itself is refused to everybody. When it refuses the key because the environment is
+// archived, or not there any more, so does the relay to everybody, until it is back.
 //
 // # The cache
 //

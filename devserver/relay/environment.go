@@ -38,6 +38,7 @@ type environment struct {
 	first     chan struct{} // closed with the first state
 	streaming atomic.Bool
 	refused   atomic.Bool  // the service does not take the key any more
+	gone      atomic.Bool  // the service has it no longer, or has archived it
 	confirmed atomic.Int64 // when the state was last known to be the present one, in seconds since 1970
 	wanted    atomic.Int64 // when a client last asked, in seconds since 1970
 	resting   atomic.Bool  // waits long, as the service is away and nobody asks
@@ -107,10 +108,22 @@ func (e *environment) serve() (*state, error) {
 		default:
 		}
 	}
+	if err := e.there(); err != nil {
+		return nil, err
+	}
 	if s := e.state.Load(); s != nil {
 		return s, nil
 	}
 	return nil, fault.New(fault.Unavailable, "this relay has not reached its service yet, and has no state to serve").After(pollEvery)
+}
+
+// there refuses what is asked of an environment that the service serves no longer.
+func (e *environment) there() error {
+	if e.gone.Load() {
+		return fault.New(fault.Unauthorized, "the key reads an environment which the workspace has archived or does not have; use an SDK key of another environment").
+			With(map[string]any{"code": sdkapi.EnvironmentGone})
+	}
+	return nil
 }
 
 // name is the environment's; "" before the first state.
@@ -241,6 +254,7 @@ func (e *environment) Confirm() {
 	e.refused.Store(false)
 	e.failing.Store(false)
 	e.looks.Add(1)
+	e.gone.Store(false)
 	if e.resting.Store(false); e.trouble != "" {
 		e.trouble = ""
 		e.logger.Info("the service is there again", "environment", e.name(), "version", e.Version())
@@ -259,6 +273,7 @@ func (e *environment) Failed(err error) {
 	var load *upstream.LoadError
 	told := errors.As(err, &load)
 	e.refused.Store(told && load.Status == http.StatusUnauthorized)
+	e.gone.Store(told && load.Status == http.StatusUnauthorized && load.Code == sdkapi.EnvironmentGone)
 	if told && load.Status == 0 {
 		text = "it is not reached" // the reasons name ports, which differ each time
 	}
@@ -266,6 +281,10 @@ func (e *environment) Failed(err error) {
 		return
 	}
 	e.trouble, e.logged = text, now
+	if e.gone.Load() {
+		e.logger.Error("the environment is served no longer: the workspace has archived it, or does not have it", "environment", e.name(), "error", err)
+		return
+	}
 	if e.state.Load() == nil {
 		e.logger.Error("there is nothing to serve yet: the service does not answer; will go on trying", "error", err)
 		return

@@ -212,7 +212,9 @@ func (k *keys) askToken(ctx context.Context, text string) (reply upstream.Reply,
 		if err != nil {
 			return own, err
 		}
-		taken[e.key.Workspace()] = own.Status != http.StatusUnauthorized
+		if gone := own.Status == http.StatusUnauthorized && own.Code() == sdkapi.EnvironmentGone; !gone {
+			taken[e.key.Workspace()] = own.Status != http.StatusUnauthorized
+		}
 	}
 	for _, one := range taken {
 		if !one {

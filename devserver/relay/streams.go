@@ -42,7 +42,13 @@ func (r *Relay) follow(_ http.ResponseWriter, req *http.Request, token string) (
 			return e.state.Load().table.VersionAt(time.Now().UnixMilli()), nil
 		}),
 		Owner: delivery.LocalBrowser(req),
-		Check: func(ctx context.Context) error { _, err := r.keys.findToken(ctx, address, token); return err },
+		Check: func(ctx context.Context) error {
+			e, err := r.keys.findToken(ctx, address, token)
+			if err == nil {
+				err = e.there()
+			}
+			return err
+		},
 	}, nil
 }
 
@@ -61,7 +67,10 @@ func (r *Relay) streamDocuments(w http.ResponseWriter, req *http.Request) {
 		err = r.hub.Serve(w, req, events.Stream{
 			Name: "documents " + string(e.key.ID()), Channel: documentEvents{e}, Greeted: true,
 			Check: func(ctx context.Context) error {
-				_, err := r.keys.find(ctx, address, key, endpoints.DocumentEvents)
+				e, err := r.keys.find(ctx, address, key, endpoints.DocumentEvents)
+				if err == nil {
+					err = e.there()
+				}
 				return err
 			},
 		})

@@ -66,7 +66,8 @@
 //   - Each key has a rate for polls and one for telemetry, a public key from each
 //     address; what is not known to be good counts against its address. A request
 //     beyond them is 429 with Retry-After, and costs no read of the ledger.
-//   - A key that may not is refused with 401 and the kind that is needed.
+//   - A key that may not is refused with 401 and the kind that is needed. One whose
+//     environment is archived, or gone, is refused with the code ENVIRONMENT_GONE.
 //   - An answer to a secret key carries no CORS headers: such a key in a page
 //     is a mistake that must not work.
 //   - Telemetry never holds up evaluation: the two share nothing but the ledger.

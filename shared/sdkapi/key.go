@@ -81,5 +81,10 @@ func refusedEnvironment(ws *workspace.Workspace, name string) error {
 	default:
 		why = "does not have"
 	}
-	return fault.New(fault.Unauthorized, "the key reads the environment %q, which the workspace %s; use an SDK key of another environment", name, why)
+	return fault.New(fault.Unauthorized, "the key reads the environment %q, which the workspace %s; use an SDK key of another environment", name, why).
+		With(map[string]any{"code": EnvironmentGone})
 }
+
+// EnvironmentGone is the code of a refusal of a key that is good, but whose environment is
+// archived or not there any more.
+const EnvironmentGone = "ENVIRONMENT_GONE"

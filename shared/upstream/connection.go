@@ -70,6 +70,15 @@ type Reply struct {
 	Body   []byte
 }
 
+// Code is the one in the details of a refusal, "" for none.
+func (r Reply) Code() string {
+	var envelope struct{ Details struct{ Code string } }
+	if json.Unmarshal(r.Body, &envelope) != nil {
+		return ""
+	}
+	return envelope.Details.Code
+}
+
 // maxBytes is the largest answer that is read.
 const maxBytes = 64 << 20
 
@@ -115,6 +124,8 @@ type LoadError struct {
 	From string // the URL, without the key
 	// Status is that of the last answer, 0 when there was none.
 	Status int
+	// Code is the one in its details, "" for none.
+	Code string
 	// Err is the cause. Where a client did not wait any longer for its first state,
 	// it is the last failure, and the end of the wait too for errors.Is.
 	Err error
@@ -160,7 +171,7 @@ func (c *Connection) Refusal(r Reply) error {
 	if r.Status == http.StatusNotFound {
 		message += "; svc serve on a directory has answers for browsers alone, and programs read the directory itself"
 	}
-	return &LoadError{From: c.Host, Status: r.Status, Err: fmt.Errorf("%d: %s", r.Status, message)}
+	return &LoadError{From: c.Host, Status: r.Status, Code: r.Code(), Err: fmt.Errorf("%d: %s", r.Status, message)}
 }
 
 // maxPatience is the longest wait that a server can ask for.
