@@ -161,8 +161,18 @@ func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
 	p.write(t, "dialog .override .field:nth-of-type(4) input", "user.plan=pro")
 	p.click(t, "dialog .primary")
 	p.says(t, ".feed li", "where user.plan is pro")
+	p.click(t, ".heading .primary") // another of the same flag, for everyone
+	p.write(t, "dialog .override .field:first-child input", "new-checkout")
+	p.choose(t, "dialog .field:nth-of-type(2) select", "false")
+	p.click(t, "dialog .primary")
+	p.wait(t, ".feed li:nth-child(2)")
+	p.click(t, ".feed li:first-child button.small")
+	p.gone(t, ".feed li:nth-child(2)")
+	p.says(t, ".feed li", "new-checkout is false")
 	p.click(t, ".feed li button.small")
 	p.wait(t, ".empty h2")
+	p.visit(t, "#/flags/new-checkout?delete=1") // what is promised must hold
+	p.says(t, "dialog .note", "Until svc serve is stopped it can be brought back here.")
 	if status := git("status", "--porcelain"); status != "" {
 		t.Errorf("overrides have changed files:\n%s", status)
 	}

@@ -1,6 +1,6 @@
 // Many items of a list at once, as one change set: bulk=<what> in the query.
 import { html, signal, useEffect, useState } from "./lib.js";
-import { get } from "./api.js";
+import { get, tokenGiven } from "./api.js";
 import { close, open, place } from "./router.js";
 import { environments, families, lists, loadLists, workspace } from "./workspace.js";
 import { Dialog } from "./dialog.js";
@@ -114,7 +114,7 @@ function Deed({ family, what, rows, shut }) {
         <p class="note">Sets what everyone else gets: the rules above stay. ${left > 0 && `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out.`}</p>`}
       ${what === "copy" && html`<${Field} type="string" label="Take all rules from" choices=${choices} text=${from} set=${setFrom} /><${Field} type="string" label="And put them in the place of those in" choices=${choices} text=${where} set=${setWhere} />`}
       ${what === "tag" && html`${either("Add", "Remove", "Tag")}<${Field} type="string" label="Tag" text=${tag} set=${setTag} suggested="known-tags" autofocus /><datalist id="known-tags">${tags.map((one) => html`<option value=${one} />`)}</datalist>`}
-      ${what === "delete" && html`<p class="note">They stay in the history, and each can be brought back.</p>`}
+      ${what === "delete" && html`<p class="note">${tokenGiven ? "The files are deleted. Until svc serve is stopped each can be brought back here." : "They stay in the history, and each can be brought back."}</p>`}
       <${Field} type="string" label="Why (optional)" text=${message} set=${setMessage} />
     </form>
     <${Review} family=${family} itemKey="" renew=${renew} cancel=${shut} done=${() => { select(family, []); shut(); }}

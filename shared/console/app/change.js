@@ -1,7 +1,7 @@
 // The changes that can be made to an item, each over its own part of the query:
 // edit=<scope>, raw=1, undo=<commit>, restore=<commit>, delete=1, schema=1.
 import { html, useEffect, useState } from "./lib.js";
-import { get } from "./api.js";
+import { get, tokenGiven } from "./api.js";
 import { address, close, go, place } from "./router.js";
 import { environments, families, lists } from "./workspace.js";
 import { Dialog } from "./dialog.js";
@@ -166,7 +166,7 @@ function Whole({ family, itemKey, stored }) {
   const proposal = undo || restore
     ? { method: "POST", path: `${itemPath(family, itemKey)}/revert`, body: { commitSha: undo ?? restore, mode: undo ? "undo" : "restore" }, token: seen?.commitSha, verb: undo ? "Undo it" : "Bring it back" }
     : { method: "DELETE", path: itemPath(family, itemKey), token: seen?.commitSha, tokenInQuery: true, verb: `Delete the ${families[family].one}`, danger: true };
-  return html`<p class="note">${undo ? "What that change did is taken back. What others changed elsewhere since stays." : restore ? "The document becomes what it was after that change. Everything since is replaced, and stays in the history." : "It stays in the history, and can be brought back."}</p>
+  return html`<p class="note">${undo ? "What that change did is taken back. What others changed elsewhere since stays." : restore ? "The document becomes what it was after that change. Everything since is replaced, and stays in the history." : tokenGiven ? "The file is deleted. Until svc serve is stopped it can be brought back here." : "It stays in the history, and can be brought back."}</p>
     <${Review} family=${family} itemKey=${itemKey} before=${seen?.document ?? null} renew=${renew} cancel=${shut} proposal=${proposal}
       done=${() => (query.has("delete") ? go(address([family])) : shut())} />`;
 }

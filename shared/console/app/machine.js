@@ -36,7 +36,7 @@ export function Overrides() {
     ${all.length > 0 && html`<ol class="feed apart">${all.map((one) => html`<li key=${one.key + (one.for?.value ?? "")}><div class="what">
       <p><a class="key" href=${address([familyOfKey(one.key), one.key])}>${one.key}</a> <span class="note">is</span> <${Bare} value=${one.value} absent="not shown" />${one.for && html` <span class="note">where <code>${one.for.property}</code> is <code>${one.for.value}</code></span>`}</p>
       ${one.problem && html`<p class="problem">It comes to nothing: ${one.problem}.</p>`}</div>
-      <p class="note when"><span>${one.until ? html`until <${Time} at=${one.until} full />` : "until it is cleared"}</span><button type="button" class="small" aria-label=${`Clear the override of ${one.key}`} onClick=${() => clear(one.key)}>Clear</button></p></li>`)}</ol>`}`;
+      <p class="note when"><span>${one.until ? html`until <${Time} at=${one.until} full />` : "until it is cleared"}</span><button type="button" class="small" aria-label=${`Clear the override of ${one.key}`} onClick=${() => clear(one.key, one.for ?? null)}>Clear</button></p></li>`)}</ol>`}`;
 }
 
 /** @param {string} key */

@@ -16,15 +16,15 @@ import { Bare, sentence } from "./words.js";
 /** @typedef {import("./types").Detail} Detail */
 /** @typedef {{property: string, value: string}} For */
 
-/** @param {string} [key] without one, all are taken back */
-export const clear = (key) => change("DELETE", `overrides${key === undefined ? "" : `?key=${encodeURIComponent(key)}`}`).then(
+/** @param {string} [key] without one, all are taken back @param {For | null} [whom] of several the one for them, or for everyone; else all of the key */
+export const clear = (key, whom) => change("DELETE", `overrides${key === undefined ? "" : `?key=${encodeURIComponent(key)}`}${whom === undefined ? "" : `&for=${whom ? encodeURIComponent(`${whom.property}=${whom.value}`) : ""}`}`).then(
   () => { notice.value = { text: "The files decide again." }; refresh(); },
   (refusal) => (notice.value = { text: sentence(refusal.message) }));
 
 /** @param {{key: string, value: any, for?: For, until?: string}} what */
 async function override(what) {
   await change("PUT", "overrides", JSON.stringify(what));
-  notice.value = { text: `${what.for ? what.for.value : "Everyone"} gets it on this machine. The files are as they were.`, link: { run: () => clear(what.key), text: "Undo" } };
+  notice.value = { text: `${what.for ? what.for.value : "Everyone"} gets it on this machine. The files are as they were.`, link: { run: () => clear(what.key, what.for ?? null), text: "Undo" } };
   refresh();
 }
 
