@@ -73,6 +73,9 @@ func TestHostileServices(t *testing.T) {
 			if ready := w.ask(r.Server, "GET", "/readyz", "", ""); ready.status != 200 {
 				t.Errorf("not ready: %s", ready)
 			}
+			if name == "another environment" {
+				return // a relay that has no state yet knows its environment from the service alone
+			}
 			empty := w.relay(Options{Keys: []string{secret}})
 			for _, path := range []string{"/readyz", polls + someone} {
 				if got := w.ask(empty.Server, "GET", path, public, ""); got.status != 503 && (path == "/readyz" || got.status != 401) {
