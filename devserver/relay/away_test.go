@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -149,6 +150,24 @@ func TestARelayStartsFromItsCache(t *testing.T) {
 	w.eventually("the unseen key", func() bool { return w.ask(r.Server, "GET", polls+someone, unseen, "").status == 200 })
 	if got := w.ask(r.Server, "GET", polls+someone, revoked, ""); got.status != 401 {
 		t.Errorf("a key that was revoked meanwhile: %s", got)
+	}
+}
+
+// TestACacheThatOthersCanWriteTo is told of: they decide what is served while the service
+// is away.
+func TestACacheThatOthersCanWriteTo(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes say nothing of who may write there")
+	}
+	w := newWorld(t, shop)
+	for mode, want := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o777: true, 0o770: true} {
+		options := Options{Keys: []string{w.key(access.KindSecretSDK, "production")}, Cache: t.TempDir()}
+		w.must(os.Chmod(options.Cache, mode))
+		before := strings.Count(w.log.String(), "others than this user can write to the directory of the cache")
+		w.relay(options)
+		if said := strings.Count(w.log.String(), "others than this user can write to the directory of the cache") > before; said != want {
+			t.Errorf("%v: said %v", mode, said)
+		}
 	}
 }
 

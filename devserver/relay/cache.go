@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"svc.example/svc/shared/access"
@@ -19,10 +21,14 @@ import (
 // cache is a directory from which a relay starts while its service is away.
 type cache struct{ dir string }
 
-// openCache makes the directory if it is not there.
-func openCache(dir string) (*cache, error) {
+// openCache makes the directory if it is not there. One that is there keeps its mode, as it
+// may hold other things.
+func openCache(dir string, logger *slog.Logger) (*cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("--cache %s: %w", dir, err)
+	}
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
+		logger.Warn("others than this user can write to the directory of the cache, and so decide what is served while the service is away: chmod 700", "directory", dir)
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {

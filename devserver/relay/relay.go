@@ -94,7 +94,7 @@ func Open(options Options) (*Relay, error) {
 	}
 	if options.Cache != "" {
 		var err error
-		if r.cache, err = openCache(options.Cache); err != nil {
+		if r.cache, err = openCache(options.Cache, options.Logger); err != nil {
 			return nil, err
 		}
 		records, err := r.cache.keys()
