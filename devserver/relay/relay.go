@@ -155,8 +155,9 @@ func (r *Relay) Close() {
 	r.running.Wait()
 }
 
-// keepEvery is how often new keys go to the cache.
-const keepEvery = 5 * time.Second
+// keepEvery is how often new keys go to the cache. One that was first seen in this time
+// before the process is killed is not good while the service is away.
+const keepEvery = time.Second
 
 func (r *Relay) keepKeys(ctx context.Context) {
 	for r.cache != nil {
