@@ -107,8 +107,11 @@ func (in Invocation) readKeyFile(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--key-file %s: %w", name, withoutPath(err))
 	}
-	return string(content), nil
+	return strings.TrimPrefix(string(content), byteOrderMark), nil
 }
+
+// byteOrderMark is what some editors put before a text.
+const byteOrderMark = "\uFEFF"
 
 // withoutPath is why a file cannot be read, where its name has been said.
 func withoutPath(err error) error {
