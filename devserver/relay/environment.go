@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -134,6 +135,11 @@ func (e *environment) name() string {
 	return ""
 }
 
+// same says whether another key reads the same environment.
+func (e *environment) same(other *environment) bool {
+	return e.key.Workspace() == other.key.Workspace() && e.name() != "" && e.name() == other.name()
+}
+
 // age is for how long the state has not been known to be the present one.
 func (e *environment) age() time.Duration {
 	if e.streaming.Load() {
@@ -210,6 +216,9 @@ func (e *environment) load(body []byte) error {
 	if before == nil {
 		e.watch(answer)
 		close(e.first)
+		if slices.ContainsFunc(e.relay.environments, func(other *environment) bool { return other != e && e.same(other) }) {
+			e.logger.Warn("another of this relay's keys reads the same environment; one of them is enough", "environment", answer.Environment)
+		}
 	}
 	if e.relay.hub != nil {
 		e.relay.hub.Look()

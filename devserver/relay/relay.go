@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -130,12 +131,14 @@ func (r *Relay) Await(ctx context.Context) error {
 	return nil
 }
 
-// Environments are the names of the environments that are served; "" for one of which
-// there is no state yet.
+// Environments are the names of the environments that are served, whichever number of
+// keys reads each; "" for one of which there is no state yet.
 func (r *Relay) Environments() []string {
 	var names []string
-	for _, e := range r.environments {
-		names = append(names, e.name())
+	for i, e := range r.environments {
+		if !slices.ContainsFunc(r.environments[:i], e.same) {
+			names = append(names, e.name())
+		}
 	}
 	return names
 }
