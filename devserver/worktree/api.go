@@ -63,6 +63,7 @@ type API struct {
 	digest  [sha256.Size]byte // of the token
 	hosts   map[string]bool
 	clients clients
+	once    once
 	handler http.Handler
 	pages   http.Handler // which have the token in them
 }
@@ -87,6 +88,7 @@ func New(options Options) (*API, error) {
 	}
 	tree.served = options.Served
 	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{}}
+	a.once.all = map[string]onceAnswer{}
 	for _, host := range options.Hosts {
 		a.hosts[host] = true
 	}
@@ -158,7 +160,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		delivery.WriteFault(w, f)
 		return
 	}
-	a.handler.ServeHTTP(w, r)
+	a.once.serve(a.handler, w, r)
 }
 
 // ownHost says why a request for another name is not answered.

@@ -24,5 +24,7 @@
 // The history is what the process has seen happen to the files, its own edits and
 // those of others, within a bound of bytes. It begins with the files as they were
 // found: nothing is known of before, and all of it is gone with the process. It has the
-// ids that answers name: of a content that has come back the last change that led to it.
+// ids that answers name: of a content that has come back the last change that led to it. So it
+// is with the answers to requests under an Idempotency-Key: the last of them are
+// remembered, for as long as the process runs.
 package worktree

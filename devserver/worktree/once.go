@@ -1,0 +1,133 @@
+package worktree
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/fault"
+)
+
+const (
+	onceHeader     = "Idempotency-Key"
+	replayedHeader = "Idempotency-Replayed"
+)
+
+// Bounds of what is remembered. The one that was answered first makes room.
+const (
+	maxAnswers     = 1000
+	maxAnswerBytes = 8 << 20 // of all
+	maxOnceBody    = 8 << 20 // of a request, more than any may have
+)
+
+// once are the answers to requests that may be sent again, by their Idempotency-Key.
+// They are kept in memory, as the history is: nothing of either lies with the files.
+type once struct {
+	turn  sync.Mutex // held while such a request is carried out: they write, and take turns anyway
+	all   map[string]onceAnswer
+	order []string // of the keys
+	bytes int
+}
+
+// onceAnswer is what a request has led to.
+type onceAnswer struct {
+	request string // a digest of it
+	header  http.Header
+	body    []byte
+	until   time.Time
+}
+
+// serve carries out a write, or answers as it was answered before. A key of the wrong
+// form is told of by who reads the request.
+func (o *once) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	keys, writes := r.Header.Values(onceHeader), slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, r.Method)
+	if !writes || len(keys) != 1 || r.URL.Query().Get(dryRunParameter) == "true" {
+		next.ServeHTTP(w, r)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxOnceBody+1))
+	if err != nil || len(body) > maxOnceBody { // which is refused
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		next.ServeHTTP(w, r)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	asked := control.Digest([]byte(r.Method), []byte(r.URL.RequestURI()), body)
+	o.turn.Lock()
+	defer o.turn.Unlock()
+	was, known := o.all[keys[0]]
+	if known && time.Now().After(was.until) {
+		o.forget(keys[0])
+		known = false
+	}
+	switch {
+	case known && was.request == asked:
+		for name, values := range was.header {
+			w.Header()[name] = values
+		}
+		w.Header().Set(replayedHeader, "true")
+		delivery.WriteJSON(w, http.StatusOK, was.body)
+		return
+	case known:
+		delivery.WriteFault(w, fault.New(fault.Unprocessable,
+			"another request was carried out under this Idempotency-Key: send each request under a key of its own, and the same request again byte for byte").
+			With(map[string]any{"code": "IDEMPOTENCY_MISMATCH"}))
+		return
+	}
+	answer := &kept{answered: answered{ResponseWriter: w}}
+	next.ServeHTTP(answer, r)
+	if answer.status == http.StatusOK && changes(answer.body.Bytes()) {
+		o.keep(keys[0], onceAnswer{asked, w.Header().Clone(), answer.body.Bytes(), time.Now().Add(control.Remembered)})
+	}
+}
+
+// changes says whether an answer is one to a write that has changed something.
+func changes(body []byte) bool {
+	var answer struct {
+		Changed *bool
+		Cleared int
+		// Of an item that was created, and of an override that was set.
+		Document, Value json.RawMessage
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return false
+	}
+	if answer.Changed != nil {
+		return *answer.Changed
+	}
+	return answer.Cleared > 0 || answer.Document != nil || answer.Value != nil
+}
+
+func (o *once) keep(key string, answer onceAnswer) {
+	o.all[key] = answer
+	o.order = append(o.order, key)
+	for o.bytes += len(answer.body); len(o.order) > maxAnswers || o.bytes > maxAnswerBytes; {
+		o.forget(o.order[0])
+	}
+}
+
+func (o *once) forget(key string) {
+	o.bytes -= len(o.all[key].body)
+	delete(o.all, key)
+	o.order = slices.DeleteFunc(o.order, func(one string) bool { return one == key })
+}
+
+// kept is an answer that is read along.
+type kept struct {
+	answered
+	body bytes.Buffer
+}
+
+func (k *kept) Write(text []byte) (int, error) {
+	if k.status == 0 {
+		k.status = http.StatusOK
+	}
+	k.body.Write(text)
+	return k.answered.Write(text)
+}
