@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -24,6 +25,7 @@ import (
 	"svc.example/svc/shared/httpapi"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/release"
+	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
@@ -153,6 +155,8 @@ func (a *API) page(w http.ResponseWriter, r *http.Request) {
 // ServeHTTP answers the page of the server's own, and nobody else.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set(requestid.Header, cmp.Or(requestid.Named(r.Header.Get(requestid.Header)), requestid.New()))
 	if f := a.admit(r); f != nil {
 		if f.Kind == fault.Unauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="svc"`)

@@ -49,7 +49,6 @@ func answers(methods map[string]answering) http.Handler {
 			return
 		}
 		w.Header().Set("Cache-Control", "private, no-cache")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
 		delivery.WriteJSON(w, http.StatusOK, body.Bytes())
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/requestid"
 )
 
 const (
@@ -68,9 +70,9 @@ func (o *once) serve(next http.Handler, w http.ResponseWriter, r *http.Request) 
 	}
 	switch {
 	case known && was.request == asked:
-		for name, values := range was.header {
-			w.Header()[name] = values
-		}
+		id := w.Header().Get(requestid.Header) // of this request
+		maps.Copy(w.Header(), was.header)
+		w.Header().Set(requestid.Header, id)
 		w.Header().Set(replayedHeader, "true")
 		delivery.WriteJSON(w, http.StatusOK, was.body)
 		return

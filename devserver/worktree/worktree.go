@@ -186,6 +186,7 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 		return w.snapshot, err
 	}
 	if errors.Is(err, datadir.ErrChanged) {
+		w.state = datadir.State{} // so that all is read: the edit may look like none
 		if err := w.look(repository.Draft{}); err != nil {
 			return nil, err
 		}

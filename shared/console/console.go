@@ -36,7 +36,7 @@ func Routes(token, environment string) []router.Route {
 	return []router.Route{
 		{Path: endpoints.ConsoleLead.Path, Handler: lead},
 		{Path: endpoints.Console.Path, Handler: lead},
-		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(token, environment)), contentType: "text/html; charset=utf-8"}}},
+		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(token, environment)), contentType: "text/html; charset=utf-8", secret: token != ""}}},
 	}
 }
 
@@ -46,6 +46,7 @@ type file struct {
 	*negotiation.Body
 	contentType  string
 	neverChanges bool
+	secret       bool // which no cache is to keep
 }
 
 var contentTypes = map[string]string{
@@ -120,9 +121,13 @@ func (f *file) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	body, etag, _ := f.As(coding) // a test reads them all
 	header.Set("ETag", etag)
-	header.Set("Cache-Control", "no-cache")
-	if f.neverChanges {
+	switch {
+	case f.neverChanges:
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	case f.secret:
+		header.Set("Cache-Control", "no-store")
+	default:
+		header.Set("Cache-Control", "no-cache")
 	}
 	header.Set("Content-Type", f.contentType)
 	if negotiation.NoneMatch(r, etag) != negotiation.Neither {
