@@ -147,11 +147,12 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	}
 	file, overridden := in.startOverrides(f, path, dir, early.line)
 	follows := f.watch && !f.noWatch
-	served := func() (datadir.State, bool) {
-		state, behind := dir.Behind()
-		return state, behind || !follows
-	}
-	beside, err := in.openConsole(f, path, file, served)
+	beside, err := in.openConsole(f, path, worktree.Options{Overrides: file,
+		Served: func() (datadir.State, bool) {
+			state, behind := dir.Behind()
+			return state, behind || !follows
+		},
+		ServedOverrides: func() ([]byte, bool) { return dir.OverridesText(), !follows }})
 	if err != nil {
 		return err
 	}
@@ -265,7 +266,7 @@ func (in Invocation) startOverrides(f serveFlags, path string, dir *directory.Di
 
 // openConsole has the console served beside what applications ask for, if that is
 // asked for.
-func (in Invocation) openConsole(f serveFlags, path string, file *overrides.File, served func() (datadir.State, bool)) (beside func(http.Handler) http.Handler, err error) {
+func (in Invocation) openConsole(f serveFlags, path string, o worktree.Options) (beside func(http.Handler) http.Handler, err error) {
 	if !f.console {
 		return func(next http.Handler) http.Handler { return next }, nil
 	}
@@ -273,8 +274,9 @@ func (in Invocation) openConsole(f serveFlags, path string, file *overrides.File
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who = u.Username
 	}
-	api, err := worktree.New(worktree.Options{Dir: path, Environment: f.environment, Overrides: file, Served: served, Who: who,
-		Hosts: worktree.OwnHosts(f.host, f.port), Logger: slog.Default()})
+	o.Dir, o.Environment, o.Who = path, f.environment, who
+	o.Hosts, o.Logger = worktree.OwnHosts(f.host, f.port), slog.Default()
+	api, err := worktree.New(o)
 	if err != nil {
 		return nil, err
 	}

@@ -57,3 +57,10 @@ func (d *Directory) ReadOverrides(file overrides.File) (inForce int, changed boo
 	d.serve(loaded, d.good)
 	return len(loaded.overrides.Effective), true
 }
+
+// OverridesText is the text of the overrides that are served; nil for none.
+func (d *Directory) OverridesText() []byte {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	return d.text
+}

@@ -3,6 +3,7 @@ package worktree
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"testing"
 
 	"svc.example/svc/devserver/directory"
@@ -21,9 +22,10 @@ func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	behind := true
+	behind, fixed := true, false
 	p.api, err = New(Options{Dir: p.dir, Environment: "development", Overrides: &file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
-		Served: func() (datadir.State, bool) { state, _ := dir.Behind(); return state, behind }})
+		Served:          func() (datadir.State, bool) { state, _ := dir.Behind(); return state, behind },
+		ServedOverrides: func() ([]byte, bool) { return dir.OverridesText(), fixed }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,4 +47,13 @@ func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 	behind = true
 	p.must(http.MethodPut, "/v1/overrides", `{"key": "new-checkout", "value": true, "for": {"property": "user.key", "value": "u1"}}`)
 	says("development", "true override")
+	fixed = true
+	says("development", "false default") // which the start did not find
+	dir.ReadOverrides(file)
+	says("development", "true override")
+	fixed = false
+	if err := os.WriteFile(file.Path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says("development", "true override") // those before stay
 }
