@@ -266,6 +266,15 @@ func (k *keys) once(c credential, before *known) (*known, error) {
 	k.mu.Lock()
 	a := k.pending[c.sum]
 	if a == nil {
+		// Somebody else may have asked since this one looked.
+		if now, there := k.good.Get(c.sum); there && now != before {
+			k.mu.Unlock()
+			return now, nil
+		}
+		if refused, there := k.refused.Get(c.sum); there && k.within(refused.at, refusedFor) {
+			k.mu.Unlock()
+			return nil, refused.err
+		}
 		a = &ask{done: make(chan struct{})}
 		k.pending[c.sum] = a
 		go func() {

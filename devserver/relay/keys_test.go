@@ -1,6 +1,9 @@
 package relay
 
 import (
+	"context"
+	"crypto/sha256"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -9,6 +12,8 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/upstream"
 )
 
 // TestKeysAreAskedAboutOnce and remembered, refusals for less long; many who ask at once
@@ -60,6 +65,30 @@ func TestKeysAreAskedAboutOnce(t *testing.T) {
 	ask(public, 401, 1)
 	if got := w.ask(r.Server, "GET", "/api/v2/configs", secret, ""); got.status != 200 || w.times("/api/v2/key") != 6 {
 		t.Errorf("the relay's own key: %s", got)
+	}
+}
+
+// TestWhoLookedBeforeTheAnswerCame finds it, and asks no second time.
+func TestWhoLookedBeforeTheAnswerCame(t *testing.T) {
+	w := newWorld(t, shop)
+	public, gone := w.key(access.KindPublicSDK, "production"), w.key(access.KindPublicSDK, "production")
+	parsed, err := access.ParseKey(gone)
+	w.must(err)
+	w.revoke(parsed.ID())
+	r := w.relay(Options{Keys: []string{w.key(access.KindSecretSDK, "production")}})
+	w.must(r.Await(t.Context()))
+	for _, text := range []string{public, gone} {
+		key, err := access.ParseKey(text)
+		w.must(err)
+		before := w.times("/api/v2/key")
+		for range 3 { // each has found nothing in memory
+			_, _ = r.keys.once(credential{sum: sha256.Sum256([]byte(text)), key: &key, ask: func(ctx context.Context) (upstream.Reply, error) {
+				return r.environments[0].follower.Connection.For(text).Do(ctx, http.MethodGet, endpoints.DescribeKey.Path, nil, nil)
+			}}, nil)
+		}
+		if n := w.times("/api/v2/key") - before; n != 1 {
+			t.Errorf("the service was asked %d times, want 1", n)
+		}
 	}
 }
 
