@@ -29,11 +29,12 @@ func TestHostileServices(t *testing.T) {
 	says := func(status int, body string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Type", "text/event-stream")
+			text := body
 			if status == 200 {
-				body = "data: " + body + "\n\n"
+				text = "data: " + body + "\n\n"
 			}
 			rw.WriteHeader(status)
-			_, _ = rw.Write([]byte(body))
+			_, _ = rw.Write([]byte(text))
 		}
 	}
 	for name, instead := range map[string]http.HandlerFunc{
