@@ -33,7 +33,7 @@ var ErrChanged = errors.New("the file has changed meanwhile")
 //
 // An editor holds no lock. A file that it puts in the place of the old one at the last
 // moment is kept, and is ErrChanged, where two files can be exchanged: on Linux, by most
-// file systems. Elsewhere, and where it writes into the old file as it lies there, what
+// file systems; for some microseconds who reads then finds ours. Elsewhere, and where it writes into the old file as it lies there, what
 // it does between the last look and the replacement, some microseconds, is lost.
 func Write(dir string, edits []Edit) error {
 	root, err := os.OpenRoot(dir)
