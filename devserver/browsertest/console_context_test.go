@@ -26,6 +26,41 @@ func (p docsPage) value(t *testing.T, key, want string) {
 	})
 }
 
+// What is typed at the top stays, whatever answers come meanwhile: the field asks who has
+// been here when it is entered.
+func TestConsoleKeepsWhatIsTypedOfAContext(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := copySample(t, map[string]string{"feature-flags/checkout.fast.json": onForMost})
+	base := serveConsole(t, dir)
+	site := openTab(t, blankSite(t).origin("localhost"))
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/")
+	p.value(t, "checkout.fast", "true")
+	site.fetch(t, pollPath(base, tokenOf(`{"user":{"key":"ada"}}`)), fetchInit{}) // so that the answer is another one
+	call[bool](t, p.tab, `() => {
+		const ask = window.fetch;
+		window.fetch = (what, how) => String(what.url ?? what).includes("clients") ? new Promise((go) => { window.answer = () => go(ask(what, how)) }) : ask(what, how);
+		return true;
+	}`)
+	p.click(t, "#as")
+	eventually(t, "the field asks", func() (any, bool) {
+		got := call[bool](t, p.tab, `() => window.answer !== undefined`)
+		return got, got
+	})
+	got := call[string](t, p.tab, `async () => {
+		const field = document.querySelector("#as"), type = (text) => { field.value = text; field.dispatchEvent(new InputEvent("input", { bubbles: true })); };
+		type("u");
+		window.answer();
+		for (let i = 0; i < 150; i++) { await new Promise((go) => setTimeout(go, 1)); if (field.value !== "u") break; }
+		type(field.value + "1");
+		return field.value;
+	}`)
+	if got != "u1" {
+		t.Errorf("after u and 1 the field says %q", got)
+	}
+	p.value(t, "checkout.fast", "false")
+}
+
 // On a directory, whoever is named at the top is who the values are of: in the list and
 // of an item, in a link too, and however a file is edited meanwhile.
 func TestConsoleOfADirectoryShowsWhatAContextGets(t *testing.T) {

@@ -46,19 +46,21 @@ export function As({ lead, children }) {
   const [opened, open] = useState(false);
   const [seen, see] = useState(/** @type {any[]} */ ([]));
   const timer = useRef(0);
+  const [draft, write] = useState(/** @type {string | null} */ (null)); // as it is typed, until the field is left
   const ask = () => { seenOnes().then(see, () => {}); };
   useEffect(ask, []);
   const byKey = new Map(seen.map((one) => [keyOf(one)?.[1], one]));
   /** @param {any} event */
   const type = (event) => {
     const key = event.target.value.trim();
+    write(event.target.value);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => key && look(JSON.stringify(byKey.get(key) ?? { user: { key } }, null, 2)), 200);
   };
   const key = keyOf(context)?.[1] ?? "";
   return html`<div class="as">
     <div class="as-line"><label for="as">${lead}</label>
-      <div class="search"><${Icon} name="contexts" /><input id="as" list="as-seen" autocomplete="off" spellcheck=${false} placeholder="Key of a user" value=${key} onInput=${type} onFocus=${(/** @type {any} */ event) => { ask(); event.target.select(); }} /></div>
+      <div class="search"><${Icon} name="contexts" /><input id="as" list="as-seen" autocomplete="off" spellcheck=${false} placeholder="Key of a user" value=${draft ?? key} onInput=${type} onBlur=${() => write(null)} onFocus=${(/** @type {any} */ event) => { ask(); event.target.select(); }} /></div>
       <datalist id="as-seen">${[...byKey].filter(([key]) => key).map(([key, one]) => html`<option value=${key}>${rest(one)}</option>`)}</datalist>
       <button type="button" class="quiet small" aria-expanded=${opened || problem ? "true" : "false"} onClick=${() => open(!opened)}>${opened ? "Done" : "Properties"}</button>
       <span class="note clip">${rest(context)}</span></div>
