@@ -134,9 +134,10 @@ func TestARelayStartsFromItsCache(t *testing.T) {
 		t.Errorf("a key that was never seen: %s", got)
 	}
 	w.stream(r.Server, address, "")
-	if log := w.log.String(); !strings.Contains(log, "serving the state that was kept") || !strings.Contains(log, "age=") {
-		t.Errorf("it does not say so:\n%s", log)
-	}
+	w.eventually("it says so", func() bool { // which it does once it serves
+		log := w.log.String()
+		return strings.Contains(log, "serving the state that was kept") && strings.Contains(log, "age=")
+	})
 	if ready := w.ask(r.Server, "GET", "/readyz", "", ""); ready.status != 200 {
 		t.Errorf("not ready: %s", ready)
 	}
