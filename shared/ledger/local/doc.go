@@ -98,7 +98,8 @@
 // of a principal or a key, stay through every edit.
 //
 // It is replaced as a whole: written beside, flushed, renamed over. Authenticate asks
-// the file system for the file's identity each time, so a change by another
-// process is seen by the next request. The file that was read is kept open, so
-// that its identity is not given to another one meanwhile.
+// whether anything has changed in the folders of the registry and the branch (see watch,
+// on Linux), and if so for the files' identities, so that a change by another process is
+// seen by the next request. The file that was read is kept open, so that its identity is
+// not given to another one meanwhile.
 package local

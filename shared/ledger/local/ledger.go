@@ -11,13 +11,14 @@ import (
 	"svc.example/svc/shared/repository"
 )
 
-// Head returns the head as it is now.
+// Head returns the head as it is now. It looks at the files themselves, and so finds
+// what no watch tells: that a folder above them is another one.
 func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 	found, err := l.registry.current()
 	if err != nil {
 		return repository.Head{}, err
 	}
-	head, _, err := l.head(ctx, found.Version)
+	head, _, err := l.head(ctx, found.Version, 0)
 	return head, err
 }
 
@@ -64,7 +65,8 @@ func (l *Ledger) Current(ctx context.Context) (control.Entry, error) {
 }
 
 func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.KeyRecord, access.Principal, error)) (control.Entry, error) {
-	found, err := l.registry.current()
+	version := l.changes.current()
+	found, err := l.registry.at(version)
 	if err != nil {
 		return control.Entry{}, err
 	}
@@ -72,7 +74,7 @@ func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.Key
 	if err != nil {
 		return control.Entry{}, err
 	}
-	head, u, err := l.head(ctx, found.Version)
+	head, u, err := l.head(ctx, found.Version, version)
 	if err != nil {
 		return control.Entry{}, err
 	}
@@ -83,17 +85,18 @@ func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.Key
 	return e, nil
 }
 
-// head reads the branch and, when it is not where it was, catches up. When what
-// the branch names cannot be used, the head is the one before.
-func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unreadable, error) {
-	commit, err := l.branch.current()
+// head reads the branch, unless a version of l.changes says that nothing has moved it,
+// and catches up when it is not where it was. When what the branch names cannot be
+// used, the head is the one before.
+func (l *Ledger) head(ctx context.Context, access int64, version uint64) (repository.Head, *unreadable, error) {
+	commit, err := l.branch.at(version)
 	if err == nil && commit == "" {
 		if err := l.noBranch(); err != nil {
 			return repository.Head{}, nil, err
 		}
 	}
 	head := headOf(l.history.Load())
-	head.Access = version
+	head.Access = access
 	if err == nil && head.Commit == commit {
 		return head, nil, nil
 	}
@@ -108,7 +111,7 @@ func (l *Ledger) head(ctx context.Context, version int64) (repository.Head, *unr
 	// Whoever asked may give up; what others wait for as well goes on.
 	err = l.catchUp(context.WithoutCancel(ctx))
 	head = headOf(l.history.Load())
-	head.Access = version
+	head.Access = access
 	u := l.unreadable.Load()
 	switch {
 	case err == nil:
@@ -140,7 +143,7 @@ func (l *Ledger) view(ctx context.Context, head repository.Head) (view, error) {
 	if err := l.await(ctx, head.Commit); err != nil {
 		return view{}, err
 	}
-	if _, _, err := l.head(ctx, head.Access); err != nil {
+	if _, _, err := l.head(ctx, head.Access, 0); err != nil {
 		return view{}, err
 	}
 	if v, ok := l.history.Load().at(head); ok {

@@ -43,6 +43,7 @@ type Ledger struct {
 	files    filesystem
 	registry *Registry
 	branch   reference
+	changes  *watch // of the folders of the registry and the branch
 	objects  *Objects
 	serving  *os.File
 	cache    *cache
@@ -120,6 +121,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if err := l.openRepository(ctx); err != nil {
 		return err
 	}
+	l.changes = newWatch(l.dir, l.branch.path(path.Dir(branch)))
 	h := l.cache.load()
 	if h == nil {
 		h = newHistory(1)
@@ -215,7 +217,7 @@ func (l *Ledger) Repository() string { return l.branch.git }
 // Close lets go of the data directory.
 func (l *Ledger) Close() error {
 	l.cache.close()
-	err := errors.Join(l.registry.Close(), l.branch.loose.Close())
+	err := errors.Join(l.changes.Close(), l.registry.Close(), l.branch.loose.Close())
 	if l.serving != nil {
 		err = errors.Join(err, l.serving.Close())
 	}

@@ -22,7 +22,7 @@ type reference struct {
 	git   string // the bare repository's directory
 	name  string // "" is branch
 
-	loose *replaced[string] // of the branch's own file, for current
+	loose *replaced[string] // of the branch's own file, for at
 }
 
 // newBranch is the branch of a repository.
@@ -32,10 +32,10 @@ func newBranch(files filesystem, git string) reference {
 	return r
 }
 
-// current is read for whoever asks again and again: the branch's file is read
-// when it is another one than the last time. Git replaces it too.
-func (r reference) current() (string, error) {
-	if id, err := r.loose.current(); err == nil {
+// at is read for whoever asks again and again: the branch's file is read when it is
+// another one than the last time. Git replaces it too. The version is as in replaced.at.
+func (r reference) at(version uint64) (string, error) {
+	if id, err := r.loose.at(version); err == nil {
 		return id, nil
 	}
 	return r.read() // there may be another way, or more to say

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // replaced is a file that is only ever replaced as a whole, by this process or
@@ -18,7 +19,7 @@ type replaced[T any] struct {
 	decode func(content []byte) (T, error)
 
 	mu   sync.RWMutex
-	seen *sighting[T]
+	seen atomic.Pointer[sighting[T]]
 }
 
 // sighting is a file that was read, and what it held. Until it is closed, no
@@ -27,6 +28,7 @@ type sighting[T any] struct {
 	info    fs.FileInfo
 	held    io.Closer
 	content T
+	version atomic.Uint64 // of a watch, at which it was this one; 0 for none
 }
 
 // is says whether a file is still the one that was read.
@@ -34,33 +36,58 @@ func (s *sighting[T]) is(info fs.FileInfo) bool {
 	return s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) && os.SameFile(s.info, info)
 }
 
-// current is what the file holds now.
-func (r *replaced[T]) current() (T, error) {
-	content, known, err := r.unchanged()
-	if known || err != nil {
-		return content, err
+// at is what the file holds now. It is not even looked at when version, which a watch
+// of its folder has just told, is the one of the last time; 0 is none.
+func (r *replaced[T]) at(version uint64) (content T, err error) {
+	if seen := r.seen.Load(); seen != nil && version != 0 && seen.version.Load() == version {
+		return seen.content, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	seen, err := r.look()
+	seen, err := r.sight()
 	if err != nil {
+		r.doubt()
 		return content, err
 	}
-	if r.seen != nil {
-		r.seen.held.Close()
+	if version != 0 {
+		seen.version.Store(version)
 	}
-	r.seen = seen
 	return seen.content, nil
 }
 
-func (r *replaced[T]) unchanged() (content T, known bool, err error) {
+// doubt has everybody look at the file again: no watch has told that it cannot be read.
+func (r *replaced[T]) doubt() {
+	if seen := r.seen.Load(); seen != nil {
+		seen.version.Store(0)
+	}
+}
+
+func (r *replaced[T]) sight() (*sighting[T], error) {
+	seen, err := r.unchanged()
+	if seen != nil || err != nil {
+		return seen, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seen, err = r.look(); err != nil {
+		return nil, err
+	}
+	if before := r.seen.Swap(seen); before != nil {
+		before.held.Close()
+	}
+	return seen, nil
+}
+
+// unchanged is the last sighting, nil when there is another file now.
+func (r *replaced[T]) unchanged() (*sighting[T], error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	info, err := r.files.stat(r.path)
-	if err != nil || r.seen == nil || !r.seen.is(info) {
-		return content, false, err
+	if err != nil {
+		return nil, err
 	}
-	return r.seen.content, true, nil
+	if seen := r.seen.Load(); seen != nil && seen.is(info) {
+		return seen, nil
+	}
+	return nil, nil
 }
 
 func (r *replaced[T]) look() (*sighting[T], error) {
@@ -80,17 +107,15 @@ func (r *replaced[T]) look() (*sighting[T], error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &sighting[T]{info, hold(f), content}, nil
+	return &sighting[T]{info: info, held: hold(f), content: content}, nil
 }
 
 // Close lets go of the file that was read last.
 func (r *replaced[T]) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.seen == nil {
-		return nil
+	if seen := r.seen.Swap(nil); seen != nil {
+		return seen.held.Close()
 	}
-	held := r.seen.held
-	r.seen = nil
-	return held.Close()
+	return nil
 }
