@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -111,11 +110,13 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       2 * time.Minute,
 	}
-	var unused unused
-	s.ConnState = unused.note
+	s.ConnState = func(c net.Conn, state http.ConnState) { c.(*conn).note(state) }
+	clock, stopped := newClock(), make(chan struct{})
+	defer close(stopped)
+	go clock.run(stopped)
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { failed <- s.Serve(l) }()
+		go func() { failed <- s.Serve(listener{l, clock}) }()
 	}
 	tellSystemd("READY=1")
 	select {
@@ -127,7 +128,7 @@ func Serve(ctx context.Context, listeners []net.Listener, handler http.Handler, 
 	for _, end := range end {
 		end()
 	}
-	unused.close()
+	clock.closeUnused()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := s.Shutdown(stopping); err != nil {
@@ -169,32 +170,4 @@ func readOut(handler http.Handler) http.Handler {
 			_, _ = io.CopyN(io.Discard, r.Body, maxReadOut) // what remains is the client's loss
 		}
 	})
-}
-
-// unused are the connections on which no request has come yet. Browsers open
-// some ahead of need; a stop must not wait for them.
-type unused struct {
-	mu    sync.Mutex
-	conns map[net.Conn]bool
-}
-
-func (u *unused) note(c net.Conn, state http.ConnState) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if state != http.StateNew {
-		delete(u.conns, c)
-		return
-	}
-	if u.conns == nil {
-		u.conns = map[net.Conn]bool{}
-	}
-	u.conns[c] = true
-}
-
-func (u *unused) close() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for c := range u.conns {
-		c.Close()
-	}
 }
