@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -85,6 +86,7 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 	tcp := accepted.(*net.TCPConn)
 	c := &conn{TCPConn: tcp, clock: l.clock}
+	c.raw, _ = tcp.SyscallConn() // nil of one that is closed
 	c.read.set, c.write.set = tcp.SetReadDeadline, tcp.SetWriteDeadline
 	l.clock.mu.Lock()
 	defer l.clock.mu.Unlock()
@@ -100,6 +102,9 @@ type conn struct {
 	read, write deadline
 	own         atomic.Bool // it keeps its deadlines itself
 	used        atomic.Bool // a request has come
+
+	raw  syscall.RawConn
+	more bool // what was written last waits for what follows
 }
 
 // SetReadDeadline implements net.Conn.
@@ -126,6 +131,8 @@ func (c *conn) Close() error {
 func (c *conn) note(state http.ConnState) {
 	switch state {
 	case http.StateNew:
+	case http.StateIdle:
+		c.push()
 	case http.StateHijacked:
 		// The deadlines of a stream are many seconds apart, and all streams would be
 		// woken at the same tick.
