@@ -8,7 +8,10 @@ import (
 )
 
 // inotify is a queue of inotify(7).
-type inotify int
+type inotify struct {
+	fd     int
+	events [4 << 10]byte // for empty, which one at a time calls
+}
 
 // localFilesystems are those where every change comes through this kernel, by their
 // numbers in statfs(2). What others change on a network's file system is not told.
@@ -48,22 +51,21 @@ func openQueue(folders []string) queue {
 			return nil
 		}
 	}
-	return inotify(fd)
+	return &inotify{fd: fd}
 }
 
 // waiting takes no detour through the scheduler, as a call does that may block.
-func (q inotify) waiting() bool {
+func (q *inotify) waiting() bool {
 	var bytes int32
-	_, _, failed := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(q), syscall.TIOCINQ, uintptr(unsafe.Pointer(&bytes)))
+	_, _, failed := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(q.fd), syscall.TIOCINQ, uintptr(unsafe.Pointer(&bytes)))
 	return failed != 0 || bytes > 0
 }
 
 var errReplaced = errors.New("a folder that is watched has gone")
 
-func (q inotify) empty() error {
-	var events [16 << 10]byte
+func (q *inotify) empty() error {
 	for {
-		n, err := syscall.Read(int(q), events[:])
+		n, err := syscall.Read(q.fd, q.events[:])
 		switch {
 		case err == syscall.EINTR:
 			continue
@@ -72,7 +74,7 @@ func (q inotify) empty() error {
 		case err != nil:
 			return err
 		}
-		for rest := events[:n]; len(rest) >= syscall.SizeofInotifyEvent; {
+		for rest := q.events[:n]; len(rest) >= syscall.SizeofInotifyEvent; {
 			mask, name := binary.NativeEndian.Uint32(rest[4:]), binary.NativeEndian.Uint32(rest[12:])
 			if mask&replacedFolder != 0 {
 				return errReplaced
@@ -82,4 +84,4 @@ func (q inotify) empty() error {
 	}
 }
 
-func (q inotify) close() error { return syscall.Close(int(q)) }
+func (q *inotify) close() error { return syscall.Close(q.fd) }
