@@ -20,6 +20,7 @@ import (
 	"svc.example/svc/shared/telemetry"
 	telemetrylocal "svc.example/svc/shared/telemetry/local"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -29,7 +30,7 @@ import (
 func TestBackupsBesideWriters(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t, map[string]string{"svc.json": `{"environments": ["production"]}`}, writers)
-	p := launch(t, svcbinary.Watched, w, svcbinary.FreePort())
+	p := launch(t, svcbinary.Watched, w, freeport.Take())
 	seen := telemetrylocal.New(w.dir)
 	var acknowledged atomic.Value // the commit of the last answer to each writer
 	acknowledged.Store(map[int]string{})
@@ -128,7 +129,7 @@ func TestBackupsBesideWriters(t *testing.T) {
 	last := workplace{filepath.Join(t.TempDir(), "last"), w.keys}
 	_, err := command(t.Context(), svcbinary.Swift, "restore", all[len(all)-1].path, "--data", last.dir)
 	must(t, err)
-	again := launch(t, svcbinary.Watched, last, svcbinary.FreePort())
+	again := launch(t, svcbinary.Watched, last, freeport.Take())
 	o := &apiload.Operation{Kind: apiload.Create, Family: "flags", Key: "afterwards"}
 	if status, body, err := apiload.SendOnce(t.Context(), apiload.NewHTTPClient(t), again.base+"/v1", w.keys[0], o); err != nil || status/100 != 2 {
 		t.Errorf("a key in what was restored: %d, %v\n%s", status, err, body)

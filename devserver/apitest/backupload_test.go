@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -29,7 +30,7 @@ func TestBackupsBesideManyWriters(t *testing.T) {
 		files[apiload.PathOf("flags", key)] = apiload.Canonical(apiload.NewDocument("feature_flag", "bool", key, "", apiload.ValueOf("bool", false)))
 	}
 	w := newWorkplace(t, files, clients)
-	p := launch(t, svcbinary.Swift, w, svcbinary.FreePort())
+	p := launch(t, svcbinary.Swift, w, freeport.Take())
 	ended, end := context.WithCancel(t.Context())
 	defer end()
 	var working sync.WaitGroup

@@ -18,6 +18,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -42,7 +43,7 @@ func newSite(t *testing.T) *site {
 
 func (s *site) start() {
 	s.t.Helper()
-	s.p = launch(s.t, svcbinary.Swift, s.workplace, svcbinary.FreePort())
+	s.p = launch(s.t, svcbinary.Swift, s.workplace, freeport.Take())
 }
 
 func (s *site) restart() {

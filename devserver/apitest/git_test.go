@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -62,7 +63,7 @@ func newSide(t *testing.T) *side {
 	files := map[string]string{"svc.json": `{"environments": ["production"]}`, apiload.PathOf("flags", sharedFlag): indented(t, layered())}
 	w := newWorkplace(t, files, besideWriters+1)
 	s := &side{workplace: w, t: t, client: apiload.NewHTTPClient(t), bare: gitIn(t, w.repository())}
-	s.p = launch(t, svcbinary.Watched, w, svcbinary.FreePort())
+	s.p = launch(t, svcbinary.Watched, w, freeport.Take())
 	t.Cleanup(func() { s.p.stop(t) })
 	return s
 }

@@ -15,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -56,7 +57,7 @@ func TestKeysChangeUnderLoad(t *testing.T) {
 	w := newWorkplace(t, apiload.Fixture(), bystanders)
 	h := &holder{t: t, w: w, client: apiload.NewHTTPClient(t), email: "holder@example.com", bare: gitIn(t, w.repository())}
 	h.key = w.issueKey(t, access.KeyRequest{Kind: access.KindUser, Name: "Holder", Email: h.email, Roles: []string{"protected_engineer"}})
-	p := launch(t, svcbinary.Watched, w, svcbinary.FreePort())
+	p := launch(t, svcbinary.Watched, w, freeport.Take())
 	h.base = p.base
 
 	ctx, stop := context.WithCancel(background(t))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -96,7 +97,7 @@ func newSurvivor(t *testing.T) *survivor {
 	}
 	w := newWorkplace(t, files, writers)
 	s := &survivor{
-		workplace: w, t: t, git: gitIn(t, w.repository()), port: svcbinary.FreePort(), client: apiload.NewHTTPClient(t),
+		workplace: w, t: t, git: gitIn(t, w.repository()), port: freeport.Take(), client: apiload.NewHTTPClient(t),
 		seed: apiload.Seed(t), known: map[string]bool{}, content: map[string]string{},
 	}
 	s.head = s.git.Run(t, "rev-parse", "refs/heads/main")

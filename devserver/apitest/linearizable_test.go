@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -35,7 +36,7 @@ func TestManyClientsSeeOneOrderAcrossKills(t *testing.T) {
 	t.Parallel()
 	w := newWorkplace(t, apiload.Fixture(), clients)
 	gitIn(t, w.repository())
-	port, seed := svcbinary.FreePort(), apiload.Seed(t)
+	port, seed := freeport.Take(), apiload.Seed(t)
 	p := launch(t, svcbinary.Watched, w, port)
 	l := apiload.New(t, p.base)
 	ctx := background(t)

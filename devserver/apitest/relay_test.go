@@ -19,6 +19,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -134,8 +135,8 @@ func TestEverybodyEndsWithTheLastState(t *testing.T) {
 	public := w.issueKey(t, access.KeyRequest{Kind: access.KindPublicSDK, Name: "page", Environment: "production"})
 	keyFile := filepath.Join(t.TempDir(), "key")
 	must(t, os.WriteFile(keyFile, []byte(w.issueKey(t, access.KeyRequest{Kind: access.KindSecretSDK, Name: "relay", Environment: "production"})), 0o600))
-	service := launch(t, svcbinary.Swift, w, svcbinary.FreePort())
-	cache, port := filepath.Join(t.TempDir(), "cache"), svcbinary.FreePort()
+	service := launch(t, svcbinary.Swift, w, freeport.Take())
+	cache, port := filepath.Join(t.TempDir(), "cache"), freeport.Take()
 	relay := func() *svcbinary.Server {
 		t.Helper()
 		path, err := svcbinary.Swift()

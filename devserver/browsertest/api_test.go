@@ -14,7 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // api is a svc api that serves a workspace made of everyTypeFiles.
@@ -29,7 +29,7 @@ func serveAPI(t *testing.T, flags ...string) api {
 	a := api{data: filepath.Join(t.TempDir(), "data")}
 	var problem string
 	for range 3 { // another program may take a free port first
-		port := svcbinary.FreePort()
+		port := freeport.Take()
 		a.base = "http://127.0.0.1:" + port
 		if problem = launch(t, append([]string{"api", "--data", a.data, "--import", dir, "--port", port}, flags...)...); problem == "" {
 			return a

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -78,7 +79,7 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there the owner of a folder may always write to it")
 	}
-	dir, port := copySample(t, nil), svcbinary.FreePort()
+	dir, port := copySample(t, nil), freeport.Take()
 	command := []string{binary(t), "serve", "--console", "--datadir", dir, "--port", port}
 	if os.Geteuid() == 0 { // who may write everywhere, unless that is taken away
 		command = append([]string{testenv.Program(t, "on Debian, apt-get install util-linux", "setpriv"), "--bounding-set=-dac_override"}, command...)

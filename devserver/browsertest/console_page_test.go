@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -29,7 +30,7 @@ type workspace struct {
 // would have to wait for.
 func serveWorkspace(t *testing.T, dir string) *workspace {
 	t.Helper()
-	w := &workspace{api: api{data: filepath.Join(t.TempDir(), "data")}, port: svcbinary.FreePort()}
+	w := &workspace{api: api{data: filepath.Join(t.TempDir(), "data")}, port: freeport.Take()}
 	w.base = "http://127.0.0.1:" + w.port
 	w.halt = w.start(t, "--import", dir, "--workspace", "acme")
 	return w

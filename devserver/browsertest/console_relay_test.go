@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // A relay leads to its service's console, where a key is asked for, and the view that
@@ -16,7 +16,7 @@ func TestConsoleOfARelay(t *testing.T) {
 	if err := os.WriteFile(file, []byte(w.svc(t, "key", "create", "--kind", "secret", "--name", "relay", "--environment", "production")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	port := svcbinary.FreePort()
+	port := freeport.Take()
 	if problem := launch(t, "serve", "--url", w.base, "--key-file", file, "--port", port, "--console"); problem != "" {
 		t.Fatal(problem)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/svcbinary"
 )
@@ -14,7 +15,7 @@ func TestWebProviderHearsOfEdits(t *testing.T) {
 	for name, key := range map[string]string{"without a key": "", "with a key": "dev-key"} {
 		t.Run(name, func(t *testing.T) {
 			app := openWebApp(t)
-			dir, port := everyTypeDir(t), svcbinary.FreePort()
+			dir, port := everyTypeDir(t), freeport.Take()
 			args := []string{"serve", "--datadir", dir, "--port", port}
 			options := map[string]any{"baseUrl": "http://127.0.0.1:" + port}
 			if key != "" {
@@ -61,7 +62,7 @@ func (app webApp) waitForStream(t *testing.T, base string) {
 // a browser takes that for the end of the stream, and does not connect again by itself.
 func TestWebProviderOutlivesAServerBehindNginx(t *testing.T) {
 	app := openWebApp(t)
-	dir, port := everyTypeDir(t), svcbinary.FreePort()
+	dir, port := everyTypeDir(t), freeport.Take()
 	base := behindNginx(t, "http://127.0.0.1:"+port)
 	args := []string{"serve", "--datadir", dir, "--port", port}
 	server, err := svcbinary.Start(binary(t), args...)
@@ -86,7 +87,7 @@ func TestWebProviderOutlivesAServerBehindNginx(t *testing.T) {
 // TestOpenFeatureWebSnippetWithoutAServer shows its defaults, and recovers.
 func TestOpenFeatureWebSnippetWithoutAServer(t *testing.T) {
 	browser(t)
-	dir, port := sampleDir(t), svcbinary.FreePort()
+	dir, port := sampleDir(t), freeport.Take()
 	program := strings.ReplaceAll(guides.Snippet(t, "shared/client/README.md", "openfeature-web"), ":"+documentedPort, ":"+port)
 	tab := openTab(t, bundleSite(t, program).origin("localhost"))
 	tab.waitForText(t, oldCheckout)

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // TestAPageOfTheFunctionsHearsFromARelay: the functions name its address, and have no
 // streams of their own. The page's values are those of the functions.
 func TestAPageOfTheFunctionsHearsFromARelay(t *testing.T) {
-	app, port := openWebApp(t), svcbinary.FreePort()
+	app, port := openWebApp(t), freeport.Take()
 	relay := "http://127.0.0.1:" + port
 	base, workspace := startHosted(t, relay, nil)
 	secret := issueKey(t, workspace, access.KeyRequest{Kind: access.KindSecretSDK, Name: "relay", Environment: "development"})

@@ -16,15 +16,15 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
-	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
 
 // behindNginx starts nginx in front of a server, with the settings that it has by
 // itself, and returns its address.
 func behindNginx(t *testing.T, server string) string {
-	port := svcbinary.FreePort()
+	port := freeport.Take()
 	return nginx(t, port, fmt.Sprintf("server {\n\tlisten 127.0.0.1:%s;\n\tlocation / { proxy_pass %s; }\n}\n", port, server))
 }
 
@@ -126,7 +126,7 @@ func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := serveAPI(t)
-			base := behind(a, t, svcbinary.FreePort())
+			base := behind(a, t, freeport.Take())
 			testEventStreams(t, a, base)
 			if status := a.status(t, "GET", base+"/metrics", nil); status == 200 {
 				t.Error("the proxy shows the metrics to everybody")
@@ -201,7 +201,7 @@ func (a api) relay(t *testing.T) string {
 	}
 	var problem string
 	for range 3 { // another program may take a free port first
-		port := svcbinary.FreePort()
+		port := freeport.Take()
 		if problem = launch(t, "serve", "--url", a.base, "--key-file", key, "--port", port); problem == "" {
 			return "http://127.0.0.1:" + port
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -12,7 +13,7 @@ import (
 func serve(t *testing.T, datadir string, flags ...string) string {
 	t.Helper()
 	for range 3 { // another program may take a free port first
-		port := svcbinary.FreePort()
+		port := freeport.Take()
 		problem := start(t, datadir, port, flags...)
 		if problem == "" {
 			return port

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
@@ -28,7 +29,7 @@ func TestViteAppWithSvcFromNPM(t *testing.T) {
 	if said, err := app.command("npx", "svc", "verify", "--no-such-flag").CombinedOutput(); app.status(err) != 2 {
 		t.Errorf("svc's status 2 comes as %v: %s", err, said)
 	}
-	port := svcbinary.FreePort()
+	port := freeport.Take()
 	t.Chdir(app.dir)
 	// Its own wrapper rather than npm's, to which signals of a terminal come as
 	// well.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // webApp is a page with the web SDK and the OFREP provider.
@@ -127,7 +127,7 @@ func TestWebProviderPollsEdits(t *testing.T) {
 // the ETag that came with it. It must not stay with that.
 func TestWebProviderCorrectsWhatItRemembers(t *testing.T) {
 	app := openWebApp(t)
-	dir, port := everyTypeDir(t), svcbinary.FreePort()
+	dir, port := everyTypeDir(t), freeport.Take()
 	home := question{"string", "home", "default"}
 	for _, run := range []struct{ environment, want string }{
 		{"development", "development"},

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +21,7 @@ import (
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // hostile is what a stranger may put into a name: it renames the window, turns
@@ -82,17 +82,6 @@ func checkHarmless(t *testing.T, texts ...string) {
 	}
 }
 
-// freeTCPPort is a port that nothing listens on.
-func freeTCPPort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func put(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -142,23 +131,23 @@ func TestServePrintsNothingThatATerminalObeys(t *testing.T) {
 	_, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "serve", "--datadir", "c")
 	checkHarmless(t, stderr)
 
-	port := freeTCPPort(t)
+	port := freeport.Take()
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	go func() {
 		for ctx.Err() == nil {
-			if answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/healthz", port)); err == nil {
+			if answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%s/healthz", port)); err == nil {
 				answer.Body.Close()
 				stop()
 			}
 		}
 	}()
-	out, stderr := run(t, ctx, hostileDirectory(t, false), nil, "serve", "--datadir", "c", "--port", fmt.Sprint(port))
+	out, stderr := run(t, ctx, hostileDirectory(t, false), nil, "serve", "--datadir", "c", "--port", port)
 	checkHarmless(t, out, stderr)
 }
 
 func TestAnImportPrintsNothingThatATerminalObeys(t *testing.T) {
-	out, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "api", "--import", "c", "--port", fmt.Sprint(freeTCPPort(t)))
+	out, stderr := run(t, t.Context(), hostileDirectory(t, true), nil, "api", "--import", "c", "--port", freeport.Take())
 	checkHarmless(t, out, stderr)
 }
 

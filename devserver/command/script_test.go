@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 )
 
@@ -67,10 +68,7 @@ func condition(cond string) (bool, error) {
 
 // freePort sets a variable to a port that nothing listens on.
 func freePort(ts *testscript.TestScript, _ bool, args []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	defer l.Close()
-	ts.Setenv(args[0], fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+	ts.Setenv(args[0], freeport.Take())
 }
 
 // fetch sends GET url, with headers given as name:value.

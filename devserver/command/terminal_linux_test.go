@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // terminalPair opens a pseudo-terminal: what is written to tty is read from screen.
@@ -55,8 +57,7 @@ func TestATerminalIsShownTheFirstKey(t *testing.T) {
 			shown.Write(buffer[:n])
 		}
 	}()
-	port := freeTCPPort(t)
-	Main(ctx, Invocation{Args: []string{"api", "--port", fmt.Sprint(port)}, Stdout: tty, Stderr: os.Stderr, Getenv: func(string) string { return "" }, Workdir: dir})
+	Main(ctx, Invocation{Args: []string{"api", "--port", freeport.Take()}, Stdout: tty, Stderr: os.Stderr, Getenv: func(string) string { return "" }, Workdir: dir})
 	<-ctx.Done()
 	if !regexp.MustCompile(`(?m)^Key          svc_uk_\w+\r?$`).MatchString(shown.String()) {
 		t.Errorf("shown: %q", shown.String())

@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/devserver/sample"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -47,7 +48,7 @@ func (s server) newKey(t *testing.T, name, role string) string {
 // when the test ends, and must then exit with status 0.
 func launch(t *testing.T, path, data, datadir string) (origin string) {
 	t.Helper()
-	port := svcbinary.FreePort()
+	port := freeport.Take()
 	server, err := svcbinary.Start(path, "api", "--data", data, "--import", datadir, "--workspace", "example", "--port", port,
 		"--rate-limit", "1000000", "--rate-burst", "1000000", "--anonymous-limit", "1000000", "--anonymous-burst", "1000000")
 	must(t, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 )
 
@@ -69,7 +70,7 @@ func TestResidentMemoryOfALargeDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := svcbinary.FreePort()
+	port := freeport.Take()
 	server, err := svcbinary.Start(program, "serve", "--datadir", dir, "--port", port)
 	if err != nil {
 		t.Fatal(err)

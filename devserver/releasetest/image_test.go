@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/svcbinary"
 )
@@ -109,7 +110,7 @@ func served(t *testing.T, docker func(args ...string) string, image string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, port := t.TempDir(), svcbinary.FreePort()
+	dir, port := t.TempDir(), freeport.Take()
 	if err := os.Chmod(dir, 0o755); err != nil { // the image's user has to read it
 		t.Fatal(err)
 	}

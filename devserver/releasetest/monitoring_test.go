@@ -17,6 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -62,7 +63,7 @@ func TestMonitoringShowsWhatThereIs(t *testing.T) {
 	dir := t.TempDir()
 	data, keyFile, settings := filepath.Join(dir, "data"), filepath.Join(dir, "relay.key"), filepath.Join(dir, "prometheus.yaml")
 	start := func(args ...string) string {
-		port := svcbinary.FreePort()
+		port := freeport.Take()
 		server, err := svcbinary.Start(binary, append(args, "--port", port)...)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +82,7 @@ func TestMonitoringShowsWhatThereIs(t *testing.T) {
 	write(t, settings, fmt.Appendf(nil, `global: {scrape_interval: 200ms}
 scrape_configs: [{job_name: svc, static_configs: [{targets: ["%s", "%s"]}]}]
 `, api, relay))
-	address := "127.0.0.1:" + svcbinary.FreePort()
+	address := "127.0.0.1:" + freeport.Take()
 	scraper := exec.Command(prometheus, "--config.file="+settings, "--storage.tsdb.path="+filepath.Join(dir, "series"),
 		"--web.listen-address="+address, "--log.level=error")
 	scraper.Stderr = t.Output()

@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
@@ -120,7 +121,7 @@ func (m machine) ask(method, url, key, body string) string {
 
 // serves: a directory is served, and an edit of it too.
 func (m machine) serves() {
-	port := svcbinary.FreePort()
+	port := freeport.Take()
 	server := m.start("serve", "--port", port)
 	checkout := func() any {
 		var answer struct {
@@ -164,7 +165,7 @@ func (m machine) ends(server *svcbinary.Server) {
 
 // keeps: what the API has acknowledged is there after a kill, and git reads it.
 func (m machine) keeps() {
-	port := svcbinary.FreePort()
+	port := freeport.Take()
 	api := "http://127.0.0.1:" + port
 	first := m.start("api", "--import", "our-config", "--data", "data", "--port", port)
 	key := m.svc("key", "create", "--data", "data", "--kind", "user", "--name", "you", "--role", "protected_engineer")

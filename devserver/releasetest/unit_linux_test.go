@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
@@ -48,7 +49,7 @@ func TestTheServiceIsStartedWhenItAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := svcbinary.Start(binary, "api", "--data", filepath.Join(t.TempDir(), "data"), "--port", svcbinary.FreePort())
+	server, err := svcbinary.Start(binary, "api", "--data", filepath.Join(t.TempDir(), "data"), "--port", freeport.Take())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
 	"svc.example/svc/infra/samlocal/emulator"
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // program is a server that can be started.
@@ -22,7 +20,7 @@ type program struct {
 	name    string                          // on PATH
 	find    func() (path string, err error) // where it lies; nil: on PATH
 	install string                          // how to get it
-	args    func(port int, dir string) []string
+	args    func(port string, dir string) []string
 	env     []string
 	probe   string // a path that answers 200 once the server serves
 }
@@ -30,8 +28,8 @@ type program struct {
 var dynoxide = program{
 	name:    "dynoxide",
 	install: "shared/testing/standin/install.sh, or: cargo install --locked dynoxide-rs",
-	args: func(port int, _ string) []string {
-		return []string{"serve", "--host", "127.0.0.1", "--port", strconv.Itoa(port), "--log", "quiet"}
+	args: func(port string, _ string) []string {
+		return []string{"serve", "--host", "127.0.0.1", "--port", port, "--log", "quiet"}
 	},
 	probe: "/",
 }
@@ -39,8 +37,8 @@ var dynoxide = program{
 var versitygw = program{
 	name:    "versitygw",
 	install: "shared/testing/standin/install.sh, or: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0",
-	args: func(port int, dir string) []string {
-		return []string{"--port", "127.0.0.1:" + strconv.Itoa(port), "--region", Region, "--quiet", "--keep-alive", "--health", "/health", "posix", dir}
+	args: func(port string, dir string) []string {
+		return []string{"--port", "127.0.0.1:" + port, "--region", Region, "--quiet", "--keep-alive", "--health", "/health", "posix", dir}
 	},
 	env:   []string{"ROOT_ACCESS_KEY_ID=" + AccessKey, "ROOT_SECRET_ACCESS_KEY=" + SecretKey},
 	probe: "/health",
@@ -51,8 +49,8 @@ var motoServer = program{
 	name:    "moto_server",
 	find:    func() (string, error) { return emulator.Tool("moto_server") },
 	install: "make functions",
-	args: func(port int, _ string) []string {
-		return []string{"--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+	args: func(port string, _ string) []string {
+		return []string{"--host", "127.0.0.1", "--port", port}
 	},
 	probe: "/moto-api/",
 }
@@ -66,8 +64,8 @@ var (
 	startMoto      = sync.OnceValues(motoServer.start)
 )
 
-// start returns the endpoint of a new server. Another process may take the
-// port that was free a moment ago, hence the attempts.
+// start returns the endpoint of a new server. What is no test may take the port
+// that was free a moment ago, hence the attempts.
 func (p program) start() (endpoint string, err error) {
 	find := p.find
 	if find == nil {
@@ -78,23 +76,11 @@ func (p program) start() (endpoint string, err error) {
 		return "", fmt.Errorf("%s is %w: %s", p.name, ErrMissing, p.install)
 	}
 	for range 3 {
-		if endpoint, err = p.startAt(path, freePort()); err == nil {
+		if endpoint, err = p.startAt(path, freeport.Take()); err == nil {
 			return endpoint, nil
 		}
 	}
 	return "", err
-}
-
-// freePort picks a port below those that the system gives to connections.
-func freePort() int {
-	for {
-		port := 20000 + rand.IntN(10000)
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err == nil {
-			_ = l.Close()
-			return port
-		}
-	}
 }
 
 // guard runs a server until its own input ends, then removes what the server
@@ -112,7 +98,7 @@ kill -9 $watch
 rm -rf "$dir"
 `
 
-func (p program) startAt(path string, port int) (string, error) {
+func (p program) startAt(path string, port string) (string, error) {
 	dir, err := os.MkdirTemp("", "svc-standin-")
 	if err != nil {
 		return "", err
@@ -133,7 +119,7 @@ func (p program) startAt(path string, port int) (string, error) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	endpoint := "http://127.0.0.1:" + strconv.Itoa(port)
+	endpoint := "http://127.0.0.1:" + port
 	if err := awaitAnswer(endpoint+p.probe, ended); err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "log")) // for the message only
 		_ = lifeline.Close()

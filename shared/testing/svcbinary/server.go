@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -97,16 +94,4 @@ func (l *Log) Quiet() error {
 		return errors.New("the server says:\n" + text)
 	}
 	return nil
-}
-
-// FreePort finds a port that stays free while a server is started again: not
-// one of those that the system gives to clients.
-func FreePort() string {
-	for {
-		port := strconv.Itoa(20_000 + rand.IntN(10_000))
-		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			_ = l.Close()
-			return port
-		}
-	}
 }
