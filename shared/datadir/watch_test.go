@@ -266,6 +266,7 @@ func TestWatchNothingNew(t *testing.T) {
 	bothWays(t, func(t *testing.T, options Options) {
 		s := &scene{t: t, top: t.TempDir()}
 		tree(t, s.top, map[string]string{"conf/configs/a.json": "1", "conf/configs/b.json": "b", "other/x": ""})
+		options.Quiet = 200 * time.Millisecond // which no pause within a step reaches
 		s.w = start(t, s.path("conf"), options)
 		quiet := func() { time.Sleep(2 * options.Quiet) } // so that it is looked at, or nothing is proved
 		for _, do := range []func(){
