@@ -8,12 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/testing/freeport"
 )
 
 // roundTrip stands in for a network.
@@ -27,15 +28,10 @@ func failing(err error) *http.Client {
 }
 
 // nobody is an address at which nobody listens.
-func nobody(t *testing.T) string {
-	t.Helper()
-	s := httptest.NewServer(nil)
-	defer s.Close()
-	return s.URL
-}
+func nobody() string { return "http://127.0.0.1:" + freeport.Take() }
 
 func TestALoadErrorCarriesTheLastCause(t *testing.T) {
-	short := Options{URL: nobody(t), Key: sdkKey, FirstLoad: 300 * time.Millisecond}
+	short := Options{URL: nobody(), Key: sdkKey, FirstLoad: 300 * time.Millisecond}
 	dns := &net.DNSError{Err: "no such host", Name: "flags.invalid", IsNotFound: true}
 	noName, patient := short, short
 	noName.HTTP = failing(&net.OpError{Op: "dial", Net: "tcp", Err: dns})

@@ -3,6 +3,7 @@ package openfeature_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	of "github.com/open-feature/go-sdk/openfeature"
 
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/client"
 	"svc.example/svc/shared/contexts"
 	"svc.example/svc/shared/openfeature"
@@ -78,7 +80,8 @@ func write(t testing.TB, dir, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	next := atomicfile.NameBeside(path) // or the file could be seen empty
+	if err := errors.Join(os.WriteFile(next, []byte(text), 0o644), os.Rename(next, path)); err != nil {
 		t.Fatal(err)
 	}
 }
