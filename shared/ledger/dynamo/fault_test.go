@@ -147,7 +147,11 @@ func TestAdvanceUnderFaults(t *testing.T) {
 			from, err := ledger.Head(background)
 			must(t, err)
 			c := commitOn(from, 1)
-			ctx, cancel := context.WithTimeout(background, time.Second)
+			patience := time.Minute
+			if len(test.coming) >= 100 { // nothing else ends it
+				patience = time.Second
+			}
+			ctx, cancel := context.WithTimeout(background, patience)
 			defer cancel()
 			f.set(operation, test.coming...)
 			head, err := ledger.Advance(ctx, from, c)
@@ -206,7 +210,11 @@ func TestAnswerLostThenOvertaken(t *testing.T) {
 					f.and("TransactWriteItems", fate{before: cancelledBy("ConditionalCheckFailed")})
 				}
 			}})
-			ctx, cancel := context.WithTimeout(background, time.Second)
+			patience := time.Minute
+			if forgotten { // nothing else ends it
+				patience = time.Second
+			}
+			ctx, cancel := context.WithTimeout(background, patience)
 			defer cancel()
 			head, err := ledger.Advance(ctx, from, c)
 			switch {
