@@ -137,7 +137,7 @@ func TestAForcedPushIsReportedLoudly(t *testing.T) {
 		t.Errorf("the item's commit is %s, forced was %s", now, forced)
 	}
 	report := s.p.Log.String()
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(report, "lost commits") && time.Now().Before(end); report = s.p.Log.String() {
+	for end := time.Now().Add(apiload.Patience); !strings.Contains(report, "lost commits") && time.Now().Before(end); report = s.p.Log.String() {
 		time.Sleep(10 * time.Millisecond) // what the server wrote is still on its way
 	}
 	for _, part := range []string{"level=ERROR", "force", lost[2], forced, "lost commits: 3"} {

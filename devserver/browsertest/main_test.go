@@ -26,7 +26,7 @@ func binary(t *testing.T) string {
 }
 
 // patience is how long a test waits for what it expects.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // eventually waits until check is satisfied. Until then check says what it
 // found instead.

@@ -111,12 +111,12 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// await polls a URL until its answer matches, or for ten seconds.
+// await polls a URL until its answer matches, or for a minute.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile(args[1])
 	var text string
 	var err error
-	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
 		if text, err = fetch(args[0], args[2:]); err == nil && pattern.MatchString(text) {
 			return
 		}

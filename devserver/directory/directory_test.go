@@ -181,7 +181,7 @@ func TestFollowServesAnEdit(t *testing.T) {
 	old := d.Table()
 	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
 	for begin := time.Now(); d.Table() == old; time.Sleep(5 * time.Millisecond) {
-		if time.Since(begin) > 10*time.Second {
+		if time.Since(begin) > time.Minute {
 			t.Fatal("the edit is not served")
 		}
 	}

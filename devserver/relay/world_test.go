@@ -244,7 +244,7 @@ func (w *world) stream(server *httptest.Server, path, key string, header ...stri
 // eventually waits until something holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.Fatalf("in vain waited for: %s\n%s", what, w.log.String())
 		}

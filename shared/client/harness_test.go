@@ -67,7 +67,7 @@ func open(t testing.TB, o Options) *Client {
 // eventually waits until something holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("in vain waited for: %s", what)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long a test waits for what has to come.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // watched is a running Watch.
 type watched struct {

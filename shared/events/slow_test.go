@@ -95,7 +95,7 @@ func TestAStormOfChangesWakesACrowdOnceAtATime(t *testing.T) {
 		t.Errorf("the crowd was woken by %d at once", most)
 	}
 	for i, conn := range conns {
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		in := bufio.NewScanner(conn)
 		for in.Scan() && in.Text() != "data: data of v100" {
 		}

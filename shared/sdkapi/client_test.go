@@ -47,7 +47,7 @@ func TestTheClientOfThisProject(t *testing.T) {
 	}
 	version := app.Version()
 	w.commit(map[string]string{"configs/plain.json": ""})
-	for begin := time.Now(); app.Version() == version && time.Since(begin) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
+	for begin := time.Now(); app.Version() == version && time.Since(begin) < time.Minute; time.Sleep(5 * time.Millisecond) {
 	}
 	if app.Version() == version {
 		t.Error("a change does not arrive")

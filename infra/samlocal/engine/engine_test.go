@@ -202,7 +202,7 @@ func TestNoEngineOutlivesItsProcess(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(40 * time.Second); remains(dir, bridge) != ""; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); remains(dir, bridge) != ""; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("left behind: %s", remains(dir, bridge))
 		}

@@ -106,7 +106,7 @@ func TestNoServerOutlivesItsProcess(t *testing.T) {
 		found, _ := filepath.Glob(filepath.Join(temp, "*"))
 		return len(found)
 	}
-	for range 500 {
+	for range 3000 {
 		if !listens(endpoint) && left() == 0 {
 			return
 		}
