@@ -2,7 +2,9 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 
@@ -10,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/terminal"
 )
 
 // sourceFlags say what a command reads: a config directory, or the workspace of an API.
@@ -37,7 +40,18 @@ func (f *sourceFlags) check(cmd *cobra.Command) error {
 
 // discover finds the config directory that a flag names, else the usual one.
 func (in Invocation) discover(flag string) (string, error) {
-	return datadir.Discover(flag, in.Getenv, in.Workdir)
+	dir, err := datadir.Discover(flag, in.Getenv, in.Workdir)
+	if err != nil {
+		return "", err
+	}
+	restored, err := datadir.Restore(context.Background(), dir)
+	if len(restored) > 0 {
+		fmt.Fprintf(in.Stderr, "a change that was cut short is taken back, of %s%s\n", terminal.Escape(restored[0]), more(len(restored)-1))
+	}
+	if err != nil {
+		fmt.Fprintf(in.Stderr, "warning: %s: %v\n", in.display(dir), err)
+	}
+	return dir, nil
 }
 
 // open opens a file that a flag names; - is standard input.

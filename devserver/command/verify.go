@@ -96,7 +96,7 @@ func verify(ctx context.Context, in Invocation, dir string, f verifyFlags) error
 	}
 	state := datadir.Look(dir)
 	if f.fix {
-		fixed, unfixed = fixes(dir, state, !f.dryRun)
+		fixed, unfixed = fixes(ctx, dir, state, !f.dryRun)
 	}
 	found, problems := verification.OfDirectory(dir, state)
 	v := checked{Directory: found}
@@ -116,7 +116,7 @@ func verify(ctx context.Context, in Invocation, dir string, f verifyFlags) error
 		summary := fmt.Sprintf("%s: %s, %s, %s", in.display(dir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
 		fixable := func(p workspace.Problem) bool { rule, _ := problem.Lookup(p.Code); return rule.Fixed != "" }
 		if !f.fix && slices.ContainsFunc(problems, fixable) {
-			if fixed, _ = fixes(dir, state, false); len(fixed) > 0 {
+			if fixed, _ = fixes(ctx, dir, state, false); len(fixed) > 0 {
 				summary += fmt.Sprintf("; svc verify --fix mends %d", len(fixed))
 			}
 		}
@@ -152,7 +152,7 @@ func (v checked) text(shown string, problems []workspace.Problem) string {
 // fixes are what can be mended in a directory. To mend it changes the files, and the
 // state with them. The error is of those files that have to be mended by hand; the
 // others are mended all the same.
-func fixes(dir string, state datadir.State, mend bool) ([]fixReport, error) {
+func fixes(ctx context.Context, dir string, state datadir.State, mend bool) ([]fixReport, error) {
 	reports := []fixReport{}
 	var failed []error
 	for _, name := range slices.Sorted(maps.Keys(state.Files)) {
@@ -160,7 +160,7 @@ func fixes(dir string, state datadir.State, mend bool) ([]fixReport, error) {
 		if len(mended) == 0 {
 			continue
 		}
-		if err := rewrite(dir, name, state.Files[name], text, mend); err != nil {
+		if err := rewrite(ctx, dir, name, state.Files[name], text, mend); err != nil {
 			failed = append(failed, fmt.Errorf("%s is not fixed: %w", name, err))
 			continue
 		}
@@ -176,7 +176,7 @@ func fixes(dir string, state datadir.State, mend bool) ([]fixReport, error) {
 
 // rewrite gives a file another text, if it still has the one that was read; or only
 // finds out whether it could.
-func rewrite(dir, name string, was, text []byte, really bool) error {
+func rewrite(ctx context.Context, dir, name string, was, text []byte, really bool) error {
 	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
 	switch {
 	case err != nil:
@@ -186,7 +186,7 @@ func rewrite(dir, name string, was, text []byte, really bool) error {
 	case !really:
 		return nil
 	}
-	err = datadir.Write(dir, []datadir.Edit{{Path: name, Was: was, Content: text}})
+	err = datadir.Write(ctx, dir, []datadir.Edit{{Path: name, Was: was, Content: text}})
 	if errors.Is(err, datadir.ErrChanged) {
 		return errors.New("it has just been changed; run svc verify --fix again")
 	}

@@ -15,6 +15,7 @@
 //     processes of svc take turns with this one. Where the system cannot exchange two
 //     files, an editor's own replacement between that look and ours is lost: see
 //     datadir.Write.
+//   - A change set is done as a whole or not at all, whenever the process is killed.
 //   - Every request is refused, without a word of content, that does not name one of
 //     the server's own hosts, comes from a page of another origin, or lacks the token.
 //     The token is drawn for the process, and nowhere but in memory and in the page.

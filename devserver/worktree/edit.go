@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"path/filepath"
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
@@ -35,18 +36,22 @@ func rewritten(old, content []byte) []byte {
 // codeReadOnly is details.code where a file may not be written.
 const codeReadOnly = "READ_ONLY"
 
-// writeError is why files were not written, as control takes it.
+// writeError is why files were not written, as control takes it. The path is that of the
+// first, for an error that names none of them.
 func writeError(err error, path string) error {
 	var at *fs.PathError
+	if errors.As(err, &at) && filepath.IsLocal(at.Path) {
+		path = at.Path
+	}
 	switch {
 	case errors.Is(err, datadir.ErrChanged):
 		return repository.ErrMoved
-	case errors.Is(err, datadir.ErrHeld):
+	case errors.Is(err, datadir.ErrHeld), errors.Is(err, datadir.ErrHalf):
 		return fault.New(fault.Unavailable, "%v", err)
 	case errors.Is(err, fs.ErrPermission), readOnly(err):
 		return fault.New(fault.Forbidden, "the file %s cannot be written: its directory or it is read-only", path).
 			With(map[string]any{"code": codeReadOnly}).Because(err)
-	case errors.As(err, &at):
+	case at != nil:
 		return fault.New(fault.Internal, "the file %s cannot be written: %v", path, at.Err).Because(err)
 	}
 	return err

@@ -180,7 +180,7 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 		}
 		edits = append(edits, edit)
 	}
-	err = datadir.Write(w.dir, edits)
+	err = datadir.Write(ctx, w.dir, edits)
 	if err == nil {
 		err = w.look(draft)
 		return w.snapshot, err

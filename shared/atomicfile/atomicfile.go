@@ -40,6 +40,20 @@ func IsLeft(name string) bool {
 	return is && len(drawn) == len(rand.Text()) && strings.Trim(drawn, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
+// Cause is an error without the name that the system was asked for: that of a file that
+// is to take the place of the one which somebody knows of.
+func Cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
 // Beside writes a file that is to take the place of another, and leaves that to the
 // caller. It lies in the same folder, is flushed, and has a name that begins with a
 // dot. After an error there is none.

@@ -22,6 +22,10 @@
 //     system's supply of watches, it reports the next state that it finds.
 //   - Those who write take turns by Lock, whichever process they are in. Who reads
 //     never waits.
+//   - Of a change of several files all is done or nothing, also where its process is
+//     killed: while files get their places, a journal says which they are and what was
+//     there lies beside them. Whoever looks next takes back what was done, but for what
+//     an editor has written since.
 //
 // # How a directory is watched
 //

@@ -26,30 +26,36 @@ const lockPatience = 10 * time.Second
 
 // Lock has those who write files of a datadir take turns, whichever process they are
 // in: what is decided on the files as they are is written before anybody else writes.
-// It is let go by Close. Who only reads needs none. What one that was killed has left
-// half written beside the files is removed.
+// It is let go by Close. Who only reads needs none. What one that was killed has done in
+// part is taken back, see Restore, and what it has left beside the files is removed.
 //
 // The lock is on the directory itself, so that it is the same for every user and
 // nothing of it lies among the files. Where the system locks no directories (Windows,
 // some network shares) it is on a file in the user's cache directory, if there is one,
 // and is the user's alone.
 func Lock(ctx context.Context, dir string) (io.Closer, error) {
+	lock, _, err := take(ctx, dir)
+	return lock, err
+}
+
+// take is Lock, and names the files that have got back what was there.
+func take(ctx context.Context, dir string) (lock io.Closer, restored []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer root.Close()
 	f, err := root.Open(".")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	lock = f
 	err = errors.ErrUnsupported
 	if runtime.GOOS != "windows" {
 		err = filelock.Wait(ctx, f)
 	}
-	var lock io.Closer = f
 	if err != nil && !errors.Is(err, filelock.ErrHeld) {
 		if path := lockOf(dir); path != "" {
 			f.Close()
@@ -63,10 +69,14 @@ func Lock(ctx context.Context, dir string) (io.Closer, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, nil, err
+	}
+	if restored, err = restore(inside{dir, root}, func() {}); err != nil {
+		lock.Close()
+		return nil, nil, err
 	}
 	sweep(root)
-	return lock, nil
+	return lock, restored, nil
 }
 
 // lockOf is the file of a directory's lock; "" where there is no place for it.

@@ -1,132 +1,177 @@
 package datadir
 
 import (
-	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/atomicfile"
 )
 
-// Edit is what becomes of a file of the layout.
+// Edit is what becomes of a file of the directory.
 type Edit struct {
-	Path string // in the layout, with forward slashes
+	Path string // from the directory, with forward slashes
 	// Was is the content that is replaced; nil where there is to be no file.
 	Was []byte
 	// Content is what the file is to have; nil to remove it.
 	Content []byte
+	// Force replaces whatever is there, a symbolic link too and not what it leads to.
+	Force bool
 }
 
 // ErrChanged is the error of Write where a file is another than the one that was to
 // be replaced.
 var ErrChanged = errors.New("the file has changed meanwhile")
 
+// maxPreparing is how many files are on their way to the disk at a time: it takes its
+// time for each, whatever the processors do.
+const maxPreparing = 16
+
 // Write edits files of a datadir: all of them or, where one is another than it was or
-// cannot be written, none. A file is replaced as a whole, by way of one beside it
-// whose name begins with a dot, right after it was found to be as it was; it keeps
-// its permissions, and its owner where the process may give it to them; one that nobody
-// may write is not replaced. A symbolic link within the directory is followed, never one that
-// leads out; to remove it leaves what it leads to. It is for who holds the Lock.
+// cannot be written, none. So it is too where the process is killed: what several edits
+// have done until then is taken back by the next Lock, see Restore. A file is replaced as
+// a whole, by way of one beside it whose name begins with a dot, right after it was found
+// to be as it was; it keeps its permissions, and its owner where the process may give it
+// to them; one that nobody may write is not replaced. A symbolic link within the directory
+// is followed, never one that leads out; to remove it leaves what it leads to. It is for
+// who holds the Lock. An error that is about a file is an fs.PathError with the path of
+// its edit.
 //
 // An editor holds no lock. A file that it puts in the place of the old one at the last
 // moment is kept, and is ErrChanged, where two files can be exchanged: on Linux, by most
-// file systems; for some microseconds who reads then finds ours. Elsewhere, and where it writes into the old file as it lies there, what
-// it does between the last look and the replacement, some microseconds, is lost.
-func Write(dir string, edits []Edit) error {
+// file systems; for some microseconds who reads then finds ours. Elsewhere, and where it
+// writes into the old file as it lies there, what it does between the last look and the
+// replacement, some microseconds, is lost.
+func Write(ctx context.Context, dir string, edits []Edit) error {
+	return write(ctx, dir, edits, func() {})
+}
+
+// write is Write, and calls step after whatever it has done to the disk.
+func write(ctx context.Context, dir string, edits []Edit, step func()) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	all := make([]*writing, 0, len(edits))
-	defer func() {
-		for _, w := range all {
-			if w.next != "" { // it has not got its name
-				_ = root.Remove(w.next)
-			}
-		}
-	}()
-	for _, e := range edits {
-		w := &writing{Edit: e, in: inside{dir, root}}
-		all = append(all, w)
-		if err := w.prepare(); err != nil {
-			return err
+	in := inside{dir, root}
+	all := make([]*writing, len(edits))
+	var preparing errgroup.Group
+	preparing.SetLimit(maxPreparing)
+	for i, e := range edits {
+		all[i] = &writing{Edit: e, in: in, step: step}
+		preparing.Go(func() error { return all[i].about(all[i].prepare(ctx)) })
+	}
+	if err = preparing.Wait(); err == nil && len(all) > 1 { // one edit is done or not
+		err = begin(in, all, step)
+	}
+	for _, w := range all {
+		if err == nil {
+			err = w.about(w.finish())
 		}
 	}
-	for i, w := range all {
-		if err := w.finish(); err != nil {
-			for _, done := range all[:i] {
-				if undone := Write(dir, []Edit{{done.Path, done.Content, done.Was}}); undone != nil {
-					return fmt.Errorf("%s is written, and others are not: %w", done.Path, errors.Join(err, undone))
-				}
-			}
-			return err
+	if len(all) > 1 {
+		if failed := end(in, err == nil, step); failed != nil {
+			return errors.Join(err, failed) // and what lies beside the files is needed
 		}
 	}
-	return nil
+	for _, w := range all { // what has no place in the directory
+		_ = root.Remove(w.Next)
+		_ = root.Remove(w.Kept)
+		step()
+	}
+	return err
 }
 
 // writing is an edit under way.
 type writing struct {
 	Edit
 	in   inside
-	at   string // where the file lies in the directory
-	next string // the file beside it that takes its place; "" for none
+	step func()
+	seen string // where the file lies: elsewhere than at At where a link is removed
+	was  string // the sum of what is replaced; "" for whatever is there
+	record
+}
+
+// about is an error with the path of the edit.
+func (w *writing) about(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: "write", Path: w.Path, Err: atomicfile.Cause(err)}
 }
 
 // prepare finds the file, and writes the one beside it.
-func (w *writing) prepare() error {
-	w.at = filepath.FromSlash(w.Path)
-	full := filepath.Join(w.in.dir, w.at)
-	if end, ok := w.in.resolve(full); ok {
-		w.at = end
-	} else if folder, ok := w.in.resolve(filepath.Dir(full)); ok {
-		w.at = filepath.Join(folder, filepath.Base(full))
+func (w *writing) prepare(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.At = filepath.FromSlash(w.Path)
+	full := filepath.Join(w.in.dir, w.At)
+	if folder, ok := w.in.resolve(filepath.Dir(full)); ok {
+		w.At = filepath.Join(folder, filepath.Base(full))
+	}
+	w.seen = w.At
+	if end, ok := w.in.resolve(full); ok && !w.Force {
+		w.seen = end
+	}
+	if w.Content != nil {
+		w.At, w.SHA256 = w.seen, sumOf(w.Content)
+	}
+	if !w.Force {
+		w.was = sumOf(w.Was)
 	}
 	if err := w.check(); err != nil {
 		return err
 	}
-	was, err := w.in.root.Stat(w.at)
-	if link := w.at != filepath.FromSlash(w.Path); err == nil && was.Mode().Perm()&0o222 == 0 && !(link && w.Content == nil) {
-		return &fs.PathError{Op: "write", Path: w.at, Err: fs.ErrPermission} // which a rename would not ask for
+	was, err := w.in.root.Lstat(w.seen)
+	w.Made = err != nil
+	mode := fs.FileMode(0)
+	switch {
+	case err != nil: // there is none
+	case was.IsDir():
+		return errNoFile
+	case was.Mode().IsRegular():
+		mode = was.Mode().Perm()
+		if mode&0o222 == 0 && w.At == w.seen {
+			return fs.ErrPermission // which a rename would not ask for
+		}
 	}
-	if w.Content == nil {
+	if w.Kept = atomicfile.NameBeside(w.At); w.Content == nil {
 		return nil
 	}
-	if err := w.in.root.MkdirAll(filepath.Dir(w.at), 0o777); err != nil {
+	if err := w.in.root.MkdirAll(filepath.Dir(w.At), 0o777); err != nil {
 		return err
 	}
-	if err != nil { // there is none
-		w.next, err = atomicfile.Beside(w.in.root, w.at, w.Content, 0)
-		return err
+	if w.Next, err = atomicfile.Beside(w.in.root, w.At, w.Content, mode); err == nil && mode != 0 {
+		atomicfile.GiveToOwner(w.in.root, w.Next, was)
 	}
-	if w.next, err = atomicfile.Beside(w.in.root, w.at, w.Content, was.Mode().Perm()); err == nil {
-		atomicfile.GiveToOwner(w.in.root, w.next, was)
-	}
+	w.step()
 	return err
 }
 
 // check says whether the file is as it was.
 func (w *writing) check() error {
-	info, err := w.in.root.Lstat(w.at)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && w.Was == nil:
+	if w.Force {
 		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return ErrChanged
-	case err != nil:
+	}
+	_, err := w.in.root.Lstat(w.seen)
+	switch gone := errors.Is(err, fs.ErrNotExist); {
+	case gone && w.Was == nil:
+		return nil
+	case err != nil && !gone:
 		return err
-	case w.Was == nil || !info.Mode().IsRegular():
+	case gone || w.Was == nil || w.in.sum(w.seen) != w.was:
 		return ErrChanged
 	}
-	text, err := content(w.in.root, w.at)
-	if err == nil && !bytes.Equal(text, w.Was) {
-		err = ErrChanged
-	}
-	return err
+	return nil
 }
 
 // finish puts the new file in the place of the old one.
@@ -141,52 +186,47 @@ func (w *writing) finish() error {
 // may have put another in its place since, who holds no lock: an editor.
 func (w *writing) replace() error {
 	switch {
-	case w.Content == nil && w.at != filepath.FromSlash(w.Path):
-		return w.in.root.Remove(filepath.FromSlash(w.Path)) // of a link the link, and not what others may name too
-	case w.Content == nil:
+	case w.SHA256 == "":
 		return w.takeAway()
-	case w.Was == nil:
-		// Of two that make the file, one must lose.
-		err := w.in.root.Link(w.next, w.at)
-		if errors.Is(err, fs.ErrExist) {
-			return ErrChanged
-		}
-		if err == nil {
-			return nil // the other name is removed
-		}
-	default:
-		if err := w.exchange(); !errors.Is(err, errors.ErrUnsupported) {
-			return err
-		}
+	case w.Made:
+		return w.put(w.Next)
 	}
-	err := w.in.root.Rename(w.next, w.at)
-	if err == nil {
-		w.next = ""
+	err := w.exchange()
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = w.rename()
+	}
+	return err
+}
+
+// put gives a file beside its place, where nothing is. Of two that make one, one loses.
+func (w *writing) put(name string) error {
+	err := w.in.root.Link(name, w.At)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system knows no links
+		err = w.in.root.Rename(name, w.At)
+	}
+	w.step()
+	if errors.Is(err, fs.ErrExist) {
+		err = ErrChanged
 	}
 	return err
 }
 
 // takeAway removes the file by way of another name, under which it is looked at once
-// more, and gets its own back where it is another by now.
+// more, and gets its own back where it is another by now. Of a link the link goes, and
+// not what others may name too.
 func (w *writing) takeAway() error {
-	w.next = atomicfile.NameBeside(w.at)
-	if err := w.in.root.Rename(w.at, w.next); err != nil {
-		w.next = ""
-		if errors.Is(err, fs.ErrNotExist) {
-			err = ErrChanged
+	err := w.in.root.Rename(w.At, w.Kept)
+	w.step()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if w.Force {
+			return nil
 		}
+		return ErrChanged
+	case err != nil || w.At != w.seen || w.in.is(w.Kept, w.was):
 		return err
 	}
-	if text, err := w.aside(); err == nil && bytes.Equal(text, w.Was) {
-		return nil // the other name is removed
-	}
-	err := w.in.root.Link(w.next, w.at)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // else somebody has put a later one there
-		if err = w.in.root.Rename(w.next, w.at); err == nil {
-			w.next = ""
-		}
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := w.put(w.Kept); err != nil { // unless somebody has put a later one there
 		return err
 	}
 	return ErrChanged
@@ -198,29 +238,66 @@ const maxExchanges = 100
 // exchange has the old and the new file change places, and looks at what has come out.
 // Where that is not what was to be replaced it gets its place back.
 func (w *writing) exchange() error {
-	in, out := w.Content, w.Was
+	in, out := w.SHA256, w.was
 	for n := range maxExchanges {
-		if err := exchange(w.in.root, w.next, w.at); err != nil {
+		if err := exchange(w.in.root, w.Next, w.At); err != nil {
 			return err
 		}
-		text, err := w.aside()
-		if err == nil && bytes.Equal(text, out) {
+		w.step()
+		if w.in.is(w.Next, out) {
 			if n == 0 {
-				err = w.in.root.Remove(w.next)
-				w.next = ""
-				return err
+				return nil
 			}
-			return ErrChanged
+			break
 		}
-		in, out = text, in // what came out last is the latest, and goes in
+		in, out = w.in.sum(w.Next), in // what came out last is the latest, and goes in
 	}
 	return ErrChanged
 }
 
-// aside is the content of the file that has the other name.
-func (w *writing) aside() ([]byte, error) {
-	if info, err := w.in.root.Lstat(w.next); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errNoFile)
+// rename is exchange where the system knows none: until the new file has its place, the
+// old one has two names.
+func (w *writing) rename() error {
+	err := w.in.root.Link(w.At, w.Kept)
+	if err != nil { // there is none, or the file system knows no links
+		err = w.in.root.Rename(w.At, w.Kept)
 	}
-	return content(w.in.root, w.next)
+	w.step()
+	if err == nil {
+		err = w.in.root.Rename(w.Next, w.At)
+		w.step()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrChanged
+	}
+	if err == nil && !w.in.is(w.Kept, w.was) {
+		err = errors.Join(ErrChanged, w.in.root.Rename(w.Kept, w.At))
+		w.step()
+	}
+	return err
+}
+
+// is says whether a file has the content of that sum; "" is any.
+func (in inside) is(name, sum string) bool { return sum == "" || in.sum(name) == sum }
+
+// sum is that of the content of an ordinary file, else "".
+func (in inside) sum(name string) string {
+	if info, err := in.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := in.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func sumOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }

@@ -42,8 +42,8 @@ func TestAnEditOfTheLastMomentIsKept(t *testing.T) {
 			if err := errors.Join(renamed("old")(path), renamed("other")(filepath.Join(dir, "other"))); err != nil {
 				t.Fatal(err)
 			}
-			w := &writing{Edit: Edit{"a.json", []byte("old"), tt.content}, in: inside{dir, root}}
-			if err := errors.Join(w.prepare(), w.check(), tt.edit(path)); err != nil {
+			w := &writing{Edit: Edit{Path: "a.json", Was: []byte("old"), Content: tt.content}, in: inside{dir, root}, step: func() {}}
+			if err := errors.Join(w.prepare(t.Context()), w.check(), tt.edit(path)); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.replace(); !errors.Is(err, tt.want) {

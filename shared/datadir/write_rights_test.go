@@ -19,7 +19,7 @@ func TestAFileThatMayNotBeWrittenIsNot(t *testing.T) {
 		if err := os.WriteFile(path, []byte("old"), 0o444); err != nil {
 			t.Fatal(err)
 		}
-		if err := Write(dir, []Edit{{"a.json", []byte("old"), content}}); !errors.Is(err, fs.ErrPermission) {
+		if err := Write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: content}}); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if text, _ := os.ReadFile(path); string(text) != "old" {
@@ -37,7 +37,7 @@ func TestAFileStaysItsOwners(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o640), os.Chown(path, 1234, 1235)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(dir, []Edit{{"a.json", []byte("old"), []byte("new")}}); err != nil {
+	if err := Write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: []byte("new")}}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)

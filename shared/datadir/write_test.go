@@ -39,15 +39,15 @@ func TestWriteReplacesWhatItWasToldOf(t *testing.T) {
 		edits []Edit
 		want  error
 	}{
-		{"another content", []Edit{{"configs/a.json", []byte("other"), []byte("new")}}, ErrChanged},
-		{"one of two is another", []Edit{{"configs/a.json", []byte("old"), []byte("new")}, {"configs/b.json", []byte("other"), nil}}, ErrChanged},
-		{"a file that is there", []Edit{{"configs/a.json", nil, []byte("new")}}, ErrChanged},
-		{"none where there was one", []Edit{{"configs/gone.json", []byte("old"), []byte("new")}}, ErrChanged},
-		{"both", []Edit{{"configs/a.json", []byte("old"), []byte("new")}, {"configs/b.json", []byte("old b"), nil}, {"feature-flags/c.json", nil, []byte("c")}}, nil},
-		{"away with a link", []Edit{{"configs/away.json", []byte("kept"), nil}}, nil},
-		{"behind a link", []Edit{{"configs/in.json", []byte("linked"), []byte("new")}}, nil},
+		{"another content", []Edit{{Path: "configs/a.json", Was: []byte("other"), Content: []byte("new")}}, ErrChanged},
+		{"one of two is another", []Edit{{Path: "configs/a.json", Was: []byte("old"), Content: []byte("new")}, {Path: "configs/b.json", Was: []byte("other"), Content: nil}}, ErrChanged},
+		{"a file that is there", []Edit{{Path: "configs/a.json", Was: nil, Content: []byte("new")}}, ErrChanged},
+		{"none where there was one", []Edit{{Path: "configs/gone.json", Was: []byte("old"), Content: []byte("new")}}, ErrChanged},
+		{"both", []Edit{{Path: "configs/a.json", Was: []byte("old"), Content: []byte("new")}, {Path: "configs/b.json", Was: []byte("old b"), Content: nil}, {Path: "feature-flags/c.json", Was: nil, Content: []byte("c")}}, nil},
+		{"away with a link", []Edit{{Path: "configs/away.json", Was: []byte("kept"), Content: nil}}, nil},
+		{"behind a link", []Edit{{Path: "configs/in.json", Was: []byte("linked"), Content: []byte("new")}}, nil},
 	} {
-		if err := Write(dir, tt.edits); !errors.Is(err, tt.want) {
+		if err := Write(t.Context(), dir, tt.edits); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 		if tt.want != nil {
@@ -56,7 +56,7 @@ func TestWriteReplacesWhatItWasToldOf(t *testing.T) {
 			}
 		}
 	}
-	if err := Write(dir, []Edit{{"configs/out.json", []byte("out"), []byte("new")}}); err == nil {
+	if err := Write(t.Context(), dir, []Edit{{Path: "configs/out.json", Was: []byte("out"), Content: []byte("new")}}); err == nil {
 		t.Error("a link out of the directory is followed")
 	}
 	if text, _ := os.ReadFile(filepath.Join(outside, "x")); string(text) != "out" {

@@ -1,0 +1,275 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Variables by which the test's program is told to write, or to restore, and to kill
+// itself after so many steps.
+const (
+	killedVariable   = "SVC_TEST_KILLED_IN"
+	stepsVariable    = "SVC_TEST_KILLED_AFTER"
+	restoresVariable = "SVC_TEST_KILLED_RESTORING"
+)
+
+// several is a change of what layout makes, with every way in which a file changes.
+var several = []Edit{
+	{Path: "feature-flags/a.json", Was: []byte("old a"), Content: []byte("new a")},
+	{Path: "configs/made.json", Content: []byte("new")},
+	{Path: "configs/gone.json", Was: []byte("old gone")},
+	{Path: "configs/link.json", Was: []byte("old far"), Content: []byte("new far")},
+	{Path: "configs/away.json", Was: []byte("kept")},
+	{Path: "configs/same.json", Was: []byte("same"), Content: []byte("same")},
+	{Path: "segments/forced.json", Content: []byte("new forced"), Force: true},
+	{Path: "feature-flags/z.json", Was: []byte("old z"), Content: []byte("new z")},
+}
+
+func layout(t *testing.T) string {
+	dir := t.TempDir()
+	for path, text := range map[string]string{"feature-flags/a.json": "old a", "feature-flags/z.json": "old z", "configs/gone.json": "old gone",
+		"configs/kept.json": "kept", "configs/same.json": "same", "far.txt": "old far", "segments/target.json": "target"} {
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o640)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"configs/link.json": "../far.txt", "configs/away.json": "kept.json", "segments/forced.json": "target.json"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	return dir
+}
+
+// everything is what lies in a directory, in one line for each file.
+func everything(t *testing.T, dir string) string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		line := fmt.Sprintf("%s %v: %s", filepath.ToSlash(name), d.Type(), text)
+		all = append(all, line)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestKilled is the program that is killed.
+func TestKilled(t *testing.T) {
+	dir := os.Getenv(killedVariable)
+	if dir == "" {
+		return // it is no test of its own
+	}
+	steps, err := strconv.Atoi(os.Getenv(stepsVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done atomic.Int64 // files are prepared at the same time
+	step := func() {
+		if done.Add(1) == int64(steps) {
+			_ = self.Kill()
+			select {}
+		}
+	}
+	if os.Getenv(restoresVariable) == "" {
+		if err := write(t.Context(), dir, several, step); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := restore(inside{dir, root}, step); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var self, _ = os.FindProcess(os.Getpid())
+
+// killed starts the program on a directory, and says whether it was killed.
+func killed(t *testing.T, dir string, steps int, more ...string) bool {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
+	cmd.Env = append(os.Environ(), append(more, killedVariable+"="+dir, stepsVariable+"="+strconv.Itoa(steps))...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return false
+	case !errors.As(err, &exit) || len(out) > 0: // one that fails says why
+		t.Fatalf("after %d steps: %v\n%s", steps, err, out)
+	}
+	return true
+}
+
+// TestAKilledWriteIsDoneAsAWholeOrNotAtAll, at whichever step the process is killed, as soon
+// as the next one looks, which may be killed at any step too.
+func TestAKilledWriteIsDoneAsAWholeOrNotAtAll(t *testing.T) {
+	before, done := layout(t), layout(t)
+	if err := Write(t.Context(), done, several); err != nil {
+		t.Fatal(err)
+	}
+	old, new := everything(t, before), everything(t, done)
+	if strings.Contains(new, "old") || strings.Contains(new, ".svc-") {
+		t.Fatal(new)
+	}
+	outcomes := []string{}
+	for steps := 1; ; steps++ {
+		dir := layout(t)
+		if !killed(t, dir, steps) {
+			break
+		}
+		for again := 1; killed(t, dir, again, restoresVariable+"=yes"); again++ {
+		}
+		if _, err := Restore(t.Context(), dir); err != nil {
+			t.Errorf("after %d steps: %v", steps, err)
+		}
+		lock, err := Lock(t.Context(), dir)
+		if err != nil {
+			t.Fatalf("after %d steps: %v", steps, err)
+		}
+		lock.Close()
+		switch got := everything(t, dir); got {
+		case old:
+			outcomes = append(outcomes, "nothing")
+		case new:
+			outcomes = append(outcomes, "all")
+		default:
+			t.Errorf("after %d steps there is\n%s", steps, got)
+		}
+	}
+	if outcomes = slices.Compact(outcomes); !slices.Equal(outcomes, []string{"nothing", "all"}) {
+		t.Errorf("as the steps go on, what is done is %q", outcomes)
+	}
+}
+
+// TestAnEditAfterAKillIsKept, of whichever file and whatever was done of the write, and the
+// others are all as they were or all as they were to be.
+func TestAnEditAfterAKillIsKept(t *testing.T) {
+	for _, path := range []string{"feature-flags/a.json", "configs/gone.json"} {
+		for steps := 1; ; steps += 3 {
+			dir := layout(t)
+			if !killed(t, dir, steps) {
+				break
+			}
+			if err := renamed("edited")(filepath.Join(dir, path)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Restore(t.Context(), dir); err != nil {
+				t.Errorf("%s after %d steps: %v", path, steps, err)
+			}
+			if text, err := os.ReadFile(filepath.Join(dir, path)); err != nil || string(text) != "edited" {
+				t.Errorf("%s after %d steps: there is %q, %v", path, steps, text, err)
+			}
+			had := map[bool]bool{}
+			for _, e := range several {
+				if text, err := os.ReadFile(filepath.Join(dir, e.Path)); e.Path != path && e.Path != "configs/same.json" {
+					had[string(text) == string(e.Content) && (err == nil) == (e.Content != nil)] = true
+				}
+			}
+			if len(had) != 1 {
+				t.Errorf("%s after %d steps: a half is done\n%s", path, steps, everything(t, dir))
+			}
+		}
+	}
+}
+
+// TestAnEditOfTheMomentOfAKillIsKept: it has come out for the new file, and the process was
+// killed before it looked.
+func TestAnEditOfTheMomentOfAKillIsKept(t *testing.T) {
+	dir := layout(t)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	in := inside{dir, root}
+	var all []*writing
+	for _, e := range several[:3] {
+		w := &writing{Edit: e, in: in, step: func() {}}
+		all = append(all, w)
+		if err := errors.Join(w.prepare(t.Context()), w.check()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := begin(in, all, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	edited := filepath.Join(dir, "feature-flags/a.json")
+	if err := renamed("edited")(edited); err != nil {
+		t.Fatal(err)
+	}
+	if err := exchange(root, all[0].Next, all[0].At); errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("the system is not asked to exchange two files")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if restored, err := Restore(t.Context(), dir); err != nil || !slices.Equal(restored, []string{"feature-flags/a.json"}) {
+		t.Error(restored, err)
+	}
+	if text, _ := os.ReadFile(edited); string(text) != "edited" {
+		t.Errorf("there is %q", text)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", ".svc-*")); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+// TestWithoutExchangeTheOldFileIsKeptToo until the change is done, where the system cannot
+// have two files change places; what was written into it at the last moment is kept.
+func TestWithoutExchangeTheOldFileIsKeptToo(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit func(path string) error
+		want error
+		left string
+	}{
+		{"nobody", func(string) error { return nil }, nil, "old a"},
+		{"an editor", func(path string) error { return os.WriteFile(path, []byte("edited"), 0o666) }, ErrChanged, "edited"},
+		{"an editor who removes it", os.Remove, ErrChanged, ""},
+	} {
+		dir := layout(t)
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		path := filepath.Join(dir, "feature-flags/a.json")
+		w := &writing{Edit: several[0], in: inside{dir, root}, step: func() {}}
+		if err := errors.Join(w.prepare(t.Context()), w.check()); err != nil {
+			t.Fatal(err)
+		}
+		if err := begin(w.in, []*writing{w}, w.step); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(tt.edit(path), w.rename()); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+		if _, err := Restore(t.Context(), dir); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != tt.left {
+			t.Errorf("%s: there is %q, want %q", tt.name, text, tt.left)
+		}
+	}
+}
