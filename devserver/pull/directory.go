@@ -7,8 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-
-	"svc.example/svc/shared/atomicfile"
 )
 
 // directory is the one that is pulled into. Nothing outside it is read or
@@ -96,17 +94,4 @@ func (d directory) obstacle(name string) string {
 		return name + " is a folder: move it away"
 	}
 	return ""
-}
-
-// replace puts content in the place of a file, whose folder it makes. The file keeps
-// its permissions; a link is replaced, and not followed.
-func (d directory) replace(name string, content []byte) error {
-	if err := d.root.MkdirAll(path.Dir(name), 0o777); err != nil {
-		return d.explain(name, err)
-	}
-	mode := fs.FileMode(0o644)
-	if info, err := d.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
-		mode = info.Mode().Perm()
-	}
-	return d.explain(name, atomicfile.Replace(d.root, filepath.FromSlash(name), content, mode))
 }

@@ -20,7 +20,7 @@
 //     such files are named, unless Force is set.
 //   - A file that was never pulled and that the workspace does not have is left
 //     alone.
-//   - A file is replaced as a whole or not at all.
+//   - A pull is done as a whole or not at all: see datadir.Write.
 //   - Nothing outside the directory is read or written, whatever links lie in
 //     it and whatever keys the server names: all files are reached through an
 //     os.Root, and a key that breaks the rule for keys, or is no file name on

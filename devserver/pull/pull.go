@@ -7,10 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/datadir"
@@ -255,8 +252,8 @@ func (p *Plan) gone(path string, was entry, force bool) error {
 	return nil
 }
 
-// Apply does what is planned, if the directory still is as it was then. What it has
-// done when it fails is remembered.
+// Apply does what is planned, all of it or nothing, if the directory still is as it was
+// then. A file that nobody may write is not replaced, with Force neither.
 func (p *Plan) Apply(ctx context.Context) error {
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
@@ -270,73 +267,50 @@ func (p *Plan) Apply(ctx context.Context) error {
 		return err
 	}
 	defer p.in.close()
-	if !p.force {
-		if err := p.stands(); err != nil {
-			return fmt.Errorf("nothing written: %w", err)
-		}
+	edits, err := p.edits()
+	if err == nil {
+		err = datadir.Write(ctx, p.dir, edits)
 	}
-	if err := p.write(ctx); err != nil {
-		p.next.Tag, p.next.Stored = "", p.last.Stored
-		return errors.Join(err, p.next.write(p.in))
+	var at *fs.PathError
+	switch {
+	case errors.Is(err, datadir.ErrChanged) && errors.As(err, &at):
+		err = justChanged(at.Path)
+	case errors.As(err, &at):
+		err = p.in.explain(at.Path, err)
 	}
-	var failed error
-	for _, path := range p.Remove {
-		if err := p.in.root.Remove(filepath.FromSlash(path)); !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	if failed != nil {
-		p.next.Tag = ""
-	}
-	return errors.Join(failed, p.next.write(p.in))
-}
-
-// stands says whether what is overwritten and removed without being asked still is
-// what was pulled last.
-func (p *Plan) stands() error {
-	if now, err := readState(p.in); err != nil {
-		return err
-	} else if now.Tag != p.last.Tag || now.CommitSHA != p.last.CommitSHA {
-		return errors.New("another svc has just pulled into the directory; run svc pull again")
-	}
-	for _, path := range slices.Concat(p.Write, p.Remove) {
-		local, err := p.in.read(path)
-		if err != nil {
-			return err
-		}
-		if was, pulled := p.last.Files[path]; pulled != (local != nil) || pulled && sum(local) != was.SHA256 {
-			return fmt.Errorf("%s has just been changed; run svc pull again", path)
-		}
+	if err != nil {
+		return fmt.Errorf("nothing written: %w", err)
 	}
 	return nil
 }
 
-// maxWriting is how many files are on their way to the disk at a time: it takes its
-// time for each, whatever the processors do.
-const maxWriting = 16
+func justChanged(path string) error {
+	return fmt.Errorf("%s has just been changed; run svc pull again", path)
+}
 
-// write writes the files. What failed stays as it was pulled last.
-func (p *Plan) write(ctx context.Context) error {
-	failed := make([]error, len(p.Write))
-	var all errgroup.Group
-	all.SetLimit(maxWriting)
-	for i, path := range p.Write {
-		all.Go(func() error {
-			if failed[i] = ctx.Err(); failed[i] == nil {
-				failed[i] = p.in.replace(path, p.content[path])
+// edits are what is planned. Without Force what is overwritten and removed without being
+// asked still has to be what was pulled last.
+func (p *Plan) edits() ([]datadir.Edit, error) {
+	if now, err := readState(p.in); err != nil && !p.force {
+		return nil, err
+	} else if !p.force && (now.Tag != p.last.Tag || now.CommitSHA != p.last.CommitSHA) {
+		return nil, errors.New("another svc has just pulled into the directory; run svc pull again")
+	}
+	var edits []datadir.Edit
+	for _, path := range slices.Concat(p.Write, p.Remove) {
+		edit := datadir.Edit{Path: path, Content: p.content[path], Force: p.force}
+		if !p.force {
+			local, err := p.in.read(path)
+			if err != nil {
+				return nil, err
 			}
-			return failed[i]
-		})
-	}
-	err := all.Wait()
-	for i, path := range p.Write {
-		if failed[i] == nil {
-			continue
+			if was, pulled := p.last.Files[path]; pulled != (local != nil) || pulled && sum(local) != was.SHA256 {
+				return nil, justChanged(path)
+			}
+			edit.Was = local
 		}
-		delete(p.next.Files, path)
-		if was, pulled := p.last.Files[path]; pulled {
-			p.next.Files[path] = was
-		}
+		edits = append(edits, edit)
 	}
-	return err
+	state, err := p.next.edit()
+	return append(edits, state), err
 }

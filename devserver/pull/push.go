@@ -382,7 +382,11 @@ func (p *Push) remember(ctx context.Context, pushed *Pushed) error {
 			delete(next.Files, item.Path)
 		}
 	}
-	return next.write(in)
+	edit, err := next.edit()
+	if err != nil {
+		return err
+	}
+	return datadir.Write(ctx, p.dir, []datadir.Edit{edit})
 }
 
 // located says of issues of the change set in which files they are.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -58,12 +59,10 @@ func readState(dir directory) (state, error) {
 	return s, nil
 }
 
-func (s state) write(dir directory) error {
+// edit is what becomes of the file that remembers it.
+func (s state) edit() (datadir.Edit, error) {
 	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	return dir.replace(StateName, append(text, '\n'))
+	return datadir.Edit{Path: StateName, Content: append(text, '\n'), Force: true}, err
 }
 
 // layout says whether a path is one that may be written: the state is a file
