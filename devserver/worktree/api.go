@@ -108,11 +108,22 @@ func New(options Options) (*API, error) {
 		Contexts:      &a.clients.sightings,
 		Random:        rand.Float64,
 	})
+	routes, notFound, err := a.routes(service)
+	if err != nil {
+		return nil, err
+	}
+	a.handler = router.New(routes, notFound)
+	a.pages = router.New(console.Routes(a.Token(), options.Environment), http.NotFoundHandler())
+	return a, nil
+}
+
+// routes are all of the API.
+func (a *API) routes(service *control.Service) (routes []router.Route, notFound http.Handler, err error) {
 	const enough = 1000 // for one page
-	routes, notFound, err := httpapi.Routes(httpapi.Options{Service: service, Release: release.Name(), Logger: options.Logger,
+	routes, notFound, err = httpapi.Routes(httpapi.Options{Service: service, Release: release.Name(), Logger: a.options.Logger, Directory: true,
 		Limit: ratelimit.Rate{PerSecond: enough, Burst: enough}}, httpapi.All()...)
 	if err != nil {
-		return nil, fmt.Errorf("the API's description and its handlers differ: %w", err)
+		return nil, nil, fmt.Errorf("the API's description and its handlers differ: %w", err)
 	}
 	for path, methods := range map[string]map[string]answering{
 		"/v1/problems":  {http.MethodGet: a.problems},
@@ -121,9 +132,7 @@ func New(options Options) (*API, error) {
 	} {
 		routes = append(routes, router.Route{Path: path, Handler: answers(methods)})
 	}
-	a.handler = router.New(routes, notFound)
-	a.pages = router.New(console.Routes(a.Token(), options.Environment), http.NotFoundHandler())
-	return a, nil
+	return routes, notFound, nil
 }
 
 // Token is what a request has to carry as Authorization: Bearer, for the page's
@@ -178,6 +187,12 @@ func (a *API) ownHost(r *http.Request) *fault.Fault {
 	return fault.New(fault.Misdirected, "this server does not answer under that name")
 }
 
+// reference says whether a path is of the API's reference, which is the same for everybody
+// and has nothing of the directory.
+func reference(path string) bool {
+	return path == "/v1/openapi.json" || path == "/v1/docs" || strings.HasPrefix(path, "/v1/docs/")
+}
+
 // admit says why a request is none of the page's. A name that was made to lead here
 // (DNS rebinding) is not among the hosts, and a page of another origin says which it
 // is, or does not know the token.
@@ -192,6 +207,9 @@ func (a *API) admit(r *http.Request) *fault.Fault {
 		if site != "same-origin" && site != "none" {
 			return fault.New(fault.Forbidden, "pages of other origins are not answered here")
 		}
+	}
+	if reference(r.URL.Path) {
+		return nil
 	}
 	var token string
 	if lines := r.Header["Authorization"]; len(lines) == 1 {

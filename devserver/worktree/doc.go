@@ -17,7 +17,8 @@
 //     datadir.Write.
 //   - A change set is done as a whole or not at all, whenever the process is killed.
 //   - Every request is refused, without a word of content, that does not name one of
-//     the server's own hosts, comes from a page of another origin, or lacks the token.
+//     the server's own hosts, comes from a page of another origin, or lacks the token,
+//     which only the API's reference does not ask for: it has nothing of the directory.
 //     The token is drawn for the process, and nowhere but in memory and in the page.
 //   - What applications have asked with, their contexts and the flags that they named,
 //     is in memory alone, bounded whatever they send, and told to the page only.

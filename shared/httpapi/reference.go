@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"svc.example/svc/shared/document"
@@ -72,12 +73,25 @@ func (s *server) stamped() *jsontree.Node {
 	if s.options.Release != "" {
 		tree.Get("info").Set("x-release", jsontree.NewString(s.options.Release))
 	}
+	here := tree.Get("x-directory")
+	if tree.Delete("x-directory"); s.options.Directory {
+		describeDirectory(tree, here)
+	}
 	for _, p := range tree.Get("paths").Members {
 		if p.Value.Get("servers") != nil {
 			setServer(p.Value, s.address(s.beside, ""))
 		}
 	}
 	return tree
+}
+
+// describeDirectory has the description tell what is served of a config directory: nothing
+// beside the API, and what only a directory has.
+func describeDirectory(tree, here *jsontree.Node) {
+	paths, tags := tree.Get("paths"), tree.Get("tags")
+	paths.Members = slices.DeleteFunc(paths.Members, func(p jsontree.Member) bool { return p.Value.Get("servers") != nil })
+	paths.Members = append(paths.Members, here.Get("paths").Members...)
+	tags.Items = append(tags.Items, here.Get("tag"))
 }
 
 func setServer(node *jsontree.Node, url string) {

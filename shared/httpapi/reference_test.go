@@ -214,7 +214,8 @@ func TestTheDescriptionIsServedAsItIs(t *testing.T) {
 	w := newWorld(t, nil)
 	served, err := jsontree.Parse(w.get("/openapi.json", "-").ok().body)
 	w.must(err)
-	want := spec()
+	want := spec().Clone()
+	want.Delete("x-directory") // which is of another server
 	*served.Get("servers") = *want.Get("servers")
 	for _, path := range want.Get("paths").Members {
 		if servers := path.Value.Get("servers"); servers != nil {

@@ -39,7 +39,10 @@ type Options struct {
 	PublicURL string
 	// Release names the build; the description has it as info.x-release.
 	Release string
-	Limit   ratelimit.Rate // of each key; the zero Rate is DefaultLimit
+	// Directory says that a config directory is served, whose description is its own: see
+	// x-directory in openapi.json.
+	Directory bool
+	Limit     ratelimit.Rate // of each key; the zero Rate is DefaultLimit
 	// Strangers count the requests of an address that have no key, or one that
 	// is not known to be good. Nil is no limit.
 	Strangers *ratelimit.Buckets
