@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -26,7 +27,11 @@ type answering func(r *http.Request) (any, error)
 // answers serves one path, by method.
 func answers(methods map[string]answering) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, takes := methods[r.Method]
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		answer, takes := methods[method]
 		if !takes {
 			var names []string
 			for name := range methods {
@@ -49,6 +54,14 @@ func answers(methods map[string]answering) http.Handler {
 			return
 		}
 		w.Header().Set("Cache-Control", "private, no-cache")
+		if method == http.MethodGet {
+			tag, _ := negotiation.NewBody(body.Bytes()).Identity()
+			w.Header().Set("Etag", `"`+tag+`"`)
+			if negotiation.NoneMatch(r, `"`+tag+`"`) != negotiation.Neither {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+		}
 		delivery.WriteJSON(w, http.StatusOK, body.Bytes())
 	})
 }

@@ -72,6 +72,9 @@ func TestWhatIsDescribedIsServed(t *testing.T) {
 			if _, secured := o.Responses["401"]; secured == (ask(strings.ToUpper(name), at, "").Code != http.StatusUnauthorized) {
 				t.Errorf("%s %s: who has no token is answered %v", name, at, !secured)
 			}
+			if _, listed := o.Responses["304"]; name == "get" && listed && got.Code == http.StatusOK && got.Header().Get("Etag") == "" {
+				t.Errorf("%s has no ETag", at)
+			}
 		}
 		allowed := strings.Split(ask("TRACE", at, p.token).Header().Get("Allow"), ", ")
 		allowed = slices.DeleteFunc(allowed, func(method string) bool { return method == http.MethodHead })

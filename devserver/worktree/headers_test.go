@@ -63,3 +63,25 @@ func TestAnEditThatLooksLikeNoneIsTakenUp(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestListsOfADirectoryAreAnsweredOnce to who has them, by their ETag.
+func TestListsOfADirectoryAreAnsweredOnce(t *testing.T) {
+	p := open(t)
+	for _, path := range []string{"/v1/overrides", "/v1/problems", "/v1/clients", "/v1/flags"} {
+		ask := func(method, tag string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(method, path, nil)
+			r.Host = own
+			r.Header.Set("Authorization", "Bearer "+p.token)
+			r.Header.Set("If-None-Match", tag)
+			w := httptest.NewRecorder()
+			p.api.ServeHTTP(w, r)
+			return w
+		}
+		first := ask("GET", `"another"`)
+		tag := first.Header().Get("Etag")
+		again, head := ask("GET", tag), ask("HEAD", "")
+		if first.Code != 200 || again.Code != 304 || again.Body.Len() > 0 || again.Header().Get("Etag") != tag || head.Code != 200 || head.Header().Get("Etag") != tag {
+			t.Errorf("%s: %d %s, then %d, and %d to HEAD", path, first.Code, tag, again.Code, head.Code)
+		}
+	}
+}
