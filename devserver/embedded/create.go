@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/source"
@@ -57,7 +58,7 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 	}
 	unfinished, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".unfinished-")
 	if err != nil {
-		return b, fmt.Errorf("making the data directory %s: %w", dir, err)
+		return b, fmt.Errorf("making the data directory %s: %w", dir, atomicfile.Named(err, dir))
 	}
 	defer os.RemoveAll(unfinished)
 	if b, err = fill(ctx, unfinished, c); err != nil {

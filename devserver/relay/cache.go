@@ -32,7 +32,7 @@ func openCache(dir string, logger *slog.Logger) (*cache, error) {
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
-		return nil, fmt.Errorf("--cache %s: nothing can be written there: %w", dir, err)
+		return nil, fmt.Errorf("--cache: nothing can be written there: %w", atomicfile.Named(err, dir))
 	}
 	probe.Close()
 	return &cache{dir}, os.Remove(probe.Name())

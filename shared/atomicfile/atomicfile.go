@@ -22,7 +22,7 @@ func Replace(root *os.Root, name string, content []byte, mode fs.FileMode) error
 		return err
 	}
 	if err := root.Rename(next, name); err != nil {
-		return errors.Join(err, root.Remove(next))
+		return errors.Join(Named(err, name), root.Remove(next))
 	}
 	return nil
 }
@@ -40,16 +40,16 @@ func IsLeft(name string) bool {
 	return is && len(drawn) == len(rand.Text()) && strings.Trim(drawn, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// Cause is an error without the name that the system was asked for: that of a file that
-// is to take the place of the one which somebody knows of.
-func Cause(err error) error {
-	var path *fs.PathError
+// Named has an error of the system name a file as it was asked for, and not as the one
+// that was to take its place.
+func Named(err error, name string) error {
+	var at *fs.PathError
 	var link *os.LinkError
 	switch {
-	case errors.As(err, &path):
-		return path.Err
+	case errors.As(err, &at):
+		at.Path = name
 	case errors.As(err, &link):
-		return link.Err
+		return &fs.PathError{Op: "replace", Path: name, Err: link.Err}
 	}
 	return err
 }
@@ -65,14 +65,14 @@ func Beside(root *os.Root, name string, content []byte, mode fs.FileMode) (next 
 	}
 	f, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, begin)
 	if err != nil {
-		return "", err
+		return "", Named(err, name)
 	}
 	_, err = f.Write(content)
 	if mode != 0 { // whatever the process takes from new files
 		err = errors.Join(err, f.Chmod(mode))
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", errors.Join(err, root.Remove(next))
+		return "", errors.Join(Named(err, name), root.Remove(next))
 	}
 	return next, nil
 }
@@ -88,7 +88,7 @@ func Fill(path string, fill func(to io.Writer, beside string) error) error {
 	folder := filepath.Dir(path)
 	f, err := os.CreateTemp(folder, beginning)
 	if err != nil {
-		return err
+		return Named(err, path)
 	}
 	buffered := bufio.NewWriterSize(f, 1<<20)
 	err = fill(buffered, folder)
@@ -102,6 +102,9 @@ func Fill(path string, fill func(to io.Writer, beside string) error) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
+		if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path == f.Name() || errors.As(err, new(*os.LinkError)) {
+			err = Named(err, path)
+		}
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return SyncFolder(folder)

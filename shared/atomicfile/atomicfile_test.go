@@ -1,10 +1,13 @@
 package atomicfile
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -51,5 +54,38 @@ func TestReplace(t *testing.T) {
 	}
 	if left, err := filepath.Glob(path(".*")); err != nil || len(left) > 0 {
 		t.Errorf("left are %q, %v", left, err)
+	}
+}
+
+// TestErrorsNameWhatWasAskedFor, and no file that was to take its place.
+func TestErrorsNameWhatWasAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := os.MkdirAll(filepath.Join(dir, "folder/full"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(dir, "nowhere", "x.tar")
+	whole := filepath.Join(dir, "x.tar")
+	nothing := func(io.Writer, string) error { return nil }
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no folder":              {Replace(root, "nowhere/x", nil, 0), filepath.FromSlash("nowhere/x")},
+		"a folder in its place":  {Replace(root, "folder", nil, 0), "folder"},
+		"no folder to fill":      {Fill(missing, nothing), missing},
+		"what it is filled with": {Fill(whole, func(io.Writer, string) error { return &fs.PathError{Op: "open", Path: "source", Err: fs.ErrNotExist} }), "source"},
+		"a file that is closed": {Fill(whole, func(to io.Writer, beside string) error {
+			left, err := filepath.Glob(filepath.Join(beside, beginning+"*"))
+			return errors.Join(err, &fs.PathError{Op: "write", Path: left[0], Err: fs.ErrClosed})
+		}), whole},
+	} {
+		if tt.err == nil || strings.Contains(tt.err.Error(), beginning) || !strings.Contains(tt.err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, tt.err)
+		}
 	}
 }

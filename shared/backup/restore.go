@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
@@ -35,7 +36,7 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	}
 	unfinished, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".unfinished-")
 	if err != nil {
-		return Restored{}, err
+		return Restored{}, atomicfile.Named(err, dir)
 	}
 	defer os.RemoveAll(unfinished)
 	r, err := Unpack(ctx, from, unfinished, func(Header) error { return nil })

@@ -102,10 +102,11 @@ type writing struct {
 
 // about is an error with the path of the edit.
 func (w *writing) about(err error) error {
-	if err == nil {
-		return nil
+	err = atomicfile.Named(err, w.Path)
+	if err != nil && !errors.As(err, new(*fs.PathError)) {
+		err = &fs.PathError{Op: "write", Path: w.Path, Err: err}
 	}
-	return &fs.PathError{Op: "write", Path: w.Path, Err: atomicfile.Cause(err)}
+	return err
 }
 
 // prepare finds the file, and writes the one beside it.
