@@ -1,9 +1,11 @@
 package worktree
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"svc.example/svc/devserver/directory"
@@ -56,4 +58,42 @@ func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	says("development", "true override") // those before stay
+}
+
+// TestAWriteTellsOfABrokenFile beside it, as nothing is served of a directory that has one.
+func TestAWriteTellsOfABrokenFile(t *testing.T) {
+	p := open(t)
+	flag := `{"key": "b", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}`
+	p.write("feature-flags/b.json", flag)
+	patch := func(on bool, query string) any {
+		return p.must("PATCH", "/v1/flags/new-checkout/environments/development"+query, fmt.Sprintf(`{"enabled": %v}`, on))["warnings"]
+	}
+	if warnings := patch(true, ""); warnings != nil {
+		t.Error(warnings)
+	}
+	p.write("feature-flags/b.json", "{")
+	const want = "feature-flags/b.json is broken: until it is mended, what is served of the directory stays as it was, without this change"
+	told := func(what string, warnings any) {
+		t.Helper()
+		if text := fmt.Sprint(warnings); !strings.Contains(text, want) || strings.Count(text, "broken") != 1 {
+			t.Errorf("%s: %v", what, warnings)
+		}
+	}
+	told("a dry run", patch(false, "?dryRun=true"))
+	told("a patch", patch(false, ""))
+	if warnings := patch(false, ""); warnings != nil {
+		t.Errorf("where nothing changes: %v", warnings)
+	}
+	got := p.must("GET", "/v1/flags/new-checkout/document", "")
+	got["document"].(map[string]any)["name"] = "New"
+	body, err := json.Marshal(map[string]any{"document": got["document"], "expectedCommitSha": got["commitSha"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told("a put", p.must("PUT", "/v1/flags/new-checkout/document", string(body))["warnings"])
+	told("a change set", p.must("POST", "/v1/changes", `{"operations": [{"op": "create", "type": "feature_flag", "body": {"key": "c"}}, {"op": "patch", "type": "feature_flag", "key": "new-checkout", "environment": "default", "body": {"enabled": true}}]}`)["warnings"])
+	p.write("feature-flags/b.json", flag)
+	if warnings := patch(true, ""); warnings != nil {
+		t.Error(warnings)
+	}
 }
