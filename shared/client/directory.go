@@ -105,9 +105,14 @@ func (d *directory) load(state datadir.State) (origin, []workspace.Problem) {
 		from.digests[item.Key] = digest(item.Text)
 	})
 	problems = append(problems, state.Problems...)
-	if _, known := ws.Environment(d.environment); !known && ws.Declared {
+	e, known := ws.Environment(d.environment)
+	why := "not declared"
+	if e.Archived {
+		why = "archived, so that nothing is served there"
+	}
+	if e.Archived || !known && ws.Declared {
 		problems = append(problems, workspace.Problem{Severity: workspace.Fatal, File: workspace.File,
-			Message: fmt.Sprintf("the environment %q (Options.Environment, else $SVC_ENVIRONMENT, else development) is not declared; declared are %s", d.environment, strings.Join(ws.Active(), ", ")), Code: problem.UnknownEnvironment})
+			Message: fmt.Sprintf("the environment %q (Options.Environment, else $SVC_ENVIRONMENT, else development) is %s; declared are %s", d.environment, why, strings.Join(ws.Active(), ", ")), Code: problem.UnknownEnvironment})
 	}
 	if fatal := workspace.FatalOnly(problems); len(fatal) > 0 {
 		workspace.SortProblems(fatal)

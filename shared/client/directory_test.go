@@ -109,6 +109,33 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
+// TestAnArchivedEnvironmentIsNotServed, as svc serve and the service refuse it; one that is
+// archived while it is served stays as it was, and it is said.
+func TestAnArchivedEnvironmentIsNotServed(t *testing.T) {
+	const active, archived = `{"environments":["development","staging"]}`, `{"environments":["development",{"name":"staging","archived":true}]}`
+	var j journal
+	dir := datadirOf(t, switched("true"))
+	declare := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "svc.json"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	declare(archived)
+	const want = `the environment "staging" (Options.Environment, else $SVC_ENVIRONMENT, else development) is archived, so that nothing is served there; declared are development`
+	var refusal *Refusal
+	if _, err := Open(t.Context(), Options{Datadir: dir, Environment: "staging"}); !errors.As(err, &refusal) || !strings.Contains(err.Error(), want) {
+		t.Fatalf("%v", err)
+	}
+	declare(active)
+	c := open(t, Options{Datadir: dir, Environment: "staging", Log: j.log()})
+	declare(archived)
+	eventually(t, "it is said", func() bool { return j.count("is archived") > 0 && c.Status() == Stale })
+	if !c.Bool(t.Context(), "f", false) {
+		t.Error("what was served last is gone")
+	}
+}
+
 func TestTheDatadirIsDiscovered(t *testing.T) {
 	dir := datadirOf(t, switched("true"))
 	t.Chdir(t.TempDir())
