@@ -263,8 +263,11 @@ func (a *attempt) itemWarnings() []document.Issue {
 	switch {
 	case a.edited.Tree == nil || a.t == Schema:
 		return a.lookups
+	case a.scoped && a.edited.Changed && a.edited.NowPlain:
+		return append(a.lookups, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.scope),
+			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
 	case a.scoped:
-		return a.patchWarnings()
+		return a.lookups
 	}
 	return append(a.lookups, workspace.Warnings(&workspace.Item{View: document.View(a.edited.Tree), Tree: a.edited.Tree})...)
 }

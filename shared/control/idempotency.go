@@ -157,12 +157,6 @@ func (s *Session) replaying(ctx context.Context, repo Repository, c *repository.
 	return &past, nil
 }
 
-// replays says whether the session makes an answer again.
-func (s *Session) replays() bool {
-	_, replays := s.over.(*replay)
-	return replays
-}
-
 // replay is a repository as it was before a commit, which is the only one that can
 // be made there.
 type replay struct {

@@ -34,20 +34,13 @@ type version struct {
 	text []byte
 }
 
-func (v *version) size() int64 {
-	if v == nil {
-		return 0
-	}
-	return v.bytes + int64(len(v.text))
-}
-
 // Outcome says what becomes of the file.
 func (b Broken) Outcome() string {
 	what := "the file cannot be served"
 	if b.File.Path == workspace.File {
 		what = "the workspace file cannot be read"
 	}
-	if isSchema(b.File.Path) {
+	if folder, _, ok := workspace.SplitPath(b.File.Path); ok && folder == workspace.Schemas {
 		return "the schema cannot be used; no values of the configs that name it can be written until it is repaired"
 	}
 	if b.ServedFrom == "" {
@@ -101,7 +94,10 @@ func (v *view) suspects() []Broken {
 // weighed counts what is kept of broken files.
 func (v *view) weighed(found []Broken) []Broken {
 	for _, b := range found {
-		v.goodBytes.Add(contentBytes + b.good.size())
+		v.goodBytes.Add(contentBytes)
+		if b.good != nil {
+			v.goodBytes.Add(b.good.bytes + int64(len(b.good.text)))
+		}
 	}
 	return found
 }
@@ -147,11 +143,6 @@ func (c *content) uncompilable() []workspace.Problem {
 
 func (c *content) unusable() []workspace.Problem {
 	return slices.Concat(c.problems, c.uncompilable())
-}
-
-func isSchema(path string) bool {
-	folder, _, ok := workspace.SplitPath(path)
-	return ok && folder == workspace.Schemas
 }
 
 // seek looks for the last good version of files, several at a time. What an

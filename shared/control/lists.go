@@ -30,7 +30,9 @@ type FlagList struct {
 // Flags lists flags by key.
 func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	var issues []document.Issue
-	if !knownStatus(q.Status) {
+	switch document.Lifecycle(q.Status) {
+	case "", document.StatusPreRollout, document.StatusRollout, document.StatusLive, document.StatusReadyForCleanup:
+	default:
 		issues = append(issues, document.Issue{Pointer: "?status",
 			Message: "status is one of pre_rollout, rollout, live, ready_for_cleanup"})
 	}
@@ -48,14 +50,6 @@ func (s *Session) Flags(ctx context.Context, q FlagQuery) (*FlagList, error) {
 	evaluated := s.evaluated(ctx)
 	page = withEvaluations(page, evaluated, func(row *FlagRow) (string, *string) { return row.Key, &row.LastEvaluatedAt })
 	return &FlagList{page, len(rows), next, evaluated.Since}, nil
-}
-
-func knownStatus(status string) bool {
-	switch document.Lifecycle(status) {
-	case "", document.StatusPreRollout, document.StatusRollout, document.StatusLive, document.StatusReadyForCleanup:
-		return true
-	}
-	return false
 }
 
 func tagged(tags []string, tag string) bool {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,7 +184,7 @@ func (f ManifestFlag) change(ctx context.Context, a *attempt) (*jsontree.Node, e
 		return nil, err
 	}
 	if stored := document.View(a.base).ValueType; before == nil || string(before.Type) != f.Type {
-		return nil, conflict("type", "the type of a flag cannot be changed: this one is %s, not %s", terminal.Quote(manifestWord(stored)), terminal.Quote(f.Type))
+		return nil, conflict("type", "the type of a flag cannot be changed: this one is %s, not %s", terminal.Quote(cmp.Or(string(manifest.TypeOf(stored)), string(stored))), terminal.Quote(f.Type))
 	}
 	tree := edit.SetDescription(a.base, f.Name, f.Description)
 	if f.DefaultValue == nil {
@@ -215,14 +216,6 @@ func holdsSecret(rule *jsontree.Node) bool {
 		return value.Secret()
 	}
 	return slices.ContainsFunc(value.Weighted.Arms, func(arm document.Arm) bool { return arm.Value.Secret() })
-}
-
-// manifestWord is a type as whoever reads a manifest knows it.
-func manifestWord(v document.ValueType) string {
-	if t := manifest.TypeOf(v); t != "" {
-		return string(t)
-	}
-	return string(v)
 }
 
 // conflict refuses what the flag does not allow as it is.

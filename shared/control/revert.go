@@ -99,23 +99,6 @@ func revert(t document.Type, key string, r Reversion) write {
 	if t == document.LogLevel {
 		key = document.LogLevelKey(key)
 	}
-	v := &reversion{Reversion: r}
-	w := write{
-		t: t, key: key,
-		issues:  r.with(r.issues()),
-		token:   r.ExpectedCommitSHA,
-		prepare: v.prepare,
-		mends:   true,
-	}
-	w.edit = v.undo
-	if r.Mode == modeRestore {
-		w.edit, w.checkAll = func(a *attempt) (*edit.Edited, error) { return edit.Restore(a.version(), v.after), nil }, true
-	}
-	return w
-}
-
-// issues are what is wrong with a reversion whatever is stored.
-func (r Reversion) issues() []document.Issue {
 	issues := tokenIssues(r.ExpectedCommitSHA)
 	if !revision.MatchString(r.CommitSHA) {
 		issues = append(issues, document.Issue{Pointer: "/commitSha",
@@ -125,7 +108,19 @@ func (r Reversion) issues() []document.Issue {
 		issues = append(issues, document.Issue{Pointer: "/mode",
 			Message: "mode is undo, to take back what the commit did to the item, or restore, to bring back the item as it was at the commit"})
 	}
-	return issues
+	v := &reversion{Reversion: r}
+	w := write{
+		t: t, key: key,
+		issues:  r.with(issues),
+		token:   r.ExpectedCommitSHA,
+		prepare: v.prepare,
+		mends:   true,
+	}
+	w.edit = v.undo
+	if r.Mode == modeRestore {
+		w.edit, w.checkAll = func(a *attempt) (*edit.Edited, error) { return edit.Restore(a.version(), v.after), nil }, true
+	}
+	return w
 }
 
 // reversion is what one try to revert has read.

@@ -70,7 +70,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
 	folder, _, _ := workspace.SplitPath(t.touch.Path)
 	if _, ok := folder.Type(); !ok {
-		return fileMessage(t), true
+		return fileWords(t.touch.Path, actionOf(*t.touch)), true
 	}
 	if ours(t.commit) {
 		if messages, ok := readMessages(t.commit.Message, t.touch.Path); ok {
@@ -80,9 +80,7 @@ func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
 	return s.service.words.Get(s.wordsOf(t))
 }
 
-// fileMessage is all that is said of a file that is no document.
-func fileMessage(t trace) []activity.Message { return fileWords(t.touch.Path, actionOf(*t.touch)) }
-
+// fileWords is all that is said of a file that is no document.
 func fileWords(path, action string) []activity.Message {
 	what := "the workspace file " + workspace.File
 	if folder, key, ok := workspace.SplitPath(path); ok && folder == workspace.Schemas {

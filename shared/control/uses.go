@@ -57,13 +57,3 @@ func (a *attempt) usingKey(key string, scopes []access.Scope) (write access.Writ
 	}
 	return access.Edit(tier, scopes...), fmt.Sprintf("to decrypt with the config %s is to use it: ", terminal.Quote(key)), true
 }
-
-// patchWarnings say what a PATCH has written that may not have been meant.
-func (a *attempt) patchWarnings() []document.Issue {
-	warnings := a.lookups
-	if a.edited.Changed && a.edited.NowPlain {
-		warnings = append(warnings, document.Issue{Pointer: fallbackPointer(a.edited.Tree, a.scope),
-			Message: "the value was encrypted or read from the environment of applications, and is plain now: everybody with a key can read it"})
-	}
-	return warnings
-}

@@ -255,19 +255,14 @@ func (s *Session) put(ctx context.Context, r Request, w write) (*PutResult, erro
 	if err != nil {
 		return nil, err
 	}
-	return out.putResult(), nil
-}
-
-// putResult is the answer to a write of a whole document.
-func (o *outcome) putResult() *PutResult {
 	return &PutResult{
-		Key:               o.key,
-		Changed:           o.changed(),
-		CommitSHA:         o.commit,
-		PreviousCommitSHA: o.previous,
-		Warnings:          jsontree.Bounded(o.warnings),
-		Preview:           o.preview(),
-	}
+		Key:               out.key,
+		Changed:           out.changed(),
+		CommitSHA:         out.commit,
+		PreviousCommitSHA: out.previous,
+		Warnings:          jsontree.Bounded(out.warnings),
+		Preview:           out.preview(),
+	}, nil
 }
 
 // requestIssues are the issues of an edit's refusal.
