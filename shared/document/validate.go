@@ -72,7 +72,8 @@ func (d *Document) ruleIssues() []Issue {
 	expected := d.expectedType()
 	for spot, value := range d.Values() {
 		if value.Type != expected && value.mustBe(expected) {
-			issues = append(issues, Issue{Code: problem.ValueType, Pointer: spot.Pointer() + "/type", Message: typeProblem(value.Type, expected)})
+			issues = append(issues, Issue{Code: problem.ValueType, Pointer: spot.Pointer() + "/type",
+				Message: fmt.Sprintf("the type of this value is %s, but the valueType of the document is %s", brief(string(value.Type)), expected)})
 		}
 		if message := value.NewContentProblem(); message != "" {
 			issues = append(issues, Issue{Code: problem.InvalidValue, Pointer: spot.Pointer() + "/value", Message: message})
@@ -114,10 +115,6 @@ func (d *Document) expectedType() ValueType {
 // reported by Decode.
 func (v Value) mustBe(expected ValueType) bool {
 	return expected != "" && v.Type != "" && v.Type != ProvidedValue && v.Type != WeightedValue
-}
-
-func typeProblem(got, expected ValueType) string {
-	return fmt.Sprintf("the type of this value is %s, but the valueType of the document is %s", brief(string(got)), expected)
 }
 
 // NewContentProblem says what is wrong with content that Decode still reads.

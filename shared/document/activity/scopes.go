@@ -58,7 +58,10 @@ func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tie
 	if document.SameDocument(before, after) {
 		return nil, false, false
 	}
-	touched := touchedEntries(before, after)
+	was, is := entriesOf(before), entriesOf(after)
+	touched := slices.DeleteFunc(mergedIDs(is, was), func(id string) bool {
+		return slices.EqualFunc(was[id].nodes, is[id].nodes, jsontree.Equal)
+	})
 	scopes = slices.DeleteFunc(slices.Clone(touched), func(id string) bool { return id == document.DefaultScope })
 	defaults := !equalRules(document.StoredRules(before.Get("default")), document.StoredRules(after.Get("default")))
 	metadata = !jsontree.Equal(metadataOf(before), metadataOf(after)) ||
@@ -69,14 +72,6 @@ func TouchedScopes(before, after *jsontree.Node) (scopes []string, metadata, tie
 		scopes = slices.Insert(scopes, 0, document.DefaultScope)
 	}
 	return scopes, metadata, tierOf(before) != tierOf(after)
-}
-
-// touchedEntries lists the ids whose entries differ.
-func touchedEntries(before, after *jsontree.Node) []string {
-	was, is := entriesOf(before), entriesOf(after)
-	return slices.DeleteFunc(mergedIDs(is, was), func(id string) bool {
-		return slices.EqualFunc(was[id].nodes, is[id].nodes, jsontree.Equal)
-	})
 }
 
 // metadataOf is a document without its scopes' rules. Of environments, what is

@@ -57,8 +57,12 @@ func armWords(value *jsontree.Node) string {
 	if weighing := slices.DeleteFunc(slices.Clone(arms), weightless); len(weighing) > 0 {
 		arms = weighing
 	}
+	var total float64
+	for _, arm := range arms {
+		weight, _ := readWeight(arm)
+		total += float64(weight)
+	}
 	var words []string
-	total := totalWeight(arms)
 	for i, arm := range arms {
 		if i == maxArms {
 			words = append(words, plural(len(arms)-maxArms, "more arm", "more arms"))
@@ -72,15 +76,6 @@ func armWords(value *jsontree.Node) string {
 		words = append(words, document.PercentText(shareOf(weight, total))+"% "+word)
 	}
 	return strings.Join(words, ", ")
-}
-
-func totalWeight(arms []*jsontree.Node) float64 {
-	var total float64
-	for _, arm := range arms {
-		weight, _ := readWeight(arm)
-		total += float64(weight)
-	}
-	return total
 }
 
 // shareOf is a weight as it works: weights written by hand need not make 100 %.

@@ -186,14 +186,10 @@ func (r *Reader) Environments(brief []byte) []string {
 // afterwards.
 func (r *Reader) Read(brief []byte, environment string) (*document.Document, error) {
 	d := r.begin(brief, environment)
-	return d, r.end()
-}
-
-func (r *Reader) end() error {
 	if r.Bad || len(r.Bytes) > 0 {
-		return errBrief
+		return d, errBrief
 	}
-	return nil
+	return d, nil
 }
 
 func (r *Reader) begin(brief []byte, environment string) *document.Document {

@@ -3,6 +3,7 @@ package edit
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -180,7 +181,10 @@ func weightedOver(stored *jsontree.Node, arms []*jsontree.Node, by string) *json
 	if stands, _ := split.Get("hashByPropertyName").Text(); stands == "" {
 		split.Set("hashByPropertyName", jsontree.NewString(cmp.Or(by, defaultHashBy)))
 	}
-	if even, _ := split.Get("splitEvenly").Bool(); even && !sameWeights(arms) {
+	uneven := slices.ContainsFunc(arms, func(arm *jsontree.Node) bool {
+		return !jsontree.Equal(arm.Get("weight"), arms[0].Get("weight"))
+	})
+	if even, _ := split.Get("splitEvenly").Bool(); even && uneven {
 		split.Set("splitEvenly", jsontree.NewBool(false))
 	}
 	return value
@@ -236,13 +240,4 @@ func reweighted(stored, sent *jsontree.Node) *jsontree.Node {
 		arm.Set("weight", sent.Get("weight"))
 	}
 	return arm
-}
-
-func sameWeights(arms []*jsontree.Node) bool {
-	for _, arm := range arms {
-		if !jsontree.Equal(arm.Get("weight"), arms[0].Get("weight")) {
-			return false
-		}
-	}
-	return true
 }
