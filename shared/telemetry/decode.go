@@ -43,7 +43,10 @@ func Decode(body []byte) (Report, []jsontree.Issue) {
 	r := &reader{}
 	report := r.report(tree)
 	if len(r.issues) > 0 {
-		return Report{}, r.all()
+		if r.more > 0 {
+			r.issues = append(r.issues, jsontree.More(r.more))
+		}
+		return Report{}, r.issues
 	}
 	return report, nil
 }

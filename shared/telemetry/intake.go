@@ -57,7 +57,11 @@ type Receipt struct {
 func (i *Intake) Take(ctx context.Context, from Source, body []byte, enter func(context.Context) (leave func(), err error)) (Receipt, error) {
 	report, issues := Decode(body)
 	if len(issues) > 0 {
-		return Receipt{}, refusal(len(body), issues)
+		kind := fault.BadRequest
+		if len(body) > MaxBody {
+			kind = fault.PayloadTooLarge
+		}
+		return Receipt{}, fault.New(kind, "nothing of the batch was taken: %s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
 	}
 	now := i.Now().UTC().Truncate(time.Millisecond)
 	if enter != nil {
@@ -92,14 +96,6 @@ func Fault(err error) error {
 		return fault.New(fault.Unavailable, fault.FullDisk).Because(err)
 	}
 	return fault.Of(err)
-}
-
-func refusal(size int, issues []jsontree.Issue) error {
-	kind := fault.BadRequest
-	if size > MaxBody {
-		kind = fault.PayloadTooLarge
-	}
-	return fault.New(kind, "nothing of the batch was taken: %s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
 }
 
 // MaxSkew is how far a sender's clock may be off before it is corrected.
@@ -176,12 +172,8 @@ func (m *batcher) seen(at time.Time) (time.Time, bool) {
 	if at = at.Add(m.shift); at.After(m.now) {
 		at = m.now
 	}
-	month := MonthOf(at)
-	return at, month == MonthOf(m.now) || month.End().Equal(startOfMonth(m.now)) && month.Open(m.now)
-}
-
-func startOfMonth(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	month, now := MonthOf(at), MonthOf(m.now)
+	return at, month == now || MonthOf(month.End()) == now && month.Open(m.now)
 }
 
 // shape joins a shape with those of the batch.

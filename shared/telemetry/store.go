@@ -166,7 +166,10 @@ type Saved struct {
 
 // Supersedes says whether a context takes the place of an earlier one of the
 // same environment, type and key, of which this is the Sighting.
-func (s Saved) Supersedes(earlier Sighting) bool { return s.Sighting().after(earlier) }
+func (s Saved) Supersedes(earlier Sighting) bool {
+	now := s.Sighting()
+	return cmp.Or(now.Seen.Compare(earlier.Seen), bytes.Compare(now.Digest[:], earlier.Digest[:])) > 0
+}
 
 // Sighting tells the states of one saved context from one another, and puts
 // them in an order: of two that were seen in one millisecond the same one wins
@@ -180,13 +183,6 @@ type Sighting struct {
 func (s Saved) Sighting() Sighting {
 	text, _ := json.Marshal(s.Properties) // of strings and numbers: it cannot fail
 	return Sighting{s.LastSeen, sha256.Sum256(text)}
-}
-
-func (s Sighting) after(earlier Sighting) bool {
-	if by := s.Seen.Compare(earlier.Seen); by != 0 {
-		return by > 0
-	}
-	return bytes.Compare(s.Digest[:], earlier.Digest[:]) > 0
 }
 
 // Text is the text of a property that is a string, or "".

@@ -39,13 +39,6 @@ const (
 // tallies are by item.
 type tallies map[string]*telemetry.Tally
 
-func (t tallies) add(e telemetry.Evaluation) {
-	if t[e.Key] == nil {
-		t[e.Key] = &telemetry.Tally{}
-	}
-	t[e.Key].Add(e)
-}
-
 // part is what is to be added to a row, once: the row names the attempt then.
 type part struct {
 	attempt string
@@ -85,7 +78,12 @@ func (c *counting) add(e telemetry.Evaluation) (before bool) {
 		}
 		c.more[day] = tallies{}
 	}
-	c.more[day].add(e)
+	tally := c.more[day][e.Key]
+	if tally == nil {
+		tally = &telemetry.Tally{}
+		c.more[day][e.Key] = tally
+	}
+	tally.Add(e)
 	if c.counted == nil || len(c.counted) > maxCounted {
 		c.counted = map[count]bool{}
 	}
