@@ -70,7 +70,7 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		r.objects.Release(made.Name)
 	}
 	if err != nil {
-		r.memory.drop(next)
+		r.memory.snapshots.Delete(next.Head.Commit)
 		next.landing.end(ErrMoved)
 		return nil, err
 	}

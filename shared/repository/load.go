@@ -98,7 +98,7 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 	}
 	// What is remembered shares no text with what is read afresh, and would be
 	// counted as if it did.
-	r.memory.clear()
+	r.memory.snapshots.Clear()
 	return afresh(ctx, head)
 }
 

@@ -51,9 +51,6 @@ func (m memory) before(head Head) *Snapshot {
 	return best
 }
 
-// clear forgets everything: history was replaced.
-func (m memory) clear() { m.snapshots.Clear() }
-
 // text returns the content of a blob if some snapshot has it at a path.
 func (m memory) text(path, blob string) ([]byte, bool) {
 	for _, s := range m.snapshots.Values() {
@@ -73,9 +70,6 @@ func (m memory) supersede(s *Snapshot) {
 		m.put(kept.copy(kept.Head))
 	}
 }
-
-// drop forgets a snapshot whose commit will not land.
-func (m memory) drop(s *Snapshot) { m.snapshots.Delete(s.Head.Commit) }
 
 // bytes is about what all snapshots take, with their texts.
 func (m memory) bytes() int64 {

@@ -57,7 +57,11 @@ func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(bl
 	left := int64(MaxTexts)
 	for some := range slices.Chunk(LayoutFiles(*t), AtATime) {
 		if announce != nil {
-			announce(idsOf(some))
+			ids := make([]string, len(some))
+			for i, f := range some {
+				ids[i] = f.Blob
+			}
+			announce(ids)
 		}
 		for _, f := range some {
 			if err := ctx.Err(); err != nil {
@@ -78,14 +82,6 @@ func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(bl
 		}
 	}
 	return nil
-}
-
-func idsOf(files []File) []string {
-	ids := make([]string, len(files))
-	for i, f := range files {
-		ids[i] = f.Blob
-	}
-	return ids
 }
 
 // MaxTexts bounds the bytes of all files of the layout together. 10,000 flags

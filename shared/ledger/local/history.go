@@ -256,11 +256,6 @@ func (v view) blob(path string, number uint32) (blob oid, exists, known bool) {
 	return oid{}, false, root
 }
 
-// isLine says whether the whole history is one line of commits.
-func (v view) isLine() bool {
-	return len(v.rows) == 0 || v.lines[len(v.rows)-1] == 0
-}
-
 // lastTouches returns the last commit that touched each file there is, given
 // that the history is a line.
 func (v view) lastTouches() map[string]repository.Commit {

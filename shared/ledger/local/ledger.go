@@ -218,7 +218,7 @@ func (l *Ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 	if err != nil {
 		return nil, err
 	}
-	if v.isLine() {
+	if len(v.rows) == 0 || v.lines[len(v.rows)-1] == 0 { // the whole history is one line of commits
 		return v.lastTouches(), nil
 	}
 	reader := l.objects.Reader(ctx)
