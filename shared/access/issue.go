@@ -75,7 +75,7 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 			if err := s.addPrincipal(p, false); err != nil {
 				return err
 			}
-		} else if owner = *same; len(q.Roles) > 0 && !sameRoles(owner.Roles, q.Roles) {
+		} else if owner = *same; len(q.Roles) > 0 && !slices.Equal(owner.EffectiveRoles(), Principal{Roles: q.Roles}.EffectiveRoles()) {
 			return fmt.Errorf("%s is there already and %w (%s)", owner.Name, ErrOtherRoles, strings.Join(owner.Roles, ", "))
 		}
 		var err error
@@ -93,8 +93,4 @@ func (r *Registry) IssueKey(ctx context.Context, q KeyRequest) (key Key, owner P
 		return Key{}, owner, err
 	}
 	return key, owner, nil
-}
-
-func sameRoles(a, b []string) bool {
-	return slices.Equal(Principal{Roles: a}.EffectiveRoles(), Principal{Roles: b}.EffectiveRoles())
 }

@@ -98,22 +98,18 @@ func Unpack(ctx context.Context, from io.Reader, dir string, begin func(Header) 
 	return r, local.KeepOutOfGit(dir)
 }
 
-// put writes a file that is new, flushed.
+// put writes a file that is new, flushed, with the mode that git and svc give to it.
 func put(root *os.Root, name string, content io.Reader) error {
-	f, err := root.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode(name))
+	mode := fs.FileMode(0o600)
+	if packName.MatchString(name) {
+		mode = 0o444
+	}
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, content)
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// mode is the one that git and svc give to such files.
-func mode(name string) fs.FileMode {
-	if packName.MatchString(name) {
-		return 0o444
-	}
-	return 0o600
 }
 
 // verify reads everything that svc api would.

@@ -137,7 +137,7 @@ func (t *Table) failure(ctx context.Context, what string, err error) error {
 	switch ended := ctx.Err(); {
 	case outcomeOf(err) == refused:
 		return fmt.Errorf("%s: %w: %w", what, ErrRefused, err)
-	case t.lost != nil && isLost(err):
+	case t.lost != nil && errors.As(err, new(*types.ResourceNotFoundException)):
 		return fmt.Errorf("%s: %w: %w", what, t.lost, err)
 	case outcomeOf(err) == failed:
 		return fmt.Errorf("%s: %w", what, err)
@@ -145,12 +145,6 @@ func (t *Table) failure(ctx context.Context, what string, err error) error {
 		return fmt.Errorf("%s: %w: %w: %w", what, t.busy, ended, err)
 	}
 	return fmt.Errorf("%s: %w: %w", what, t.busy, err)
-}
-
-// isLost says that there is no such table.
-func isLost(err error) bool {
-	var lost *types.ResourceNotFoundException
-	return errors.As(err, &lost)
 }
 
 // maxRounds is how often something is tried in which others may be faster.

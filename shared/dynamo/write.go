@@ -37,18 +37,6 @@ func Missing(name string) If { return expression.Name(name).AttributeNotExists()
 // IsThere holds of rows that exist.
 func IsThere() If { return expression.Name(HashKey).AttributeExists() }
 
-// allOf holds when all of these do; none always holds.
-func allOf(conditions []If) If {
-	var all If
-	for _, c := range conditions {
-		if all.IsSet() {
-			c = all.And(c)
-		}
-		all = c
-	}
-	return all
-}
-
 // Set gives attributes these values.
 func Set(attributes Item) expression.UpdateBuilder {
 	var u expression.UpdateBuilder
@@ -65,7 +53,14 @@ func build(update *expression.UpdateBuilder, conditions []If) expression.Express
 	if update != nil {
 		b = b.WithUpdate(*update)
 	}
-	if all := allOf(conditions); all.IsSet() {
+	var all If
+	for _, c := range conditions {
+		if all.IsSet() {
+			c = all.And(c)
+		}
+		all = c
+	}
+	if all.IsSet() {
 		b = b.WithCondition(all)
 	} else if update == nil {
 		return expression.Expression{}

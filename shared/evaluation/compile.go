@@ -36,7 +36,15 @@ func Compile(sources []Source, environment string) (*Snapshot, Content) {
 type Compiler struct{ compiler *compiler }
 
 // NewCompiler makes a Compiler.
-func NewCompiler() Compiler { return Compiler{newCompiler()} }
+func NewCompiler() Compiler {
+	return Compiler{&compiler{
+		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
+		segmentAt: map[string]int{},
+		patterns:  map[string]*regexp.Regexp{},
+		testAt:    map[*condition]int32{},
+		listAt:    map[string]int32{},
+	}}
+}
 
 // Grow makes room for documents that are about to be added.
 func (c Compiler) Grow(units iter.Seq[*Unit]) {
@@ -88,16 +96,6 @@ type compiler struct {
 	testAt    map[*condition]int32
 	listAt    map[string]int32 // by the numbers of its rules' tests
 	list      []byte           // scratch
-}
-
-func newCompiler() *compiler {
-	return &compiler{
-		out:       &Snapshot{slotByName: map[string]int{}, timeSlot: -1},
-		segmentAt: map[string]int{},
-		patterns:  map[string]*regexp.Regexp{},
-		testAt:    map[*condition]int32{},
-		listAt:    map[string]int32{},
-	}
 }
 
 func (c *compiler) add(u *Unit) {

@@ -78,8 +78,8 @@ func operandOf(n *jsontree.Node) Property {
 	case jsontree.Array:
 		texts := make([]string, 0, len(n.Items))
 		for _, item := range n.Items {
-			if text, ok := scalarText(item); ok {
-				texts = append(texts, text)
+			if p := operandOf(item); p.scalar() {
+				texts = append(texts, p.Text)
 			}
 		}
 		return Property{Kind: ListProperty, List: texts}
@@ -95,12 +95,6 @@ func operandOf(n *jsontree.Node) Property {
 	}
 	text, _ := n.Text()
 	return Text(text)
-}
-
-// scalarText is the text by which scalars compare.
-func scalarText(n *jsontree.Node) (string, bool) {
-	p := operandOf(n)
-	return p.Text, p.scalar()
 }
 
 func (p *Property) scalar() bool {

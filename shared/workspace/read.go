@@ -118,8 +118,8 @@ func (r *reader) read(files map[string][]byte) {
 func sortedPaths(files map[string][]byte) []string {
 	type keyed struct{ key, path string }
 	all := make([]keyed, 0, len(files))
-	for path := range files {
-		all = append(all, keyed{keyIn(path), path})
+	for file := range files {
+		all = append(all, keyed{strings.TrimSuffix(path.Base(file), extension), file})
 	}
 	slices.SortFunc(all, func(a, b keyed) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.path, b.path)) })
 	paths := make([]string, len(all))
@@ -128,8 +128,6 @@ func sortedPaths(files map[string][]byte) []string {
 	}
 	return paths
 }
-
-func keyIn(file string) string { return strings.TrimSuffix(path.Base(file), extension) }
 
 type reader struct {
 	each     func(item *Item)
@@ -224,7 +222,10 @@ func (r *reader) end() {
 	slices.SortFunc(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
 	r.doubles()
 	if !r.ws.Declared {
-		r.ws.Environments = named(r.entries)
+		for name := range r.entries {
+			r.ws.Environments = append(r.ws.Environments, Environment{Name: name, Type: typeOf(name)})
+		}
+		slices.SortFunc(r.ws.Environments, compareEnvironments)
 	}
 }
 
@@ -302,16 +303,6 @@ func (r *reader) doubles() {
 		}
 		first[folded] = item.Path
 	}
-}
-
-// named are environments that are known by their names alone.
-func named(names map[string]bool) []Environment {
-	var environments []Environment
-	for name := range names {
-		environments = append(environments, Environment{Name: name, Type: typeOf(name)})
-	}
-	slices.SortFunc(environments, compareEnvironments)
-	return environments
 }
 
 // Item returns the document of a type and key.
