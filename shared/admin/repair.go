@@ -61,7 +61,9 @@ func (w *Workspace) Reindex(ctx context.Context, commit string, o Checking) (rep
 	if commit == "" {
 		return c.rebuild(ctx)
 	}
-	if err := c.keepTheWayBack(ctx); err != nil {
+	// It may turn out to be the wrong head: the packs that it does not need stay for a
+	// day, as those that were merged.
+	if err := c.retire(ctx, slices.DeleteFunc(slices.Clone(c.stored), func(name string) bool { return c.needed[name] })); err != nil {
 		return repository.Head{}, err
 	}
 	return w.ledger.Import(ctx, c.reader(ctx), commit, c.options())
@@ -73,12 +75,6 @@ var errLacks = unspoken{}
 type unspoken struct{}
 
 func (unspoken) Error() string { return "" }
-
-// keepTheWayBack lets the packs that another head does not need stay for a
-// day, as those that were merged: it may turn out to be the wrong head.
-func (c *checker) keepTheWayBack(ctx context.Context) error {
-	return c.retire(ctx, slices.DeleteFunc(slices.Clone(c.stored), func(name string) bool { return c.needed[name] }))
-}
 
 // collect gets the packs and goes through git; with a commit as if that were the
 // head.

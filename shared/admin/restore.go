@@ -136,7 +136,8 @@ func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u ba
 	table, access := w.stores.table, dynamo.Captured{Principals: p.Principals, Keys: p.Keys}
 	objects, err := w.putBack(ctx, dir, progress)
 	if err == nil && u.Commit != "" {
-		err = w.importBack(ctx, objects, u.Commit, progress)
+		history := &packed{commit: u.Commit, objects: objects, packs: placesIn(objects, nil)}
+		err = w.importHistory(ctx, history, progress)
 	}
 	if err == nil {
 		err = table.PutAccess(ctx, w.id(), access, p.Version)
@@ -201,18 +202,6 @@ func (w *Workspace) putFile(ctx context.Context, key, path string) error {
 	}
 	defer f.Close()
 	_, err = w.stores.bucket.Put(ctx, key, bucket.Content(f))
-	return err
-}
-
-// importBack makes the rows of the history, and the commit the head.
-func (w *Workspace) importBack(ctx context.Context, objects *disk.Objects, commit string, progress Progress) error {
-	places := placesIn(objects, nil)
-	reader := objects.Reader(ctx)
-	defer reader.Close()
-	_, err := w.ledger.Import(ctx, reader, commit, dynamo.ImportOptions{
-		Objects: rebuilt{w.objects, objects}, Packs: places.names(), Place: places.of,
-		Progress: progress.of("telling the history", "commits"),
-	})
 	return err
 }
 

@@ -117,12 +117,12 @@ func packPath(dir, name, extension string) string {
 }
 
 // importHistory puts the rows of a history into the table and makes its last
-// commit the head.
+// commit the head. The bucket has its packs already.
 func (w *Workspace) importHistory(ctx context.Context, p *packed, progress Progress) error {
 	reader := p.objects.Reader(ctx)
 	defer reader.Close()
 	_, err := w.ledger.Import(ctx, reader, p.commit, dynamo.ImportOptions{
-		Objects: w.objects, Packs: p.packs.names(), Place: p.packs.of,
+		Objects: rebuilt{w.objects, p.objects}, Packs: p.packs.names(), Place: p.packs.of,
 		Progress: progress.of("telling the history", "commits"),
 	})
 	return err
