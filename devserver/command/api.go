@@ -137,7 +137,7 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return err
 	}
 	loaded := heap.WithinContainer()
-	data := in.absolute(f.data)
+	data := in.Absolute(f.data)
 	first, err := firstStart(ctx, in, f, data)
 	if err != nil {
 		listening.close()
@@ -169,13 +169,6 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 	return errors.Join(err, service.Close())
 }
 
-func (in Invocation) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(in.Workdir, path)
-}
-
 // firstStart makes the data directory when there is none yet.
 func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*embedded.Bootstrap, error) {
 	there, err := embedded.Exists(data)
@@ -184,7 +177,7 @@ func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*e
 	}
 	if there {
 		if f.imported != "" {
-			fmt.Fprintf(in.Stderr, "%s holds a workspace already: nothing is imported\n", in.display(data))
+			fmt.Fprintf(in.Stderr, "%s holds a workspace already: nothing is imported\n", in.Display(data))
 		}
 		return nil, nil
 	}
@@ -219,7 +212,7 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 	if c.Name == "" {
 		c.Name = filepath.Base(path)
 	}
-	read, err := source.Read(ctx, path, in.display)
+	read, err := source.Read(ctx, path, in.Display)
 	for _, note := range read.Notes {
 		fmt.Fprintln(in.Stderr, note)
 	}
@@ -244,7 +237,7 @@ func (in Invocation) apiStartUp(f apiFlags, repository string, first *embedded.B
 	}
 	key, roles := first.Key.Reveal(), strings.Join(first.Principal.Roles, ", ")
 	if !cli.Terminal(in.Stdout) { // a key does not belong into a log
-		file := filepath.Join(in.display(in.absolute(f.data)), embedded.FirstKeyName)
+		file := filepath.Join(in.Display(in.Absolute(f.data)), embedded.FirstKeyName)
 		fmt.Fprintf(&b, "Key          in the file %s\n             (%s; take it from there and delete the file)\n", file, roles)
 		fmt.Fprintf(&b, "Try          curl -H \"Authorization: Bearer $(cat '%s')\" %s/v1/flags\n", file, f.publicURL)
 		return b.String()

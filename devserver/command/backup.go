@@ -33,8 +33,8 @@ Not in it are the settings and hooks of the git repository, and first.key.`,
 		Args: cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			var h backup.Header
-			err := cli.WriteArchive(in.Stdout, cli.ArchivePath(args[0], in.absolute), func(to io.Writer, beside string) (err error) {
-				h, err = backup.Write(cmd.Context(), in.absolute(data), to, beside)
+			err := cli.WriteArchive(in.Stdout, cli.ArchivePath(args[0], in.Absolute), func(to io.Writer, beside string) (err error) {
+				h, err = backup.Write(cmd.Context(), in.Absolute(data), to, beside)
 				return err
 			})
 			if err != nil {
@@ -67,8 +67,8 @@ unknown, and one that was revoked since works again.
 			if !cmd.Flags().Changed("data") {
 				return cli.Usagef("name the new directory with --data")
 			}
-			return cli.ReadArchive(cmd, cli.ArchivePath(args[0], in.absolute), func(from io.Reader) error {
-				r, err := backup.Restore(cmd.Context(), from, in.absolute(data))
+			return cli.ReadArchive(cmd, cli.ArchivePath(args[0], in.Absolute), func(from io.Reader) error {
+				r, err := backup.Restore(cmd.Context(), from, in.Absolute(data))
 				if err != nil {
 					return err
 				}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/problem"
 )
@@ -115,7 +116,7 @@ func TestEveryRuleHasACode(t *testing.T) {
 	found := map[problem.Code]string{}
 	for _, dir := range []string{dir, empty} {
 		var out bytes.Buffer
-		Main(t.Context(), Invocation{Args: []string{"verify", "--json", dir}, Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: dir})
+		Main(t.Context(), []string{"verify", "--json", dir}, cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: dir})
 		var v checked
 		if err := json.Unmarshal(out.Bytes(), &v); err != nil {
 			t.Fatalf("%v: %s", err, out.String())

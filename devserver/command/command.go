@@ -14,7 +14,6 @@ package command
 import (
 	"context"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -24,38 +23,21 @@ import (
 	"svc.example/svc/shared/workspace"
 )
 
-// Invocation is everything a command takes from the process it runs in.
-type Invocation struct {
-	Args    []string // without the program's name
-	Stdout  io.Writer
-	Stderr  io.Writer
-	Getenv  func(string) string
-	Workdir string
-}
-
-// System is the invocation of the running process.
-func System() Invocation {
-	workdir, err := os.Getwd()
-	if err != nil {
-		workdir = "."
-	}
-	return Invocation{os.Args[1:], os.Stdout, os.Stderr, os.Getenv, workdir}
-}
+// Invocation is one run of a command: what it takes from the process it runs in.
+type Invocation struct{ *cli.Caller }
 
 // Main runs the command line and returns the exit status.
-func Main(ctx context.Context, in Invocation) int {
-	return cli.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
-		in.Stdout, in.Stderr = stdout, stderr
-		return newRoot(in)
-	}, in.Args, in.Stdout, in.Stderr)
+func Main(ctx context.Context, args []string, c cli.Caller) int {
+	return cli.Main(ctx, args, c, newRoot)
 }
 
 // Tree is all commands, for their manual pages.
 func Tree() *cobra.Command {
-	return newRoot(Invocation{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	return newRoot(&cli.Caller{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
 }
 
-func newRoot(in Invocation) *cobra.Command {
+func newRoot(c *cli.Caller) *cobra.Command {
+	in := Invocation{c}
 	root := &cobra.Command{
 		Use:   "svc",
 		Short: "Feature flags and configuration that live as JSON files in git",
@@ -89,9 +71,6 @@ To change flags over HTTP, with keys, permissions and history:
 	root.AddCommand(provisionCommands(in)...)
 	return root
 }
-
-// display is a path as whoever called reads it best.
-func (in Invocation) display(path string) string { return cli.Display(in.Workdir, path) }
 
 // completeEnvironments lets a shell propose the environments of the config
 // directory for --environment. Where it cannot be read there are none.

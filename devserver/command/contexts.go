@@ -90,7 +90,7 @@ func (in Invocation) searchContexts(ctx context.Context, api *remote.Client, s c
 		return err
 	}
 	if asJSON {
-		return in.printJSON(answer)
+		return cli.JSON(in.Stdout, answer)
 	}
 	if len(answer.Contexts) == 0 {
 		fmt.Fprintln(in.Stderr, "nothing found")

@@ -151,14 +151,14 @@ func (in Invocation) readable(dir, ref string, before, after map[string][]byte, 
 	for _, p := range workspace.FatalOnly(earlier) {
 		if changed(p) {
 			p.Severity = workspace.Warning
-			fmt.Fprintf(in.Stderr, "at %s: %s\n", ref, p.In(in.display(dir)))
+			fmt.Fprintf(in.Stderr, "at %s: %s\n", ref, p.In(in.Display(dir)))
 		}
 	}
 	_, later := workspace.ReadServable(after, nil)
 	lines := []string{"what was changed cannot be read in full:"}
 	for _, p := range workspace.FatalOnly(append(problems, later...)) {
 		if changed(p) {
-			lines = append(lines, p.In(in.display(dir)))
+			lines = append(lines, p.In(in.Display(dir)))
 		}
 	}
 	if len(lines) > 1 {

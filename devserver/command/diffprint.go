@@ -14,7 +14,7 @@ import (
 
 // diffFormats print a difference, by the name of the format.
 var diffFormats = map[string]func(Invocation, *difference) error{
-	"json":     func(in Invocation, d *difference) error { return in.printJSON(d) },
+	"json":     func(in Invocation, d *difference) error { return cli.JSON(in.Stdout, d) },
 	"text":     func(in Invocation, d *difference) error { return in.write(d.text()) },
 	"markdown": func(in Invocation, d *difference) error { return in.write(d.markdown()) },
 	"github":   func(in Invocation, d *difference) error { return in.write(d.github()) },

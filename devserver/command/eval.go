@@ -104,7 +104,7 @@ directory, of the git repository that the directory is in: main, v1.2, HEAD~3.`,
 				return fmt.Errorf("there is no flag or config %s; svc ls lists them", terminal.Quote(args[0]))
 			}
 			if asJSON {
-				return in.printJSON(json.RawMessage(text))
+				return cli.JSON(in.Stdout, json.RawMessage(text))
 			}
 			_, err = io.WriteString(in.Stdout, evaluationTree(args[0], &answer))
 			return err

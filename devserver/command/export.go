@@ -20,7 +20,7 @@ needs no git.`,
 		Example: `  svc export ./our-config`,
 		Args:    cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
-			commit, err := embedded.Export(cmd.Context(), in.absolute(data), in.absolute(args[0]))
+			commit, err := embedded.Export(cmd.Context(), in.Absolute(data), in.Absolute(args[0]))
 			if err != nil {
 				return in.noWorkspace(err, data)
 			}

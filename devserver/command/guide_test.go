@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/testing/guides"
 )
 
@@ -21,8 +22,8 @@ const guide = "devserver/README.md"
 // TestTheGuideNamesEveryFlag holds the guide's tables against the flags.
 func TestTheGuideNamesEveryFlag(t *testing.T) {
 	serve, api, _ := strings.Cut(guides.Read(t, guide), "| flag of `svc api` |")
-	namesFlags(t, serve, newServe(Invocation{}))
-	namesFlags(t, api, newAPI(Invocation{}))
+	namesFlags(t, serve, newServe(Invocation{&cli.Caller{}}))
+	namesFlags(t, api, newAPI(Invocation{&cli.Caller{}}))
 }
 
 func namesFlags(t *testing.T, guide string, cmd *cobra.Command) {
@@ -63,9 +64,9 @@ func TestTheStartUpLinesAreTheGuides(t *testing.T) {
 func TestTheTreeIsTheGuides(t *testing.T) {
 	command := "svc eval pricing.headline --context user.key=u-1,user.plan=pro --environment production"
 	var out strings.Builder
-	in := Invocation{Args: append(strings.Fields(command)[1:], "--datadir", filepath.Join(guides.Root(t), "devserver/sample/directory")),
-		Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: t.TempDir()}
-	if status := Main(t.Context(), in); status != 0 || !strings.Contains(guides.Read(t, guide), "\n"+command+"\n") || !strings.Contains(guides.Read(t, guide), "```\n"+out.String()+"```") {
+	args := append(strings.Fields(command)[1:], "--datadir", filepath.Join(guides.Root(t), "devserver/sample/directory"))
+	c := cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: t.TempDir()}
+	if status := Main(t.Context(), args, c); status != 0 || !strings.Contains(guides.Read(t, guide), "\n"+command+"\n") || !strings.Contains(guides.Read(t, guide), "```\n"+out.String()+"```") {
 		t.Errorf("the guide does not show %s with\n%s", command, out.String())
 	}
 }
@@ -90,7 +91,7 @@ func TestTheTokenOfMakeRun(t *testing.T) {
 // work in the same checkout, while it runs and afterwards.
 func TestMakeRunLeavesTheDefaultsFree(t *testing.T) {
 	makefile := guides.Read(t, "Makefile")
-	for variable, command := range map[string]*cobra.Command{"SERVE_PORT": newServe(Invocation{}), "API_PORT": newAPI(Invocation{})} {
+	for variable, command := range map[string]*cobra.Command{"SERVE_PORT": newServe(Invocation{&cli.Caller{}}), "API_PORT": newAPI(Invocation{&cli.Caller{}})} {
 		port := regexp.MustCompile(`(?m)^` + variable + ` +\?= (\d+)$`).FindStringSubmatch(makefile)
 		if taken := command.Flags().Lookup("port").DefValue; port == nil || port[1] == taken {
 			t.Errorf("%s is %v, and svc %s needs %s", variable, port, command.Name(), taken)
@@ -114,15 +115,15 @@ func TestTheFilesThatTheGuidesShow(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	in := Invocation{Args: []string{"verify", "--strict", "--datadir", dir}, Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: dir}
-	if status := Main(t.Context(), in); status != 0 {
+	c := cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: dir}
+	if status := Main(t.Context(), []string{"verify", "--strict", "--datadir", dir}, c); status != 0 {
 		t.Errorf("svc verify ends with status %d:\n%s", status, out.String())
 	}
 }
 
 // TestTheCommandsThatTheGuidesShow: svc has them, with these flags.
 func TestTheCommandsThatTheGuidesShow(t *testing.T) {
-	guides.CheckCommands(t, "svc", func() *cobra.Command { return newRoot(Invocation{Getenv: func(string) string { return "" }}) })
+	guides.CheckCommands(t, "svc", func() *cobra.Command { return newRoot(&cli.Caller{Getenv: func(string) string { return "" }}) })
 }
 
 // TestTheListOfServersThatTheGuideShows: svc takes what an assistant starts it with.
@@ -138,7 +139,7 @@ func TestTheListOfServersThatTheGuideShows(t *testing.T) {
 			continue
 		}
 		one := list.MCPServers["svc"]
-		cmd, rest, err := newRoot(Invocation{Getenv: func(string) string { return "" }}).Find(one.Args)
+		cmd, rest, err := newRoot(&cli.Caller{Getenv: func(string) string { return "" }}).Find(one.Args)
 		if err == nil {
 			err = cmd.ParseFlags(rest)
 		}

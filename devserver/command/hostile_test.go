@@ -20,6 +20,7 @@ import (
 
 	"svc.example/svc/devserver/embedded"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/testing/freeport"
 )
@@ -36,7 +37,7 @@ const invalid = hostile + "\xff\x9b"
 func run(t *testing.T, ctx context.Context, dir string, env map[string]string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, err output
-	Main(ctx, Invocation{Args: args, Stdout: &out, Stderr: &err, Getenv: func(name string) string { return env[name] }, Workdir: dir})
+	Main(ctx, args, cli.Caller{Stdout: &out, Stderr: &err, Getenv: func(name string) string { return env[name] }, Workdir: dir})
 	return out.String(), err.String()
 }
 

@@ -24,19 +24,19 @@ func registryCommands(in Invocation) []*cobra.Command {
 			cmd.PersistentFlags().StringVar(&data, "data", defaultData, "data directory of svc api")
 		},
 		Registry: func(_ *cobra.Command, work func(*access.Registry) error) error {
-			registry, err := local.OpenRegistry(in.absolute(data))
+			registry, err := local.OpenRegistry(in.Absolute(data))
 			if err != nil {
 				return in.noWorkspace(err, data)
 			}
 			return errors.Join(work(registry.By(cli.Actor(in.Getenv))), registry.Close())
 		},
 		IssueKey: func(cmd *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error) {
-			key, principal, err := embedded.IssueKey(cmd.Context(), in.absolute(data), cli.Actor(in.Getenv), q)
+			key, principal, err := embedded.IssueKey(cmd.Context(), in.Absolute(data), cli.Actor(in.Getenv), q)
 			return key, principal, in.noWorkspace(err, data)
 		},
 	}
 	return []*cobra.Command{cli.NewKey(s), cli.NewPrincipal(s), cli.NewAudit(s, func(cmd *cobra.Command, newest int) ([]audit.Event, error) {
-		events, err := embedded.Audit(cmd.Context(), in.absolute(data), newest)
+		events, err := embedded.Audit(cmd.Context(), in.Absolute(data), newest)
 		return events, in.noWorkspace(err, data)
 	})}
 }
@@ -44,7 +44,7 @@ func registryCommands(in Invocation) []*cobra.Command {
 // noWorkspace puts it in words that there is no data directory, if that is why
 // something was not found.
 func (in Invocation) noWorkspace(err error, data string) error {
-	if there, _ := embedded.Exists(in.absolute(data)); !there && errors.Is(err, fs.ErrNotExist) {
+	if there, _ := embedded.Exists(in.Absolute(data)); !there && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s has no workspace; svc api creates one, or name another directory with --data", data)
 	}
 	return err

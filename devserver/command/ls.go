@@ -41,7 +41,7 @@ key).`,
 				return err
 			}
 			if asJSON {
-				return in.printJSON(list)
+				return cli.JSON(in.Stdout, list)
 			}
 			return cli.Table(in.Stdout, list.rows())
 		}),

@@ -41,7 +41,7 @@ there, and counted on standard error.`,
 			if omitted > 0 {
 				fmt.Fprintf(in.Stderr, "left out: %d of a type that manifests do not have\n", omitted)
 			}
-			return in.printJSON(manifestFile(flags))
+			return cli.JSON(in.Stdout, manifestFile(flags))
 		}),
 	}
 	cmd.Flags().SortFlags = false

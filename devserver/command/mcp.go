@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +38,7 @@ Nothing but the protocol goes to standard output. No tool tells a confidential v
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			o := mcpserver.Options{ReadOnly: readOnly, In: os.Stdin, Out: in.Stdout}
+			o := mcpserver.Options{ReadOnly: readOnly, In: in.Stdin, Out: in.Stdout}
 			var err error
 			switch {
 			case f.keyFile == "-":

@@ -109,7 +109,7 @@ again replaces it.`,
 				}
 			}
 			if problem := o.Problem(doc); doc == nil {
-				return fmt.Errorf("%s: %s in %s; svc ls lists them", terminal.Quote(o.Key), problem, in.display(file.Datadir))
+				return fmt.Errorf("%s: %s in %s; svc ls lists them", terminal.Quote(o.Key), problem, in.Display(file.Datadir))
 			} else if problem != "" {
 				return fmt.Errorf("%s cannot be overridden: %s", terminal.Quote(o.Key), problem)
 			}
@@ -117,7 +117,7 @@ again replaces it.`,
 				return err
 			}
 			fmt.Fprintf(in.Stdout, "%s is %s in %s for %s, %s, where svc serve serves %s on this machine\n",
-				o.Key, terminal.Cut(string(o.Value.Compact()), 200), file.Environment, whom(o), until(o), in.display(file.Datadir))
+				o.Key, terminal.Cut(string(o.Value.Compact()), 200), file.Environment, whom(o), until(o), in.Display(file.Datadir))
 			return nil
 		}),
 	}
@@ -180,7 +180,7 @@ func newOverrideList(in Invocation) *cobra.Command {
 			}
 			switch {
 			case asJSON:
-				return in.printJSON(list)
+				return cli.JSON(in.Stdout, list)
 			case len(list.Overrides) == 0:
 				fmt.Fprintf(in.Stderr, "nothing is overridden in %s\n", file.Environment)
 				return nil

@@ -21,7 +21,7 @@ func newPreReceive(in Invocation) *cobra.Command {
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			push := prereceive.Push{Repository: in.Workdir, Quarantine: in.Getenv("GIT_QUARANTINE_PATH"), Updates: cmd.InOrStdin()}
 			if dir := in.Getenv("GIT_DIR"); dir != "" {
-				push.Repository = in.absolute(dir)
+				push.Repository = in.Absolute(dir)
 			}
 			err := prereceive.Check(cmd.Context(), push)
 			if refusal := (*prereceive.Refusal)(nil); errors.As(err, &refusal) {

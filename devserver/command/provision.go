@@ -1,9 +1,6 @@
 package command
 
 import (
-	"os"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/devserver/embedded"
@@ -15,15 +12,13 @@ import (
 func provisionCommands(in Invocation) []*cobra.Command {
 	var data string
 	p := &cli.Provision{
-		Caller: &cli.Caller{Stdin: os.Stdin, Stdout: in.Stdout, Stderr: in.Stderr, Getenv: in.Getenv, Workdir: in.Workdir,
-			Now: time.Now, Person: cli.Terminal},
-		Program: "svc",
-		Note:    "\n\nIt works on the data directory of svc api, which has to be stopped for it.",
+		Caller: in.Caller, Program: "svc",
+		Note: "\n\nIt works on the data directory of svc api, which has to be stopped for it.",
 		Flags: func(cmd *cobra.Command) {
 			cmd.PersistentFlags().StringVar(&data, "data", defaultData, "data directory of svc api")
 		},
 		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
-			return in.noWorkspace(embedded.Provision(cmd.Context(), in.absolute(data), work), data)
+			return in.noWorkspace(embedded.Provision(cmd.Context(), in.Absolute(data), work), data)
 		},
 		Notes: func(map[string][]byte) []string { return nil },
 	}

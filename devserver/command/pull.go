@@ -93,7 +93,7 @@ func (in Invocation) pull(cmd *cobra.Command, f pullFlags) error {
 		return err
 	}
 	fmt.Fprintf(in.Stderr, "%s: %s written, %d removed, %d unchanged\n",
-		in.display(dir), cli.Plural(len(plan.Write), "file"), len(plan.Remove), plan.Same)
+		in.Display(dir), cli.Plural(len(plan.Write), "file"), len(plan.Remove), plan.Same)
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (in Invocation) pull(cmd *cobra.Command, f pullFlags) error {
 // that is named, also when it is not there yet.
 func (in Invocation) pullInto(flag string) (string, error) {
 	if flag != "" {
-		dir := in.absolute(flag)
+		dir := in.Absolute(flag)
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // Discover explains a link to nothing
 			return dir, nil
 		}
@@ -126,7 +126,7 @@ func (in Invocation) printPlan(plan *pull.Plan, dir string) {
 }
 
 func (in Invocation) inside(dir, path string) string {
-	return terminal.Escape(filepath.Join(in.display(dir), filepath.FromSlash(path)))
+	return terminal.Escape(filepath.Join(in.Display(dir), filepath.FromSlash(path)))
 }
 
 // more says how many there are that are not listed.

@@ -65,9 +65,9 @@ func (in Invocation) push(cmd *cobra.Command, f pushFlags, files []string) error
 	}
 	options := pull.PushOptions{Delete: f.delete, Message: f.message, DryRun: f.dryRun}
 	for _, file := range files {
-		path, err := filepath.Rel(dir, in.absolute(file))
+		path, err := filepath.Rel(dir, in.Absolute(file))
 		if err != nil || !filepath.IsLocal(path) {
-			return fmt.Errorf("%s is not in the directory %s", terminal.Quote(file), in.display(dir))
+			return fmt.Errorf("%s is not in the directory %s", terminal.Quote(file), in.Display(dir))
 		}
 		options.Only = append(options.Only, filepath.ToSlash(path))
 	}
@@ -138,6 +138,6 @@ func (in Invocation) printProblems(dir string, problems []workspace.Problem) {
 			fmt.Fprintf(in.Stderr, "and %d more problems\n", len(problems)-i)
 			return
 		}
-		fmt.Fprintln(in.Stderr, p.In(in.display(dir)))
+		fmt.Fprintln(in.Stderr, p.In(in.Display(dir)))
 	}
 }

@@ -102,7 +102,7 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 	loaded := heap.WithinContainer()
 	cache := f.relay.cache
 	if cache != "" {
-		cache = in.absolute(cache)
+		cache = in.Absolute(cache)
 	}
 	logger := f.monitor.logger(in.Stderr)
 	watched, show := f.monitor.monitor(logger, proxies, loopback)

@@ -54,7 +54,7 @@ func (in Invocation) clickable(datadir, line string) string {
 	if !found || !known {
 		return line
 	}
-	return filepath.Join(in.display(datadir), filepath.FromSlash(file)) + line[len(file):]
+	return filepath.Join(in.Display(datadir), filepath.FromSlash(file)) + line[len(file):]
 }
 
 // locate makes the paths of a refusal clickable.

@@ -1,32 +1,26 @@
 package command
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"svc": func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		os.Exit(Main(ctx, System()))
-	}})
+	testscript.Main(m, map[string]func(){"svc": func() { cli.Program(Main) }})
 }
 
 func TestScripts(t *testing.T) {

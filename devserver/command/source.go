@@ -57,18 +57,10 @@ func (in Invocation) discover(flag string) (string, error) {
 // open opens a file that a flag names; - is standard input.
 func (in Invocation) open(name string) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(os.Stdin), nil
+		return io.NopCloser(in.Stdin), nil
 	}
-	f, err := os.Open(in.absolute(name))
+	f, err := os.Open(in.Absolute(name))
 	return f, withoutPath(err)
-}
-
-// printJSON prints JSON for people and programs.
-func (in Invocation) printJSON(value any) error {
-	enc := json.NewEncoder(in.Stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(value)
 }
 
 // encode is a value as JSON, as the API writes it.

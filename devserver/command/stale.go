@@ -61,7 +61,7 @@ config directory, and tells the first two, whenever they were changed.`, keyVari
 				fmt.Fprintln(in.Stderr, note)
 			}
 			if asJSON {
-				return in.printJSON(list)
+				return cli.JSON(in.Stdout, list)
 			}
 			if len(list.Items) == 0 {
 				fmt.Fprintln(in.Stderr, "nothing is stale")
@@ -133,7 +133,7 @@ func (in Invocation) stale(cmd *cobra.Command, f sourceFlags, days int) (*staleL
 		}
 		ws, problems := workspace.ReadAndVerify(datadir.Look(dir).Files)
 		if slices.ContainsFunc(problems, func(p workspace.Problem) bool { return p.Severity == workspace.Error }) {
-			return nil, nil, fmt.Errorf("%s has errors; svc verify lists them", in.display(dir))
+			return nil, nil, fmt.Errorf("%s has errors; svc verify lists them", in.Display(dir))
 		}
 		v.environments = ws.Active()
 		for i := range ws.Items {

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unsafe"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/testing/freeport"
 )
 
@@ -57,7 +58,7 @@ func TestATerminalIsShownTheFirstKey(t *testing.T) {
 			shown.Write(buffer[:n])
 		}
 	}()
-	Main(ctx, Invocation{Args: []string{"api", "--port", freeport.Take()}, Stdout: tty, Stderr: os.Stderr, Getenv: func(string) string { return "" }, Workdir: dir})
+	Main(ctx, []string{"api", "--port", freeport.Take()}, cli.Caller{Stdout: tty, Stderr: os.Stderr, Getenv: func(string) string { return "" }, Workdir: dir})
 	<-ctx.Done()
 	if !regexp.MustCompile(`(?m)^Key          svc_uk_\w+\r?$`).MatchString(shown.String()) {
 		t.Errorf("shown: %q", shown.String())

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 )
 
@@ -26,7 +27,7 @@ func TestVerifyFixesInItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	in := Invocation{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	in := Invocation{&cli.Caller{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}}
 	for _, tt := range []struct {
 		name  string
 		flags verifyFlags

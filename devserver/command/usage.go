@@ -36,12 +36,12 @@ svc api serves the data directory.`,
 					return cli.Usagef("--month: %v", err)
 				}
 			}
-			usage, err := embedded.Usage(cmd.Context(), in.absolute(data), m)
+			usage, err := embedded.Usage(cmd.Context(), in.Absolute(data), m)
 			if err != nil {
 				return in.noWorkspace(err, data)
 			}
 			if asJSON {
-				return in.printJSON(usage)
+				return cli.JSON(in.Stdout, usage)
 			}
 			return in.printUsage(usage)
 		}),

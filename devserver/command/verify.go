@@ -106,14 +106,14 @@ func verify(ctx context.Context, in Invocation, dir string, f verifyFlags) error
 	v.OK = v.OK && (v.Warnings == 0 || !f.strict)
 	switch f.format {
 	case "json":
-		err = in.printJSON(v)
+		err = cli.JSON(in.Stdout, v)
 	case "github":
-		err = in.write(annotations(ctx, in.display(dir), dir, v))
+		err = in.write(annotations(ctx, in.Display(dir), dir, v))
 	default:
-		if err = in.write(v.text(in.display(dir), problems)); err != nil {
+		if err = in.write(v.text(in.Display(dir), problems)); err != nil {
 			return err
 		}
-		summary := fmt.Sprintf("%s: %s, %s, %s", in.display(dir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
+		summary := fmt.Sprintf("%s: %s, %s, %s", in.Display(dir), cli.Plural(v.Files, "file"), cli.Plural(v.Errors, "error"), cli.Plural(v.Warnings, "warning"))
 		fixable := func(p workspace.Problem) bool { rule, _ := problem.Lookup(p.Code); return rule.Fixed != "" }
 		if !f.fix && slices.ContainsFunc(problems, fixable) {
 			if fixed, _ = fixes(ctx, dir, state, false); len(fixed) > 0 {

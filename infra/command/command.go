@@ -13,9 +13,6 @@ package command
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go/logging"
@@ -27,33 +24,14 @@ import (
 	"svc.example/svc/shared/release"
 )
 
-// Invocation is everything a command takes from the process it runs in.
-type Invocation struct {
-	Args []string // without the program's name
-	cli.Caller
-}
-
-// System is the invocation of the running process.
-func System() Invocation {
-	workdir, err := os.Getwd()
-	if err != nil {
-		workdir = "."
-	}
-	return Invocation{os.Args[1:], cli.Caller{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Workdir: workdir,
-		Now: time.Now, Person: cli.Terminal}}
-}
-
 // Main runs the command line and returns the exit status.
-func Main(ctx context.Context, in Invocation) int {
-	return cli.Main(ctx, func(stdout, stderr io.Writer) *cobra.Command {
-		in.Stdout, in.Stderr = stdout, stderr
-		return newRoot(&session{Invocation: in})
-	}, in.Args, in.Stdout, in.Stderr)
+func Main(ctx context.Context, args []string, c cli.Caller) int {
+	return cli.Main(ctx, args, c, newRoot)
 }
 
 // session is one run, with what the flags for all commands say.
 type session struct {
-	Invocation
+	*cli.Caller
 	table, bucket string
 	workspace     string
 }
@@ -64,7 +42,8 @@ const (
 	workspaceVariable = "SVC_WORKSPACE"
 )
 
-func newRoot(s *session) *cobra.Command {
+func newRoot(c *cli.Caller) *cobra.Command {
+	s := &session{Caller: c}
 	root := &cobra.Command{
 		Use:   "svcadmin",
 		Short: "Look after a hosted svc: workspaces, keys, and what is stored of them",
@@ -157,7 +136,7 @@ func (s *session) on(work func(cmd *cobra.Command, w *admin.Workspace, args []st
 
 // provision says how the commands that change a workspace in its stores reach it.
 func (s *session) provision() *cli.Provision {
-	return &cli.Provision{Caller: &s.Caller, Program: "svcadmin", Flags: s.ofWorkspace, Notes: sizeNotes,
+	return &cli.Provision{Caller: s.Caller, Program: "svcadmin", Flags: s.ofWorkspace, Notes: sizeNotes,
 		Open: func(cmd *cobra.Command, work func(w *provision.Workspace) error) error {
 			w, err := s.open(cmd.Context())
 			if err != nil {

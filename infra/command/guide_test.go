@@ -12,6 +12,6 @@ import (
 // TestTheCommandsThatTheGuidesShow: svcadmin has them, with these flags.
 func TestTheCommandsThatTheGuidesShow(t *testing.T) {
 	guides.CheckCommands(t, "svcadmin", func() *cobra.Command {
-		return newRoot(&session{Invocation: Invocation{Caller: cli.Caller{Getenv: func(string) string { return "" }}}})
+		return newRoot(&cli.Caller{Getenv: func(string) string { return "" }})
 	})
 }

@@ -29,10 +29,8 @@ func TestNothingIsPrintedThatATerminalObeys(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", standin.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", standin.SecretKey)
 	var stdout, stderr bytes.Buffer
-	status := Main(t.Context(), Invocation{
-		Args:   []string{"--table", "t", "--bucket", "b", "workspace", "create", "acme", "--from", "c"},
-		Caller: cli.Caller{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Workdir: dir, Now: time.Now},
-	})
+	status := Main(t.Context(), []string{"--table", "t", "--bucket", "b", "workspace", "create", "acme", "--from", "c"},
+		cli.Caller{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Workdir: dir, Now: time.Now})
 	all := stdout.String() + stderr.String()
 	if status != 1 || !utf8.ValidString(all) || strings.Contains(all, "\nforged") || !strings.Contains(all, `pwned\u0007\u202e\u009b2J`) {
 		t.Errorf("status %d: %q", status, all)

@@ -3,25 +3,20 @@ package command
 import (
 	"context"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/testing/standin"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"svcadmin": func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		os.Exit(Main(ctx, System()))
-	}})
+	testscript.Main(m, map[string]func(){"svcadmin": func() { cli.Program(Main) }})
 }
 
 // TestScripts runs each script over a table and a bucket of its own in the stand-ins.

@@ -141,7 +141,7 @@ func newMaintain(s *session) *cobra.Command {
 			done, err := stores.Maintain(cmd.Context(), admin.Maintenance{
 				Logger: slog.New(slog.NewTextHandler(s.Stderr, nil)),
 			})
-			return errors.Join(err, s.printJSON(done), done.Err())
+			return errors.Join(err, cli.JSON(s.Stdout, done), done.Err())
 		}),
 	}
 }
@@ -169,7 +169,7 @@ reported in a month (MTK, by type of context).`,
 				return err
 			}
 			if asJSON {
-				return s.printJSON(u)
+				return cli.JSON(s.Stdout, u)
 			}
 			return cli.Table(s.Stdout, usageTable(u))
 		}),

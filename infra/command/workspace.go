@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -159,20 +158,13 @@ func newWorkspaceList(s *session) *cobra.Command {
 				table = append(table, []string{w.ID, w.Name, row.Billing, state})
 			}
 			if asJSON {
-				return errors.Join(s.printJSON(map[string][]workspaceRow{"workspaces": rows}), newer)
+				return errors.Join(cli.JSON(s.Stdout, map[string][]workspaceRow{"workspaces": rows}), newer)
 			}
 			return errors.Join(cli.Table(s.Stdout, table), newer)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-func (s *session) printJSON(value any) error {
-	enc := json.NewEncoder(s.Stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(value)
 }
 
 // newSwitch makes a command that sets one of two states.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"os/user"
 	"strings"
@@ -41,10 +40,7 @@ names them. It proves nothing against somebody who lies.`,
 				if events == nil {
 					events = []audit.Event{}
 				}
-				enc := json.NewEncoder(s.Stdout)
-				enc.SetIndent("", "  ")
-				enc.SetEscapeHTML(false)
-				return enc.Encode(map[string][]audit.Event{"events": events})
+				return JSON(s.Stdout, map[string][]audit.Event{"events": events})
 			}
 			rows := [][]string{{"WHEN", "BY", "WHAT"}}
 			for _, e := range events {

@@ -6,16 +6,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/repository"
 )
+
+// Program runs the command line of this process until it ends or is told to, and exits
+// with the status that it returns.
+func Program(main func(ctx context.Context, args []string, c Caller) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // so that a second signal ends it at once
+	workdir, err := os.Getwd()
+	if err != nil {
+		workdir = "."
+	}
+	os.Exit(main(ctx, os.Args[1:], Caller{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Workdir: workdir,
+		Now: time.Now, Person: Terminal}))
+}
 
 // Caller is who runs a program, and where.
 type Caller struct {

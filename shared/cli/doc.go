@@ -1,5 +1,5 @@
 // Package cli is what the command lines of svc and svcadmin have in common:
-// how a command fails, tables, progress, and the commands on keys and
+// the process they run in, how a command fails, tables, JSON, progress, and the commands on keys and
 // principals, which work on any registry.
 //
 // What must stay true:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -15,12 +14,13 @@ import (
 )
 
 // Main runs a command line, says what went wrong, if anything did, and returns
-// the exit status. Commands take their writers from it, so that all that they
-// print is escaped, and that what could not be printed is a failure.
-func Main(ctx context.Context, newRoot func(stdout, stderr io.Writer) *cobra.Command, args []string, to, toErr io.Writer) int {
-	stdout, stderr := terminal.NewWriter(to), terminal.NewWriter(toErr)
+// the exit status. The caller that the commands are made for has writers that escape
+// all that is printed; what could not be printed is a failure.
+func Main(ctx context.Context, args []string, c Caller, newRoot func(c *Caller) *cobra.Command) int {
+	stdout, stderr := terminal.NewWriter(c.Stdout), terminal.NewWriter(c.Stderr)
 	defer stderr.Flush() // there is nowhere left to say it
-	root := newRoot(stdout, stderr)
+	c.Stdout, c.Stderr = stdout, stderr
+	root := newRoot(&c)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

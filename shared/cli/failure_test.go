@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -20,23 +19,23 @@ func TestWhatCannotBePrinted(t *testing.T) {
 	full := errors.New("no space left")
 	revealed := ""
 	for name, c := range map[string]struct {
-		command func(stdout, stderr io.Writer) *cobra.Command
+		command func(c *cli.Caller) *cobra.Command
 		said    func() string
 	}{
-		"a line": {func(stdout, _ io.Writer) *cobra.Command {
+		"a line": {func(c *cli.Caller) *cobra.Command {
 			return &cobra.Command{Use: "x", RunE: cli.Run(func(*cobra.Command, []string) error {
-				fmt.Fprintln(stdout, "a line")
+				fmt.Fprintln(c.Stdout, "a line")
 				return nil
 			})}
 		}, func() string { return "x: no space left\n" }},
-		"half a character": {func(stdout, _ io.Writer) *cobra.Command {
+		"half a character": {func(c *cli.Caller) *cobra.Command {
 			return &cobra.Command{Use: "x", RunE: cli.Run(func(*cobra.Command, []string) error {
-				fmt.Fprint(stdout, "\xc3")
+				fmt.Fprint(c.Stdout, "\xc3")
 				return nil
 			})}
 		}, func() string { return "x: no space left\n" }},
-		"a new key": {func(stdout, stderr io.Writer) *cobra.Command {
-			cmd := cli.NewKey(cli.Settings{Program: "x", Stdout: stdout, Stderr: stderr, Flags: func(*cobra.Command) {},
+		"a new key": {func(c *cli.Caller) *cobra.Command {
+			cmd := cli.NewKey(cli.Settings{Program: "x", Stdout: c.Stdout, Stderr: c.Stderr, Flags: func(*cobra.Command) {},
 				IssueKey: func(_ *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error) {
 					key, err := access.NewKey(strings.NewReader(strings.Repeat("x", 1000)), q.Kind, "0123456789abcdef", "0123456789abcdef")
 					revealed = string(key.ID())
@@ -53,7 +52,7 @@ func TestWhatCannotBePrinted(t *testing.T) {
 			args = []string{"create", "--kind", "service-account", "--name", "ci"}
 		}
 		var stderr strings.Builder
-		status := cli.Main(context.Background(), c.command, args, failing{full}, &stderr)
+		status := cli.Main(context.Background(), args, cli.Caller{Stdout: failing{full}, Stderr: &stderr}, c.command)
 		if status != 1 || stderr.String() != c.said() {
 			t.Errorf("%s: status %d, %q", name, status, &stderr)
 		}
