@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,6 +17,7 @@ import (
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/terminal"
@@ -137,7 +137,7 @@ func (in Invocation) evaluate(cmd *cobra.Command, f evaluationFlags, request eva
 		if err != nil {
 			return nil, err
 		}
-		body, err := encode(request)
+		body, err := encoding.JSON(request)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (in Invocation) evaluate(cmd *cobra.Command, f evaluationFlags, request eva
 	if err != nil {
 		return nil, err
 	}
-	return encode(answer)
+	return encoding.JSON(answer)
 }
 
 // evaluateDirectory evaluates a directory as it is, with what is overridden, or as it was.
@@ -222,17 +222,9 @@ func (in Invocation) context(f evaluationFlags) (*jsontree.Node, error) {
 	if f.contextFile == "" {
 		return contextOf(f.contexts)
 	}
-	file, err := in.open(f.contextFile)
+	text, err := in.read("context-file", f.contextFile, bodies.Max, "it has more than 1 MiB")
 	if err != nil {
-		return nil, fmt.Errorf("--context-file %s: %w", f.contextFile, err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, bodies.Max+1))
-	if err == nil && len(text) > bodies.Max {
-		err = errors.New("it has more than 1 MiB")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--context-file %s: %w", f.contextFile, withoutPath(err))
+		return nil, err
 	}
 	tree, err := jsontree.Parse(text)
 	if first, rest, several := bytes.Cut(bytes.TrimSpace(text), []byte("\n")); err != nil && several && json.Valid(first) && json.Valid(bytes.SplitN(rest, []byte("\n"), 2)[0]) {

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -95,19 +94,8 @@ func (in Invocation) apiKey(file string) (string, error) {
 const maxKeyFile = 4096
 
 func (in Invocation) readKeyFile(name string) (string, error) {
-	file, err := in.open(name)
-	if err != nil {
-		return "", fmt.Errorf("--key-file %s: %w", name, err)
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
-	if err == nil && len(content) > maxKeyFile {
-		err = errors.New("it is too large to be a key")
-	}
-	if err != nil {
-		return "", fmt.Errorf("--key-file %s: %w", name, withoutPath(err))
-	}
-	return strings.TrimPrefix(string(content), byteOrderMark), nil
+	content, err := in.read("key-file", name, maxKeyFile, "it is too large to be a key")
+	return strings.TrimPrefix(string(content), byteOrderMark), err
 }
 
 // byteOrderMark is what some editors put before a text.

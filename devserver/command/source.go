@@ -1,9 +1,8 @@
 package command
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +48,7 @@ func (in Invocation) discover(flag string) (string, error) {
 		fmt.Fprintf(in.Stderr, "a change that was cut short is taken back, of %s%s\n", terminal.Escape(restored[0]), more(len(restored)-1))
 	}
 	if err != nil {
-		fmt.Fprintf(in.Stderr, "warning: %s: %v\n", in.display(dir), err)
+		fmt.Fprintf(in.Stderr, "warning: %s: %v\n", in.Display(dir), err)
 	}
 	return dir, nil
 }
@@ -63,11 +62,20 @@ func (in Invocation) open(name string) (io.ReadCloser, error) {
 	return f, withoutPath(err)
 }
 
-// encode is a value as JSON, as the API writes it.
-func encode(value any) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(value)
-	return text.Bytes(), err
+// read reads a file that a flag names, of so many bytes at the most. The refusal of a
+// larger one says what it is too large for.
+func (in Invocation) read(flag, name string, most int64, tooLarge string) ([]byte, error) {
+	file, err := in.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: %w", flag, name, err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = errors.New(tooLarge)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: %w", flag, name, withoutPath(err))
+	}
+	return content, nil
 }

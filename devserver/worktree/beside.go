@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/devserver/verification"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/negotiation"
@@ -42,12 +43,10 @@ func answers(methods map[string]answering) http.Handler {
 			delivery.WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", strings.Join(names, ", "), r.Method))
 			return
 		}
-		var body bytes.Buffer
-		enc := json.NewEncoder(&body)
-		enc.SetEscapeHTML(false)
+		var body []byte
 		value, err := answer(r)
 		if err == nil {
-			err = enc.Encode(value)
+			body, err = encoding.JSON(value)
 		}
 		if err != nil {
 			delivery.WriteFault(w, fault.Of(err))
@@ -55,14 +54,14 @@ func answers(methods map[string]answering) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "private, no-cache")
 		if method == http.MethodGet {
-			tag, _ := negotiation.NewBody(body.Bytes()).Identity()
+			tag, _ := negotiation.NewBody(body).Identity()
 			w.Header().Set("Etag", `"`+tag+`"`)
 			if negotiation.NoneMatch(r, `"`+tag+`"`) != negotiation.Neither {
 				w.WriteHeader(http.StatusNotModified)
 				return
 			}
 		}
-		delivery.WriteJSON(w, http.StatusOK, body.Bytes())
+		delivery.WriteJSON(w, http.StatusOK, body)
 	})
 }
 

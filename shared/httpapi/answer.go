@@ -1,11 +1,10 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"net/http"
 
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/negotiation"
 )
@@ -29,31 +28,34 @@ type answer struct {
 	body        []byte
 }
 
-// encode writes JSON as it is stored: no character is escaped that need not be.
-func encode(value any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+// pageOf encodes what a handler answers.
+func pageOf(result any) (*page, error) {
+	text, err := encoding.JSON(result)
+	return &page{contentType: jsonType, Body: negotiation.NewBody(text)}, err
 }
 
-// success is the answer to a request that was carried out.
+// success is the answer to a request that was carried out. That to a GET has an entity
+// tag, and no body when the client has it.
 func (c *call) success(result any) (*answer, error) {
 	p, ready := result.(*page)
 	if !ready {
-		text, err := encode(result)
-		if err != nil {
+		var err error
+		if p, err = pageOf(result); err != nil {
 			return nil, err
 		}
-		p = &page{contentType: jsonType, Body: negotiation.NewBody(text)}
 	}
-	if c.operation.Method != http.MethodGet {
-		return c.compressed(p)
+	a, err := c.compressed(p)
+	if err != nil || c.operation.Method != http.MethodGet {
+		return a, err
 	}
-	return c.conditional(p)
+	c.set("Etag", a.etag)
+	if p.immutable {
+		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if negotiation.NoneMatch(c.request, a.etag) != negotiation.Neither {
+		return &answer{status: http.StatusNotModified}, nil
+	}
+	return a, nil
 }
 
 // compressed gives an answer its encoding, where it is not too large to be sent.
@@ -71,23 +73,6 @@ func (c *call) compressed(p *page) (a *answer, err error) {
 		return nil, c.tooLarge(len(a.body), a.encoding)
 	}
 	c.header["Vary"] = acceptEncoding
-	return a, nil
-}
-
-// conditional gives the answer to a GET its entity tag, and leaves the body out
-// when the client has it.
-func (c *call) conditional(p *page) (*answer, error) {
-	a, err := c.compressed(p)
-	if err != nil {
-		return nil, err
-	}
-	c.set("Etag", a.etag)
-	if p.immutable {
-		c.header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	}
-	if negotiation.NoneMatch(c.request, a.etag) != negotiation.Neither {
-		return &answer{status: http.StatusNotModified}, nil
-	}
 	return a, nil
 }
 

@@ -25,25 +25,18 @@ func Workspace() Group {
 			return c.session.Environments(ctx)
 		},
 		"exportDocuments": kept(func(ctx context.Context, c *call) (any, error) {
-			size, err := c.session.Size(ctx)
-			if err == nil {
-				c.held, err = c.answers.Hold(ctx, c.owner, min(size, 2*control.ExportPage))
-			}
-			if err != nil {
+			if err := c.hold(ctx, 2*control.ExportPage, 0); err != nil {
 				return nil, err
 			}
 			return c.session.Export(ctx, c.query["cursor"])
 		}),
 		"evaluateContext": func(ctx context.Context, c *call) (any, error) {
 			q := explanation.Question{Context: c.body.Get("context"), Keys: texts(c.body, "keys"), All: c.body.Get("keys") == nil, Explain: boolean(c.body, "explain")}
-			size, err := c.session.Size(ctx)
-			if size = min(size, explanation.MaxAnswer); q.Explain {
-				size += explanation.MaxExplained
+			explained := int64(0)
+			if q.Explain {
+				explained = explanation.MaxExplained
 			}
-			if err == nil {
-				c.held, err = c.answers.Hold(ctx, c.owner, size)
-			}
-			if err != nil {
+			if err := c.hold(ctx, explanation.MaxAnswer, explained); err != nil {
 				return nil, err
 			}
 			return c.session.Evaluate(ctx, control.EvaluationQuery{
@@ -117,6 +110,16 @@ func Contexts() Group {
 			return forgotten, err
 		},
 	}}
+}
+
+// hold waits until there is memory for an answer as large as the workspace, which is at
+// most so many bytes, and for more beside it.
+func (c *call) hold(ctx context.Context, most, more int64) error {
+	size, err := c.session.Size(ctx)
+	if err == nil {
+		c.held, err = c.answers.Hold(ctx, c.owner, min(size, most)+more)
+	}
+	return err
 }
 
 func (c *call) page() control.PageQuery {

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"strings"
+
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 )
@@ -26,7 +28,7 @@ func (c *call) idempotencyKey() string {
 	switch {
 	case len(keys) > 1:
 		problem = "there are several headers Idempotency-Key; send it once"
-	case len(keys[0]) == 0 || len(keys[0]) > maxIdempotencyKey || !isVisible(keys[0]):
+	case len(keys[0]) == 0 || len(keys[0]) > maxIdempotencyKey || strings.ContainsFunc(keys[0], func(r rune) bool { return r <= ' ' || r > '~' }):
 		problem = "an Idempotency-Key is 1 to 255 visible ASCII characters, such as a UUID; draw one for each request, and send the same request again under the same"
 	}
 	if problem != "" {
@@ -39,15 +41,6 @@ func (c *call) idempotencyKey() string {
 	c.once = &control.Idempotency{}
 	c.asks(nil)
 	return keys[0]
-}
-
-func isVisible(text string) bool {
-	for _, b := range []byte(text) {
-		if b <= ' ' || b > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // asks notes what a request that may be sent again asks for.

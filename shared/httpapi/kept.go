@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"svc.example/svc/shared/lru"
-	"svc.example/svc/shared/negotiation"
 )
 
 // keptAnswer says what an answer was given to. Whoever may read a workspace reads
@@ -51,13 +50,13 @@ func keptWith(work handler, evaluations bool) handler {
 		if err != nil {
 			return nil, err
 		}
-		text, err := encode(result)
+		p, err := pageOf(result)
 		if err != nil {
 			return nil, err
 		}
-		p := &page{contentType: jsonType, Body: negotiation.NewBody(text)}
 		// Twice as many bytes for its gzip form, and what keeps it.
-		if bytes := int64(2*len(text) + len(question.target) + 512); bytes <= c.options.KeptAnswers/4 {
+		_, size := p.Identity()
+		if bytes := int64(2*size + len(question.target) + 512); bytes <= c.options.KeptAnswers/4 {
 			c.kept.Put(question, p, bytes)
 		}
 		return p, nil

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -29,11 +30,7 @@ func (o operations) manifests() bool {
 // manifests are the endpoints of the OpenFeature CLI's API, by operationId.
 var manifests = map[string]handler{
 	"getManifest": func(ctx context.Context, c *call) (any, error) {
-		size, err := c.session.Size(ctx)
-		if err == nil {
-			c.held, err = c.answers.Hold(ctx, c.owner, size)
-		}
-		if err != nil {
+		if err := c.hold(ctx, math.MaxInt64, 0); err != nil {
 			return nil, err
 		}
 		m, err := c.session.Manifest(ctx)

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
@@ -422,10 +423,10 @@ func (c *call) refusal(err error) *answer {
 	if c.here.manifests() {
 		told = manifestRefusal(f, envelope)
 	}
-	body, err := encode(told)
+	body, err := encoding.JSON(told)
 	if err != nil { // the details are the only part that may not be plain
 		envelope.Details = nil
-		body, _ = encode(envelope)
+		body, _ = encoding.JSON(envelope)
 	}
 	return &answer{status: f.Kind.Status(), contentType: jsonType, body: body}
 }
