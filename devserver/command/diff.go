@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -264,6 +263,3 @@ func (c fileChange) subject() string {
 	}
 	return c.Type.Noun() + " " + c.Key
 }
-
-// inRepository is a path from the root of the repository.
-func (d *difference) inRepository(c fileChange) string { return path.Join(d.prefix, c.Path) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"svc.example/svc/shared/cli"
@@ -144,7 +145,7 @@ func (d *difference) github() string {
 		for _, m := range c.Messages {
 			lines = append(lines, m.Message)
 		}
-		fmt.Fprintf(&b, "::notice file=%s,title=%s::%s\n", commandProperty(d.inRepository(c)), commandProperty(c.subject()), commandData(strings.Join(lines, "\n")))
+		fmt.Fprintf(&b, "::notice file=%s,title=%s::%s\n", commandProperty(path.Join(d.prefix, c.Path)), commandProperty(c.subject()), commandData(strings.Join(lines, "\n")))
 	}
 	for _, name := range d.reached {
 		e := d.Impact[name]

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -68,23 +67,18 @@ func (in Invocation) manifest(cmd *cobra.Command, f sourceFlags) (flags []manife
 	if err != nil {
 		return nil, 0, in.locate(err)
 	}
-	return directoryManifest(cmd.Context(), ws)
-}
-
-// directoryManifest decodes one document at a time.
-func directoryManifest(ctx context.Context, ws *workspace.Workspace) ([]manifest.Flag, int, error) {
 	served, err := explanation.Compile(ws, manifest.DefaultRules, nil, 0)
 	if err != nil {
 		return nil, 0, err
 	}
-	var outlines []manifest.Outline
+	var outlines []manifest.Outline // one document is decoded at a time
 	for _, stored := range ws.SortedByKey() {
 		if folder, _, _ := workspace.SplitPath(stored.Path); folder == workspace.Flags {
 			view := stored.Read().View
 			outlines = append(outlines, manifest.Outline{Key: stored.Key, Name: view.Name, Description: view.Description, ValueType: view.ValueType})
 		}
 	}
-	return manifest.Make(ctx, served, outlines, time.Now())
+	return manifest.Make(cmd.Context(), served, outlines, time.Now())
 }
 
 // manifestSchema is what the CLI writes into its manifests.
