@@ -61,7 +61,8 @@ func list(dir string, limit int, now time.Time) listing {
 		present = l.folder(inside, string(folder), limit) || present
 	}
 	if !present {
-		l.warn(problem.NoConfigDirectory, itself, notADatadir())
+		l.warn(problem.NoConfigDirectory, itself, fmt.Sprintf("this does not look like a config directory: it has no %s and none of the folders %s; `svc init` creates one",
+			workspace.File, folderNames()))
 	}
 	return l
 }
@@ -115,11 +116,6 @@ func (l listing) unsettled() bool {
 
 // itself is the datadir where a file of the layout would be named.
 const itself = "."
-
-func notADatadir() string {
-	return fmt.Sprintf("this does not look like a config directory: it has no %s and none of the folders %s; `svc init` creates one",
-		workspace.File, folderNames())
-}
 
 func (l *listing) unreadable(path, message string) {
 	l.problems = append(l.problems, workspace.Problem{Severity: workspace.Fatal, File: path, Message: message, Code: problem.UnreadableFile})

@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,16 +151,9 @@ func links(folder string) []string {
 // was replaced is another one, and so is one that may now be watched because
 // its permissions changed.
 func (s survey) same(other survey) bool {
-	if len(s) != len(other) {
-		return false
-	}
-	for at, p := range s {
-		o := other[at]
-		if o == nil || p.info.Mode() != o.info.Mode() || !os.SameFile(p.info, o.info) {
-			return false
-		}
-	}
-	return true
+	return maps.EqualFunc(s, other, func(p, o *place) bool {
+		return p.info.Mode() == o.info.Mode() && os.SameFile(p.info, o.info)
+	})
 }
 
 // weigh says what an event means. Names are compared without regard to case,

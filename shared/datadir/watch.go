@@ -244,22 +244,18 @@ func (w *watch) rewatch() (changed bool) {
 			w.watches.survey = s
 			return changed
 		}
-		w.addWatches(s)
 		changed = true
+		w.watches.close()
+		l, whole, err := addWatches(s, w.add)
+		if err != nil {
+			w.fallBack(err)
+			continue
+		}
+		w.watches, w.lost = l, !whole
 	}
 	w.whole = true
 	w.touch()
 	return changed
-}
-
-func (w *watch) addWatches(s survey) {
-	w.watches.close()
-	l, whole, err := addWatches(s, w.add)
-	if err != nil {
-		w.fallBack(err)
-		return
-	}
-	w.watches, w.lost = l, !whole
 }
 
 // fallBack goes over to polling.
@@ -267,12 +263,9 @@ func (w *watch) fallBack(err error) {
 	w.watches.close()
 	w.watches, w.polling = nil, true
 	w.awaitRecheck(0)
-	w.Notice(fmt.Sprintf("the system cannot watch %s (%v): looking for changes every %v instead%s", w.dir, err, w.Interval, remedy(err)))
-}
-
-func remedy(err error) string {
+	remedy := ""
 	if runtime.GOOS == "linux" && exhausted(err) {
-		return "; the limits are fs.inotify.max_user_watches and fs.inotify.max_user_instances"
+		remedy = "; the limits are fs.inotify.max_user_watches and fs.inotify.max_user_instances"
 	}
-	return ""
+	w.Notice(fmt.Sprintf("the system cannot watch %s (%v): looking for changes every %v instead%s", w.dir, err, w.Interval, remedy))
 }
