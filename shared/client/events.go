@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"time"
 )
 
 // Status is what a client knows of its source.
@@ -125,17 +124,6 @@ func (c *Client) sourceFailed(err error) (news bool) {
 		c.tell(e)
 	}
 	return c.health.bad(err)
-}
-
-// repeatedly says something at most once in a while, however often it happens.
-type repeatedly struct{ last time.Time }
-
-func (r *repeatedly) now(every time.Duration) bool {
-	if !r.last.IsZero() && time.Since(r.last) < every {
-		return false
-	}
-	r.last = time.Now()
-	return true
 }
 
 // Await waits until there is a state to serve, or ctx is done.

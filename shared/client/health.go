@@ -60,8 +60,8 @@ func (c *Client) sayRecovered() {
 
 // health is how the source is doing, as the log has it.
 type health struct {
-	cause string // why it fails; "" when all is well
-	said  repeatedly
+	cause string    // why it fails; "" when all is well
+	said  time.Time // when the log had it last
 }
 
 // bad says whether a failure is news: another cause at once, the same one now
@@ -70,7 +70,10 @@ func (s *health) bad(err error) (news bool) {
 	if cause := causeOf(err); cause != s.cause {
 		*s = health{cause: cause}
 	}
-	return s.said.now(time.Minute)
+	if news = time.Since(s.said) >= time.Minute; news {
+		s.said = time.Now()
+	}
+	return news
 }
 
 // good says whether it is news that all is well.

@@ -186,7 +186,7 @@ func TestWhatIsNewsForTheLog(t *testing.T) {
 			t.Errorf("%d: %v: %v", i, tt.err, got)
 		}
 	}
-	s.said.last = s.said.last.Add(-2 * time.Minute)
+	s.said = s.said.Add(-2 * time.Minute)
 	if !s.bad(errors.New("x")) {
 		t.Error("the same one is not said again after a while")
 	}

@@ -1,8 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -90,5 +94,17 @@ func (t *telemetry) flush() {
 	if current := t.client.table.Load(); current != nil {
 		tables = append(tables, current)
 	}
-	t.uploads.Add(append(summaries(tables, full.start, t.client.now()), full.events()...))
+	byKey := map[string]*summary{}
+	for _, t := range tables {
+		for i := range t.answers {
+			t.summarize(&t.answers[i], byKey)
+		}
+	}
+	end := t.client.now()
+	all := slices.SortedFunc(maps.Values(byKey), func(a, b *summary) int { return cmp.Compare(a.Key, b.Key) })
+	var events []json.RawMessage
+	for some := range slices.Chunk(all, maxSummaries) {
+		events = append(events, event("summaries", map[string]any{"start": full.start, "end": end, "summaries": some}))
+	}
+	t.uploads.Add(append(events, full.events()...))
 }

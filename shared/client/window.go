@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
@@ -257,22 +256,6 @@ func (i index) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, int
 
 // maxSummaries is how many keys stand in one event.
 const maxSummaries = 300
-
-// summaries takes the counts out of tables.
-func summaries(tables []*table, start, end int64) []json.RawMessage {
-	byKey := map[string]*summary{}
-	for _, t := range tables {
-		for i := range t.answers {
-			t.summarize(&t.answers[i], byKey)
-		}
-	}
-	all := slices.SortedFunc(maps.Values(byKey), func(a, b *summary) int { return cmp.Compare(a.Key, b.Key) })
-	var events []json.RawMessage
-	for some := range slices.Chunk(all, maxSummaries) {
-		events = append(events, event("summaries", map[string]any{"start": start, "end": end, "summaries": some}))
-	}
-	return events
-}
 
 func (t *table) summarize(a *answer, into map[string]*summary) {
 	n := a.served.Swap(0)
