@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/devserver/monitor"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backoff"
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/events"
@@ -21,6 +22,7 @@ import (
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/router"
 	"svc.example/svc/shared/sdkapi"
+	"svc.example/svc/shared/telemetry"
 )
 
 // Options are what a relay serves, and to whom.
@@ -107,7 +109,7 @@ func Open(options Options) (*Relay, error) {
 	if options.Streams > 0 {
 		r.hub = events.NewHub(options.Streams, turnEvery)
 	}
-	r.intake = newIntake(r)
+	r.intake = intake{r, &telemetry.Intake{Store: unkept{}, Now: time.Now}, &bodies.Budget{}}
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	for _, e := range r.environments {
@@ -270,14 +272,6 @@ func (r *Relay) table(_ http.ResponseWriter, req *http.Request, key string) (*de
 	return s.table, nil
 }
 
-func (r *Relay) stateFor(req *http.Request, key string, takes endpoints.Endpoint) (*state, error) {
-	e, err := r.environmentFor(req, key, takes)
-	if err != nil {
-		return nil, err
-	}
-	return e.serve()
-}
-
 func (r *Relay) environmentFor(req *http.Request, key string, takes endpoints.Endpoint) (*environment, error) {
 	address := r.options.Proxies.Address(req)
 	if wait := r.polls.Take(ratelimit.KeyID("", address)); wait > 0 {
@@ -291,7 +285,11 @@ func (r *Relay) documents(w http.ResponseWriter, req *http.Request) {
 	if !sdkapi.TakesGet(w, req) {
 		return
 	}
-	s, err := r.stateFor(req, delivery.BasicKey(req), endpoints.Documents)
+	var s *state
+	e, err := r.environmentFor(req, delivery.BasicKey(req), endpoints.Documents)
+	if err == nil {
+		s, err = e.serve()
+	}
 	if err == nil {
 		err = s.documents.Answer(w, req, 0)
 	}

@@ -33,10 +33,6 @@ type intake struct {
 	bodies *bodies.Budget
 }
 
-func newIntake(r *Relay) intake {
-	return intake{r, &telemetry.Intake{Store: unkept{}, Now: time.Now}, &bodies.Budget{}}
-}
-
 // unkept is a store that keeps nothing: what is passed on is the report itself.
 type unkept struct{ telemetry.Store }
 
