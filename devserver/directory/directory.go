@@ -27,6 +27,7 @@ import (
 
 	"svc.example/svc/devserver/overrides"
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
@@ -68,7 +69,7 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	lines := []string{fmt.Sprintf("cannot %s %s: %s", r.Attempt, r.Path, count(len(r.Problems), "problem"))}
+	lines := []string{fmt.Sprintf("cannot %s %s: %s", r.Attempt, r.Path, cli.Plural(len(r.Problems), "problem"))}
 	for _, p := range r.Problems {
 		lines = append(lines, p.String())
 	}
@@ -146,9 +147,9 @@ func (d *Directory) update(state datadir.State) {
 	d.serve(loaded, state)
 	switch {
 	case fixed:
-		d.report("fixed: serving the directory as it is now, " + contents(loaded.table))
+		d.report("fixed: serving the directory as it is now, " + d.Contents())
 	case changed:
-		d.report("reloaded: " + contents(loaded.table))
+		d.report("reloaded: " + d.Contents())
 	}
 }
 
@@ -201,20 +202,10 @@ func (d *Directory) Warn() {
 
 const maxWarnings = 20
 
-// contents says in words what a table serves.
 // Contents counts what is served, such as "2 flags, 1 config".
-func (d *Directory) Contents() string { return contents(d.table.Load()) }
-
-func contents(t *delivery.Table) string {
-	flags, configs := t.Count()
-	return count(flags, "flag") + ", " + count(configs, "config")
-}
-
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
+func (d *Directory) Contents() string {
+	flags, configs := d.table.Load().Count()
+	return cli.Plural(flags, "flag") + ", " + cli.Plural(configs, "config")
 }
 
 // Tables serves the directory to the holders of a key, or to everyone when
@@ -266,9 +257,6 @@ func (d *Directory) Behind() (served datadir.State, behind bool) {
 	defer d.changing.Unlock()
 	return d.good, len(d.refused) > 0
 }
-
-// Table is what is being served.
-func (d *Directory) Table() *delivery.Table { return d.table.Load() }
 
 // loaded is a state that can be served.
 type loaded struct {
@@ -386,7 +374,7 @@ func (l *loaded) findings() []workspace.Problem {
 			are = "is"
 		}
 		all = append(all, workspace.Problem{Severity: workspace.Warning, File: workspace.Path(w.Type, w.Key),
-			Message: fmt.Sprintf("%s of %s %s not sent to browsers (%s); clients get their own default there", count(w.Values, "value"), w.Key, are, w.Why)})
+			Message: fmt.Sprintf("%s of %s %s not sent to browsers (%s); clients get their own default there", cli.Plural(w.Values, "value"), w.Key, are, w.Why)})
 	}
 	return all
 }

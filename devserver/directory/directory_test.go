@@ -60,7 +60,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Warn()
-	good := d.Table()
+	good := d.table.Load()
 	step := func(want ...string) {
 		t.Helper()
 		d.update(datadir.Look(dir))
@@ -74,7 +74,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	write(t, dir, "feature-flags/a.json", flagFile("a", "maybe"))
 	write(t, dir, "feature-flags/b.json", flagFile("b", "true"))
 	step("feature-flags/a.json:1:145: not valid JSON", "not reloaded: the last good state")
-	if d.Table() != good {
+	if d.table.Load() != good {
 		t.Error("a part of a broken state is served")
 	}
 	if served, behind := d.Behind(); !behind || string(served.Files["feature-flags/a.json"]) != flagFile("a", "true") {
@@ -97,7 +97,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	write(t, dir, "svc.json", `{"environments":["development"]}`)
 	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
 	step("fixed: serving the directory as it is now, 3 flags, 0 configs")
-	if d.Table() == good {
+	if d.table.Load() == good {
 		t.Error("the fixed state is not served")
 	}
 	if _, behind := d.Behind(); behind {
@@ -117,12 +117,12 @@ func TestAVanishedDirectoryGoesOnBeingServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := d.Table()
+	good := d.table.Load()
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	d.update(datadir.Look(dir))
-	if d.Table() != good {
+	if d.table.Load() != good {
 		t.Error("the last good state is gone with the directory")
 	}
 }
@@ -178,9 +178,9 @@ func TestFollowServesAnEdit(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); d.Follow(ctx) }()
-	old := d.Table()
+	old := d.table.Load()
 	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
-	for begin := time.Now(); d.Table() == old; time.Sleep(5 * time.Millisecond) {
+	for begin := time.Now(); d.table.Load() == old; time.Sleep(5 * time.Millisecond) {
 		if time.Since(begin) > time.Minute {
 			t.Fatal("the edit is not served")
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc.example/svc/devserver/overrides"
+	"svc.example/svc/shared/cli"
 )
 
 // overridesEvery is how often the file of overrides is looked at.
@@ -21,7 +22,7 @@ func (d *Directory) FollowOverrides(ctx context.Context, file overrides.File) {
 			return
 		case <-tick.C:
 			if n, changed := d.ReadOverrides(file); changed {
-				d.report("overrides: " + count(n, "value") + " in the place of what the files say")
+				d.report("overrides: " + cli.Plural(n, "value") + " in the place of what the files say")
 			}
 		}
 	}

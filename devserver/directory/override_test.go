@@ -144,11 +144,11 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 	set(t, file, overrides.Override{Key: "f", Value: jsontree.NewBool(true)})
 	set(t, file, overrides.Override{Key: "gone", Value: jsontree.NewBool(true)})
 	set(t, file, overrides.Override{Key: "other", Value: jsontree.NewString("hush")})
-	plain := d.Table().Version
+	plain := d.table.Load().Version
 	if n, changed := d.ReadOverrides(file); n != 1 || !changed {
 		t.Error(n, changed)
 	}
-	version := d.Table().Version
+	version := d.table.Load().Version
 	if got := out.take(); len(got) != 2 || !strings.Contains(got[0], "gone") || strings.Contains(strings.Join(got, ""), "hush") || version == plain {
 		t.Errorf("%q", got)
 	}
@@ -156,7 +156,7 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 		if err := os.WriteFile(file.Path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, changed := d.ReadOverrides(file); changed || d.Table().Version != version {
+		if _, changed := d.ReadOverrides(file); changed || d.table.Load().Version != version {
 			t.Error("what cannot be read has changed what is served")
 		}
 	}
@@ -178,7 +178,7 @@ func TestBrokenOverridesAreReportedOnce(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "feature-flags/gone.json")); err != nil {
 		t.Fatal(err)
 	}
-	if d.update(datadir.Look(dir)); d.Table().Version != plain {
+	if d.update(datadir.Look(dir)); d.table.Load().Version != plain {
 		t.Error("without overrides the version is another one")
 	}
 }

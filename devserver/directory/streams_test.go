@@ -73,7 +73,7 @@ func TestStreamsOfADirectory(t *testing.T) {
 		save(strings.Replace(plainFlag, `"value":false`, `"value":true`, 1))
 		for stream.Scan() && !strings.HasPrefix(stream.Text(), "id: ") {
 		}
-		if want := "id: " + d.Table().Version; stream.Text() != want {
+		if want := "id: " + d.table.Load().Version; stream.Text() != want {
 			t.Errorf("%q, want %q", stream.Text(), want)
 		}
 		for _, path := range []string{"/api/v2/sse/config", "/ofrep/v1/events/x"} {
