@@ -6,9 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // The workspaces that are measured. Three differ in nothing but the number of
@@ -45,7 +47,7 @@ func (b bench) controlPlane() error {
 	return nil
 }
 
-// plane is a control plane under measurement.
+// server is a control plane under measurement.
 type server struct {
 	*process
 	content
@@ -73,24 +75,12 @@ func (b bench) startAll(work string, servers map[content]*server) error {
 // writeHistories makes the repositories, as many at a time as there are
 // processors: nothing is measured yet.
 func writeHistories(work string) error {
-	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.NumCPU())
-	errs := make([]error, len(contents))
-	for i := range contents {
-		c := contents[len(contents)-1-i] // what takes longest goes first
-		group.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			errs[i] = c.writeHistory(c.repository(work))
-		})
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for _, c := range slices.Backward(contents) { // what takes longest goes first
+		group.Go(func() error { return c.writeHistory(c.repository(work)) })
 	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return group.Wait()
 }
 
 func (c content) repository(work string) string {
@@ -152,19 +142,19 @@ func (p *server) begin(svc, probe string, more ...string) (took, cpu time.Durati
 }
 
 // issueKey makes the key that is asked with.
-func (p *server) issueKey(svc string) error {
-	out, err := exec.Command(svc, "key", "create", "--data", p.data, "--kind", "user", "--name", "bench",
-		"--email", "bench@example.com", "--role", "protected_engineer").Output()
-	if err != nil {
-		return fmt.Errorf("svc key create: %w", err)
-	}
-	p.key = strings.TrimSpace(string(out))
-	return nil
+func (p *server) issueKey(svc string) (err error) {
+	p.key, err = p.newKey(svc, "user", "--email", "bench@example.com", "--role", "protected_engineer")
+	return err
 }
 
 // applicationKey makes a key of development that applications have.
 func (p *server) applicationKey(svc, kind string) (string, error) {
-	out, err := exec.Command(svc, "key", "create", "--data", p.data, "--kind", kind, "--name", "bench", "--environment", "development").Output()
+	return p.newKey(svc, kind, "--environment", "development")
+}
+
+func (p *server) newKey(svc, kind string, more ...string) (string, error) {
+	args := []string{"key", "create", "--data", p.data, "--kind", kind, "--name", "bench"}
+	out, err := exec.Command(svc, append(args, more...)...).Output()
 	if err != nil {
 		return "", fmt.Errorf("svc key create: %w", err)
 	}

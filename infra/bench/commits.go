@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -186,9 +185,8 @@ func (t *togglers) toggle(c *connection, n int) error {
 // crowd lets all toggle at once for a while and returns how many toggles a
 // second landed.
 func (t *togglers) crowd(host string, d time.Duration) (float64, error) {
-	var group sync.WaitGroup
+	var group errgroup.Group
 	var landed atomic.Int64
-	errs := make([]error, len(t.next))
 	begin := time.Now()
 	for n := range t.next {
 		c, err := dial(host)
@@ -196,16 +194,20 @@ func (t *togglers) crowd(host string, d time.Duration) (float64, error) {
 			return 0, err
 		}
 		defer c.conn.Close()
-		group.Go(func() {
-			for errs[n] == nil && time.Since(begin) < d {
-				if errs[n] = t.toggle(c, n); errs[n] == nil && time.Since(begin) < d {
+		group.Go(func() error {
+			for time.Since(begin) < d {
+				if err := t.toggle(c, n); err != nil {
+					return err
+				}
+				if time.Since(begin) < d {
 					landed.Add(1)
 				}
 			}
+			return nil
 		})
 	}
-	group.Wait()
-	return float64(landed.Load()) / d.Seconds(), errors.Join(errs...)
+	err := group.Wait()
+	return float64(landed.Load()) / d.Seconds(), err
 }
 
 func sum(counts []int) int {

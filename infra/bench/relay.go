@@ -2,11 +2,12 @@ package main
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // startRelay starts a relay of a control plane.
@@ -52,16 +53,12 @@ func (b bench) steadyPolls(p *process, key string) error {
 	if err != nil {
 		return err
 	}
-	errs := make(chan error, pollers)
+	var all errgroup.Group
 	begin := time.Now()
 	for n := range pollers {
-		go func() { errs <- pollSteadily(p.host, known, fresh, n) }()
+		all.Go(func() error { return pollSteadily(p.host, known, fresh, n) })
 	}
-	var all []error
-	for range pollers {
-		all = append(all, <-errs)
-	}
-	if err := errors.Join(all...); err != nil {
+	if err := all.Wait(); err != nil {
 		return err
 	}
 	took := time.Since(begin)

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A server is compared with a ceiling: a handler of net/http that sends the same
@@ -79,8 +79,7 @@ func (s *side) turn(requests [][]byte, connections int, d time.Duration, want in
 func throughput(host string, requests [][]byte, connections int, d time.Duration, want int) (rate float64, answers int64, err error) {
 	var done atomic.Bool
 	var total atomic.Int64
-	errs := make(chan error, connections)
-	var group sync.WaitGroup
+	var group errgroup.Group
 	begin := time.Now()
 	for n := range connections {
 		c, err := dial(host)
@@ -88,24 +87,19 @@ func throughput(host string, requests [][]byte, connections int, d time.Duration
 			return 0, 0, err
 		}
 		defer c.conn.Close()
-		group.Go(func() {
+		group.Go(func() error {
 			for i := n * variety / connections; !done.Load(); i++ {
 				if _, err := c.expect(requests[i%len(requests)], want); err != nil {
-					errs <- err
-					break
+					return err
 				}
 				total.Add(1)
 			}
+			return nil
 		})
 	}
 	time.Sleep(d)
 	rate = float64(total.Load()) / time.Since(begin).Seconds()
 	done.Store(true)
-	group.Wait()
-	close(errs)
-	var all []error
-	for err := range errs {
-		all = append(all, err)
-	}
-	return rate, total.Load(), errors.Join(all...)
+	err = group.Wait()
+	return rate, total.Load(), err
 }
