@@ -17,6 +17,7 @@ import (
 	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/service"
 	"svc.example/svc/shared/testing/standin"
+	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -39,8 +40,9 @@ func TestServingInDocker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, settings := sam.FreePort(), stores.Settings
-	settings.PublicURL = "http://127.0.0.1:" + strconv.Itoa(port)
+	free, settings := svcbinary.FreePort(), stores.Settings
+	port, _ := strconv.Atoi(free)
+	settings.PublicURL = "http://127.0.0.1:" + free
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

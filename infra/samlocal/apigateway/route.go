@@ -59,12 +59,6 @@ func (r Route) rank() []int {
 	return append(out, 3)
 }
 
-// Target is what the requests to a decoded path lead to.
-func (rs Routes) Target(method, path string) string {
-	found, _, _ := rs.find(method, path)
-	return found.Target
-}
-
 // find chooses the route of a decoded path.
 func (rs Routes) find(method, path string) (found Route, parameters map[string]string, ok bool) {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")

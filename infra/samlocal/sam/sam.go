@@ -39,7 +39,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -101,18 +100,6 @@ func Start(ctx context.Context, e *engine.Engine, o Options) (*SAM, error) {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
-}
-
-// FreePort picks a port below those that the system gives to connections: SAM
-// takes a while before it listens.
-func FreePort() int {
-	for {
-		port := 20000 + rand.IntN(10000)
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			l.Close() //nolint:errcheck // nothing was accepted
-			return port
-		}
-	}
 }
 
 const patience = 2 * time.Minute

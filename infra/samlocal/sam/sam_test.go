@@ -16,6 +16,7 @@ import (
 
 	"svc.example/svc/infra/samlocal/emulator"
 	"svc.example/svc/infra/samlocal/engine"
+	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -69,7 +70,8 @@ func TestAFunctionHasItsMemoryAndNoMore(t *testing.T) {
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	defer store.Close()
 	e := engine.Test(t)
-	port := FreePort()
+	free := svcbinary.FreePort()
+	port, _ := strconv.Atoi(free)
 	s, err := Start(t.Context(), e, Options{
 		Template: build(t), Port: port, Log: t.Output(),
 		Environment: []string{"TABLE=a-table", "AWS_ENDPOINT_URL_S3=" + store.URL, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b"},
@@ -78,7 +80,7 @@ func TestAFunctionHasItsMemoryAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "http://127.0.0.1:" + strconv.Itoa(port) + "/?megabytes="
+	url := "http://127.0.0.1:" + free + "/?megabytes="
 	if status, body := get(t, url+"20"); status != 200 || body != "took 20 MB of 128, S3 said hello, table a-table" {
 		t.Errorf("20 MB of 128: %d %s", status, body)
 	}

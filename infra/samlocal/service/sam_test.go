@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -27,9 +28,10 @@ func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine, sam.Options) {
 	e := engine.Test(t)
 	l := prepare(t)
 	l.inSAM = true
-	port := sam.FreePort()
+	free := svcbinary.FreePort()
+	port, _ := strconv.Atoi(free)
 	settings := l.stores.Settings
-	l.url = "http://127.0.0.1:" + strconv.Itoa(port)
+	l.url = "http://127.0.0.1:" + free
 	settings.PublicURL, settings.PerSecond, settings.Burst = l.url, 1000, 5000
 	if err := settings.MakeQueues(t.Context(), filepath.Join(root, "template.yaml"), nil); err != nil {
 		t.Fatal(err)
