@@ -50,7 +50,7 @@ type environment struct {
 	lookedFor atomic.Int64 // when clients last had the service asked, in nanoseconds since opened
 
 	// Of its goroutine.
-	trouble string // why there is no new state, as it was logged
+	cause   string // why there is no new state, as it was logged
 	logged  time.Time
 	skipped string
 	streams string
@@ -264,8 +264,8 @@ func (e *environment) Confirm() {
 	e.failing.Store(false)
 	e.looks.Add(1)
 	e.gone.Store(false)
-	if e.resting.Store(false); e.trouble != "" {
-		e.trouble = ""
+	if e.resting.Store(false); e.cause != "" {
+		e.cause = ""
 		e.logger.Info("the service is there again", "environment", e.name(), "version", e.Version())
 	}
 	if cache := e.relay.cache; cache != nil && now.Sub(e.touched) > time.Minute {
@@ -286,10 +286,10 @@ func (e *environment) Failed(err error) {
 	if told && load.Status == 0 {
 		text = "it is not reached" // the reasons name ports, which differ each time
 	}
-	if text == e.trouble && now.Sub(e.logged) < time.Minute {
+	if text == e.cause && now.Sub(e.logged) < time.Minute {
 		return
 	}
-	e.trouble, e.logged = text, now
+	e.cause, e.logged = text, now
 	if e.gone.Load() {
 		e.logger.Error("the environment is served no longer: the workspace has archived it, or does not have it", "environment", e.name(), "error", err)
 		return

@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/sdkapi"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/upstream"
 )
@@ -42,21 +43,7 @@ func (unkept) Record(context.Context, string, telemetry.Batch) (telemetry.Record
 
 // ServeHTTP implements http.Handler.
 func (i intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !delivery.Takes(http.MethodPost, r) {
-		delivery.WriteMethodNotAllowed(w, r, http.MethodPost)
-		return
-	}
-	receipt, err := i.take(w, r)
-	var body []byte
-	if err == nil {
-		body, err = json.Marshal(receipt)
-	}
-	if err != nil {
-		delivery.WriteFault(w, fault.Of(err))
-		return
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	delivery.WriteJSON(w, http.StatusAccepted, body)
+	sdkapi.AnswerReport(w, r, i.take, func(w http.ResponseWriter, _ *http.Request, err error) { delivery.WriteFault(w, fault.Of(err)) })
 }
 
 func (i intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt, error) {

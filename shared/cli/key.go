@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -145,9 +144,7 @@ since svc keeps this record.`,
 					return err
 				}
 				if asJSON {
-					enc := json.NewEncoder(s.Stdout)
-					enc.SetIndent("", "  ")
-					return enc.Encode(map[string][]keyRow{"keys": rows})
+					return JSON(s.Stdout, map[string][]keyRow{"keys": rows})
 				}
 				return s.printKeys(rows)
 			})

@@ -14,7 +14,7 @@ import (
 const referenceTag = "reference"
 
 // Reference is the description itself, for programs and for people. It needs
-// no key and no plane.
+// no key and no control.Service.
 func Reference() Group {
 	var ready memo
 	return Group{referenceTag, map[string]handler{

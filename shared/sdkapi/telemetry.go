@@ -31,18 +31,24 @@ type intake struct {
 }
 
 func (i *intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	AnswerReport(w, r, i.take, i.options.refuse)
+}
+
+// AnswerReport answers a request that brings telemetry, with the receipt of whoever takes
+// it in.
+func AnswerReport(w http.ResponseWriter, r *http.Request, take func(http.ResponseWriter, *http.Request) (telemetry.Receipt, error),
+	refuse func(w http.ResponseWriter, r *http.Request, err error)) {
 	if !delivery.Takes(http.MethodPost, r) {
 		delivery.WriteMethodNotAllowed(w, r, http.MethodPost)
 		return
 	}
-	receipt, err := i.take(w, r)
-	if err != nil {
-		i.options.refuse(w, r, err)
-		return
+	receipt, err := take(w, r)
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(receipt)
 	}
-	body, err := json.Marshal(receipt)
 	if err != nil {
-		i.options.refuse(w, r, err)
+		refuse(w, r, err)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
