@@ -75,7 +75,6 @@ runs.`,
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error { return runAPI(cmd.Context(), in, f) }),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.data, "data", defaultData, "data directory; created on the first start")
 	flags.StringVar(&f.imported, "import", "", "config directory or git repository that the first start imports (default samples)")
 	flags.StringVar(&f.workspace, "workspace", "", "name of the workspace that the first start creates (default the directory's)")

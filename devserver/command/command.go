@@ -69,7 +69,7 @@ To change flags over HTTP, with keys, permissions and history:
 		newAPI(in), newExport(in), newManifest(in), newPull(in), newPush(in), newCopy(in), newContexts(in), newStale(in), newMCP(in), newUsage(in), newBackup(in), newRestore(in), newPreReceive(in), newHealth(in), newVersion(in))
 	root.AddCommand(registryCommands(in)...)
 	root.AddCommand(provisionCommands(in)...)
-	return root
+	return cli.InOrder(root)
 }
 
 // completeEnvironments lets a shell propose the environments of the config

@@ -58,7 +58,6 @@ covers the 20,000 contexts of the type and environment that were seen last.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&s.environment, "environment", "", "only contexts seen in this environment")
 	flags.IntVar(&s.limit, "limit", 20, "how many to show, 1 to 100")
 	flags.BoolVar(&asJSON, "json", false, "print the API's answer")

@@ -46,7 +46,6 @@ you keep other data about them.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringArrayVar(&environments, "environment", nil, "only contexts seen in this environment; may be repeated (default all)")
 	f.add(cmd)
 	return cmd

@@ -50,7 +50,6 @@ changes. What inherits the default rules in the one inherits them in the other.`
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&tag, "tag", "", "copy what has this tag")
 	flags.StringVarP(&message, "message", "m", "", "what the commit's message begins with, such as why")
 	flags.BoolVar(&dryRun, "dry-run", false, "only print what would change")

@@ -69,7 +69,6 @@ file and line, or the repository or the contexts cannot.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	flags.StringVar(&f.contexts, "contexts", "", "file of contexts, each a line of JSON; - for standard input")
 	flags.StringVar(&f.format, "format", "text", "text, json, markdown or github")
@@ -110,22 +109,14 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 	if len(refs) > 0 {
 		first = refs[0]
 	}
-	if d.From, err = git.commit(ctx, first); err != nil {
+	var before, after map[string][]byte
+	if d.From, before, err = git.at(ctx, first); err != nil {
 		return nil, err
 	}
-	before, err := git.files(ctx, d.From)
-	if err != nil {
-		return nil, err
-	}
-	after := map[string][]byte{}
 	var problems []workspace.Problem
 	if len(refs) == 2 {
-		to, err := git.commit(ctx, refs[1])
-		if err != nil {
-			return nil, err
-		}
-		d.To = &to
-		if after, err = git.files(ctx, to); err != nil {
+		d.To = new(string)
+		if *d.To, after, err = git.at(ctx, refs[1]); err != nil {
 			return nil, err
 		}
 	} else {

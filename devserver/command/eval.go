@@ -35,7 +35,6 @@ type evaluationFlags struct {
 
 func (f *evaluationFlags) add(cmd *cobra.Command, in Invocation) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringArrayVar(&f.contexts, "context", nil, "properties, such as user.key=u-1,user.plan=pro; may be repeated")
 	flags.StringVar(&f.contextFile, "context-file", "", `file that holds a context as JSON, such as {"user": {"key": "u-1"}}; - for standard input`)
 	flags.StringVar(&f.environment, "environment", "", "environment that is evaluated (default $SVC_ENVIRONMENT, then development)")
@@ -196,11 +195,7 @@ func directoryAt(ctx context.Context, path, environment, at string) (ws *workspa
 	if err != nil {
 		return nil, nil, err
 	}
-	id, err := git.commit(ctx, at)
-	if err != nil {
-		return nil, nil, err
-	}
-	files, err := git.files(ctx, id)
+	id, files, err := git.at(ctx, at)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -49,16 +49,17 @@ func (g gitDirectory) run(ctx context.Context, stdin io.Reader, args ...string) 
 	return stdout.Bytes(), err
 }
 
-// commit is the commit that a revision names.
-func (g gitDirectory) commit(ctx context.Context, revision string) (string, error) {
+// at is the commit that a revision names, and the layout's files at it.
+func (g gitDirectory) at(ctx context.Context, revision string) (commit string, files map[string][]byte, err error) {
 	id, err := g.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
-		return "", fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
+		return "", nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
 	}
-	return strings.TrimSpace(string(id)), nil
+	commit = strings.TrimSpace(string(id))
+	files, err = g.files(ctx, commit)
+	return commit, files, err
 }
 
-// files are the layout's files at a commit.
 func (g gitDirectory) files(ctx context.Context, commit string) (map[string][]byte, error) {
 	list, err := g.run(ctx, nil, "ls-tree", "-r", "-z", "-l", commit)
 	if err != nil {

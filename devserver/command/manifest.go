@@ -43,7 +43,6 @@ there, and counted on standard error.`,
 			return cli.JSON(in.Stdout, manifestFile(flags))
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&f.datadir, "datadir", "", datadirUsage)
 	f.add(cmd)
 	cmd.Flags().Lookup("url").Usage = workspaceUsage

@@ -55,7 +55,6 @@ Nothing but the protocol goes to standard output. No tool tells a confidential v
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	f.add(cmd)
 	flags.Lookup("url").Usage = workspaceUsage
 	flags.Lookup("key-file").Usage = "file that holds a user or service-account key (default $" + keyVariable + ")"

@@ -36,7 +36,6 @@ type overrideFlags struct{ datadir, environment string }
 
 func (f *overrideFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	flags.StringVar(&f.environment, "environment", "", "environment that is overridden (default $SVC_ENVIRONMENT, then development)")
 }

@@ -54,7 +54,6 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.datadir, "datadir", "", "config directory, created if it is new (default ./our-config, then ./.svc, then $SVC_DIR)")
 	f.add(cmd)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be done")

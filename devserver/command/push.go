@@ -49,7 +49,6 @@ The key comes from ` + keyVariable + ` or from a file, never from the command li
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	f.add(cmd)
 	flags.StringVarP(&f.message, "message", "m", "", "what the commit's message begins with, such as why")

@@ -95,7 +95,6 @@ that they would show to the service. Beside the endpoints above there are:
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.datadir, "datadir", "", datadirUsage)
 	flags.StringVar(&f.environment, "environment", "", "environment whose values are served (default $SVC_ENVIRONMENT, then development)")
 	in.completeEnvironments(cmd, &f.datadir)

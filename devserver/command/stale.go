@@ -71,7 +71,6 @@ config directory, and tells the first two, whenever they were changed.`, keyVari
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.IntVar(&days, "days", staleDays, fmt.Sprintf("how many days back to look, 1 to %d", maxStaleDays))
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	flags.StringVar(&f.datadir, "datadir", "", "config directory, in the place of a workspace")

@@ -47,7 +47,6 @@ svc api serves the data directory.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&data, "data", defaultData, "data directory of svc api")
 	flags.StringVar(&month, "month", "", "month in UTC, like 2026-11 (default the current one)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")

@@ -74,7 +74,6 @@ other byte stays as it is.`,
 			return verify(cmd.Context(), in, dir, f)
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&datadirFlag, "datadir", "", datadirUsage)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 for warnings too")
 	cmd.Flags().BoolVar(&f.fix, "fix", false, "mend what has exactly one right answer")

@@ -93,7 +93,6 @@ before: svcadmin workspace provisioning on.`,
 			})
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&name, "name", "", "what the workspace is called from now on (default as it was)")
 	cmd.Flags().BoolVar(&git, "git", false, "put back git's packs alone, for a table that is there")
 	return cmd

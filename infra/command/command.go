@@ -86,7 +86,7 @@ servers than AWS's.`,
 	root.AddCommand(newWorkspace(s), cli.NewKey(s.registry()), cli.NewPrincipal(s.registry()), newAudit(s), cli.NewEnvironment(s.provision()), cli.NewApply(s.provision()), newExport(s), newBackup(s), newRestore(s),
 		newUsage(s), newFsck(s), newReindex(s), newTips(s), newCompact(s), newMaintain(s), newTable(s))
 	cli.Explain(root, s.explain)
-	return root
+	return cli.InOrder(root)
 }
 
 // stores opens the table and the bucket. Nothing is asked yet.

@@ -77,7 +77,6 @@ Standard output is the workspace's id.`,
 			return s.recover(cmd, args[0], id, head)
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&id, "id", "", "id of the workspace in the bucket (default the only one that the table lacks)")
 	cmd.Flags().StringVar(&head, "head", "", "commit to make the head, in full (default the only one that could be)")
 	return cmd

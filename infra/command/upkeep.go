@@ -174,7 +174,6 @@ reported in a month (MTK, by type of context).`,
 			return cli.Table(s.Stdout, usageTable(u))
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&month, "month", "", "month in UTC, such as 2026-11 (default this one)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	s.ofWorkspace(cmd)

@@ -52,7 +52,6 @@ is shown only once.`,
 			return s.createWorkspace(cmd.Context(), args[0], from, withKey)
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&from, "from", "", "config directory or git repository to start from")
 	cmd.Flags().BoolVar(&withKey, "key", false, "create a first key, which may edit everything, and print it")
 	s.ByAuthor(cmd)

@@ -16,8 +16,8 @@ import (
 	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/service"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/standin"
-	"svc.example/svc/shared/testing/svcbinary"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -40,7 +40,7 @@ func TestServingInDocker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, settings := svcbinary.FreePort(), stores.Settings
+	free, settings := freeport.Take(), stores.Settings
 	port, _ := strconv.Atoi(free)
 	settings.PublicURL = "http://127.0.0.1:" + free
 

@@ -62,7 +62,6 @@ unless --overwrite says so.` + p.Note,
 			return p.apply(cmd.Context(), w, args[0], f)
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the difference and write nothing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "undo changes that the directory's git history does not have")

@@ -2,6 +2,16 @@ package cli
 
 import "github.com/spf13/cobra"
 
+// InOrder has the help of a command, and of those below it, show flags in the order in
+// which they were added.
+func InOrder(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().SortFlags = false
+	for _, below := range cmd.Commands() {
+		InOrder(below)
+	}
+	return cmd
+}
+
 // Complete names the values that a shell proposes for a flag, which the command
 // must have.
 func Complete(cmd *cobra.Command, flag string, values ...string) {

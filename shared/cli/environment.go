@@ -78,7 +78,6 @@ func newEnvironmentAdd(p *Provision) *cobra.Command {
 			return p.editEnvironment(cmd, w, e)
 		}),
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&kind, "type", "", "development, test, staging or production (default by its name)")
 	cmd.Flags().BoolVar(&protected, "protected", false, "only roles that allow it may edit it")
 	p.ByAuthor(cmd)

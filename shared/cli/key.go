@@ -81,7 +81,6 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&kind, "kind", "", "user, service-account, public or secret")
 	Complete(cmd, "kind", "user", "service-account", "public", "secret")
 	flags.StringVar(&q.Name, "name", "", "whose key it is, or what it is for")

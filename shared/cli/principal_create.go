@@ -49,7 +49,6 @@ output is the id.
 		}),
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&kind, "kind", "", "user or service-account")
 	Complete(cmd, "kind", "user", "service-account")
 	flags.StringVar(&p.Name, "name", "", "name, which stands in commits")

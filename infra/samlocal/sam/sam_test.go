@@ -16,7 +16,7 @@ import (
 
 	"svc.example/svc/infra/samlocal/emulator"
 	"svc.example/svc/infra/samlocal/engine"
-	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -70,7 +70,7 @@ func TestAFunctionHasItsMemoryAndNoMore(t *testing.T) {
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	defer store.Close()
 	e := engine.Test(t)
-	free := svcbinary.FreePort()
+	free := freeport.Take()
 	port, _ := strconv.Atoi(free)
 	s, err := Start(t.Context(), e, Options{
 		Template: build(t), Port: port, Log: t.Output(),

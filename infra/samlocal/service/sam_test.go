@@ -15,7 +15,7 @@ import (
 	"svc.example/svc/infra/samlocal/engine"
 	"svc.example/svc/infra/samlocal/sam"
 	"svc.example/svc/infra/samlocal/template"
-	"svc.example/svc/shared/testing/svcbinary"
+	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/testenv"
 )
 
@@ -28,7 +28,7 @@ func startSAM(t *testing.T) (*local, *sam.SAM, *engine.Engine, sam.Options) {
 	e := engine.Test(t)
 	l := prepare(t)
 	l.inSAM = true
-	free := svcbinary.FreePort()
+	free := freeport.Take()
 	port, _ := strconv.Atoi(free)
 	settings := l.stores.Settings
 	l.url = "http://127.0.0.1:" + free
