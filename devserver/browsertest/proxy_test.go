@@ -115,13 +115,13 @@ func here(snippet, port string, servers ...string) string {
 func TestEventStreamsPassTheGuidesProxies(t *testing.T) {
 	for name, behind := range map[string]func(a api, t *testing.T, port string) string{
 		"nginx": func(a api, t *testing.T, port string) string {
-			return nginx(t, port, here(guides.Snippet(t, "devserver/guides.md", "nginx"), port, a.base))
+			return nginx(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "nginx"), port, a.base))
 		},
 		"Caddy": func(a api, t *testing.T, port string) string {
-			return behindCaddy(t, port, here(guides.Snippet(t, "devserver/guides.md", "caddy"), port, a.base))
+			return behindCaddy(t, port, here(guides.Snippet(t, "devserver/guides/operate.md", "caddy"), port, a.base))
 		},
 		"relays": func(a api, t *testing.T, port string) string {
-			return nginx(t, port, here(guides.Snippet(t, "devserver/guides.md", "relays"), port, a.relay(t), a.relay(t)))
+			return nginx(t, port, here(guides.Snippet(t, "devserver/guides/relays.md", "relays"), port, a.relay(t), a.relay(t)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -141,7 +141,7 @@ func TestTheWorkflowOfTheGuide(t *testing.T) {
 		}
 	}
 	blocks := 0
-	for _, b := range guides.Blocks(guide, guides.Read(t, guide)) {
+	for _, b := range guides.Blocks(guideToReview, guides.Read(t, guideToReview)) {
 		if b.Language != "yaml" {
 			continue
 		}
@@ -156,7 +156,7 @@ func TestTheWorkflowOfTheGuide(t *testing.T) {
 			Repos []struct{ Hooks []struct{ ID string } }
 		}
 		if err := yaml.Unmarshal([]byte(b.Text), &w); err != nil {
-			t.Fatalf("%s:%d: %v", guide, b.Line, err)
+			t.Fatalf("%s:%d: %v", guideToReview, b.Line, err)
 		}
 		for _, job := range w.Jobs {
 			for _, step := range job.Steps {

@@ -15,6 +15,7 @@ import (
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/testing/guides"
 )
 
 // aMistakeOfEach has a file for each rule that a small file can break.
@@ -138,10 +139,6 @@ func TestEveryRuleHasACode(t *testing.T) {
 
 // TestTheGuideListsTheRules: the guide has the table of rules as it is in the code.
 func TestTheGuideListsTheRules(t *testing.T) {
-	guide, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := "| code | what is wrong | what to do |\n|---|---|---|\n"
 	for _, rule := range problem.Rules {
 		if want += fmt.Sprintf("| `%s` | ", rule.Code); rule.Warning {
@@ -152,7 +149,7 @@ func TestTheGuideListsTheRules(t *testing.T) {
 		}
 		want += " |\n"
 	}
-	if !strings.Contains(string(guide), want) {
-		t.Errorf("devserver/README.md has not this table:\n%s", want)
+	if !strings.Contains(guides.Read(t, guideToReview), want) {
+		t.Errorf("%s does not have this table:\n%s", guideToReview, want)
 	}
 }

@@ -17,13 +17,26 @@ import (
 	"svc.example/svc/shared/testing/guides"
 )
 
-const guide = "devserver/README.md"
+// The guides for those who develop with svc serve, and who check what was changed.
+const (
+	guideToServe  = "devserver/guides/develop.md"
+	guideToReview = "devserver/guides/review.md"
+)
 
-// TestTheGuideNamesEveryFlag holds the guide's tables against the flags.
-func TestTheGuideNamesEveryFlag(t *testing.T) {
-	serve, api, _ := strings.Cut(guides.Read(t, guide), "| flag of `svc api` |")
-	namesFlags(t, serve, newServe(Invocation{&cli.Caller{}}))
-	namesFlags(t, api, newAPI(Invocation{&cli.Caller{}}))
+// TestTheGuidesNameEveryFlag holds the guides' tables against the flags.
+func TestTheGuidesNameEveryFlag(t *testing.T) {
+	namesFlags(t, guides.Read(t, guideToServe), newServe(Invocation{&cli.Caller{}}))
+	namesFlags(t, guides.Read(t, "devserver/guides/operate.md"), newAPI(Invocation{&cli.Caller{}}))
+}
+
+// TestTheGuideNamesEveryCommand: the list of commands has them all.
+func TestTheGuideNamesEveryCommand(t *testing.T) {
+	list := guides.Read(t, "devserver/README.md")
+	for _, cmd := range newRoot(&cli.Caller{Getenv: func(string) string { return "" }}).Commands() {
+		if name := cmd.Name(); name != "help" && name != "completion" && name != "version" && !cmd.Hidden && !strings.Contains(list, "`svc "+name+"`") {
+			t.Errorf("devserver/README.md does not list `svc %s`", name)
+		}
+	}
 }
 
 func namesFlags(t *testing.T, guide string, cmd *cobra.Command) {
@@ -55,7 +68,7 @@ func namesFlags(t *testing.T, guide string, cmd *cobra.Command) {
 // TestTheStartUpLinesAreTheGuides: what it shows is what is printed.
 func TestTheStartUpLinesAreTheGuides(t *testing.T) {
 	f := serveFlags{host: "127.0.0.1", port: 6580, environment: "development", origins: []string{"*"}}
-	if lines := startUp(f, "/home/you/app/our-config", "1 flag, 1 config", 0); !strings.Contains(guides.Read(t, guide), "```\n"+lines+"```") {
+	if lines := startUp(f, "/home/you/app/our-config", "1 flag, 1 config", 0); !strings.Contains(guides.Read(t, guideToServe), "```\n"+lines+"```") {
 		t.Errorf("the guide does not show\n%s", lines)
 	}
 }
@@ -66,7 +79,7 @@ func TestTheTreeIsTheGuides(t *testing.T) {
 	var out strings.Builder
 	args := append(strings.Fields(command)[1:], "--datadir", filepath.Join(guides.Root(t), "devserver/sample/directory"))
 	c := cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: t.TempDir()}
-	if status := Main(t.Context(), args, c); status != 0 || !strings.Contains(guides.Read(t, guide), "\n"+command+"\n") || !strings.Contains(guides.Read(t, guide), "```\n"+out.String()+"```") {
+	if status := Main(t.Context(), args, c); status != 0 || !strings.Contains(guides.Read(t, guideToServe), "\n"+command+"\n") || !strings.Contains(guides.Read(t, guideToServe), "```\n"+out.String()+"```") {
 		t.Errorf("the guide does not show %s with\n%s", command, out.String())
 	}
 }
@@ -128,6 +141,7 @@ func TestTheCommandsThatTheGuidesShow(t *testing.T) {
 
 // TestTheListOfServersThatTheGuideShows: svc takes what an assistant starts it with.
 func TestTheListOfServersThatTheGuideShows(t *testing.T) {
+	const guide = "devserver/guides/assistants.md"
 	for _, b := range guides.Blocks(guide, guides.Read(t, guide)) {
 		var list struct {
 			MCPServers map[string]struct {

@@ -119,11 +119,11 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // snippet writes a snippet of a guide to a file, with this script's port in the
-// place of the default one.
+// place of the default ones.
 func snippet(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := guides.Find(args[0], args[1])
 	ts.Check(err)
-	text = strings.ReplaceAll(text, ":6581/", ":"+ts.Getenv("PORT")+"/")
+	text = strings.NewReplacer(":6580/", ":"+ts.Getenv("PORT")+"/", ":6581/", ":"+ts.Getenv("PORT")+"/").Replace(text)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o666))
 }
 

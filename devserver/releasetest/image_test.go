@@ -102,7 +102,7 @@ func TestTheImage(t *testing.T) {
 // served has the image serve a directory, as the guide says, and edits it.
 func served(t *testing.T, docker func(args ...string) string, image string) {
 	t.Helper()
-	command := regexp.MustCompile(`(?m)^docker run (.* svc) \\\n +(serve .*)$`).FindStringSubmatch(guides.Read(t, "devserver/guides.md"))
+	command := regexp.MustCompile(`(?m)^docker run (.* svc) \\\n +(serve .*)$`).FindStringSubmatch(guides.Read(t, "devserver/guides/operate.md"))
 	if command == nil {
 		t.Fatal("the guide has no command that serves a directory")
 	}

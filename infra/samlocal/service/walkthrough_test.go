@@ -16,7 +16,7 @@ func (l *local) walkThrough(t *testing.T) {
 	testenv.Program(t, "apt-get install jq", "jq")
 	testenv.Program(t, "apt-get install curl", "curl")
 	script := "set -euo pipefail\n"
-	for _, line := range strings.Split(guides.Snippet(t, "devserver/README.md", "walkthrough"), "\n") {
+	for _, line := range strings.Split(guides.Snippet(t, "devserver/guides/api.md", "walkthrough"), "\n") {
 		if !strings.HasPrefix(line, "export ") && !strings.HasPrefix(line, "git ") {
 			script += line + "\n"
 		}
