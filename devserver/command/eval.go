@@ -76,8 +76,9 @@ text; "in quotes" it is always a text.
 
 It reads a config directory or, with --url, the workspace of an API (which needs a
 key). What svc override has set on this machine goes before the files of a
-directory, as svc serve has it, unless you add --no-overrides. With --at it is evaluated as it was at a commit of the workspace or, of a
-directory, of the git repository that the directory is in: main, v1.2, HEAD~3.`,
+directory, as svc serve has it, unless you add --no-overrides. With --at it is
+evaluated as it was at a commit of the workspace or, of a directory, of the git
+repository that the directory is in: main, v1.2, HEAD~3.`,
 		Example: `  svc eval new-checkout --context user.key=u-1,user.plan=pro
   svc eval new-checkout --context-file ada.json --environment production --json
   svc eval new-checkout --context user.key=u-1 --at HEAD~1

@@ -139,6 +139,11 @@ func TestTheCommandsThatTheGuidesShow(t *testing.T) {
 	guides.CheckCommands(t, "svc", func() *cobra.Command { return newRoot(&cli.Caller{Getenv: func(string) string { return "" }}) })
 }
 
+// TestTheHelpShowsExamples: of each command, and svc accepts them.
+func TestTheHelpShowsExamples(t *testing.T) {
+	guides.CheckHelp(t, "svc", func() *cobra.Command { return newRoot(Invocation{Getenv: func(string) string { return "" }}) })
+}
+
 // TestTheListOfServersThatTheGuideShows: svc takes what an assistant starts it with.
 func TestTheListOfServersThatTheGuideShows(t *testing.T) {
 	const guide = "devserver/guides/assistants.md"

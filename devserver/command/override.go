@@ -153,9 +153,10 @@ func newOverrideList(in Invocation) *cobra.Command {
 	var f overrideFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the overrides of a config directory and environment",
-		Args:  cli.Arguments("a config directory is named with --datadir"),
+		Use:     "list",
+		Short:   "List the overrides of a config directory and environment",
+		Example: "  svc override list --environment staging",
+		Args:    cli.Arguments("a config directory is named with --datadir"),
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
 			file, ws, err := f.open(cmd, in)
 			if err != nil {

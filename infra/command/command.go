@@ -60,10 +60,10 @@ To begin:
   svcadmin workspace create acme --from ./our-config --key
   svcadmin key create --kind public --name web --environment production
 
-To edit what the API does not (segments, schemas, deletions), change the files:
+To change many files at once, edit them and commit all of it:
 
   svcadmin export ./acme
-  svcadmin apply ./acme --dry-run
+  svcadmin apply ./acme
 
 To keep all of a workspace elsewhere, and to have it back:
 

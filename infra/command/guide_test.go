@@ -11,7 +11,14 @@ import (
 
 // TestTheCommandsThatTheGuidesShow: svcadmin has them, with these flags.
 func TestTheCommandsThatTheGuidesShow(t *testing.T) {
-	guides.CheckCommands(t, "svcadmin", func() *cobra.Command {
-		return newRoot(&cli.Caller{Getenv: func(string) string { return "" }})
-	})
+	guides.CheckCommands(t, "svcadmin", commandLine)
+}
+
+// TestTheHelpShowsExamples: of each command, and svcadmin accepts them.
+func TestTheHelpShowsExamples(t *testing.T) {
+	guides.CheckHelp(t, "svcadmin", commandLine)
+}
+
+func commandLine() *cobra.Command {
+	return newRoot(&cli.Caller{Getenv: func(string) string { return "" }})
 }

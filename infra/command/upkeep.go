@@ -27,6 +27,8 @@ With --fix the rows and the snapshot are rebuilt from git, if git has all that i
 needed. What git itself lacks cannot be repaired: restore the pack from an earlier
 version of its object in the bucket or from a backup (svcadmin restore --git), or go
 back to an undamaged commit with svcadmin reindex --head; svcadmin tips lists them.`,
+		Example: `  svcadmin fsck
+  svcadmin fsck --fix`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			return s.fsck(cmd, w, fix)
@@ -88,6 +90,8 @@ request to the next.
 --head makes another commit the head, with its history: the way back to an
 undamaged state, or to one before a mistake. Commits after it are no longer part of
 the history.`,
+		Example: `  svcadmin reindex
+  svcadmin reindex --head 99aba39101a6730bb8a2e53326d45ae583299560`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			at, err := w.Reindex(cmd.Context(), head, admin.Checking{Progress: s.progress})
@@ -111,6 +115,8 @@ func newCompact(s *session) *cobra.Command {
 check, and delete what nobody has needed for a day: packs that were merged, what
 interrupted writes have left. Readers and writers go on meanwhile. The maintenance
 function does this by itself.`,
+		Example: `  svcadmin compact
+  svcadmin compact --all`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			done, err := w.Compact(cmd.Context(), admin.Compacting{All: all, Progress: s.progress})

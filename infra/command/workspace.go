@@ -172,6 +172,8 @@ func newSwitch(s *session, use, on, off, short, long string, set func(w *access.
 		Use:   use + " " + on + "|" + off,
 		Short: short,
 		Long:  short + ".\n\n" + long + " It takes effect with the next request.",
+		Example: "  svcadmin workspace " + use + " " + on + `
+  svcadmin workspace ` + use + " " + off,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != on && args[0] != off {
 				return cli.Usagef("say %s or %s", on, off)

@@ -36,7 +36,7 @@ type role struct {
 
 var known = map[string]role{
 	RoleMember:           {"reads everything, edits nothing; everybody has it", nil},
-	"admin":              {"manages the organization, and edits nothing either", []Permission{"org.*"}},
+	"admin":              {"manages the organization, edits nothing", []Permission{"org.*"}},
 	"support":            {"edits items of the access tier support", []Permission{EditSupport}},
 	"engineer":           {"edits items of the tiers support and standard (new ones are), protected environments too", []Permission{EditSupport, EditStandard}},
 	"protected_engineer": {"edits everything", []Permission{EditSupport, EditStandard, EditProtected}},

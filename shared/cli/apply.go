@@ -42,11 +42,12 @@ func NewApply(p *Provision) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply <dir>",
 		Short: "Bring a workspace to the state of a config directory, by one commit",
-		Long: `Bring a workspace to the state of a config directory, by one commit: the way to
-edit segments and schemas, and to delete items. The directory is verified first,
-then the difference is shown: what only the directory has is added, what it lacks
-is deleted (but a svc.json that it lacks stays). No roles are checked; new values
-that decrypt with a config, or read applications' environment variables, are listed.
+		Long: `Bring a workspace to the state of a config directory, by one commit, however many
+files differ. The directory is verified first, then the difference is shown: what
+only the directory has is added, what it lacks is deleted. A svc.json replaces that
+of the workspace, with its environments; without one that stays. No roles are checked;
+new values that decrypt with a config, or read applications' environment variables,
+are listed. Begin with a fresh export.
 
 On a terminal you are asked before anything is written. When somebody else has
 changed the workspace in the meantime, nothing is written: run it again. If the
@@ -54,7 +55,7 @@ directory is a git repository, such as ` + p.Program + ` export writes, a change
 last 1,000 commits of its history never held is unknown to you: it is not undone,
 unless --overwrite says so.` + p.Note,
 		Example: `  ` + p.Program + ` export ./acme
-  $EDITOR ./acme/segments/beta.json
+  $EDITOR ./acme/segments/beta-testers.json
   ` + p.Program + ` apply ./acme --dry-run
   ` + p.Program + ` apply ./acme --message 'Beta: everybody at Acme'`,
 		Args: Arguments(""),

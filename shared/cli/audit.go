@@ -27,7 +27,8 @@ from its git history, with the authors of the commits.
 
 A change is by the person who ran the command, as the system or ` + AuthorVariable + `
 names them. It proves nothing against somebody who lies.`,
-		Args: Arguments(""),
+		Example: "  " + s.Program + " audit --newest 100",
+		Args:    Arguments(""),
 		RunE: Run(func(cmd *cobra.Command, _ []string) error {
 			if newest < 0 || cmd.Flags().Changed("newest") && newest == 0 {
 				return Usagef("--newest takes a number from 1 on")

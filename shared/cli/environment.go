@@ -86,9 +86,10 @@ func newEnvironmentAdd(p *Provision) *cobra.Command {
 
 func newEnvironmentEdit(p *Provision, use, short string, e provision.EnvironmentEdit) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   use + " <name>",
-		Short: short,
-		Args:  Arguments(""),
+		Use:     use + " <name>",
+		Short:   short,
+		Example: "  " + p.Program + " environment " + use + " staging",
+		Args:    Arguments(""),
 		RunE: p.on(func(cmd *cobra.Command, w *provision.Workspace, args []string) error {
 			e.Name = args[0]
 			return p.editEnvironment(cmd, w, e)

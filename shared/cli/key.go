@@ -194,9 +194,11 @@ func (s Settings) printKeys(rows []keyRow) error {
 
 func newKeyRevoke(s Settings) *cobra.Command {
 	return &cobra.Command{
-		Use:   "revoke <id>",
-		Short: "Revoke a key, for good",
-		Args:  Arguments("key list shows the ids"),
+		Use:     "revoke <id>",
+		Short:   "Revoke a key, for good",
+		Long:    "Revoke a key, for good. It is named by its id, or by the key itself.",
+		Example: "  " + s.Program + " key revoke wzzzhtxfhrjg4fpc",
+		Args:    Arguments("key list shows the ids"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			id, err := s.keyID(args[0])
 			if err != nil {

@@ -83,9 +83,10 @@ func (s Settings) printPrincipals(principals []access.Principal) error {
 
 func newPrincipalSwitch(s Settings, use, short string, disabled bool) *cobra.Command {
 	return &cobra.Command{
-		Use:   use + " <principal>",
-		Short: short,
-		Args:  Arguments("principal list shows them"),
+		Use:     use + " <principal>",
+		Short:   short,
+		Example: "  " + s.Program + " principal " + use + " ada@acme.example",
+		Args:    Arguments("principal list shows them"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			return s.Registry(cmd, func(r *access.Registry) error {
 				p, err := s.findPrincipal(cmd.Context(), r, args[0])
@@ -107,7 +108,9 @@ func newPrincipalRoles(s Settings) *cobra.Command {
 		Use:   "roles <principal> <role>...",
 		Short: "Replace the roles of a principal",
 		Long:  "Replace the roles of a principal by these; member alone removes all others.\n\n" + rolesInWords(),
-		Args:  Arguments("principal list shows the principals, --help the roles"),
+		Example: "  " + s.Program + ` principal roles ada@acme.example engineer
+  ` + s.Program + " principal roles ci member",
+		Args: Arguments("principal list shows the principals, --help the roles"),
 		RunE: Run(func(cmd *cobra.Command, args []string) error {
 			if err := access.CheckRoles(args[1:]); err != nil {
 				return Usagef("%v", err)

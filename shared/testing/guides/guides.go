@@ -15,10 +15,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // A Block is a fenced block of a document.
@@ -203,4 +205,44 @@ func CheckCommands(t *testing.T, program string, root func() *cobra.Command) {
 	if count == 0 {
 		t.Errorf("no document shows a command of %s", program)
 	}
+}
+
+// CheckHelp holds the help of each command of a program against its command line: a
+// command that takes arguments or flags beyond --json has examples, and each example is a
+// command line that it accepts. Root makes a new one.
+func CheckHelp(t *testing.T, program string, root func() *cobra.Command) {
+	t.Helper()
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			if sub.Name() != "help" && sub.Name() != "completion" {
+				check(sub)
+			}
+		}
+		takes := strings.ContainsAny(cmd.Use, "<[|")
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			takes = takes || !slices.Contains([]string{"help", "version", "json", "workspace", "data"}, f.Name)
+		})
+		examples := Commands(cmd.CommandPath()+" --help", "```console\n"+cmd.Example+"\n```\n", program)
+		if takes && cmd.Runnable() && len(examples) == 0 {
+			t.Errorf("%s --help shows no example", cmd.CommandPath())
+		}
+		for _, e := range examples {
+			shown := program + " " + strings.Join(e.Args, " ")
+			for i := range e.Args {
+				e.Args[i] = strings.Trim(e.Args[i], `'"`)
+			}
+			of, rest, err := root().Find(e.Args)
+			if err == nil {
+				err = of.ParseFlags(rest)
+			}
+			if err == nil {
+				err = of.ValidateArgs(of.Flags().Args())
+			}
+			if err != nil {
+				t.Errorf("%s --help shows %s: %v", cmd.CommandPath(), shown, err)
+			}
+		}
+	}
+	check(root())
 }
