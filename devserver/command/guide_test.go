@@ -75,7 +75,7 @@ func TestTheStartUpLinesAreTheGuides(t *testing.T) {
 
 // TestTheTreeIsTheGuides: what it shows is what the samples give.
 func TestTheTreeIsTheGuides(t *testing.T) {
-	command := "svc eval pricing.headline --context user.key=u-1,user.plan=pro --environment production"
+	command := "svc eval pricing.headline --context user.key=u-1,user.plan=pro --environment production --datadir samples"
 	var out strings.Builder
 	args := append(strings.Fields(command)[1:], "--datadir", filepath.Join(guides.Root(t), "devserver/sample/directory"))
 	c := cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: t.TempDir()}
