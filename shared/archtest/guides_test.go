@@ -144,6 +144,56 @@ func TestTheGuidesNameWhatIsThere(t *testing.T) {
 	}
 }
 
+var function = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+
+// TestTheTestsThatGuidesRunAreThere: go test with -run or -fuzz finds one in each package.
+func TestTheTestsThatGuidesRunAreThere(t *testing.T) {
+	checked := 0
+	for _, guide := range guides.All(t) {
+		for _, c := range guides.Commands(guide, guides.Read(t, guide), "go") {
+			for i, arg := range c.Args[:len(c.Args)-1] {
+				name := strings.Trim(c.Args[i+1], `'"`)
+				if c.Args[0] != "test" || arg != "-run" && arg != "-fuzz" || name == "^$" {
+					continue
+				}
+				name, _, _ = strings.Cut(name, "/")
+				for _, dir := range c.Args {
+					if !strings.HasPrefix(dir, "./") {
+						continue
+					}
+					checked++
+					if !slices.ContainsFunc(testsOf(t, dir), regexp.MustCompile(name).MatchString) {
+						t.Errorf("%s: %s has no test %s", c.Where, dir, name)
+					}
+				}
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no guide runs a test")
+	}
+}
+
+// testsOf are the names of a package's tests.
+func testsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(guides.Root(t), dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range function.FindAllStringSubmatch(string(text), -1) {
+			names = append(names, found[1])
+		}
+	}
+	return names
+}
+
 // anchors are the headings of a text as links name them.
 func anchors(text string) []string {
 	var all []string
