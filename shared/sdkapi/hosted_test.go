@@ -297,7 +297,7 @@ func TestSnapshotsServeWhatGitServes(t *testing.T) {
 			}
 		}
 	})
-	if t.Logf("%d snapshots had briefs, %d states something broken", briefed, broken); briefed < 20 || broken < 10 {
+	if t.Logf("%d snapshots had briefs, %d states something broken", briefed, broken); !testing.Short() && (briefed < 20 || broken < 10) { // with -short there are a fifth of the draws
 		t.Error("too few to tell")
 	}
 }
@@ -412,7 +412,7 @@ func TestBriefsServeWhatDocumentsServe(t *testing.T) {
 			served++
 		}
 	})
-	if t.Logf("%d answers had something in them", served); served < 10 {
+	if t.Logf("%d answers had something in them", served); !testing.Short() && served < 10 {
 		t.Error("too few to tell")
 	}
 }
