@@ -30,7 +30,7 @@ func openGit(ctx context.Context, dir string) (gitDirectory, error) {
 	g := gitDirectory{dir: dir}
 	prefix, err := g.run(ctx, nil, "rev-parse", "--show-prefix")
 	if err != nil {
-		return g, fmt.Errorf("%s is in no git repository that can be read: %w", dir, err)
+		return g, fmt.Errorf("%s is in no git repository that can be read: %w; this reads what git has committed: git init and git commit come first", dir, err)
 	}
 	g.prefix = strings.TrimSuffix(string(prefix), "\n")
 	return g, nil
@@ -52,6 +52,9 @@ func (g gitDirectory) run(ctx context.Context, stdin io.Reader, args ...string) 
 // at is the commit that a revision names, and the layout's files at it.
 func (g gitDirectory) at(ctx context.Context, revision string) (commit string, files map[string][]byte, err error) {
 	id, err := g.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if err != nil && revision == "HEAD" {
+		return "", errors.New("the repository has no commit yet: git commit comes first")
+	}
 	if err != nil {
 		return "", nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
 	}
