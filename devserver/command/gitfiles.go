@@ -53,7 +53,7 @@ func (g gitDirectory) run(ctx context.Context, stdin io.Reader, args ...string) 
 func (g gitDirectory) at(ctx context.Context, revision string) (commit string, files map[string][]byte, err error) {
 	id, err := g.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil && revision == "HEAD" {
-		return "", errors.New("the repository has no commit yet: git commit comes first")
+		return "", nil, errors.New("the repository has no commit yet: git commit comes first")
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))

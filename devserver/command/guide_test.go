@@ -141,7 +141,7 @@ func TestTheCommandsThatTheGuidesShow(t *testing.T) {
 
 // TestTheHelpShowsExamples: of each command, and svc accepts them.
 func TestTheHelpShowsExamples(t *testing.T) {
-	guides.CheckHelp(t, "svc", func() *cobra.Command { return newRoot(Invocation{Getenv: func(string) string { return "" }}) })
+	guides.CheckHelp(t, "svc", func() *cobra.Command { return newRoot(&cli.Caller{Getenv: func(string) string { return "" }}) })
 }
 
 // TestTheListOfServersThatTheGuideShows: svc takes what an assistant starts it with.
