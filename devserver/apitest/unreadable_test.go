@@ -17,9 +17,7 @@ import (
 // rawTree stores a tree, whatever it names.
 func (s *site) rawTree(entries []object.TreeEntry) string {
 	s.t.Helper()
-	content, err := object.EncodeTree(entries)
-	must(s.t, err)
-	return s.object("tree", bytes.NewReader(content))
+	return s.object("tree", bytes.NewReader(object.EncodeTree(entries)))
 }
 
 // withConfigs is a commit on top of main whose folder configs is a given object.
@@ -35,7 +33,7 @@ func (s *site) displaced(place, mode, id string) string {
 	root, err := object.DecodeTree(content)
 	must(s.t, err)
 	root = slices.DeleteFunc(root, func(e object.TreeEntry) bool { return e.Name == place })
-	root = append(root, object.TreeEntry{Mode: mode, Name: place, ID: id})
+	root = append(root, object.TreeEntry{Mode: mode, Name: place, ID: object.ParseID(id)})
 	slices.SortFunc(root, func(a, b object.TreeEntry) int {
 		if a.Less(b) {
 			return -1
@@ -72,7 +70,7 @@ func (s *site) loose(id string) string {
 func (s *site) newBlob() string { return s.object("blob", strings.NewReader(`{"key": "x"}`)) }
 
 func (s *site) withBlob(id string) string {
-	return s.withConfigs(s.rawTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "x.json", ID: id}}))
+	return s.withConfigs(s.rawTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "x.json", ID: object.ParseID(id)}}))
 }
 
 // TestAHeadThatCannotBeRead: readers and applications go on from the last one
@@ -97,7 +95,7 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 			return s.withBlob(id)
 		},
 		"half a tree": func(s *site, _ string) string {
-			return s.withConfigs(s.cut(s.rawTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "x.json", ID: s.newBlob()}})))
+			return s.withConfigs(s.cut(s.rawTree([]object.TreeEntry{{Mode: object.ModeFile, Name: "x.json", ID: object.ParseID(s.newBlob())}})))
 		},
 		"a garbled commit": func(s *site, _ string) string { return s.garble(s.withBlob(s.newBlob())) },
 		"a symbolic link in the place of a folder": func(s *site, _ string) string {
@@ -113,7 +111,7 @@ func TestAHeadThatCannotBeRead(t *testing.T) {
 			large := s.object("blob", strings.NewReader(`{"key": "x"`+strings.Repeat(" ", 1<<20-20)+"}"))
 			var configs []object.TreeEntry
 			for i := range 130 {
-				configs = append(configs, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("x%03d.json", i), ID: large})
+				configs = append(configs, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("x%03d.json", i), ID: object.ParseID(large)})
 			}
 			return s.withConfigs(s.rawTree(configs))
 		},

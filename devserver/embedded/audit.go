@@ -45,9 +45,9 @@ func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
 	reader := objects.Reader(ctx)
 	defer reader.Close()
 	trees := revwalk.NewTrees(reader)
-	way := revwalk.Walk[repository.Commit]{Trees: trees, Begin: func(c repository.Commit, _ []revwalk.ID) repository.Commit { return c }}
+	way := revwalk.Walk[repository.Commit]{Trees: trees, Begin: func(c repository.Commit, _ []object.ID) repository.Commit { return c }}
 	var events []audit.Event
-	err = way.Each(ctx, revwalk.ParseID(head), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
+	err = way.Each(ctx, object.ParseID(head), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
 		i := slices.IndexFunc(touched, func(t repository.Touch) bool { return t.Path == workspace.File })
 		if i < 0 {
 			return nil
@@ -58,7 +58,7 @@ func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
 		}
 		var after []byte
 		if touched[i].Blob != "" {
-			if after, err = object.ReadAs(reader.Read, touched[i].Blob, object.Blob); err != nil {
+			if after, err = object.ReadAs(reader.Read, object.ParseID(touched[i].Blob), object.Blob); err != nil {
 				return err
 			}
 		}
@@ -71,7 +71,7 @@ func environmentEvents(ctx context.Context, git string) ([]audit.Event, error) {
 }
 
 // declarationBefore is the workspace file of a commit's first parent.
-func declarationBefore(trees *revwalk.Trees, reader *odb.Reader, parents []revwalk.ID) ([]byte, error) {
+func declarationBefore(trees *revwalk.Trees, reader *odb.Reader, parents []object.ID) ([]byte, error) {
 	if len(parents) == 0 {
 		return nil, nil
 	}
@@ -79,9 +79,9 @@ func declarationBefore(trees *revwalk.Trees, reader *odb.Reader, parents []revwa
 	if err != nil {
 		return nil, err
 	}
-	blob, there, err := trees.Find(revwalk.ParseID(parent.Tree), workspace.File)
+	blob, there, err := trees.Find(parent.Tree, workspace.File)
 	if err != nil || !there {
 		return nil, err
 	}
-	return object.ReadAs(reader.Read, blob.String(), object.Blob)
+	return object.ReadAs(reader.Read, blob, object.Blob)
 }

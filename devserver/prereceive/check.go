@@ -183,14 +183,14 @@ func isSymbolic(root *os.Root, ref string) bool {
 // checkSizes refuses objects that nothing here would read.
 func checkSizes(ctx context.Context, pushed *disk.Objects) error {
 	var refusal Refusal
-	err := pushed.Sizes(ctx, func(id string, kind object.Kind, size int64) error {
+	err := pushed.Sizes(ctx, func(id object.ID, kind object.Kind, size int64) error {
 		most := int64(largestFile)
 		if kind == object.TreeKind || kind == object.CommitKind {
 			most = object.Max(kind)
 		}
 		if size > most {
 			refusal.add(func() string {
-				return fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id[:10])
+				return fmt.Sprintf("object %s has %d bytes; one of its kind may have at most %d (git rev-list --objects HEAD | grep %s tells what it is)", id, size, most, id.String()[:10])
 			})
 		}
 		return nil
@@ -210,7 +210,7 @@ func (s sources) reader(ctx context.Context) (read object.Read, end func()) {
 	for _, objects := range s {
 		readers = append(readers, objects.Reader(ctx))
 	}
-	read = func(id string) (kind object.Kind, content []byte, err error) {
+	read = func(id object.ID) (kind object.Kind, content []byte, err error) {
 		for _, r := range readers {
 			if kind, content, err = r.Read(id); !errors.Is(err, odb.ErrNoObject) {
 				break

@@ -113,7 +113,7 @@ func (p *page) must(method, path, body string) map[string]any {
 	return answer
 }
 
-func blobOf(text string) string { return object.ID(object.Blob, []byte(text)) }
+func blobOf(text string) string { return object.Hash(object.Blob, []byte(text)).String() }
 
 // TestOnlyTheOwnPageIsAnswered, whatever else a request has.
 func TestOnlyTheOwnPageIsAnswered(t *testing.T) {

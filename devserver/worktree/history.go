@@ -100,7 +100,7 @@ func (h *history) names(path string) map[int]string {
 func foundAs(path, blob string, names map[int]string) string {
 	for _, name := range names {
 		if name == blob { // it has come back
-			return object.ID(object.Blob, []byte("found "+path))
+			return object.Hash(object.Blob, []byte("found "+path)).String()
 		}
 	}
 	return blob

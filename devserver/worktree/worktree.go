@@ -116,7 +116,7 @@ func (w *Worktree) look(written repository.Draft) error {
 				continue
 			}
 		}
-		file.Blob = object.ID(object.Blob, file.Text)
+		file.Blob = object.Hash(object.Blob, file.Text).String()
 		file.Last = &repository.Commit{SHA: file.Blob, Sequence: firstSequence, Parent: unknownCommit}
 		if before != nil {
 			file.Last = w.history.add(before, head, path, file.Text, file.Blob, seen(written, path, now))
@@ -223,7 +223,7 @@ func (w *Worktree) Past(_ context.Context, _ repository.Head, revision string) (
 		if state, _ := w.served(); state.Version() == revision {
 			var files []repository.File
 			for _, path := range slices.Sorted(maps.Keys(state.Files)) {
-				blob := object.ID(object.Blob, state.Files[path])
+				blob := object.Hash(object.Blob, state.Files[path]).String()
 				files = append(files, repository.File{Path: path, Text: state.Files[path], Blob: blob, Last: &repository.Commit{SHA: blob, Sequence: firstSequence, Parent: unknownCommit}})
 			}
 			return repository.NewSnapshot(repository.Head{Commit: revision, Sequence: firstSequence}, files), nil

@@ -112,9 +112,9 @@ func (s stock) at(id string) (c object.Commit, flags []object.TreeEntry, err err
 	if err != nil {
 		return c, nil, err
 	}
-	root, err := s.tree(c.Tree)
+	root, err := s.tree(c.Tree.String())
 	if err == nil {
-		flags, err = s.tree(root[0].ID)
+		flags, err = s.tree(root[0].ID.String())
 	}
 	return c, flags, err
 }
@@ -146,7 +146,7 @@ func (n *naive) commit(s stock, contents map[string][]byte) error {
 			return err
 		}
 		flags = slices.DeleteFunc(flags, func(e object.TreeEntry) bool { return e.Name == name })
-		flags = append(flags, object.TreeEntry{Mode: object.ModeFile, Name: name, ID: id})
+		flags = append(flags, object.TreeEntry{Mode: object.ModeFile, Name: name, ID: object.ParseID(id)})
 	}
 	slices.SortFunc(flags, func(a, b object.TreeEntry) int { return strings.Compare(a.Name, b.Name) })
 	return n.land(s, parent, flags)
@@ -157,7 +157,7 @@ func (n *naive) land(s stock, parent string, flags []object.TreeEntry) error {
 	c := object.Commit{Author: by, Committer: by, Message: fmt.Sprintln("commit", n.serial)}
 	var from *plumbing.Reference
 	if parent != "" {
-		c.Parents, from = []string{parent}, plumbing.NewHashReference(branch, plumbing.NewHash(parent))
+		c.Parents, from = []object.ID{object.ParseID(parent)}, plumbing.NewHashReference(branch, plumbing.NewHash(parent))
 	}
 	tree, err := s.putTree(flags)
 	if err == nil {
@@ -173,12 +173,9 @@ func (n *naive) land(s stock, parent string, flags []object.TreeEntry) error {
 	return s.CheckAndSetReference(plumbing.NewHashReference(branch, plumbing.NewHash(id)), from)
 }
 
-func (s stock) putTree(entries []object.TreeEntry) (string, error) {
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		return "", err
-	}
-	return s.put(plumbing.TreeObject, content)
+func (s stock) putTree(entries []object.TreeEntry) (object.ID, error) {
+	id, err := s.put(plumbing.TreeObject, object.EncodeTree(entries))
+	return object.ParseID(id), err
 }
 
 // read reads some files at the head.
@@ -193,7 +190,7 @@ func (n *naive) read(wanted int) error {
 		return err
 	}
 	for _, e := range flags[:wanted] {
-		if _, err := s.get(plumbing.BlobObject, e.ID); err != nil {
+		if _, err := s.get(plumbing.BlobObject, e.ID.String()); err != nil {
 			return err
 		}
 	}
@@ -209,7 +206,7 @@ func (n *naive) history() error {
 		var c object.Commit
 		if c, _, err = s.at(id); err == nil {
 			if id = ""; len(c.Parents) > 0 {
-				id = c.Parents[0]
+				id = c.Parents[0].String()
 			}
 		}
 	}

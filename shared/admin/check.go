@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
@@ -195,7 +196,7 @@ func (c *checker) walkGit(ctx context.Context, lo, hi int) error {
 		}
 		return nil
 	}}
-	err := r.Between(ctx, c.head.Commit, lo, hi)
+	err := r.Between(ctx, object.ParseID(c.head.Commit), lo, hi)
 	if err == nil && c.expected == nil {
 		c.expected, err = c.expect(ctx)
 		c.Commits = len(c.expected)

@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // expect is the history as git tells it, oldest first, numbered up to the head.
@@ -22,10 +23,10 @@ func (c *checker) expect(ctx context.Context) ([]repository.Commit, error) {
 	defer reader.Close()
 	way := revwalk.Walk[repository.Commit]{
 		Trees: revwalk.NewTrees(reader),
-		Begin: func(told repository.Commit, _ []revwalk.ID) repository.Commit { return told },
+		Begin: func(told repository.Commit, _ []object.ID) repository.Commit { return told },
 	}
 	var all []repository.Commit
-	err := way.Each(ctx, revwalk.ParseID(c.head.Commit), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
+	err := way.Each(ctx, object.ParseID(c.head.Commit), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
 		told := n.Row
 		told.Touched = touched
 		all = append(all, told)
@@ -140,7 +141,7 @@ func (c *checker) holds(ctx context.Context, name, id string) bool {
 	if m == nil {
 		return false
 	}
-	_, found := m.Place(id)
+	_, found := m.Place(object.ParseID(id))
 	return found
 }
 

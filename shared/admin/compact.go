@@ -16,7 +16,6 @@ import (
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/provision"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/repository/s3"
 )
 
@@ -169,11 +168,7 @@ func (w *Workspace) merge(ctx context.Context, o Compacting, done *Compacted) er
 	if err := w.retire(ctx, retired); err != nil {
 		return err
 	}
-	places := map[string]pack.Place{}
-	for id, place := range merged.Places() {
-		places[id] = place
-	}
-	c := dynamo.Compaction{Retired: retired, Pack: merged.Name, Fence: head.Fence, Places: places}
+	c := dynamo.Compaction{Retired: retired, Pack: merged.Name, Fence: head.Fence, Places: maps.Collect(merged.Places())}
 	if err := w.ledger.Compacted(ctx, c); err != nil {
 		return fmt.Errorf("the merged pack is stored, and the table does not name it yet; compact once more: %w", err)
 	}

@@ -131,7 +131,7 @@ func (a *actor) begin(n int, do func(*actor)) (held bool, end func()) {
 func (s *site) orphan(w *Workspace) {
 	s.t.Helper()
 	text := []byte(rand.Text())
-	p, err := pack.Encode([]pack.Object{{ID: object.ID(object.Blob, text), Kind: object.Blob, Content: text}})
+	p, err := pack.Encode([]pack.Object{{ID: object.Hash(object.Blob, text), Kind: object.Blob, Content: text}})
 	if err == nil {
 		err = w.objects.PutPack(ctx, p.Name, p.Bytes, p.Index)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
@@ -45,7 +46,7 @@ func (p places) named(name string) *odb.Pack {
 }
 
 // of says where an object lies.
-func (p places) of(id string) (name string, where pack.Place, ok bool) {
+func (p places) of(id object.ID) (name string, where pack.Place, ok bool) {
 	for _, one := range p {
 		if where, ok = one.Place(id); ok {
 			return one.Name, where, true

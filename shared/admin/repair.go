@@ -112,7 +112,7 @@ func (c *checker) rebuild(ctx context.Context) (repository.Head, error) {
 func (c *checker) options() dynamo.ImportOptions {
 	return dynamo.ImportOptions{
 		Objects: rebuilt{c.objects, c.mirror.objects}, Packs: slices.Sorted(maps.Keys(c.needed)), Fence: c.head.Fence,
-		Place:    func(id string) (string, pack.Place, bool) { return c.mirror.packs.of(id) },
+		Place:    func(id object.ID) (string, pack.Place, bool) { return c.mirror.packs.of(id) },
 		Progress: c.progress.of("telling the history", "commits"),
 	}
 }
@@ -130,7 +130,7 @@ type late struct {
 }
 
 // Read implements revwalk.Reader.
-func (l *late) Read(id string) (object.Kind, []byte, error) {
+func (l *late) Read(id object.ID) (object.Kind, []byte, error) {
 	kind, content, err := l.copy.Read(id)
 	if !errors.Is(err, odb.ErrNoObject) {
 		return kind, content, err

@@ -87,17 +87,17 @@ func (m *mirror) tips(ctx context.Context) ([]Tip, error) {
 	if err != nil {
 		return nil, err
 	}
-	isParent := map[string]bool{}
+	isParent := map[object.ID]bool{}
 	for _, c := range all {
 		for _, p := range c.Parents {
 			isParent[p] = true
 		}
 	}
 	var tips []Tip
-	for sha, c := range all {
-		if !isParent[sha] {
+	for id, c := range all {
+		if !isParent[id] {
 			subject, _, _ := strings.Cut(c.Message, "\n")
-			tips = append(tips, Tip{SHA: sha, Author: c.Author.Name, At: c.Committer.When, Subject: subject})
+			tips = append(tips, Tip{SHA: id.String(), Author: c.Author.Name, At: c.Committer.When, Subject: subject})
 		}
 	}
 	slices.SortFunc(tips, func(a, b Tip) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.SHA, b.SHA)) })
@@ -106,13 +106,13 @@ func (m *mirror) tips(ctx context.Context) ([]Tip, error) {
 	defer reader.Close()
 	reader.MaxBlob(revwalk.LargestFile)
 	whole := func() *revwalk.Reach {
-		return &revwalk.Reach{Objects: reader, Tell: func(pack.Object) error { return nil },
-			Have: func(id revwalk.ID) bool { return m.objects.Packed(id.String()) }}
+		return &revwalk.Reach{Objects: reader, Tell: func(pack.Object) error { return nil }, Have: m.objects.Packed}
 	}
 	reach := whole()
 	for i := range tips {
-		tips[i].Commits = reachable(all, tips[i].SHA)
-		if err := reach.Between(ctx, tips[i].SHA, 0, math.MaxInt); err != nil {
+		id := object.ParseID(tips[i].SHA)
+		tips[i].Commits = reachable(all, id)
+		if err := reach.Between(ctx, id, 0, math.MaxInt); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
 			}
@@ -124,8 +124,8 @@ func (m *mirror) tips(ctx context.Context) ([]Tip, error) {
 }
 
 // commits are those in all packs, by their ids. No pack of ours has one as a delta.
-func (m *mirror) commits(ctx context.Context) (map[string]object.Commit, error) {
-	all := map[string]object.Commit{}
+func (m *mirror) commits(ctx context.Context) (map[object.ID]object.Commit, error) {
+	all := map[object.ID]object.Commit{}
 	for _, p := range m.packs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func (m *mirror) commits(ctx context.Context) (map[string]object.Commit, error) 
 				continue // whoever needs it finds that it is missing
 			}
 			c.Message, _, _ = strings.Cut(c.Message, "\n")
-			all[p.Index.ID(i).String()] = c
+			all[p.Index.ID(i)] = c
 		}
 		if err := f.Close(); err != nil {
 			return nil, err
@@ -162,9 +162,9 @@ func (m *mirror) commits(ctx context.Context) (map[string]object.Commit, error) 
 }
 
 // reachable counts the commits of a history.
-func reachable(all map[string]object.Commit, from string) int {
-	met := map[string]bool{}
-	for open := []string{from}; len(open) > 0; {
+func reachable(all map[object.ID]object.Commit, from object.ID) int {
+	met := map[object.ID]bool{}
+	for open := []object.ID{from}; len(open) > 0; {
 		sha := open[len(open)-1]
 		open = open[:len(open)-1]
 		if c, there := all[sha]; there && !met[sha] {

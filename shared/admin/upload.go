@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/source"
@@ -76,7 +77,7 @@ func (p *packed) fill(ctx context.Context, from revwalk.Reader, progress Progres
 		}
 		return flush()
 	}}
-	if err := r.Between(ctx, p.commit, 0, math.MaxInt); err != nil {
+	if err := r.Between(ctx, object.ParseID(p.commit), 0, math.MaxInt); err != nil {
 		return err
 	}
 	return flush()

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	telemetrylocal "svc.example/svc/shared/telemetry/local"
 )
@@ -168,10 +169,9 @@ func VerifyGit(ctx context.Context, git, commit string) error {
 	}
 	reader := objects.Reader(ctx)
 	defer reader.Close()
-	reach := &revwalk.Reach{Objects: reader, Tell: func(pack.Object) error { return nil },
-		Have: func(id revwalk.ID) bool { return objects.Packed(id.String()) }}
+	reach := &revwalk.Reach{Objects: reader, Tell: func(pack.Object) error { return nil }, Have: objects.Packed}
 	for _, ref := range references {
-		if err := reach.Any(ctx, revwalk.ParseID(ref.ID)); err != nil {
+		if err := reach.Any(ctx, object.ParseID(ref.ID)); err != nil {
 			return fmt.Errorf("git lacks what %s needs: %w", ref.Name, err)
 		}
 	}

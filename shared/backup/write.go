@@ -14,12 +14,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/release"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 	telemetrylocal "svc.example/svc/shared/telemetry/local"
@@ -118,7 +117,7 @@ func (w *writer) objects(ctx context.Context, git string, references []local.Ref
 	defer reader.Close()
 	r := &revwalk.Reach{Objects: reader, Have: a.has, Tell: a.tell}
 	for _, ref := range references {
-		if err := r.Any(ctx, revwalk.ParseID(ref.ID)); err != nil {
+		if err := r.Any(ctx, object.ParseID(ref.ID)); err != nil {
 			return errors.Join(fmt.Errorf("git lacks what %s needs, so that no backup would be whole: %w", ref.Name, err), errors.Join(a.damaged...))
 		}
 	}
@@ -186,7 +185,7 @@ func (a *addition) pack(name string, size int64, content io.Reader, index []byte
 	return a.add(to+odb.PackPath(name, ".idx"), int64(len(index)), bytes.NewReader(index))
 }
 
-func (a *addition) has(id plumbing.Hash) bool {
+func (a *addition) has(id object.ID) bool {
 	return slices.ContainsFunc(a.copied, func(x *pack.Index) bool { _, ok := x.Find(id); return ok })
 }
 
@@ -194,7 +193,7 @@ func (a *addition) has(id plumbing.Hash) bool {
 const maxInPack = 32 << 20
 
 func (a *addition) tell(o pack.Object) error {
-	if a.has(revwalk.ParseID(o.ID)) {
+	if a.has(o.ID) {
 		return nil
 	}
 	a.open = append(a.open, o)

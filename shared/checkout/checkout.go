@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
@@ -106,7 +105,7 @@ func Commit(ctx context.Context, target, commit string) error {
 	w := writer{reader: objects.Reader(ctx), root: root, index: index.Index{Version: 2}}
 	defer w.reader.Close()
 	w.reader.MaxBlob(largestFile)
-	c, err := object.ReadCommit(w.reader.Read, commit)
+	c, err := object.ReadCommit(w.reader.Read, object.ParseID(commit))
 	if err == nil {
 		err = w.tree(c.Tree, "")
 	}
@@ -170,7 +169,7 @@ type writer struct {
 type link struct{ path, to string }
 
 // tree writes the files of a tree, in git's order, which is the index's.
-func (w *writer) tree(id, folder string) error {
+func (w *writer) tree(id object.ID, folder string) error {
 	entries, err := object.ReadTree(w.reader.Read, id)
 	if err != nil {
 		return err
@@ -238,7 +237,7 @@ func (w *writer) entry(entry object.TreeEntry, path string) error {
 func (w *writer) note(entry object.TreeEntry, path string, size int) error {
 	mode, err := filemode.New(entry.Mode)
 	w.index.Entries = append(w.index.Entries, &index.Entry{
-		Hash: plumbing.NewHash(entry.ID), Name: path, Mode: mode, Size: uint32(size),
+		Hash: entry.ID, Name: path, Mode: mode, Size: uint32(size),
 	})
 	return err
 }

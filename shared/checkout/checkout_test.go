@@ -27,7 +27,7 @@ func TestNothingOutside(t *testing.T) {
 		root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: name, ID: inner.ID})
 		commit := gitobjects.Commit(root)
 		gitobjects.StoreIn(t, git, blob, inner, root, commit)
-		if err := checkout.Commit(t.Context(), target, commit.ID); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		if err := checkout.Commit(t.Context(), target, commit.ID.String()); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 			t.Errorf("a folder %q: %v", name, err)
 		}
 		for _, path := range []string{filepath.Join(parent, "evil"), filepath.Join(git, "evil"), filepath.Join(target, "evil")} {
@@ -51,7 +51,7 @@ func TestTwoOfOneName(t *testing.T) {
 	root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeSymlink, Name: "a", ID: link.ID}, object.TreeEntry{Mode: object.ModeFolder, Name: "A", ID: inner.ID})
 	commit := gitobjects.Commit(root)
 	gitobjects.StoreIn(t, git, blob, link, inner, root, commit)
-	if err := checkout.Commit(t.Context(), target, commit.ID); err == nil {
+	if err := checkout.Commit(t.Context(), target, commit.ID.String()); err == nil {
 		t.Error("it was written")
 	}
 }
@@ -66,7 +66,7 @@ func TestLinksComeLast(t *testing.T) {
 	}
 	blob, link := gitobjects.Blob("text"), gitobjects.Blob(".git")
 	// Its last file is not there: that is how far it comes.
-	lost := object.ID(object.Blob, []byte("lost"))
+	lost := object.Hash(object.Blob, []byte("lost"))
 	inner := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeSymlink, Name: "link", ID: link.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "text", ID: blob.ID})
 	entries := []object.TreeEntry{
 		{Mode: object.ModeFolder, Name: "a", ID: inner.ID}, {Mode: object.ModeSymlink, Name: "s", ID: link.ID},
@@ -79,7 +79,7 @@ func TestLinksComeLast(t *testing.T) {
 		root := gitobjects.Tree(t, entries...)
 		commit := gitobjects.Commit(root)
 		gitobjects.StoreIn(t, git, blob, link, inner, root, commit)
-		if err := checkout.Commit(t.Context(), target, commit.ID); (err == nil) != complete {
+		if err := checkout.Commit(t.Context(), target, commit.ID.String()); (err == nil) != complete {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"a/link", "s"} {

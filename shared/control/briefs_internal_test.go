@@ -19,7 +19,7 @@ func briefsFiles() *repository.Snapshot {
 		{"segments/s.json", `{"key":"s","type":"segment","valueType":"bool","default":{"rules":[]}}`},
 		{"svc.json", `{"environments":["production"]}`},
 	} {
-		s.Files = append(s.Files, repository.File{Path: f[0], Blob: object.ID(object.Blob, []byte(f[1])), Text: []byte(f[1]), Last: &repository.Commit{}})
+		s.Files = append(s.Files, repository.File{Path: f[0], Blob: object.Hash(object.Blob, []byte(f[1])).String(), Text: []byte(f[1]), Last: &repository.Commit{}})
 	}
 	return s
 }

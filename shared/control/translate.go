@@ -195,4 +195,4 @@ func treeOf(path string, text []byte) *jsontree.Node {
 }
 
 // blobID is git's name for a content.
-func blobID(content []byte) string { return object.ID(object.Blob, content) }
+func blobID(content []byte) string { return object.Hash(object.Blob, content).String() }

@@ -72,7 +72,7 @@ func dropSeen(ctx context.Context, dir string, left map[string][]byte) (isReposi
 	}
 	reader := objects.Reader(ctx)
 	defer reader.Close()
-	s := seen{trees: revwalk.NewTrees(reader), read: reader.Read, left: left, visited: map[string]bool{}}
+	s := seen{trees: revwalk.NewTrees(reader), read: reader.Read, left: left, visited: map[object.ID]bool{}}
 	return true, s.walk(ctx, found.Commit())
 }
 
@@ -82,17 +82,17 @@ type seen struct {
 	trees   *revwalk.Trees
 	read    object.Read
 	left    map[string][]byte
-	visited map[string]bool
+	visited map[object.ID]bool
 }
 
 // step is a commit to be looked at, and the tree of the child that led there.
 type step struct {
-	commit string
-	child  revwalk.ID
+	commit object.ID
+	child  object.ID
 }
 
 func (s *seen) walk(ctx context.Context, head string) error {
-	for next := []step{{commit: head}}; len(next) > 0 && len(s.left) > 0 && len(s.visited) < maxSeen; next = next[1:] {
+	for next := []step{{commit: object.ParseID(head)}}; len(next) > 0 && len(s.left) > 0 && len(s.visited) < maxSeen; next = next[1:] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -101,16 +101,15 @@ func (s *seen) walk(ctx context.Context, head string) error {
 			continue
 		}
 		s.visited[at.commit] = true
-		commit, err := s.trees.Commit(revwalk.ParseID(at.commit))
+		commit, err := s.trees.Commit(at.commit)
 		if err != nil {
 			return err
 		}
-		root := revwalk.ParseID(commit.Tree)
-		if err := s.compare(at.child, root); err != nil {
+		if err := s.compare(at.child, commit.Tree); err != nil {
 			return err
 		}
 		for _, parent := range commit.Parents {
-			next = append(next, step{parent, root})
+			next = append(next, step{parent, commit.Tree})
 		}
 	}
 	return nil
@@ -118,8 +117,8 @@ func (s *seen) walk(ctx context.Context, head string) error {
 
 // compare drops what has its state in a tree. Where the tree is that of its
 // child, this has been looked at.
-func (s *seen) compare(child, root revwalk.ID) error {
-	touches, err := s.trees.Touches(root, []revwalk.ID{child})
+func (s *seen) compare(child, root object.ID) error {
+	touches, err := s.trees.Touches(root, []object.ID{child})
 	if err != nil {
 		return err
 	}
@@ -132,7 +131,7 @@ func (s *seen) compare(child, root revwalk.ID) error {
 		}
 		var text []byte
 		if touch.Blob != "" {
-			text, err = object.ReadAs(s.read, touch.Blob, object.Blob)
+			text, err = object.ReadAs(s.read, object.ParseID(touch.Blob), object.Blob)
 			if errors.As(err, new(*object.TooLarge)) {
 				text, err = []byte{}, nil // which no state is
 			}
@@ -144,7 +143,7 @@ func (s *seen) compare(child, root revwalk.ID) error {
 			delete(s.left, touch.Path)
 		}
 	}
-	if child == (revwalk.ID{}) { // the head: what it lacks is a state too
+	if child == (object.ID{}) { // the head: what it lacks is a state too
 		maps.DeleteFunc(s.left, func(path string, state []byte) bool { return state == nil && !there[path] })
 	}
 	return nil

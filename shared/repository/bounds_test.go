@@ -45,7 +45,7 @@ func TestAllTextsTogetherAreBounded(t *testing.T) {
 			touch := repository.Touch{Path: fmt.Sprintf("configs/c%03d.json", i), Created: head.Commit == ""}
 			if i < n {
 				configs = append(configs, object.TreeEntry{Mode: object.ModeFile, Name: touch.Path[len("configs/"):], ID: large.ID})
-				touch.Blob = large.ID
+				touch.Blob = large.ID.String()
 			}
 			if i >= n || head.Commit == "" {
 				touched = append(touched, touch)
@@ -54,13 +54,17 @@ func TestAllTextsTogetherAreBounded(t *testing.T) {
 		folder := gitobjects.Tree(t, configs...)
 		root := gitobjects.Tree(t, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: folder.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "svc.json", ID: declaration.ID})
 		if head.Commit == "" {
-			touched = append(touched, repository.Touch{Path: "svc.json", Blob: declaration.ID, Created: true})
+			touched = append(touched, repository.Touch{Path: "svc.json", Blob: declaration.ID.String(), Created: true})
 		}
-		commit := gitobjects.Commit(root, strings.Fields(head.Commit)...)
+		var parents []object.ID
+		if head.Commit != "" {
+			parents = []object.ID{object.ParseID(head.Commit)}
+		}
+		commit := gitobjects.Commit(root, parents...)
 		gitobjects.Store(t, objects, large, declaration, folder, root, commit)
 		var failed error
-		head, failed = ledger.Advance(ctx, head, repository.Commit{SHA: commit.ID, Sequence: head.Sequence + 1, Parent: head.Commit,
-			Author: who, Committer: who, Message: "x\n", Tree: root.ID, Touched: touched})
+		head, failed = ledger.Advance(ctx, head, repository.Commit{SHA: commit.ID.String(), Sequence: head.Sequence + 1, Parent: head.Commit,
+			Author: who, Committer: who, Message: "x\n", Tree: root.ID.String(), Touched: touched})
 		if failed != nil {
 			t.Fatal(failed)
 		}

@@ -77,9 +77,7 @@ func EncodeSnapshot(s *Snapshot, briefs []byte) (name string, content []byte, er
 	}
 	h := snapshotHeader{Commit: s.Head.Commit, Sequence: s.Head.Sequence, Fence: s.Head.Fence}
 	var front bytes.Buffer // all of the body but the texts, which are most of it
-	if err := h.putTrees(&front, tree); err != nil {
-		return "", nil, err
-	}
+	h.putTrees(&front, tree)
 	texts := h.putFiles(&front, s.Files)
 	header, err := json.Marshal(h)
 	if err != nil {
@@ -109,27 +107,18 @@ func snapshotName(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (h *snapshotHeader) putTrees(body *bytes.Buffer, tree Tree) error {
-	put := func(entries []TreeEntry) (int, error) {
-		content, err := object.EncodeTree(entries)
-		body.Write(content)
-		return len(content), err
+func (h *snapshotHeader) putTrees(body *bytes.Buffer, tree Tree) {
+	put := func(entries []TreeEntry) int {
+		n, _ := body.Write(object.EncodeTree(entries))
+		return n
 	}
-	var err error
-	if h.Root, err = put(tree.Root); err != nil {
-		return err
-	}
+	h.Root = put(tree.Root)
 	for _, folder := range slices.Sorted(maps.Keys(tree.Folders)) {
-		n, err := put(tree.Folders[folder])
-		if err != nil {
-			return fmt.Errorf("in %s: %w", folder, err)
-		}
 		h.Folders = append(h.Folders, struct {
 			Name   string `json:"name"`
 			Length int    `json:"length"`
-		}{folder, n})
+		}{folder, put(tree.Folders[folder])})
 	}
-	return nil
 }
 
 // putFiles writes the commits that touched files last, and returns how long the
@@ -253,7 +242,7 @@ func LayoutFiles(tree Tree) []File {
 	var files []File
 	add := func(path string, e TreeEntry) {
 		if e.IsFile() && !e.IsNested() && IsFile(path) {
-			files = append(files, File{Path: path, Blob: e.ID})
+			files = append(files, File{Path: path, Blob: e.ID.String()})
 		}
 	}
 	for _, e := range tree.Root {

@@ -92,29 +92,29 @@ func FuzzReadCommit(f *testing.F) {
 // strangeSnapshot has files of the layout among all else that a tree can hold.
 func strangeSnapshot() *Snapshot {
 	texts := map[string]string{"svc.json": "{}\n", "configs/a.json": "", "configs/\xff.json": "not UTF-8\n", "configs/run.json": "run\n"}
-	blob := func(path string) string { return object.ID(object.Blob, []byte(texts[path])) }
+	blob := func(path string) string { return object.Hash(object.Blob, []byte(texts[path])).String() }
 	other := strings.Repeat("2", 40)
 	tree := Tree{
 		Root: []TreeEntry{
-			{Mode: object.ModeSymlink, Name: "LINK\xfe", ID: other},
-			{Mode: object.ModeFolder, Name: "configs", ID: other},
-			{Mode: object.ModeFolder, Name: "src", ID: other},
-			{Mode: object.ModeFile, Name: "svc.json", ID: blob("svc.json")},
-			{Mode: object.ModeSubmodule, Name: "vendored", ID: other},
+			{Mode: object.ModeSymlink, Name: "LINK\xfe", ID: object.ParseID(other)},
+			{Mode: object.ModeFolder, Name: "configs", ID: object.ParseID(other)},
+			{Mode: object.ModeFolder, Name: "src", ID: object.ParseID(other)},
+			{Mode: object.ModeFile, Name: "svc.json", ID: object.ParseID(blob("svc.json"))},
+			{Mode: object.ModeSubmodule, Name: "vendored", ID: object.ParseID(other)},
 		},
 		Folders: map[string][]TreeEntry{"configs": {
-			{Mode: object.ModeFile, Name: "README", ID: other},
-			{Mode: object.ModeFile, Name: "a.json", ID: blob("configs/a.json")},
-			{Mode: object.ModeSubmodule, Name: "m.json", ID: other},
-			{Mode: object.ModeExecutable, Name: "run.json", ID: blob("configs/run.json")},
-			{Mode: "100664", Name: "\xff.json", ID: blob("configs/\xff.json")},
+			{Mode: object.ModeFile, Name: "README", ID: object.ParseID(other)},
+			{Mode: object.ModeFile, Name: "a.json", ID: object.ParseID(blob("configs/a.json"))},
+			{Mode: object.ModeSubmodule, Name: "m.json", ID: object.ParseID(other)},
+			{Mode: object.ModeExecutable, Name: "run.json", ID: object.ParseID(blob("configs/run.json"))},
+			{Mode: "100664", Name: "\xff.json", ID: object.ParseID(blob("configs/\xff.json"))},
 		}},
 		Files: map[string][]byte{},
 	}
 	last := map[string]Commit{}
 	for path, text := range texts {
 		tree.Files[path] = []byte(text)
-		last[path] = Commit{SHA: object.ID(object.Blob, []byte(path)), Sequence: int64(len(path)), Parent: other, Message: "m\n", Author: Signature{Name: "A", When: time.Unix(5, 0).UTC()}}
+		last[path] = Commit{SHA: object.Hash(object.Blob, []byte(path)).String(), Sequence: int64(len(path)), Parent: other, Message: "m\n", Author: Signature{Name: "A", When: time.Unix(5, 0).UTC()}}
 	}
 	return Assemble(Head{Commit: strings.Repeat("3", 40), Sequence: 99}, tree, last)
 }
@@ -257,10 +257,10 @@ func largeSnapshot() *Snapshot {
 	for i := range 5000 {
 		name := fmt.Sprintf("flag-%05d.json", i)
 		text := fmt.Appendf(nil, "{\n  \"type\": \"feature_flag\",\n  \"key\": \"flag-%05d\",\n  \"default\": {\"rules\": [{\"criteria\": [], \"value\": %d}]},\n  \"environments\": [%s]\n}\n", i, i*7919, strings.Repeat("{\"id\": \"production\"}, ", 30))
-		blob := object.ID(object.Blob, text)
+		blob := object.Hash(object.Blob, text)
 		s.tree.Folders["feature-flags"] = append(s.tree.Folders["feature-flags"], TreeEntry{Mode: object.ModeFile, Name: name, ID: blob})
-		by := Commit{SHA: object.ID(object.CommitKind, []byte(name)), Parent: blob, Sequence: int64(i), Message: "production: enabled set to true\n"}
-		s.Files = append(s.Files, File{Path: "feature-flags/" + name, Blob: blob, Text: text, Last: &by})
+		by := Commit{SHA: object.Hash(object.CommitKind, []byte(name)).String(), Parent: blob.String(), Sequence: int64(i), Message: "production: enabled set to true\n"}
+		s.Files = append(s.Files, File{Path: "feature-flags/" + name, Blob: blob.String(), Text: text, Last: &by})
 	}
 	return s
 }

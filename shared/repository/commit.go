@@ -106,15 +106,15 @@ func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 	p := &prepared{updates: updates, tree: grown.tree}
 	for _, u := range updates {
 		if u.file != nil {
-			p.objects = append(p.objects, pack.Object{ID: u.file.Blob, Kind: object.Blob, Content: u.file.Text})
+			p.objects = append(p.objects, pack.Object{ID: object.ParseID(u.file.Blob), Kind: object.Blob, Content: u.file.Text})
 		}
 	}
 	c := object.Commit{Tree: grown.root, Author: draft.Author, Committer: draft.Committer, Message: draft.message()}
 	if base.Head.Commit != "" {
-		c.Parents = []string{base.Head.Commit}
+		c.Parents = []object.ID{object.ParseID(base.Head.Commit)}
 	}
 	content := object.EncodeCommit(c)
-	id := object.ID(object.CommitKind, content)
+	id := object.Hash(object.CommitKind, content)
 	p.objects = append(append(p.objects, grown.made...), pack.Object{ID: id, Kind: object.CommitKind, Content: content})
 	// It is told now as it will be by whoever finds it in git: dates to the
 	// second, for example.
@@ -122,14 +122,14 @@ func prepare(base *Snapshot, tree Tree, draft Draft) (*prepared, error) {
 		return nil, err
 	}
 	p.commit = Commit{
-		SHA:       id,
+		SHA:       id.String(),
 		Sequence:  base.Head.Sequence + 1,
 		Parent:    base.Head.Commit,
 		Author:    c.Author,
 		Committer: c.Committer,
 		Message:   c.Message,
 		Touched:   touches,
-		Tree:      c.Tree,
+		Tree:      c.Tree.String(),
 		Once:      draft.Once,
 	}
 	return p, nil
@@ -146,7 +146,7 @@ func difference(base *Snapshot, changes []Change) ([]update, []Touch) {
 		u := update{path: c.Path}
 		t := Touch{Path: c.Path, Created: !existed}
 		if c.Content != nil {
-			t.Blob = object.ID(object.Blob, c.Content)
+			t.Blob = object.Hash(object.Blob, c.Content).String()
 			t.Text = slices.Clone(c.Content)
 			u.file = &File{Path: c.Path, Blob: t.Blob, Text: t.Text}
 		}
@@ -167,7 +167,7 @@ func (p *prepared) pack(fence int64) (*pack.Pack, error) {
 	made.Name = pack.NameAt(made.Name, fence)
 	p.commit.Pack = made.Name
 	for i, t := range p.commit.Touched {
-		if place, ok := made.Places[t.Blob]; ok {
+		if place, ok := made.Places[object.ParseID(t.Blob)]; ok {
 			t.Pack, t.Offset, t.Length = made.Name, place.Offset, place.Length
 			p.commit.Touched[i] = t
 		}

@@ -38,7 +38,7 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 	} else if tree, known := base.knownTree(); known {
 		grown, err := tree.grow(updates)
 		// Otherwise the commits also did what their rows do not tell.
-		if err == nil && grown.root == commits[len(commits)-1].Tree {
+		if err == nil && grown.root.String() == commits[len(commits)-1].Tree {
 			s.tree, s.treeKnown = grown.tree, true
 		}
 	}
@@ -99,7 +99,7 @@ func (r *Repository) fetch(ctx context.Context, base *Snapshot, head Head, last 
 		switch {
 		case ok && f.Blob == t.touch.Blob:
 			updates[i].file.Text = f.Text
-		case t.touch.Text != nil && object.ID(object.Blob, t.touch.Text) == t.touch.Blob:
+		case t.touch.Text != nil && object.Hash(object.Blob, t.touch.Text).String() == t.touch.Blob:
 			updates[i].file.Text = t.touch.Text
 		default:
 			missing = append(missing, i)

@@ -150,13 +150,13 @@ func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
 			shared = &by
 			commits[by.SHA] = shared
 		}
-		s.Files = append(s.Files, File{Path: path, Blob: blobs[path], Text: tree.Files[path], Last: shared})
+		s.Files = append(s.Files, File{Path: path, Blob: blobs[path].String(), Text: tree.Files[path], Last: shared})
 	}
 	return s.weigh(0)
 }
 
-func blobsOf(tree Tree) map[string]string {
-	blobs := make(map[string]string, len(tree.Files))
+func blobsOf(tree Tree) map[string]object.ID {
+	blobs := make(map[string]object.ID, len(tree.Files))
 	for _, e := range tree.Root {
 		blobs[e.Name] = e.ID
 	}

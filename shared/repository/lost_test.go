@@ -30,7 +30,7 @@ func (l *lossy) Tree(ctx context.Context, head repository.Head) (repository.Tree
 
 func (l *lossy) Blob(ctx context.Context, touch repository.Touch) ([]byte, error) {
 	if l.asked.Add(1); touch.Blob == l.blob && l.lost.Load() {
-		return nil, &object.Lost{ID: touch.Blob}
+		return nil, &object.Lost{ID: object.ParseID(touch.Blob)}
 	}
 	return l.Objects.Blob(ctx, touch)
 }

@@ -18,11 +18,14 @@ const AtATime = 2000
 // those that lie close together can be fetched together. Files of more than max
 // bytes together are TooLarge, if max is not 0, and those of more than MaxTexts
 // ErrTooMuch.
-func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []string), max int64) (Tree, error) {
+func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []object.ID), max int64) (Tree, error) {
 	if head.Commit == "" {
 		return Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}, ctx.Err()
 	}
-	tree, err := ReadFolders(read, head.Commit)
+	if !object.IsID(head.Commit) {
+		return Tree{}, fmt.Errorf("the tree of %q: it is no object id", head.Commit)
+	}
+	tree, err := ReadFolders(read, object.ParseID(head.Commit))
 	if err == nil {
 		err = tree.readFiles(ctx, read, announce, max)
 	}
@@ -33,7 +36,7 @@ func ReadTree(ctx context.Context, head Head, read object.Read, announce func(bl
 }
 
 // ReadFolders is ReadTree without the contents of the files.
-func ReadFolders(read object.Read, commit string) (Tree, error) {
+func ReadFolders(read object.Read, commit object.ID) (Tree, error) {
 	tree := Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}
 	c, err := object.ReadCommit(read, commit)
 	if err != nil {
@@ -53,21 +56,21 @@ func ReadFolders(read object.Read, commit string) (Tree, error) {
 	return tree, nil
 }
 
-func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(blobs []string), max int64) error {
+func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(blobs []object.ID), max int64) error {
 	left := int64(MaxTexts)
 	for some := range slices.Chunk(LayoutFiles(*t), AtATime) {
+		ids := make([]object.ID, len(some))
+		for i, f := range some {
+			ids[i] = object.ParseID(f.Blob)
+		}
 		if announce != nil {
-			ids := make([]string, len(some))
-			for i, f := range some {
-				ids[i] = f.Blob
-			}
 			announce(ids)
 		}
-		for _, f := range some {
+		for i, f := range some {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			text, err := textOf(object.ReadAs(read, f.Blob, object.Blob))
+			text, err := textOf(object.ReadAs(read, ids[i], object.Blob))
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Path, err)
 			}

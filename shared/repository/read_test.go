@@ -13,18 +13,12 @@ import (
 // at a time.
 func TestFilesAreAnnounced(t *testing.T) {
 	stored := map[string][]byte{}
-	put := func(kind object.Kind, content []byte) string {
-		id := object.ID(kind, content)
-		stored[string(kind)+id] = content
+	put := func(kind object.Kind, content []byte) object.ID {
+		id := object.Hash(kind, content)
+		stored[string(kind)+id.String()] = content
 		return id
 	}
-	putTree := func(entries []object.TreeEntry) string {
-		content, err := object.EncodeTree(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return put(object.TreeKind, content)
-	}
+	putTree := func(entries []object.TreeEntry) object.ID { return put(object.TreeKind, object.EncodeTree(entries)) }
 	var flags []object.TreeEntry
 	for i := range 2*repository.AtATime + 1 {
 		flags = append(flags, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("%05d.json", i), ID: put(object.Blob, fmt.Append(nil, i))})
@@ -32,10 +26,10 @@ func TestFilesAreAnnounced(t *testing.T) {
 	root := putTree([]object.TreeEntry{{Mode: object.ModeFolder, Name: "feature-flags", ID: putTree(flags)}})
 	commit := put(object.CommitKind, object.EncodeCommit(object.Commit{Tree: root, Message: "one\n"}))
 
-	var expected []string
-	read := func(id string) (object.Kind, []byte, error) {
+	var expected []object.ID
+	read := func(id object.ID) (object.Kind, []byte, error) {
 		for _, kind := range []object.Kind{object.Blob, object.TreeKind, object.CommitKind} {
-			content, found := stored[string(kind)+id]
+			content, found := stored[string(kind)+id.String()]
 			if !found {
 				continue
 			}
@@ -50,7 +44,7 @@ func TestFilesAreAnnounced(t *testing.T) {
 		return "", nil, fmt.Errorf("there is no object %s", id)
 	}
 	var announced []int
-	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit}, read, func(blobs []string) {
+	tree, err := repository.ReadTree(ctx, repository.Head{Commit: commit.String()}, read, func(blobs []object.ID) {
 		expected = slices.Clone(blobs)
 		announced = append(announced, len(blobs))
 	}, 0)

@@ -15,7 +15,7 @@ import (
 // grown is a tree with updates, and the git trees that are new in it.
 type grown struct {
 	tree Tree // without Files
-	root string
+	root object.ID
 	made []pack.Object
 }
 
@@ -44,8 +44,8 @@ func (t Tree) grow(updates []update) (grown, error) {
 	if g.tree.Root, err = replace(t.Root, root); err != nil {
 		return g, err
 	}
-	g.root, err = g.add(g.tree.Root)
-	return g, err
+	g.root = g.add(g.tree.Root)
+	return g, nil
 }
 
 // entriesOf turns updates into entries, by folder ("" for the root) and name.
@@ -62,7 +62,7 @@ func entriesOf(updates []update) map[string]map[string]TreeEntry {
 		}
 		e := TreeEntry{Mode: object.ModeFile, Name: name}
 		if u.file != nil {
-			e.ID = u.file.Blob
+			e.ID = object.ParseID(u.file.Blob)
 		}
 		folders[folder][name] = e
 	}
@@ -82,8 +82,8 @@ func (g *grown) growFolder(folder string, changed map[string]TreeEntry) (TreeEnt
 		return entry, nil
 	}
 	g.tree.Folders[folder] = entries
-	entry.ID, err = g.add(entries)
-	return entry, err
+	entry.ID = g.add(entries)
+	return entry, nil
 }
 
 // Displaced are the entries that stand where the layout has something else.
@@ -129,14 +129,11 @@ func kindOf(e TreeEntry) string {
 }
 
 // add encodes a git tree and returns its id.
-func (g *grown) add(entries []TreeEntry) (string, error) {
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		return "", err
-	}
-	id := object.ID(object.TreeKind, content)
+func (g *grown) add(entries []TreeEntry) object.ID {
+	content := object.EncodeTree(entries)
+	id := object.Hash(object.TreeKind, content)
 	g.made = append(g.made, pack.Object{ID: id, Kind: object.TreeKind, Content: content})
-	return id, nil
+	return id
 }
 
 // replace returns entries with those of the names given replaced, removed or,
@@ -152,14 +149,14 @@ func replace(entries []TreeEntry, changed map[string]TreeEntry) ([]TreeEntry, er
 			kept = append(kept, e)
 		case c.IsFolder() != e.IsFolder(), !e.IsFolder() && !e.IsFile():
 			return nil, fmt.Errorf("%w: %s has mode %s", ErrOccupied, e.Name, e.Mode)
-		case c.ID != "":
+		case !c.ID.IsZero():
 			if e.Mode != object.ModeSymlink {
 				c.Mode = e.Mode
 			}
 			kept = append(kept, c)
 		}
 	}
-	maps.DeleteFunc(left, func(_ string, e TreeEntry) bool { return e.ID == "" })
+	maps.DeleteFunc(left, func(_ string, e TreeEntry) bool { return e.ID.IsZero() })
 	added := slices.SortedFunc(maps.Values(left), func(a, b TreeEntry) int {
 		if a.Less(b) {
 			return -1

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/checkout"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/source"
 	"svc.example/svc/shared/testing/gitobjects"
@@ -82,13 +83,13 @@ func TestCopyBesideCompaction(t *testing.T) {
 		root := gitobjects.Tree(t)
 		commit := gitobjects.Commit(root)
 		gitobjects.StoreIn(t, git, root, commit)
-		ids := []string{root.ID, commit.ID}
+		ids := []object.ID{root.ID, commit.ID}
 		for n := range 5 {
 			blob := gitobjects.Blob(fmt.Sprint("text ", n))
 			gitobjects.StoreIn(t, git, blob)
 			ids = append(ids, blob.ID)
 		}
-		if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID+"\n"), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(commit.ID.String()+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		from, _, err := source.FindRepository(dir)
@@ -145,7 +146,7 @@ func TestCopyThroughLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = source.RepositoryAt(git, commit.ID).CopyTo(into, nil)
+			err = source.RepositoryAt(git, commit.ID.String()).CopyTo(into, nil)
 			if want != "" {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v", err)
@@ -159,8 +160,8 @@ func TestCopyThroughLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, id := range []string{root.ID, commit.ID} {
-				if _, _, err := found.Object(t.Context(), id); err != nil {
+			for _, id := range []string{root.ID.String(), commit.ID.String()} {
+				if _, _, err := found.Object(t.Context(), object.ParseID(id)); err != nil {
 					t.Errorf("%v", err)
 				}
 			}
@@ -218,7 +219,7 @@ func storeLoose(t *testing.T, git string, o pack.Object) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	write(t, git, "objects/"+o.ID[:2]+"/"+o.ID[2:], deflated.String())
+	write(t, git, "objects/"+o.ID.String()[:2]+"/"+o.ID.String()[2:], deflated.String())
 }
 
 func compact(t *testing.T, git string) {

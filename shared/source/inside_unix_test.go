@@ -118,8 +118,8 @@ func filled(t *testing.T, dir string) (git, commit string) {
 	root := gitobjects.Tree(t)
 	c := gitobjects.Commit(root)
 	gitobjects.StoreIn(t, git, root, c)
-	if err := checkout.SetMain(git, c.ID); err != nil {
+	if err := checkout.SetMain(git, c.ID.String()); err != nil {
 		t.Fatal(err)
 	}
-	return git, c.ID
+	return git, c.ID.String()
 }

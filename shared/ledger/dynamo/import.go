@@ -31,7 +31,7 @@ type ImportOptions struct {
 	Fence int64
 	// Place says where an object lies, so that an old document is one ranged
 	// read away. It may be nil.
-	Place func(id string) (pack string, where pack.Place, ok bool)
+	Place func(id object.ID) (pack string, where pack.Place, ok bool)
 	// Progress hears how many commits of how many have been told. It may be
 	// nil.
 	Progress func(done, total int)
@@ -194,8 +194,8 @@ type filler struct {
 	rows     rows
 	options  ImportOptions
 	sequence int64 // of the last commit told
-	tree     revwalk.ID
-	parent   revwalk.ID // the commit told last
+	tree     object.ID
+	parent   object.ID // the commit told last
 	trees    *revwalk.Trees
 	touches  touches
 	open     []written
@@ -211,10 +211,10 @@ func (l *Ledger) fill(ctx context.Context, objects HistoryReader, commit string,
 	}
 	way := revwalk.Walk[repository.Commit]{
 		Trees: f.trees,
-		Begin: func(c repository.Commit, _ []revwalk.ID) repository.Commit { return c },
+		Begin: func(c repository.Commit, _ []object.ID) repository.Commit { return c },
 	}
 	told := 0
-	err := way.Each(ctx, revwalk.ParseID(commit), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
+	err := way.Each(ctx, object.ParseID(commit), func(n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
 		if told == 0 {
 			f.sequence = number(way.Len()) - 1
 		}
@@ -244,7 +244,7 @@ func (l *Ledger) noted(name string, fence int64) item {
 
 func (f *filler) tell(ctx context.Context, n *revwalk.Node[repository.Commit], touched []repository.Touch) error {
 	var shifts []repository.Touch
-	if len(n.Parents) != 1 && f.parent != (revwalk.ID{}) || len(n.Parents) == 1 && n.Parents[0] != f.parent {
+	if len(n.Parents) != 1 && f.parent != (object.ID{}) || len(n.Parents) == 1 && n.Parents[0] != f.parent {
 		var err error
 		if shifts, err = f.shifts(n, touched); err != nil {
 			return err
@@ -255,7 +255,7 @@ func (f *filler) tell(ctx context.Context, n *revwalk.Node[repository.Commit], t
 	c := n.Row
 	c.Sequence, c.Touched = f.sequence, f.placed(touched)
 	if f.options.Place != nil {
-		c.Pack, _, _ = f.options.Place(c.SHA)
+		c.Pack, _, _ = f.options.Place(n.ID)
 	}
 	f.touches.add(c, shifts)
 	w := f.rows.of(c, f.placed(shifts))
@@ -269,7 +269,7 @@ func (f *filler) tell(ctx context.Context, n *revwalk.Node[repository.Commit], t
 // shifts are the files that differ from the commit told before, which is not
 // the only parent, and that this one did not touch.
 func (f *filler) shifts(n *revwalk.Node[repository.Commit], touched []repository.Touch) ([]repository.Touch, error) {
-	differ, err := f.trees.Touches(n.Tree, []revwalk.ID{f.tree})
+	differ, err := f.trees.Touches(n.Tree, []object.ID{f.tree})
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func (f *filler) placed(touched []repository.Touch) []repository.Touch {
 		return touched
 	}
 	for i, t := range touched {
-		if name, where, ok := f.options.Place(t.Blob); ok && t.Blob != "" {
+		if name, where, ok := f.options.Place(object.ParseID(t.Blob)); ok && t.Blob != "" {
 			touched[i].Pack, touched[i].Offset, touched[i].Length, touched[i].Base = name, where.Offset, where.Length, where.Base
 		}
 	}

@@ -344,5 +344,5 @@ func TestBaseIsLost(t *testing.T) {
 }
 
 var _ dynamo.HistoryReader = interface {
-	Read(id string) (object.Kind, []byte, error)
+	Read(id object.ID) (object.Kind, []byte, error)
 }(nil)

@@ -9,8 +9,10 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -111,8 +113,8 @@ type Compaction struct {
 	Pack    string
 	// Fence is the head's as it was read before Pack was stored.
 	Fence int64
-	// Places say where in Pack the objects lie, by id.
-	Places map[string]pack.Place
+	// Places say where in Pack the objects lie.
+	Places map[object.ID]pack.Place
 }
 
 // Compacted takes a compaction into the rows, so that old documents are found
@@ -237,7 +239,7 @@ func (l *Ledger) relocateAll(ctx context.Context, head repository.Head, c Compac
 	var moves []relocation
 	err = l.log(ctx, head, after, func(commit repository.Commit, shifts []repository.Touch) error {
 		for _, t := range slices.Concat(commit.Touched, shifts) {
-			if where, moved := c.Places[t.Blob]; moved && t.Blob != "" {
+			if where, moved := c.Places[object.ParseID(t.Blob)]; moved && t.Blob != "" {
 				moves = append(moves, relocation{dynamo.Key(rows.item(t.Path), place(commit.Sequence, commit.SHA)), &where})
 			}
 		}

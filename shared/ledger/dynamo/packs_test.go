@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/ledger/dynamo"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -72,10 +73,10 @@ func TestPacks(t *testing.T) {
 
 	// The first eight, in two steps; the second merges the first's again.
 	merged := func(segment string, retired []string, until int) dynamo.Compaction {
-		c := dynamo.Compaction{Retired: retired, Pack: segment, Places: map[string]pack.Place{}}
+		c := dynamo.Compaction{Retired: retired, Pack: segment, Places: map[object.ID]pack.Place{}}
 		for n, commit := range commits[:until] {
 			// What was a difference may be whole the next time.
-			c.Places[commit.Touched[0].Blob] = pack.Place{Offset: int64(1000 + n), Length: 7, Base: int64(n % len(retired) * 10)}
+			c.Places[object.ParseID(commit.Touched[0].Blob)] = pack.Place{Offset: int64(1000 + n), Length: 7, Base: int64(n % len(retired) * 10)}
 		}
 		return c
 	}

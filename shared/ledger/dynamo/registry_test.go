@@ -13,7 +13,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-func blobOf(text []byte) string { return object.ID(object.Blob, text) }
+func blobOf(text []byte) string { return object.Hash(object.Blob, text).String() }
 
 func TestWorkspaces(t *testing.T) {
 	table := newTable(t)

@@ -19,7 +19,7 @@ func TestTextsComeBack(t *testing.T) {
 			touch := repository.Touch{Path: fmt.Sprint(i)}
 			if rapid.Bool().Draw(t, "there") {
 				touch.Text = append([]byte{}, rapid.SliceOf(rapid.Byte()).Draw(t, "text")...)
-				touch.Blob = object.ID(object.Blob, touch.Text)
+				touch.Blob = object.Hash(object.Blob, touch.Text).String()
 			}
 			touched = append(touched, touch)
 		}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // group is commits that become durable together, each on top of the one before:
@@ -252,7 +253,7 @@ func (l *Ledger) leaveOpen(commits []pending) {
 func headsOf(h *history, commits []pending, access int64) []repository.Head {
 	heads := make([]repository.Head, len(commits))
 	for i, p := range commits {
-		number, _ := h.find(parseID(p.commit.SHA))
+		number, _ := h.find(object.ParseID(p.commit.SHA))
 		heads[i] = repository.Head{Commit: p.commit.SHA, Sequence: h.base + int64(number), Access: access}
 	}
 	return heads
@@ -277,9 +278,9 @@ func checkCommit(from repository.Head, c repository.Commit) error {
 }
 
 func rowOf(c repository.Commit) row {
-	var parents []oid
+	var parents []object.ID
 	if c.Parent != "" {
-		parents = []oid{parseID(c.Parent)}
+		parents = []object.ID{object.ParseID(c.Parent)}
 	}
 	return headerOf(c, parents).withTouches(c.Touched)
 }

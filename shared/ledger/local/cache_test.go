@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // walked opens a data directory and counts the commits that were not in the
@@ -170,9 +171,9 @@ func TestRowsRoundTrip(t *testing.T) {
 			Author: signature.Draw(t, "author"), Committer: signature.Draw(t, "committer"), Message: rapid.String().Draw(t, "message"),
 			Touched: rapid.SliceOfN(touch, 1, 4).Draw(t, "touches"),
 		}
-		parents := make([]oid, rapid.IntRange(0, 3).Draw(t, "parents"))
+		parents := make([]object.ID, rapid.IntRange(0, 3).Draw(t, "parents"))
 		for i := range parents {
-			parents[i] = parseID(id.Draw(t, "parent"))
+			parents[i] = object.ParseID(id.Draw(t, "parent"))
 			want.Parent = parents[0].String()
 		}
 		r := headerOf(want, parents).withTouches(want.Touched).asHead(rapid.Bool().Draw(t, "head"))

@@ -55,7 +55,7 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 	if u := l.isUnreadable(commit); u != nil && !l.isBack(u) {
 		return u.reason
 	}
-	target := parseID(commit)
+	target := object.ParseID(commit)
 	rows, descends, err := l.walkTo(ctx, h, target)
 	if err != nil {
 		return l.refuse(commit, err)
@@ -72,7 +72,7 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 
 // walkTo returns what leads from a history to a commit. When the commit does
 // not descend from the history's head, that is its whole own history.
-func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row, descends bool, err error) {
+func (l *Ledger) walkTo(ctx context.Context, h *history, target object.ID) (rows []row, descends bool, err error) {
 	reader := l.objects.Reader(ctx)
 	defer reader.Close()
 	old, _ := h.head()
@@ -87,8 +87,8 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 		more = append(more, l.objects.Reader(ctx))
 		return revwalk.NewTrees(more[len(more)-1])
 	}
-	met := old == oid{}
-	w.known = func(id oid) bool {
+	met := old == object.ID{}
+	w.known = func(id object.ID) bool {
 		met = met || id == old
 		_, known := h.find(id)
 		return known
@@ -99,8 +99,8 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target oid) (rows []row
 	if err != nil || met {
 		return rows, err == nil, err
 	}
-	w.known = func(oid) bool { return false }
-	w.earlier = func(id oid) (row, bool) {
+	w.known = func(object.ID) bool { return false }
+	w.earlier = func(id object.ID) (row, bool) {
 		number, known := h.find(id)
 		if !known {
 			return nil, false
@@ -120,8 +120,8 @@ func (u *unservable) Error() string { return u.why }
 // Where one is too large or of another kind, that file alone is broken. That
 // something else stands in the place of a folder or the workspace file that
 // rows removed is no wish to delete all that was there.
-func (l *Ledger) checkFiles(ctx context.Context, objects *odb.Reader, trees *revwalk.Trees, h *history, rows []row, target oid) error {
-	layout, err := repository.ReadFolders(objects.Read, target.String())
+func (l *Ledger) checkFiles(ctx context.Context, objects *odb.Reader, trees *revwalk.Trees, h *history, rows []row, target object.ID) error {
+	layout, err := repository.ReadFolders(objects.Read, target)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (l *Ledger) checkFiles(ctx context.Context, objects *odb.Reader, trees *rev
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, _, err := objects.Read(touch.Blob); err != nil && !errors.As(err, new(*object.TooLarge)) {
+		if _, _, err := objects.Read(object.ParseID(touch.Blob)); err != nil && !errors.As(err, new(*object.TooLarge)) {
 			return fmt.Errorf("%s: %w", touch.Path, err)
 		}
 	}
@@ -167,7 +167,7 @@ func removed(rows []row, place string) bool {
 func checkSize(objects *odb.Reader, layout repository.Tree) error {
 	left := int64(repository.MaxTexts)
 	for _, f := range repository.LayoutFiles(layout) {
-		size, err := objects.Size(f.Blob)
+		size, err := objects.Size(object.ParseID(f.Blob))
 		switch {
 		case errors.As(err, new(*object.Lost)), size > object.MaxBlob:
 			continue // it is not read
@@ -197,7 +197,7 @@ func (l *Ledger) untilReadable(ctx context.Context, h *history) *history {
 			continue
 		}
 		looks++
-		layout, err := repository.ReadFolders(reader.Read, rows[n-1].id().String())
+		layout, err := repository.ReadFolders(reader.Read, rows[n-1].id())
 		if err == nil {
 			err = checkSize(reader, layout)
 		}
@@ -216,21 +216,20 @@ func (l *Ledger) untilReadable(ctx context.Context, h *history) *history {
 
 // filesSince compares a root tree with that of the history's head. That one may
 // be gone, after a forced push and git gc.
-func (l *Ledger) filesSince(trees *revwalk.Trees, h *history, target oid) ([]repository.Touch, error) {
+func (l *Ledger) filesSince(trees *revwalk.Trees, h *history, target object.ID) ([]repository.Touch, error) {
 	c, err := trees.Commit(target)
 	if err != nil {
 		return nil, err
 	}
-	root := parseID(c.Tree)
-	if id, _ := h.head(); id != (oid{}) {
+	if id, _ := h.head(); id != (object.ID{}) {
 		number, _ := h.find(id)
 		if before, err := rootOf(trees, h.row(number)); err == nil {
-			if touches, err := trees.Touches(root, []oid{before}); err == nil {
+			if touches, err := trees.Touches(c.Tree, []object.ID{before}); err == nil {
 				return touches, nil
 			}
 		}
 	}
-	return trees.Touches(root, nil)
+	return trees.Touches(c.Tree, nil)
 }
 
 // extend adds rows to the history, of which the last is the new head.

@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/requestid"
 )
@@ -321,7 +322,7 @@ func crowd(t *testing.T, seed uint64) {
 // A pack is in memory until a commit in it lands, and can be read all the same.
 func TestAHeldPackCanBeRead(t *testing.T) {
 	l := started(t)
-	p, err := pack.Encode([]pack.Object{{ID: "9daeafb9864cf43055ae93beb0afd6c7d144bfa4", Kind: "blob", Content: []byte("test\n")}})
+	p, err := pack.Encode([]pack.Object{{ID: object.ParseID("9daeafb9864cf43055ae93beb0afd6c7d144bfa4"), Kind: "blob", Content: []byte("test\n")}})
 	must(t, err)
 	must(t, l.Objects().PutPack(background, p.Name, p.Bytes, p.Index))
 	if n := len(l.Objects().Packs()); n != 0 {

@@ -66,15 +66,15 @@ func head(t testing.TB, l *Ledger) repository.Head {
 }
 
 // putLoose stores a loose object.
-func putLoose(t testing.TB, repo string, kind object.Kind, content []byte) string {
+func putLoose(t testing.TB, repo string, kind object.Kind, content []byte) object.ID {
 	t.Helper()
-	id := object.ID(kind, content)
+	id := object.Hash(kind, content)
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
 	fmt.Fprintf(w, "%s %d\x00", kind, len(content))
 	w.Write(content)
 	must(t, w.Close())
-	path := filepath.Join(repo, "objects", id[:2], id[2:])
+	path := filepath.Join(repo, "objects", id.String()[:2], id.String()[2:])
 	if _, err := os.Stat(path); err == nil {
 		return id
 	}
@@ -99,17 +99,18 @@ func draft(t testing.TB, repo, parent, key, text string) repository.Commit {
 	flags, root := layoutOf(t, repo, parent)
 	flags = put(flags, object.TreeEntry{Mode: object.ModeFile, Name: key + ".json", ID: blob})
 	root = put(root, object.TreeEntry{Mode: object.ModeFolder, Name: "feature-flags", ID: putTree(t, repo, flags)})
+	tree := putTree(t, repo, root)
 	c := repository.Commit{
-		Parent: parent, Tree: putTree(t, repo, root), Message: "Set " + key + "\n",
+		Parent: parent, Tree: tree.String(), Message: "Set " + key + "\n",
 		Author:    repository.Signature{Name: "Ada", Email: "ada@example.com", When: time.Now().Truncate(time.Second)},
 		Committer: repository.Signature{Name: "svc", Email: "noreply@svc", When: time.Now().Truncate(time.Second).UTC()},
-		Touched:   []repository.Touch{{Path: path, Blob: blob, Created: parent == ""}},
+		Touched:   []repository.Touch{{Path: path, Blob: blob.String(), Created: parent == ""}},
 	}
-	raw := object.Commit{Tree: c.Tree, Author: c.Author, Committer: c.Committer, Message: c.Message}
+	raw := object.Commit{Tree: tree, Author: c.Author, Committer: c.Committer, Message: c.Message}
 	if parent != "" {
-		raw.Parents = []string{parent}
+		raw.Parents = []object.ID{object.ParseID(parent)}
 	}
-	c.SHA = putLoose(t, repo, object.CommitKind, object.EncodeCommit(raw))
+	c.SHA = putLoose(t, repo, object.CommitKind, object.EncodeCommit(raw)).String()
 	return c
 }
 
@@ -121,12 +122,12 @@ func layoutOf(t testing.TB, repo, commit string) (flags, root []object.TreeEntry
 	_, text := read(t, repo, commit)
 	c, err := object.DecodeCommit(text)
 	must(t, err)
-	_, text = read(t, repo, c.Tree)
+	_, text = read(t, repo, c.Tree.String())
 	root, err = object.DecodeTree(text)
 	must(t, err)
 	for _, e := range root {
 		if e.Name == "feature-flags" {
-			_, text = read(t, repo, e.ID)
+			_, text = read(t, repo, e.ID.String())
 			flags, err = object.DecodeTree(text)
 			must(t, err)
 		}
@@ -151,11 +152,9 @@ func put(tree []object.TreeEntry, e object.TreeEntry) []object.TreeEntry {
 	return out
 }
 
-func putTree(t testing.TB, repo string, entries []object.TreeEntry) string {
+func putTree(t testing.TB, repo string, entries []object.TreeEntry) object.ID {
 	t.Helper()
-	content, err := object.EncodeTree(entries)
-	must(t, err)
-	return putLoose(t, repo, object.TreeKind, content)
+	return putLoose(t, repo, object.TreeKind, object.EncodeTree(entries))
 }
 
 // repo is a git repository, bare or not.
@@ -248,7 +247,7 @@ func read(t testing.TB, repo, id string) (object.Kind, []byte) {
 	t.Helper()
 	objects, err := disk.Open(repo)
 	must(t, err)
-	kind, content, err := objects.Object(background, id)
+	kind, content, err := objects.Object(background, object.ParseID(id))
 	must(t, err)
 	return kind, content
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // history is the index of one history: its rows, in order, and the ways to
@@ -72,17 +73,17 @@ func (h *history) lineOf(r row, number uint32) uint32 {
 }
 
 // head returns the last row's id and sequence; without rows the id is zero.
-func (h *history) head() (oid, int64) {
+func (h *history) head() (object.ID, int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if len(h.rows) == 0 {
-		return oid{}, h.base - 1
+		return object.ID{}, h.base - 1
 	}
 	return h.rows[len(h.rows)-1].id(), h.base + int64(len(h.rows)) - 1
 }
 
 // find returns the number of the row with an id.
-func (h *history) find(id oid) (uint32, bool) {
+func (h *history) find(id object.ID) (uint32, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	for _, number := range h.ids[binary.BigEndian.Uint16(id[:2])] {
@@ -94,7 +95,7 @@ func (h *history) find(id oid) (uint32, bool) {
 }
 
 func (h *history) holds(commit string) bool {
-	_, found := h.find(parseID(commit))
+	_, found := h.find(object.ParseID(commit))
 	return found
 }
 
@@ -244,7 +245,7 @@ func (h *history) madeOnce(id string) (o repository.Once, c repository.Commit, f
 // blob finds what a path held in the commit of a row, as far as the rows tell:
 // along the line of commits that ends there. known is false when only the
 // commit's tree can tell, because the answer lies behind a merge.
-func (v view) blob(path string, number uint32) (blob oid, exists, known bool) {
+func (v view) blob(path string, number uint32) (blob object.ID, exists, known bool) {
 	line := v.lines[number]
 	trail := before(v.trail(path), int(number)+1)
 	if len(trail) > 0 && trail[len(trail)-1].row >= line {
@@ -253,7 +254,7 @@ func (v view) blob(path string, number uint32) (blob oid, exists, known bool) {
 		return blob, exists, true
 	}
 	root := line == 0 && len(v.rows[0].parents()) == 0
-	return oid{}, false, root
+	return object.ID{}, false, root
 }
 
 // lastTouches returns the last commit that touched each file there is, given
@@ -276,7 +277,7 @@ func (v view) lastTouches() map[string]repository.Commit {
 
 // lastTouchesOf returns, for each file of a tree, the last commit that gave it
 // the content it has there.
-func (v view) lastTouchesOf(blobs map[string]oid) map[string]repository.Commit {
+func (v view) lastTouchesOf(blobs map[string]object.ID) map[string]repository.Commit {
 	found := map[string]repository.Commit{}
 	commits := map[uint32]repository.Commit{}
 	for path, blob := range blobs {

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // Head returns the head as it is now. It looks at the files themselves, and so finds
@@ -125,7 +126,7 @@ func (l *Ledger) head(ctx context.Context, access int64, version uint64) (reposi
 func headOf(h *history) repository.Head {
 	id, sequence := h.head()
 	head := repository.Head{Sequence: sequence}
-	if id != (oid{}) {
+	if id != (object.ID{}) {
 		head.Commit = id.String()
 	}
 	return head
@@ -196,7 +197,7 @@ func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision st
 }
 
 // blobIn finds a file in the commit of a row.
-func (l *Ledger) blobIn(ctx context.Context, v view, path string, number uint32) (oid, bool, error) {
+func (l *Ledger) blobIn(ctx context.Context, v view, path string, number uint32) (object.ID, bool, error) {
 	if blob, exists, known := v.blob(path, number); known {
 		return blob, exists, nil
 	}
@@ -205,7 +206,7 @@ func (l *Ledger) blobIn(ctx context.Context, v view, path string, number uint32)
 	t := revwalk.NewTrees(reader)
 	root, err := rootOf(t, v.rows[number])
 	if err != nil {
-		return oid{}, false, err
+		return object.ID{}, false, err
 	}
 	return t.Find(root, path)
 }

@@ -146,7 +146,7 @@ func (w *world) blob(n int, path string) string {
 	if !ok || !repository.IsFile(path) {
 		return ""
 	}
-	return object.ID(object.Blob, []byte(text))
+	return object.Hash(object.Blob, []byte(text)).String()
 }
 
 // touches says whether a commit's file differs from that of all its parents.

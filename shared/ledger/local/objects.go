@@ -5,10 +5,9 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
 )
@@ -120,7 +119,7 @@ func (o *Objects) Release(name string) {
 
 // storeHolding stores what is only in memory, if it holds an object: somebody
 // asks for it before its commit has landed, and may ask for those before it.
-func (o *Objects) storeHolding(ctx context.Context, id string) error {
+func (o *Objects) storeHolding(ctx context.Context, id object.ID) error {
 	var names []string
 	holds := false
 	o.lock.Lock()
@@ -128,7 +127,7 @@ func (o *Objects) storeHolding(ctx context.Context, id string) error {
 		if p.stored != nil {
 			continue
 		}
-		_, found := p.index.Find(plumbing.NewHash(id))
+		_, found := p.index.Find(id)
 		holds, names = holds || found, append(names, name)
 	}
 	o.lock.Unlock()
@@ -144,7 +143,7 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 	if !errors.Is(err, odb.ErrNoObject) {
 		return content, err
 	}
-	if err := o.storeHolding(ctx, touch.Blob); err != nil {
+	if err := o.storeHolding(ctx, object.ParseID(touch.Blob)); err != nil {
 		return nil, err
 	}
 	return o.Objects.Blob(ctx, touch)
@@ -152,7 +151,7 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 
 // Tree implements repository.Objects.
 func (o *Objects) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
-	if err := o.storeHolding(ctx, head.Commit); err != nil {
+	if err := o.storeHolding(ctx, object.ParseID(head.Commit)); err != nil {
 		return repository.Tree{}, err
 	}
 	return o.Objects.Tree(ctx, head)

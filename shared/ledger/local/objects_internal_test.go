@@ -50,9 +50,10 @@ func storesOnce(t *testing.T, releasing bool) {
 		t.Fatal(err)
 	}
 	o := &Objects{Objects: opened, held: map[string]*heldPack{}}
-	var names, ids []string
+	var names []string
+	var ids []object.ID
 	for _, text := range []string{"one", "two"} {
-		id := object.ID(object.Blob, []byte(text))
+		id := object.Hash(object.Blob, []byte(text))
 		p, err := pack.Encode([]pack.Object{{ID: id, Kind: object.Blob, Content: []byte(text)}})
 		if err == nil {
 			err = o.PutPack(ctx, p.Name, p.Bytes, p.Index)

@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/encoding"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // row is one commit of the history, encoded. In memory it costs nothing but
@@ -31,9 +32,9 @@ const (
 
 const flagsAt = 2 * idBytes
 
-func (r row) id() oid      { return oid(r[:idBytes]) }
-func (r row) tree() oid    { return oid(r[idBytes : 2*idBytes]) }
-func (r row) isHead() bool { return r[flagsAt]&rowIsHead != 0 }
+func (r row) id() object.ID   { return object.ID(r[:idBytes]) }
+func (r row) tree() object.ID { return object.ID(r[idBytes : 2*idBytes]) }
+func (r row) isHead() bool    { return r[flagsAt]&rowIsHead != 0 }
 
 // asHead returns the row with or without the mark of a head.
 func (r row) asHead(head bool) row {
@@ -46,9 +47,9 @@ func (r row) asHead(head bool) row {
 }
 
 // parents returns the ids of the commit's parents.
-func (r row) parents() []oid {
+func (r row) parents() []object.ID {
 	d := repository.NewDecoder(r[flagsAt+1:])
-	parents := make([]oid, 0, 1)
+	parents := make([]object.ID, 0, 1)
 	for range d.Count() {
 		parents = append(parents, idOf(d))
 	}
@@ -56,7 +57,7 @@ func (r row) parents() []oid {
 }
 
 // headerOf encodes everything but the touches.
-func headerOf(c repository.Commit, parents []oid) row {
+func headerOf(c repository.Commit, parents []object.ID) row {
 	b := make(row, 0, 160+len(c.Message))
 	b = appendID(b, c.SHA)
 	b = appendID(b, c.Tree)
@@ -89,7 +90,7 @@ func (r row) withTouches(touches []repository.Touch) row {
 
 // appendID adds an id, zeros for "". That it is an id has been checked.
 func appendID(b row, text string) row {
-	id := parseID(text)
+	id := object.ParseID(text)
 	return append(b, id[:]...)
 }
 
@@ -97,7 +98,7 @@ func appendID(b row, text string) row {
 func (r row) commit(sequence int64, places ...uint32) repository.Commit {
 	d := repository.NewDecoder(r)
 	commit := repository.Commit{SHA: d.ID(), Sequence: sequence}
-	if tree := idOf(d); tree != (oid{}) {
+	if tree := idOf(d); tree != (object.ID{}) {
 		commit.Tree = tree.String()
 	}
 	d.Take(1)
@@ -146,17 +147,17 @@ func (r row) places() []uint32 {
 }
 
 // blobAt is the blob of the touch at a place; false when it is a deletion.
-func (r row) blobAt(place uint32) (oid, bool) {
+func (r row) blobAt(place uint32) (object.ID, bool) {
 	if r[place]&touchDeleted != 0 {
-		return oid{}, false
+		return object.ID{}, false
 	}
-	return oid(r[place+1 : place+1+idBytes]), true
+	return object.ID(r[place+1 : place+1+idBytes]), true
 }
 
 var errRow = errors.New("a row of the history is damaged")
 
 // idOf reads an id, zeros for "".
-func idOf(d *repository.Decoder) (id oid) {
+func idOf(d *repository.Decoder) (id object.ID) {
 	copy(id[:], d.Take(idBytes))
 	return id
 }

@@ -83,7 +83,7 @@ type unreadable struct {
 	reason *repository.Unavailable
 	// lost is an object that is missing or damaged. It may come back, as the rest
 	// of a copy that is being made, so that it is looked for again now and then.
-	lost   string
+	lost   object.ID
 	looked atomic.Int64 // when it was looked for last, in Unix nanoseconds
 }
 
@@ -96,7 +96,7 @@ const lookAgain = time.Second
 // damaged or not there. What was there before goes on being read. That the disk fails is
 // no such reason.
 func (l *Ledger) refuse(commit string, err error) error {
-	why, id, until := "git fsck says what is wrong with it", "", "main is moved to another"
+	why, id, until := "git fsck says what is wrong with it", object.ID{}, "main is moved to another"
 	large, lost, unserved := (*object.TooLarge)(nil), (*object.Lost)(nil), (*unservable)(nil)
 	switch {
 	case errors.As(err, &unserved):
@@ -161,12 +161,12 @@ func (l *Ledger) isUnreadable(commit string) *unreadable {
 // those who ask at the same time.
 func (u *unreadable) isDue() bool {
 	looked, now := u.looked.Load(), time.Now().UnixNano()
-	return u.lost != "" && now-looked > int64(lookAgain) && u.looked.CompareAndSwap(looked, now)
+	return !u.lost.IsZero() && now-looked > int64(lookAgain) && u.looked.CompareAndSwap(looked, now)
 }
 
 // isBack says whether what was lost can be read now.
 func (l *Ledger) isBack(u *unreadable) bool {
-	if u.lost == "" {
+	if u.lost.IsZero() {
 		return false
 	}
 	_, _, err := l.objects.Object(context.Background(), u.lost)

@@ -25,9 +25,9 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 			_, text := read(t, l.Repository(), parent)
 			c, err := object.DecodeCommit(text)
 			must(t, err)
-			_, tree := read(t, l.Repository(), c.Tree)
+			_, tree := read(t, l.Repository(), c.Tree.String())
 			c.Tree = putLoose(t, l.Repository(), object.TreeKind, append(tree, "100644 half"...))
-			c.Parents = []string{parent}
+			c.Parents = []object.ID{object.ParseID(parent)}
 			return object.EncodeCommit(c)
 		},
 		"no commit": func(*testing.T, *Ledger, string) []byte { return []byte("tree none\n\n") },
@@ -76,14 +76,14 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 			good := head(t, l)
 			bad := putLoose(t, l.Repository(), object.CommitKind, content(t, l, good.Commit))
 			branchFile := filepath.Join(l.Repository(), branch)
-			must(t, os.WriteFile(branchFile, []byte(bad+"\n"), 0o666))
+			must(t, os.WriteFile(branchFile, []byte(bad.String()+"\n"), 0o666))
 			for range 2 {
 				if now := head(t, l); now != good {
 					t.Errorf("the head is %+v, want %+v", now, good)
 				}
 				_, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2"))
 				unavailable := (*repository.Unavailable)(nil)
-				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, bad) {
+				if !errors.As(err, &unavailable) || !errors.Is(err, repository.ErrFailed) || !strings.Contains(unavailable.Message, bad.String()) {
 					t.Errorf("a write: %v", err)
 				}
 				must(t, l.Close())
@@ -98,12 +98,12 @@ func TestACommitThatCannotBeRead(t *testing.T) {
 	}
 }
 
-const missing = "2222222222222222222222222222222222222222"
+var missing = object.ParseID("2222222222222222222222222222222222222222")
 
 // garble puts something else where an object was.
-func garble(t *testing.T, l *Ledger, id string) string {
+func garble(t *testing.T, l *Ledger, id object.ID) object.ID {
 	t.Helper()
-	file := filepath.Join(l.Repository(), "objects", id[:2], id[2:])
+	file := filepath.Join(l.Repository(), "objects", id.String()[:2], id.String()[2:])
 	must(t, os.Chmod(file, 0o666))
 	must(t, os.WriteFile(file, []byte("garbage"), 0o666))
 	return id
@@ -113,9 +113,9 @@ func garble(t *testing.T, l *Ledger, id string) string {
 // nobody serves it, the last head that can be read is the head, and the lost one
 // again when it is back.
 func TestALossAfterTheFact(t *testing.T) {
-	for name, pick := range map[string]func(c object.Commit, commit string) string{
-		"the commit":    func(_ object.Commit, commit string) string { return commit },
-		"its root tree": func(c object.Commit, _ string) string { return c.Tree },
+	for name, pick := range map[string]func(c object.Commit, commit object.ID) object.ID{
+		"the commit":    func(_ object.Commit, commit object.ID) object.ID { return commit },
+		"its root tree": func(c object.Commit, _ object.ID) object.ID { return c.Tree },
 	} {
 		for what, harm := range map[string]func(file string) error{
 			"gone": os.Remove,
@@ -130,13 +130,13 @@ func TestALossAfterTheFact(t *testing.T) {
 				good := head(t, l)
 				content := commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFile, Name: "zzz", ID: missing})
 				commit := putLoose(t, l.Repository(), object.CommitKind, content)
-				must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit+"\n"), 0o666))
+				must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
 				last := head(t, l)
 				must(t, l.Close())
 				c, err := object.DecodeCommit(content)
 				must(t, err)
 				id := pick(c, commit)
-				file := filepath.Join(l.Repository(), "objects", id[:2], id[2:])
+				file := filepath.Join(l.Repository(), "objects", id.String()[:2], id.String()[2:])
 				saved, err := os.ReadFile(file)
 				must(t, err)
 				must(t, harm(file))
@@ -146,7 +146,7 @@ func TestALossAfterTheFact(t *testing.T) {
 						t.Errorf("the head is %+v, want %+v", now, good)
 					}
 					unavailable := (*repository.Unavailable)(nil)
-					if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.As(err, &unavailable) || !strings.Contains(unavailable.Message, id) {
+					if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.As(err, &unavailable) || !strings.Contains(unavailable.Message, id.String()) {
 						t.Errorf("a write: %v", err)
 					}
 					must(t, l.Close())
@@ -167,7 +167,7 @@ func commitOn(t *testing.T, l *Ledger, parent string, change func(*object.Commit
 	_, text := read(t, l.Repository(), parent)
 	c, err := object.DecodeCommit(text)
 	must(t, err)
-	c.Parents = []string{parent}
+	c.Parents = []object.ID{object.ParseID(parent)}
 	change(&c)
 	return object.EncodeCommit(c)
 }
@@ -189,7 +189,7 @@ func TestABranchThatNamesNothing(t *testing.T) {
 		harm, undo func(t *testing.T, branchFile string)
 	}{
 		"a commit that does not exist": {func(t *testing.T, file string) {
-			must(t, os.WriteFile(file, []byte(missing+"\n"), 0o666))
+			must(t, os.WriteFile(file, []byte(missing.String()+"\n"), 0o666))
 		}, func(*testing.T, string) {}},
 		"a directory": {func(t *testing.T, file string) {
 			must(t, os.Remove(file))
@@ -231,10 +231,10 @@ func TestAMissingObjectThatComesBack(t *testing.T) {
 	write(t, l, "a", "1")
 	good := head(t, l)
 	text := []byte("late")
-	configs := putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: object.ID(object.Blob, text)}})
+	configs := putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: object.Hash(object.Blob, text)}})
 	commit := putLoose(t, l.Repository(), object.CommitKind,
 		commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs}))
-	must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit+"\n"), 0o666))
+	must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
 	if now := head(t, l); now != good {
 		t.Errorf("the head is %+v, want %+v", now, good)
 	}
@@ -242,7 +242,7 @@ func TestAMissingObjectThatComesBack(t *testing.T) {
 	if _, err := l.Advance(background, good, draft(t, l.Repository(), good.Commit, "a", "2")); !errors.Is(err, repository.ErrMoved) {
 		t.Errorf("a write onto the old head: %v", err)
 	}
-	if now := head(t, l); now.Commit != commit {
+	if now := head(t, l); now.Commit != commit.String() {
 		t.Errorf("the head is %+v, want %s", now, commit)
 	}
 }
@@ -260,11 +260,11 @@ func TestADiskThatFailsForAWhile(t *testing.T) {
 	configs := putTree(t, l.Repository(), []object.TreeEntry{{Mode: object.ModeFile, Name: "b.json", ID: blob}})
 	commit := putLoose(t, l.Repository(), object.CommitKind,
 		commitWith(t, l, good.Commit, object.TreeEntry{Mode: object.ModeFolder, Name: "configs", ID: configs}))
-	for _, id := range []string{commit, configs, blob} {
-		file := filepath.Join(l.Repository(), "objects", id[:2], id[2:])
+	for _, id := range []object.ID{commit, configs, blob} {
+		file := filepath.Join(l.Repository(), "objects", id.String()[:2], id.String()[2:])
 		must(t, os.Rename(file, file+".away"))
 		must(t, os.Symlink(file, file))
-		must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit+"\n"), 0o666))
+		must(t, os.WriteFile(filepath.Join(l.Repository(), branch), []byte(commit.String()+"\n"), 0o666))
 		unavailable := (*repository.Unavailable)(nil)
 		if now, err := l.Head(background); err == nil || errors.As(err, &unavailable) {
 			t.Errorf("without %s the head is %+v, %v", id, now, err)
@@ -272,7 +272,7 @@ func TestADiskThatFailsForAWhile(t *testing.T) {
 		must(t, os.Remove(file))
 		must(t, os.Rename(file+".away", file))
 	}
-	if now := head(t, l); now.Commit != commit {
+	if now := head(t, l); now.Commit != commit.String() {
 		t.Errorf("the head is %+v, want %s", now, commit)
 	}
 }

@@ -6,13 +6,8 @@ import (
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
-
-// oid is an object id in binary.
-type oid = revwalk.ID
-
-// parseID is for ids that isID has accepted.
-func parseID(text string) oid { return revwalk.ParseID(text) }
 
 // walker finds the commits that came by another way than Advance.
 type walker struct {
@@ -20,10 +15,10 @@ type walker struct {
 	// beside makes trees for another goroutine.
 	beside func() *revwalk.Trees
 	// known are commits that need not be walked to, and are not wanted.
-	known func(oid) bool
+	known func(object.ID) bool
 	// earlier gives the row of a commit that was in an earlier history, to
 	// spare reading it again. It may be nil.
-	earlier func(oid) (row, bool)
+	earlier func(object.ID) (row, bool)
 	// progress hears now and then how many commits have been read.
 	progress func(commits int)
 }
@@ -32,7 +27,7 @@ const progressStep = 1000
 
 // rows returns the rows of all commits that a head reaches and that are not
 // known, in the order in which they are told.
-func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
+func (w *walker) rows(ctx context.Context, head object.ID) ([]row, error) {
 	var counting sync.Mutex
 	done := 0
 	finish := func(r row, touched []repository.Touch) row {
@@ -46,7 +41,7 @@ func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
 	}
 	way := revwalk.Walk[row]{Trees: w.trees, Begin: headerOf, Known: w.known, Beside: w.beside, With: finish}
 	if w.earlier != nil {
-		way.Earlier = func(id oid) (revwalk.Node[row], bool) {
+		way.Earlier = func(id object.ID) (revwalk.Node[row], bool) {
 			r, ok := w.earlier(id)
 			if !ok {
 				return revwalk.Node[row]{}, false
@@ -73,10 +68,10 @@ func (w *walker) rows(ctx context.Context, head oid) ([]row, error) {
 }
 
 // rootOf returns the id of the root tree of a row's commit.
-func rootOf(trees *revwalk.Trees, r row) (oid, error) {
-	if tree := r.tree(); tree != (oid{}) {
+func rootOf(trees *revwalk.Trees, r row) (object.ID, error) {
+	if tree := r.tree(); tree != (object.ID{}) {
 		return tree, nil
 	}
 	c, err := trees.Commit(r.id())
-	return parseID(c.Tree), err
+	return c.Tree, err
 }

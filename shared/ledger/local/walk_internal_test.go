@@ -20,11 +20,11 @@ type counting struct {
 
 var errDisk = errors.New("the disk fails")
 
-func (c counting) Read(id string) (object.Kind, []byte, error) {
+func (c counting) Read(id object.ID) (object.Kind, []byte, error) {
 	if c.reads.Add(1) == c.failAt {
 		return "", nil, errDisk
 	}
-	return c.Reader.Read(id)
+	return c.Reader.Read(object.ParseID(id.String()))
 }
 
 // A walk finds the same on all processors as on one, and reads hardly more for it:
@@ -42,7 +42,7 @@ func TestAWalkFindsTheSameOnAllProcessors(t *testing.T) {
 		}
 		tip = g.run(arguments...)
 	}
-	target := parseID(tip)
+	target := object.ParseID(tip)
 	walk := func(failAt int64, beside bool) ([]row, int64, error) {
 		var reads atomic.Int64
 		trees := func() *revwalk.Trees {
@@ -51,7 +51,7 @@ func TestAWalkFindsTheSameOnAllProcessors(t *testing.T) {
 			return revwalk.NewTrees(counting{reader, &reads, failAt})
 		}
 		var told []int
-		by := walker{trees: trees(), known: func(oid) bool { return false }, progress: func(done int) { told = append(told, done) }}
+		by := walker{trees: trees(), known: func(object.ID) bool { return false }, progress: func(done int) { told = append(told, done) }}
 		if beside {
 			by.beside = trees
 		}

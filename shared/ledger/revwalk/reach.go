@@ -20,37 +20,37 @@ const LargestFile = 64 << 20
 type Reach struct {
 	Objects Reader
 	// Have are blobs that need not be read, and are not told; nil: none.
-	Have func(ID) bool
+	Have func(object.ID) bool
 	// Tell is called for every object, the parts before the whole, with the
 	// content that was read.
 	Tell func(pack.Object) error
 	// Progress hears of commits; it may be nil.
 	Progress func(done, total int)
 
-	seen  map[ID]bool
+	seen  map[object.ID]bool
 	depth int
 }
 
 // Any goes through whatever a reference names: a commit with its history, an
 // annotated tag and what it stands for, or a tree or a blob alone. What an
 // earlier call went through is not told again.
-func (r *Reach) Any(ctx context.Context, id ID) error {
+func (r *Reach) Any(ctx context.Context, id object.ID) error {
 	for range maxNested {
 		if r.seen[id] {
 			return nil
 		}
-		kind, content, err := r.Objects.Read(id.String())
+		kind, content, err := r.Objects.Read(id)
 		if err != nil {
 			return err
 		}
 		switch kind {
 		case object.CommitKind:
-			return r.Between(ctx, id.String(), 0, math.MaxInt)
+			return r.Between(ctx, id, 0, math.MaxInt)
 		case object.TreeKind:
 			return r.tree(id)
 		}
 		r.see(id)
-		if err := r.Tell(pack.Object{ID: id.String(), Kind: kind, Content: content}); err != nil || kind != object.Tag {
+		if err := r.Tell(pack.Object{ID: id, Kind: kind, Content: content}); err != nil || kind != object.Tag {
 			return err
 		}
 		line, _, _ := bytes.Cut(content, []byte("\n"))
@@ -58,7 +58,7 @@ func (r *Reach) Any(ctx context.Context, id ID) error {
 		if !ok || !object.IsID(string(named)) {
 			return fmt.Errorf("tag %s: it names no object: %w", id, object.ErrMalformed)
 		}
-		id = ParseID(string(named))
+		id = object.ParseID(string(named))
 	}
 	return fmt.Errorf("tag %s: there are more than %d tags of tags: %w", id, maxNested, object.ErrMalformed)
 }
@@ -66,9 +66,9 @@ func (r *Reach) Any(ctx context.Context, id ID) error {
 // maxNested is how deep trees and tags may nest.
 const maxNested = 1000
 
-func (r *Reach) see(id ID) {
+func (r *Reach) see(id object.ID) {
 	if r.seen == nil {
-		r.seen = map[ID]bool{}
+		r.seen = map[object.ID]bool{}
 	}
 	r.seen[id] = true
 }
@@ -76,7 +76,7 @@ func (r *Reach) see(id ID) {
 // Between goes through what a commit reaches, the oldest commits first, for some
 // of the commits: those after the first lo, up to the first hi. What is told of
 // several such parts is what is told of them all, and some of it more than once.
-func (r *Reach) Between(ctx context.Context, commit string, lo, hi int) error {
+func (r *Reach) Between(ctx context.Context, commit object.ID, lo, hi int) error {
 	commits, err := r.commits(ctx, commit)
 	if err != nil {
 		return err
@@ -98,10 +98,10 @@ func (r *Reach) Between(ctx context.Context, commit string, lo, hi int) error {
 }
 
 // commits lists what a commit reaches, children before their first parents.
-func (r *Reach) commits(ctx context.Context, head string) ([]ID, error) {
-	var found []ID
-	met := map[ID]bool{}
-	for open := []ID{ParseID(head)}; len(open) > 0; {
+func (r *Reach) commits(ctx context.Context, head object.ID) ([]object.ID, error) {
+	var found []object.ID
+	met := map[object.ID]bool{}
+	for open := []object.ID{head}; len(open) > 0; {
 		id := open[len(open)-1]
 		open = open[:len(open)-1]
 		if met[id] || r.seen[id] {
@@ -111,35 +111,35 @@ func (r *Reach) commits(ctx context.Context, head string) ([]ID, error) {
 			return nil, err
 		}
 		met[id] = true
-		c, err := object.ReadCommit(r.Objects.Read, id.String())
+		c, err := object.ReadCommit(r.Objects.Read, id)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, id)
 		for _, parent := range slices.Backward(c.Parents) {
-			open = append(open, ParseID(parent))
+			open = append(open, parent)
 		}
 	}
 	return found, nil
 }
 
-func (r *Reach) commit(id ID) error {
-	content, err := object.ReadAs(r.Objects.Read, id.String(), object.CommitKind)
+func (r *Reach) commit(id object.ID) error {
+	content, err := object.ReadAs(r.Objects.Read, id, object.CommitKind)
 	if err != nil {
 		return err
 	}
 	c, err := object.DecodeCommit(content)
 	if err == nil {
-		err = r.tree(ParseID(c.Tree))
+		err = r.tree(c.Tree)
 	}
 	if err != nil {
 		return err
 	}
 	r.see(id)
-	return r.Tell(pack.Object{ID: id.String(), Kind: object.CommitKind, Content: content})
+	return r.Tell(pack.Object{ID: id, Kind: object.CommitKind, Content: content})
 }
 
-func (r *Reach) tree(id ID) error {
+func (r *Reach) tree(id object.ID) error {
 	if r.seen[id] {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (r *Reach) tree(id ID) error {
 	r.depth++
 	defer func() { r.depth-- }()
 	r.see(id)
-	content, err := object.ReadAs(r.Objects.Read, id.String(), object.TreeKind)
+	content, err := object.ReadAs(r.Objects.Read, id, object.TreeKind)
 	if err != nil {
 		return err
 	}
@@ -162,19 +162,18 @@ func (r *Reach) tree(id ID) error {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
-	return r.Tell(pack.Object{ID: id.String(), Kind: object.TreeKind, Content: content})
+	return r.Tell(pack.Object{ID: id, Kind: object.TreeKind, Content: content})
 }
 
 func (r *Reach) entry(e object.TreeEntry) error {
-	id := ParseID(e.ID)
 	switch {
 	case e.IsFolder():
-		return r.tree(id)
-	case e.Mode == object.ModeSubmodule || r.seen[id]:
+		return r.tree(e.ID)
+	case e.Mode == object.ModeSubmodule || r.seen[e.ID]:
 		return nil // a submodule's commit lies in its own repository
 	}
-	r.see(id)
-	if r.Have != nil && r.Have(id) {
+	r.see(e.ID)
+	if r.Have != nil && r.Have(e.ID) {
 		return nil
 	}
 	content, err := object.ReadAs(r.Objects.Read, e.ID, object.Blob)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 // Walk goes through the commits that a head reaches. R is what its user makes
@@ -19,34 +20,34 @@ import (
 type Walk[R any] struct {
 	Trees *Trees
 	// Begin makes the beginning of a row of a commit that was read.
-	Begin func(c repository.Commit, parents []ID) R
+	Begin func(c repository.Commit, parents []object.ID) R
 	// Known are commits that need not be walked to, and are not wanted. nil:
 	// none.
-	Known func(ID) bool
+	Known func(object.ID) bool
 	// Earlier gives the node of a commit that was met in an earlier walk, to
 	// spare reading it again. It may be nil.
-	Earlier func(ID) (Node[R], bool)
+	Earlier func(object.ID) (Node[R], bool)
 	// Beside, if there is one, makes Trees for another goroutine: what commits
 	// touched is then found on all processors, while others are still read. With adds
 	// it to the row, so that it need not be held until the commit is told.
 	Beside func() *Trees
 	With   func(row R, touched []repository.Touch) R
 
-	nodes   map[ID]*Node[R]
-	waiting map[ID][]*Node[R] // children, by the parent that has not been read
+	nodes   map[object.ID]*Node[R]
+	waiting map[object.ID][]*Node[R] // children, by the parent that has not been read
 }
 
 // Node is a commit on the way to its row.
 type Node[R any] struct {
-	ID, Tree ID
+	ID, Tree object.ID
 	Date     int64 // the committer's, in seconds
-	Parents  []ID
+	Parents  []object.ID
 	Row      R
 	Whole    bool // what it touched is in the row
 
-	before   []ID // its parents' trees; a zero id stands for one that has to be read
-	unread   int  // parents that are to be read
-	children int  // that have not been put in order yet
+	before   []object.ID // its parents' trees; a zero id stands for one that has to be read
+	unread   int         // parents that are to be read
+	children int         // that have not been put in order yet
 	arrival  int
 }
 
@@ -54,8 +55,8 @@ type Node[R any] struct {
 // order of git rev-list --date-order --reverse, with what each one touched. It
 // touches what differs from all its parents. A node that is Whole comes without
 // touches.
-func (w *Walk[R]) Each(ctx context.Context, head ID, each func(n *Node[R], touched []repository.Touch) error) error {
-	w.nodes, w.waiting = map[ID]*Node[R]{}, map[ID][]*Node[R]{}
+func (w *Walk[R]) Each(ctx context.Context, head object.ID, each func(n *Node[R], touched []repository.Touch) error) error {
+	w.nodes, w.waiting = map[object.ID]*Node[R]{}, map[object.ID][]*Node[R]{}
 	readied := func([]*Node[R]) error { return nil }
 	finished := readied
 	if w.Beside != nil {
@@ -141,10 +142,10 @@ const together = 256
 // collect reads every commit on the way from the head to what is known. Those whose
 // parents' trees are known too are handed over, but for the last ones, which it
 // returns.
-func (w *Walk[R]) collect(ctx context.Context, head ID, hand func([]*Node[R]) error) (some []*Node[R], err error) {
-	known := func(id ID) bool { return w.Known != nil && w.Known(id) }
+func (w *Walk[R]) collect(ctx context.Context, head object.ID, hand func([]*Node[R]) error) (some []*Node[R], err error) {
+	known := func(id object.ID) bool { return w.Known != nil && w.Known(id) }
 	ready := func(n *Node[R]) {
-		n.before = make([]ID, len(n.Parents))
+		n.before = make([]object.ID, len(n.Parents))
 		for i, parent := range n.Parents {
 			if p := w.nodes[parent]; p != nil {
 				n.before[i] = p.Tree
@@ -152,7 +153,7 @@ func (w *Walk[R]) collect(ctx context.Context, head ID, hand func([]*Node[R]) er
 		}
 		some = append(some, n)
 	}
-	for open := []ID{head}; len(open) > 0; {
+	for open := []object.ID{head}; len(open) > 0; {
 		id := open[len(open)-1]
 		open = open[:len(open)-1]
 		if w.nodes[id] != nil || known(id) {
@@ -199,7 +200,7 @@ func (w *Walk[R]) collect(ctx context.Context, head ID, hand func([]*Node[R]) er
 	return some, nil
 }
 
-func (w *Walk[R]) read(id ID) (*Node[R], error) {
+func (w *Walk[R]) read(id object.ID) (*Node[R], error) {
 	if w.Earlier != nil {
 		if n, ok := w.Earlier(id); ok {
 			n.Whole = true
@@ -210,13 +211,13 @@ func (w *Walk[R]) read(id ID) (*Node[R], error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node[R]{ID: id, Tree: ParseID(c.Tree), Date: c.Committer.When.Unix()}
+	n := &Node[R]{ID: id, Tree: c.Tree, Date: c.Committer.When.Unix()}
 	for _, parent := range c.Parents {
-		if p := ParseID(parent); !slices.Contains(n.Parents, p) {
-			n.Parents = append(n.Parents, p)
+		if !slices.Contains(n.Parents, parent) {
+			n.Parents = append(n.Parents, parent)
 		}
 	}
-	told := repository.Commit{SHA: id.String(), Tree: c.Tree, Author: c.Author, Committer: c.Committer, Message: c.Message}
+	told := repository.Commit{SHA: id.String(), Tree: c.Tree.String(), Author: c.Author, Committer: c.Committer, Message: c.Message}
 	if len(n.Parents) > 0 {
 		told.Parent = n.Parents[0].String()
 	}
@@ -226,7 +227,7 @@ func (w *Walk[R]) read(id ID) (*Node[R], error) {
 
 // order puts the nodes in git's order by date, oldest first: no commit comes
 // before one of its parents.
-func (w *Walk[R]) order(head ID) []*Node[R] {
+func (w *Walk[R]) order(head object.ID) []*Node[R] {
 	first := w.nodes[head]
 	if first == nil {
 		return nil
@@ -257,12 +258,12 @@ func (w *Walk[R]) touched(t *Trees, n *Node[R]) ([]repository.Touch, error) {
 		return nil, nil
 	}
 	for i, parent := range n.Parents {
-		if n.before[i] == (ID{}) {
+		if n.before[i] == (object.ID{}) {
 			c, err := t.Commit(parent)
 			if err != nil {
 				return nil, err
 			}
-			n.before[i] = ParseID(c.Tree)
+			n.before[i] = c.Tree
 		}
 	}
 	return t.Touches(n.Tree, n.before)

@@ -17,7 +17,7 @@ import (
 
 // Reader reads git objects by their ids.
 type Reader interface {
-	Read(id string) (object.Kind, []byte, error)
+	Read(id object.ID) (object.Kind, []byte, error)
 }
 
 // Trees finds the layout's files in git's trees. It is used by one goroutine.
@@ -25,7 +25,7 @@ type Trees struct {
 	objects Reader
 	// kept are the trees read last, by id: a commit's trees are needed again
 	// for its children, and most stay the same from commit to commit.
-	kept *lru.Cache[ID, []byte]
+	kept *lru.Cache[object.ID, []byte]
 }
 
 // maxKept bounds the bytes of kept trees. Two trees of 10,000 documents have
@@ -34,23 +34,23 @@ const maxKept = 16 << 20
 
 // NewTrees looks into trees that a reader reads.
 func NewTrees(objects Reader) *Trees {
-	return &Trees{objects: objects, kept: lru.New[ID, []byte](maxKept)}
+	return &Trees{objects: objects, kept: lru.New[object.ID, []byte](maxKept)}
 }
 
 // Commit reads a commit object.
-func (t *Trees) Commit(id ID) (object.Commit, error) {
-	return object.ReadCommit(t.objects.Read, id.String())
+func (t *Trees) Commit(id object.ID) (object.Commit, error) {
+	return object.ReadCommit(t.objects.Read, id)
 }
 
 // tree returns the content of a tree; that of the zero id is empty.
-func (t *Trees) tree(id ID) ([]byte, error) {
-	if id == (ID{}) {
+func (t *Trees) tree(id object.ID) ([]byte, error) {
+	if id == (object.ID{}) {
 		return nil, nil
 	}
 	if content, ok := t.kept.Get(id); ok {
 		return content, nil
 	}
-	content, err := object.ReadAs(t.objects.Read, id.String(), object.TreeKind)
+	content, err := object.ReadAs(t.objects.Read, id, object.TreeKind)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +133,11 @@ func charAt(e entry, n int) byte {
 
 // side is what one of two trees holds where they differ.
 type side struct {
-	files   map[string]ID // of the layout, path to blob
-	folders map[string]ID // the layout's
+	files   map[string]object.ID // of the layout, path to blob
+	folders map[string]object.ID // the layout's
 }
 
-func newSide() side { return side{files: map[string]ID{}, folders: map[string]ID{}} }
+func newSide() side { return side{files: map[string]object.ID{}, folders: map[string]object.ID{}} }
 
 func (s side) add(prefix string, e entry) {
 	switch kind := e.Decode(); {
@@ -151,7 +151,7 @@ func (s side) add(prefix string, e entry) {
 
 // differences compares the layout's files in two root trees. A file that is
 // alike in both may be in both sides or in none.
-func (t *Trees) differences(before, after ID) (then, now side, err error) {
+func (t *Trees) differences(before, after object.ID) (then, now side, err error) {
 	then, now = newSide(), newSide()
 	if err = t.compare("", before, after, then, now); err != nil {
 		return then, now, err
@@ -165,7 +165,7 @@ func (t *Trees) differences(before, after ID) (then, now side, err error) {
 	return then, now, err
 }
 
-func (t *Trees) compare(prefix string, before, after ID, then, now side) error {
+func (t *Trees) compare(prefix string, before, after object.ID, then, now side) error {
 	if before == after {
 		return nil
 	}
@@ -188,9 +188,9 @@ func (t *Trees) compare(prefix string, before, after ID, then, now side) error {
 
 // Touches returns what a commit with a root tree did, by path, given the root
 // trees of its parents: for each file that differs from all of them.
-func (t *Trees) Touches(root ID, parents []ID) ([]repository.Touch, error) {
+func (t *Trees) Touches(root object.ID, parents []object.ID) ([]repository.Touch, error) {
 	if len(parents) == 0 {
-		parents = []ID{{}}
+		parents = []object.ID{{}}
 	}
 	var found map[string]repository.Touch
 	for _, parent := range parents {
@@ -207,7 +207,7 @@ func (t *Trees) Touches(root ID, parents []ID) ([]repository.Touch, error) {
 	return touches, nil
 }
 
-func changes(then, now map[string]ID) map[string]repository.Touch {
+func changes(then, now map[string]object.ID) map[string]repository.Touch {
 	changed := map[string]repository.Touch{}
 	for path, blob := range now {
 		old, was := then[path]
@@ -240,15 +240,15 @@ func both(found, more map[string]repository.Touch) map[string]repository.Touch {
 }
 
 // Find returns the blob of a file of the layout in a root tree.
-func (t *Trees) Find(root ID, path string) (ID, bool, error) {
+func (t *Trees) Find(root object.ID, path string) (object.ID, bool, error) {
 	if !repository.IsFile(path) {
-		return ID{}, false, nil
+		return object.ID{}, false, nil
 	}
 	name := path
 	if folder, file, below := strings.Cut(path, "/"); below {
 		e, err := t.entry(root, folder)
 		if err != nil || !e.Decode().IsFolder() {
-			return ID{}, false, err
+			return object.ID{}, false, err
 		}
 		root, name = e.ID, file
 	}
@@ -257,7 +257,7 @@ func (t *Trees) Find(root ID, path string) (ID, bool, error) {
 }
 
 // entry returns a tree's entry of a name, the zero entry when there is none.
-func (t *Trees) entry(id ID, name string) (entry, error) {
+func (t *Trees) entry(id object.ID, name string) (entry, error) {
 	tree, err := t.tree(id)
 	if err != nil {
 		return entry{}, err
@@ -275,7 +275,7 @@ func (t *Trees) entry(id ID, name string) (entry, error) {
 }
 
 // All returns the blobs of all the layout's files in a root tree.
-func (t *Trees) All(root ID) (map[string]ID, error) {
-	_, now, err := t.differences(ID{}, root)
+func (t *Trees) All(root object.ID) (map[string]object.ID, error) {
+	_, now, err := t.differences(object.ID{}, root)
 	return now.files, err
 }

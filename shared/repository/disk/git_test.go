@@ -99,7 +99,7 @@ func wantTree(t *testing.T, dir string, o *disk.Objects) {
 		t.Errorf("%d files are read, git has %d", len(tree.Files), len(want))
 	}
 	for path, id := range want {
-		if object.ID(object.Blob, tree.Files[path]) != id {
+		if object.Hash(object.Blob, tree.Files[path]).String() != id {
 			t.Errorf("%s is %q, git has %s", path, tree.Files[path], id)
 		}
 	}
@@ -107,7 +107,7 @@ func wantTree(t *testing.T, dir string, o *disk.Objects) {
 	defer reader.Close()
 	for line := range strings.Lines(git(t, dir, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
 		fields := strings.Fields(line)
-		if kind, _, err := reader.Read(fields[0]); err != nil || string(kind) != fields[1] {
+		if kind, _, err := reader.Read(object.ParseID(fields[0])); err != nil || string(kind) != fields[1] {
 			t.Errorf("%s is a %q, %v, git says a %s", fields[0], kind, err, fields[1])
 		}
 	}
@@ -173,7 +173,7 @@ func TestObjectsOfRealGit(t *testing.T) {
 		wantTree(t, s.dir, must[*disk.Objects](t)(disk.Open(s.dir)))
 		for _, c := range old { // whose rows name packs that are gone
 			for _, touch := range c.Touched {
-				if text := must[[]byte](t)(s.objects.Blob(ctx, touch)); object.ID(object.Blob, text) != touch.Blob {
+				if text := must[[]byte](t)(s.objects.Blob(ctx, touch)); object.Hash(object.Blob, text).String() != touch.Blob {
 					t.Errorf("%+v is %q", touch, text)
 				}
 			}

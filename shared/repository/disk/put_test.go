@@ -30,7 +30,7 @@ func encode(t *testing.T, texts ...string) *pack.Pack {
 	t.Helper()
 	var objects []pack.Object
 	for _, text := range texts {
-		objects = append(objects, pack.Object{ID: blobID(text), Kind: object.Blob, Content: []byte(text)})
+		objects = append(objects, pack.Object{ID: object.ParseID(blobID(text)), Kind: object.Blob, Content: []byte(text)})
 	}
 	p, err := pack.Encode(objects)
 	if err != nil {
@@ -39,7 +39,7 @@ func encode(t *testing.T, texts ...string) *pack.Pack {
 	return p
 }
 
-func blobID(text string) string { return object.ID(object.Blob, []byte(text)) }
+func blobID(text string) string { return object.Hash(object.Blob, []byte(text)).String() }
 
 func wantBlob(t *testing.T, o *disk.Objects, text string) {
 	t.Helper()
@@ -313,17 +313,17 @@ func TestADamagedPackHidesNothing(t *testing.T) {
 	}
 	reader := must[*disk.Objects](t)(disk.Open(dir)).Reader(ctx)
 	defer reader.Close()
-	if _, got, err := reader.Read(id); string(got) != "some text" || err != nil {
+	if _, got, err := reader.Read(object.ParseID(id)); string(got) != "some text" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if size, err := reader.Size(id); size != 9 || err != nil {
+	if size, err := reader.Size(object.ParseID(id)); size != 9 || err != nil {
 		t.Errorf("%d bytes, %v", size, err)
 	}
 	if err := os.Remove(loose); err != nil {
 		t.Fatal(err)
 	}
 	lost := (*object.Lost)(nil)
-	if _, err := reader.Size(id); !errors.As(err, &lost) || !lost.Damaged {
+	if _, err := reader.Size(object.ParseID(id)); !errors.As(err, &lost) || !lost.Damaged {
 		t.Errorf("the size in a damaged pack: %v", err)
 	}
 }
@@ -361,7 +361,7 @@ func TestLost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _, err = must[*disk.Objects](t)(disk.Open(dir)).Object(ctx, id)
+			_, _, err = must[*disk.Objects](t)(disk.Open(dir)).Object(ctx, object.ParseID(id))
 			lost := (*object.Lost)(nil)
 			if is := errors.As(err, &lost); is != c.lost || is && lost.Damaged != c.damaged || !errors.Is(err, odb.ErrNoObject) {
 				t.Errorf("%v", err)

@@ -48,8 +48,8 @@ func TestSizesAreGits(t *testing.T) {
 			want[words[0]] = words[1] + " " + words[2]
 		}
 		store := must[*disk.Objects](t)(disk.OpenStore(filepath.Join(dir, ".git/objects")))
-		err := store.Sizes(ctx, func(id string, kind object.Kind, size int64) error {
-			got[id] = string(kind) + " " + strconv.FormatInt(size, 10)
+		err := store.Sizes(ctx, func(id object.ID, kind object.Kind, size int64) error {
+			got[id.String()] = string(kind) + " " + strconv.FormatInt(size, 10)
 			return nil
 		})
 		if err != nil || !maps.Equal(got, want) || len(want) < 100 {

@@ -77,7 +77,7 @@ func (s *Storage) Close() {
 func (s *Storage) read(id plumbing.Hash) (plumbing.ObjectType, []byte, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	kind, content, err := s.reader.Read(id.String())
+	kind, content, err := s.reader.Read(id)
 	if lost := (*object.Lost)(nil); errors.As(err, &lost) && !lost.Damaged {
 		return 0, nil, plumbing.ErrObjectNotFound
 	}
@@ -189,7 +189,7 @@ func (s *Storage) Reference(name plumbing.ReferenceName) (*plumbing.Reference, e
 		if err != nil {
 			return nil, err
 		}
-		return plumbing.NewHashReference(main, plumbing.NewHash(commit)), nil
+		return plumbing.NewHashReference(main, object.ParseID(commit)), nil
 	}
 	return nil, plumbing.ErrReferenceNotFound
 }

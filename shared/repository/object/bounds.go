@@ -24,7 +24,7 @@ func Max(kind Kind) int64 {
 
 // TooLarge says that an object is there and was not read.
 type TooLarge struct {
-	ID   string
+	ID   ID
 	Size int64 // 0: not the object is too large, but what has to be unpacked for it
 	Max  int64
 }
@@ -32,7 +32,7 @@ type TooLarge struct {
 // Lost says of an object that it is not to be had, for certain: nothing failed
 // while it was looked for and read.
 type Lost struct {
-	ID    string
+	ID    ID
 	Cause error // what wraps it; Damaged says which of the two it is
 	// Damaged: there is something in its place. Else it is not there.
 	Damaged bool

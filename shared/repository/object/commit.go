@@ -18,8 +18,8 @@ type Signature struct {
 
 // Commit is the content of a commit object.
 type Commit struct {
-	Tree      string
-	Parents   []string
+	Tree      ID
+	Parents   []ID
 	Author    Signature
 	Committer Signature
 	Message   string // everything after the blank line
@@ -57,13 +57,20 @@ func DecodeCommit(content []byte) (Commit, error) {
 	text, message, _ := bytes.Cut(content, []byte("\n\n"))
 	header := strings.Split(string(text), "\n")
 	c := Commit{Message: beginning(string(message), longestMessage)}
-	if tree, found := strings.CutPrefix(header[0], "tree "); found {
-		c.Tree = tree
+	tree, found := strings.CutPrefix(header[0], "tree ")
+	if !found || !IsID(tree) {
+		return c, malformed("commit: %q is no id of a tree", tree)
 	}
-	header = header[1:]
-	for len(header) > 0 && strings.HasPrefix(header[0], "parent ") {
-		c.Parents = append(c.Parents, strings.TrimPrefix(header[0], "parent "))
-		header = header[1:]
+	c.Tree = ParseID(tree)
+	for header = header[1:]; len(header) > 0; header = header[1:] {
+		parent, found := strings.CutPrefix(header[0], "parent ")
+		if !found {
+			break
+		}
+		if !IsID(parent) {
+			return c, malformed("commit: %q is no id of a parent", parent)
+		}
+		c.Parents = append(c.Parents, ParseID(parent))
 	}
 	first := func(key string) Signature {
 		for _, line := range header {
@@ -74,14 +81,6 @@ func DecodeCommit(content []byte) (Commit, error) {
 		return Signature{}
 	}
 	c.Author, c.Committer = first("author "), first("committer ")
-	if !IsID(c.Tree) {
-		return c, malformed("commit: %q is no id of a tree", c.Tree)
-	}
-	for _, parent := range c.Parents {
-		if !IsID(parent) {
-			return c, malformed("commit: %q is no id of a parent", parent)
-		}
-	}
 	return c, nil
 }
 

@@ -2,9 +2,10 @@ package object
 
 import (
 	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"strconv"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // Kind is git's word for what an object is.
@@ -25,17 +26,23 @@ var ErrMalformed = errors.New("the object is malformed")
 // IDLength is the number of hexadecimal digits of an object's id.
 const IDLength = 2 * sha1.Size
 
-// ID is an object's name: the hash of its kind, length and content.
-func ID(kind Kind, content []byte) string {
+// ID is an object's name, as go-git has it. The rows of ledgers, JSON and people have
+// its text instead, of 40 hexadecimal digits.
+type ID = plumbing.Hash
+
+// ParseID reads a text that is an id, see IsID.
+func ParseID(text string) ID { return plumbing.NewHash(text) }
+
+// Hash is the id of an object: the hash of its kind, length and content.
+func Hash(kind Kind, content []byte) (id ID) {
 	var room [32]byte
 	head := append(append(room[:0], kind...), ' ')
 	head = append(strconv.AppendInt(head, int64(len(content)), 10), 0)
 	h := sha1.New()
 	h.Write(head)
 	h.Write(content)
-	var text [IDLength]byte
-	hex.Encode(text[:], h.Sum(room[:0]))
-	return string(text[:])
+	h.Sum(id[:0])
+	return id
 }
 
 // IsID says whether a text is a full object id as git writes it.

@@ -14,10 +14,10 @@ func (m *malformation) Error() string { return m.message }
 func (m *malformation) Unwrap() error { return ErrMalformed }
 
 // Read reads an object of any kind by its id.
-type Read func(id string) (Kind, []byte, error)
+type Read func(id ID) (Kind, []byte, error)
 
 // ReadAs reads the content of an object that has to be of a kind.
-func ReadAs(read Read, id string, want Kind) ([]byte, error) {
+func ReadAs(read Read, id ID, want Kind) ([]byte, error) {
 	kind, content, err := read(id)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func ReadAs(read Read, id string, want Kind) ([]byte, error) {
 }
 
 // ReadTree reads an object that has to be a tree.
-func ReadTree(read Read, id string) ([]TreeEntry, error) {
+func ReadTree(read Read, id ID) ([]TreeEntry, error) {
 	content, err := ReadAs(read, id, TreeKind)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func ReadTree(read Read, id string) ([]TreeEntry, error) {
 }
 
 // ReadCommit reads an object that has to be a commit.
-func ReadCommit(read Read, id string) (Commit, error) {
+func ReadCommit(read Read, id ID) (Commit, error) {
 	content, err := ReadAs(read, id, CommitKind)
 	if err != nil {
 		return Commit{}, err

@@ -3,7 +3,6 @@ package object
 import (
 	"bytes"
 	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ const (
 type TreeEntry struct {
 	Mode string // octal as git writes it: 100644, 40000, 120000 ...
 	Name string
-	ID   string // 40 hexadecimal digits
+	ID   ID
 }
 
 // IsFolder says whether the entry is a tree, however its mode is padded.
@@ -51,7 +50,7 @@ func (e TreeEntry) sortName() string {
 }
 
 // EncodeTree writes entries, in the order given, as the content of a tree.
-func EncodeTree(entries []TreeEntry) ([]byte, error) {
+func EncodeTree(entries []TreeEntry) []byte {
 	size := 0
 	for _, e := range entries {
 		size += len(e.Mode) + len(e.Name) + 2 + sha1.Size
@@ -62,13 +61,9 @@ func EncodeTree(entries []TreeEntry) ([]byte, error) {
 		tree = append(tree, ' ')
 		tree = append(tree, e.Name...)
 		tree = append(tree, 0)
-		before := len(tree)
-		var err error
-		if tree, err = hex.AppendDecode(tree, []byte(e.ID)); err != nil || len(tree) != before+sha1.Size {
-			return nil, fmt.Errorf("tree entry %q: %q is no object id", e.Name, e.ID)
-		}
+		tree = append(tree, e.ID[:]...)
 	}
-	return tree, nil
+	return tree
 }
 
 // DecodeTree reads the content of a tree, whatever git itself reads: a name may
@@ -89,12 +84,12 @@ func DecodeTree(content []byte) ([]TreeEntry, error) {
 // RawEntry is an entry of a tree as it lies there, for who looks at few of many.
 type RawEntry struct {
 	Mode, Name []byte
-	ID         [sha1.Size]byte
+	ID         ID
 }
 
 // Decode is the entry by itself.
 func (e RawEntry) Decode() TreeEntry {
-	return TreeEntry{Mode: modeOf(e.Mode), Name: string(e.Name), ID: hex.EncodeToString(e.ID[:])}
+	return TreeEntry{Mode: modeOf(e.Mode), Name: string(e.Name), ID: e.ID}
 }
 
 // NextEntry takes the first entry off the content of a tree.
@@ -110,7 +105,7 @@ func NextEntry(tree []byte) (e RawEntry, rest []byte, err error) {
 	if len(rest) < sha1.Size {
 		return e, nil, malformed("the entry %q is cut off in its object id", name)
 	}
-	return RawEntry{tree[:space], name, [sha1.Size]byte(rest)}, rest[sha1.Size:], nil
+	return RawEntry{tree[:space], name, ID(rest[:sha1.Size])}, rest[sha1.Size:], nil
 }
 
 // modeOf is a mode as a string, which nearly all entries share.

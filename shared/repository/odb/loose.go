@@ -16,11 +16,14 @@ import (
 )
 
 // loosePath is where an object lies that git has not packed yet.
-func loosePath(id string) string { return "objects/" + id[:2] + "/" + id[2:] }
+func loosePath(id object.ID) string {
+	text := id.String()
+	return "objects/" + text[:2] + "/" + text[2:]
+}
 
 // loose reads an object that git has not packed yet. There is none where nothing
 // can be opened.
-func (r *Reader) loose(id string) (object.Kind, []byte, error) {
+func (r *Reader) loose(id object.ID) (object.Kind, []byte, error) {
 	if r.objects.opener == nil {
 		return "", nil, errNotThere
 	}
@@ -36,7 +39,7 @@ func (r *Reader) loose(id string) (object.Kind, []byte, error) {
 	kind, content, err := decodeLoose(io.NewSectionReader(f, 0, math.MaxInt64), max(r.deltas.MaxBlob, object.MaxBlob))
 	if large := (*object.TooLarge)(nil); errors.As(err, &large) {
 		large.ID = id
-	} else if err == nil && object.ID(kind, content) != id {
+	} else if err == nil && object.Hash(kind, content) != id {
 		err = errors.New("the content has another id")
 	}
 	if err != nil {

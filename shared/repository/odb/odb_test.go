@@ -75,11 +75,11 @@ func (m *memory) PutPack(_ context.Context, name string, content io.ReadSeeker, 
 	return err
 }
 
-func packOf(t *testing.T, texts ...string) (p *pack.Pack, ids []string) {
+func packOf(t *testing.T, texts ...string) (p *pack.Pack, ids []object.ID) {
 	t.Helper()
 	var objects []pack.Object
 	for _, text := range texts {
-		objects = append(objects, pack.Object{ID: object.ID(object.Blob, []byte(text)), Kind: object.Blob, Content: []byte(text)})
+		objects = append(objects, pack.Object{ID: object.Hash(object.Blob, []byte(text)), Kind: object.Blob, Content: []byte(text)})
 		ids = append(ids, objects[len(objects)-1].ID)
 	}
 	p, err := pack.Encode(objects)
@@ -107,7 +107,7 @@ func TestAnotherPackHelps(t *testing.T) {
 			}
 		}
 		spoil(m)
-		if text, err := o.Blob(t.Context(), repository.Touch{Blob: ids[0]}); err != nil || string(text) != "text" {
+		if text, err := o.Blob(t.Context(), repository.Touch{Blob: ids[0].String()}); err != nil || string(text) != "text" {
 			t.Errorf("%s: %q, %v", what, text, err)
 		}
 		_, missing := packOf(t, "missing")
@@ -116,7 +116,7 @@ func TestAnotherPackHelps(t *testing.T) {
 		if !errors.Is(err, odb.ErrNoObject) || !errors.As(err, &lost) || lost.Damaged != strings.HasSuffix(what, "index") {
 			t.Errorf("%s: an object that is not there: %v", what, err)
 		}
-		_, err = o.Blob(t.Context(), repository.Touch{Blob: missing[0]})
+		_, err = o.Blob(t.Context(), repository.Touch{Blob: missing[0].String()})
 		if !errors.Is(err, odb.ErrNoObject) || errors.As(err, &lost) || errors.Is(err, object.ErrMalformed) {
 			t.Errorf("%s: a stand-in would take the place of a text in a bucket: %v", what, err)
 		}

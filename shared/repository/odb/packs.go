@@ -13,10 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sync/errgroup"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 )
 
@@ -42,8 +42,8 @@ func newPack(name string, x *pack.Index, size int64) *Pack {
 }
 
 // Place tells where in the pack an object lies, if it does.
-func (p *Pack) Place(id string) (pack.Place, bool) {
-	offset, found := p.Index.Find(plumbing.NewHash(id))
+func (p *Pack) Place(id object.ID) (pack.Place, bool) {
+	offset, found := p.Index.Find(id)
 	return p.at(offset), found
 }
 
@@ -52,10 +52,10 @@ func (p *Pack) at(offset int64) pack.Place {
 }
 
 // Places tells where in the pack each object lies, by id.
-func (p *Pack) Places() iter.Seq2[string, pack.Place] {
-	return func(yield func(string, pack.Place) bool) {
+func (p *Pack) Places() iter.Seq2[object.ID, pack.Place] {
+	return func(yield func(object.ID, pack.Place) bool) {
 		for i := range p.Index.Len() {
-			if !yield(p.Index.ID(i).String(), p.at(p.Index.Offset(i))) {
+			if !yield(p.Index.ID(i), p.at(p.Index.Offset(i))) {
 				return
 			}
 		}
@@ -125,7 +125,7 @@ func (o *Objects) Bytes() (sum int64) {
 func (o *Objects) Packs() []*Pack { return o.packs.list.Load().packs }
 
 // Packed says whether an object lies in one of them.
-func (o *Objects) Packed(id string) bool { return o.packs.find(plumbing.NewHash(id)) != nil }
+func (o *Objects) Packed(id object.ID) bool { return o.packs.find(id) != nil }
 
 // Broken tells of packs whose index could not be read, nil when all could.
 func (o *Objects) Broken() error { return o.packs.list.Load().broken }
@@ -148,7 +148,7 @@ func (c *cache) named(name string) *Pack {
 }
 
 // find returns a pack that holds an object, as far as is known.
-func (c *cache) find(id plumbing.Hash) *Pack {
+func (c *cache) find(id object.ID) *Pack {
 	for _, p := range c.list.Load().packs {
 		if _, found := p.Index.Find(id); found {
 			return p

@@ -25,11 +25,11 @@ func (r *ranges) ReadRange(_ context.Context, _ string, offset, length int64) ([
 // much more than that is fetched.
 func TestPrefetchIsBounded(t *testing.T) {
 	var objects []pack.Object
-	var ids []string
+	var ids []object.ID
 	for range 100 {
 		content := make([]byte, 10<<10)
 		rand.Read(content)
-		id := object.ID(object.Blob, content)
+		id := object.Hash(object.Blob, content)
 		objects, ids = append(objects, pack.Object{ID: id, Kind: object.Blob, Content: content}), append(ids, id)
 	}
 	p, err := pack.Encode(objects)

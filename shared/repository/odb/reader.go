@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -66,10 +64,7 @@ const rounds = 3
 // One that is not there or damaged is an object.Lost, unless the file system
 // fails, which is ErrNoObject with what failed; one that is too large to be read
 // is an object.TooLarge.
-func (r *Reader) Read(id string) (object.Kind, []byte, error) {
-	if !object.IsID(id) {
-		return "", nil, fmt.Errorf("%q is no object id", id)
-	}
+func (r *Reader) Read(id object.ID) (object.Kind, []byte, error) {
 	var damaged error
 	r.failed = false
 	for range rounds {
@@ -77,7 +72,7 @@ func (r *Reader) Read(id string) (object.Kind, []byte, error) {
 			return "", nil, err
 		}
 		seen := r.objects.packs.asked.Load()
-		for _, read := range []func(string) (object.Kind, []byte, error){r.packed, r.loose} {
+		for _, read := range []object.Read{r.packed, r.loose} {
 			kind, content, err := read(id)
 			switch {
 			case err == nil:
@@ -110,8 +105,8 @@ var errNotThere = errors.New("not there")
 
 // packed reads an object from the packs that are known. One that holds it and
 // cannot be read is no reason not to look into the others.
-func (r *Reader) packed(id string) (object.Kind, []byte, error) {
-	hash, packs, failed := plumbing.NewHash(id), r.objects.Packs(), error(nil)
+func (r *Reader) packed(id object.ID) (object.Kind, []byte, error) {
+	packs, failed := r.objects.Packs(), error(nil)
 	for i := -1; i < len(packs); i++ {
 		p := r.recent
 		if i >= 0 {
@@ -119,7 +114,7 @@ func (r *Reader) packed(id string) (object.Kind, []byte, error) {
 		} else if p == nil {
 			continue
 		}
-		offset, found := p.Index.Find(hash)
+		offset, found := p.Index.Find(id)
 		if !found {
 			continue
 		}
@@ -148,7 +143,7 @@ func (r *Reader) packed(id string) (object.Kind, []byte, error) {
 
 // at returns the object at an offset of a pack, if that is the one named. A
 // length of 0 is one that is not known.
-func (r *Reader) at(p *Pack, id string, offset, length int64) (object.Kind, []byte, error) {
+func (r *Reader) at(p *Pack, id object.ID, offset, length int64) (object.Kind, []byte, error) {
 	kind, content, err := r.deltas.Object(p.Name, p.Index, id, offset, length)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", PackPath(p.Name, ".pack"), err)
@@ -269,7 +264,7 @@ func (r *Reader) admit(name string, offset int64, most func(pack.Header) int64) 
 // readText is Read for package repository, which puts a stand-in in the place of
 // a text that is lost. What lies in a bucket is never told to be lost: the
 // stand-in would stay in stored snapshots when the object is back.
-func (r *Reader) readText(id string) (object.Kind, []byte, error) {
+func (r *Reader) readText(id object.ID) (object.Kind, []byte, error) {
 	kind, content, err := r.Read(id)
 	if lost := (*object.Lost)(nil); r.objects.ranger != nil && errors.As(err, &lost) {
 		err = fmt.Errorf("object %s: %w", id, lost.Cause)
@@ -285,6 +280,10 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 	}
 	r := o.Reader(ctx)
 	defer r.Close()
+	if !object.IsID(touch.Blob) {
+		return nil, fmt.Errorf("%q is no object id", touch.Blob)
+	}
+	id := object.ParseID(touch.Blob)
 	if object.IsID(touch.Pack) && touch.Offset > 0 {
 		p := o.packs.named(touch.Pack)
 		if p == nil {
@@ -294,7 +293,7 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 		if err == nil {
 			var kind object.Kind
 			var content []byte
-			if kind, content, err = r.at(p, touch.Blob, touch.Offset, touch.Length); err == nil && kind == object.Blob {
+			if kind, content, err = r.at(p, id, touch.Offset, touch.Length); err == nil && kind == object.Blob {
 				return content, nil
 			}
 		}
@@ -302,7 +301,7 @@ func (o *Objects) Blob(ctx context.Context, touch repository.Touch) ([]byte, err
 			return nil, err // it may well be there
 		}
 	}
-	return object.ReadAs(r.readText, touch.Blob, object.Blob)
+	return object.ReadAs(r.readText, id, object.Blob)
 }
 
 // fetchWithBase fetches an object at once with what it is a difference from.
@@ -329,11 +328,11 @@ func (o *Objects) Tree(ctx context.Context, head repository.Head) (repository.Tr
 // one request. What cannot be read now is read, and explained, when its turn
 // comes. Those of a tree that is too large are fetched only so far that reading
 // them shows it.
-func (r *Reader) prefetch(blobs []string) {
+func (r *Reader) prefetch(blobs []object.ID) {
 	var all []wanted
 	var sum int64
 	for _, id := range blobs {
-		p := r.objects.packs.find(plumbing.NewHash(id))
+		p := r.objects.packs.find(id)
 		if p == nil {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // Sizes tells the size of every object on a disk, without inflating one.
-func (o *Objects) Sizes(ctx context.Context, tell func(id string, kind object.Kind, size int64) error) error {
+func (o *Objects) Sizes(ctx context.Context, tell func(id object.ID, kind object.Kind, size int64) error) error {
 	if broken := o.Broken(); broken != nil {
 		return broken
 	}
@@ -30,11 +30,11 @@ func (o *Objects) Sizes(ctx context.Context, tell func(id string, kind object.Ki
 // Size returns how many bytes an object on a disk has, by what its header says.
 // It is for who has reason to think that the object is there: it is not looked
 // for twice. Errors are those of Read.
-func (r *Reader) Size(id string) (int64, error) {
+func (r *Reader) Size(id object.ID) (int64, error) {
 	r.failed = false
 	var problems error
 	for _, p := range r.objects.Packs() {
-		offset, found := p.Index.Find(plumbing.NewHash(id))
+		offset, found := p.Index.Find(id)
 		if !found {
 			continue
 		}
@@ -61,7 +61,7 @@ func (r *Reader) Size(id string) (int64, error) {
 	return 0, lost
 }
 
-func (o *Objects) sizesIn(p *Pack, tell func(string, object.Kind, int64) error) error {
+func (o *Objects) sizesIn(p *Pack, tell func(object.ID, object.Kind, int64) error) error {
 	f, err := o.opener.Open(PackPath(p.Name, ".pack"))
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (o *Objects) sizesIn(p *Pack, tell func(string, object.Kind, int64) error) 
 	for i, size := range sizes {
 		kind, err := kindAt(p.Index, headers, kinds, p.Index.Offset(i))
 		if err == nil {
-			err = tell(p.Index.ID(i).String(), kind, size)
+			err = tell(p.Index.ID(i), kind, size)
 		}
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func kindAt(index *pack.Index, headers map[int64]pack.Header, kinds map[int64]ob
 }
 
 // looseSizes looks at the folders of loose objects, of two digits each.
-func (o *Objects) looseSizes(ctx context.Context, tell func(string, object.Kind, int64) error) error {
+func (o *Objects) looseSizes(ctx context.Context, tell func(object.ID, object.Kind, int64) error) error {
 	for n := range 256 {
 		folder := fmt.Sprintf("%02x", n)
 		files, err := o.fs.ReadDir(ctx, "objects/"+folder)
@@ -127,10 +127,10 @@ func (o *Objects) looseSizes(ctx context.Context, tell func(string, object.Kind,
 			return err
 		}
 		for _, file := range files {
-			id := folder + file.Name()
-			if !object.IsID(id) {
+			if !object.IsID(folder + file.Name()) {
 				continue
 			}
+			id := object.ParseID(folder + file.Name())
 			kind, size, err := looseSize(o.opener.Open, loosePath(id))
 			if err == nil {
 				err = tell(id, kind, size)

@@ -20,7 +20,7 @@ import (
 
 // Object is an object to be packed.
 type Object struct {
-	ID      string
+	ID      object.ID
 	Kind    object.Kind
 	Content []byte
 }
@@ -40,7 +40,7 @@ type Pack struct {
 	Name   string // 40 hexadecimal digits: the pack's own checksum
 	Bytes  []byte
 	Index  []byte
-	Places map[string]Place // by object id
+	Places map[object.ID]Place
 }
 
 // NameAt is the name under which a pack is stored by who has read a fence (see
@@ -58,7 +58,7 @@ func NameAt(checksum string, fence int64) string {
 
 // Encode packs objects, each once, whole.
 func Encode(objects []Object) (*Pack, error) {
-	distinct := map[string]bool{}
+	distinct := map[object.ID]bool{}
 	for _, o := range objects {
 		distinct[o.ID] = true
 	}
@@ -67,14 +67,14 @@ func Encode(objects []Object) (*Pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pack{Places: map[string]Place{}}
+	p := &Pack{Places: map[object.ID]Place{}}
 	for _, o := range objects {
 		if _, packed := p.Places[o.ID]; packed {
 			continue
 		}
 		offset := w.offset
 		kind, _ := plumbing.ParseObjectType(string(o.Kind)) // unknown: invalid, which no pack holds
-		if err := w.whole(plumbing.NewHash(o.ID), kind, o.Content); err != nil {
+		if err := w.whole(o.ID, kind, o.Content); err != nil {
 			return nil, err
 		}
 		p.Places[o.ID] = Place{Offset: offset, Length: w.offset - offset}

@@ -35,7 +35,7 @@ func Join(packs []*Pack) (*Pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	joined := &Pack{Places: map[string]Place{}}
+	joined := &Pack{Places: map[plumbing.Hash]Place{}}
 	for n, p := range packs {
 		for i, o := range objects[n] {
 			end := int64(len(p.Bytes) - TrailerLength)
@@ -46,7 +46,7 @@ func Join(packs []*Pack) (*Pack, error) {
 				continue
 			}
 			seen[o.id] = false
-			joined.Places[o.id.String()] = Place{Offset: w.offset, Length: end - o.offset}
+			joined.Places[o.id] = Place{Offset: w.offset, Length: end - o.offset}
 			if err := w.entry(o.id, p.Bytes[o.offset:end]); err != nil {
 				return nil, err
 			}

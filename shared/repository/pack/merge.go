@@ -300,7 +300,7 @@ func (m *merger) unpack(from io.ReaderAt, base *item, it item, deflated []byte) 
 		return nil, err
 	}
 	content, err := Apply(whole, difference)
-	if err == nil && object.ID(object.Blob, content) != it.id.String() {
+	if err == nil && object.Hash(object.Blob, content) != it.id {
 		err = damaged(it)
 	}
 	return content, err

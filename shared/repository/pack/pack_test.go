@@ -22,7 +22,7 @@ import (
 )
 
 func blob(text string) pack.Object {
-	return pack.Object{ID: object.ID(object.Blob, []byte(text)), Kind: object.Blob, Content: []byte(text)}
+	return pack.Object{ID: object.Hash(object.Blob, []byte(text)), Kind: object.Blob, Content: []byte(text)}
 }
 
 func tree(t testing.TB, names, changed int) pack.Object {
@@ -35,11 +35,8 @@ func tree(t testing.TB, names, changed int) pack.Object {
 		}
 		entries = append(entries, object.TreeEntry{Mode: object.ModeFile, Name: fmt.Sprintf("name-%05d.json", i), ID: blob(text).ID})
 	}
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pack.Object{ID: object.ID(object.TreeKind, content), Kind: object.TreeKind, Content: content}
+	content := object.EncodeTree(entries)
+	return pack.Object{ID: object.Hash(object.TreeKind, content), Kind: object.TreeKind, Content: content}
 }
 
 func encode(t testing.TB, objects ...pack.Object) *pack.Pack {
@@ -65,7 +62,7 @@ func wantObjects(t testing.TB, content, index []byte, objects []pack.Object) {
 	t.Helper()
 	x := parse(t, index)
 	for _, o := range objects {
-		offset, ok := x.Find(plumbing.NewHash(o.ID))
+		offset, ok := x.Find(plumbing.NewHash(o.ID.String()))
 		if !ok {
 			t.Fatalf("%s is not in the index", o.ID)
 		}
@@ -200,7 +197,7 @@ func TestIndex(t *testing.T) {
 	w := &idxfile.Writer{}
 	want := map[plumbing.Hash]int64{}
 	for i := range 1000 {
-		id := plumbing.NewHash(blob(fmt.Sprint(i)).ID)
+		id := plumbing.NewHash(blob(fmt.Sprint(i)).ID.String())
 		want[id] = int64(i) << 24 // beyond 2 GiB and beyond 4 GiB
 		w.Add(id, uint64(want[id]), uint32(i))
 	}
@@ -303,7 +300,7 @@ func TestTreesAsDifferences(t *testing.T) {
 		var sources []pack.Source
 		for _, middle := range [][]byte{long.Draw(r, "one"), long.Draw(r, "two")} {
 			content := slices.Concat(front, middle, back)
-			o := pack.Object{ID: object.ID(object.TreeKind, content), Kind: object.TreeKind, Content: content}
+			o := pack.Object{ID: object.Hash(object.TreeKind, content), Kind: object.TreeKind, Content: content}
 			p := encode(t, o)
 			objects, sources = append(objects, o), append(sources, source(p.Bytes, parse(t, p.Index)))
 		}

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -64,7 +63,7 @@ const (
 // from delta to base until it meets a whole object, then back. The index is
 // that of the pack; without one only deltas that say how far away their base
 // lies can be followed.
-func (r *Resolver) Object(pack string, index *Index, id string, offset, length int64) (object.Kind, []byte, error) {
+func (r *Resolver) Object(pack string, index *Index, id object.ID, offset, length int64) (object.Kind, []byte, error) {
 	kind, text, err := r.object(pack, index, id, offset, length)
 	if large := (*object.TooLarge)(nil); errors.As(err, &large) {
 		large.ID = id
@@ -72,7 +71,7 @@ func (r *Resolver) Object(pack string, index *Index, id string, offset, length i
 	return kind, text, err
 }
 
-func (r *Resolver) object(pack string, index *Index, id string, offset, length int64) (object.Kind, []byte, error) {
+func (r *Resolver) object(pack string, index *Index, id object.ID, offset, length int64) (object.Kind, []byte, error) {
 	at := offset
 	var chain []link
 	inflated, applied := int64(0), int64(0)
@@ -145,15 +144,15 @@ func base(h Header, offset int64, index *Index) (int64, error) {
 		return offset - h.Distance, nil
 	}
 	if index == nil {
-		return 0, fmt.Errorf("the base %s of a delta cannot be found without an index", hex.EncodeToString(h.Base[:]))
+		return 0, fmt.Errorf("the base %s of a delta cannot be found without an index", h.Base)
 	}
 	if at, found := index.Find(h.Base); found {
 		return at, nil
 	}
-	return 0, fmt.Errorf("the base %s of a delta is not in its pack", hex.EncodeToString(h.Base[:]))
+	return 0, fmt.Errorf("the base %s of a delta is not in its pack", h.Base)
 }
 
-func (r *Resolver) unwind(chain []link, found whole, id string, offset int64) (object.Kind, []byte, error) {
+func (r *Resolver) unwind(chain []link, found whole, id object.ID, offset int64) (object.Kind, []byte, error) {
 	if most := r.max(found.kind); len(chain) > 0 && chain[0].size > most {
 		return "", nil, &object.TooLarge{Size: chain[0].size, Max: most}
 	}
@@ -167,7 +166,7 @@ func (r *Resolver) unwind(chain []link, found whole, id string, offset int64) (o
 			r.hold(chain[i].entry, found)
 		}
 	}
-	if object.ID(found.kind, found.text) != id {
+	if object.Hash(found.kind, found.text) != id {
 		return "", nil, fmt.Errorf("what lies at byte %d is not object %s", offset, id)
 	}
 	return found.kind, found.text, nil

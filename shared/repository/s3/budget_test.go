@@ -44,7 +44,7 @@ func TestRequests(t *testing.T) {
 		touch := commits[n/2].Touched[0]
 		blob := func(o *s3.Objects, touch repository.Touch) {
 			t.Helper()
-			if text, err := o.Blob(ctx, touch); err != nil || object.ID(object.Blob, text) != touch.Blob {
+			if text, err := o.Blob(ctx, touch); err != nil || object.Hash(object.Blob, text).String() != touch.Blob {
 				t.Errorf("%+v: %v", touch, err)
 			}
 		}

@@ -346,7 +346,7 @@ func TestDeltas(t *testing.T) {
 			}
 			reader := o.Reader(ctx)
 			for id := range kinds {
-				if kind, text, err := reader.Read(id); err != nil || object.ID(kind, text) != id {
+				if kind, text, err := reader.Read(object.ParseID(id)); err != nil || object.Hash(kind, text).String() != id {
 					t.Errorf("%s: %v", id, err)
 				}
 			}
@@ -360,7 +360,7 @@ func TestDeltas(t *testing.T) {
 					continue
 				}
 				touch := repository.Touch{Blob: id, Pack: name, Offset: x.Offset(i)}
-				if text, err := s3.New(b, "git-"+setting, nil).Blob(ctx, touch); err != nil || object.ID(object.Blob, text) != id {
+				if text, err := s3.New(b, "git-"+setting, nil).Blob(ctx, touch); err != nil || object.Hash(object.Blob, text).String() != id {
 					t.Errorf("%+v: %v", touch, err)
 				}
 			}
@@ -381,7 +381,7 @@ func read(t *testing.T, path string) []byte {
 func TestDamage(t *testing.T) {
 	objects, b := open(t)
 	text := []byte(strings.Repeat("some text ", 5))
-	id := object.ID(object.Blob, text)
+	id := object.Hash(object.Blob, text)
 	p, err := pack.Encode([]pack.Object{{ID: id, Kind: object.Blob, Content: text}})
 	if err != nil {
 		t.Fatal(err)
@@ -390,14 +390,14 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	place := p.Places[id]
-	touch := repository.Touch{Blob: id, Pack: p.Name, Offset: place.Offset, Length: place.Length}
+	touch := repository.Touch{Blob: id.String(), Pack: p.Name, Offset: place.Offset, Length: place.Length}
 	for i := range p.Bytes {
 		damaged := bytes.Clone(p.Bytes)
 		damaged[i] ^= 0x55
 		if _, err := b.Put(ctx, prefix+"/objects/pack/pack-"+p.Name+".pack", bucket.Bytes(damaged)); err != nil {
 			t.Fatal(err)
 		}
-		for _, touch := range []repository.Touch{touch, {Blob: id}} {
+		for _, touch := range []repository.Touch{touch, {Blob: id.String()}} {
 			got, err := objects.Blob(ctx, touch)
 			if err == nil && !bytes.Equal(got, text) {
 				t.Fatalf("byte %d: %q", i, got)

@@ -14,21 +14,17 @@ import (
 func Blob(text string) pack.Object { return of(object.Blob, []byte(text)) }
 
 func of(kind object.Kind, content []byte) pack.Object {
-	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
+	return pack.Object{ID: object.Hash(kind, content), Kind: kind, Content: content}
 }
 
 // Tree is a tree with entries in their order.
 func Tree(t testing.TB, entries ...object.TreeEntry) pack.Object {
 	t.Helper()
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return of(object.TreeKind, content)
+	return of(object.TreeKind, object.EncodeTree(entries))
 }
 
 // Commit is a commit of a tree.
-func Commit(tree pack.Object, parents ...string) pack.Object {
+func Commit(tree pack.Object, parents ...object.ID) pack.Object {
 	who := object.Signature{Name: "x", Email: "x"}
 	return of(object.CommitKind, object.EncodeCommit(object.Commit{Tree: tree.ID, Parents: parents, Author: who, Committer: who, Message: "x"}))
 }

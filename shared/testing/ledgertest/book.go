@@ -43,18 +43,19 @@ func (b *bench) commitLike(digits, parent string, changes map[string]string) rep
 			c.Touched = append(c.Touched, touch)
 		}
 	}
-	c.Tree = b.tree(files)
-	raw := object.Commit{Tree: c.Tree, Author: c.Author, Committer: c.Committer, Message: c.Message}
+	tree := b.tree(files)
+	c.Tree = tree.String()
+	raw := object.Commit{Tree: tree, Author: c.Author, Committer: c.Committer, Message: c.Message}
 	if parent != "" {
-		raw.Parents = []string{parent}
+		raw.Parents = []object.ID{object.ParseID(parent)}
 	}
 	content := object.EncodeCommit(raw)
-	for try := 0; !strings.HasPrefix(object.ID(object.CommitKind, content), digits); try++ {
+	for try := 0; !strings.HasPrefix(object.Hash(object.CommitKind, content).String(), digits); try++ {
 		raw.Message = fmt.Sprintf("%s\n%d\n", c.Message, try)
 		content = object.EncodeCommit(raw)
 	}
 	c.Message = raw.Message
-	c.SHA = b.put(object.CommitKind, content)
+	c.SHA = b.put(object.CommitKind, content).String()
 	b.files[c.SHA] = files
 	return c
 }
@@ -66,17 +67,17 @@ func (b *bench) touch(files map[string]string, path, text string) repository.Tou
 		return repository.Touch{Path: path}
 	}
 	files[path] = text
-	return repository.Touch{Path: path, Blob: object.ID(object.Blob, []byte(text)), Created: !existed, Text: []byte(text)}
+	return repository.Touch{Path: path, Blob: object.Hash(object.Blob, []byte(text)).String(), Created: !existed, Text: []byte(text)}
 }
 
-func (b *bench) put(kind object.Kind, content []byte) string {
+func (b *bench) put(kind object.Kind, content []byte) object.ID {
 	b.Helper()
 	b.Put(b, kind, content)
-	return object.ID(kind, content)
+	return object.Hash(kind, content)
 }
 
 // tree stores the trees and blobs of files.
-func (b *bench) tree(files map[string]string) string {
+func (b *bench) tree(files map[string]string) object.ID {
 	b.Helper()
 	var entries []object.TreeEntry
 	folders := map[string]map[string]string{}
@@ -99,9 +100,7 @@ func (b *bench) tree(files map[string]string) string {
 		}
 		return 1
 	})
-	content, err := object.EncodeTree(entries)
-	b.must(err)
-	return b.put(object.TreeKind, content)
+	return b.put(object.TreeKind, object.EncodeTree(entries))
 }
 
 // same compares commits, times as instants and zones, touches without the
@@ -116,7 +115,7 @@ func (b *bench) same(what string, got []repository.Commit, want ...repository.Co
 			b.Errorf("%s: commit %d is\n%s, want\n%s", what, i, g, w)
 		}
 		for _, t := range got[i].Touched {
-			if t.Text != nil && object.ID(object.Blob, t.Text) != t.Blob {
+			if t.Text != nil && object.Hash(object.Blob, t.Text).String() != t.Blob {
 				b.Errorf("%s: commit %d carries the text %q of %s, which is not its blob", what, i, t.Text, t.Path)
 			}
 		}

@@ -29,20 +29,20 @@ func (f foreign) commit() (pack.Object, object.Commit) {
 	by := repository.Signature{Name: "Grace Hopper", Email: "grace@example.com", When: foreignTime}
 	c := object.Commit{Tree: f.rootTree().ID, Author: by, Committer: by, Message: f.message + "\n"}
 	if f.parent.Commit != "" {
-		c.Parents = []string{f.parent.Commit}
+		c.Parents = []object.ID{object.ParseID(f.parent.Commit)}
 	}
 	return made(object.CommitKind, object.EncodeCommit(c)), c
 }
 
 func (f foreign) sha() string {
 	o, _ := f.commit()
-	return o.ID
+	return o.ID.String()
 }
 
 func (f foreign) rootTree() pack.Object { return treeOf(f.root) }
 
 func made(kind object.Kind, content []byte) pack.Object {
-	return pack.Object{ID: object.ID(kind, content), Kind: kind, Content: content}
+	return pack.Object{ID: object.Hash(kind, content), Kind: kind, Content: content}
 }
 
 func treeOf(entries []repository.TreeEntry) pack.Object {
@@ -52,11 +52,7 @@ func treeOf(entries []repository.TreeEntry) pack.Object {
 		}
 		return 1
 	})
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		panic(err) // the test's own entries
-	}
-	return made(object.TreeKind, content)
+	return made(object.TreeKind, object.EncodeTree(entries))
 }
 
 // land stores a foreign commit and makes it the head.
@@ -71,8 +67,8 @@ func (w *world) land(f foreign) repository.Head {
 		w.t.Fatal(err)
 	}
 	head, err := w.Ledger.Advance(context.Background(), f.parent, repository.Commit{
-		SHA: o.ID, Sequence: f.parent.Sequence + 1, Parent: f.parent.Commit,
-		Author: c.Author, Committer: c.Committer, Message: c.Message, Tree: c.Tree, Pack: p.Name, Touched: f.touched,
+		SHA: o.ID.String(), Sequence: f.parent.Sequence + 1, Parent: f.parent.Commit,
+		Author: c.Author, Committer: c.Committer, Message: c.Message, Tree: c.Tree.String(), Pack: p.Name, Touched: f.touched,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -84,17 +80,17 @@ func (w *world) land(f foreign) repository.Head {
 // strange is a tree full of what the layout does not know, or not as it would
 // write it.
 func strange() (root []repository.TreeEntry, objects []pack.Object, files map[string]string) {
-	add := func(kind object.Kind, content []byte) string {
+	add := func(kind object.Kind, content []byte) object.ID {
 		o := made(kind, content)
 		objects = append(objects, o)
 		return o.ID
 	}
-	folder := func(entries ...repository.TreeEntry) string {
+	folder := func(entries ...repository.TreeEntry) object.ID {
 		o := treeOf(entries)
 		objects = append(objects, o)
 		return o.ID
 	}
-	text := func(s string) string { return add(object.Blob, []byte(s)) }
+	text := func(s string) object.ID { return add(object.Blob, []byte(s)) }
 	inner := folder(repository.TreeEntry{Mode: object.ModeFile, Name: "x.json", ID: text("inner\n")})
 	flags := folder(
 		repository.TreeEntry{Mode: object.ModeExecutable, Name: "run.json", ID: text("{\"run\": 1}\n")},
@@ -104,7 +100,7 @@ func strange() (root []repository.TreeEntry, objects []pack.Object, files map[st
 		repository.TreeEntry{Mode: object.ModeFolder, Name: "a", ID: inner},
 		repository.TreeEntry{Mode: object.ModeFolder, Name: "b.json", ID: inner},
 		repository.TreeEntry{Mode: object.ModeSymlink, Name: "link.json", ID: text("a.json")},
-		repository.TreeEntry{Mode: object.ModeSubmodule, Name: "sub.json", ID: strings.Repeat("1", 40)},
+		repository.TreeEntry{Mode: object.ModeSubmodule, Name: "sub.json", ID: object.ParseID(strings.Repeat("1", 40))},
 	)
 	root = []repository.TreeEntry{
 		{Mode: object.ModeFile, Name: "svc.json", ID: text("{\"environments\": []}\n")},
@@ -112,7 +108,7 @@ func strange() (root []repository.TreeEntry, objects []pack.Object, files map[st
 		{Mode: object.ModeFolder, Name: "src", ID: inner},
 		{Mode: object.ModeExecutable, Name: "build", ID: text("#!/bin/sh\n")},
 		{Mode: object.ModeSymlink, Name: "latest", ID: text("src")},
-		{Mode: object.ModeSubmodule, Name: "vendored", ID: strings.Repeat("2", 40)},
+		{Mode: object.ModeSubmodule, Name: "vendored", ID: object.ParseID(strings.Repeat("2", 40))},
 		{Mode: object.ModeFile, Name: "feature-flags.txt", ID: text("sorts between\n")},
 		{Mode: object.ModeFolder, Name: "svc", ID: inner},
 	}
@@ -127,7 +123,7 @@ func strangeCommit(parent repository.Head) (foreign, map[string]string) {
 	root, objects, files := strange()
 	f := foreign{message: "from elsewhere", root: root, objects: objects, parent: parent}
 	for path, text := range files {
-		f.touched = append(f.touched, repository.Touch{Path: path, Blob: object.ID(object.Blob, []byte(text)), Created: true})
+		f.touched = append(f.touched, repository.Touch{Path: path, Blob: object.Hash(object.Blob, []byte(text)).String(), Created: true})
 	}
 	slices.SortFunc(f.touched, func(a, b repository.Touch) int { return strings.Compare(a.Path, b.Path) })
 	return f, files
@@ -150,9 +146,9 @@ func testForeign(t *testing.T, w *world) {
 		want[path] = entry
 	}
 	delete(want, "svc.json")
-	want["feature-flags/run.json"] = "100755 blob " + object.ID(object.Blob, []byte("2\n"))
-	want["feature-flags/z.json"] = "100644 blob " + object.ID(object.Blob, []byte("3\n"))
-	want["feature-flags/link.json"] = "100644 blob " + object.ID(object.Blob, []byte("4\n"))
+	want["feature-flags/run.json"] = "100755 blob " + object.Hash(object.Blob, []byte("2\n")).String()
+	want["feature-flags/z.json"] = "100644 blob " + object.Hash(object.Blob, []byte("3\n")).String()
+	want["feature-flags/link.json"] = "100644 blob " + object.Hash(object.Blob, []byte("4\n")).String()
 	if fmt.Sprint(after) != fmt.Sprint(want) {
 		t.Errorf("git ls-tree says\n%v, want\n%v", after, want)
 	}
@@ -164,7 +160,7 @@ func testForeign(t *testing.T, w *world) {
 	w.land(foreign{message: "news", root: root, parent: w.head(), objects: []pack.Object{readme}})
 	w.wantSame(w.snapshot(), w.cold())
 	w.commit("after the news", put("feature-flags/a.json", "5\n"))
-	if got := w.listing(w.head().Commit); got["NEWS"] != "100644 blob "+readme.ID {
+	if got := w.listing(w.head().Commit); got["NEWS"] != "100644 blob "+readme.ID.String() {
 		t.Errorf("a write has undone what came by git: %v", got)
 	}
 	w.commit("the folder goes", remove("feature-flags/a.json"), remove("feature-flags/run.json"), remove("feature-flags/z.json"), remove("feature-flags/link.json"))

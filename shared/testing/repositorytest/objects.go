@@ -37,12 +37,13 @@ func testObjects(t *testing.T, w *world) {
 	}
 	for i, o := range objects {
 		place := p.Places[o.ID]
-		right := repository.Touch{Blob: o.ID, Pack: p.Name, Offset: place.Offset, Length: place.Length}
+		blob := o.ID.String()
+		right := repository.Touch{Blob: blob, Pack: p.Name, Offset: place.Offset, Length: place.Length}
 		noLength, wrong, gone := right, right, right
 		noLength.Length = 0
 		wrong.Offset = p.Places[objects[(i+1)%len(objects)].ID].Offset
 		gone.Pack = strings.Repeat("a", 40)
-		for _, touch := range []repository.Touch{right, noLength, wrong, gone, {Blob: o.ID}, {Blob: o.ID, Pack: "../../HEAD", Offset: 1}} {
+		for _, touch := range []repository.Touch{right, noLength, wrong, gone, {Blob: blob}, {Blob: blob, Pack: "../../HEAD", Offset: 1}} {
 			if got, err := w.Objects.Blob(ctx, touch); err != nil || !bytes.Equal(got, o.Content) {
 				t.Errorf("%+v is %d bytes, %v; want %d", touch, len(got), err, len(o.Content))
 			}
@@ -50,7 +51,7 @@ func testObjects(t *testing.T, w *world) {
 	}
 	ended := together(16, func(i int) error {
 		o := objects[i%len(objects)]
-		got, err := w.Objects.Blob(ctx, repository.Touch{Blob: o.ID})
+		got, err := w.Objects.Blob(ctx, repository.Touch{Blob: o.ID.String()})
 		if err == nil && !bytes.Equal(got, o.Content) {
 			t.Errorf("read by many, %s is something else", o.ID)
 		}
@@ -73,7 +74,7 @@ func testNoObjects(t *testing.T, w *world, p *pack.Pack) {
 			t.Errorf("blob %q is %q", id, got)
 		}
 	}
-	blob := object.ID(object.Blob, []byte("one\n"))
+	blob := object.Hash(object.Blob, []byte("one\n")).String()
 	for _, commit := range []string{strings.Repeat("f", 40), blob} {
 		if _, err := w.Objects.Tree(ctx, repository.Head{Commit: commit}); err == nil {
 			t.Errorf("%s has a tree", commit)
@@ -85,7 +86,7 @@ func testNoObjects(t *testing.T, w *world, p *pack.Pack) {
 	head := w.commit("a tree", put("svc.json", "{}\n")).Head
 	if tree := w.tree(head.Commit); len(tree.Root) != 1 {
 		t.Errorf("the tree is %v", tree)
-	} else if got, err := w.Objects.Blob(ctx, repository.Touch{Blob: object.ID(object.TreeKind, mustEncode(tree.Root))}); err == nil {
+	} else if got, err := w.Objects.Blob(ctx, repository.Touch{Blob: object.Hash(object.TreeKind, object.EncodeTree(tree.Root)).String()}); err == nil {
 		t.Errorf("a tree was returned as a blob: %q", got)
 	}
 	for _, name := range []string{"", "short", "../" + p.Name[3:], strings.ToUpper(p.Name[:39]) + "G"} {
@@ -98,12 +99,4 @@ func testNoObjects(t *testing.T, w *world, p *pack.Pack) {
 	if err := w.Objects.PutPack(cancelled, p.Name, p.Bytes, p.Index); err == nil {
 		t.Error("a pack was stored though the request was cancelled")
 	}
-}
-
-func mustEncode(entries []repository.TreeEntry) []byte {
-	content, err := object.EncodeTree(entries)
-	if err != nil {
-		panic(err) // it was just decoded
-	}
-	return content
 }
