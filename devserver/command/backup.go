@@ -33,7 +33,7 @@ Not in it are the settings and hooks of the git repository, and first.key.`,
 		Args: cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			var h backup.Header
-			err := cli.WriteArchive(in.Stdout, cli.ArchivePath(args[0], in.Absolute), func(to io.Writer, beside string) (err error) {
+			err := in.WriteArchive(args[0], func(to io.Writer, beside string) (err error) {
 				h, err = backup.Write(cmd.Context(), in.Absolute(data), to, beside)
 				return err
 			})
@@ -67,7 +67,7 @@ unknown, and one that was revoked since works again.
 			if !cmd.Flags().Changed("data") {
 				return cli.Usagef("name the new directory with --data")
 			}
-			return cli.ReadArchive(cmd, cli.ArchivePath(args[0], in.Absolute), func(from io.Reader) error {
+			return in.ReadArchive(args[0], func(from io.Reader) error {
 				r, err := backup.Restore(cmd.Context(), from, in.Absolute(data))
 				if err != nil {
 					return err

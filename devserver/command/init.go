@@ -49,10 +49,7 @@ written.`,
 }
 
 func layOut(in Invocation, dir string, samples bool) error {
-	target := dir
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(in.Workdir, dir)
-	}
+	target := in.Absolute(dir)
 	files := sample.Minimal()
 	if samples {
 		files = sample.All()

@@ -19,7 +19,7 @@ func newPreReceive(in Invocation) *cobra.Command {
 		Hidden: true,
 		Args:   cli.Arguments(""),
 		RunE: cli.Run(func(cmd *cobra.Command, _ []string) error {
-			push := prereceive.Push{Repository: in.Workdir, Quarantine: in.Getenv("GIT_QUARANTINE_PATH"), Updates: cmd.InOrStdin()}
+			push := prereceive.Push{Repository: in.Workdir, Quarantine: in.Getenv("GIT_QUARANTINE_PATH"), Updates: in.Stdin}
 			if dir := in.Getenv("GIT_DIR"); dir != "" {
 				push.Repository = in.Absolute(dir)
 			}

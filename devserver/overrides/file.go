@@ -249,12 +249,7 @@ func (f File) write(all []Override) error {
 	if f.DryRun {
 		return nil
 	}
-	root, err := os.OpenRoot(filepath.Dir(f.Path))
-	if err == nil {
-		defer root.Close()
-		err = atomicfile.Replace(root, filepath.Base(f.Path), text.Bytes(), 0o600)
-	}
-	if err != nil {
+	if err := atomicfile.ReplaceAt(f.Path, text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("overrides cannot be kept: %w", err)
 	}
 	return nil

@@ -107,12 +107,7 @@ func replace(path, text string, mode os.FileMode) error {
 	} else {
 		mode &= 0o755
 	}
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return atomicfile.Replace(root, filepath.Base(path), []byte(text), mode)
+	return atomicfile.ReplaceAt(path, []byte(text), mode)
 }
 
 func shellQuote(text string) string {

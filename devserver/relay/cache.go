@@ -51,7 +51,7 @@ func (c *cache) statePath(key access.ID) string {
 
 // keepState keeps what is served with a key.
 func (c *cache) keepState(key access.ID, d *sdkapi.Documents) error {
-	return c.write(c.statePath(key), d.In(negotiation.GzipCoding))
+	return atomicfile.ReplaceAt(c.statePath(key), d.In(negotiation.GzipCoding), 0o600)
 }
 
 // touch notes that what was kept is still the present state. That it fails says the
@@ -78,7 +78,7 @@ func (c *cache) keepKeys(records []access.KeyRecord) error {
 	if err != nil {
 		return err
 	}
-	return c.write(filepath.Join(c.dir, keysFile), text)
+	return atomicfile.ReplaceAt(filepath.Join(c.dir, keysFile), text, 0o600)
 }
 
 func (c *cache) keys() (records []access.KeyRecord, err error) {
@@ -104,14 +104,4 @@ func (c *cache) read(path string, most int64) (content []byte, at time.Time, err
 	}
 	content, err = io.ReadAll(io.LimitReader(f, most))
 	return content, info.ModTime(), err
-}
-
-// write puts a file in the place of another, so that there is always a whole one.
-func (c *cache) write(path string, content []byte) error {
-	root, err := os.OpenRoot(c.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return atomicfile.Replace(root, filepath.Base(path), content, 0o600)
 }

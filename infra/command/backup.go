@@ -33,7 +33,7 @@ The whole table is read for the telemetry: a gigabyte of it costs some 0.03 doll
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, args []string) error {
 			var h backup.Header
-			err := cli.WriteArchive(s.Stdout, cli.ArchivePath(args[0], s.Absolute), func(to io.Writer, beside string) (err error) {
+			err := s.WriteArchive(args[0], func(to io.Writer, beside string) (err error) {
 				h, err = w.Backup(cmd.Context(), to, beside, s.progress)
 				return err
 			})
@@ -80,7 +80,7 @@ before: svcadmin workspace provisioning on.`,
 			if err != nil {
 				return err
 			}
-			return cli.ReadArchive(cmd, cli.ArchivePath(args[0], s.Absolute), func(from io.Reader) error {
+			return s.ReadArchive(args[0], func(from io.Reader) error {
 				o := admin.Restoration{Name: name, Progress: s.progress}
 				if git {
 					return s.restoreGit(cmd, stores, from, o)

@@ -27,6 +27,16 @@ func Replace(root *os.Root, name string, content []byte, mode fs.FileMode) error
 	return nil
 }
 
+// ReplaceAt is Replace for the path of a file.
+func ReplaceAt(path string, content []byte, mode fs.FileMode) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return Replace(root, filepath.Base(path), content, mode)
+}
+
 // beginning is that of the names of files that are to take the place of others.
 const beginning = ".svc-next-"
 

@@ -4,8 +4,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/spf13/cobra"
-
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/terminal"
 )
@@ -13,20 +11,13 @@ import (
 // standard stands for standard output or input where a file is asked for.
 const standard = "-"
 
-// ArchivePath is the path of an archive; "-" stands for itself.
-func ArchivePath(path string, absolute func(string) string) string {
-	if path == standard {
-		return path
-	}
-	return absolute(path)
-}
-
 // WriteArchive has write make the file of a path, which has its name when it is whole,
 // or standard output. Beside is a folder for what write wants to put aside.
-func WriteArchive(stdout io.Writer, path string, write func(to io.Writer, beside string) error) error {
+func (c *Caller) WriteArchive(path string, write func(to io.Writer, beside string) error) error {
 	if path != standard {
-		return atomicfile.Fill(path, write)
+		return atomicfile.Fill(c.Absolute(path), write)
 	}
+	stdout := c.Stdout
 	if Terminal(stdout) {
 		return Usagef("an archive is nothing to be read on a terminal: name a file, or a program that takes it: backup - | zstd > backup.tar.zst")
 	}
@@ -37,11 +28,11 @@ func WriteArchive(stdout io.Writer, path string, write func(to io.Writer, beside
 }
 
 // ReadArchive has work read the file of a path, or standard input.
-func ReadArchive(cmd *cobra.Command, path string, work func(from io.Reader) error) error {
+func (c *Caller) ReadArchive(path string, work func(from io.Reader) error) error {
 	if path == standard {
-		return work(cmd.InOrStdin())
+		return work(c.Stdin)
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(c.Absolute(path))
 	if err != nil {
 		return err
 	}
