@@ -29,7 +29,7 @@ func (c *Client) tooLate(waited error) error {
 	return out
 }
 
-// overdue is the end of a wait, and why there was nothing at its end.
+// overdue is a wait that ended without a state, and why there is none.
 type overdue struct{ waited, cause error }
 
 func (o *overdue) Error() string { return o.waited.Error() + ": " + o.cause.Error() }

@@ -4,9 +4,9 @@
 // groups and whether a key is needed. What the query and a body may hold is read
 // from the API's description, openapi.json, which is written by hand. Handlers
 // are bound to both by operationId, and a group does not start whose endpoints,
-// descriptions and handlers are not the same. The tests hold every answer against the description's
-// response schemas, closed, so that a field cannot be added or lost in only
-// one of the two.
+// descriptions and handlers are not the same. The tests hold every answer against the
+// description's response schemas, closed, so that a field cannot be added or lost in
+// only one of the two.
 //
 // A group of operations is a tag of the description and a Group here. New
 // serves the groups it is given and links no other, so that each can be a
@@ -22,8 +22,7 @@
 //   - The checks of a request come in one order: path, rate limit of a key
 //     that this instance knows, key, rate limit of a new one (package
 //     authentication), workspace, subscription (control.Service.Open), shape. The
-//     rest is control's. Whoever has no key learns
-//     nothing but which paths exist.
+//     rest is control's. Whoever has no key learns nothing but which paths exist.
 //   - A request waits for nothing but the stores and memory; those of the
 //     OpenFeature CLI, which has no patience of its own, wait at the rate limit too,
 //     a few at a time.

@@ -167,15 +167,15 @@ func (e EnvironmentEdit) edited(entry *jsontree.Node) *jsontree.Node {
 		object.Set("environmentType", jsontree.NewString(*e.Type))
 		changed = was != *e.Type
 	}
-	changed = setTruth(object, "protected", e.Protected) || changed
-	changed = setTruth(object, "archived", e.Archived) || changed
+	changed = setBool(object, "protected", e.Protected) || changed
+	changed = setBool(object, "archived", e.Archived) || changed
 	if !changed {
 		return entry
 	}
 	return object
 }
 
-func setTruth(object *jsontree.Node, name string, value *bool) (changed bool) {
+func setBool(object *jsontree.Node, name string, value *bool) (changed bool) {
 	if value == nil {
 		return false
 	}

@@ -52,8 +52,8 @@ func (u *Uploader) Waiting() int {
 // Event is one of a batch.
 type Event struct {
 	Text json.RawMessage
-	// Report is by what the service knows the report again that the event came with, where
-	// it is somebody else's; "" for none. Events of one report stay together.
+	// Report is the id of the report that brought the event, by which the service knows one
+	// that is sent again; "" for the sender's own. Events of one report stay together.
 	Report string
 }
 
