@@ -126,6 +126,7 @@ func (w *rewriter) put(old *span, n *Node, inline bool) {
 		w.out = append(w.out, w.text[old.from:old.to]...)
 	case n.Kind == old.node.Kind && len(old.children) > 0 && len(n.Members)+len(n.Items) > 0:
 		w.container(old, n)
+	case n.Kind == old.node.Kind && w.fill(w.text[old.from:old.to], n, inline):
 	default:
 		w.fresh(n, w.indentation(old.from), inline)
 	}
@@ -184,16 +185,51 @@ func (w *rewriter) container(old *span, n *Node) {
 			}
 			continue
 		}
-		if n.Kind == Object {
-			w.out = append(append(w.out, n.Members[p.now].text...), ':')
-			if w.spaced {
-				w.out = append(w.out, ' ')
-			}
-		}
-		w.fresh(value, string(lead[bytes.LastIndexByte(lead, '\n')+1:]), inline)
+		w.child(n, p.now, string(lead[bytes.LastIndexByte(lead, '\n')+1:]), inline)
 	}
 	last := old.children[len(old.children)-1].value.to
 	w.out = append(w.out, w.text[last:old.to]...)
+}
+
+// fill writes what is put into an empty object or array, whose text is given, where there
+// is white space in it that tells how: that stays around what is put in.
+func (w *rewriter) fill(old []byte, n *Node, inline bool) bool {
+	count := len(n.Members) + len(n.Items)
+	at := bytes.LastIndexByte(old, '\n')
+	if count == 0 || at < 0 && (!inline || len(old) <= len("[]")) {
+		return false
+	}
+	head, tail, between, indentation := old[:len(old)-1], old[1:], " ", ""
+	if at >= 0 {
+		head = bytes.TrimSuffix(old[:at], []byte("\r"))
+		tail = old[len(head):]
+		indentation = string(old[at+1:len(old)-1]) + w.unit
+		between, inline = w.eol+indentation, false
+		w.out = append(append(w.out, head...), between...)
+	} else {
+		w.out = append(w.out, head...)
+	}
+	for i := range count {
+		if i > 0 {
+			w.out = append(append(w.out, ','), between...)
+		}
+		w.child(n, i, indentation, inline)
+	}
+	w.out = append(w.out, tail...)
+	return true
+}
+
+// child writes a member or an element that is new.
+func (w *rewriter) child(n *Node, i int, indentation string, inline bool) {
+	if n.Kind == Array {
+		w.fresh(n.Items[i], indentation, inline)
+		return
+	}
+	w.out = append(append(w.out, n.Members[i].text...), ':')
+	if w.spaced {
+		w.out = append(w.out, ' ')
+	}
+	w.fresh(n.Members[i].Value, indentation, inline)
 }
 
 // fresh writes a value that is new.
@@ -224,12 +260,7 @@ func (w *rewriter) fresh(n *Node, indentation string, inline bool) {
 		if i > 0 {
 			w.out = append(w.out, ", "...)
 		}
-		if n.Kind == Object {
-			w.out = append(append(w.out, n.Members[i].text...), ": "...)
-			w.fresh(n.Members[i].Value, "", true)
-		} else {
-			w.fresh(n.Items[i], "", true)
-		}
+		w.child(n, i, "", true)
 	}
 	w.out = append(w.out, brackets[1])
 }

@@ -26,6 +26,11 @@ func TestRewriteKeepsWhatDoesNotChange(t *testing.T) {
 		{"one is put in front", "[\n  1,\n  2\n]", `[0,1,2]`, "[\n  0,\n  1,\n  2\n]"},
 		{"all are taken away", "{\n  \"a\": [\n    1\n  ]\n}", `{"a":[]}`, "{\n  \"a\": []\n}"},
 		{"an empty one is filled", "{\n   \"a\": []\n}", `{"a":[1]}`, "{\n   \"a\": [\n      1\n   ]\n}"},
+		{"an empty one with a line break is filled", "{\n   \"a\": [ \n   ], \"b\": {\n\n   }\n}", `{"a":[1,[2]],"b":{"c":1}}`,
+			"{\n   \"a\": [ \n      1,\n      [\n         2\n      ]\n   ], \"b\": {\n\n      \"c\": 1\n   }\n}"},
+		{"an empty one with a line break within a line", "{\"a\":[\r\n\t],\"b\":1}", `{"a":[1,{"c":2}],"b":1}`, "{\"a\":[\r\n\t  1,\r\n\t  {\r\n\t    \"c\": 2\r\n\t  }\r\n\t],\"b\":1}"},
+		{"an empty one with white space in a line", `{"a": [ ], "b": { }}`, `{"a":[1,2],"b":{"c":[3]}}`, `{"a": [ 1, 2 ], "b": { "c": [3] }}`},
+		{"an empty whole", " [ \n] ", `[1]`, " [ \n  1\n] "},
 		{"blank lines", "{\n\n  \"a\": 1,\n\n  \"b\": 2\n\n}", `{"a":1,"b":3,"c":4}`, "{\n\n  \"a\": 1,\n\n  \"b\": 3,\n  \"c\": 4\n\n}"},
 		{"what lies around", " \n{\"a\":1} \n\n", `{"a":2}`, " \n{\"a\":2} \n\n"},
 		{"a colon with white space", `{"a" : 1 , "b" : 2}`, `{"a":1,"b":3,"c":4}`, `{"a" : 1 , "b" : 3, "c": 4}`},
@@ -104,4 +109,50 @@ func FuzzRewrite(f *testing.F) {
 			t.Fatalf("%q into %q: %v", text, to, err)
 		}
 	})
+}
+
+// TestWhatIsPutIntoAnEmptyOneLeavesItsWhiteSpace, and whatever lies around it.
+func TestWhatIsPutIntoAnEmptyOneLeavesItsWhiteSpace(t *testing.T) {
+	pick := func(all ...string) string { return all[rand.IntN(len(all))] }
+	for range 20_000 {
+		around := NewArray(NewInt(1), NewString("here"), NewArray(NewBool(true)))
+		if rand.IntN(2) == 0 {
+			of := NewObject()
+			of.Set("a", around)
+			of.Set("here", NewString("here"))
+			of.Delete(pick("here", "a"))
+			around = of
+		}
+		text := pick(string(around.Encode()), string(around.Compact()), strings.ReplaceAll(string(around.Encode()), "\n", "\r\n"))
+		at := strings.LastIndex(text, `"here"`)
+		before, after := text[:at], text[at+len(`"here"`):]
+		inner, into, brackets := "", `[1,{"a":[2,[]]}]`, "[]"
+		for range rand.IntN(4) {
+			inner += pick(" ", "\t", "\n", "\r\n")
+		}
+		if rand.IntN(2) == 0 {
+			into, brackets = `{"x":1,"y":{"z":[]}}`, "{}"
+		}
+		old := before + brackets[:1] + inner + brackets[1:] + after
+		tree, err := Parse([]byte(before + into + after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := Rewrite([]byte(old), tree)
+		mid, begins := strings.CutPrefix(string(made), before+brackets[:1])
+		mid, ends := strings.CutSuffix(mid, brackets[1:]+after)
+		if err != nil || !begins || !ends {
+			t.Fatalf("%q (%v) of %q", made, err, old)
+		}
+		head, tail := inner, inner
+		if i := strings.LastIndex(inner, "\n"); i >= 0 {
+			i = len(strings.TrimSuffix(inner[:i], "\r"))
+			head, tail = inner[:i], inner[i:]
+		} else if strings.Contains(before, "\n") {
+			continue // it has lines as any other of the text
+		}
+		if !strings.HasPrefix(mid, head) || !strings.HasSuffix(mid, tail) {
+			t.Fatalf("%q of %q: white space is gone", made, old)
+		}
+	}
 }
