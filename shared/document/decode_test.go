@@ -107,7 +107,13 @@ func TestAMarkThatSaysNothingIsAnError(t *testing.T) {
 
 func TestServed(t *testing.T) {
 	for value, want := range map[string]string{
-		`{"type": "int", "value": 1.0}`:                        `1.0`,
+		`{"type": "int", "value": 1.0}`:                        `1`,
+		`{"type": "int", "value": 1e2}`:                        `100`,
+		`{"type": "int", "value": " -2.50E1 "}`:                `-25`,
+		`{"type": "int", "value": 1.5}`:                        `1.5`,
+		`{"type": "int", "value": 1e30}`:                       `1e30`,
+		`{"type": "int", "value": -0}`:                         `-0`,
+		`{"type": "double", "value": 1e2}`:                     `1e2`,
 		`{"type": "int", "value": "9007199254740993"}`:         `9007199254740993`,
 		`{"type": "double", "value": " 1.50 "}`:                `1.50`,
 		`{"type": "string", "value": "12"}`:                    `"12"`,

@@ -59,11 +59,23 @@ func (v Value) Secret() bool {
 }
 
 // Served returns the content as it goes over the wire: a number for an int or
-// a double however it is stored, the content itself for everything else.
+// a double however it is stored, the content itself for everything else. An int is
+// digits alone: what reads 64-bit integers takes neither 1.0 nor 1e2 for one.
 func (v Value) Served() *jsontree.Node {
-	if v.Type != IntValue && v.Type != DoubleValue {
-		return v.Content
+	n := v.Content
+	if v.Type == IntValue || v.Type == DoubleValue {
+		n = v.number()
 	}
+	if v.Type == IntValue && n != nil && n.Kind == jsontree.Number && strings.ContainsAny(n.Literal(), ".eE") {
+		if whole, err := strconv.ParseInt(jsontree.NumberText(n.Literal()), 10, 64); err == nil {
+			return jsontree.NewInt(whole)
+		}
+	}
+	return n
+}
+
+// number is a content that may be stored as a string.
+func (v Value) number() *jsontree.Node {
 	text, ok := v.Content.Text()
 	if !ok {
 		return v.Content
