@@ -81,19 +81,28 @@ func (w *writer) telemetry(ctx context.Context, dir, scratch string) error {
 // hosted adds the telemetry of a hosted workspace, where whoever makes the backup has put
 // it into the directory.
 func (w *writer) hosted(dir string) error {
-	f, err := os.Open(filepath.Join(dir, HostedTelemetry))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	f, size, err := open(filepath.Join(dir, HostedTelemetry))
+	if f == nil {
 		return err
 	}
 	defer f.Close()
+	return w.add(HostedTelemetry, size, f)
+}
+
+// open opens a file, if there is one.
+func open(path string) (f *os.File, size int64, err error) {
+	f, err = os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return nil, 0, errors.Join(err, f.Close())
 	}
-	return w.add(HostedTelemetry, info.Size(), f)
+	return f, info.Size(), nil
 }
 
 // objects adds git's objects: the packs as they are, and then whatever references
@@ -146,19 +155,12 @@ func (a *addition) copy(git, name string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(path(".pack"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	f, size, err := open(path(".pack"))
+	if f == nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	sum, err := pack.Checksum(f, info.Size())
+	sum, err := pack.Checksum(f, size)
 	var x *pack.Index
 	if err == nil {
 		x, err = pack.ParseIndex(index)
@@ -174,7 +176,7 @@ func (a *addition) copy(git, name string) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return a.pack(name, info.Size(), f, index)
+	return a.pack(name, size, f, index)
 }
 
 func (a *addition) pack(name string, size int64, content io.Reader, index []byte) error {
