@@ -78,7 +78,7 @@ overrides can stand beside each other, and go before one for everybody. Setting 
 again replaces it.`,
 		Example: `  svc override set new-checkout true
   svc override set new-checkout true --for user.key=u1 --ttl 8h
-  svc override set banner.text "Hello there" --environment staging`,
+  svc override set api.timeout PT1M --environment staging`,
 		Args: cli.Arguments("a value that begins with a dash stands behind --"),
 		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			o := overrides.Override{Key: args[0]}
