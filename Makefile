@@ -171,8 +171,10 @@ bin/goreleaser: packaging/go.mod
 	@mkdir -p bin
 	cd packaging && go build -o ../bin/ tool
 
+# Of a repository without a remote GoReleaser takes no commit, nor its date: it is told one.
+REMOTE = $(shell git remote get-url origin 2>/dev/null || echo https://$(shell go list -m))
 release-dry-run: bin/goreleaser ## make archives, packages, formula, SBOM and checksums in dist, and publish nothing
-	bin/goreleaser release --config packaging/goreleaser.yaml --snapshot --clean
+	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=$(REMOTE) bin/goreleaser release --config packaging/goreleaser.yaml --snapshot --clean
 
 npm: dist ## make npm packages of the binaries, in dist/npm
 	@node packaging/npm/pack.js dist $(RELEASE) dist/npm
