@@ -89,3 +89,20 @@ func TestConsoleParts(t *testing.T) {
 		t.Errorf("%s", strings.Join(found[:min(len(found), 20)], "\n"))
 	}
 }
+
+// TestConsoleSearchKeepsWhatIsTyped in a search, also while it is looked for: the page is drawn
+// again before the next frame, and whoever goes down gets to what fits.
+func TestConsoleSearchKeepsWhatIsTyped(t *testing.T) {
+	p := blankTab(t, desk)
+	p.load(t, serveConsole(t, copySample(t, nil))+"/console/#/flags")
+	p.says(t, ".row .key", "new-checkout")
+	call[bool](t, p.tab, `() => { window.requestAnimationFrame = () => 1; document.querySelector(".filters .search input").focus(); return true }`) // no frame comes
+	p.insert(t, "suggest")
+	call[bool](t, p.tab, `() => { document.querySelector(".filters select").dispatchEvent(new Event("change", { bubbles: true })); return true }`)
+	if got := call[string](t, p.tab, `() => new Promise((done) => setTimeout(() => done(document.querySelector(".filters .search input").value), 0))`); got != "suggest" {
+		t.Errorf("the field has %q", got)
+	}
+	p.press(t, arrowDown, "\r")
+	p.says(t, "h1", "search.suggestions")
+	p.quiet(t)
+}

@@ -91,22 +91,32 @@ export function Items({ family }) {
   const found = useMemo(() => filtered(rows, query), [rows, query]);
   const tags = useMemo(() => [...new Set(rows.flatMap((row) => row.tags ?? []))].sort().slice(0, 500), [rows]);
   const types = useMemo(() => [...new Set(rows.map((row) => row.valueType))].filter(Boolean).sort(), [rows]);
-  const typing = useRef(0);
+  // What is typed is looked for once in a frame. Until then it is what the field has,
+  // whatever else is drawn, and whoever goes down into the list takes it along.
+  const typing = useRef({ frame: 0, text: "", path: "" });
   const { columns, cells } = shape(family);
   const narrowed = ["q", "tag", "status", "type", "in"].some((name) => query.get(name));
   // What is above the list stands there before it comes, so that nothing moves.
   const coming = state !== "here", filled = rows.length > 0 || narrowed || coming && !problem;
   /** @param {any} event */
   const search = (event) => {
-    cancelAnimationFrame(typing.current);
-    const q = event.target.value;
-    typing.current = requestAnimationFrame(() => refine({ q }));
+    typing.current.text = event.target.value;
+    typing.current.path = place.value.path;
+    typing.current.frame ||= requestAnimationFrame(find);
   };
+  const find = () => {
+    const { frame, text, path } = typing.current;
+    typing.current.frame = 0;
+    cancelAnimationFrame(frame);
+    if (frame && path === place.value.path) refine({ q: text });
+  };
+  const typed = typing.current.frame && typing.current.path === place.value.path ? typing.current.text : query.get("q") ?? "";
   /** @param {KeyboardEvent} event */
   const down = (event) => {
     if (event.key !== "ArrowDown") return;
     event.preventDefault();
-    /** @type {HTMLElement | null} */ (document.querySelector(".list .row a"))?.focus();
+    find();
+    queueMicrotask(() => /** @type {HTMLElement | null} */ (document.querySelector(".list .row a"))?.focus()); // of what is drawn by then
   };
   const total = narrowed ? `${found.length.toLocaleString("en")} of ${count(rows.length, one)}` : count(rows.length, one);
   return html`<${Heading} title=${title} note=${html`<span role="status">${state === "here" ? total : "Loading…"}</span>`}>
@@ -115,7 +125,7 @@ export function Items({ family }) {
     ${served.length > 0 && filled && (family === "flags" || family === "configs") && html`<${As} lead=${`Value in ${servedHere} for`} />`}
     ${filled && html`<div class="filters" role="search">
       <label class="search"><${Icon} name="search" /><span class="hidden">Search ${title.toLowerCase()}</span>
-        <input type="search" placeholder="Key, name, description or tag" defaultValue=${query.get("q") ?? ""} value=${query.get("q") ?? ""} onInput=${search} onKeyDown=${down} /></label>
+        <input type="search" placeholder="Key, name, description or tag" defaultValue=${typed} value=${typed} onInput=${search} onKeyDown=${down} /></label>
       ${family === "flags" && html`<${Choice} label="Status" name="status" all="Status" options=${Object.entries(statuses).map(([name, [word]]) => [name, word])} />`}
       ${family === "flags" && query.get("status") && html`<${Choice} label="Status in" name="in" all="in any environment" options=${environments.value.map((e) => [e.name, `in ${e.name}`])} />`}
       ${(types.length > 1 || coming && family !== "segments" && family !== "log-levels") && html`<${Choice} label="Type" name="type" all="Type" options=${types.map((type) => [type, typeWords(type)])} />`}
