@@ -291,9 +291,12 @@ func justChanged(path string) error {
 // edits are what is planned. Without Force what is overwritten and removed without being
 // asked still has to be what was pulled last.
 func (p *Plan) edits() ([]datadir.Edit, error) {
-	if now, err := readState(p.in); err != nil && !p.force {
+	now, err := readState(p.in)
+	switch {
+	case p.force:
+	case err != nil:
 		return nil, err
-	} else if !p.force && (now.Tag != p.last.Tag || now.CommitSHA != p.last.CommitSHA) {
+	case now.Tag != p.last.Tag || now.CommitSHA != p.last.CommitSHA:
 		return nil, errors.New("another svc has just pulled into the directory; run svc pull again")
 	}
 	var edits []datadir.Edit

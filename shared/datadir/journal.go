@@ -87,11 +87,6 @@ func restore(in inside, step func()) (files []string, err error) {
 const maxJournal = 64 << 20
 
 func (r record) takeBack(in inside, step func()) (taken bool, err error) {
-	for _, name := range []string{r.Next, r.Kept} {
-		if name != "" && !(filepath.Dir(name) == filepath.Dir(r.At) && atomicfile.IsLeft(filepath.Base(name))) {
-			return false, errors.New("the journal is damaged")
-		}
-	}
 	w := &writing{in: in, step: step, seen: r.At, was: r.SHA256, record: record{At: r.At, Next: r.Next, Kept: r.Kept}}
 	if _, err := in.root.Lstat(r.Kept); err == nil {
 		w.Next, w.Kept = r.Kept, r.Next

@@ -3,6 +3,7 @@ package jsontree
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -199,19 +200,17 @@ func (w *rewriter) fill(old []byte, n *Node, inline bool) bool {
 	if count == 0 || at < 0 && (!inline || len(old) <= len("[]")) {
 		return false
 	}
-	head, tail, between, indentation := old[:len(old)-1], old[1:], " ", ""
+	head, tail, between, indentation, begin := old[:len(old)-1], old[1:], " ", "", ""
 	if at >= 0 {
 		head = bytes.TrimSuffix(old[:at], []byte("\r"))
-		tail = old[len(head):]
-		indentation = string(old[at+1:len(old)-1]) + w.unit
+		tail, indentation = old[len(head):], string(old[at+1:len(old)-1])+w.unit
 		between, inline = w.eol+indentation, false
-		w.out = append(append(w.out, head...), between...)
-	} else {
-		w.out = append(w.out, head...)
+		begin = between
 	}
+	w.out = fmt.Appendf(w.out, "%s%s", head, begin)
 	for i := range count {
 		if i > 0 {
-			w.out = append(append(w.out, ','), between...)
+			w.out = fmt.Appendf(w.out, ",%s", between)
 		}
 		w.child(n, i, indentation, inline)
 	}
@@ -225,10 +224,11 @@ func (w *rewriter) child(n *Node, i int, indentation string, inline bool) {
 		w.fresh(n.Items[i], indentation, inline)
 		return
 	}
-	w.out = append(append(w.out, n.Members[i].text...), ':')
+	colon := ":"
 	if w.spaced {
-		w.out = append(w.out, ' ')
+		colon = ": "
 	}
+	w.out = fmt.Appendf(w.out, "%s%s", n.Members[i].text, colon)
 	w.fresh(n.Members[i].Value, indentation, inline)
 }
 
