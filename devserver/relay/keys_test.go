@@ -102,7 +102,7 @@ func TestStrangersCostTheServiceLittle(t *testing.T) {
 	w.ask(r.Server, "GET", polls+someone, public, "")
 	parsed, err := access.ParseKey(public)
 	w.must(err)
-	limited := 0
+	begin, limited := time.Now(), 0
 	for range 3 * strangers.Burst {
 		made, err := access.NewKey(randomly{}, access.KindPublicSDK, parsed.Workspace(), parsed.Principal())
 		w.must(err)
@@ -114,8 +114,9 @@ func TestStrangersCostTheServiceLittle(t *testing.T) {
 			t.Fatalf("%s", got)
 		}
 	}
-	if limited < strangers.Burst {
-		t.Errorf("only %d of %d requests are refused without asking", limited, 3*strangers.Burst)
+	most := float64(strangers.Burst) + strangers.PerSecond*time.Since(begin).Seconds() + 1 // however slow they come
+	if asked := 3*strangers.Burst - limited; float64(asked) > most {
+		t.Errorf("%d of %d requests are asked about, not %.0f", asked, 3*strangers.Burst, most)
 	}
 	if got := w.ask(r.Server, "GET", polls+someone, public, ""); got.status != 200 {
 		t.Errorf("a good key: %s", got)

@@ -308,7 +308,7 @@ func TestManifestWritersDoNotUndoEachOther(t *testing.T) {
 func TestTheCLIWaitsForItsTurn(t *testing.T) {
 	w := newWorld(t, shop())
 	var err error
-	w.handler, err = httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 20, Burst: 5}}, httpapi.All()...)
+	w.handler, err = httpapi.New(httpapi.Options{Service: w.service, Limit: ratelimit.Rate{PerSecond: 5, Burst: 5}}, httpapi.All()...)
 	w.must(err)
 	for i := range 12 {
 		if a := w.get("/openfeature/v0/manifest"); a.status != 200 {
