@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/access"
 )
@@ -32,13 +33,21 @@ func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
 		}
 		version := strings.Fields(event)[0]
 		path := "/ofrep/v1/evaluate/flags?flagConfigEtag=" + url.QueryEscape(`"`+version+`"`) + "&flagConfigLastModified=1"
-		if got := w.ask(relays[1-first].Server, "POST", path, public, "{}"); !strings.Contains(got.body, fmt.Sprintf(`"value":%d`, 100+i)) {
-			t.Errorf("write %d: the other relay answers %.300s", i, got.body)
+		for { // on a busy machine the service may need longer than a client is kept waiting
+			begin := time.Now()
+			got := w.ask(relays[1-first].Server, "POST", path, public, "{}")
+			if strings.Contains(got.body, fmt.Sprintf(`"value":%d`, 100+i)) {
+				break
+			}
+			if time.Since(begin) < behindTime {
+				t.Errorf("write %d: the other relay answers %.300s", i, got.body)
+				break
+			}
 		}
 		<-events[1-first]
 	}
 	// What nobody has told costs the service little.
-	before := w.times("/api/v2/configs")
+	before, begin := w.times("/api/v2/configs"), time.Now()
 	var all sync.WaitGroup
 	for i := range 60 {
 		all.Go(func() {
@@ -48,17 +57,17 @@ func TestAPageThatHeardFromAnotherRelay(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if asked := w.times("/api/v2/configs") - before; asked > 20 {
+	if asked := w.times("/api/v2/configs") - before; asked > 20+int64(time.Since(begin)/lookPause) {
 		t.Errorf("60 pages with made-up versions had the service asked %d times", asked)
 	}
 	// Nor does it end the rest of a service that is away.
 	w.answers(gone)
 	w.eventually("it is said", func() bool { return strings.Count(w.log.String(), "last good one goes on being served") >= 2 })
-	before = w.times("/api/v2/configs")
+	before, begin = w.times("/api/v2/configs"), time.Now()
 	for range 20 {
 		w.ask(relays[0].Server, "POST", "/ofrep/v1/evaluate/flags?flagConfigEtag=x", public, "{}")
 	}
-	if asked := w.times("/api/v2/configs") - before; asked > 4 {
+	if asked := w.times("/api/v2/configs") - before; asked > 4+2*int64(time.Since(begin)/pollEvery) {
 		t.Errorf("a service that is away was asked %d times", asked)
 	}
 }
