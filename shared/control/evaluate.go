@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/manifest"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -93,7 +94,7 @@ func (q EvaluationQuery) issues() []document.Issue {
 	if len(q.Keys) > explanation.MaxKeys {
 		issues = append(issues, document.Issue{Pointer: "/keys", Message: fmt.Sprintf("keys has at most %d entries, not %d", explanation.MaxKeys, len(q.Keys))})
 	}
-	if q.At != nil && !said(q.Malformed, "/at") && !revision.MatchString(*q.At) {
+	if q.At != nil && !said(q.Malformed, "/at") && !object.IsRevision(*q.At) {
 		issues = append(issues, document.Issue{Pointer: "/at", Message: "at " + isRevision})
 	}
 	if !said(q.Malformed, "/context") {

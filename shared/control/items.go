@@ -3,13 +3,13 @@ package control
 import (
 	"context"
 	"errors"
-	"regexp"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -95,8 +95,6 @@ func (s *Session) Document(ctx context.Context, t document.Type, key string, at 
 	return &StoredDocument{p.file.Last.SHA, p.Tree}, nil
 }
 
-var revision = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
-
 const isRevision = "is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a-f"
 
 // revisionFault is why a revision that a request has at a place names no commit, or
@@ -112,7 +110,7 @@ func revisionFault(pointer, revision string, err error) error {
 }
 
 func (s *Session) documentAt(ctx context.Context, t document.Type, key, at string) (*StoredDocument, error) {
-	if !revision.MatchString(at) {
+	if !object.IsRevision(at) {
 		return nil, malformed(document.Issue{Pointer: "?at", Message: "at " + isRevision})
 	}
 	path, ok := pathOf(t, key)

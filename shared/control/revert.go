@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -100,7 +101,7 @@ func revert(t document.Type, key string, r Reversion) write {
 		key = document.LogLevelKey(key)
 	}
 	issues := tokenIssues(r.ExpectedCommitSHA)
-	if !revision.MatchString(r.CommitSHA) {
+	if !object.IsRevision(r.CommitSHA) {
 		issues = append(issues, document.Issue{Pointer: "/commitSha",
 			Message: "commitSha is the SHA of the commit, or its first digits: 4 to 40 of 0-9 and a-f"})
 	}

@@ -14,8 +14,8 @@
 //     that one read authenticates a request and a write is refused when any of them
 //     changed since (Authenticate, and Head.Access).
 //
-// The interfaces are repository.Ledger and control.Authenticator. Package suite holds
+// The interfaces are repository.Ledger and control.Authenticator. Package ledgertest holds
 // every implementation to what they promise; package local is the one over an
 // ordinary bare repository on disk, package dynamo the one in a DynamoDB table.
-// Package walk finds out from the objects what the rows say.
+// Package revwalk finds out from the objects what the rows say.
 package ledger

@@ -82,6 +82,6 @@
 //	a read by an instance that is new          Since, Snapshot (at the same time)
 //	a write, now and then                      PutPack, PutSnapshot (at the same time), Advance
 //
-// Package suite holds every implementation to this and to the rest of the
+// Package repositorytest holds every implementation to this and to the rest of the
 // contract.
 package repository

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -96,10 +95,6 @@ var openAttributes = []string{
 	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format", "versions",
 	"recent", "doc", "version",
 }
-
-// OpenAttributes are what functions without a right to secrets read of a head, a
-// principal and a key.
-func OpenAttributes() []string { return slices.Clone(openAttributes) }
 
 // Authenticate implements control.Authenticator.
 func (t *Table) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {

@@ -132,8 +132,6 @@ func (c check) visible(ctx context.Context, i item) (bool, error) {
 	return row != nil, err
 }
 
-const fewestDigits = 4
-
 // At implements repository.Ledger.
 func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision string) (string, repository.Touch, error) {
 	sha, sequence, err := l.resolve(ctx, head, revision)
@@ -164,7 +162,7 @@ func (l *Ledger) At(ctx context.Context, head repository.Head, path, revision st
 
 // resolve finds the commit that a full id or an abbreviation names.
 func (l *Ledger) resolve(ctx context.Context, head repository.Head, revision string) (sha string, sequence int64, err error) {
-	if head.Commit == "" || len(revision) < fewestDigits || len(revision) > object.IDLength || strings.Trim(revision, "0123456789abcdef") != "" {
+	if head.Commit == "" || !object.IsRevision(revision) {
 		return "", 0, repository.ErrUnknownCommit
 	}
 	if revision == head.Commit {

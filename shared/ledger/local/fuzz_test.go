@@ -7,12 +7,13 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
-var someID = strings.Repeat("0123456789abcdef", 3)[:idDigits]
+var someID = strings.Repeat("0123456789abcdef", 3)[:object.IDLength]
 
 func TestReferences(t *testing.T) {
-	other := strings.Repeat("f", idDigits)
+	other := strings.Repeat("f", object.IDLength)
 	packed := "# pack-refs with: peeled fully-peeled sorted \n" +
 		other + " refs/heads/feature/refs/heads/main\n" +
 		other + " refs/heads/main2\n" + other + " refs/tags/v1\n^" + other + "\n"
@@ -61,14 +62,14 @@ func FuzzPackedReferences(f *testing.F) {
 // someRows are rows as they are written.
 func someRows() []row {
 	c := repository.Commit{
-		SHA: someID, Tree: strings.Repeat("a", idDigits), Message: "one\n\nSvc-Principal: service_account/x\n",
+		SHA: someID, Tree: strings.Repeat("a", object.IDLength), Message: "one\n\nSvc-Principal: service_account/x\n",
 		Author: repository.Signature{Name: "Ada", Email: "ada@example.com", When: noon},
 		Touched: []repository.Touch{
 			{Path: "feature-flags/a.json", Blob: someID, Created: true}, {Path: "svc.json"},
 		},
 	}
 	child := c
-	child.SHA, child.Parent, child.Touched = strings.Repeat("b", idDigits), someID, nil
+	child.SHA, child.Parent, child.Touched = strings.Repeat("b", object.IDLength), someID, nil
 	return []row{rowOf(c).asHead(true), rowOf(child).asHead(true), rowOf(child)}
 }
 
@@ -117,7 +118,7 @@ func FuzzRow(f *testing.F) {
 		}
 		for _, c := range v.since(0) {
 			for _, touch := range c.Touched {
-				if touch.Blob != "" && len(touch.Blob) != idDigits {
+				if touch.Blob != "" && len(touch.Blob) != object.IDLength {
 					t.Errorf("the blob %q", touch.Blob)
 				}
 				if len(v.pageOf(repository.Page{Path: touch.Path})) == 0 {

@@ -193,11 +193,9 @@ func before(trail []step, number int) []step {
 	return trail[:n]
 }
 
-const fewestDigits = 4
-
 // resolve returns the row that a full id or an abbreviation names.
 func (v view) resolve(revision string) (uint32, error) {
-	if len(revision) < fewestDigits || len(revision) > idDigits || !isHex(revision) {
+	if !object.IsRevision(revision) {
 		return 0, repository.ErrUnknownCommit
 	}
 	found, hits := uint32(0), 0
@@ -225,7 +223,7 @@ func (v view) bucket(revision string) []uint32 {
 // bucketOf is where an id is found by its first digits, which are hexadecimal.
 func bucketOf(id string) uint16 {
 	var first [2]byte
-	_, _ = hex.Decode(first[:], []byte(id[:fewestDigits]))
+	_, _ = hex.Decode(first[:], []byte(id[:2*len(first)]))
 	return binary.BigEndian.Uint16(first[:])
 }
 

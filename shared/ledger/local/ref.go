@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
+
+	"svc.example/svc/shared/repository/object"
 )
 
 const (
@@ -100,8 +101,8 @@ func parseLoose(content []byte) (string, error) {
 		return "", errSymbolic
 	}
 	id, rest := content, []byte(nil)
-	if len(content) > idDigits {
-		id, rest = content[:idDigits], content[idDigits:]
+	if len(content) > object.IDLength {
+		id, rest = content[:object.IDLength], content[object.IDLength:]
 	}
 	if !isID(string(id)) || len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
 		return "", errNoID
@@ -127,17 +128,7 @@ func findPacked(content []byte, name string) (string, error) {
 	return "", nil
 }
 
-const (
-	idDigits = 40
-	idBytes  = 20
-	noCommit = "0000000000000000000000000000000000000000"
-)
+const noCommit = "0000000000000000000000000000000000000000"
 
 // isID says whether text is an object id as git writes it. Zeros name nothing.
-func isID(text string) bool {
-	return len(text) == idDigits && isHex(text) && text != noCommit
-}
-
-func isHex(text string) bool {
-	return strings.Trim(text, "0123456789abcdef") == ""
-}
+func isID(text string) bool { return object.IsID(text) && text != noCommit }

@@ -30,7 +30,10 @@ const (
 	touchDeleted
 )
 
-const flagsAt = 2 * idBytes
+const (
+	idBytes = object.IDLength / 2
+	flagsAt = 2 * idBytes
+)
 
 func (r row) id() object.ID   { return object.ID(r[:idBytes]) }
 func (r row) tree() object.ID { return object.ID(r[idBytes : 2*idBytes]) }

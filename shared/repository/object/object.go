@@ -46,8 +46,12 @@ func Hash(kind Kind, content []byte) (id ID) {
 }
 
 // IsID says whether a text is a full object id as git writes it.
-func IsID(text string) bool {
-	if len(text) != IDLength {
+func IsID(text string) bool { return len(text) == IDLength && IsRevision(text) }
+
+// IsRevision says whether a text is an id, or the beginning of one: four digits at the
+// least.
+func IsRevision(text string) bool {
+	if len(text) < 4 || len(text) > IDLength {
 		return false
 	}
 	for i := range len(text) {

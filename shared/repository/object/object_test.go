@@ -36,6 +36,13 @@ func TestID(t *testing.T) {
 			t.Errorf("IsID(%q) is %v", text, got)
 		}
 	}
+	for text, want := range map[string]bool{
+		strings.Repeat("a", 40): true, "0af9": true, "": false, "0af": false, "0AF9": false, "0afg": false, strings.Repeat("a", 41): false,
+	} {
+		if got := object.IsRevision(text); got != want {
+			t.Errorf("IsRevision(%q) is %v", text, got)
+		}
+	}
 }
 
 func TestTreeOrder(t *testing.T) {

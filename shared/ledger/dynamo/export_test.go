@@ -1,0 +1,4 @@
+package dynamo
+
+// OpenAttributes are openAttributes.
+var OpenAttributes = openAttributes
