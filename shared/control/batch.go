@@ -209,18 +209,18 @@ func (b *batch) occupied(err error) {
 		[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + at.path}}))
 }
 
-// answered makes the answer of a refusal, now that what it rests on has landed.
-func answered(ctx context.Context, refusal error) error {
-	var later told
+// explain makes the answer of a refusal, now that what it rests on has landed.
+func explain(ctx context.Context, refusal error) error {
+	var later explained
 	if errors.As(refusal, &later) {
 		return later.fault(ctx, true)
 	}
 	return refusal
 }
 
-// told is a refusal that tells what has become of the item since, which takes
+// explained is a refusal that tells what has become of the item since, which takes
 // another read, if it is asked for.
-type told interface {
+type explained interface {
 	error
 	fault(ctx context.Context, changes bool) error
 }
@@ -335,7 +335,7 @@ func (b *batch) chargeBytes(n int) error {
 // are kept as text alone, which takes a tenth.
 func (a *attempt) place(changed bool) {
 	if r := a.recent; r != nil {
-		r.shed()
+		r.forgetDecoded()
 	}
 	a.recent = a
 	if !changed {
@@ -367,8 +367,8 @@ func (a *attempt) place(changed bool) {
 	a.now[a.path] = a
 }
 
-// shed forgets what is decoded.
-func (a *attempt) shed() {
+// forgetDecoded forgets what is decoded.
+func (a *attempt) forgetDecoded() {
 	if a.edited == nil {
 		return
 	}

@@ -178,7 +178,7 @@ func (c ChangeSet) refusal(ctx context.Context, refusals []refusal) error {
 	refused := map[int]bool{}
 	for i, r := range refusals {
 		err := r.err
-		if later, ok := err.(told); ok {
+		if later, ok := err.(explained); ok {
 			err = later.fault(ctx, i == 0)
 		}
 		f := fault.Of(writeFault(err))

@@ -74,7 +74,7 @@ func (s *Session) write(ctx context.Context, r Request, w write) (*outcome, erro
 		return nil, err
 	}
 	if len(b.refusals) > 0 {
-		return nil, writeFault(answered(ctx, b.refusals[0].err))
+		return nil, writeFault(explain(ctx, b.refusals[0].err))
 	}
 	a := b.attempts[0]
 	switch {

@@ -86,9 +86,9 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 	if head.Commit == "" {
 		return &Snapshot{Head: head}, nil
 	}
-	afresh, farthest := r.rebuild, head.Sequence-farthest
+	reload, farthest := r.rebuild, head.Sequence-farthest
 	if _, based := r.ledger.(Checkpointed); based {
-		afresh, farthest = r.fromBase, head.Base.Follow
+		reload, farthest = r.fromBase, head.Base.Follow
 	}
 	if base := r.memory.before(head); base != nil && base.Head.Commit != "" && base.Head.Sequence >= farthest {
 		s, err := r.follow(ctx, base, head)
@@ -96,10 +96,10 @@ func (r *Repository) load(ctx context.Context, head Head) (*Snapshot, error) {
 			return s, err
 		}
 	}
-	// What is remembered shares no text with what is read afresh, and would be
+	// What is remembered shares no text with what is read again, and would be
 	// counted as if it did.
 	r.memory.snapshots.Clear()
-	return afresh(ctx, head)
+	return reload(ctx, head)
 }
 
 // rebuild reads everything.

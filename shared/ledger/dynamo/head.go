@@ -73,8 +73,8 @@ func recentOf(i item) ([]change, error) {
 // than an attempt to read can last.
 const remember = time.Minute
 
-// still is what the head goes on to tell. Without the table's time it is all.
-func still(recent []change, now time.Time) []change {
+// unexpired is what the head goes on to tell. Without the table's time it is all.
+func unexpired(recent []change, now time.Time) []change {
 	kept := make([]change, 0, len(recent)+1)
 	for _, c := range recent {
 		if c.At == 0 && !now.IsZero() {

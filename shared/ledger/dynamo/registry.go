@@ -116,7 +116,7 @@ const maxRecent = 400
 // writes are the rows that have changed, the head, and the entry.
 func (r *registry) writes(before stored, after access.State, entry access.Entry) ([]dynamo.Write, error) {
 	db := r.table.db
-	recent := still(before.recent, before.now)
+	recent := unexpired(before.recent, before.now)
 	version := expression.Value(after.Version)
 	var writes []dynamo.Write
 	put := func(sort string, id access.ID, was, is any) error {

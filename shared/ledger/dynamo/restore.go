@@ -23,7 +23,7 @@ var ErrRestored = errors.New("somebody else restores this workspace at the same 
 
 // BeginRestore makes the head of a workspace that is to be restored, which nobody is
 // served from, and returns the table for whoever restores it. A workspace that is there
-// and whole is ErrExists. One whose restore was interrupted is begun anew: again says so,
+// and whole is ErrExists. One whose restore was interrupted starts over: again says so,
 // or that there are rows without a head.
 //
 // What this workspace has of keys, principals, audit and last uses is removed first: a
@@ -86,15 +86,15 @@ func (t *Table) removeAll(ctx context.Context, ws access.ID) (removed int, err e
 	return removed, nil
 }
 
-// still fails when somebody else has begun to restore the workspace.
-func (t *Table) still(ctx context.Context, ws access.ID) error {
+// checkRestoring fails when somebody else has begun to restore the workspace.
+func (t *Table) checkRestoring(ctx context.Context, ws access.ID) error {
 	_, err := t.headRow(ctx, ws)
 	return err
 }
 
 // PutAccess writes principals and keys, as Capture has read them.
 func (t *Table) PutAccess(ctx context.Context, ws access.ID, c Captured, version int64) error {
-	if err := t.still(ctx, ws); err != nil {
+	if err := t.checkRestoring(ctx, ws); err != nil {
 		return err
 	}
 	rows, err := accessRows(ws, c, version)
@@ -126,7 +126,7 @@ func accessRows(ws access.ID, c Captured, version int64) ([]item, error) {
 func (t *Table) PutAudit(ctx context.Context, ws access.ID, entries iter.Seq2[int64, []byte]) error {
 	var rows []item
 	flush := func() error {
-		err := t.still(ctx, ws)
+		err := t.checkRestoring(ctx, ws)
 		if err == nil {
 			err = t.db.PutAll(ctx, rows)
 		}
@@ -147,7 +147,7 @@ func (t *Table) PutAudit(ctx context.Context, ws access.ID, entries iter.Seq2[in
 
 // PutUses writes on which days keys were used last.
 func (t *Table) PutUses(ctx context.Context, ws access.ID, days map[access.ID]string) error {
-	if err := t.still(ctx, ws); err != nil {
+	if err := t.checkRestoring(ctx, ws); err != nil {
 		return err
 	}
 	var rows []item

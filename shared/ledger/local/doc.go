@@ -85,7 +85,7 @@
 // that no sequence ever stands for two states. Since refuses, with
 // repository.ErrMoved, to continue from a sequence of the history that is
 // gone, as do History and At for a head of it: a reader who kept something of
-// it starts afresh. Across a restart sequences stay as long as the cache does.
+// it starts over. Across a restart sequences stay as long as the cache does.
 //
 // A past commit's file is found in the index as long as the history up to it
 // is a line, and in the commit's own tree otherwise.
