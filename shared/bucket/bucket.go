@@ -145,7 +145,7 @@ func (b *Bucket) explain(ctx context.Context, doing, key string, err error) erro
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return err
-	case ctx.Err() != nil || isPassing(err):
+	case ctx.Err() != nil || passing.IsErrorRetryable(err) == aws.TrueTernary:
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	return err

@@ -44,8 +44,6 @@ func persistent(o *s3.Options) {
 	o.DisableLogOutputChecksumValidationSkipped = true // ranged reads have none
 }
 
-func isPassing(err error) bool { return passing.IsErrorRetryable(err) == aws.TrueTernary }
-
 // statusOf is the HTTP status that an error came with; 0 if it came with none.
 func statusOf(err error) int {
 	var response *smithyhttp.ResponseError

@@ -83,7 +83,11 @@ func (f *follower) follow() {
 	runtime.AddCleanup(collected, (*follower).follow, f)
 }
 
-func (f *follower) set() { debug.SetGCPercent(serverGrowth(inUse(), f.loaded.Load())) }
+func (f *follower) set() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // as the last collection found
+	metrics.Read(live)
+	debug.SetGCPercent(serverGrowth(live[0].Value.Uint64(), f.loaded.Load()))
+}
 
 // goHeap is below how many bytes Go collects nothing at a growth of 100 percent.
 const goHeap = 4 << 20
@@ -95,13 +99,6 @@ func serverGrowth(inUse uint64, loaded bool) int {
 		return int(max(growth, 100*room/max(inUse, goHeap)))
 	}
 	return int(max(loadingGrowth, 100*loadingRoom/max(inUse, goHeap)))
-}
-
-// inUse is how many bytes the last collection found to be in use.
-func inUse() uint64 {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	return live[0].Value.Uint64()
 }
 
 // textsShare of a function's memory, one in so many, may be the documents of a

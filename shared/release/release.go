@@ -2,6 +2,7 @@
 package release
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 )
@@ -23,19 +24,13 @@ func Name() string {
 
 // Version is the release, the commit that it was built from and the platform.
 func Version() string {
-	return Name() + " (commit " + commit() + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + ")"
-}
-
-func commit() string {
-	if Commit != "" {
-		return Commit
-	}
+	built := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				return s.Value
+				built = s.Value
 			}
 		}
 	}
-	return "unknown"
+	return Name() + " (commit " + cmp.Or(Commit, built) + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 }
