@@ -36,8 +36,16 @@ func (b bench) controlPlane() error {
 			p.stop()
 		}
 	}()
-	if err := b.startAll(work, servers); err != nil {
+	if err := writeHistories(work); err != nil {
 		return err
+	}
+	fmt.Printf("svc api: to the first answer, with its history imported by the first start, and from the cache\n\n")
+	fmt.Printf("%-34s %9s %9s %9s %9s %9s %7s\n", "", "first", "cpu", "next", "cpu", "resident", "target")
+	for _, c := range contents {
+		servers[c] = &server{content: c, data: strings.TrimSuffix(c.repository(work), ".git") + ".data"}
+		if err := b.startServer(servers[c], c.repository(work)); err != nil {
+			return fmt.Errorf("%s: %w", c, err)
+		}
 	}
 	for _, measure := range []func(map[content]*server) error{b.reads, b.growths, b.commits, b.warmReads} {
 		if err := measure(servers); err != nil {
@@ -54,22 +62,6 @@ type server struct {
 	data string
 	key  string
 	past []string // some commits of its history
-}
-
-// startAll starts a server for every workspace, and prints how that went.
-func (b bench) startAll(work string, servers map[content]*server) error {
-	if err := writeHistories(work); err != nil {
-		return err
-	}
-	fmt.Printf("svc api: to the first answer, with its history imported by the first start, and from the cache\n\n")
-	fmt.Printf("%-34s %9s %9s %9s %9s %9s %7s\n", "", "first", "cpu", "next", "cpu", "resident", "target")
-	for _, c := range contents {
-		servers[c] = &server{content: c, data: strings.TrimSuffix(c.repository(work), ".git") + ".data"}
-		if err := b.startServer(servers[c], c.repository(work)); err != nil {
-			return fmt.Errorf("%s: %w", c, err)
-		}
-	}
-	return nil
 }
 
 // writeHistories makes the repositories, as many at a time as there are

@@ -113,7 +113,15 @@ func (w *way) measureEach(times int) error {
 func (w *way) measureMany(d time.Duration) error {
 	many := w.many
 	if many == nil {
-		many = func(d time.Duration) (float64, error) { return repeat(d, w.one) }
+		many = func(d time.Duration) (float64, error) {
+			begin, count := time.Now(), 0
+			for ; time.Since(begin) < d; count++ {
+				if err := w.one(); err != nil {
+					return 0, err
+				}
+			}
+			return float64(count) / time.Since(begin).Seconds(), nil
+		}
 	}
 	rate, err := many(d)
 	if err != nil {
@@ -136,17 +144,6 @@ func printWays(ways []*way) {
 		rate := median(w.rates)
 		fmt.Printf("%-28s %10s %7s %10.0f %7.1f %7s\n", w.name, each, factor, rate, rate/gits, w.target)
 	}
-}
-
-// repeat does something for a while and returns how often a second.
-func repeat(d time.Duration, do func() error) (float64, error) {
-	begin, count := time.Now(), 0
-	for ; time.Since(begin) < d; count++ {
-		if err := do(); err != nil {
-			return 0, err
-		}
-	}
-	return float64(count) / time.Since(begin).Seconds(), nil
 }
 
 // togglers switch flags on and off, each its own.
