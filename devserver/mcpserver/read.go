@@ -78,7 +78,8 @@ func (s *server) listItems(ctx context.Context, arguments *jsontree.Node) (answe
 		}
 		total++
 		if after == "" || !before {
-			rows.Items = append(rows.Items, row(item))
+			item.Description = "" // get_item tells it
+			rows.Items = append(rows.Items, node(item))
 		} else if place(item.Type, item.Key) == after {
 			before = false
 		}
@@ -112,11 +113,6 @@ func matches(item inventory.Item, arguments *jsontree.Node) bool {
 	t, tag := text(arguments, "type"), text(arguments, "tag")
 	return hasStatus && (t == "" || t == string(item.Type)) && (tag == "" || slices.Contains(item.Tags, tag)) &&
 		(contains(item.Key) || contains(item.Name) || contains(item.Description) || slices.ContainsFunc(item.Tags, contains))
-}
-
-func row(item inventory.Item) *jsontree.Node {
-	item.Description = "" // get_item tells it
-	return node(item)
 }
 
 // read reads the files as they are. What cannot be read is left out.

@@ -86,16 +86,12 @@ func newEnvironment(r *Relay, text string, key access.Key) *environment {
 // wait is how long to leave a service alone that is away.
 func (e *environment) wait(failures int, asked time.Duration) time.Duration {
 	longest := resting
-	if e.hasClients() {
+	if time.Now().Unix()-e.wanted.Load() < presence || e.relay.hub != nil && e.relay.hub.Open() > 0 { // there are clients
 		longest = maxWait
 	}
 	e.resting.Store(longest == resting)
 	bound := backoff.Backoff{First: pollEvery, Max: longest}.Bound(failures - 1)
 	return max(upstream.About(bound), min(asked, resting))
-}
-
-func (e *environment) hasClients() bool {
-	return time.Now().Unix()-e.wanted.Load() < presence || e.relay.hub != nil && e.relay.hub.Open() > 0
 }
 
 // serve is what is served to a client, who wants it fresh.

@@ -29,16 +29,13 @@ func Function(connect table.AWS) start.Function {
 		})
 		handler := sdkapi.Delivery(sdkapi.Options{
 			Service: service, Logger: logger, TellBroken: true, MaxAnswer: gateway.MaxAnswer, CacheBytes: s.TableBytes(),
-			MaxTable: s.MaxTable(), TooLarge: func(environment string, bytes int64) error { return tooLarge(environment, bytes, s.Memory) },
+			MaxTable: s.MaxTable(), TooLarge: func(environment string, bytes int64) error {
+				return fault.New(fault.Unavailable,
+					"what the environment %q serves takes about %d MB of memory, and %d MB are the most with a MemorySize of %d MB; make long lists of arms, rules or words shorter, or the service's operator has to deploy it with a MemorySize of %d MB or more",
+					environment, (bytes+1<<20-1)>>20, heap.Table(s.Memory)>>20, s.Memory>>20, heap.MemorySizeForTable(bytes))
+			},
 			StreamURL: s.StreamURL, Polls: s.Polls, Strangers: ratelimit.NewBuckets(s.Strangers, time.Now),
 		})
 		return gateway.KeepPlus(endpoints.Evaluate.Path, handler), nil
 	}}
-}
-
-// tooLarge says what an environment needs that serves too much for this function.
-func tooLarge(environment string, bytes, memory int64) error {
-	return fault.New(fault.Unavailable,
-		"what the environment %q serves takes about %d MB of memory, and %d MB are the most with a MemorySize of %d MB; make long lists of arms, rules or words shorter, or the service's operator has to deploy it with a MemorySize of %d MB or more",
-		environment, (bytes+1<<20-1)>>20, heap.Table(memory)>>20, memory>>20, heap.MemorySizeForTable(bytes))
 }
