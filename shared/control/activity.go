@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -219,7 +220,7 @@ func tracesOf(c repository.Commit, path string) []trace {
 		return []trace{{commit: c, touch: &touch}}
 	}
 	touched := slices.Clone(c.Touched)
-	slices.SortFunc(touched, func(a, b repository.Touch) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(touched, func(a, b repository.Touch) int { return strings.Compare(a.Path, b.Path) })
 	var traces []trace
 	items := 0
 	for i := range touched {

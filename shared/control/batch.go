@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -286,7 +287,7 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 	}
 	b.finish()
 	b.check()
-	slices.SortStableFunc(b.refusals, func(x, y refusal) int { return x.index - y.index })
+	sorting.By(b.refusals, func(x, y refusal) int { return x.index - y.index })
 }
 
 func (b *batch) refuse(index int, err error) { b.refusals = append(b.refusals, refusal{index, err}) }

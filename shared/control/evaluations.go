@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -217,7 +218,7 @@ func environmentEvaluations(counted []telemetry.EvaluatedDay, first telemetry.Da
 				row.Values = append(row.Values, ValueCount{json.RawMessage(text), n})
 			}
 		}
-		slices.SortFunc(row.Values, func(a, b ValueCount) int {
+		sorting.By(row.Values, func(a, b ValueCount) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(string(a.Value), string(b.Value)))
 		})
 		e.Days = append(e.Days, row)

@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -129,7 +130,7 @@ func (o *opened) allBroken(ctx context.Context) ([]Broken, error) {
 		v.unusable = v.weighed(found)
 	}
 	all := slices.Concat(broken, v.unusable)
-	slices.SortFunc(all, func(a, b Broken) int { return strings.Compare(a.File.Path, b.File.Path) })
+	sorting.By(all, func(a, b Broken) int { return strings.Compare(a.File.Path, b.File.Path) })
 	return all, nil
 }
 

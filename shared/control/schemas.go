@@ -3,13 +3,13 @@ package control
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -40,7 +40,7 @@ func (s *Session) Schemas(ctx context.Context, q PageQuery) (*SchemaList, error)
 			rows = append(rows, SchemaRow{key, f.Last.SHA})
 		}
 	}
-	slices.SortFunc(rows, func(a, b SchemaRow) int { return strings.Compare(a.Key, b.Key) })
+	sorting.By(rows, func(a, b SchemaRow) int { return strings.Compare(a.Key, b.Key) })
 	page, next := page(s, rows, b, func(row SchemaRow) string { return row.Key })
 	return &SchemaList{page, len(rows), next}, nil
 }

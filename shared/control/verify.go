@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -79,8 +80,8 @@ func (b *batch) workspace() *workspace.Workspace {
 			after.Items = append(after.Items, workspace.Stored{Path: path, Key: a.key, Text: a.text()})
 		}
 	}
-	slices.SortFunc(after.Items, func(x, y workspace.Stored) int { return strings.Compare(x.Path, y.Path) })
-	slices.SortFunc(after.Schemas, func(x, y workspace.Schema) int { return strings.Compare(x.Path, y.Path) })
+	sorting.By(after.Items, func(x, y workspace.Stored) int { return strings.Compare(x.Path, y.Path) })
+	sorting.By(after.Schemas, func(x, y workspace.Schema) int { return strings.Compare(x.Path, y.Path) })
 	return &after
 }
 

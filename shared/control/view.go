@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/versions"
 	"svc.example/svc/shared/workspace"
 )
@@ -413,7 +414,7 @@ func (v *view) of(t document.Type) []placed {
 		}
 		all = append(all, placed{c, &files[i]})
 	}
-	slices.SortFunc(all, func(a, b placed) int { return strings.Compare(a.key, b.key) })
+	sorting.By(all, func(a, b placed) int { return strings.Compare(a.key, b.key) })
 	return all
 }
 

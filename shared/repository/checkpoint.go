@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/sorting"
 )
 
 // A stored snapshot is
@@ -254,6 +255,6 @@ func LayoutFiles(tree Tree) []File {
 		}
 	}
 	slices.Reverse(files)
-	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path })
 }

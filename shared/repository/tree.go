@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -157,7 +158,7 @@ func replace(entries []TreeEntry, changed map[string]TreeEntry) ([]TreeEntry, er
 		}
 	}
 	maps.DeleteFunc(left, func(_ string, e TreeEntry) bool { return e.ID.IsZero() })
-	added := slices.SortedFunc(maps.Values(left), func(a, b TreeEntry) int {
+	added := sorting.By(slices.Collect(maps.Values(left)), func(a, b TreeEntry) int {
 		if a.Less(b) {
 			return -1
 		}

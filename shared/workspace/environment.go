@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -64,7 +65,7 @@ func compareEnvironments(a, b Environment) int {
 }
 
 // SortEnvironments puts environments into the order in which they are listed.
-func SortEnvironments(all []Environment) { slices.SortFunc(all, compareEnvironments) }
+func SortEnvironments(all []Environment) { sorting.By(all, compareEnvironments) }
 
 // readEnvironments reads the environments of a workspace file. A name that is
 // no slug is read as it is: older workspaces have them.

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -121,7 +122,7 @@ func sortedPaths(files map[string][]byte) []string {
 	for file := range files {
 		all = append(all, keyed{strings.TrimSuffix(path.Base(file), extension), file})
 	}
-	slices.SortFunc(all, func(a, b keyed) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.path, b.path)) })
+	sorting.By(all, func(a, b keyed) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.path, b.path)) })
 	paths := make([]string, len(all))
 	for i := range all {
 		paths[i] = all[i].path
@@ -218,14 +219,14 @@ func (r *reader) put(p *part) {
 
 // end looks at all files together.
 func (r *reader) end() {
-	slices.SortFunc(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
-	slices.SortFunc(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(r.ws.Items, func(a, b Stored) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(r.ws.Schemas, func(a, b Schema) int { return strings.Compare(a.Path, b.Path) })
 	r.doubles()
 	if !r.ws.Declared {
 		for name := range r.entries {
 			r.ws.Environments = append(r.ws.Environments, Environment{Name: name, Type: typeOf(name)})
 		}
-		slices.SortFunc(r.ws.Environments, compareEnvironments)
+		sorting.By(r.ws.Environments, compareEnvironments)
 	}
 }
 
@@ -362,7 +363,7 @@ func (w *Workspace) ByKey() iter.Seq[*Item] {
 // SortedByKey are the documents in the order of their keys.
 func (w *Workspace) SortedByKey() []Stored {
 	items := slices.Clone(w.Items)
-	slices.SortStableFunc(items, func(a, b Stored) int { return strings.Compare(a.Key, b.Key) })
+	sorting.By(items, func(a, b Stored) int { return strings.Compare(a.Key, b.Key) })
 	return items
 }
 

@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository/odb"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/sorting"
 )
 
 // Compaction says what Compact has done.
@@ -58,7 +59,7 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 	if len(small) == 0 {
 		return Compaction{Left: len(o.Packs())}, nil
 	}
-	slices.SortFunc(small, func(a, b odb.Stored) int { return b.Modified.Compare(a.Modified) })
+	sorting.By(small, func(a, b odb.Stored) int { return b.Modified.Compare(a.Modified) })
 	merged, err := o.Merge(ctx, small, 0, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Compaction{}, errRepacked

@@ -18,6 +18,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/sorting"
 )
 
 // Pack is a pack whose index is in memory. It never changes.
@@ -255,7 +256,7 @@ func passing(ctx context.Context, err error) bool {
 func (o *Objects) all(ctx context.Context) ([]Stored, error) {
 	if o.which == nil {
 		files, err := o.List(ctx)
-		slices.SortFunc(files, func(a, b Stored) int {
+		sorting.By(files, func(a, b Stored) int {
 			return cmp.Or(b.Modified.Compare(a.Modified), cmp.Compare(a.Name, b.Name))
 		})
 		return files, err
@@ -326,6 +327,6 @@ func StoredIn(files []fs.FileInfo) []Stored {
 			found = append(found, s)
 		}
 	}
-	slices.SortFunc(found, func(a, b Stored) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(found, func(a, b Stored) int { return strings.Compare(a.Name, b.Name) })
 	return found
 }

@@ -2,9 +2,10 @@ package pack
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"svc.example/svc/shared/sorting"
 )
 
 // Join makes one pack of several that Encode made. An object that several of
@@ -28,7 +29,7 @@ func Join(packs []*Pack) (*Pack, error) {
 				count++
 			}
 		}
-		slices.SortFunc(objects[n], func(a, b object) int { return int(a.offset - b.offset) })
+		sorting.By(objects[n], func(a, b object) int { return int(a.offset - b.offset) })
 	}
 	var b bytes.Buffer
 	w, err := newWriter(&b, count)
