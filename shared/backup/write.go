@@ -91,16 +91,16 @@ func (w *writer) hosted(dir string) error {
 
 // open opens a file, if there is one.
 func open(path string) (f *os.File, size int64, err error) {
-	f, err = os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
-	if err != nil {
+	if f, err = os.Open(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 		return nil, 0, err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
+		f.Close()
+		return nil, 0, err
 	}
 	return f, info.Size(), nil
 }

@@ -56,7 +56,7 @@ func end(in inside, done bool, step func()) error {
 	return err
 }
 
-// restore takes back what the journal tells of, if there is one, and counts the files: one
+// restore takes back what the journal tells of, if there is one, and names the files: one
 // that somebody has changed since stays. To do it twice is to do it once.
 func restore(in inside, step func()) (files []string, err error) {
 	text, err := contentUpTo(in.root, journalName, maxJournal)
@@ -69,8 +69,11 @@ func restore(in inside, step func()) (files []string, err error) {
 	}
 	for _, r := range records {
 		taken, failed := r.takeBack(in, step)
-		if err = errors.Join(err, failed); taken {
-			files = append(files, filepath.ToSlash(r.At))
+		if failed != nil {
+			err = failed // and the others are taken back all the same
+		}
+		if taken {
+			files = append(files, r.At)
 		}
 	}
 	if err == nil {

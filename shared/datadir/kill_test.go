@@ -224,7 +224,7 @@ func TestAnEditOfTheMomentOfAKillIsKept(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if restored, err := Restore(t.Context(), dir); err != nil || !slices.Equal(restored, []string{"feature-flags/a.json"}) {
+	if restored, err := Restore(t.Context(), dir); err != nil || !slices.Equal(restored, []string{filepath.FromSlash("feature-flags/a.json")}) {
 		t.Error(restored, err)
 	}
 	if text, _ := os.ReadFile(edited); string(text) != "edited" {

@@ -259,23 +259,25 @@ func (w *writing) exchange() error {
 // rename is exchange where the system knows none: until the new file has its place, the
 // old one has two names.
 func (w *writing) rename() error {
-	err := w.in.root.Link(w.At, w.Kept)
+	root, err := w.in.root, w.in.root.Link(w.At, w.Kept)
 	if err != nil { // there is none, or the file system knows no links
-		err = w.in.root.Rename(w.At, w.Kept)
+		err = root.Rename(w.At, w.Kept)
 	}
 	w.step()
 	if err == nil {
-		err = w.in.root.Rename(w.Next, w.At)
+		err = root.Rename(w.Next, w.At)
 		w.step()
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return ErrChanged
+	case err != nil || w.in.is(w.Kept, w.was):
+		return err
 	}
-	if err == nil && !w.in.is(w.Kept, w.was) {
-		err = errors.Join(ErrChanged, w.in.root.Rename(w.Kept, w.At))
-		w.step()
+	if err := root.Rename(w.Kept, w.At); err != nil {
+		return err
 	}
-	return err
+	return ErrChanged
 }
 
 // is says whether a file has the content of that sum; "" is any.
