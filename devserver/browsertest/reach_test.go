@@ -70,7 +70,8 @@ func (app webApp) timeChanges(t *testing.T, what, base string, change func(value
 			asked++
 		}
 	}
-	if asked != changes {
+	// A stream that has to be opened anew adds a question; polls would be one for each second.
+	if asked < changes || asked > changes+changes/5 {
 		t.Errorf("the page asked %d times for %d changes", asked, changes)
 	}
 	slices.Sort(took)

@@ -91,7 +91,7 @@ func TestAStormOfChangesWakesACrowdOnceAtATime(t *testing.T) {
 		}
 		most = max(most, waking)
 	}
-	if most != 1 {
+	if most > 1 {
 		t.Errorf("the crowd was woken by %d at once", most)
 	}
 	for i, conn := range conns {
