@@ -69,6 +69,7 @@ func TestWhatIsPushedIsChecked(t *testing.T) {
 		"no JSON":                  {map[string]string{flag: "{\n  oops"}, "remote: svc: feature-flags/redesign.json:2:3: "},
 		"an unknown environment":   {map[string]string{flag: undeclared}, "feature-flags/redesign.json:"},
 		"a broken workspace file":  {map[string]string{"svc.json": "["}, "svc.json:1:"},
+		"no workspace file":        {map[string]string{"svc.json": ""}, "remote: svc: svc.json: the file is gone"},
 		"a document that is large": {map[string]string{"configs/big.json": strings.Repeat(" ", 2<<20)}, "configs/big.json: 2097152 bytes; a file may have at most 1048576"},
 		"a file that is enormous":  {map[string]string{"images/huge.png": strings.Repeat("\x00", 65<<20)}, "has 68157440 bytes; one of its kind may have at most 67108864"},
 		"a name for a terminal":    {map[string]string{"configs/\x1b[31mred.json": "{"}, `configs/\u001b[31mred.json:1:`},

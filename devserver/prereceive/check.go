@@ -234,6 +234,9 @@ func (s sources) checkTree(ctx context.Context, from, to string) error {
 	// that are there already is their hashes.
 	known, seed := map[uint64]bool{}, maphash.MakeSeed()
 	if from != noID {
+		if lacksDeclaration(read, to) && !lacksDeclaration(read, from) {
+			return refuse(workspace.File + ": the file is gone, which says what environments there are and which of them are protected; leave it in, with what is to change in it")
+		}
 		sound := true
 		if err := problems(ctx, read, to, func(workspace.Problem) bool { sound = false; return false }); err != nil || sound {
 			return err
@@ -254,6 +257,12 @@ func (s sources) checkTree(ctx context.Context, from, to string) error {
 		return err
 	}
 	return refusal.err()
+}
+
+// lacksDeclaration says whether a commit that can be read has no workspace file.
+func lacksDeclaration(read object.Read, commit string) bool {
+	tree, err := repository.ReadFolders(read, object.ParseID(commit))
+	return err == nil && !slices.ContainsFunc(tree.Root, func(e repository.TreeEntry) bool { return e.Name == workspace.File })
 }
 
 // unplaced is a problem wherever in its file it stands.
