@@ -269,3 +269,20 @@ func TestTheRepositoryOfOthersStaysTheirs(t *testing.T) {
 	}
 	p.logs("what is pushed is not checked")
 }
+
+// TestAWorkspaceFileThatIsGone past the hook: the environments that it declared go on
+// to hold, after a start too, and the workspace tells.
+func TestAWorkspaceFileThatIsGone(t *testing.T) {
+	s := newSite(t)
+	before := s.expect(200, `"production"`, "GET", "/v1/environments", "")
+	s.put("by hand", map[string]string{"svc.json": ""})
+	for range 2 {
+		s.expect(200, before, "GET", "/v1/environments", "")
+		s.expect(200, "the file is gone; bring it back", "GET", "/v1/workspace", "")
+		s.works(true)
+		s.restart()
+		s.works(false)
+	}
+	s.put("by hand", map[string]string{"svc.json": apiload.Fixture()["svc.json"]})
+	s.expect(200, `"brokenDocuments":0`, "GET", "/v1/workspace", "")
+}

@@ -12,10 +12,9 @@ import (
 // fails for it, so that nobody would know: a document is served as it was
 // before, or no longer, and so is a workspace file.
 type reporter struct {
-	logger   *slog.Logger
-	at       string            // the commit seen last
-	told     map[string]string // the blobs of files that were told of, by path
-	declared bool
+	logger *slog.Logger
+	at     string            // the commit seen last
+	told   map[string]string // the blobs of files that were told of, by path
 }
 
 // maxTold is how many files the log names at one commit.
@@ -26,14 +25,14 @@ func (l *reporter) see(s *repository.Snapshot, broken []control.Broken) {
 	fresh := 0
 	for _, b := range broken {
 		told[b.File.Path] = b.File.Blob
-		if l.told[b.File.Path] == b.File.Blob {
+		if blob, known := l.told[b.File.Path]; known && blob == b.File.Blob {
 			continue
 		}
 		if fresh++; fresh > maxTold {
 			continue
 		}
 		what := b.Outcome()
-		if b.File.Path == workspace.File {
+		if b.File.Path == workspace.File && b.ServedFrom == "" {
 			what += "; until it is mended the API lists the environments that documents name too, and all are protected"
 		}
 		attributes := []any{"since", b.Since, "servedFrom", b.ServedFrom, "problem", b.Problems[0].String()}
@@ -45,10 +44,5 @@ func (l *reporter) see(s *repository.Snapshot, broken []control.Broken) {
 	if more := fresh - maxTold; more > 0 {
 		l.logger.Error("there are more documents that cannot be served; GET /v1/workspace counts them, and svc verify says what is wrong", "more", more)
 	}
-	_, declared := s.File(workspace.File)
-	if l.declared && !declared {
-		l.logger.Error("the workspace file is gone: environments are those that documents name, and none is protected",
-			"file", workspace.File, "commit", s.Head.Commit)
-	}
-	l.at, l.told, l.declared = s.Head.Commit, told, declared
+	l.at, l.told = s.Head.Commit, told
 }

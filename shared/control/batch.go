@@ -179,6 +179,9 @@ func (s *Session) try(ctx context.Context, r Request, message string, writes []w
 		return nil, err
 	}
 	b := &batch{Session: s, Request: r, text: message, opened: &opened{repo: repo, snapshot: base, view: s.service.view(s.entry.Workspace.ID, s.cache, base)}}
+	if err := b.settle(ctx, &s.service.settings); err != nil {
+		return nil, err
+	}
 	b.decide(ctx, writes)
 	var draft repository.Draft // which confirms base, when there is nothing to write
 	if len(b.refusals) == 0 && len(b.final) > 0 {

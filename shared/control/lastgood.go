@@ -40,6 +40,9 @@ func (b Broken) Outcome() string {
 	what := "the file cannot be served"
 	if b.File.Path == workspace.File {
 		what = "the workspace file cannot be read"
+		if b.File.Blob == "" {
+			what = "the workspace file is gone"
+		}
 	}
 	if folder, _, ok := workspace.SplitPath(b.File.Path); ok && folder == workspace.Schemas {
 		return "the schema cannot be used; no values of the configs that name it can be written until it is repaired"
@@ -88,6 +91,9 @@ func (v *view) suspects() []Broken {
 		if problems := slices.Concat(c.problems, beyond[i]); len(problems) > 0 {
 			found = append(found, Broken{File: &v.snapshot.Files[i], Problems: problems, Since: v.snapshot.Files[i].Last.SHA})
 		}
+	}
+	if v.settled.Load() && v.declared != nil && v.declared.File.Blob == "" {
+		found = append(found, *v.declared) // by its path it comes after all others
 	}
 	return found
 }
@@ -166,6 +172,9 @@ func (o *opened) seek(ctx context.Context, broken []Broken, wrong func(*content)
 // remembers takes over what an earlier view has found of the same file.
 func (v *view) remembers(b *Broken) bool {
 	known, ok := v.earlier[b.File.Path]
+	if b.File.Path == workspace.File && v.settled.Load() && v.declared != nil {
+		known, ok = *v.declared, true
+	}
 	if !ok || known.File.Blob != b.File.Blob || known.File.Last.SHA != b.File.Last.SHA {
 		return false
 	}
@@ -174,7 +183,7 @@ func (v *view) remembers(b *Broken) bool {
 }
 
 // seek goes back through a file's history to the newest content that can be
-// served. A file that was deleted meanwhile has none: it was gone on purpose.
+// served. A document that was deleted meanwhile has none: it was gone on purpose.
 func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head, kept *atomic.Int64, wrong func(*content) []workspace.Problem) error {
 	commits, err := repo.History(ctx, head, repository.Page{Path: b.File.Path, Limit: maxVersions})
 	if err != nil {
@@ -184,9 +193,9 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 	for _, c := range commits {
 		touch, _ := touchOf(c, b.File.Path)
 		switch {
-		case touch.Blob == "":
+		case touch.Blob == "" && b.File.Path != workspace.File:
 			return nil
-		case seen[touch.Blob]: // broken in the same way
+		case seen[touch.Blob], touch.Blob == "": // broken in the same way
 			b.Since = c.SHA
 			continue
 		}
@@ -242,6 +251,9 @@ func (p *Service) Broken(ctx context.Context, workspaceID string, snapshot *repo
 		return nil, err
 	}
 	o := &opened{repo: repo, snapshot: snapshot, view: p.view(workspaceID, p.cache(workspaceID), snapshot)}
+	if err := o.settle(ctx, &p.settings); err != nil {
+		return nil, err
+	}
 	return o.allBroken(ctx)
 }
 

@@ -42,7 +42,11 @@ func (s *Session) open(ctx context.Context) (*opened, error) {
 		if err != nil {
 			return err
 		}
-		s.opened = &opened{repo: repo, snapshot: snapshot, view: s.service.view(s.entry.Workspace.ID, s.cache, snapshot)}
+		o := &opened{repo: repo, snapshot: snapshot, view: s.service.view(s.entry.Workspace.ID, s.cache, snapshot)}
+		if err := o.settle(ctx, &s.service.settings); err != nil {
+			return err
+		}
+		s.opened = o
 		return nil
 	})
 	return s.opened, err

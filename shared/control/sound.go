@@ -48,6 +48,9 @@ func (o *opened) outlined(ctx context.Context) (*outline, error) {
 // known is outlined for who must not ask the repository; nil where some file is
 // broken and nobody has found out yet what it was.
 func (v *view) known() *outline {
+	if !v.settled.Load() {
+		return nil
+	}
 	v.asking.Lock()
 	defer v.asking.Unlock()
 	if v.found == nil {
@@ -139,7 +142,9 @@ func (b *batch) storedVersions(ctx context.Context, next *repository.Snapshot) s
 	if b.view.known() == nil && len(b.view.suspects()) <= maxAsked {
 		_, _ = b.broken(ctx) // without an answer nothing is told
 	}
-	return b.service.view(b.entry.Workspace.ID, b.cache, next).storedVersions(versions.SaltOf(b.entry.Workspace.Secret), b.service.settings.Now())
+	v := b.service.view(b.entry.Workspace.ID, b.cache, next)
+	v.declaredAs(b.view) // no write changes the workspace file
+	return v.storedVersions(versions.SaltOf(b.entry.Workspace.Secret), b.service.settings.Now())
 }
 
 // storedBriefs are the briefs of a snapshot that a commit leads to.
@@ -152,6 +157,9 @@ func (b *batch) storedBriefs(_ context.Context, next *repository.Snapshot) []byt
 // snapshot (see repository.Draft). The secret is the workspace's.
 func Stored(snapshot *repository.Snapshot, secret []byte, now time.Time) (versionsOf string, briefs []byte) {
 	v := newView(snapshot, nil, false)
+	if _, there := snapshot.File(workspace.File); !there {
+		v.settled.Store(true)
+	}
 	return v.storedVersions(versions.SaltOf(secret), now), v.briefs()
 }
 

@@ -92,6 +92,7 @@ func TestVersionsFollowCommits(t *testing.T) {
 			snapshot.Files[i].Last = &repository.Commit{SHA: "last"}
 		}
 		v, fresh := newView(snapshot, earlier, true), newView(snapshot, nil, true)
+		v.settled.Store(true) // there never was a workspace file
 		known := v.known()
 		o := &opened{repo: repo, snapshot: snapshot, view: v}
 		outline, err := o.outlined(t.Context())

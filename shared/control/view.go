@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -89,6 +90,9 @@ type view struct {
 
 	// What is served in the place of what is broken takes questions to the
 	// repository, so it is found out by who needs it first.
+	settling  sync.Mutex
+	settled   atomic.Bool // all environments are known: see settle
+	declared  *Broken     // the workspace file, where it cannot be read in full or is gone
 	asking    sync.Mutex
 	found     []Broken          // nil: not asked yet
 	outline   *outline          // of what is served; nil: not asked yet
@@ -240,6 +244,13 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	v.assemble()
 	v.rows = v.newRows()
 	v.earlier = earlier.findings()
+	if earlier != nil && earlier.settled.Load() && earlier.declared != nil {
+		v.earlier = maps.Clone(v.earlier)
+		if v.earlier == nil {
+			v.earlier = map[string]Broken{}
+		}
+		v.earlier[workspace.File] = *earlier.declared
+	}
 	return v
 }
 
@@ -328,6 +339,8 @@ func (v *view) assemble() {
 	}
 	if !v.ws.Declared || !sure {
 		v.guess()
+	} else {
+		v.settled.Store(true)
 	}
 	v.guard(sure)
 }

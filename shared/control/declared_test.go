@@ -1,0 +1,81 @@
+package control_test
+
+import (
+	"testing"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/control"
+)
+
+// TestTheEnvironmentsAsTheyWereLastDeclaredHold where a push has broken the workspace
+// file or taken it away, with what was protected of them, also once more is pushed and
+// for an instance that has seen nothing of it.
+func TestTheEnvironmentsAsTheyWereLastDeclaredHold(t *testing.T) {
+	flag := boolFlag("f", `,"environments":[{"id":"development","rules":[]}]`)
+	for name, steps := range map[string][]string{
+		"broken":                   {"{"},
+		"broken in part":           {`{"environments":["qa",7]}`},
+		"gone":                     {""},
+		"broken, then gone":        {"{", ""},
+		"gone, then broken":        {"", "{"},
+		"gone, there, gone":        {"", declaration, ""},
+		"written anew, then gone":  {`{"environments":["other"]}`, declaration, ""},
+		"broken in the second way": {"[]", "{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{path("f"): flag})
+			want := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx)))
+			for _, step := range steps {
+				w.repo.push(ada, "by hand", map[string]string{"svc.json": step})
+				w.delivered()
+			}
+			for range 2 {
+				if got := wire(t, must[*control.EnvironmentList](t)(w.enter().Environments(ctx))); got != want {
+					t.Errorf("the environments are\n%s, want\n%s", got, want)
+				}
+				for _, scope := range []string{"production", "default"} {
+					_, err := w.enter("engineer_nonprotected").PatchFlag(ctx, "f", scope, control.FlagPatch{Enabled: ptr(true)})
+					wantRefusal(t, err, "403 FORBIDDEN PERMISSION_DENIED")
+				}
+				for _, enabled := range []bool{true, false} {
+					must[*control.PatchResult](t)(w.enter("engineer_nonprotected").PatchFlag(ctx, "f", "staging", control.FlagPatch{Enabled: ptr(enabled)}))
+				}
+				if now := w.delivered(); !now.Declared || len(now.Environments) != 4 {
+					t.Errorf("what is served has the environments %+v, declared: %t", now.Environments, now.Declared)
+				}
+				d := w.detail()
+				if d.BrokenDocuments != 1 || d.Broken[0].Type != "workspace" || d.Broken[0].Key != nil || d.Broken[0].ServedFrom == nil || d.Broken[0].Problem == "" {
+					t.Errorf("the detail is %+v", d)
+				}
+				w.service = control.New(w.settings())
+			}
+			w.repo.push(ada, "Mend it", map[string]string{"svc.json": `{"environments":["production"]}`})
+			must[*control.PatchResult](t)(w.enter("engineer_nonprotected").PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
+			if d := w.detail(); d.BrokenDocuments != 0 {
+				t.Errorf("the detail is %+v", d)
+			}
+		})
+	}
+}
+
+// TestAGoneWorkspaceFileIsLookedForOnce at each head, and never where it is there.
+func TestAGoneWorkspaceFileIsLookedForOnce(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	key := w.key(access.KindUser)
+	ask := func() {
+		must[*control.EnvironmentList](t)(must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal())).Environments(ctx))
+	}
+	ask()
+	if n := w.repo.count("History") + w.repo.count("At"); n != 0 {
+		t.Errorf("%d questions to the history of a file that is there", n)
+	}
+	w.repo.push(ada, "by hand", map[string]string{"svc.json": ""})
+	ask()
+	before := w.repo.count("History") + w.repo.count("At")
+	ask()
+	w.repo.push(ada, "something else", map[string]string{path("g"): boolFlag("g", "")})
+	ask()
+	if n := w.repo.count("History") + w.repo.count("At") - before; n != 1 {
+		t.Errorf("%d questions to the history of what is known", n)
+	}
+}
