@@ -97,3 +97,46 @@ func TestAWriteTellsOfABrokenFile(t *testing.T) {
 		t.Error(warnings)
 	}
 }
+
+// TestTheEnvironmentsOfABrokenWorkspaceFile are those of the last good one, also where it
+// was broken before anybody has asked.
+func TestTheEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
+	for name, broken := range map[string]string{"no JSON": "{{", "nothing": "", "another list": `{"environments": ["qa", 7]}`} {
+		for _, asked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, asked before: %t", name, asked), func(t *testing.T) {
+				p := open(t)
+				p.write("svc.json", `{"environments": ["development", {"name": "production", "protected": true}]}`)
+				dir, err := directory.Open(p.dir, "development", func(string) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.api, err = New(Options{Dir: p.dir, Environment: "development", Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580),
+					Served: func() (datadir.State, bool) { state, _ := dir.Behind(); return state, true }}); err != nil {
+					t.Fatal(err)
+				}
+				p.token = p.api.Token()
+				const want = `[map[environmentType:development name:development protected:false] map[environmentType:production name:production protected:true]]`
+				environments := func() {
+					t.Helper()
+					if got := fmt.Sprint(p.must("GET", "/v1/environments", "")["environments"]); got != want {
+						t.Errorf("the environments are %s, want %s", got, want)
+					}
+				}
+				if asked {
+					environments()
+				}
+				p.write("svc.json", broken)
+				environments()
+				p.must("PATCH", "/v1/flags/new-checkout/environments/production", `{"enabled": true}`)
+				p.must("POST", "/v1/evaluate", `{"environment": "production", "context": {}}`)
+				if d := p.must("GET", "/v1/workspace", ""); fmt.Sprint(d["brokenDocuments"]) != "1" {
+					t.Errorf("the workspace is %v", d)
+				}
+				p.write("svc.json", `{"environments": ["production"]}`)
+				if got := fmt.Sprint(p.must("GET", "/v1/environments", "")["environments"]); strings.Contains(got, "development") {
+					t.Errorf("mended, the environments are %s", got)
+				}
+			})
+		}
+	}
+}

@@ -83,8 +83,13 @@ func (w *Worktree) Snapshot(_ context.Context, head repository.Head) (*repositor
 }
 
 // look takes in what is in the directory now. The draft, if there is one, is what was
-// written there just now.
+// written there just now. What is served is what was found, also where that was broken
+// before anybody asked.
 func (w *Worktree) look(written repository.Draft) error {
+	if w.snapshot == nil && w.served != nil {
+		w.state, _ = w.served()
+		w.take(w.state.Files, repository.Draft{})
+	}
 	state := datadir.LookAgain(w.dir, w.state)
 	files := maps.Clone(state.Files)
 	for _, p := range state.Problems {
@@ -98,13 +103,19 @@ func (w *Worktree) look(written repository.Draft) error {
 			return fault.New(fault.Unavailable, "%s", p.Message)
 		}
 	}
+	w.state = state
+	w.take(files, written)
+	return nil
+}
+
+// take makes files the latest state.
+func (w *Worktree) take(files map[string][]byte, written repository.Draft) {
 	before := w.snapshot
 	if before != nil && len(files) == len(before.Files) && !slices.ContainsFunc(before.Files, func(f repository.File) bool {
 		text, found := files[f.Path]
 		return !found || !bytes.Equal(text, f.Text)
 	}) {
-		w.state = state
-		return nil
+		return
 	}
 	now, head := time.Now(), datadir.Version(files)
 	var next []repository.File
@@ -132,9 +143,7 @@ func (w *Worktree) look(written repository.Draft) error {
 			}
 		}
 	}
-	w.state = state
 	w.snapshot = repository.NewSnapshot(repository.Head{Commit: head, Sequence: w.history.sequence}, next)
-	return nil
 }
 
 // seen is who has changed a file, and why.
