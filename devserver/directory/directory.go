@@ -4,19 +4,18 @@
 // What must stay true:
 //
 //   - A directory with a fatal problem is refused at the start, with all its
-//     problems. Once one has been served, a fatal problem never takes it away:
-//     the whole of the last good state goes on being served, never a mixture.
+//     problems. Once one has been served, a fatal problem never takes it away: a
+//     file that has one is served as it last was good, and all others as they are.
+//     What is served comes of one look at the directory, swapped in at once.
 //   - A problem is reported once, not at every save, and so is its end.
 package directory
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
-	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -121,38 +120,6 @@ func (d *Directory) Follow(ctx context.Context) {
 	warned.Wait()
 }
 
-func (d *Directory) update(state datadir.State) {
-	d.changing.Lock()
-	defer d.changing.Unlock()
-	loaded, problems := d.load(state)
-	if len(problems) > 0 {
-		fresh := false
-		now := map[string]bool{}
-		for _, p := range problems {
-			line := p.String()
-			now[line] = true
-			if !d.refused[line] {
-				fresh = true
-				d.report(line)
-			}
-		}
-		if d.refused = now; fresh {
-			d.report("not reloaded: the last good state goes on being served")
-		}
-		return
-	}
-	fixed := len(d.refused) > 0
-	d.refused = nil
-	changed := !maps.EqualFunc(d.good.Files, state.Files, bytes.Equal)
-	d.serve(loaded, state)
-	switch {
-	case fixed:
-		d.report("fixed: serving the directory as it is now, " + d.Contents())
-	case changed:
-		d.report("reloaded: " + d.Contents())
-	}
-}
-
 // serve swaps a state in. Looking through it for warnings can wait: an edit
 // should be served first.
 func (d *Directory) serve(l *loaded, of datadir.State) {
@@ -251,7 +218,7 @@ func (d *Directory) Streams(key string, most int) *delivery.Streams {
 	return s
 }
 
-// Behind is the state that is served, and whether the files as they are now are refused.
+// Behind is the state that is served, and whether files as they are now are not.
 func (d *Directory) Behind() (served datadir.State, behind bool) {
 	d.changing.Lock()
 	defer d.changing.Unlock()

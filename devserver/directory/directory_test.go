@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,7 +61,6 @@ func TestTheLastGoodStateStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Warn()
-	good := d.table.Load()
 	step := func(want ...string) {
 		t.Helper()
 		d.update(datadir.Look(dir))
@@ -73,19 +73,16 @@ func TestTheLastGoodStateStays(t *testing.T) {
 
 	write(t, dir, "feature-flags/a.json", flagFile("a", "maybe"))
 	write(t, dir, "feature-flags/b.json", flagFile("b", "true"))
-	step("feature-flags/a.json:1:145: not valid JSON", "not reloaded: the last good state")
-	if d.table.Load() != good {
-		t.Error("a part of a broken state is served")
-	}
+	step("feature-flags/a.json:1:145: not valid JSON", "serving 2 flags, 0 configs: what is broken as it last was good")
 	if served, behind := d.Behind(); !behind || string(served.Files["feature-flags/a.json"]) != flagFile("a", "true") {
 		t.Error("nobody hears that it is not the one on disk", behind)
 	}
 	write(t, dir, "feature-flags/c.json", flagFile("c", "true"))
-	step() // the same problem is not told twice
+	step("reloaded: 3 flags, 0 configs") // the same problem is not told twice
 	write(t, dir, "svc.json", `{"environments":["staging"]}`)
-	step(`is not declared; known are staging`, "not reloaded") // and only what is new is told
+	step(`is not declared; known are staging`, "serving 3 flags") // and only what is new is told
 	write(t, dir, "svc.json", `{"environments":["staging",{"name":"development","archived":true}]}`)
-	step(`is archived, so that nothing is served there; known are staging`, "not reloaded")
+	step(`is archived, so that nothing is served there; known are staging`, "serving 3 flags")
 	for what, open := range map[string]func() error{
 		"serve":    func() error { _, err := Open(dir, "development", out.add); return err },
 		"evaluate": func() error { _, err := Read("evaluate", dir, "development"); return err },
@@ -97,7 +94,7 @@ func TestTheLastGoodStateStays(t *testing.T) {
 	write(t, dir, "svc.json", `{"environments":["development"]}`)
 	write(t, dir, "feature-flags/a.json", flagFile("a", "false"))
 	step("fixed: serving the directory as it is now, 3 flags, 0 configs")
-	if d.table.Load() == good {
+	if served, behind := d.Behind(); behind || string(served.Files["feature-flags/a.json"]) != flagFile("a", "false") {
 		t.Error("the fixed state is not served")
 	}
 	if _, behind := d.Behind(); behind {
@@ -107,6 +104,54 @@ func TestTheLastGoodStateStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	step("reloaded: 0 flags, 0 configs")
+}
+
+// TestWhatIsBrokenKeepsNothingElseBack: a file is served as it last was good, or not at
+// all, and the others as they are.
+func TestWhatIsBrokenKeepsNothingElseBack(t *testing.T) {
+	segment := func(key, other string) string {
+		criteria := ""
+		if other != "" {
+			criteria = `{"operator":"IN_SEG","valueToMatch":{"type":"string","value":"` + other + `"}}`
+		}
+		return `{"key":"` + key + `","type":"segment","valueType":"bool","default":{"rules":[{"criteria":[` + criteria + `],"value":{"type":"bool","value":true}}]}}`
+	}
+	on, off := flagFile("a", "true"), flagFile("a", "false")
+	const a, b, s, z = "feature-flags/a.json", "feature-flags/b.json", "segments/s.json", "segments/z.json"
+	for name, test := range map[string]struct{ before, edit, want map[string]string }{
+		"no JSON":            {map[string]string{a: on, b: flagFile("b", "true")}, map[string]string{a: "{", b: flagFile("b", "false")}, map[string]string{a: on, b: flagFile("b", "false")}},
+		"never good":         {map[string]string{a: on}, map[string]string{b: "{", a: off}, map[string]string{a: off}},
+		"one more and less":  {map[string]string{a: on, b: flagFile("b", "true")}, map[string]string{a: "{", b: "", z: segment("z", "")}, map[string]string{a: on, z: segment("z", "")}},
+		"another type":       {map[string]string{a: on}, map[string]string{a: segment("a", ""), z: segment("z", "")}, map[string]string{a: on, z: segment("z", "")}},
+		"a circle":           {map[string]string{s: segment("s", ""), a: on}, map[string]string{s: segment("s", "s"), a: off}, map[string]string{s: segment("s", ""), a: off}},
+		"a circle with some": {map[string]string{s: segment("s", "z"), z: segment("z", ""), a: on}, map[string]string{s: "{", z: segment("z", "s"), a: off}, map[string]string{s: segment("s", "z"), z: segment("z", ""), a: off}},
+		"the workspace file": {map[string]string{"svc.json": `{"environments":["development"]}`, a: on}, map[string]string{"svc.json": "[", a: off}, map[string]string{"svc.json": `{"environments":["development"]}`, a: off}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			put := func(files map[string]string) {
+				for path, text := range files {
+					write(t, dir, path, text)
+					if text == "" {
+						_ = os.Remove(filepath.Join(dir, path))
+					}
+				}
+			}
+			put(test.before)
+			d, err := Open(dir, "development", func(string) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(test.edit)
+			for range 2 {
+				d.update(datadir.Look(dir))
+				served, behind := d.Behind()
+				if got := fmt.Sprintf("%s", served.Files); !behind || got != fmt.Sprint(test.want) {
+					t.Errorf("served is\n%s, want\n%s", got, test.want)
+				}
+			}
+		})
+	}
 }
 
 func TestAVanishedDirectoryGoesOnBeingServed(t *testing.T) {

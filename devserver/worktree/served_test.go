@@ -1,12 +1,14 @@
 package worktree
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"svc.example/svc/devserver/directory"
 	"svc.example/svc/devserver/overrides"
@@ -60,44 +62,6 @@ func TestWhatIsEvaluatedIsWhatIsServed(t *testing.T) {
 	says("development", "true override") // those before stay
 }
 
-// TestAWriteTellsOfABrokenFile beside it, as nothing is served of a directory that has one.
-func TestAWriteTellsOfABrokenFile(t *testing.T) {
-	p := open(t)
-	flag := `{"key": "b", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}`
-	p.write("feature-flags/b.json", flag)
-	patch := func(on bool, query string) any {
-		return p.must("PATCH", "/v1/flags/new-checkout/environments/development"+query, fmt.Sprintf(`{"enabled": %v}`, on))["warnings"]
-	}
-	if warnings := patch(true, ""); warnings != nil {
-		t.Error(warnings)
-	}
-	p.write("feature-flags/b.json", "{")
-	const want = "feature-flags/b.json is broken: until it is mended, what is served of the directory stays as it was, without this change"
-	told := func(what string, warnings any) {
-		t.Helper()
-		if text := fmt.Sprint(warnings); !strings.Contains(text, want) || strings.Count(text, "broken") != 1 {
-			t.Errorf("%s: %v", what, warnings)
-		}
-	}
-	told("a dry run", patch(false, "?dryRun=true"))
-	told("a patch", patch(false, ""))
-	if warnings := patch(false, ""); warnings != nil {
-		t.Errorf("where nothing changes: %v", warnings)
-	}
-	got := p.must("GET", "/v1/flags/new-checkout/document", "")
-	got["document"].(map[string]any)["name"] = "New"
-	body, err := json.Marshal(map[string]any{"document": got["document"], "expectedCommitSha": got["commitSha"]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	told("a put", p.must("PUT", "/v1/flags/new-checkout/document", string(body))["warnings"])
-	told("a change set", p.must("POST", "/v1/changes", `{"operations": [{"op": "create", "type": "feature_flag", "body": {"key": "c"}}, {"op": "patch", "type": "feature_flag", "key": "new-checkout", "environment": "default", "body": {"enabled": true}}]}`)["warnings"])
-	p.write("feature-flags/b.json", flag)
-	if warnings := patch(true, ""); warnings != nil {
-		t.Error(warnings)
-	}
-}
-
 // TestTheEnvironmentsOfABrokenWorkspaceFile are those of the last good one, also where it
 // was broken before anybody has asked.
 func TestTheEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
@@ -137,6 +101,43 @@ func TestTheEnvironmentsOfABrokenWorkspaceFile(t *testing.T) {
 					t.Errorf("mended, the environments are %s", got)
 				}
 			})
+		}
+	}
+}
+
+// TestAWriteBesideABrokenFileIsServed: what is broken holds back nothing else.
+func TestAWriteBesideABrokenFileIsServed(t *testing.T) {
+	p := open(t)
+	dir, err := directory.Open(p.dir, "development", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var following sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	following.Go(func() { dir.Follow(ctx) })
+	defer following.Wait()
+	defer stop()
+	if p.api, err = New(Options{Dir: p.dir, Environment: "development", Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580), Served: dir.Behind}); err != nil {
+		t.Fatal(err)
+	}
+	p.token = p.api.Token()
+	p.write("feature-flags/b.json", "{")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, behind := dir.Behind(); behind {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal("the broken file is not seen")
+		}
+	}
+	p.must("PATCH", "/v1/flags/new-checkout/environments/development", `{"enabled": true}`)
+	p.must("POST", "/v1/flags", `{"key": "made"}`)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		answer := p.must("POST", "/v1/evaluate", `{"environment": "development", "context": {}}`)
+		got := fmt.Sprint(answer["evaluations"])
+		if strings.Contains(got, "made:") && strings.Contains(fmt.Sprint(answer["evaluations"].(map[string]any)["new-checkout"]), "value:true") {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("what is served is %s", got)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -92,9 +91,6 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 			err = b.overtaken()
 		}
 		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
-			if err == nil {
-				b.warnUnserved()
-			}
 			return b, writeFault(err)
 		}
 		// Whoever was faster is done the first time. Later it waits a little, unless
@@ -109,21 +105,6 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 		}
 	}
 	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
-}
-
-// warnUnserved warns where what is written is not served: of a directory all files are, as
-// they last were, for as long as one is broken.
-func (b *batch) warnUnserved() {
-	if !b.service.settings.Files || len(b.final) == 0 {
-		return
-	}
-	for _, other := range b.view.suspects() {
-		if b.now[other.File.Path] == nil {
-			a := b.final[0]
-			a.warnings = append(a.warnings, document.Issue{Message: fmt.Sprintf("%s is broken: until it is mended, what is served of the directory stays as it was, without this change", other.File.Path)})
-			return
-		}
-	}
 }
 
 // refuseMalformed refuses writes some of which are wrong by themselves, with all
