@@ -125,6 +125,7 @@ func TestWhatIsBrokenKeepsNothingElseBack(t *testing.T) {
 		"another type":       {map[string]string{a: on}, map[string]string{a: segment("a", ""), z: segment("z", "")}, map[string]string{a: on, z: segment("z", "")}},
 		"a circle":           {map[string]string{s: segment("s", ""), a: on}, map[string]string{s: segment("s", "s"), a: off}, map[string]string{s: segment("s", ""), a: off}},
 		"a circle with some": {map[string]string{s: segment("s", "z"), z: segment("z", ""), a: on}, map[string]string{s: "{", z: segment("z", "s"), a: off}, map[string]string{s: segment("s", "z"), z: segment("z", ""), a: off}},
+		"who has its key":    {map[string]string{a: on}, map[string]string{"configs/A.json": "{\"key\":\"A\"}", b: flagFile("b", "true")}, map[string]string{a: on, b: flagFile("b", "true")}},
 		"the workspace file": {map[string]string{"svc.json": `{"environments":["development"]}`, a: on}, map[string]string{"svc.json": "[", a: off}, map[string]string{"svc.json": `{"environments":["development"]}`, a: off}},
 	} {
 		t.Run(name, func(t *testing.T) {

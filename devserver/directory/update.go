@@ -62,9 +62,12 @@ func (d *Directory) mended(state datadir.State, problems []workspace.Problem) (*
 				return nil, state
 			}
 			_, there := state.Files[p.File]
-			if replaced[p.File] = d.asItWas(state.Files, p.File) || d.othersAsTheyWere(state.Files, p.File) || !there; !replaced[p.File] {
-				return nil, state
+			if d.asItWas(state.Files, p.File) || d.othersAsTheyWere(state.Files, p.File) || !there {
+				replaced[p.File] = true
 			}
+		}
+		if len(replaced) == 0 {
+			return nil, state
 		}
 		var left []workspace.Problem
 		for _, p := range state.Problems {
