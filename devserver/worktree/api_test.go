@@ -411,8 +411,16 @@ func TestErrorsOfWritesAreToldWithoutTheirCause(t *testing.T) {
 	if f.Kind != fault.Forbidden || !strings.Contains(f.Message, flagPath) || strings.Contains(f.Message, "secret") {
 		t.Error(f)
 	}
+	f = fault.Of(writeError(&fs.PathError{Op: "write", Path: "/secret/place", Err: syscall.EIO}, flagPath))
+	if f.Kind != fault.Internal || !strings.Contains(f.Message, syscall.EIO.Error()) || strings.Contains(f.Message, "secret") {
+		t.Error(f)
+	}
 	f = fault.Of(writeError(&fs.PathError{Op: "write", Path: "/secret/place", Err: syscall.ENOSPC}, flagPath))
-	if f.Kind != fault.Internal || !strings.Contains(f.Message, "no space") || strings.Contains(f.Message, "secret") {
+	if f.Kind != fault.Unavailable || f.Message != fault.FullDisk {
+		t.Error(f)
+	}
+	f = fault.Of(overrideError(&fs.PathError{Op: "write", Path: "/secret/place", Err: syscall.ENOSPC}))
+	if f.Kind != fault.Unavailable || f.Message != fault.FullDisk {
 		t.Error(f)
 	}
 }

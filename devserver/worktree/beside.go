@@ -125,7 +125,7 @@ func (a *API) putOverride(r *http.Request) (any, error) {
 		return nil, fault.New(fault.BadRequest, "%s cannot be overridden: %s", terminal.Quote(o.Key), problem)
 	}
 	if err := file.Set(r.Context(), *o); err != nil {
-		return nil, fault.New(fault.Unprocessable, "%v", err)
+		return nil, overrideError(err)
 	}
 	return o, nil
 }

@@ -80,7 +80,15 @@ func (a *API) deleteOverrides(r *http.Request) (any, error) {
 		cleared, err = file.ClearAll(r.Context())
 	}
 	if err != nil {
-		return nil, fault.New(fault.Unprocessable, "%v", err)
+		return nil, overrideError(err)
 	}
 	return map[string]int{"cleared": cleared}, nil
+}
+
+// overrideError is why overrides were not changed.
+func overrideError(err error) error {
+	if fault.IsFullDisk(err) {
+		return fault.New(fault.Unavailable, fault.FullDisk).Because(err)
+	}
+	return fault.New(fault.Unprocessable, "%v", err)
 }
