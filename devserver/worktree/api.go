@@ -93,7 +93,7 @@ func New(options Options) (*API, error) {
 	}
 	tree.served = options.Served
 	a := &API{options: options, tree: tree, digest: sha256.Sum256([]byte(tree.key.Reveal())), hosts: map[string]bool{}}
-	a.once.all = map[string]onceAnswer{}
+	a.once.all, a.once.path, a.once.logger = map[string]onceAnswer{}, answersOf(options.Dir, options.Overrides), options.Logger
 	for _, host := range options.Hosts {
 		a.hosts[host] = true
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -29,20 +30,25 @@ const (
 )
 
 // once are the answers to requests that may be sent again, by their Idempotency-Key.
-// They are kept in memory, as the history is: nothing of either lies with the files.
+// They outlive the process, and other servers of the directory have them, by a file of
+// the user's: nothing of them lies with the files of the directory. It is written before
+// the answer is sent, and right after the files: only who is killed in between has
+// forgotten what was done.
 type once struct {
-	turn  sync.Mutex // held while such a request is carried out: they write, and take turns anyway
-	all   map[string]onceAnswer
-	order []string // of the keys
-	bytes int
+	path   string // of the file; "" for none
+	logger *slog.Logger
+	turn   sync.Mutex // held while such a request is carried out: they write, and take turns anyway
+	all    map[string]onceAnswer
+	order  []string // of the keys
+	bytes  int
 }
 
 // onceAnswer is what a request has led to.
 type onceAnswer struct {
-	request string // a digest of it
-	header  http.Header
-	body    []byte
-	until   time.Time
+	Request string // a digest of it
+	Header  http.Header
+	Body    []byte
+	Until   time.Time
 }
 
 // serve carries out a write, or answers as it was answered before. A key of the wrong
@@ -61,20 +67,25 @@ func (o *once) serve(next http.Handler, w http.ResponseWriter, r *http.Request) 
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	asked := control.Digest([]byte(r.Method), []byte(r.URL.RequestURI()), body)
-	o.turn.Lock()
-	defer o.turn.Unlock()
-	was, known := o.all[keys[0]]
-	if known && time.Now().After(was.until) {
-		o.forget(keys[0])
+	leave, err := o.enter(r.Context())
+	if err != nil {
+		delivery.WriteFault(w, fault.Of(err))
+		return
+	}
+	defer leave()
+	key := nameOf(keys[0])
+	was, known := o.all[key]
+	if known && time.Now().After(was.Until) {
+		o.forget(key)
 		known = false
 	}
 	switch {
-	case known && was.request == asked:
+	case known && was.Request == asked:
 		id := w.Header().Get(requestid.Header) // of this request
-		maps.Copy(w.Header(), was.header)
+		maps.Copy(w.Header(), was.Header)
 		w.Header().Set(requestid.Header, id)
 		w.Header().Set(replayedHeader, "true")
-		delivery.WriteJSON(w, http.StatusOK, was.body)
+		delivery.WriteJSON(w, http.StatusOK, was.Body)
 		return
 	case known:
 		delivery.WriteFault(w, fault.New(fault.Unprocessable,
@@ -82,11 +93,13 @@ func (o *once) serve(next http.Handler, w http.ResponseWriter, r *http.Request) 
 			With(map[string]any{"code": "IDEMPOTENCY_MISMATCH"}))
 		return
 	}
-	answer := &kept{answered: answered{ResponseWriter: w}}
+	answer := &kept{ResponseWriter: w, status: http.StatusOK}
 	next.ServeHTTP(answer, r)
 	if answer.status == http.StatusOK && changes(answer.body.Bytes()) {
-		o.keep(keys[0], onceAnswer{asked, w.Header().Clone(), answer.body.Bytes(), time.Now().Add(control.Remembered)})
+		o.keep(key, onceAnswer{asked, w.Header().Clone(), answer.body.Bytes(), time.Now().Add(control.Remembered)})
 	}
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(answer.body.Bytes()) // else the client has gone
 }
 
 // changes says whether an answer is one to a write that has changed something.
@@ -109,27 +122,29 @@ func changes(body []byte) bool {
 func (o *once) keep(key string, answer onceAnswer) {
 	o.all[key] = answer
 	o.order = append(o.order, key)
-	for o.bytes += len(answer.body); len(o.order) > maxAnswers || o.bytes > maxAnswerBytes; {
+	o.bytes += len(answer.Body)
+	o.bound(time.Now())
+	o.save()
+}
+
+func (o *once) bound(now time.Time) {
+	for len(o.order) > 0 && (len(o.order) > maxAnswers || o.bytes > maxAnswerBytes || now.After(o.all[o.order[0]].Until)) {
 		o.forget(o.order[0])
 	}
 }
 
 func (o *once) forget(key string) {
-	o.bytes -= len(o.all[key].body)
+	o.bytes -= len(o.all[key].Body)
 	delete(o.all, key)
 	o.order = slices.DeleteFunc(o.order, func(one string) bool { return one == key })
 }
 
-// kept is an answer that is read along.
+// kept is an answer that is kept back.
 type kept struct {
-	answered
-	body bytes.Buffer
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
 }
 
-func (k *kept) Write(text []byte) (int, error) {
-	if k.status == 0 {
-		k.status = http.StatusOK
-	}
-	k.body.Write(text)
-	return k.answered.Write(text)
-}
+func (k *kept) WriteHeader(status int)         { k.status = status }
+func (k *kept) Write(text []byte) (int, error) { return k.body.Write(text) }

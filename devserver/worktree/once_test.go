@@ -2,13 +2,14 @@ package worktree
 
 import (
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // under sends a request as the page does, under an Idempotency-Key.
@@ -21,7 +22,7 @@ func (p *page) under(key, method, path, body string) *httptest.ResponseRecorder 
 	return w
 }
 
-// TestARequestThatIsSentAgainIsCarriedOutOnce, while the process runs.
+// TestARequestThatIsSentAgainIsCarriedOutOnce, whatever has become of it since.
 func TestARequestThatIsSentAgainIsCarriedOutOnce(t *testing.T) {
 	p := open(t)
 	const path = "/v1/flags/new-checkout/environments/default"
@@ -77,6 +78,74 @@ func TestARequestThatIsSentAgainIsCarriedOutOnce(t *testing.T) {
 	}
 }
 
+// TestAnAnswerOutlivesTheServer, and another server of the directory has it, whichever
+// environment it serves; a damaged file of answers stands in nobody's way.
+func TestAnAnswerOutlivesTheServer(t *testing.T) {
+	p := open(t)
+	file := p.api.options.Overrides
+	another := func(environment string) {
+		t.Helper()
+		var err error
+		if p.api, err = New(Options{Dir: p.dir, Environment: environment, Overrides: file, Who: "Ada", Hosts: OwnHosts("127.0.0.1", 6580)}); err != nil {
+			t.Fatal(err)
+		}
+		p.token = p.api.Token()
+	}
+	first := p.api
+	again := func(name, method, path, body string) {
+		t.Helper()
+		was := p.under(name, method, path, body)
+		another("production")
+		now := p.under(name, method, path, body)
+		if was.Code != 200 || was.Header().Get(replayedHeader) != "" || now.Code != 200 || now.Body.String() != was.Body.String() || now.Header().Get(replayedHeader) != "true" {
+			t.Errorf("%s: %d %s, and again %d %s", name, was.Code, was.Body, now.Code, now.Body)
+		}
+	}
+	again("create", "POST", "/v1/flags", `{"key": "made"}`)
+	again("patch", "PATCH", "/v1/flags/made/environments/default", `{"enabled": true}`)
+	again("delete", "DELETE", "/v1/flags/made", "")
+	p.api, p.token = first, first.Token()
+	if w := p.under("delete", "DELETE", "/v1/flags/made", ""); w.Header().Get(replayedHeader) != "true" {
+		t.Errorf("the first server: %d %s", w.Code, w.Body)
+	}
+	if w := p.under("delete", "DELETE", "/v1/flags/new-checkout", ""); w.Code != 422 {
+		t.Errorf("the key for another request: %d %s", w.Code, w.Body)
+	}
+	path := answersOf(p.dir, file)
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read it: %v, %v", info.Mode(), err)
+	}
+	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), `"delete"`) {
+		t.Errorf("the key is told: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again("after-that", "POST", "/v1/flags", `{"key": "made"}`)
+}
+
+// TestWhatIsRememberedIsBoundedOnDiskToo, and what is over is forgotten.
+func TestWhatIsRememberedIsBoundedOnDiskToo(t *testing.T) {
+	p := open(t)
+	o := &p.api.once
+	now := time.Now()
+	for i := range maxAnswers + 5 {
+		o.all[fmt.Sprint(i)] = onceAnswer{Until: now.Add(time.Duration(i+1) * time.Minute)}
+	}
+	o.all["over"] = onceAnswer{Until: now.Add(-time.Minute)}
+	if err := os.MkdirAll(filepath.Dir(o.path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o.save()
+	o.all, o.order = map[string]onceAnswer{}, nil
+	o.takeIn()
+	_, over := o.all["over"]
+	_, oldest := o.all["0"]
+	if _, newest := o.all[fmt.Sprint(maxAnswers+4)]; len(o.all) != maxAnswers || len(o.order) != maxAnswers || over || oldest || !newest {
+		t.Errorf("%d are remembered in an order of %d; over: %t, the oldest: %t, the newest: %t", len(o.all), len(o.order), over, oldest, newest)
+	}
+}
+
 func TestOfRequestsUnderOneKeyOneIsCarriedOut(t *testing.T) {
 	p := open(t)
 	var all sync.WaitGroup
@@ -97,12 +166,5 @@ func TestOfRequestsUnderOneKeyOneIsCarriedOut(t *testing.T) {
 	replayed.Range(func(any, any) bool { n++; return true })
 	if n != 5 {
 		t.Errorf("%d of 6 are replays", n)
-	}
-	// What is remembered is bounded.
-	for i := range maxAnswers + 10 {
-		p.under(fmt.Sprint("key-", i), http.MethodPut, "/v1/overrides", `{"key": "new-checkout", "value": true}`)
-	}
-	if n := len(p.api.once.all); n > maxAnswers {
-		t.Errorf("%d are remembered", n)
 	}
 }
