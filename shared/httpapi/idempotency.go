@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/control"
@@ -53,4 +54,17 @@ func (c *call) asks(body []byte) {
 		target += "?" + c.request.URL.RawQuery
 	}
 	c.once.Request = control.Digest([]byte(c.request.Method), []byte(target), body)
+}
+
+const preconditionHeader = "If-Match"
+
+// unconditional refuses a write that depends on an ETag: nobody compares those here, and
+// who sends one believes to overwrite nothing. "*" is of whatever there is.
+func (c *call) unconditional() {
+	values := c.request.Header.Values(preconditionHeader)
+	if !c.operation.writes() || !slices.ContainsFunc(values, func(value string) bool { return strings.TrimSpace(value) != "*" }) {
+		return
+	}
+	c.issues = append(c.issues, document.Issue{Pointer: preconditionHeader,
+		Message: "a write does not go by an ETag; send the commitSha that was read as expectedCommitSha, and leave the header out"})
 }

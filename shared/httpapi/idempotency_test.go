@@ -417,3 +417,27 @@ func TestAnswersAreToldAgainAfterARestart(t *testing.T) {
 		w.do("POST", "/configs", `{"key": "between`+lost+`", "valueType": "int", "value": 1}`).ok()
 	}
 }
+
+// TestAWriteThatDependsOnAnETagIsRefused, as it would overwrite what its sender has never
+// seen; "*" depends on nothing, and reads do not look at it.
+func TestAWriteThatDependsOnAnETagIsRefused(t *testing.T) {
+	w := newWorld(t, shop())
+	const path = "/flags/checkout.redesign/environments/production"
+	tag := w.get("/flags/checkout.redesign/document", `If-Match: "nonsense"`).ok().header.Get("ETag")
+	before := w.commits()
+	for _, value := range []string{tag, `"nonsense"`, `W/"a"`, `*, "a"`, ""} {
+		for _, write := range [][3]string{{"PATCH", path, `{"enabled": true}`}, {"PATCH", path + "?dryRun=true", `{"enabled": true}`},
+			{"DELETE", "/flags/checkout.redesign", ""}, {"POST", "/flags", `{"key": "fresh"}`}, {"POST", "/changes", `{"operations": [{"op": "delete", "type": "feature_flag", "key": "colour"}]}`}} {
+			a := w.do(write[0], write[1], write[2], "If-Match: "+value)
+			if a.status != 400 || !strings.Contains(string(a.body), "If-Match: ") || !strings.Contains(string(a.body), "expectedCommitSha") {
+				t.Errorf("%s %s, If-Match: %s: %d %s", write[0], write[1], value, a.status, a.body)
+			}
+		}
+	}
+	if now := w.commits(); now != before {
+		t.Errorf("%d commits were made", now-before)
+	}
+	w.do("POST", "/evaluate", `{"environment": "production", "context": {}}`, `If-Match: "a"`).ok()
+	w.do("PATCH", path, `{"enabled": true}`, "If-Match: *").ok()
+	w.do("DELETE", "/flags/checkout.redesign", "", "If-Match:  * ").ok()
+}

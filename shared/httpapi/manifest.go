@@ -64,6 +64,7 @@ const (
 // authenticate says whose request it is.
 func (c *call) authenticate(key string, unreadable error) (control.Caller, error) {
 	once := c.idempotencyKey()
+	c.unconditional()
 	for waits := 0; ; waits++ {
 		caller, err := c.guard.Authenticate(c.request, managementKeys, key, unreadable, once)
 		if err == nil || !c.here.manifests() {
