@@ -6,12 +6,13 @@ import (
 	"unicode"
 )
 
-const maxWord = 60 // characters of one value, key or tag
+// MaxWord is how many characters are shown of one value, key or tag.
+const MaxWord = 60
 
 // Words is a text of a user's on one line: what could break a line, move a
 // cursor or turn the direction of writing becomes a space, and what is long is
 // cut.
-func Words(text string) string { return WordsWithin(text, maxWord) }
+func Words(text string) string { return WordsWithin(text, MaxWord) }
 
 // QuotedWords are Words in quotes.
 func QuotedWords(text string) string {

@@ -34,6 +34,8 @@ func TestDiff(t *testing.T) {
 		{"the same", flag(documents.ServesFalse, `,"$schema":"a"`), flag(documents.ServesFalse, `,"$schema":"b"`), ""},
 		{"toggled", flag(documents.ServesFalse, production(documents.ServesTrue)), flag(documents.ServesFalse, production(documents.ServesFalse)), "production: enabled set to false"},
 		{"pinned", flag(documents.ServesFalse, ""), flag(documents.ServesFalse, production(documents.ServesFalse)), "production: enabled set to false"},
+		{"a text of special characters", config(text("red", ""), ""), config(text(` \"q\"\nb\u202ec\\ `, ""), ""), `default: serve " \"q\"\nb\u202ec\\ " to everyone`},
+		{"a long text of special characters", config(text("red", ""), ""), config(text(strings.Repeat("a", 58)+`\n\n`, ""), ""), `default: serve "` + strings.Repeat("a", 58) + `…" to everyone`},
 		{"seeded", flag(documents.TargetsPro+","+documents.ServesFalse, ""), flag(documents.TargetsPro+","+documents.ServesFalse, production(documents.TargetsPro+","+documents.ServesTrue)), "production: enabled set to true"},
 		{"unpinned", flag(documents.ServesFalse, production(documents.ServesTrue)), flag(documents.ServesFalse, ""), "production: own rules removed; the default rules hold"},
 		{"rollout", flag(documents.ServesFalse, ""), flag(documents.Quarter, ""), "default: rollout 25% true, 75% false"},

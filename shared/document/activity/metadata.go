@@ -20,7 +20,7 @@ func (d *differ) metadata(before, after *jsontree.Node) {
 		case isText && name != "name":
 			d.say("", "%s: set to %s", name, document.Words(text))
 		case isText:
-			d.say("", "%s: set to %s", name, document.QuotedWords(text))
+			d.say("", "%s: set to %s", name, quoted(text))
 		default:
 			d.say("", "%s: set to %s", name, document.Words(string(after.Compact())))
 		}

@@ -1,9 +1,13 @@
 package activity
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -45,9 +49,49 @@ func valueWords(value *jsontree.Node) string {
 		return "nothing"
 	}
 	if text, ok := content.Text(); ok {
-		return document.QuotedWords(text)
+		return quoted(text)
 	}
-	return document.Words(string(content.Compact()))
+	return document.Words(escaped(string(content.Compact())))
+}
+
+// quoted is a text as a JSON string, cut where it is long: a value is told as it is,
+// whatever is in it.
+func quoted(text string) string {
+	const most = document.MaxWord
+	text = strings.ToValidUTF8(text[:min(8*most, len(text))], "\uFFFD") // the rest is cut anyway
+	words, ends, length := "", 0, 0
+	for _, r := range text {
+		word := strings.Trim(escaped(string(jsontree.NewString(string(r)).Compact())), `"`)
+		if r == '"' {
+			word = `\"`
+		}
+		length += utf8.RuneCountInString(word)
+		if length > most {
+			return `"` + strings.TrimRight(words[:ends], " …") + `…"`
+		}
+		words += word
+		if length < most {
+			ends = len(words)
+		}
+	}
+	return `"` + words + `"`
+}
+
+// escaped is JSON without what a terminal would obey.
+func escaped(json string) string {
+	var b strings.Builder
+	for _, r := range json {
+		switch {
+		case unicode.IsGraphic(r):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // armWords is a rollout's arms in words: 25% true, 75% false. Arms without
