@@ -2,6 +2,7 @@ package activity
 
 import (
 	"slices"
+	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
@@ -45,8 +46,12 @@ func (s scopeDiff) diff(before, after []*jsontree.Node) {
 		return
 	}
 	count := len(s.messages)
-	s.fallback(before, after)
 	was, is := before[:document.TargetingCount(before)], after[:document.TargetingCount(after)]
+	// Rules that are put before what an environment inherits leave that as it was: only
+	// where it is all that the environment now has, it has been pinned.
+	if !s.added || equalRules(was, is) || !jsontree.Equal(document.StoredFallback(before), document.StoredFallback(after)) {
+		s.fallback(before, after)
+	}
 	if s.kind == document.LogLevel {
 		was, is = s.loggers(was, is)
 	}
@@ -96,12 +101,43 @@ func (s scopeDiff) targeting(before, after []*jsontree.Node) {
 		what  string
 	}{{added - changed, "added"}, {removed - changed, "removed"}, {changed, "changed"}} {
 		if part.count > 0 {
-			s.say(s.scope, "%s %s", plural(part.count, "targeting rule", "targeting rules"), part.what)
+			words := plural(part.count, "targeting rule", "targeting rules") + " " + part.what
+			if gone, come := missing(before, after), missing(after, before); len(gone) == 0 && len(come) == 1 {
+				words += ruleWords(s.kind, come[0])
+			}
+			s.say(s.scope, "%s", words)
 		}
 	}
 	if removed+added == 0 && !equalRules(before, after) {
 		s.say(s.scope, "targeting rules reordered")
 	}
+}
+
+// ruleWords says whom a rule serves what: nothing of what is secret.
+func ruleWords(kind document.Type, rule *jsontree.Node) string {
+	words := ": " + valueWords(rule.Get("value"))
+	switch value := rule.Get("value"); {
+	case kind == document.Segment:
+		words = ": in it"
+	case document.IsRollout(value):
+		words = ": " + armWords(value)
+	}
+	for i, criterion := range rule.Get("criteria").Elements() {
+		words += []string{" if ", " and "}[min(i, 1)] + criterionWords(criterion)
+	}
+	return words
+}
+
+// criterionWords are a condition in words, its operator as it is called.
+func criterionWords(criterion *jsontree.Node) string {
+	operator, _ := criterion.Get("operator").Text()
+	property, _ := criterion.Get("propertyName").Text()
+	verb := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(operator, "PROP_"), "_", " "))
+	words := strings.TrimSpace(document.Words(property) + " " + document.Words(verb))
+	if operand := criterion.Get("valueToMatch"); !operand.Absent() {
+		words += " " + valueWords(operand)
+	}
+	return words
 }
 
 // missing returns the rules of which there are more than others has.
