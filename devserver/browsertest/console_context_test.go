@@ -174,7 +174,7 @@ func TestConsoleOfADirectoryOverridesOnThisMachine(t *testing.T) {
 	p.visit(t, "#/flags/pricing.headline")
 	p.click(t, ".here-now button")
 	p.wait(t, "dialog .override")
-	p.write(t, "dialog .override .field:first-child input", "Only today")
+	p.write(t, "dialog .override .field:first-child textarea", "Only today")
 	p.click(t, "dialog .segmented button:nth-child(2)") // everyone
 	p.choose(t, "#how-long", "8")
 	p.press(t, "\t")

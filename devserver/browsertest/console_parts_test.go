@@ -36,7 +36,7 @@ func TestConsoleParts(t *testing.T) {
 		const { rowScanner, parse } = await import("`+consoleFolder+`/app/api.js");
 		const { difference } = await import("`+consoleFolder+`/app/diff.js");
 		const { balance } = await import("`+consoleFolder+`/app/rollout.js");
-		const { valueOf } = await import("`+consoleFolder+`/app/values.js");
+		const { textOf, valueOf } = await import("`+consoleFolder+`/app/values.js");
 		const found = [];
 		const same = (name, got, want) => { if (JSON.stringify(got) !== JSON.stringify(want)) found.push(name + ": " + JSON.stringify(got) + ", not " + JSON.stringify(want)) };
 
@@ -73,7 +73,8 @@ func TestConsoleParts(t *testing.T) {
 			const answer = valueOf(type, text);
 			if (JSON.rawJSON || !/\d{16}|\.\d*0/.test(text)) same(type + " " + text, JSON.stringify(answer.value), want);
 		}
-		for (const [type, text] of [["int", "1.5"], ["int", ""], ["int", "0x10"], ["double", "one"], ["double", ".5"], ["json", "{"], ["duration", "P"], ["duration", "PT"], ["duration", "30s"]])
+		for (const list of [[], ["a", "b"], ["a, b", "c\\nd", " e ", ""], [""], ["\\r"], ["[x"], ['["x"]'], ["[", '"'], ["]"], ["\u00a0"]]) same("a list", valueOf("string_list", textOf("string_list", list)).value, list);
+		for (const [type, text] of [["string_list", '["a"'], ["string_list", '["a", 1]'], ["int", "1.5"], ["int", ""], ["int", "0x10"], ["double", "one"], ["double", ".5"], ["json", "{"], ["duration", "P"], ["duration", "PT"], ["duration", "30s"]])
 			if (!valueOf(type, text).problem) found.push(type + " " + text + " is taken");
 		console.log(JSON.stringify(found));
 	`)

@@ -3,6 +3,7 @@ import { html, signal, useEffect, useState } from "./lib.js";
 import { get, tokenGiven } from "./api.js";
 import { close, open, place } from "./router.js";
 import { environments, families, lists, loadLists, workspace } from "./workspace.js";
+import { useBegun } from "./begun.js";
 import { Dialog } from "./dialog.js";
 import { Coming, Problem } from "./parts.js";
 import { Icon } from "./icons.js";
@@ -67,11 +68,8 @@ export function Bulk({ family }) {
 /** @param {{family: Family, what: string, rows: Row[], shut: () => void}} props */
 function Deed({ family, what, rows, shut }) {
   const names = environments.value.map((one) => one.name), type = families[family].type;
-  const [on, setOn] = useState(true);
-  const [where, setWhere] = useState(names.at(-1) ?? "");
-  const [from, setFrom] = useState(names.at(-2) ?? names[0] ?? "");
-  const [tag, setTag] = useState("");
-  const [message, setMessage] = useState("");
+  const { work, set, done, cancel, resumed } = useBegun(`${family} ${what}`, () => ({ on: true, where: names.at(-1) ?? "", from: names.at(-2) ?? names[0] ?? "", tag: "", message: "" }));
+  const { on, where, from, tag, message } = work;
   // The tokens are of what the person has seen, and renewed when they say so.
   const [seen, see] = useState(/** @type {{rows: Row[], head: string | null} | null} */ (null));
   const [stored, store] = useState(/** @type {{all?: {key: string, commitSha: string, document: any}[], problem?: any}} */ ({}));
@@ -108,15 +106,16 @@ function Deed({ family, what, rows, shut }) {
     : what === "copy" && from === where ? "Choose two environments." : undefined;
   const choices = names.map((text) => ({ text }));
   /** @param {string} yes @param {string} no @param {string} label */
-  const either = (yes, no, label) => html`<div class="segmented" role="group" aria-label=${label}><button type="button" aria-pressed=${on ? "true" : "false"} onClick=${() => setOn(true)}>${yes}</button><button type="button" aria-pressed=${on ? "false" : "true"} onClick=${() => setOn(false)}>${no}</button></div>`;
+  const either = (yes, no, label) => html`<div class="segmented" role="group" aria-label=${label}><button type="button" aria-pressed=${on ? "true" : "false"} onClick=${() => set({ on: true })}>${yes}</button><button type="button" aria-pressed=${on ? "false" : "true"} onClick=${() => set({ on: false })}>${no}</button></div>`;
   return html`<form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      ${what === "switch" && html`${either("On", "Off", "Switch")}<${Field} type="string" label="In" choices=${choices} text=${where} set=${setWhere} />
+      ${resumed}
+      ${what === "switch" && html`${either("On", "Off", "Switch")}<${Field} type="line" label="In" choices=${choices} text=${where} set=${(/** @type {string} */ where) => set({ where })} />
         <p class="note">Sets what everyone else gets: the rules above stay. ${left > 0 && `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out.`}</p>`}
-      ${what === "copy" && html`<${Field} type="string" label="Take all rules from" choices=${choices} text=${from} set=${setFrom} /><${Field} type="string" label="And put them in the place of those in" choices=${choices} text=${where} set=${setWhere} />`}
-      ${what === "tag" && html`${either("Add", "Remove", "Tag")}<${Field} type="string" label="Tag" text=${tag} set=${setTag} suggested="known-tags" autofocus /><datalist id="known-tags">${tags.map((one) => html`<option value=${one} />`)}</datalist>`}
+      ${what === "copy" && html`<${Field} type="line" label="Take all rules from" choices=${choices} text=${from} set=${(/** @type {string} */ from) => set({ from })} /><${Field} type="line" label="And put them in the place of those in" choices=${choices} text=${where} set=${(/** @type {string} */ where) => set({ where })} />`}
+      ${what === "tag" && html`${either("Add", "Remove", "Tag")}<${Field} type="line" label="Tag" text=${tag} set=${(/** @type {string} */ tag) => set({ tag })} suggested="known-tags" autofocus /><datalist id="known-tags">${tags.map((one) => html`<option value=${one} />`)}</datalist>`}
       ${what === "delete" && html`<p class="note">${tokenGiven ? "The files are deleted. Until svc serve is stopped each can be brought back here." : "They stay in the history, and each can be brought back."}</p>`}
-      <${Field} type="string" label="Why (optional)" text=${message} set=${setMessage} />
+      <${Field} type="line" label="Why (optional)" text=${message} set=${(/** @type {string} */ message) => set({ message })} />
     </form>
-    <${Review} family=${family} itemKey="" renew=${renew} cancel=${shut} done=${() => { select(family, []); shut(); }}
+    <${Review} family=${family} itemKey="" renew=${renew} cancel=${() => { cancel(); shut(); }} done=${() => { done(); select(family, []); shut(); }}
       proposal=${{ method: "POST", path: "changes", body: { ...(message.trim() && { message: message.trim() }), operations: waiting === undefined ? operations() : [] }, verb: what === "delete" ? `Delete ${count(fit.length, families[family].one)}` : "Apply", danger: what === "delete", waiting }} />`;
 }

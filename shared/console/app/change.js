@@ -4,6 +4,7 @@ import { html, useEffect, useState } from "./lib.js";
 import { get, tokenGiven } from "./api.js";
 import { address, close, go, place } from "./router.js";
 import { environments, families, lists } from "./workspace.js";
+import { useBegun } from "./begun.js";
 import { Dialog } from "./dialog.js";
 import { Coming, Problem } from "./parts.js";
 import { Allowed, Schema, inValue } from "./schema.js";
@@ -61,30 +62,35 @@ export function Change({ family, itemKey }) {
   <//>`;
 }
 
+/** @typedef {{commitSha: string, document: any}} Seen */
+
 /**
- * The token is what the person has seen when the dialog opened. It is renewed
- * when they say so, after a conflict.
- * @param {Family} family @param {string} itemKey @param {{commitSha: string, document: any} | null} stored
+ * What a form holds, and the document that the person has seen when it was begun: its token
+ * tells what others have done since. It is renewed when they say so, after a conflict.
+ * @template {Record<string, any>} T
+ * @param {Family} family @param {string} itemKey @param {Seen | null} stored @param {string} about @param {() => T} fresh
  */
-function useSeen(family, itemKey, stored) {
-  const [seen, see] = useState(stored);
-  return { seen, renew: () => get(`${itemPath(family, itemKey)}/document`).then(see, () => see(null)) };
+function useForm(family, itemKey, stored, about, fresh) {
+  const { work, set, done, cancel, resumed } = useBegun(`${family}/${itemKey} ${about}`, () => ({ ...fresh(), seen: stored }));
+  const see = (/** @type {Seen | null} */ seen) => set(/** @type {any} */ ({ seen }));
+  return { work, set: /** @type {(more: Partial<T>) => void} */ (set), seen: /** @type {Seen | null} */ (work.seen), resumed,
+    renew: () => get(`${itemPath(family, itemKey)}/document`).then(see, () => see(null)),
+    ends: { done: () => { done(); shut(); }, cancel: () => { cancel(); shut(); } } };
 }
 
 /** @param {{family: Family, itemKey: string, scope: string, stored: {commitSha: string, document: any}}} props */
 function Edit({ family, itemKey, scope, stored }) {
-  const { seen, renew } = useSeen(family, itemKey, stored);
-  const document = seen?.document, type = document.valueType;
-  const now = fallbackOf(rulesIn(document, scope).rules)?.value;
-  const { query } = place.value;
-  const [kind, setKind] = useState(query.get("kind") ?? (now && isSplit(now) ? "rollout" : "value"));
-  const [text, setText] = useState(() => query.get("set") ?? textOf(type, now && !isSplit(now) ? now.value : undefined));
-  const [arms, setArms] = useState(() => firstArms(document, now));
-  const [replace, setReplace] = useState(false);
-  const [told, tell] = useState(""); // what the API says of the value
   const others = scope === "default" ? [] : environments.value.map((one) => one.name).filter((name) => name !== scope);
-  const [from, setFrom] = useState(others.at(-1) ?? "");
-  const choices = choicesOf(document);
+  const { query } = place.value;
+  const { work, set, seen, renew, resumed, ends } = useForm(family, itemKey, stored, `${scope} ${query.get("kind")} ${query.get("set")}`, () => {
+    const { document } = stored, now = fallbackOf(rulesIn(document, scope).rules)?.value;
+    return { kind: query.get("kind") ?? (now && isSplit(now) ? "rollout" : "value"), text: query.get("set") ?? textOf(document.valueType, now && !isSplit(now) ? now.value : undefined), arms: firstArms(document, now), replace: false, from: others.at(-1) ?? "" };
+  });
+  const { kind, text, arms, replace, from } = work;
+  const [told, tell] = useState(""); // what the API says of the value
+  const document = seen?.document, type = document?.valueType;
+  const now = fallbackOf(rulesIn(document ?? {}, scope).rules)?.value;
+  const choices = choicesOf(document ?? {});
 
   const single = valueOf(type, text), several = arms.map((arm) => valueOf(type, arm.text));
   const twice = new Set(arms.map((arm) => arm.text)).size < arms.length;
@@ -92,21 +98,22 @@ function Edit({ family, itemKey, scope, stored }) {
   const body = kind === "rollout"
     ? { rollout: arms.map((arm, i) => ({ value: several[i].value, percent: arm.weight / 1000 })) }
     : family === "flags" && type === "bool" ? { enabled: single.value } : { value: single.value };
-  const rules = rulesIn(document, scope).rules, targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
+  const rules = rulesIn(document ?? {}, scope).rules, targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
   // One share of everything is what there is already, until somebody moves it.
   const begins = kind === "rollout" && now && !isSplit(now) && arms.some((arm) => arm.weight === 100_000 && arm.text === textOf(type, now.value));
   const waiting = begins ? "Move a share, and what it would do is shown here." : !bad ? undefined : twice && kind === "rollout" ? "No value may stand twice." : "Fill in the values, and what it would do is shown here.";
   return html`<form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      ${resumed}
       ${(family === "flags" || others.length > 0) && html`<div class="segmented" role="group" aria-label="Serve">
-        ${[["value", "One value"], ...(family === "flags" ? [["rollout", "By percentage"]] : []), ...(others.length ? [["copy", "As elsewhere"]] : [])].map(([name, word]) => html`<button type="button" aria-pressed=${kind === name ? "true" : "false"} onClick=${() => { setKind(name); tell(""); }}>${word}</button>`)}
+        ${[["value", "One value"], ...(family === "flags" ? [["rollout", "By percentage"]] : []), ...(others.length ? [["copy", "As elsewhere"]] : [])].map(([name, word]) => html`<button type="button" aria-pressed=${kind === name ? "true" : "false"} onClick=${() => { set({ kind: name }); tell(""); }}>${word}</button>`)}
       </div>`}
-      ${kind === "copy" ? html`<${Field} type="string" label="Take all rules from" choices=${others.map((text) => ({ text }))} text=${from} set=${setFrom} />`
-        : kind === "rollout" ? html`<${Rollout} arms=${arms} set=${setArms} type=${type} choices=${choices} problems=${several.map((one) => one.problem)} />`
-        : html`<${Field} type=${type} label=${targeting > 0 && !replace ? "Everyone else gets" : "Everyone gets"} text=${text} set=${setText} choices=${choices} problem=${single.problem ?? (told || undefined)} autofocus />
-          ${document.schemaKey && html`<${Allowed} schemaKey=${document.schemaKey} />`}`}
-      ${targeting > 0 && kind === "value" && html`<label class="check"><input type="checkbox" checked=${replace} onChange=${(/** @type {any} */ event) => setReplace(event.target.checked)} /> Delete the ${targeting === 1 ? "rule" : `${targeting} rules`} above, so that everyone gets it</label>`}
+      ${kind === "copy" ? html`<${Field} type="line" label="Take all rules from" choices=${others.map((text) => ({ text }))} text=${from} set=${(/** @type {string} */ from) => set({ from })} />`
+        : kind === "rollout" ? html`<${Rollout} arms=${arms} set=${(/** @type {import("./rollout.js").Arm[]} */ arms) => set({ arms })} type=${type} choices=${choices} problems=${several.map((one) => one.problem)} />`
+        : html`<${Field} type=${type} label=${targeting > 0 && !replace ? "Everyone else gets" : "Everyone gets"} text=${text} set=${(/** @type {string} */ text) => set({ text })} choices=${choices} problem=${single.problem ?? (told || undefined)} autofocus />
+          ${document?.schemaKey && html`<${Allowed} schemaKey=${document.schemaKey} />`}`}
+      ${targeting > 0 && kind === "value" && html`<label class="check"><input type="checkbox" checked=${replace} onChange=${(/** @type {any} */ event) => set({ replace: event.target.checked })} /> Delete the ${targeting === 1 ? "rule" : `${targeting} rules`} above, so that everyone gets it</label>`}
     </form>
-    <${Review} family=${family} itemKey=${itemKey} before=${document} renew=${renew} cancel=${shut} done=${shut}
+    <${Review} family=${family} itemKey=${itemKey} before=${document} renew=${renew} ...${ends}
       tell=${(/** @type {(import("./types").Issue & {warning?: boolean})[]} */ issues) => tell(kind === "value" ? inValue(issues.filter((one) => !one.warning && /\/value(\/|$)/.test(one.path))) : "")}
       proposal=${kind === "copy" ? { method: "POST", path: "changes", body: { operations: [{ op: "copy", from, to: scope, keys: [itemKey] }] }, verb: "Apply" } : { method: "PATCH", path: `${itemPath(family, itemKey)}/environments/${encodeURIComponent(scope)}`, body: replace && kind === "value" ? { ...body, replaceTargeting: true } : body, token: seen?.commitSha, verb: "Apply", waiting }} />`;
 }
@@ -128,16 +135,17 @@ function firstArms(document, now) {
 
 /** @param {{itemKey: string, scope: string, stored: {commitSha: string, document: any}}} props */
 function Level({ itemKey, scope, stored }) {
-  const { seen, renew } = useSeen("log-levels", itemKey, stored);
-  const now = fallbackOf(rulesIn(seen?.document, scope).rules)?.value;
-  const [level, setLevel] = useState(() => (now && !isSplit(now) ? String(now.value) : "INFO"));
-  const [target, setTarget] = useState("");
+  const { work: { level, target }, set, seen, renew, resumed, ends } = useForm("log-levels", itemKey, stored, scope, () => {
+    const now = fallbackOf(rulesIn(stored.document, scope).rules)?.value;
+    return { level: now && !isSplit(now) ? String(now.value) : "INFO", target: "" };
+  });
   return html`<form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      <${Field} type="string" label="Level" choices=${levels} text=${level} set=${setLevel} autofocus />
-      <${Field} type="string" label="Only for loggers below (optional)" text=${target} set=${setTarget} />
+      ${resumed}
+      <${Field} type="line" label="Level" choices=${levels} text=${level} set=${(/** @type {string} */ level) => set({ level })} autofocus />
+      <${Field} type="line" label="Only for loggers below (optional)" text=${target} set=${(/** @type {string} */ target) => set({ target })} />
       <p class="note">A name such as <code>com.acme.cart</code> is compared as text: it covers <code>com.acme.cartoon</code> too.</p>
     </form>
-    <${Review} family="log-levels" itemKey=${itemKey} before=${seen?.document} renew=${renew} cancel=${shut} done=${shut}
+    <${Review} family="log-levels" itemKey=${itemKey} before=${seen?.document} renew=${renew} ...${ends}
       proposal=${{ method: "PATCH", path: itemPath("log-levels", itemKey), body: { level, environment: scope, ...(target ? { target } : {}) }, token: seen?.commitSha, verb: "Apply" }} />`;
 }
 
@@ -147,19 +155,20 @@ function Level({ itemKey, scope, stored }) {
  * @param {{family: Family, itemKey: string, stored: {commitSha: string, document: any}}} props
  */
 function Raw({ family, itemKey, stored }) {
-  const { seen, renew } = useSeen(family, itemKey, stored);
-  const [text, setText] = useState(() => JSON.stringify(stored.document, null, 2));
+  const { work: { text }, set, seen, renew, resumed, ends } = useForm(family, itemKey, stored, "document", () => ({ text: JSON.stringify(stored.document, null, 2) }));
   const { value, problem } = valueOf("json", text);
   return html`<form class="form raw" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      <${Field} type="json" label="Document, as JSON" text=${text} set=${setText} problem=${problem} autofocus />
+      ${resumed}
+      <${Field} type="json" label="Document, as JSON" text=${text} set=${(/** @type {string} */ text) => set({ text })} problem=${problem} autofocus />
     </form>
-    <${Review} family=${family} itemKey=${itemKey} before=${seen?.document} renew=${renew} cancel=${shut} done=${shut}
+    <${Review} family=${family} itemKey=${itemKey} before=${seen?.document} renew=${renew} ...${ends}
       proposal=${{ method: "PUT", path: `${itemPath(family, itemKey)}/document`, body: { document: value }, token: seen?.commitSha, verb: "Apply", waiting: problem && "Once this is JSON, what it would do is shown here." }} />`;
 }
 
 /** Undo, restore and delete. @param {{family: Family, itemKey: string, stored: {commitSha: string, document: any} | null}} props */
 function Whole({ family, itemKey, stored }) {
-  const { seen, renew } = useSeen(family, itemKey, stored);
+  const [seen, see] = useState(stored);
+  const renew = () => get(`${itemPath(family, itemKey)}/document`).then(see, () => see(null));
   const { query } = place.value;
   const undo = query.get("undo"), restore = query.get("restore");
   /** @type {import("./review.js").Proposal} */
@@ -174,14 +183,12 @@ function Whole({ family, itemKey, stored }) {
 const types = ["bool", "string", "int", "double", "string_list", "json", "duration"];
 
 /** Creates a flag, a config, a segment or a service's log levels. @param {{family: Family}} props */
-export function Create({ family }) {
-  const { query } = place.value;
-  const [key, setKey] = useState("");
+export const Create = ({ family }) => (place.value.query.has("new") ? html`<${New} family=${family} />` : null);
+
+/** @param {{family: Family}} props */
+function New({ family }) {
   const levelled = family === "log-levels", noun = families[family].one;
-  const [type, setType] = useState(family === "flags" ? "bool" : "string");
-  const [text, setText] = useState(levelled ? "INFO" : "");
-  const [description, setDescription] = useState("");
-  if (!query.has("new")) return null;
+  const { work: { key, type, text, description }, set, done, cancel, resumed } = useBegun(`${family} new`, () => ({ key: "", type: family === "flags" ? "bool" : "string", text: levelled ? "INFO" : "", description: "" }));
   const end = () => close(["new"]);
   const single = valueOf(type, text);
   const needsValue = family === "configs" || (family === "flags" && type !== "bool");
@@ -192,14 +199,15 @@ export function Create({ family }) {
   const waiting = !key || wrongKey || (needsValue && single.problem) ? "Fill in the fields, and what would be made is shown here." : undefined;
   return html`<${Dialog} title=${levelled ? "Log levels of a service" : `New ${noun}`} close=${end}>
     <form class="form" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      <${Field} type="string" label=${levelled ? "Service" : "Key"} text=${key} set=${setKey} problem=${wrongKey} autofocus />
-      ${levelled && html`<${Field} type="string" label="Level" choices=${levels} text=${text} set=${setText} />`}
-      ${(family === "flags" || family === "configs") && html`<${Field} type="string" label="Type" choices=${types.map((one) => ({ text: one, name: typeWords(one) }))} text=${type} set=${(/** @type {string} */ next) => { setType(next); setText(textOf(next, undefined)); }} />`}
-      ${needsValue && html`<${Field} type=${type} label="Everyone gets" text=${text} set=${setText} problem=${text === "" ? undefined : single.problem} />`}
-      ${!levelled && html`<${Field} type="string" label="Description (optional)" text=${description} set=${setDescription} />`}
+      ${resumed}
+      <${Field} type="line" label=${levelled ? "Service" : "Key"} text=${key} set=${(/** @type {string} */ key) => set({ key })} problem=${wrongKey} autofocus />
+      ${levelled && html`<${Field} type="line" label="Level" choices=${levels} text=${text} set=${(/** @type {string} */ text) => set({ text })} />`}
+      ${(family === "flags" || family === "configs") && html`<${Field} type="line" label="Type" choices=${types.map((one) => ({ text: one, name: typeWords(one) }))} text=${type} set=${(/** @type {string} */ next) => set({ type: next, text: textOf(next, undefined) })} />`}
+      ${needsValue && html`<${Field} type=${type} label="Everyone gets" text=${text} set=${(/** @type {string} */ text) => set({ text })} problem=${text === "" ? undefined : single.problem} />`}
+      ${!levelled && html`<${Field} type="string" label="Description (optional)" text=${description} set=${(/** @type {string} */ description) => set({ description })} />`}
       ${family === "flags" && type === "bool" && html`<p class="note">It begins switched off in ${environments.value.length === 1 ? environments.value[0].name : "every environment"}.</p>`}
     </form>
-    <${Review} family=${family} itemKey=${key} before=${null} renew=${() => {}} cancel=${end} proposal=${levelled ? { method: "PATCH", path: itemPath(family, key), body: { level: text }, verb: "Set the level", waiting } : { method: "POST", path: family, body, verb: `Create the ${noun}`, waiting }}
-      done=${(/** @type {import("./types").Outcome} */ outcome) => go(address([family, outcome.key ?? key]))} />
+    <${Review} family=${family} itemKey=${key} before=${null} renew=${() => {}} cancel=${() => { cancel(); end(); }} proposal=${levelled ? { method: "PATCH", path: itemPath(family, key), body: { level: text }, verb: "Set the level", waiting } : { method: "POST", path: family, body, verb: `Create the ${noun}`, waiting }}
+      done=${(/** @type {import("./types").Outcome} */ outcome) => { done(); go(address([family, outcome.key ?? key])); }} />
   <//>`;
 }

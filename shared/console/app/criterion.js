@@ -62,6 +62,7 @@ function localOf(text) {
 /** @param {{draft: CriterionDraft, set: (change: Partial<CriterionDraft>) => void, suggested: string, described: string, bad: boolean}} props */
 function Operand({ draft, set, suggested, described, bad }) {
   const kind = operatorOf(draft.operator)?.kind, label = "What to compare with";
+  const [odd] = useState(() => draft.text !== "" && !localOf(draft.text)); // a field that became another would lose the focus
   const on = { "aria-describedby": described, "aria-invalid": bad ? "true" : undefined, autocomplete: "off", spellcheck: false };
   /** @param {"text" | "end"} name @returns {(event: any) => void} */
   const to = (name) => (event) => set({ [name]: event.target.value });
@@ -70,7 +71,7 @@ function Operand({ draft, set, suggested, described, bad }) {
     case "texts": return html`<${Texts} list=${draft.list} set=${(/** @type {string[]} */ list) => set({ list })} label=${label} suggested=${suggested} described=${described} bad=${bad} />`;
     case "range": return html`<div class="range"><input type="text" inputmode="decimal" aria-label="From" ...${on} value=${draft.text} onInput=${to("text")} /><span>to below</span><input type="text" inputmode="decimal" aria-label="To below" ...${on} value=${draft.end} onInput=${to("end")} /></div>`;
     case "date":
-      if (draft.text && !localOf(draft.text)) break;
+      if (odd) break;
       return html`<div class="range"><input type="datetime-local" step="1" aria-label="Time, in UTC" ...${on} value=${localOf(draft.text)} onInput=${(/** @type {any} */ event) => set({ text: event.target.value && `${event.target.value.padEnd(19, ":00")}Z` })} /><span>UTC</span></div>`;
     case "segment": {
       const keys = lists.segments.value.rows.map((row) => row.key);
@@ -113,7 +114,7 @@ export function CriterionFields({ draft, set, remove, word, name, suggest, findi
     </div>
     ${remove && html`<button type="button" class="quiet small" aria-label=${`Remove ${name}`} onClick=${remove}><${Icon} name="close" /></button>`}
     <div class="operand" onFocusIn=${() => suggest(draft.property)}>
-      <${Operand} draft=${draft} set=${change} suggested="known-values" described=${`${id}-m ${id}-o`} bad=${wrong.some((one) => !("warning" in one && one.warning))} />
+      <${Operand} key=${operator?.kind} draft=${draft} set=${change} suggested="known-values" described=${`${id}-m ${id}-o`} bad=${wrong.some((one) => !("warning" in one && one.warning))} />
       <p class="note meaning" id=${`${id}-m`}>${operator ? operator.meaning : "The console does not know this operator. It is kept as it is, and what it compares with is JSON."}</p>
       <${Findings} id=${`${id}-o`} findings=${wrong} /></div>
   </div>`;

@@ -148,6 +148,22 @@ export function ruleOf(draft, type) {
 const equal = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
+ * Drafts that were written down and read again are of the same rules as before.
+ * @param {RuleDraft[]} drafts @param {Rule[]} base what they were made of @returns {RuleDraft[]}
+ */
+export function revived(drafts, base) {
+  if (drafts.every((draft) => !draft.source || base.includes(draft.source))) return drafts;
+  const left = [...base];
+  return drafts.map((draft) => {
+    const at = draft.source ? left.findIndex((rule) => equal(rule, draft.source)) : -1, source = at < 0 ? undefined : left.splice(at, 1)[0];
+    const of = (/** @type {any} */ was, /** @type {any} */ one) => (equal(was, one) ? one : was);
+    const arms = source && isSplit(source.value) ? source.value.value.weightedValues : [];
+    return { id: ++made, source, criteria: draft.criteria.map((one) => ({ ...one, id: ++made, source: one.source && (source?.criteria.find((other) => equal(other, one.source)) ?? one.source) })),
+      value: { ...draft.value, source: draft.value.source && of(draft.value.source, source?.value), arms: draft.value.arms.map((arm) => (arm.source ? { ...arm, source: arms.find((other) => equal(other, arm.source)) ?? arm.source } : arm)) } };
+  });
+}
+
+/**
  * Drafts of rules that somebody else has changed meanwhile: where the two have not
  * changed the same rule, theirs is taken for the ones that are untouched here.
  * @param {RuleDraft[]} drafts @param {Rule[]} base what the drafts were made of @param {Rule[]} theirs @param {string} type

@@ -2,7 +2,8 @@
 import { effect, html, render, useEffect, useErrorBoundary } from "./lib.js";
 import { away, epoch, held, refusedKey, servedHere, tokenGiven } from "./api.js";
 import { address, carried, place, useScroll } from "./router.js";
-import { families, loadLists, look, refresh, signIn, signOut, useGet, who, workspace } from "./workspace.js";
+import { families, loadLists, look, refresh, signIn, signOut as forgetKey, useGet, who, workspace } from "./workspace.js";
+import { forgetBegun, isBegun, reload } from "./begun.js";
 import { Activity } from "./activity.js";
 import { Create } from "./change.js";
 import { Contexts, OneContext } from "./contexts.js";
@@ -54,6 +55,11 @@ function Number({ view }) {
   return n ? html`<span class="number">${n.toLocaleString("en")}</span>` : null;
 }
 
+function signOut() {
+  forgetBegun();
+  forgetKey();
+}
+
 function App() {
   useEffect(() => {
     /** @param {KeyboardEvent} event */
@@ -80,7 +86,7 @@ function App() {
     const nav = document.querySelector(".frame nav"), link = /** @type {HTMLElement | null} */ (nav?.querySelector("[aria-current]"));
     if (nav && link) nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
   }, [current, shown]);
-  if (tokenGiven && refusedKey.value) return html`<main class="blank"><h1>The server has been started anew</h1><p class="note">This page belongs to the one before.</p><button type="button" class="primary" onClick=${() => location.reload()}>Reload</button></main>`;
+  if (tokenGiven && refusedKey.value) return html`<main class="blank"><h1>The server has been started anew</h1><p class="note">This page belongs to the one before. ${isBegun() && "What you had begun is there again once it is loaded."}</p><button type="button" class="primary" onClick=${reload}>Reload</button></main>`;
   if (!who.value || refusedKey.value) return tokenGiven ? html`<main key="blank" class="blank"><h1>${away.value ? "Waiting for the server…" : "Opening…"}</h1></main>` : html`<${SignIn} />`;
   return html`<a class="skip" href="#content" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); /** @type {HTMLElement | null} */ (document.querySelector("h1"))?.focus(); }}>Skip to the content</a>
     <header class="frame">

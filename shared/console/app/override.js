@@ -5,6 +5,7 @@ import { change, servedHere } from "./api.js";
 import { close, open, place } from "./router.js";
 import { lists, refresh, useGet } from "./workspace.js";
 import { As, keyOf, useText } from "./as.js";
+import { useBegun } from "./begun.js";
 import { Dialog } from "./dialog.js";
 import { Explanation, contextOf, reason, useEvaluations } from "./evaluate.js";
 import { Coming, Problem, notice } from "./parts.js";
@@ -66,18 +67,15 @@ const times = [["", "Until it is cleared"], ["1", "For an hour"], ["8", "For 8 h
 
 /** @param {{asked: string}} props */
 function Form({ asked }) {
-  const [key, setKey] = useState(asked);
+  const me = keyOf(contextOf(useText()).context);
+  const { work, set, done, cancel, resumed } = useBegun(`override ${asked}`, () => ({ key: asked, typed: /** @type {string | null} */ (null), reach: /** @type {"me" | "some" | "all"} */ (me ? "me" : "all"), whom: me ? `${me[0]}=${me[1]}` : "", hours: "" }));
+  const { key, typed, reach, whom, hours } = work;
   const items = [...lists.flags.value.rows, ...lists.configs.value.rows.filter((row) => row.sendToClientSdk)];
   const row = items.find((one) => one.key === key), type = row?.valueType ?? "";
   const { data: detail } = useGet(row ? `${lists.flags.value.rows.includes(row) ? "flags" : "configs"}/${encodeURIComponent(key)}` : "");
   const choices = detail && choicesOf(detail);
-  const [typed, setText] = useState(/** @type {string | undefined} */ (undefined));
   const known = detail ? valuesIn(detail) : [];
   const text = typed ?? choices?.at(-1)?.text ?? (type === "bool" ? "true" : known[0] ?? "");
-  const me = keyOf(contextOf(useText()).context);
-  const [reach, setReach] = useState(/** @type {"me" | "some" | "all"} */ (me ? "me" : "all"));
-  const [whom, setWhom] = useState(me ? `${me[0]}=${me[1]}` : "");
-  const [hours, setHours] = useState("");
   const [problem, tell] = useState("");
   const shut = () => close(["override"]);
   /** @param {Event} event */
@@ -93,18 +91,21 @@ function Form({ asked }) {
     } catch (refusal) {
       return tell(sentence(/** @type {Error} */ (refusal).message));
     }
+    done();
     shut();
   };
   return html`<${Dialog} title=${asked ? html`Override <em>${asked}</em> on this machine` : "Override on this machine"} close=${shut}>
     <form class="form override" onSubmit=${submit}>
-      ${!asked && html`<${Field} type="string" label="Flag or config" text=${key} set=${(/** @type {string} */ next) => { setKey(next); setText(undefined); }} suggested="overridable" autofocus /><datalist id="overridable">${items.slice(0, 500).map((one) => html`<option value=${one.key} />`)}</datalist>`}
-      ${row && html`<${Field} key=${key} type=${type} label="Value" choices=${choices} text=${text} set=${setText} autofocus=${Boolean(asked)} suggested="known-here" /><datalist id="known-here">${known.map((one) => html`<option value=${one} />`)}</datalist>`}
+      ${resumed}
+      ${!asked && html`<${Field} type="line" label="Flag or config" text=${key} set=${(/** @type {string} */ key) => set({ key, typed: null })} suggested="overridable" autofocus /><datalist id="overridable">${items.slice(0, 500).map((one) => html`<option value=${one.key} />`)}</datalist>`}
+      ${row && detail && html`<${Field} key=${key} type=${type} label="Value" choices=${choices} text=${text} set=${(/** @type {string} */ typed) => set({ typed })} autofocus=${Boolean(asked)} suggested="known-here" />
+        ${type === "string" && !choices ? known.length > 1 && html`<p class="note known">Its rules have ${known.slice(0, 8).map((one) => html`<button type="button" class="small" onClick=${() => set({ typed: one })}>${one.slice(0, 40) || "empty text"}</button> `)}</p>` : html`<datalist id="known-here">${known.map((one) => html`<option value=${one} />`)}</datalist>`}`}
       <div class="field"><p id="for-whom">For</p><div class="segmented" role="group" aria-labelledby="for-whom">
-        ${[...(me ? [["me", `Only ${me[1].slice(0, 30)}`]] : []), ["all", "Everyone here"], ["some", "By a property"]].map(([name, word]) => html`<button type="button" aria-pressed=${reach === name ? "true" : "false"} onClick=${() => setReach(/** @type {"me"} */ (name))}>${word}</button>`)}</div></div>
-      ${reach === "some" && html`<${Field} type="string" label="Whose property is" text=${whom} set=${setWhom} note="A property and its value, such as user.key=u1." />`}
-      <div class="field"><label for="how-long">How long</label><select id="how-long" value=${hours} onChange=${(/** @type {any} */ event) => setHours(event.target.value)}>${times.map(([value, word]) => html`<option value=${value}>${word}</option>`)}</select></div>
+        ${[...(me ? [["me", `Only ${me[1].slice(0, 30)}`]] : []), ["all", "Everyone here"], ["some", "By a property"]].map(([name, word]) => html`<button type="button" aria-pressed=${reach === name ? "true" : "false"} onClick=${() => set({ reach: /** @type {"me"} */ (name) })}>${word}</button>`)}</div></div>
+      ${reach === "some" && html`<${Field} type="line" label="Whose property is" text=${whom} set=${(/** @type {string} */ whom) => set({ whom })} note="A property and its value, such as user.key=u1." />`}
+      <div class="field"><label for="how-long">How long</label><select id="how-long" value=${hours} onChange=${(/** @type {any} */ event) => set({ hours: event.target.value })}>${times.map(([value, word]) => html`<option value=${value}>${word}</option>`)}</select></div>
       <p class="note">It is kept on this machine, outside the files: there is nothing to commit, and nobody else gets it.</p>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-      <div class="dialog-foot"><button type="button" onClick=${shut}>Cancel</button><button class="primary">Override</button></div>
+      <div class="dialog-foot"><button type="button" onClick=${() => { cancel(); shut(); }}>Cancel</button><button class="primary">Override</button></div>
     </form><//>`;
 }

@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from "./lib.js";
 import { get } from "./api.js";
 import { useGet } from "./workspace.js";
+import { useBegun } from "./begun.js";
 import { Dialog } from "./dialog.js";
 import { Coming, Problem } from "./parts.js";
 import { Review } from "./review.js";
@@ -29,29 +30,29 @@ export function Schema({ itemKey, shut }) {
   const [state, set] = useState(/** @type {{config?: any, schema?: any, problem?: any}} */ ({}));
   const read = async () => {
     const config = await get(`configs/${encodeURIComponent(itemKey)}/document`), key = config.document.schemaKey;
-    set({ config, schema: key ? await get(path(key)) : null });
+    return { config, schema: key ? await get(path(key)) : null };
   };
-  useEffect(() => { read().catch((problem) => set({ problem })); }, []);
+  useEffect(() => { read().then(set, (problem) => set({ problem })); }, []);
   const bound = state.config?.document.schemaKey;
   return html`<${Dialog} title=${bound ? html`Schema <em>${bound}</em>` : html`New schema for <em>${itemKey}</em>`} close=${shut} wide="wide">
     ${state.problem ? html`<${Problem} problem=${state.problem} />` : !state.config ? html`<${Coming} />`
-      : html`<${Editor} itemKey=${itemKey} config=${state.config} schema=${state.schema} renew=${read} shut=${shut} />`}<//>`;
+      : html`<${Editor} itemKey=${itemKey} config=${state.config} schema=${state.schema} read=${read} shut=${shut} />`}<//>`;
 }
 
-/** @param {{itemKey: string, config: any, schema: any, renew: () => void, shut: () => void}} props */
-function Editor({ itemKey, config, schema, renew, shut }) {
-  const bound = config.document.schemaKey;
-  const [key, setKey] = useState(bound ?? itemKey);
-  const [text, setText] = useState(() => JSON.stringify(schema?.document ?? blank, null, 2));
+/** @param {{itemKey: string, config: any, schema: any, read: () => Promise<{config: any, schema: any}>, shut: () => void}} props */
+function Editor({ itemKey, config, schema, read, shut }) {
+  const { work: { key, text, seen }, set, done, cancel, resumed } = useBegun(`configs/${itemKey} schema`, () => ({ key: config.document.schemaKey ?? itemKey, text: JSON.stringify(schema?.document ?? blank, null, 2), seen: { config, schema } }));
+  const bound = seen.config.document.schemaKey;
   const { value, problem } = valueOf("json", text);
   const wrong = problem ?? (value && typeof value === "object" && !Array.isArray(value) ? undefined : "A schema is a JSON object.");
   // A new schema and the config that names it are one commit, or none.
-  const put = { op: "put", type: "schema", key, document: value, ...(schema && { expectedCommitSha: schema.commitSha }) };
-  const name = { op: "put", type: "config", key: itemKey, document: { ...config.document, schemaKey: key }, expectedCommitSha: config.commitSha };
+  const put = { op: "put", type: "schema", key, document: value, ...(seen.schema && { expectedCommitSha: seen.schema.commitSha }) };
+  const name = { op: "put", type: "config", key: itemKey, document: { ...seen.config.document, schemaKey: key }, expectedCommitSha: seen.config.commitSha };
   return html`<form class="form raw" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      ${bound ? html`<p class="note">Whatever config names it has to fit it, with all its values.</p>` : html`<${Field} type="string" label="Name of the schema" text=${key} set=${setKey} />`}
-      <${Field} type="json" label="JSON Schema (draft 2020-12)" text=${text} set=${setText} problem=${wrong} autofocus />
+      ${resumed}
+      ${bound ? html`<p class="note">Whatever config names it has to fit it, with all its values.</p>` : html`<${Field} type="line" label="Name of the schema" text=${key} set=${(/** @type {string} */ key) => set({ key })} />`}
+      <${Field} type="json" label="JSON Schema (draft 2020-12)" text=${text} set=${(/** @type {string} */ text) => set({ text })} problem=${wrong} autofocus />
     </form>
-    <${Review} family="configs" itemKey="" before=${schema?.document ?? null} renew=${renew} cancel=${shut} done=${shut}
+    <${Review} family="configs" itemKey="" before=${seen.schema?.document ?? null} renew=${() => read().then((seen) => set({ seen }), () => {})} cancel=${() => { cancel(); shut(); }} done=${() => { done(); shut(); }}
       proposal=${{ method: "POST", path: "changes", body: { operations: bound ? [put] : [put, name] }, verb: "Apply", waiting: wrong ? "Once this is a schema, what it would do is shown here." : !key ? "Give the schema a name." : undefined }} />`;
 }

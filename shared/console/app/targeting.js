@@ -1,9 +1,10 @@
 // The rules of a scope, to be edited: read as sentences, one opened at a time.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./lib.js";
+import { html, useLayoutEffect, useRef, useState } from "./lib.js";
 import { get } from "./api.js";
+import { Resumed, begunOf, useKeep } from "./begun.js";
 import { Icon } from "./icons.js";
 import { CriterionFields, Findings } from "./criterion.js";
-import { criterionDraft, draftsOf, fallbackDraft, isFallbackDraft, merge, pointerOf, ruleDraft, ruleOf, servedOf, valueDraft, withRules } from "./drafts.js";
+import { criterionDraft, draftsOf, fallbackDraft, isFallbackDraft, merge, pointerOf, revived, ruleDraft, ruleOf, servedOf, valueDraft, withRules } from "./drafts.js";
 import { Review, itemPath } from "./review.js";
 import { Rollout } from "./rollout.js";
 import { Rules, Served, Who, rulesIn } from "./rules.js";
@@ -17,9 +18,6 @@ import { count } from "./words.js";
 /** @typedef {import("./workspace.js").Family} Family */
 /** @typedef {{rule: number, criterion?: number, field: string, message: string, warning?: boolean}} Found a problem by the ids of drafts */
 /** @typedef {{base: Rule[], drafts: RuleDraft[], clash?: boolean}} Work */
-
-/** Work that was left without being thrown away, by what it is about. @type {Map<string, Work>} */
-const begun = new Map();
 
 /**
  * Which drafts the API's findings are about.
@@ -50,7 +48,7 @@ function ValueFields({ draft, set, type, family, document, found, label }) {
     ${value.kind === "split"
       ? html`<${Rollout} arms=${value.arms} set=${(/** @type {any} */ arms) => change({ arms })} type=${type} choices=${choices} problems=${problems ?? []} />
         ${problem && !problems?.some(Boolean) && html`<p class="problem">${problem}</p>`}
-        <${Field} type="string" label="The same for everyone with the same" text=${value.by} set=${(/** @type {string} */ by) => change({ by })} suggested="known-properties" note="Left empty, chance decides each time." />`
+        <${Field} type="line" label="The same for everyone with the same" text=${value.by} set=${(/** @type {string} */ by) => change({ by })} suggested="known-properties" note="Left empty, chance decides each time." />`
       : html`<${Field} type=${type} label=${label} text=${value.text} set=${(/** @type {string} */ text) => change({ text })} choices=${choices} problem=${problem} unlabelled />`}
     <${Findings} id=${`value-${draft.id}`} findings=${found.filter((one) => one.field === "value")} />
   </div>`;
@@ -103,7 +101,7 @@ function RuleCard({ draft, n, total, alone, opened, toggle, set, act, focus, typ
 
 /** @param {{family: Family, itemKey: string, scope: string, stored: {commitSha: string, document: any}, shut: () => void}} props */
 export function Targeting({ family, itemKey, scope, stored, shut }) {
-  const about = `${family}/${itemKey}/${scope}`;
+  const about = `${family}/${itemKey} ${scope} rules`;
   const [seen, see] = useState(stored);
   const document = seen.document, type = document.valueType, now = rulesIn(document, scope);
   /** @returns {Work} */
@@ -113,8 +111,8 @@ export function Targeting({ family, itemKey, scope, stored, shut }) {
     const { drafts, clash } = merge(before.drafts, before.base, theirs, type);
     return { base: theirs, drafts, clash };
   };
-  const [resumed, setResumed] = useState(() => begun.has(about));
-  const [work, setWork] = useState(() => { const left = begun.get(about); return left ? onto(left, now.rules) : fresh(); });
+  const [resumed, setResumed] = useState(() => begunOf(about) !== undefined);
+  const [work, setWork] = useState(() => { const left = begunOf(about); return left ? onto({ ...left, drafts: revived(left.drafts, left.base) }, now.rules) : fresh(); });
   const [opened, open] = useState(/** @type {Set<number>} */ (new Set()));
   const [inherit, setInherit] = useState(false);
   const [found, find] = useState(/** @type {Found[]} */ ([]));
@@ -136,9 +134,9 @@ export function Targeting({ family, itemKey, scope, stored, shut }) {
   const targeting = fallback ? drafts.slice(0, -1) : drafts;
   const made = drafts.map((draft) => ruleOf(draft, type));
   const same = made.length === now.rules.length && made.every((one, i) => one.made === now.rules[i]);
-  useEffect(() => { same ? begun.delete(about) : begun.set(about, work); });
+  const ends = useKeep(about, same ? undefined : work);
   const rework = (/** @type {RuleDraft[]} */ next) => setWork({ ...work, drafts: next });
-  const end = () => { begun.delete(about); shut(); };
+  const done = () => { ends.done(); shut(); }, cancel = () => { ends.cancel(); shut(); };
   const restart = () => { setWork(fresh()); find([]); open(new Set()); setResumed(false); };
 
   /** @param {number} at @param {"up" | "down" | "remove"} what */
@@ -194,7 +192,7 @@ export function Targeting({ family, itemKey, scope, stored, shut }) {
     see(answer);
   }, () => {});
   return html`<form class="form targeting" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()} ref=${list}>
-      ${resumed && !same && html`<div class="box"><div><p>What you had begun here is still there.</p></div><button type="button" class="small" onClick=${restart}>Begin anew</button></div>`}
+      ${resumed && !same && html`<${Resumed} restart=${restart} />`}
       ${work.clash && html`<div class="box warn" role="alert"><${Icon} name="warning" /><div><h3>The same rules have been changed meanwhile</h3><p>What stands below would take the place of these:</p><${Rules} rules=${now.rules} /><button type="button" onClick=${restart}>Take theirs and begin anew</button></div></div>`}
       ${now.inherited && !inherit && html`<p class="note">So far <b>${scope}</b> follows the default rules. Its own begin as a copy of them.</p>`}
       ${inherit ? html`<div class="box"><div><p><b>${scope}</b> would have no rules of its own, and follow the default rules:</p><${Rules} rules=${document.default?.rules ?? []} otherwise="nothing: the program's own default applies" /><button type="button" onClick=${() => setInherit(false)}>Keep its own rules</button></div></div>`
@@ -211,6 +209,6 @@ export function Targeting({ family, itemKey, scope, stored, shut }) {
       <datalist id="known-values">${[...(suggestions.get(written) ?? [])].map((value) => html`<option value=${value} />`)}</datalist>
       <p class="hidden" role="status">${said}</p>
     </form>
-    <${Review} family=${family} itemKey=${itemKey} before=${document} renew=${renew} cancel=${end} done=${end} tell=${tell}
+    <${Review} family=${family} itemKey=${itemKey} before=${document} renew=${renew} cancel=${cancel} done=${done} tell=${tell}
       proposal=${{ method: "PUT", path: `${itemPath(family, itemKey)}/document`, body: { document: next }, token: seen.commitSha, verb: "Apply", waiting, merges: true }} />`;
 }

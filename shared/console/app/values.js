@@ -6,11 +6,17 @@ import { parse } from "./api.js";
 /** @param {string} text @returns {any} a number that keeps its spelling */
 const number = (text) => parse(text);
 
+/** Whether a list of texts is written as JSON, and not one on each line. @param {string} text */
+const isJSONList = (text) => /^\s*\[\s*["\]]/.test(text);
+
+/** Whether lines can hold a list, to the byte. @param {any} value */
+const asLines = (value) => Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "" && one === one.trim() && !/[\r\n]/.test(one)) && !isJSONList(value.join("\n"));
+
 /** What an editor shows for a bare value. @param {string} type @param {any} value */
 export function textOf(type, value) {
   if (value === undefined || value === null) return type === "bool" ? "false" : "";
   if (type === "json") return JSON.stringify(value, null, 2);
-  if (type === "string_list") return Array.isArray(value) ? value.join("\n") : "";
+  if (type === "string_list") return asLines(value) ? value.join("\n") : JSON.stringify(value, null, 2);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -34,8 +40,11 @@ export function valueOf(type, text) {
       } catch (error) {
         return { problem: `This is not JSON: ${/** @type {Error} */ (error).message}` };
       }
-    case "string_list":
-      return { value: text.split("\n").map((line) => line.trim()).filter(Boolean) };
+    case "string_list": {
+      if (!isJSONList(text)) return { value: text.split("\n").map((line) => line.trim()).filter(Boolean) };
+      const { value, problem } = valueOf("json", text);
+      return problem || value.every((/** @type {any} */ one) => typeof one === "string") ? { value, problem } : { problem: "Write texts only, each in quotes." };
+    }
     default:
       return { value: text };
   }
@@ -49,21 +58,27 @@ export function choicesOf({ valueType, type, variants }) {
 
 export const levels = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"].map((text) => ({ text }));
 
+/** What is told of a list below its field. @param {string} text */
+const listNote = (text) => (isJSONList(text) ? "A JSON list: its texts may have line breaks and outer spaces, or be empty." : "One on each line, or a JSON list.");
+
 /**
+ * A field, which stays the same element whatever is written in it: one that takes the place of
+ * another would take the focus away.
  * @param {{type: string, text: string, set: (text: string) => void, label: string, choices?: {text: string, name?: string}[], problem?: string, autofocus?: boolean, suggested?: string, note?: string, unlabelled?: boolean}} props
- * choices are the only values that there may be; suggested is the id of some that there might be; what is
- * unlabelled says its label aloud only.
+ * type is that of a value, or "line" for a text without line breaks that is no value; choices are the
+ * only values that there may be; suggested is the id of some that there might be, for what has one
+ * line; what is unlabelled says its label aloud only.
  */
 export function Field({ type, text, set, label, choices, problem, autofocus, suggested, note, unlabelled }) {
   const id = useId(), first = useFirst(autofocus);
-  const on = { id, value: text, ...first, list: suggested, "aria-invalid": problem ? "true" : undefined, "aria-describedby": problem ? `${id}-problem` : undefined, onInput: (/** @type {any} */ event) => set(event.target.value) };
-  const lines = Math.min(16, Math.max(type === "json" ? 6 : 3, text.split("\n", 17).length));
+  const on = { id, value: text, ...first, "aria-invalid": problem ? "true" : undefined, "aria-describedby": problem ? `${id}-problem` : undefined, onInput: (/** @type {any} */ event) => set(event.target.value) };
+  const lines = Math.min(16, Math.max(type === "json" ? 6 : type === "string_list" ? 3 : 1, text.length > 2000 ? 16 : text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length || 1) / 60), 0)));
   if (type === "bool" && !choices) choices = [{ text: "true" }, { text: "false" }];
   return html`<div class="field"><label for=${id} class=${unlabelled ? "hidden" : ""}>${label}</label>
     ${choices ? html`<select ...${on}>${choices.every((choice) => choice.text !== text) && html`<option value=${text}>${text.slice(0, 80)}</option>`}${choices.map((choice) => html`<option value=${choice.text}>${choice.text.slice(0, 80)}${choice.name ? ` (${choice.name})` : ""}</option>`)}</select>`
-    : type === "json" || type === "string_list" || text.length > 60 || text.includes("\n") ? html`<textarea rows=${lines} spellcheck=${false} ...${on}></textarea>`
-    : html`<input type="text" inputmode=${type === "int" ? "numeric" : type === "double" ? "decimal" : "text"} spellcheck=${type === "string"} autocomplete="off" ...${on} />`}
-    ${(note || type === "string_list") && html`<p class="note">${note ?? "One on each line."}</p>`}
+    : type === "json" || type === "string_list" || type === "string" ? html`<textarea rows=${lines} spellcheck=${false} ...${on}></textarea>`
+    : html`<input type="text" inputmode=${type === "int" ? "numeric" : type === "double" ? "decimal" : "text"} list=${suggested} spellcheck=${false} autocomplete="off" ...${on} />`}
+    ${(note || type === "string_list") && html`<p class="note">${note ?? listNote(text)}</p>`}
     ${problem && html`<p class="problem" id=${`${id}-problem`}>${problem}</p>`}
   </div>`;
 }

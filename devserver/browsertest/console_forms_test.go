@@ -1,0 +1,297 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/svcbinary"
+)
+
+// config is a document that serves one value to everyone.
+func config(key, valueType, value string) string {
+	return fmt.Sprintf(`{"key": %q, "type": "config", "valueType": %[2]q, "access": "standard", "default": {"rules": [
+		{"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": %[2]q, "value": %[3]s}}]}}`, key, valueType, value)
+}
+
+// focused is the text of the field that has the focus.
+func (p docsPage) focused(t *testing.T) string {
+	t.Helper()
+	return call[string](t, p.tab, `() => document.activeElement?.value ?? "no field"`)
+}
+
+// holds waits until a field has a text.
+func (p docsPage) holds(t *testing.T, selector, want string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%s holds %q", selector, want), func() (any, bool) {
+		got := call[string](t, p.tab, `(selector) => document.querySelector(selector)?.value ?? "no field"`, selector)
+		return fmt.Sprintf("%q", got), got == want
+	})
+}
+
+// A field that becomes another while somebody types would take the focus away, and what
+// is typed after that.
+func TestConsoleKeepsTheFieldThatATextIsTypedInto(t *testing.T) {
+	base := serveConsole(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
+	for _, form := range []struct{ name, place, first, field string }{
+		{"a value", "#/configs/text?edit=default&kind=value", "", "dialog .field :is(input, textarea)"},
+		{"the value of a rule", "#/configs/text?edit=default&kind=rules", ".draft:nth-child(1) .edit", ".gets-fields :is(input, textarea)"},
+		{"the value of a new config", "#/configs?new=1", "", "dialog .field:nth-child(3) :is(input, textarea)"},
+		{"the description of a new config", "#/configs?new=1", "", "dialog .field:nth-child(4) :is(input, textarea)"},
+	} {
+		t.Run(form.name, func(t *testing.T) {
+			p := blankTab(t, desk)
+			p.load(t, base+"/console/"+form.place)
+			if form.first != "" {
+				p.click(t, form.first)
+			}
+			p.write(t, form.field, strings.Repeat("x", 58))
+			want := strings.Repeat("x", 58)
+			for _, letter := range "abcdef" {
+				p.insert(t, string(letter))
+				want += string(letter)
+				p.drawnOnce(t)
+			}
+			if got := p.focused(t); got != want {
+				t.Errorf("what is typed over 60 characters became %q", got)
+			}
+			p.holds(t, form.field, want)
+			call[bool](t, p.tab, `(selector) => {
+				const field = document.querySelector(selector);
+				field.value = "one\ntwo";
+				field.setSelectionRange(4, 4);
+				return field.dispatchEvent(new Event("input", { bubbles: true }));
+			}`, form.field)
+			p.drawnOnce(t)
+			for _, key := range []string{"\b", "a", "b"} { // takes the line break away
+				p.press(t, key)
+				p.drawnOnce(t)
+			}
+			if got := p.focused(t); got != "oneabtwo" {
+				t.Errorf("without its line break the text became %q", got)
+			}
+		})
+	}
+}
+
+// drawnOnce waits until what an event did is drawn.
+func (p docsPage) drawnOnce(t *testing.T) {
+	t.Helper()
+	call[bool](t, p.tab, `() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+}
+
+// form is a form of the console, and a field of it that somebody writes in.
+type form struct{ name, place, field string }
+
+var forms = []form{
+	{"a document", "#/configs/text/document?raw=1", "dialog textarea"},
+	{"a value", "#/configs/text?edit=default&kind=value", "dialog .field :is(input, textarea)"},
+	{"a new flag", "#/flags?new=1", "dialog .field:last-of-type :is(input, textarea)"},
+	{"a logger", "#/log-levels/log-level.storefront?edit=default&kind=value", `dialog input`},
+	{"a schema", "#/configs/text?schema=1", "dialog textarea"},
+}
+
+// What is typed is there again however a form was left, and Cancel can be undone.
+func TestConsoleKeepsWhatIsTypedInAForm(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
+	key := w.key(t, "Ada", "protected_engineer")
+	var p docsPage
+	leave := map[string]func(){
+		"Escape":   func() { p.press(t, escape) },
+		"Close":    func() { p.click(t, "dialog header [aria-label=Close]") },
+		"Back":     func() { p.back(t) },
+		"a link":   func() { p.visit(t, "#/segments") },
+		"backdrop": func() { p.do(t, "clicking beside the dialog", chromedp.MouseClickXY(3, 890)) },
+	}
+	for _, form := range forms {
+		p = openConsole(t, w, desk, "#/flags", key) // Chromium ignores a page that goes to hundreds of places in seconds
+		text := "typed"
+		for way, left := range leave {
+			p.visit(t, "#/flags")
+			p.gone(t, "dialog")
+			p.visit(t, form.place)
+			text += "+"
+			p.write(t, form.field, text)
+			left()
+			p.gone(t, "dialog")
+			p.visit(t, "#/flags")
+			p.wait(t, ".row")
+			p.visit(t, form.place)
+			p.wait(t, form.field)
+			if got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, form.field); got != text {
+				t.Errorf("%s, left by %s, holds %q, not %q", form.name, way, got, text)
+				continue
+			}
+			p.says(t, "dialog .resumed", "What you had begun here is still there")
+		}
+		p.click(t, "dialog .dialog-foot button:first-child")
+		p.gone(t, "dialog")
+		p.says(t, ".notice", "thrown away")
+		p.click(t, ".notice .link")
+		p.holds(t, form.field, text)
+		p.click(t, "dialog .resumed button")
+		p.gone(t, "dialog .resumed")
+		if got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, form.field); got == text {
+			t.Errorf("%s, begun anew, holds %q", form.name, got)
+		}
+		p.write(t, form.field, text)
+	}
+	if kept := call[string](t, p.tab, `() => JSON.stringify([{...localStorage}, {...sessionStorage}])`); strings.Contains(kept, "typed") {
+		t.Errorf("what is typed on a workspace is kept in %s", kept)
+	}
+}
+
+// What others do to an item while work on it lies aside is not overwritten unseen.
+func TestConsoleTellsWhatWasDoneBesideWorkThatLayAside(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
+	key := w.key(t, "Ada", "protected_engineer")
+	p := openConsole(t, w, desk, "#/configs/text/document", key)
+	p.visit(t, "#/configs/text/document?raw=1")
+	p.write(t, "dialog textarea", config("text", "string", `"mine"`))
+	p.says(t, "dialog .messages", "mine")
+	p.press(t, escape)
+	p.gone(t, "dialog")
+	w.send(t, w.key(t, "Grace", "protected_engineer"), "PATCH", "/v1/configs/text/environments/default", `{"value": "theirs"}`)
+	p.says(t, ".document pre", "theirs")
+	p.visit(t, "#/configs/text/document?raw=1")
+	p.says(t, "dialog .box.warn", "Somebody was faster")
+	p.says(t, "dialog .box.warn", "theirs")
+}
+
+// asks reloads the page, which must ask first, and says yes to that.
+func (p docsPage) asks(t *testing.T) {
+	t.Helper()
+	asked := make(chan page.DialogType, 8)
+	if err := chromedp.Listen(p.ctx, func(event any) {
+		if e, ok := event.(*page.EventJavascriptDialogOpening); ok {
+			asked <- e.Type
+			go func() {
+				_, _ = chromedp.Call(p.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			}()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(p.ctx, page.Enable, page.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	p.reload(t)
+	select {
+	case kind := <-asked:
+		if kind != page.DialogTypeBeforeunload {
+			t.Errorf("the page shows a dialog of type %s", kind)
+		}
+	default:
+		t.Error("the page is loaded anew without a question")
+	}
+}
+
+func TestConsoleAsksBeforeWorkIsLost(t *testing.T) {
+	w := serveWorkspace(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
+	key := w.key(t, "Ada", "protected_engineer")
+	for _, form := range forms[:2] {
+		p := openConsole(t, w, desk, form.place, key)
+		p.write(t, form.field, "typed")
+		p.asks(t)
+		p.wait(t, "#key")
+		p.signIn(t, key)
+		p.wait(t, form.field)
+		if got := call[string](t, p.tab, `(selector) => document.querySelector(selector).value`, form.field); got == "typed" {
+			t.Error("a document of a workspace is kept over a reload")
+		}
+		p.reload(t) // nobody asks
+		p.wait(t, "#key")
+	}
+}
+
+// On a directory a reload loses nothing, though it asks: the tab might be closed.
+func TestConsoleOfADirectoryKeepsWorkOverAReload(t *testing.T) {
+	base := serveConsole(t, copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}))
+	for _, form := range forms {
+		p := blankTab(t, desk)
+		p.load(t, base+"/console/"+form.place)
+		p.write(t, form.field, "typed")
+		p.asks(t)
+		p.holds(t, form.field, "typed")
+		p.says(t, "dialog .resumed", "What you had begun here is still there")
+	}
+}
+
+// A page belongs to one run of the server. What was typed is there after it was loaded anew.
+func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
+	dir, port := copySample(t, map[string]string{"configs/text.json": config("text", "string", `"a"`)}), freeport.Take()
+	start := func() *svcbinary.Server {
+		server, err := svcbinary.Start(binary(t), "serve", "--console", "--datadir", dir, "--port", port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = server.Stop() })
+		return server
+	}
+	server := start()
+	again := func(p docsPage) {
+		t.Helper()
+		if err := server.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		server = start()
+		p.says(t, "main", "The server has been started anew")
+		p.says(t, "main", "What you had begun is there again")
+		p.click(t, "main button")
+	}
+	const place = "http://127.0.0.1:%s/console/%s"
+	p := blankTab(t, desk)
+	p.load(t, fmt.Sprintf(place, port, forms[0].place))
+	p.write(t, forms[0].field, config("text", "string", `"typed"`))
+	again(p)
+	p.says(t, "dialog .messages", "typed")
+	p.apply(t)
+
+	p = blankTab(t, desk)
+	p.load(t, fmt.Sprintf(place, port, "#/flags/search.suggestions?edit=production&kind=rules"))
+	p.click(t, ".draft:nth-child(1) .remove")
+	p.click(t, ".add-rule")
+	p.write(t, ".draft.opened [aria-label=Property]", "user.typed")
+	p.write(t, ".draft.opened .chips input", "vip")
+	p.press(t, "\r")
+	p.says(t, "dialog .messages", "rule changed")
+	again(p)
+	p.says(t, ".targeting > .resumed", "What you had begun here is still there")
+	p.says(t, ".draft", "user.typed")
+	p.says(t, "dialog .messages", "rule changed")
+	p.apply(t)
+	if text, err := os.ReadFile(filepath.Join(dir, "feature-flags", "search.suggestions.json")); err != nil || !strings.Contains(string(text), "user.typed") || !strings.Contains(string(text), "weighted_values") {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// A list that lines cannot hold is edited as JSON, and loses nothing.
+func TestConsoleEditsAListThatLinesCannotHold(t *testing.T) {
+	dir := copySample(t, map[string]string{"configs/list.json": config("list", "string_list", `["a, b", "c\nd", " e ", ""]`)})
+	base := serveConsole(t, dir)
+	p := blankTab(t, desk)
+	p.load(t, base+"/console/#/configs/list?edit=default&kind=value")
+	p.says(t, "dialog .review", "Nothing: it is like that already")
+	add := func(selector, element string) {
+		t.Helper()
+		p.click(t, selector)
+		call[bool](t, p.tab, `(selector) => { const field = document.querySelector(selector); field.setSelectionRange(field.value.length - 2, field.value.length - 2); return true }`, selector)
+		p.insert(t, `, "`+element+`"`)
+		p.says(t, "dialog .messages", "default")
+		p.apply(t)
+	}
+	add("dialog textarea", "f")
+	p.visit(t, "#/configs/list?edit=default&kind=rules")
+	p.click(t, ".draft:nth-child(1) .edit")
+	add(".gets-fields textarea", "g")
+	text, err := os.ReadFile(filepath.Join(dir, "configs", "list.json"))
+	if want := `["a, b","c\nd"," e ","","f","g"]`; err != nil || !strings.Contains(strings.NewReplacer("\n", "", `", "`, `","`, `",  `, `",`, "[ ", "[", " ]", "]").Replace(strings.Join(strings.Fields(strings.ReplaceAll(string(text), `" e "`, `"_e_"`)), " ")), strings.ReplaceAll(want, `" e "`, `"_e_"`)) {
+		t.Errorf("%v: the file lacks %s:\n%s", err, want, text)
+	}
+}
