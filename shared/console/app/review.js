@@ -2,7 +2,7 @@
 // and whom it reaches. A conflict tells who did what meanwhile.
 import { html, useEffect, useRef, useState } from "./lib.js";
 import { change, epoch, newIdempotencyKey, query, servedHere, tokenGiven } from "./api.js";
-import { families, loadLists, who } from "./workspace.js";
+import { families, familyOf, loadLists, who } from "./workspace.js";
 import { address } from "./router.js";
 import { Author, notice } from "./parts.js";
 import { Icon } from "./icons.js";
@@ -65,15 +65,21 @@ function Impact({ environment, impact }) {
 /** What is wrong, place by place. @param {Refusal | undefined} refusal @returns {import("./types").Issue[]} */
 const issuesOf = (refusal) => [...(refusal?.details.issues ?? []), ...(refusal?.details.violations ?? [])];
 
-/** @param {{refusal: Refusal, again: () => void, whole: boolean, unsure: boolean}} props */
-function Refused({ refusal, again, whole, unsure }) {
+/** Which item of several was changed. @param {{of: import("./types").Activity}} props */
+function Which({ of: { type, key } }) {
+  const family = familyOf(type);
+  return key ? html`<p>${family ? html`<a class="key" href=${address([family, key])}>${key}</a>` : html`<code>${key}</code>`}</p>` : null;
+}
+
+/** @param {{refusal: Refusal, again: () => void, whole: boolean, unsure: boolean, several: boolean}} props */
+function Refused({ refusal, again, whole, unsure, several }) {
   const { details, status } = refusal;
   if (refusal.code === "STALE_COMMIT_SHA" || refusal.code === "OVERLAP") {
     /** @type {import("./types").Activity[]} */
     const changes = details.changes ?? [];
     return html`<div class="box warn" role="alert"><${Icon} name="warning" /><div>
       <h3>${refusal.code === "OVERLAP" ? "It has been changed again since" : "Somebody was faster"}</h3>
-      ${changes.length ? html`<ul class="feed">${changes.map((one) => html`<li><p class="note"><${Author} who=${one} />, <${Time} at=${one.date} /></p><${Messages} messages=${one.messages} /></li>`)}</ul>` : html`<p>${sentence(refusal.message)}</p>`}
+      ${changes.length ? html`<ul class="feed">${changes.map((one) => html`<li>${several && html`<${Which} of=${one} />`}<p class="note"><${Author} who=${one} />, <${Time} at=${one.date} /></p><${Messages} messages=${one.messages} /></li>`)}</ul>` : html`<p>${sentence(refusal.message)}</p>`}
       ${refusal.code === "STALE_COMMIT_SHA" && html`<p>${whole ? "Your text is still here. It would take the place of theirs: look at the difference before you apply it." : "Your change is still here. Look at what it does on top of theirs."}</p><button type="button" onClick=${again}>Go on from there</button>`}
     </div></div>`;
   }
@@ -144,7 +150,7 @@ export function Review({ proposal, family, itemKey, before, done, cancel, renew,
   return html`<section class="review" aria-live="polite" aria-busy=${!current}>
       ${proposal.waiting !== undefined ? html`<p class="note">${proposal.waiting}</p>`
         : !dry.of ? html`<p class="note">Looking at what it would do…</p>`
-        : refusal ? html`<${Refused} refusal=${refusal} again=${renew} whole=${proposal.method === "PUT" && !proposal.merges} unsure=${mayRetry} />`
+        : refusal ? html`<${Refused} refusal=${refusal} again=${renew} whole=${proposal.method === "PUT" && !proposal.merges} unsure=${mayRetry} several=${!itemKey} />`
         : outcome && html`<div class=${current ? "" : "stale"}>
           <h3>What changes</h3>
           ${nothing ? html`<p class="note">Nothing: it is like that already.</p>` : outcome.results && !itemKey ? html`<${ByItem} results=${outcome.results} />` : html`<${Messages} messages=${outcome.messages ?? []} />`}
