@@ -295,3 +295,29 @@ func TestConsoleEditsAListThatLinesCannotHold(t *testing.T) {
 		t.Errorf("%v: the file lacks %s:\n%s", err, want, text)
 	}
 }
+
+// Who leaves a dialog is back where it was opened.
+func TestConsoleLeadsTheFocusBack(t *testing.T) {
+	base := serveConsole(t, copySample(t, nil))
+	for place, openers := range map[string][]string{
+		"#/flags":                       {".heading .primary"},
+		"#/flags/new-checkout":          {`[aria-label="Edit rules in staging"]`, `[aria-label="Roll out in staging"]`, `[aria-label="Serve true to everyone in staging"]`, ".heading .actions button:last-child", ".here .actions button:last-child"},
+		"#/flags/new-checkout/document": {".document button:last-child"},
+		"#/configs/home.banner":         {`[aria-label="Set value in staging"]`, ".facts button"},
+	} {
+		p := blankTab(t, desk)
+		p.load(t, base+"/console/"+place)
+		for _, opener := range openers {
+			p.wait(t, opener)
+			call[bool](t, p.tab, `(selector) => { document.querySelector(selector).focus(); return true }`, opener)
+			p.press(t, "\r")
+			p.wait(t, "dialog .dialog-foot")
+			p.press(t, escape)
+			p.gone(t, "dialog")
+			eventually(t, opener+" has the focus again", func() (any, bool) {
+				at := call[string](t, p.tab, `(selector) => document.activeElement?.matches(selector) ? "" : document.activeElement?.outerHTML.slice(0, 120) ?? "nothing"`, opener)
+				return at, at == ""
+			})
+		}
+	}
+}

@@ -32,14 +32,29 @@ function enter(event) {
   setTimeout(lead, 400); // until the dry run is asked for
 }
 
+/**
+ * The focus goes back to what has opened a dialog or, where that is gone, to the view's
+ * heading; unless it is somewhere already.
+ * @param {HTMLElement | null} opener
+ */
+const back = (opener) => requestAnimationFrame(() => {
+  const at = document.activeElement;
+  if ((at && at !== document.body) || document.querySelector("dialog[open]")) return;
+  const to = opener?.isConnected && opener !== document.body ? opener : document.querySelector("h1");
+  /** @type {HTMLElement | null} */ (to)?.focus({ preventScroll: true });
+});
+
 /** @param {{title: any, close: () => void, children?: any, wide?: string, label?: string}} props */
 export function Dialog({ title, close, children, wide }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
-    const dialog = /** @type {HTMLDialogElement} */ (ref.current);
+    const dialog = /** @type {HTMLDialogElement} */ (ref.current), opener = /** @type {HTMLElement | null} */ (document.activeElement);
     dialog.showModal();
     begin(dialog.querySelector("[data-first]"));
-    return () => dialog.close();
+    return () => {
+      dialog.close();
+      back(opener);
+    };
   }, []);
   return html`<dialog ref=${ref} class=${wide ?? ""} aria-labelledby="dialog-title"
       onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); close(); }}
