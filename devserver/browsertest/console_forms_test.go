@@ -321,3 +321,21 @@ func TestConsoleLeadsTheFocusBack(t *testing.T) {
 		}
 	}
 }
+
+// Where a file cannot be read, the item's page and the list say what is served of it.
+func TestConsoleSaysThatTheLastGoodFileIsServed(t *testing.T) {
+	dir := copySample(t, nil)
+	p := blankTab(t, desk)
+	p.load(t, serveConsole(t, dir)+"/console/#/flags/new-checkout")
+	p.wait(t, ".scope")
+	write(t, dir, "feature-flags/new-checkout.json", "{ broken")
+	p.says(t, ".broken", "This file cannot be read as it stands. What is served of it is the last good version")
+	p.visit(t, "#/flags")
+	p.says(t, ".broken", "1 document cannot be read as it stands")
+	p.click(t, ".broken a")
+	p.says(t, ".feed", "new-checkout.json")
+	edit(t, dir, "feature-flags/search.suggestions.json", "{", "{ ")
+	p.visit(t, "#/flags/search.suggestions")
+	p.wait(t, ".scope")
+	p.gone(t, ".broken")
+}

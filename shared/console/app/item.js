@@ -3,6 +3,7 @@ import { html } from "./lib.js";
 import { servedHere, tokenGiven } from "./api.js";
 import { address, open, place } from "./router.js";
 import { environments, families, lists, useGet } from "./workspace.js";
+import { Broken } from "./broken.js";
 import { Coming, Copy, Heading, Problem, Tabs } from "./parts.js";
 import { Icon } from "./icons.js";
 import { Time } from "./time.js";
@@ -46,6 +47,7 @@ export function Item({ family, itemKey, tab = "rules" }) {
       ${family === "configs" && data && !known.schemaKey && html`<button type="button" class="link" onClick=${() => open({ schema: "1" })}>Add a schema</button>`}
       ${typeof known.lastModified === "object" && html`<span class="note">changed <${Time} at=${known.lastModified.date} /> by ${known.lastModified.author}</span>`}`}</p>
     <${Tabs} label="Views of ${itemKey}" tabs=${tabs} current=${tabs.find((one) => one.path === tab)?.name ?? tabs[0].name} />
+    <${Broken} of=${{ family, key: itemKey }} />
     ${problem && !(data && problem.status === 0) && html`<${Problem} problem=${problem} />`}
     ${problem?.status === 404 && tab !== "history" && html`<p class="more"><a href=${address([family, itemKey, "history"])}>Has there been one? See its history</a></p>`}
     ${tab === "history" ? html`<${History} family=${family} itemKey=${itemKey} />`

@@ -1,7 +1,8 @@
 // The lists: flags, configs, log levels and segments, with filters.
 import { html, useMemo, useRef } from "./lib.js";
 import { address, open, place, refine } from "./router.js";
-import { environments, families, lists, workspace } from "./workspace.js";
+import { environments, families, lists } from "./workspace.js";
+import { Broken } from "./broken.js";
 import { Coming, Empty, Heading, Problem } from "./parts.js";
 import { Icon } from "./icons.js";
 import { Bulk, Selected, select, selected } from "./bulk.js";
@@ -9,7 +10,7 @@ import { List } from "./list.js";
 import { servedHere, tokenGiven } from "./api.js";
 import { As, Served } from "./as.js";
 import { Day, Time } from "./time.js";
-import { Status, count, sentence, statuses, typeWords } from "./words.js";
+import { Status, count, statuses, typeWords } from "./words.js";
 
 /** @typedef {import("./types").Row} Row */
 /** @typedef {import("./workspace.js").Family} Family */
@@ -131,8 +132,7 @@ export function Items({ family }) {
       ${(types.length > 1 || coming && family !== "segments" && family !== "log-levels") && html`<${Choice} label="Type" name="type" all="Type" options=${types.map((type) => [type, typeWords(type)])} />`}
       ${(tags.length > 0 || coming && family === "flags") && html`<${Choice} label="Tag" name="tag" all="Tag" options=${tags} />`}
     </div>`}
-    ${workspace.value.broken?.length ? html`<div class="box warn broken"><${Icon} name="warning" /><div><p>${count(workspace.value.broken.length, "document")} cannot be read as it stands. Applications are served the last good version.</p>
-      <ul>${workspace.value.broken.slice(0, 5).map((one) => html`<li><code>${one.key ?? one.type}</code> ${sentence(one.problem)}</li>`)}</ul></div></div>` : null}
+    <${Broken} />
     ${problem && html`<${Problem} problem=${problem} />`}
     ${found.length > 0
       ? html`<div class="of-${family} ${served.length ? "on-files" : ""}" style=${{ "--environments": shownEnvironments().length }}><${List} key=${family} rows=${found} columns=${columns} label=${title} to=${(/** @type {Row} */ row) => address([family, row.key])} cells=${cells} name=${(/** @type {Row} */ row) => row.key} picked=${selected(family)} pick=${(/** @type {Iterable<string>} */ keys) => select(family, keys)} /></div><${Selected} family=${family} found=${found} /><${Bulk} family=${family} />`

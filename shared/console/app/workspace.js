@@ -18,7 +18,7 @@ export const families = {
 export const familyOf = (type) => /** @type {Family[]} */ (Object.keys(families)).find((name) => families[name].type === type);
 
 export const who = signal(/** @type {import("./types").Who | null} */ (null));
-/** @type {import("./lib.js").Signal<{id: string, name: string, commitSha: string | null, broken?: {type: string, key: string | null, problem: string}[]}>} */
+/** @type {import("./lib.js").Signal<{id: string, name: string, commitSha: string | null, broken?: {type: string, key: string | null, problem: string, servedFrom?: string | null}[]}>} */
 export const workspace = signal({ id: "", name: "", commitSha: null });
 export const environments = signal(/** @type {Environment[]} */ ([]));
 
