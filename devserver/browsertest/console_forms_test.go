@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -243,7 +244,23 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 		server = start()
 		p.says(t, "main", "The server has been started anew")
 		p.says(t, "main", "What you had begun is there again")
+		loaded := make(chan struct{}, 8)
+		if err := chromedp.Listen(p.ctx, func(event any) {
+			if _, ok := event.(*page.EventLoadEventFired); ok {
+				loaded <- struct{}{}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := chromedp.Call(p.ctx, page.Enable, page.EnableParams{}); err != nil {
+			t.Fatal(err)
+		}
 		p.click(t, "main button")
+		select { // a page that is on its way out cannot be asked
+		case <-loaded:
+		case <-time.After(patience):
+			t.Fatal("the page is not loaded anew")
+		}
 	}
 	const place = "http://127.0.0.1:%s/console/%s"
 	p := blankTab(t, desk)
