@@ -10,15 +10,15 @@ import { workspace } from "./workspace.js";
 /** By what it is about. @type {Map<string, any>} */
 const begun = new Map();
 
-const shelf = "svc begun";
+const storageKey = "svc begun";
 let leaving = false;
 
 /** Puts what is begun where a reload finds it. Says whether nothing would be lost. */
 function store() {
   if (!tokenGiven) return begun.size === 0;
   try {
-    if (begun.size) sessionStorage.setItem(shelf, JSON.stringify([...begun]));
-    else sessionStorage.removeItem(shelf);
+    if (begun.size) sessionStorage.setItem(storageKey, JSON.stringify([...begun]));
+    else sessionStorage.removeItem(storageKey);
     return true;
   } catch { // too much of it, or the browser keeps nothing
     return begun.size === 0;
@@ -26,7 +26,7 @@ function store() {
 }
 
 if (tokenGiven) try {
-  for (const [about, work] of parse(sessionStorage.getItem(shelf) ?? "[]")) begun.set(about, work);
+  for (const [about, work] of parse(sessionStorage.getItem(storageKey) ?? "[]")) begun.set(about, work);
 } catch {} // of another version, or the browser keeps nothing
 
 addEventListener("beforeunload", (event) => { if (begun.size && !leaving) event.preventDefault(); });
