@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -341,9 +342,17 @@ func TestKeysOfAnEnvironmentThatIsGone(t *testing.T) {
 	if answer := w.send("GET", polling, key, ""); answer.Code != 200 {
 		t.Errorf("%d after the environment came back", answer.Code)
 	}
-	w.commit(map[string]string{"svc.json": ""})
+	w.commit(map[string]string{"svc.json": ""}) // those that were declared last are there still
+	for environment, status := range map[string]int{"qa": 200, "anything": 401} {
+		if answer := w.send("GET", polling, w.key(access.KindPublicSDK, environment), ""); answer.Code != status {
+			t.Errorf("%s: %d after the workspace file was deleted, want %d", environment, answer.Code, status)
+		}
+	}
+	undeclared := maps.Clone(shop)
+	delete(undeclared, "svc.json")
+	w = newWorld(t, undeclared)
 	if answer := w.send("GET", polling, w.key(access.KindPublicSDK, "anything"), ""); answer.Code != 200 {
-		t.Errorf("%d where nothing is declared", answer.Code)
+		t.Errorf("%d where nothing was ever declared", answer.Code)
 	}
 }
 
