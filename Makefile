@@ -135,7 +135,7 @@ bench: build $(BROWSER)/node_modules/.package-lock.json ## measure, as ratios to
 	bin/bench -svc bin/svc
 	go test -count=1 -v -run 'TestHowSoonPagesShowChanges|TestEightTabsOnOneServer' ./$(BROWSER)
 
-bench-cost: ## what requests to the hosted service take and cost, beside the naive way
+bench-cost: ## what requests to the hosted service take and cost
 	go run ./infra/benchcost
 
 pictures: ## take the pictures of the console that the README shows, with Chromium

@@ -1,14 +1,7 @@
 // Command benchcost measures what requests to the hosted service ask of
-// DynamoDB and S3, and says what that costs, beside the naive way: go-git's
-// stock storage on a bucket.
-//
-// What must stay true:
-//
-//   - Requests and bytes are counted at the wire, and DynamoDB's units are what
-//     the server says it has charged; only the prices and the time that a
-//     function runs are taken from a table. Both are printed.
-//   - Both ways hold the same documents and the same history, and are measured
-//     in the same run.
+// DynamoDB and S3, and says what that costs. Requests and bytes are counted at the
+// wire, and DynamoDB's units are what the server says it has charged; only the prices
+// and the time that a function runs are taken from a table. Both are printed.
 //
 // It starts its own stand-ins (package standin). With SVC_TEST_DYNAMODB and
 // SVC_TEST_S3 it works there instead and leaves its table and bucket behind.

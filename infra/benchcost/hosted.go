@@ -93,7 +93,7 @@ func signature() repository.Signature {
 
 func name(i int) string { return fmt.Sprintf("flag-%05d", i) }
 
-// document is a flag of the usual size, both ways the same.
+// document is a flag of the usual size.
 func document(i, version int) []byte {
 	return fmt.Appendf(nil, `{
   "key": %q,
@@ -158,7 +158,7 @@ func (s *service) toggle(api http.Handler) error {
 	return err
 }
 
-// What both ways do, and what traffic is made of.
+// What traffic is made of.
 const (
 	aWrite      = "a write (one flag toggled)"
 	aPoll       = "a poll, nothing new (304)"
@@ -168,8 +168,7 @@ const (
 	newInstance = "a read of a new instance"
 )
 
-// measure goes through what clients ask for. The history is as long as that of
-// the naive way when it is read.
+// measure goes through what clients ask for.
 func (s *service) measure(ctx context.Context, commits int) ([]row, error) {
 	writer, err := s.new(ctx)
 	if err != nil {

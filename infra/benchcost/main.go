@@ -47,18 +47,6 @@ func run(ctx context.Context, documents, commits int) error {
 	}
 	fmt.Printf("What requests to the hosted service take and cost: %d flags, %d commits, list prices of %s.\n\n", documents, commits, pricesOf)
 	show(ours)
-	n, err := newNaive(ctx, s)
-	if err != nil {
-		return fmt.Errorf("the naive way: %w", err)
-	}
-	theirs, err := n.measure(commits)
-	if err != nil {
-		return fmt.Errorf("the naive way: %w", err)
-	}
-	fmt.Printf("\nThe naive way: the same flags and commits in go-git's stock storage on the bucket (loose objects).\n\n")
-	show(theirs)
-	fmt.Println()
-	compare(ours, theirs)
 	fmt.Println()
 	months(ours)
 	fmt.Printf(`
@@ -93,21 +81,6 @@ func show(rows []row) {
 		u := r.usage
 		fmt.Fprintf(w, "%s\t%.1f\t%.2f\t%.1f\t%.1f\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.2f\t\n", r.what, u.rounds, u.tableRequests, u.readUnits, u.writeUnits,
 			u.puts, u.gets, u.sent/1024, u.received/1024, u.answered/1024, 1e6*priceOf(u).total())
-	}
-	w.Flush()
-}
-
-// compare shows the ratios where both do the same.
-func compare(ours, theirs []row) {
-	w := table()
-	fmt.Fprintln(w, "the naive way takes, as a multiple:\trequests\tin a row\tdollars\t")
-	for _, t := range theirs {
-		for _, o := range ours {
-			if o.what == t.what {
-				fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.1f\t\n", t.what, t.usage.requests()/o.usage.requests(), t.usage.rounds/o.usage.rounds,
-					priceOf(t.usage).total()/priceOf(o.usage).total())
-			}
-		}
 	}
 	w.Flush()
 }
