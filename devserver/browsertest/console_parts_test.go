@@ -2,27 +2,46 @@ package browsertest
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"svc.example/svc/shared/testing/testenv"
 )
 
 const consoleFolder = "../../shared/console"
 
-// The console is JavaScript as it stands: its types stand in comments, and tsc checks them.
-func TestConsoleHasTheTypesThatItSays(t *testing.T) {
+// TestConsoleSources: tsc finds no error in the console's types, and its files are as
+// Prettier lays them out, with no line over 120 characters.
+func TestConsoleSources(t *testing.T) {
 	needsPackages(t)
 	testenv.Program(t, "on Debian, apt-get install nodejs", "node")
-	tsc, err := filepath.Abs(filepath.Join("node_modules", ".bin", "tsc"))
-	if err != nil {
-		t.Fatal(err)
+	for _, args := range [][]string{{"tsc", "--project", consoleFolder}, {"prettier", "--check", consoleFolder + "/app"}} {
+		program, err := filepath.Abs(filepath.Join("node_modules", ".bin", args[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(program, args[1:]...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", args[0], err, out)
+		}
 	}
-	cmd := exec.Command(tsc, "--project", consoleFolder)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("tsc: %v\n%s", err, out)
+	files, err := filepath.Glob(consoleFolder + "/app/*.ts*")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.Split(string(text), "\n") {
+			if utf8.RuneCountInString(line) > 120 && !strings.HasSuffix(file, "icons.tsx") { // of paths that are drawn
+				t.Errorf("%s:%d: the line has more than 120 characters", file, n+1)
+			}
+		}
 	}
 }
 
@@ -33,10 +52,10 @@ func TestConsoleParts(t *testing.T) {
 		globalThis.location = { hash: "" };
 		globalThis.history = { state: null, replaceState(state) { this.state = state } };
 		globalThis.addEventListener = () => {};
-		const { rowScanner, parse } = await import("`+consoleFolder+`/app/api.js");
-		const { difference } = await import("`+consoleFolder+`/app/diff.js");
-		const { balance } = await import("`+consoleFolder+`/app/rollout.js");
-		const { textOf, valueOf } = await import("`+consoleFolder+`/app/values.js");
+		const { rowScanner, parse } = await import("`+consoleFolder+`/app/api.ts");
+		const { difference } = await import("`+consoleFolder+`/app/diff.tsx");
+		const { balance } = await import("`+consoleFolder+`/app/rollout.tsx");
+		const { textOf, valueOf } = await import("`+consoleFolder+`/app/values.tsx");
 		const found = [];
 		const same = (name, got, want) => { if (JSON.stringify(got) !== JSON.stringify(want)) found.push(name + ": " + JSON.stringify(got) + ", not " + JSON.stringify(want)) };
 

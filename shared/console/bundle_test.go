@@ -27,7 +27,7 @@ const (
 
 // vendored are the packages that are in the bundle, and their licences.
 var vendored = []struct{ name, licence string }{
-	{"preact", "MIT"}, {"@preact/signals", "MIT"}, {"@preact/signals-core", "MIT"}, {"htm", "Apache-2.0"},
+	{"preact", "MIT"}, {"@preact/signals", "MIT"}, {"@preact/signals-core", "MIT"},
 }
 
 // TestTheBundleIsMadeOfTheSources needs no npm: the bundle names the sources that
@@ -60,8 +60,8 @@ func TestTheBundleIsWhatThePackagesMake(t *testing.T) {
 	}
 }
 
-// bundled is the program as one script, with its lines as they were written: what a
-// browser's tools show of it is what somebody works on.
+// bundled is the program as one script that is not minified, so that a browser's tools
+// show something that can be read.
 func bundled(t *testing.T) []byte {
 	t.Helper()
 	with := make([]string, len(vendored))
@@ -70,7 +70,7 @@ func bundled(t *testing.T) []byte {
 	}
 	banner := "/*! svc console, with " + strings.Join(with, ", ") + ": see console.js.LICENSE.txt.\n * Made of shared/console/app, whose scripts are " + sources(t) + "\n */"
 	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--format=esm", "--target=es2022", "--charset=utf8",
-		"--legal-comments=none", "--log-level=warning", "--banner:js="+banner, "app/main.js")
+		"--legal-comments=none", "--log-level=warning", "--banner:js="+banner, "app/main.tsx")
 	where, err := filepath.Abs(packages)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func bundled(t *testing.T) []byte {
 // sources is a hash over the scripts in app.
 func sources(t *testing.T) string {
 	t.Helper()
-	names, err := filepath.Glob("app/*.js") // sorted
+	names, err := filepath.Glob("app/*.ts*") // sorted
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}

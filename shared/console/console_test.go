@@ -131,7 +131,7 @@ func TestTheConsoleIsSmall(t *testing.T) {
 	for _, path := range append(files(t), folder+"/console.js.LICENSE.txt") {
 		a := ask("", "GET", "/console/"+path, "Accept-Encoding: gzip")
 		packed := body(t, a)
-		if a.StatusCode != 200 || (a.Header.Get("Content-Encoding") == "gzip") != (path != folder+"/icon.svg") {
+		if a.StatusCode != 200 || len(packed) > 8<<10 && a.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %s, %v", path, a.Status, a.Header)
 		}
 		total += len(packed)
@@ -140,8 +140,8 @@ func TestTheConsoleIsSmall(t *testing.T) {
 	if most := 86_000; total > most { // 150 KB is what it may never be
 		t.Errorf("the console is %d bytes as gzip, more than %d: what has become that large?", total, most)
 	}
-	if licences := body(t, ask("", "GET", "/console/"+folder+"/console.js.LICENSE.txt")); !strings.Contains(licences, "Jason Miller") || !strings.Contains(licences, "Apache License") {
-		t.Error("a licence is missing")
+	if licences := body(t, ask("", "GET", "/console/"+folder+"/console.js.LICENSE.txt")); !strings.Contains(licences, "Jason Miller") {
+		t.Error("the licence of Preact is missing")
 	}
 }
 

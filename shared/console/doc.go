@@ -2,8 +2,8 @@
 // and changes it, served at /console/.
 //
 // It works with the public REST API and nothing else. The program is what is in
-// app, written with Preact, its signals, and htm. What is served is the bundle of
-// it: one script, in which lines are as they were written, one style sheet, and
+// app, written in TypeScript with Preact and its signals. What is served is the bundle of
+// it: one script that is not minified, one style sheet, and
 // the licences of what others wrote. So a browser that has nothing yet sends four
 // requests, each of which somebody pays for where it is hosted, and svc has the
 // files in it only as gzip, as nearly every browser takes them.
@@ -22,6 +22,6 @@
 //   - What is in documents is shown as text.
 //   - All files together are less than 150 KB as gzip, and few.
 //   - What is at an address with the digest of the files in it never changes.
-//   - Types stand in JSDoc comments; a test in devserver/browsertest has tsc
-//     check them.
+//   - A test in devserver/browsertest has tsc check the types, and Prettier the
+//     layout: npx prettier --write ../../shared/console/app, there, lays files out.
 package console

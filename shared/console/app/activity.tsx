@@ -1,0 +1,132 @@
+// What has been done in the workspace, day by day.
+import { useState, useRef } from "./lib";
+import { servedHere } from "./api";
+import { address, place, refine } from "./router";
+import { environments, familyOf } from "./workspace";
+import { Author, Coming, Empty, Heading, Problem } from "./parts";
+import { Icon } from "./icons";
+import { Time, dayOf } from "./time";
+import { Messages } from "./review";
+import { useActivity } from "./history";
+import type { Activity as Entry } from "./answers";
+
+export function Activity() {
+  const { query } = place.value;
+  const [author, setAuthor] = useState(query.get("author") ?? "");
+  const timer = useRef(0);
+  const { entries, next, problem, busy, more } = useActivity({
+    limit: "50",
+    environment: query.get("in"),
+    author,
+  });
+  const search = (event: any) => {
+    clearTimeout(timer.current);
+    refine({ author: event.target.value });
+    timer.current = setTimeout(setAuthor, 300, event.target.value);
+  };
+  const days: [string, Entry[]][] = [];
+  for (const entry of entries) {
+    const day = dayOf(entry.date);
+    if (days.at(-1)?.[0] === day) days.at(-1)?.[1].push(entry);
+    else days.push([day, [entry]]);
+  }
+  return (
+    <>
+      <Heading
+        title="Activity"
+        note={
+          servedHere
+            ? "What has happened to the files since the server was started, in words."
+            : "Every change, in words. Each is a commit."
+        }
+      />
+      <div class="filters" role="search">
+        <label class="search">
+          <Icon name="search" />
+          <span class="hidden">Author</span>
+          <input
+            type="search"
+            placeholder="Author: a whole name or e-mail"
+            value={query.get("author") ?? ""}
+            onInput={search}
+          />
+        </label>
+        <label class="choice">
+          <span class="hidden">Environment</span>
+          <select
+            value={query.get("in") ?? ""}
+            onChange={(event: any) => refine({ in: event.target.value })}
+          >
+            <option value="">Everywhere</option>
+            <option value="default">in the default rules</option>
+            {environments.value.map((one) => (
+              <option value={one.name}>in {one.name}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {problem && <Problem problem={problem} />}
+      {!entries.length &&
+        !problem &&
+        (busy ? (
+          <Coming />
+        ) : (
+          <Empty title="Nothing yet">
+            <p>
+              {query.get("in") || author
+                ? "Nothing that was done fits these filters."
+                : "Changes appear here as they are made."}
+            </p>
+          </Empty>
+        ))}
+      {days.map(([day, list]) => (
+        <section class="day" key={day}>
+          <h2>{day}</h2>
+          <ol class="feed">
+            {list.map((entry) => (
+              <One key={entry.sha + entry.key} entry={entry} />
+            ))}
+          </ol>
+        </section>
+      ))}
+      {next && (
+        <p class="more">
+          <button type="button" disabled={busy} onClick={more}>
+            {busy ? "Loading…" : "Show more"}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function One({ entry }: { entry: Entry }) {
+  const family = familyOf(entry.type);
+  return (
+    <li>
+      <div class="what">
+        <p>
+          <Author who={entry} /> <span class="note">{entry.action}</span>{" "}
+          {entry.key &&
+            (family ? (
+              <a class="key" href={address([family, entry.key])}>
+                {entry.key}
+              </a>
+            ) : (
+              <code>{entry.key}</code>
+            ))}
+        </p>
+        <Messages messages={entry.messages} />
+      </div>
+      <p class="note when">
+        <Time at={entry.date} full />
+        {family && entry.key && (
+          <>
+            {" "}
+            <a href={address([family, entry.key], { undo: entry.sha })}>Undo</a>
+          </>
+        )}
+      </p>
+    </li>
+  );
+}

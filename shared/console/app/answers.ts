@@ -1,0 +1,182 @@
+// What the REST API answers, as far as the console reads it. More fields may come:
+// they are passed over.
+
+export type Json = any;
+export interface Value {
+  type: string;
+  value?: Json;
+  confidential?: boolean;
+  decryptWith?: string;
+}
+export interface Arm {
+  value: Value;
+  weight: number;
+}
+export interface Split {
+  type: "weighted_values";
+  value: { weightedValues: Arm[]; hashByPropertyName?: string };
+}
+export interface Criterion {
+  operator: string;
+  propertyName?: string;
+  valueToMatch?: Value;
+}
+export interface Rule {
+  criteria: Criterion[];
+  value: Value | Split;
+}
+export interface Variant {
+  name?: string;
+  description?: string;
+  value: Value;
+}
+export interface LastModified {
+  date: string;
+  author: string;
+}
+
+/** A row of a list: a flag, a config, a segment or a service's log levels. */
+export interface Row {
+  key: string;
+  name?: string;
+  description?: string;
+  valueType?: string;
+  tags?: string[];
+  readyForCleanup?: boolean;
+  environmentStatuses?: Record<string, string>;
+  sendToClientSdk?: boolean;
+  ruleCount?: number;
+  scopes?: LevelScope[];
+  commitSha: string;
+  lastModified?: LastModified | string;
+  lastEvaluatedAt?: string;
+  /** What a search looks through; made here. */
+  text?: string;
+}
+export interface LevelScope {
+  scope: string;
+  fallbackLevel?: string;
+  targets: { target: string; level: string }[];
+  otherRuleCount: number;
+}
+
+export interface Detail extends Row {
+  default: { rules: Rule[] };
+  environments?: { id: string; rules: Rule[] }[];
+  variants?: Variant[];
+  schemaKey?: string;
+  lastModified?: LastModified;
+}
+
+export interface Environment {
+  name: string;
+  environmentType: string;
+  protected: boolean;
+}
+export interface Who {
+  workspaceId: string;
+  keyId: string;
+  principal: { type: string; id: string; name: string };
+}
+export interface Message {
+  scope: string;
+  message: string;
+}
+export interface Activity {
+  sha: string;
+  date: string;
+  authorName: string;
+  authorEmail: string;
+  isServiceAccount: boolean;
+  action: string;
+  type: string | null;
+  key: string | null;
+  messages: Message[];
+}
+export interface Issue {
+  path: string;
+  message: string;
+}
+export interface Impact {
+  contexts: number;
+  changed: number;
+  complete: boolean;
+  values: { key: string; before?: Json; after?: Json; confidential?: boolean; count: number }[];
+  examples: {
+    type: string;
+    contextKey: string;
+    name: string | null;
+    key: string;
+    before?: Json;
+    after?: Json;
+    confidential?: boolean;
+  }[];
+}
+export interface ItemOutcome {
+  key: string;
+  changed: boolean;
+  messages: Message[];
+}
+export interface Outcome {
+  results?: ItemOutcome[];
+  key?: string;
+  changed?: boolean;
+  commitSha: string;
+  previousCommitSha?: string;
+  messages?: Message[];
+  warnings?: Issue[];
+  impact?: Record<string, Impact>;
+  document?: Json;
+  preservedTargetingRuleCount?: number;
+  replacedTargetingRuleCount?: number;
+}
+export interface Tried {
+  ruleSource: string;
+  index: number;
+  matched: boolean;
+  member?: boolean;
+  criteria: TriedCriterion[];
+  split?: { property?: string; hash?: number; point: number; arms: TriedArm[] };
+}
+export interface TriedCriterion {
+  operator: string;
+  propertyName?: string;
+  expected?: Json;
+  actual?: Json;
+  present: boolean;
+  holds: boolean;
+  confidential?: boolean;
+  truncated?: boolean;
+  segment?: Tried[];
+}
+export interface TriedArm {
+  value?: Json;
+  confidential?: boolean;
+  truncated?: boolean;
+  from: number;
+  to: number;
+  chosen: boolean;
+}
+export interface Evaluation {
+  value?: Json;
+  valueType: string;
+  reason?: string;
+  ruleSource: string | null;
+  confidential?: boolean;
+  explanation?: Tried[];
+}
+export interface SavedContext {
+  type: string;
+  key: string;
+  name: string | null;
+  email?: string;
+  environment: string;
+  lastSeenAt: string;
+  context?: Json;
+}
+/** The counts of a UTC day. */
+export interface EvaluatedDay {
+  day: string;
+  total: number;
+  values: { value: Json; count: number }[];
+}

@@ -1,0 +1,313 @@
+// The lists: flags, configs, log levels and segments, with filters.
+import { useMemo, useRef } from "./lib";
+import { address, open, place, refine } from "./router";
+import { environments, families, lists } from "./workspace";
+import { Broken } from "./broken";
+import { Coming, Empty, Heading, Problem } from "./parts";
+import { Icon } from "./icons";
+import { Bulk, Selected, select, selected } from "./bulk";
+import { List } from "./list";
+import { servedHere, tokenGiven } from "./api";
+import { As, Served } from "./as";
+import { Day, Time } from "./time";
+import { Status, count, statuses, typeWords } from "./words";
+import type { Row } from "./answers";
+import type { Family } from "./workspace";
+
+function filtered(rows: Row[], query: URLSearchParams) {
+  const words = (query.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const tag = query.get("tag"),
+    status = query.get("status"),
+    type = query.get("type"),
+    where = query.get("in");
+  if (!words.length && !tag && !status && !type) return rows;
+  return rows.filter(
+    (row) =>
+      words.every((word) => row.text?.includes(word)) &&
+      (!tag || row.tags?.includes(tag)) &&
+      (!type || row.valueType === type) &&
+      (!status ||
+        (where
+          ? row.environmentStatuses?.[where] === status
+          : Object.values(row.environmentStatuses ?? {}).includes(status))),
+  );
+}
+
+function Choice({
+  label,
+  name,
+  options,
+  all,
+}: {
+  label: string;
+  name: string;
+  options: (string | [string, string])[];
+  all: string;
+}) {
+  return (
+    <label class="choice">
+      <span class="hidden">{label}</span>
+      <select
+        value={place.value.query.get(name) ?? ""}
+        onChange={(event: any) => refine({ [name]: event.target.value })}
+      >
+        <option value="">{all}</option>
+        {options.map((option) =>
+          Array.isArray(option) ? (
+            <option value={option[0]}>{option[1]}</option>
+          ) : (
+            <option>{option}</option>
+          ),
+        )}
+      </select>
+    </label>
+  );
+}
+
+const Name = (row: Row) => (
+  <>
+    <span class="key" title={row.key}>
+      {row.key.replace(/^log-level\./, "")}
+    </span>
+    {(row.name || row.description) && <span class="note clip">{row.name || row.description}</span>}
+  </>
+);
+
+const changed = (row: Row) =>
+  typeof row.lastModified === "string" ? (
+    <Time at={row.lastModified} plain />
+  ) : row.lastModified ? (
+    <>
+      <Time at={row.lastModified.date} plain />{" "}
+      <span class="note clip">{row.lastModified.author}</span>
+    </>
+  ) : null;
+
+/** A directory counts nothing, and knows of few files who changed them; what is served of it is told. */
+const counted: string[] = tokenGiven ? [] : ["Evaluated", "Changed"];
+const served = servedHere ? ["Value"] : [];
+
+const value = (row: Row) => served.map(() => <Served itemKey={row.key} />);
+
+const told = (row: Row) =>
+  counted.length
+    ? [
+        row.lastEvaluatedAt ? <Day at={row.lastEvaluatedAt} /> : <span class="note">–</span>,
+        changed(row),
+      ]
+    : [];
+
+function level(row: Row, scope: string) {
+  const found = row.scopes?.find((one) => one.scope === scope);
+  if (!found) return <span class="note">default</span>;
+  return (
+    <>
+      <span class={`level ${found.fallbackLevel ?? ""}`}>{found.fallbackLevel ?? "–"}</span>
+      {found.targets.length > 0 && <span class="note"> +{found.targets.length}</span>}
+    </>
+  );
+}
+
+const shownEnvironments = () =>
+  environments.value.slice(0, 8).map((environment) => environment.name);
+
+function shape(family: Family): { columns: string[]; cells: (row: Row) => any[] } {
+  const names = shownEnvironments();
+  switch (family) {
+    case "flags":
+      return {
+        columns: ["Key", ...served, "Type", ...names, ...counted],
+        cells: (row) => [
+          Name(row),
+          ...value(row),
+          typeWords(row.valueType),
+          ...names.map((name) => <Status status={row.environmentStatuses?.[name]} />),
+          ...told(row),
+        ],
+      };
+    case "configs":
+      return {
+        columns: ["Key", ...served, "Type", "Browsers", ...counted],
+        cells: (row) => [
+          Name(row),
+          ...value(row),
+          typeWords(row.valueType),
+          row.sendToClientSdk ? "sent" : <span class="note">not sent</span>,
+          ...told(row),
+        ],
+      };
+    case "log-levels":
+      return {
+        columns: ["Service", "default", ...names, ...counted.slice(1)],
+        cells: (row) => [
+          Name(row),
+          level(row, "default"),
+          ...names.map((name) => level(row, name)),
+          ...counted.slice(1).map(() => changed(row)),
+        ],
+      };
+    case "segments":
+      return {
+        columns: ["Key", "Rules"],
+        cells: (row) => [Name(row), count(row.ruleCount ?? 0, "rule")],
+      };
+  }
+}
+
+const purposes: Record<Family, string> = {
+  flags:
+    "A flag switches something on, for everyone or for some. It begins switched off everywhere.",
+  configs: "A config is a value that a program reads while it runs, such as a limit or an address.",
+  "log-levels": "How much each service writes to its log.",
+  segments: "A segment is a set of people that the rules of flags and configs can name.",
+};
+
+export function Items({ family }: { family: Family }) {
+  const { title, each: one } = families[family];
+  const { rows, state, problem } = lists[family].value;
+  const { query } = place.value;
+  const found = useMemo(() => filtered(rows, query), [rows, query]);
+  const tags = useMemo(
+    () => [...new Set(rows.flatMap((row) => row.tags ?? []))].sort().slice(0, 500),
+    [rows],
+  );
+  const types = useMemo(
+    () => [...new Set(rows.map((row) => row.valueType))].filter(Boolean).sort(),
+    [rows],
+  );
+  // What is typed is looked for once in a frame. Until then it is what the field has,
+  // whatever else is drawn, and whoever goes down into the list takes it along.
+  const typing = useRef({ frame: 0, text: "", path: "" });
+  const { columns, cells } = shape(family);
+  const narrowed = ["q", "tag", "status", "type", "in"].some((name) => query.get(name));
+  // What is above the list stands there before it comes, so that nothing moves.
+  const coming = state !== "here",
+    filled = rows.length > 0 || narrowed || (coming && !problem);
+  const search = (event: any) => {
+    typing.current.text = event.target.value;
+    typing.current.path = place.value.path;
+    typing.current.frame ||= requestAnimationFrame(find);
+  };
+  const find = () => {
+    const { frame, text, path } = typing.current;
+    typing.current.frame = 0;
+    cancelAnimationFrame(frame);
+    if (frame && path === place.value.path) refine({ q: text });
+  };
+  const typed =
+    typing.current.frame && typing.current.path === place.value.path
+      ? typing.current.text
+      : (query.get("q") ?? "");
+  const down = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowDown") return;
+    event.preventDefault();
+    find();
+    const first = () => (document.querySelector(".list .row a") as HTMLElement | null)?.focus();
+    queueMicrotask(first); // of what is drawn by then
+  };
+  const total = narrowed
+    ? `${found.length.toLocaleString("en")} of ${count(rows.length, one)}`
+    : count(rows.length, one);
+  return (
+    <>
+      <Heading
+        title={title}
+        note={<span role="status">{state === "here" ? total : "Loading…"}</span>}
+      >
+        <button type="button" class="primary" onClick={() => open({ new: "1" })}>
+          <Icon name="plus" />
+          New {one}
+        </button>
+      </Heading>
+      {served.length > 0 && filled && (family === "flags" || family === "configs") && (
+        <As lead={`Value in ${servedHere} for`} />
+      )}
+      {filled && (
+        <div class="filters" role="search">
+          <label class="search">
+            <Icon name="search" />
+            <span class="hidden">Search {title.toLowerCase()}</span>
+            <input
+              type="search"
+              placeholder="Key, name, description or tag"
+              defaultValue={typed}
+              value={typed}
+              onInput={search}
+              onKeyDown={down}
+            />
+          </label>
+          {family === "flags" && (
+            <Choice
+              label="Status"
+              name="status"
+              all="Status"
+              options={Object.entries(statuses).map(([name, [word]]) => [name, word])}
+            />
+          )}
+          {family === "flags" && query.get("status") && (
+            <Choice
+              label="Status in"
+              name="in"
+              all="in any environment"
+              options={environments.value.map((e) => [e.name, `in ${e.name}`])}
+            />
+          )}
+          {(types.length > 1 || (coming && family !== "segments" && family !== "log-levels")) && (
+            <Choice
+              label="Type"
+              name="type"
+              all="Type"
+              options={types.map((type) => [type ?? "", typeWords(type)])}
+            />
+          )}
+          {(tags.length > 0 || (coming && family === "flags")) && (
+            <Choice label="Tag" name="tag" all="Tag" options={tags} />
+          )}
+        </div>
+      )}
+      <Broken />
+      {problem && <Problem problem={problem} />}
+      {found.length > 0 ? (
+        <>
+          <div
+            class={`of-${family} ${served.length ? "on-files" : ""}`}
+            style={{ "--environments": shownEnvironments().length }}
+          >
+            <List
+              key={family}
+              rows={found}
+              columns={columns}
+              label={title}
+              to={(row: Row) => address([family, row.key])}
+              cells={cells}
+              name={(row: Row) => row.key}
+              picked={selected(family)}
+              pick={(keys: Iterable<string>) => select(family, keys)}
+            />
+          </div>
+          <Selected family={family} found={found} />
+          <Bulk family={family} />
+        </>
+      ) : state !== "here" ? (
+        !problem && <Coming lines={8} />
+      ) : narrowed ? (
+        <Empty title="Nothing fits">
+          <p>No {one} fits all of these filters.</p>
+          <button
+            type="button"
+            onClick={() => refine({ q: null, tag: null, status: null, type: null, in: null })}
+          >
+            Clear the filters
+          </button>
+        </Empty>
+      ) : (
+        <Empty title={`No ${title.toLowerCase()} yet`}>
+          <p>{purposes[family]}</p>
+          <button type="button" class="primary" onClick={() => open({ new: "1" })}>
+            Create {families[family].a}
+          </button>
+        </Empty>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,265 @@
+// The console's frame: the ways between its views, and which one is shown.
+import { effect, render, useEffect, useErrorBoundary } from "./lib";
+import { away, epoch, held, refusedKey, servedHere, tokenGiven } from "./api";
+import { address, carried, place, useScroll } from "./router";
+import {
+  families,
+  loadLists,
+  look,
+  refresh,
+  signIn,
+  signOut as forgetKey,
+  useGet,
+  who,
+  workspace,
+} from "./workspace";
+import { forgetBegun, isBegun, reload } from "./begun";
+import { Activity } from "./activity";
+import { Create } from "./change";
+import { Contexts, OneContext } from "./contexts";
+import { Icon } from "./icons";
+import { Item } from "./item";
+import { Items } from "./items";
+import { Clients, Overrides, Problems } from "./machine";
+import { Palette, openPalette } from "./palette";
+import { Empty, Heading, Notice, viewTitle } from "./parts";
+import { SignIn } from "./signin";
+import { Clock } from "./time";
+import type { Family } from "./workspace";
+
+const views = [
+  ...Object.entries(families).map(([name, { title }]) => ({ name, title })),
+  ...(tokenGiven
+    ? [
+        { name: "overrides", title: "Overrides" },
+        { name: "problems", title: "Problems" },
+        { name: "clients", title: "Clients" },
+      ]
+    : [{ name: "contexts", title: "Contexts" }]),
+  { name: "activity", title: "Activity" },
+];
+
+/** A view, or that it could not be drawn: a document may be anything that somebody has pushed. */
+function View() {
+  const [broken, again] = useErrorBoundary((error) => console.error(error));
+  const { path } = place.value;
+  useEffect(() => {
+    if (broken) again();
+  }, [path]);
+  if (!broken) return <Views />;
+  const [view, key] = place.value.parts;
+  return (
+    <>
+      <Heading title={key ?? "This view"} />
+      <Empty title="This could not be shown">
+        <p>What is stored here is not of a shape that the console knows.</p>
+        {key && view in families && (
+          <a class="button" href={address([view, key, "document"])}>
+            See the document
+          </a>
+        )}
+      </Empty>
+    </>
+  );
+}
+
+function Views() {
+  const [view = "flags", key, tab] = place.value.parts;
+  useScroll();
+  if (view in families) {
+    const family = view as Family;
+    if (key === undefined)
+      return (
+        <>
+          <Items key={family} family={family} />
+          <Create key={`new ${place.value.query.get("new")}`} family={family} />
+        </>
+      );
+    return <Item key={`${family}/${key}`} family={family} itemKey={key} tab={tab} />;
+  }
+  if (view === "contexts")
+    return key === undefined ? (
+      <Contexts />
+    ) : (
+      <OneContext
+        key={place.value.path}
+        type={tab === undefined ? "" : key}
+        contextKey={tab ?? key}
+      />
+    );
+  if (tokenGiven && view === "overrides") return <Overrides />;
+  if (tokenGiven && view === "problems") return <Problems />;
+  if (tokenGiven && view === "clients") return <Clients />;
+  if (view === "activity") return <Activity />;
+  return (
+    <>
+      <Heading title="There is no such view" />
+      <Empty title="This address leads nowhere">
+        <a class="button" href={address(["flags"])}>
+          To the flags
+        </a>
+      </Empty>
+    </>
+  );
+}
+
+/** What somebody may have forgotten, or not seen yet, wherever they are. */
+function Number({ view }: { view: string }) {
+  const { data } = useGet(servedHere && view === "overrides" ? "overrides" : "");
+  const n =
+    view === "overrides"
+      ? data?.overrides.length
+      : view === "problems"
+        ? workspace.value.broken?.length
+        : 0;
+  return n ? <span class="number">{n.toLocaleString("en")}</span> : null;
+}
+
+function signOut() {
+  forgetBegun();
+  forgetKey();
+}
+
+function App() {
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const typing = (event.target as HTMLElement).closest?.("input, textarea, select");
+      if (
+        (event.key === "k" && (event.ctrlKey || event.metaKey)) ||
+        (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey)
+      ) {
+        if (!who.peek() || document.querySelector("dialog[open]")) return;
+        event.preventDefault();
+        openPalette();
+      }
+    };
+    let left = Date.now();
+    const seen = () => {
+      if (document.hidden) left = Date.now();
+      else if (Date.now() - left > 3000) refresh();
+    };
+    const looking = setInterval(
+      () => !document.hidden && !away.peek() && who.peek() && !refusedKey.peek() && look(),
+      tokenGiven ? 1000 : 5000,
+    ); // files on this machine cost nothing to look at
+    addEventListener("keydown", key);
+    document.addEventListener("visibilitychange", seen);
+    return () => {
+      clearInterval(looking);
+      removeEventListener("keydown", key);
+      document.removeEventListener("visibilitychange", seen);
+    };
+  }, []);
+  const current = place.value.parts[0] ?? "flags",
+    shown = Boolean(who.value);
+  useEffect(() => {
+    // on a phone, the ways are wider than the screen
+    const nav = document.querySelector(".frame nav"),
+      link = nav?.querySelector("[aria-current]") as HTMLElement | null;
+    if (nav && link) nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  }, [current, shown]);
+  if (tokenGiven && refusedKey.value)
+    return (
+      <main class="blank">
+        <h1>The server has been started anew</h1>
+        <p class="note">
+          This page belongs to the one before.{" "}
+          {isBegun() && "What you had begun is there again once it is loaded."}
+        </p>
+        <button type="button" class="primary" onClick={reload}>
+          Reload
+        </button>
+      </main>
+    );
+  if (!who.value || refusedKey.value)
+    return tokenGiven ? (
+      <main key="blank" class="blank">
+        <h1>{away.value ? "Waiting for the server…" : "Opening…"}</h1>
+      </main>
+    ) : (
+      <SignIn />
+    );
+  return (
+    <>
+      <a
+        class="skip"
+        href="#content"
+        onClick={(event: Event) => {
+          event.preventDefault();
+          (document.querySelector("h1") as HTMLElement | null)?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <header class="frame">
+        <p class="brand">
+          <i aria-hidden="true" />
+          {workspace.value.name || "svc"}
+        </p>
+        <button type="button" class="find" onClick={openPalette}>
+          <Icon name="search" />
+          <span>Find</span>
+          <kbd>/</kbd>
+        </button>
+        <nav aria-label="Views">
+          {views.map(({ name, title }) => (
+            <a href={address([name])} aria-current={name === current ? "page" : undefined}>
+              <Icon name={name} />
+              {title}
+              <Number view={name} />
+            </a>
+          ))}
+        </nav>
+        {!tokenGiven && (
+          <div class="me">
+            <p>
+              <span class="clip" title={who.value.principal.name}>
+                {who.value.principal.name}
+              </span>
+              <span class="note">
+                {who.value.principal.type === "user" ? "your key" : "service account"}
+              </span>
+            </p>
+            <button
+              type="button"
+              class="quiet"
+              aria-label="Forget the key"
+              title="Forget the key"
+              onClick={signOut}
+            >
+              <Icon name="leave" />
+            </button>
+          </div>
+        )}
+      </header>
+      <main key="content" id="content">
+        <Clock />
+        <View />
+      </main>
+      <div class="away" role="status">
+        {(away.value || held.value) && (
+          <p>
+            <Icon name="warning" />
+            {away.value
+              ? `${away.value} What you see may be old; it is asked again until it answers.`
+              : held.value}
+          </p>
+        )}
+      </div>
+      <p class="hidden" role="status">
+        {viewTitle.value}
+      </p>
+      <Notice />
+      <Palette />
+    </>
+  );
+}
+
+if (tokenGiven) carried.push("context"); // as whom a directory is looked at
+effect(() => {
+  const first = epoch.value === 0;
+  if (tokenGiven && !who.peek())
+    signIn("").catch(() => {}); // and again once the server is back
+  else if (!first && who.peek()) loadLists();
+});
+render(<App />, document.getElementById("console") as HTMLElement);

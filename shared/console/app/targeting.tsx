@@ -1,0 +1,655 @@
+// The rules of a scope, to be edited: read as sentences, one opened at a time.
+import { useLayoutEffect, useRef, useState } from "./lib";
+import { get } from "./api";
+import { Resumed, begunOf, useKeep } from "./begun";
+import { Icon } from "./icons";
+import { CriterionFields, Findings } from "./criterion";
+import {
+  criterionDraft,
+  draftsOf,
+  fallbackDraft,
+  isFallbackDraft,
+  merge,
+  pointerOf,
+  revived,
+  ruleDraft,
+  ruleOf,
+  servedOf,
+  valueDraft,
+  withRules,
+} from "./drafts";
+import { Review, itemPath } from "./review";
+import { Rollout } from "./rollout";
+import { Rules, Served, Who, rulesIn } from "./rules";
+import { useSuggestions } from "./suggest";
+import { Field, choicesOf, textOf } from "./values";
+import { count } from "./words";
+import type { CriterionDraft, RuleDraft } from "./drafts";
+import type { Issue, Rule } from "./answers";
+import type { Family } from "./workspace";
+
+/** a problem by the ids of drafts */
+export type Found = {
+  rule: number;
+  criterion?: number;
+  field: string;
+  message: string;
+  warning?: boolean;
+};
+export type Work = { base: Rule[]; drafts: RuleDraft[]; clash?: boolean };
+
+/**
+ * Which drafts the API's findings are about.
+ * @param pointer of the rules
+ */
+function placed(
+  issues: (Issue & { warning?: boolean })[],
+  pointer: string,
+  drafts: RuleDraft[],
+): Found[] {
+  return issues.flatMap(({ path, message, warning }) => {
+    const [index, part, at, name] = path.startsWith(`${pointer}/`)
+      ? path.slice(pointer.length + 1).split("/")
+      : [];
+    const draft = drafts[Number(index)];
+    if (!draft) return [];
+    const criterion = part === "criteria" ? draft.criteria[Number(at)]?.id : undefined;
+    return [
+      {
+        rule: draft.id,
+        criterion,
+        field:
+          part === "value"
+            ? "value"
+            : name === "propertyName"
+              ? "property"
+              : criterion === undefined
+                ? "rule"
+                : "operand",
+        message,
+        warning,
+      },
+    ];
+  });
+}
+
+/** What a rule serves, as fields. */
+function ValueFields({
+  draft,
+  set,
+  type,
+  family,
+  document,
+  found,
+  label,
+}: {
+  draft: RuleDraft;
+  set: (value: RuleDraft["value"]) => void;
+  type: string;
+  family: Family;
+  document: any;
+  found: Found[];
+  label: string;
+}) {
+  const { value } = draft,
+    { problem, problems } = servedOf(value, type),
+    choices = choicesOf(document);
+  const change = (more: Partial<RuleDraft["value"]>) => set({ ...value, ...more, touched: true });
+  if (value.kind === "kept" && value.source)
+    return (
+      <div class="kept">
+        <Served value={value.source} />
+        <p class="note">It is not edited here. The document has it.</p>
+      </div>
+    );
+  const split = () =>
+    change({
+      kind: "split",
+      arms: value.arms.length
+        ? value.arms
+        : type === "bool"
+          ? [
+              { text: "true", weight: value.text === "true" ? 100_000 : 0 },
+              { text: "false", weight: value.text === "true" ? 0 : 100_000 },
+            ]
+          : [
+              { text: value.text, weight: 100_000 },
+              { text: choices?.find((one) => one.text !== value.text)?.text ?? "", weight: 0 },
+            ],
+    });
+  return (
+    <div class="value-fields">
+      {(family === "flags" || value.kind === "split") && (
+        <div class="segmented" role="group" aria-label={label}>
+          <button
+            type="button"
+            aria-pressed={value.kind === "one" ? "true" : "false"}
+            onClick={() =>
+              value.kind === "split" &&
+              change({
+                kind: "one",
+                text:
+                  [...value.arms].sort((a, b) => b.weight - a.weight)[0]?.text ??
+                  textOf(type, undefined),
+              })
+            }
+          >
+            One value
+          </button>
+          <button
+            type="button"
+            aria-pressed={value.kind === "split" ? "true" : "false"}
+            onClick={() => value.kind === "one" && split()}
+          >
+            By percentage
+          </button>
+        </div>
+      )}
+      {value.kind === "split" ? (
+        <>
+          <Rollout
+            arms={value.arms}
+            set={(arms: any) => change({ arms })}
+            type={type}
+            choices={choices}
+            problems={problems ?? []}
+          />
+          {problem && !problems?.some(Boolean) && <p class="problem">{problem}</p>}
+          <Field
+            type="line"
+            label="The same for everyone with the same"
+            text={value.by}
+            set={(by: string) => change({ by })}
+            suggested="known-properties"
+            note="Left empty, chance decides each time."
+          />
+        </>
+      ) : (
+        <Field
+          type={type}
+          label={label}
+          text={value.text}
+          set={(text: string) => change({ text })}
+          choices={choices}
+          problem={problem}
+          unlabelled
+        />
+      )}
+      <Findings id={`value-${draft.id}`} findings={found.filter((one) => one.field === "value")} />
+    </div>
+  );
+}
+
+function RuleCard({
+  draft,
+  n,
+  total,
+  alone,
+  opened,
+  toggle,
+  set,
+  act,
+  focus,
+  type,
+  family,
+  document,
+  suggest,
+  found,
+}: {
+  draft: RuleDraft;
+  n: number;
+  total: number;
+  alone: boolean;
+  opened: boolean;
+  toggle: () => void;
+  set: (draft: RuleDraft) => void;
+  act: (what: "up" | "down" | "remove") => void;
+  focus: (id: string) => void;
+  type: string;
+  family: Family;
+  document: any;
+  suggest: (property: string) => void;
+  found: Found[];
+}) {
+  const fallback = isFallbackDraft(draft) && n === total,
+    name = fallback ? (alone ? "everyone" : "everyone else") : `rule ${n}`;
+  const { made, problem } = ruleOf(draft, type),
+    gets = family === "segments" ? "is in it" : "gets";
+  const key = (event: KeyboardEvent) => {
+    const step = ({ ArrowUp: "up", ArrowDown: "down" } as Record<string, "up" | "down">)[event.key];
+    if (!event.altKey || !step || fallback) return;
+    event.preventDefault();
+    act(step);
+  };
+  const put = (at: number, criterion: CriterionDraft) =>
+    set({ ...draft, criteria: draft.criteria.map((other, i) => (i === at ? criterion : other)) });
+  const add = () => {
+    const criterion = criterionDraft();
+    set({ ...draft, criteria: [...draft.criteria, criterion] });
+    focus(`#criterion-${criterion.id} input`);
+  };
+  const bad = found.some((one) => !one.warning);
+  return (
+    <li
+      class={`draft ${opened ? "opened" : ""} ${bad ? "bad" : ""}`}
+      id={`rule-${draft.id}`}
+      onKeyDown={key}
+    >
+      <header>
+        <span class="n" aria-hidden="true">
+          {fallback || opened ? "" : n}
+        </span>
+        {opened ? (
+          <h3>{fallback ? (alone ? "Everyone" : "Everyone else") : `Rule ${n}`}</h3>
+        ) : (
+          <div class="sentence">
+            <Who rule={made} only={alone} />
+            <div class="gets">
+              <Served value={made.value} />
+            </div>
+            {problem && <p class="problem">It {problem}</p>}
+          </div>
+        )}
+        <div class="actions">
+          {!fallback && (
+            <>
+              <button
+                type="button"
+                class="quiet small up"
+                aria-label={`Move ${name} up`}
+                title="Earlier (Alt ↑)"
+                disabled={n === 1}
+                onClick={() => act("up")}
+              >
+                <Icon name="up" />
+              </button>
+              <button
+                type="button"
+                class="quiet small down"
+                aria-label={`Move ${name} down`}
+                title="Later (Alt ↓)"
+                disabled={n === total}
+                onClick={() => act("down")}
+              >
+                <Icon name="down" />
+              </button>
+            </>
+          )}
+          <button
+            type="button"
+            class="quiet small remove"
+            aria-label={`Remove ${name}`}
+            title="Remove"
+            onClick={() => act("remove")}
+          >
+            <Icon name="close" />
+          </button>
+          <button
+            type="button"
+            class="edit"
+            aria-expanded={opened ? "true" : "false"}
+            aria-label={`${opened ? "Done with" : "Edit"} ${name}`}
+            onClick={toggle}
+          >
+            {opened ? "Done" : "Edit"}
+          </button>
+        </div>
+      </header>
+      {opened && (
+        <div class="fields">
+          {!fallback && (
+            <div class="criteria">
+              {draft.criteria.map((criterion, i) => (
+                <CriterionFields
+                  key={criterion.id}
+                  draft={criterion}
+                  set={(next: any) => put(i, next)}
+                  word={i ? "and" : "If"}
+                  name={`condition ${i + 1} of ${name}`}
+                  suggest={suggest}
+                  findings={found.filter((one) => one.criterion === criterion.id)}
+                  remove={
+                    draft.criteria.length > 1
+                      ? () => {
+                          set({ ...draft, criteria: draft.criteria.filter((_, at) => at !== i) });
+                          focus(`#rule-${draft.id} .add-criterion`);
+                        }
+                      : undefined
+                  }
+                />
+              ))}
+              <button type="button" class="add-criterion small" onClick={add}>
+                <Icon name="plus" />
+                Add a condition
+              </button>
+            </div>
+          )}
+          <div class="criterion gets-fields">
+            <span class="word">{gets}</span>
+            <ValueFields
+              draft={draft}
+              set={(value: any) => set({ ...draft, value })}
+              type={type}
+              family={family}
+              document={document}
+              found={found}
+              label={family === "segments" ? "Is in it" : fallback ? "Everyone else gets" : "Gets"}
+            />
+          </div>
+        </div>
+      )}
+      <Findings
+        id={`found-${draft.id}`}
+        findings={found.filter((one) => one.field === "rule" || !opened)}
+      />
+    </li>
+  );
+}
+
+export function Targeting({
+  family,
+  itemKey,
+  scope,
+  stored,
+  shut,
+}: {
+  family: Family;
+  itemKey: string;
+  scope: string;
+  stored: { commitSha: string; document: any };
+  shut: () => void;
+}) {
+  const about = `${family}/${itemKey} ${scope} rules`;
+  const [seen, see] = useState(stored);
+  const document = seen.document,
+    type = document.valueType,
+    now = rulesIn(document, scope);
+  const fresh = (): Work => ({ base: now.rules, drafts: draftsOf(now.rules, type) });
+  const onto = (before: Work, theirs: Rule[]): Work => {
+    const { drafts, clash } = merge(before.drafts, before.base, theirs, type);
+    return { base: theirs, drafts, clash };
+  };
+  const [resumed, setResumed] = useState(() => begunOf(about) !== undefined);
+  const [work, setWork] = useState(() => {
+    const left = begunOf(about);
+    return left ? onto({ ...left, drafts: revived(left.drafts, left.base) }, now.rules) : fresh();
+  });
+  const [opened, open] = useState(new Set() as Set<number>);
+  const [inherit, setInherit] = useState(false);
+  const [found, find] = useState([] as Found[]);
+  const [said, say] = useState("");
+  const suggestions = useSuggestions(document, scope);
+  // One list for the field that is being written in, outside what can be moved: Chromium
+  // hangs where such a list is moved with its field.
+  const [written, suggest] = useState("");
+  const list = useRef(null as HTMLFormElement | null),
+    wanted = useRef("");
+  useLayoutEffect(() => {
+    if (!wanted.current) return;
+    const node = list.current?.querySelector(wanted.current) as HTMLElement | null;
+    wanted.current = "";
+    node?.focus();
+  });
+  const focus = (selector: string) => (wanted.current = selector);
+
+  const { drafts } = work,
+    last = drafts.at(-1),
+    fallback = last && isFallbackDraft(last) ? last : undefined;
+  const targeting = fallback ? drafts.slice(0, -1) : drafts;
+  const made = drafts.map((draft) => ruleOf(draft, type));
+  const same =
+    made.length === now.rules.length && made.every((one, i) => one.made === now.rules[i]);
+  const ends = useKeep(about, same ? undefined : work);
+  const rework = (next: RuleDraft[]) => setWork({ ...work, drafts: next });
+  const done = () => {
+      ends.done();
+      shut();
+    },
+    cancel = () => {
+      ends.cancel();
+      shut();
+    };
+  const restart = () => {
+    setWork(fresh());
+    find([]);
+    open(new Set());
+    setResumed(false);
+  };
+
+  const act = (at: number, what: "up" | "down" | "remove") => {
+    const draft = drafts[at];
+    if (what === "remove") {
+      rework(drafts.filter((one) => one !== draft));
+      say(draft === fallback ? "Removed what everyone else gets." : `Removed rule ${at + 1}.`);
+      return focus(at < targeting.length - 1 ? `li:nth-child(${at + 1}) .remove` : ".add-rule");
+    }
+    const to = at + (what === "up" ? -1 : 1);
+    if (to < 0 || to >= targeting.length) return;
+    const next = [...drafts];
+    [next[at], next[to]] = [next[to], next[at]];
+    rework(next);
+    say(`Rule ${at + 1} is now rule ${to + 1} of ${targeting.length}.`);
+    const ends = what === "up" ? to === 0 : to === targeting.length - 1;
+    // A field that was being written in keeps the focus, wherever its rule goes.
+    const active = window.document.activeElement as HTMLElement | null;
+    const inside = active?.closest(".fields, .edit")
+      ? [
+          ...(list.current?.querySelectorAll(
+            `#rule-${draft.id} :is(input, select, textarea, button)`,
+          ) ?? []),
+        ].indexOf(active)
+      : -1;
+    if (inside >= 0)
+      requestAnimationFrame(() =>
+        (
+          list.current?.querySelectorAll(`#rule-${draft.id} :is(input, select, textarea, button)`)[
+            inside
+          ] as HTMLElement | undefined
+        )?.focus(),
+      );
+    else
+      focus(
+        `#rule-${draft.id} .${ends ? (what === "up" ? "down" : "up") : what}:not(:disabled), #rule-${draft.id} .edit`,
+      );
+  };
+  const add = () => {
+    const draft = ruleDraft(undefined, type);
+    if (family === "segments" || type === "bool") draft.value = { ...draft.value, text: "true" };
+    if (type === "log_level") draft.value = { ...draft.value, text: "DEBUG" };
+    if (family === "log-levels")
+      draft.criteria = [
+        {
+          ...criterionDraft(),
+          property: "svc-sdk-logging.key",
+          operator: "PROP_STARTS_WITH_ONE_OF",
+        },
+      ];
+    rework([...targeting, draft, ...(fallback ? [fallback] : [])]);
+    open(new Set([...opened, draft.id]));
+    focus(`#rule-${draft.id} .criterion input`);
+  };
+  const close = () => {
+    const draft = {
+      ...fallbackDraft(type),
+      value: {
+        ...valueDraft(undefined, type),
+        text: type === "log_level" ? "INFO" : textOf(type, undefined),
+      },
+    };
+    rework([...drafts, draft]);
+    open(new Set([...opened, draft.id]));
+    focus(`#rule-${draft.id} .fields :is(input, select, textarea)`);
+  };
+  const toggle = (draft: RuleDraft) =>
+    open(
+      opened.has(draft.id)
+        ? new Set([...opened].filter((id) => id !== draft.id))
+        : new Set([...opened, draft.id]),
+    );
+
+  const lacking = made.findIndex((one) => one.problem);
+  const next = inherit
+    ? withRules(document, scope, undefined)
+    : same && now.inherited
+      ? document
+      : withRules(
+          document,
+          scope,
+          made.map((one) => one.made),
+        );
+  const waiting =
+    !inherit && lacking >= 0
+      ? `${drafts[lacking] === fallback ? "What everyone else gets" : `Rule ${lacking + 1}`} ` +
+        `${made[lacking].problem} Then it is shown here what the change would do.`
+      : same && !inherit
+        ? "Nothing is changed yet."
+        : undefined;
+  const tell = (issues: (Issue & { warning?: boolean })[]) => {
+    const all = placed(issues, pointerOf(next, scope), drafts),
+      bad = all.filter((one) => !one.warning).map((one) => one.rule);
+    find(all);
+    if (bad.length) open(new Set([...opened, ...bad]));
+  };
+  const renew = () =>
+    get(`${itemPath(family, itemKey)}/document`).then(
+      (answer) => {
+        setWork((before) => onto(before, rulesIn(answer.document, scope).rules));
+        see(answer);
+      },
+      () => {},
+    );
+  return (
+    <>
+      <form class="form targeting" onSubmit={(event: Event) => event.preventDefault()} ref={list}>
+        {resumed && !same && <Resumed restart={restart} />}
+        {work.clash && (
+          <div class="box warn" role="alert">
+            <Icon name="warning" />
+            <div>
+              <h3>The same rules have been changed meanwhile</h3>
+              <p>What stands below would take the place of these:</p>
+              <Rules rules={now.rules} />
+              <button type="button" onClick={restart}>
+                Take theirs and begin anew
+              </button>
+            </div>
+          </div>
+        )}
+        {now.inherited && !inherit && (
+          <p class="note">
+            So far <b>{scope}</b> follows the default rules. Its own begin as a copy of them.
+          </p>
+        )}
+        {inherit ? (
+          <div class="box">
+            <div>
+              <p>
+                <b>{scope}</b> would have no rules of its own, and follow the default rules:
+              </p>
+              <Rules
+                rules={document.default?.rules ?? []}
+                otherwise="nothing: the program's own default applies"
+              />
+              <button type="button" onClick={() => setInherit(false)}>
+                Keep its own rules
+              </button>
+            </div>
+          </div>
+        ) : (
+          <>
+            <ol class="drafts" aria-label="Rules">
+              {drafts.map((draft, i) => (
+                <RuleCard
+                  key={draft.id}
+                  draft={draft}
+                  n={i + 1}
+                  total={draft === fallback ? i + 1 : targeting.length}
+                  alone={drafts.length === 1}
+                  opened={opened.has(draft.id)}
+                  toggle={() => toggle(draft)}
+                  focus={focus}
+                  set={(changed: RuleDraft) =>
+                    rework(drafts.map((other) => (other.id === changed.id ? changed : other)))
+                  }
+                  act={(what) => act(i, what)}
+                  type={type}
+                  family={family}
+                  document={document}
+                  suggest={suggest}
+                  found={found.filter((one) => one.rule === draft.id)}
+                />
+              ))}
+              {!fallback && (
+                <li class="draft open-end">
+                  <header>
+                    <span class="n" />
+                    <div class="sentence">
+                      <div class="who">{drafts.length ? "Everyone else" : "Everyone"}</div>
+                      <div class="gets note">
+                        {family === "segments"
+                          ? "is not in it"
+                          : scope === "default"
+                            ? "nothing: the program's own default applies"
+                            : "what the default rules say"}
+                      </div>
+                    </div>
+                    <div class="actions">
+                      <button type="button" onClick={close}>
+                        Decide
+                      </button>
+                    </div>
+                  </header>
+                </li>
+              )}
+            </ol>
+            <div class="actions">
+              <button type="button" class="add-rule" onClick={add}>
+                <Icon name="plus" />
+                Add a rule
+              </button>
+              {scope !== "default" && !now.inherited && (
+                <button type="button" class="quiet" onClick={() => setInherit(true)}>
+                  Follow the default rules
+                </button>
+              )}
+              {targeting.length > 1 && (
+                <span class="note">{count(targeting.length, "rule")}, tried from the top.</span>
+              )}
+            </div>
+          </>
+        )}
+        <datalist id="known-properties">
+          {[...suggestions.keys()].slice(0, 300).map((name) => (
+            <option value={name} />
+          ))}
+        </datalist>
+        <datalist id="known-values">
+          {[...(suggestions.get(written) ?? [])].map((value) => (
+            <option value={value} />
+          ))}
+        </datalist>
+        <p class="hidden" role="status">
+          {said}
+        </p>
+      </form>
+      <Review
+        family={family}
+        itemKey={itemKey}
+        before={document}
+        renew={renew}
+        cancel={cancel}
+        done={done}
+        tell={tell}
+        proposal={{
+          method: "PUT",
+          path: `${itemPath(family, itemKey)}/document`,
+          body: { document: next },
+          token: seen.commitSha,
+          verb: "Apply",
+          waiting,
+          merges: true,
+        }}
+      />
+    </>
+  );
+}

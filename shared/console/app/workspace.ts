@@ -1,0 +1,174 @@
+// What is known of the workspace: who asks, its environments, and its lists.
+import { signal, batch, useEffect, useState } from "./lib";
+import { get, getRows, remembered, useKey, refusedKey, tokenGiven, epoch, Refusal } from "./api";
+import type { Environment, Row, Who } from "./answers";
+import type { Signal } from "./lib";
+
+/** What the workspace has, by the name of its view. */
+export const families = {
+  flags: {
+    title: "Flags",
+    one: "flag",
+    each: "flag",
+    a: "a flag",
+    type: "feature_flag",
+    rows: "flags",
+  },
+  configs: {
+    title: "Configs",
+    one: "config",
+    each: "config",
+    a: "a config",
+    type: "config",
+    rows: "configs",
+  },
+  "log-levels": {
+    title: "Log levels",
+    one: "log level",
+    each: "service",
+    a: "a log level",
+    type: "log_level",
+    rows: "logLevels",
+  },
+  segments: {
+    title: "Segments",
+    one: "segment",
+    each: "segment",
+    a: "a segment",
+    type: "segment",
+    rows: "segments",
+  },
+};
+export type Family = keyof typeof families;
+
+export const familyOf = (type: string | null): Family | undefined =>
+  (Object.keys(families) as Family[]).find((name) => families[name].type === type);
+
+export const who = signal(null as Who | null);
+export const workspace: Signal<{
+  id: string;
+  name: string;
+  commitSha: string | null;
+  broken?: { type: string; key: string | null; problem: string; servedFrom?: string | null }[];
+}> = signal({ id: "", name: "", commitSha: null });
+export const environments = signal([] as Environment[]);
+
+export type List = { rows: Row[]; state: "new" | "coming" | "here"; problem: Refusal | null };
+const noRows = () => signal({ rows: [], state: "new", problem: null } as List);
+export const lists = {
+  flags: noRows(),
+  configs: noRows(),
+  "log-levels": noRows(),
+  segments: noRows(),
+};
+
+const searchable = (row: Row) =>
+  `${row.key}\n${row.name ?? ""}\n${row.description ?? ""}\n${(row.tags ?? []).join("\n")}`.toLowerCase();
+
+function sorted(rows: Row[]) {
+  for (let i = 1; i < rows.length; i++)
+    if (rows[i - 1].key > rows[i].key) return rows.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return rows;
+}
+
+async function load(family: Family) {
+  const list = lists[family];
+  if (list.peek().state === "coming") return;
+  const first = list.peek().state === "new";
+  list.value = { ...list.peek(), state: first ? "coming" : "here", problem: null };
+  const rows: Row[] = [];
+  let shown = 0;
+  try {
+    const changed = await getRows(family, families[family].rows, (more) => {
+      for (const row of more) {
+        row.text = searchable(row);
+        rows.push(row);
+      }
+      if (first && rows.length > 60 && !shown)
+        list.value = { rows: rows.slice(0, (shown = 60)), state: "coming", problem: null };
+    });
+    list.value = { rows: changed ? sorted(rows) : list.peek().rows, state: "here", problem: null };
+  } catch (error) {
+    list.value = { ...list.peek(), state: first ? "new" : "here", problem: error as Refusal };
+  }
+}
+
+/** Asks for all lists; what has not changed costs next to nothing. */
+export const loadLists = () => Promise.all((Object.keys(families) as Family[]).map(load));
+
+/** Has everything that is shown asked again. */
+export function refresh() {
+  if (!who.peek()) return;
+  epoch.value++;
+}
+
+/** Takes a key, which is kept here and nowhere else. */
+export async function signIn(key: string) {
+  if (!tokenGiven) useKey(key);
+  const me = await get("whoami");
+  const [present, all] = await Promise.all([get("workspace"), get("environments")]);
+  batch(() => {
+    environments.value = all.environments;
+    workspace.value = present;
+    who.value = me;
+    refusedKey.value = "";
+  });
+  loadLists();
+}
+
+/** Looks whether somebody has changed something, and has it shown. */
+export async function look() {
+  const before = workspace.peek().commitSha,
+    present = await get("workspace").catch(() => null);
+  if (!present || !who.peek()) return;
+  workspace.value = present;
+  if (present.commitSha !== before) refresh();
+}
+
+/** Forgets the key and everything that it has shown. */
+export function signOut() {
+  useKey("");
+  batch(() => {
+    who.value = null;
+    for (const list of Object.values(lists)) list.value = { rows: [], state: "new", problem: null };
+  });
+}
+
+/**
+ * What a GET answers: at once what it answered last, then what it answers now.
+ * @param path "" for nothing
+ */
+export function useGet(path: string): { data: any; problem: Refusal | null } {
+  const [, draw] = useState(0);
+  const [answer, set] = useState({ path: "", data: undefined, problem: null } as {
+    path: string;
+    data: any;
+    problem: Refusal | null;
+  });
+  const now = epoch.value;
+  useEffect(() => {
+    if (!path) return;
+    const abort = new AbortController();
+    get(path, abort.signal)
+      .then(
+        (data) =>
+          set((before) =>
+            before.path === path && before.data === data && !before.problem
+              ? before
+              : { path, data, problem: null },
+          ),
+        (problem) =>
+          abort.signal.aborted ||
+          set((before) => ({
+            path,
+            data: before.path === path ? before.data : remembered(path),
+            problem,
+          })),
+      )
+      .then(() => draw((n) => n));
+    return () => abort.abort();
+  }, [path, now]);
+  if (!path) return { data: undefined, problem: null };
+  if (answer.path === path) return answer;
+  return { data: remembered(path), problem: null };
+}
