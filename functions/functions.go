@@ -13,15 +13,16 @@
 //	reference      the API's description, and the console
 //	upkeep         maintenance, by a queue
 //
-// The package itself wires all functions that answer requests into one process,
-// for tests and measurements: they start what is shipped. No function imports
-// it, because it links everything.
+// The package itself wires all functions into one process, for tests and
+// measurements: they start what is shipped. No function imports it, because it
+// links everything.
 //
 // The tests here hold template.yaml against the table of endpoints and against
 // what each function may do, and the binaries against what each may link.
 package functions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,11 +36,12 @@ import (
 	"svc.example/svc/functions/internal/contexts"
 	"svc.example/svc/functions/internal/delivery"
 	"svc.example/svc/functions/internal/reference"
-	"svc.example/svc/functions/internal/repositories"
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/start"
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/functions/internal/telemetry"
+	"svc.example/svc/functions/internal/upkeep"
+	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/httpapi"
 )
@@ -48,16 +50,17 @@ import (
 // are configured by its variable.
 const (
 	DynamoDB = table.EndpointVariable
-	S3       = repositories.EndpointVariable
+	S3       = bucket.EndpointVariable
+	SQS      = upkeep.EndpointVariable
 )
 
-// Invoke answers an event of the gateway, as JSON, like the function of that
-// name.
+// Invoke answers an event, as JSON, like the function of that name: of the
+// gateway, and for maintenance of the queue or the schedule.
 type Invoke func(ctx context.Context, function string, event []byte) (answer []byte, err error)
 
-// New wires all functions that answer requests. getenv has the variables that
-// the template sets; configure makes the configuration of a function's clients
-// of a service, DynamoDB or S3.
+// New wires all functions. getenv has the variables that the template sets;
+// configure makes the configuration of a function's clients of a service:
+// DynamoDB, S3 or SQS. Where no queue is named, there is no maintenance.
 func New(getenv func(string) string, configure func(function, service string) aws.Config, logger *slog.Logger) (Invoke, error) {
 	connect := func(function string) table.AWS {
 		return func(service string) aws.Config { return configure(function, service) }
@@ -93,9 +96,24 @@ func New(getenv func(string) string, configure func(function, service string) aw
 			return adapter.Invoke(ctx, event)
 		}
 	}
+	if getenv("QUEUE") != "" {
+		s, err := settings.Read(getenv, settings.Everything)
+		if err != nil {
+			return nil, fmt.Errorf("maintenance: %w", err)
+		}
+		function := upkeep.New(connect("maintenance"), s, logger)
+		wired["maintenance"] = func(ctx context.Context, event []byte) (io.Reader, error) {
+			answer, err := function.Handle(ctx, event)
+			if err != nil {
+				return nil, err
+			}
+			text, err := json.Marshal(answer)
+			return bytes.NewReader(text), err
+		}
+	}
 	return func(ctx context.Context, function string, event []byte) ([]byte, error) {
 		if wired[function] == nil {
-			return nil, fmt.Errorf("no function %q answers requests", function)
+			return nil, fmt.Errorf("there is no function %q", function)
 		}
 		answer, err := wired[function](ctx, event)
 		if err != nil {

@@ -33,10 +33,13 @@ type Stores struct {
 // the bucket in the path: such a server has no name for each bucket.
 func Open(cfg aws.Config, table, bucketName string) *Stores {
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), awsclient.KeepAlive)
-	db := dynamodb.NewFromConfig(cfg)
-	objects := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
+	return New(dynamodb.NewFromConfig(cfg), awss3.NewFromConfig(cfg, func(o *awss3.Options) {
 		o.UsePathStyle = o.BaseEndpoint != nil || os.Getenv("AWS_ENDPOINT_URL_S3") != "" || os.Getenv("AWS_ENDPOINT_URL") != ""
-	})
+	}), table, bucketName)
+}
+
+// New is Open for clients that are there.
+func New(db *dynamodb.Client, objects *awss3.Client, table, bucketName string) *Stores {
 	return &Stores{table: dynamo.New(db, table), bucket: bucket.New(objects, bucketName), usage: telemetrydynamo.New(db, table, 0)}
 }
 

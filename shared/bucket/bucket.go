@@ -28,6 +28,16 @@ func New(client *s3.Client, name string) *Bucket {
 	return &Bucket{client: s3.New(client.Options(), persistent), name: name}
 }
 
+// EndpointVariable is the environment variable that names an S3 endpoint which is
+// not AWS's own.
+const EndpointVariable = "AWS_ENDPOINT_URL_S3"
+
+// Client makes a client of S3. Only AWS has a host of its own for each bucket; an
+// endpoint that is not AWS's is told the bucket in the path.
+func Client(config aws.Config) *s3.Client {
+	return s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = config.BaseEndpoint != nil })
+}
+
 // Info is what is known of an object.
 type Info struct {
 	Key      string

@@ -15,8 +15,6 @@ import (
 	"errors"
 	"fmt"
 
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
-
 	"svc.example/svc/functions/internal/settings"
 	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/access"
@@ -38,16 +36,9 @@ type Repositories struct {
 	open   *lru.Cache[string, *opened]
 }
 
-// EndpointVariable is the one of S3.
-const EndpointVariable = "AWS_ENDPOINT_URL_S3"
-
 // Open is about the repositories in the function's table and bucket.
 func Open(connect table.AWS, s settings.Settings, rows *dynamo.Table) *Repositories {
-	config := connect(EndpointVariable)
-	client := awss3.NewFromConfig(config, func(o *awss3.Options) {
-		o.UsePathStyle = config.BaseEndpoint != nil // a host of its own for each bucket has only AWS
-	})
-	return &Repositories{table: rows, bucket: bucket.New(client, s.Bucket), most: s.SnapshotBytes(), memory: s.Memory, open: lru.New[string, *opened](s.SnapshotBytes())}
+	return &Repositories{table: rows, bucket: bucket.New(bucket.Client(connect(bucket.EndpointVariable)), s.Bucket), most: s.SnapshotBytes(), memory: s.Memory, open: lru.New[string, *opened](s.SnapshotBytes())}
 }
 
 // opened is a workspace's repository. It is weighed after whatever may have made

@@ -31,8 +31,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"svc.example/svc/functions/internal/settings"
+	"svc.example/svc/functions/internal/table"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/bucket"
 )
 
 // Stores is what is looked after.
@@ -54,6 +57,17 @@ type Function struct {
 	Queue       string
 	DeadLetters string
 	Logger      *slog.Logger
+}
+
+// EndpointVariable is the one of SQS.
+const EndpointVariable = "AWS_ENDPOINT_URL_SQS"
+
+// New is the function over AWS.
+func New(connect table.AWS, s settings.Settings, logger *slog.Logger) *Function {
+	return &Function{
+		Stores:   admin.New(connect.Client(), bucket.Client(connect(bucket.EndpointVariable)), s.Table, s.Bucket),
+		Messages: sqs.NewFromConfig(connect(EndpointVariable)), Queue: s.Queue, DeadLetters: s.DeadLetters, Logger: logger,
+	}
 }
 
 // Answer tells the queue which messages failed. The others are done.

@@ -19,6 +19,8 @@ import (
 type Site struct {
 	DynamoDB, S3  string // endpoints; "" for AWS's own
 	Table, Bucket string
+	// SQS, Queue and DeadLetters are for maintenance; "" for none.
+	SQS, Queue, DeadLetters string
 	// StreamURL is the server of the event streams; "" for none.
 	StreamURL string
 }
@@ -42,6 +44,10 @@ func (s Site) variables(name string) string {
 		return s.Bucket
 	case "PUBLIC_URL":
 		return "https://svc.test"
+	case "QUEUE":
+		return s.Queue
+	case "DEAD_LETTERS":
+		return s.DeadLetters
 	case "STREAM_URL":
 		return s.StreamURL
 	}
@@ -53,25 +59,30 @@ func (s Site) variables(name string) string {
 	return ""
 }
 
-// New makes an instance. Faults and meters are put between it and the stores by
-// change, which may be nil: it is called for the configuration of each
-// function's clients of each store.
-func (s Site) New(ctx context.Context, change func(function string, c *aws.Config), logger *slog.Logger) (http.Handler, error) {
+// Functions makes an instance of each function. Faults and meters are put between
+// them and the stores by change, which may be nil: it is called for the
+// configuration of each function's clients of each store.
+func (s Site) Functions(ctx context.Context, change func(function string, c *aws.Config), logger *slog.Logger) (functions.Invoke, error) {
 	configs := map[string]aws.Config{}
-	for service, endpoint := range map[string]string{functions.DynamoDB: s.DynamoDB, functions.S3: s.S3} {
+	for service, endpoint := range map[string]string{functions.DynamoDB: s.DynamoDB, functions.S3: s.S3, functions.SQS: s.SQS} {
 		c, err := standin.Config(ctx, endpoint)
 		if err != nil {
 			return nil, err
 		}
 		configs[service] = c
 	}
-	invoke, err := functions.New(s.variables, func(function, service string) aws.Config {
+	return functions.New(s.variables, func(function, service string) aws.Config {
 		c := configs[service].Copy()
 		if change != nil {
 			change(function, &c)
 		}
 		return c
 	}, logger)
+}
+
+// New makes an instance behind the gateway, of what Functions makes.
+func (s Site) New(ctx context.Context, change func(function string, c *aws.Config), logger *slog.Logger) (http.Handler, error) {
+	invoke, err := s.Functions(ctx, change, logger)
 	if err != nil {
 		return nil, err
 	}
