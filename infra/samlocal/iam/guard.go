@@ -15,13 +15,14 @@ import (
 )
 
 // Judge says what is denied of an HTTP request; nil when all of it is allowed.
-func (p Policy) Judge(r *http.Request, body []byte) error {
+// It notes which rights the request uses.
+func (p *Policy) Judge(r *http.Request, body []byte) error {
 	all, err := Requests(r, body)
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
-		if !p.Allows(one) {
+		if !p.use(one) {
 			return fmt.Errorf("not authorized to perform %s on %s with %v", one.Action, one.Resource, one.Keys)
 		}
 	}
@@ -40,7 +41,7 @@ const maxBody = 64 << 20
 
 // NewGuard starts a guard on the loopback interface. Denied hears of each
 // request that was denied.
-func NewGuard(policy Policy, target string, denied func(error)) (*Guard, error) {
+func NewGuard(policy *Policy, target string, denied func(error)) (*Guard, error) {
 	to, err := url.Parse(target)
 	if err != nil {
 		return nil, err

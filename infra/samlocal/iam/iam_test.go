@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,19 @@ func TestRequests(t *testing.T) {
 			},
 			[]Request{on("UpdateItem", keys("LeadingKeys", "head/w", "Attributes", "pk", "Attributes", "sk", "Attributes", "fence", "Attributes", "format", "Attributes", "access"))},
 		},
+		"a change that asks for what became of the row": {
+			func() {
+				_, _ = db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: table, Key: row("head/w"), UpdateExpression: aws.String("REMOVE u"), ReturnValues: types.ReturnValueAllNew})
+			},
+			[]Request{on("UpdateItem", keys("LeadingKeys", "head/w", "Attributes", "pk", "Attributes", "sk", "Attributes", "u", "ReturnValues", "ALL_NEW"))},
+		},
+		"a condition that asks for what is there instead": {
+			func() {
+				_, _ = db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{ConditionCheck: &types.ConditionCheck{
+					TableName: table, Key: row("head/w"), ConditionExpression: aws.String("attribute_exists(fence)"), ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}}}})
+			},
+			[]Request{on("ConditionCheckItem", keys("LeadingKeys", "head/w", "Attributes", "pk", "Attributes", "sk", "Attributes", "fence", "EnclosingOperation", "TransactWriteItems", "ReturnValues", "ALL_OLD"))},
+		},
 		"a batch of writes": {
 			func() {
 				_, _ = db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{"t": {
@@ -135,6 +149,12 @@ func TestRequests(t *testing.T) {
 				_, _ = objects.PutObject(ctx, &s3.PutObjectInput{Bucket: bucket, Key: aws.String("a"), Body: strings.NewReader("text")})
 			},
 			[]Request{object("PutObject", "b/a")},
+		},
+		"an object that must not be there": {
+			func() {
+				_, _ = objects.PutObject(ctx, &s3.PutObjectInput{Bucket: bucket, Key: aws.String("a"), Body: strings.NewReader("text"), IfNoneMatch: aws.String("*")})
+			},
+			[]Request{{Action: "s3:PutObject", Resource: "arn:aws:s3:::b/a", Keys: map[string][]string{"s3:if-none-match": {"*"}}}},
 		},
 		"an object is copied": {
 			func() {
@@ -210,9 +230,10 @@ Resources:
                  StringEqualsIfExists: {'dynamodb:Select': SPECIFIC_ATTRIBUTES}, 'Null': {'dynamodb:Attributes': 'false'}}}
             - {Sid: Together, Effect: Allow, Action: 'dynamodb:PutItem', Resource: !GetAtt T.Arn, Condition: {'ForAnyValue:StringEquals': {'dynamodb:EnclosingOperation': TransactWriteItems}}}
             - {Sid: Objects, Effect: Allow, Action: ['s3:GetObject'], Resource: !Sub '${B.Arn}/w/*/pack/*'}
+            - {Sid: New, Effect: Allow, Action: 's3:PutObject', Resource: !Sub '${B.Arn}/*', Condition: {'Null': {'s3:if-none-match': 'false'}}}
 `
 
-func policyOf(t *testing.T, text string) (Policy, error) {
+func policyOf(t *testing.T, text string) (*Policy, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -262,10 +283,29 @@ func TestAllows(t *testing.T) {
 		{"one in a folder", s3("b/w/1/x/pack/a/b"), true},
 		{"another one", s3("b/w/1/HEAD"), false},
 		{"another bucket", s3("c/w/1/pack/a"), false},
+		{"an object that is new", Request{Action: "s3:PutObject", Resource: "arn:aws:s3:::b/a", Keys: map[string][]string{"s3:if-none-match": {"*"}}}, true},
+		{"an object, written over", Request{Action: "s3:PutObject", Resource: "arn:aws:s3:::b/a"}, false},
 	} {
 		if got := p.Allows(c.r); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+}
+
+func TestRightsThatNothingUses(t *testing.T) {
+	p, err := policyOf(t, policies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := len(p.Rights())
+	r := httptest.NewRequest("POST", "/", nil)
+	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
+	if err := p.Judge(r, []byte(`{"TableName": "t", "Key": {"pk": {"S": "head/w"}}, "ProjectionExpression": "pk"}`)); err != nil {
+		t.Fatal(err)
+	}
+	unused := p.Unused()
+	if len(unused) != all-3 || !slices.Contains(unused, "Rows: dynamodb:GetItem with dynamodb:Attributes commit") {
+		t.Errorf("of %q unused are %q", p.Rights(), unused)
 	}
 }
 

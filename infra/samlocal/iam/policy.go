@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"svc.example/svc/infra/samlocal/template"
 )
 
-// Policy is what a function may do.
-type Policy []statement
+// Policy is what a function may do, and which of it was used.
+type Policy struct {
+	statements []statement
+	lock       sync.Mutex
+	used       map[string]bool
+}
 
 type statement struct {
 	sid        string
@@ -29,15 +34,15 @@ type condition struct {
 type Names map[string]string
 
 // New makes the policy of a function.
-func New(t *template.Template, f template.Function, names Names) (Policy, error) {
-	var policy Policy
+func New(t *template.Template, f template.Function, names Names) (*Policy, error) {
+	policy := &Policy{used: map[string]bool{}}
 	var problems []error
 	for _, s := range f.Policies {
 		one, err := newStatement(t, s, names)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: the statement %s: %w", f.ID, s.Sid, err))
 		}
-		policy = append(policy, one)
+		policy.statements = append(policy.statements, one)
 	}
 	return policy, errors.Join(problems...)
 }
@@ -147,17 +152,80 @@ type Request struct {
 	Keys     map[string][]string // "dynamodb:LeadingKeys" and the like
 }
 
-// Allows says whether some statement allows a request.
-func (p Policy) Allows(r Request) bool {
-	return slices.ContainsFunc(p, func(s statement) bool {
-		if !slices.Contains(s.actions, r.Action) {
-			return false
+// Allows reports whether some statement allows a request.
+func (p *Policy) Allows(r Request) bool {
+	return slices.ContainsFunc(p.statements, func(s statement) bool { return s.allows(r) })
+}
+
+func (s statement) allows(r Request) bool {
+	return slices.Contains(s.actions, r.Action) &&
+		slices.ContainsFunc(s.resources, func(pattern string) bool { return like(pattern, r.Resource) }) &&
+		!slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.Keys) })
+}
+
+// use reports whether a request is allowed, and notes the rights that it uses.
+func (p *Policy) use(r Request) bool {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	allowed := false
+	for _, s := range p.statements {
+		if s.allows(r) {
+			allowed = true
+			for _, right := range s.rights(func(action string) bool { return action == r.Action },
+				func(pattern string) bool { return like(pattern, r.Resource) },
+				func(c condition, value string) bool {
+					return slices.ContainsFunc(r.Keys[c.key], func(has string) bool { return c.accepts(value, has) })
+				}) {
+				p.used[right] = true
+			}
 		}
-		if !slices.ContainsFunc(s.resources, func(pattern string) bool { return like(pattern, r.Resource) }) {
-			return false
+	}
+	return allowed
+}
+
+// Rights are what the policy allows: an action on a resource, an action on a
+// partition, an action on an attribute.
+func (p *Policy) Rights() []string {
+	var all []string
+	for _, s := range p.statements {
+		any := func(string) bool { return true }
+		all = append(all, s.rights(any, any, func(condition, string) bool { return true })...)
+	}
+	slices.Sort(all) // conditions come in any order
+	return all
+}
+
+// Unused are the rights that no request has used which was judged so far.
+func (p *Policy) Unused() []string {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return slices.DeleteFunc(p.Rights(), func(right string) bool { return p.used[right] })
+}
+
+// rights names what a statement allows, as far as it is asked for.
+func (s statement) rights(action, resource func(string) bool, value func(condition, string) bool) []string {
+	var all []string
+	for _, a := range s.actions {
+		if !action(a) {
+			continue
 		}
-		return !slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.Keys) })
-	})
+		for _, r := range s.resources {
+			if resource(r) {
+				all = append(all, fmt.Sprintf("%s: %s on %s", s.sid, a, r))
+			}
+		}
+		for _, c := range s.conditions {
+			if c.key != "dynamodb:LeadingKeys" && c.key != "dynamodb:Attributes" || c.operator == "Null" {
+				continue
+			}
+			for _, v := range c.values {
+				if value(c, v) {
+					all = append(all, fmt.Sprintf("%s: %s with %s %s", s.sid, a, c.key, v))
+				}
+			}
+		}
+	}
+	return all
 }
 
 // operators are those that are understood.
@@ -166,9 +234,7 @@ var operators = []string{"ForAllValues:StringLike", "ForAllValues:StringEquals",
 func (c condition) holds(keys map[string][]string) bool {
 	present := len(keys[c.key]) > 0
 	matches := func(value string) bool {
-		return slices.ContainsFunc(c.values, func(want string) bool {
-			return want == value || strings.HasSuffix(c.operator, "StringLike") && like(want, value)
-		})
+		return slices.ContainsFunc(c.values, func(want string) bool { return c.accepts(want, value) })
 	}
 	switch {
 	case c.operator == "Null":
@@ -177,6 +243,11 @@ func (c condition) holds(keys map[string][]string) bool {
 		return !slices.ContainsFunc(keys[c.key], func(value string) bool { return !matches(value) })
 	}
 	return present && slices.ContainsFunc(keys[c.key], matches)
+}
+
+// accepts reports whether one of the condition's values matches a request's.
+func (c condition) accepts(want, value string) bool {
+	return want == value || strings.HasSuffix(c.operator, "StringLike") && like(want, value)
 }
 
 // like matches a pattern in which * is any text.

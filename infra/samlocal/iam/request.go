@@ -37,6 +37,7 @@ type tableItem struct {
 	Key, Item                                                                           map[string]json.RawMessage
 	ProjectionExpression, UpdateExpression, ConditionExpression, KeyConditionExpression string
 	FilterExpression                                                                    string
+	ReturnValues, ReturnValuesOnConditionCheckFailure                                   string
 	ExpressionAttributeNames                                                            map[string]string
 	ExpressionAttributeValues                                                           map[string]json.RawMessage
 }
@@ -88,6 +89,13 @@ func (i tableItem) request(operation string) Request {
 	}
 	for _, expression := range []string{i.UpdateExpression, i.ConditionExpression} {
 		r.add("dynamodb:Attributes", i.names(expression)...)
+	}
+	// What a failed condition returns is no parameter of its own to IAM; taken for
+	// the other one, it is denied wherever AWS may deny it.
+	for _, returned := range []string{i.ReturnValues, i.ReturnValuesOnConditionCheckFailure} {
+		if returned != "" {
+			r.add("dynamodb:ReturnValues", returned)
+		}
 	}
 	return r
 }
@@ -219,7 +227,9 @@ func bucketRequests(r *http.Request, body []byte) ([]Request, error) {
 		if key != "" {
 			resource += "/" + key
 		}
-		return []Request{{Action: action, Resource: resource, Keys: map[string][]string{"s3:prefix": query["prefix"]}}}
+		return []Request{{Action: action, Resource: resource, Keys: map[string][]string{
+			"s3:prefix": query["prefix"], "s3:if-none-match": r.Header["If-None-Match"], "s3:if-match": r.Header["If-Match"],
+		}}}
 	}
 	switch {
 	case key == "" && r.Method == http.MethodGet && query.Has("list-type"):
