@@ -109,7 +109,7 @@ func TestAFunctionStaysSmall(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != len(rights) {
+	if err != nil || len(entries) != len(all) {
 		t.Fatalf("%d binaries, %v", len(entries), err)
 	}
 	for _, e := range entries {

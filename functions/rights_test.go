@@ -28,6 +28,18 @@ func inTransaction(r iam.Request) iam.Request {
 	return r
 }
 
+// returning is a write that asks for what the row was, or has become.
+func returning(r iam.Request, values string) iam.Request {
+	r.Keys["dynamodb:ReturnValues"] = []string{values}
+	return r
+}
+
+// isNew makes the writing of an object fail where there is one.
+func isNew(r iam.Request) iam.Request {
+	r.Keys = map[string][]string{"s3:if-none-match": {"*"}}
+	return r
+}
+
 func object(action, key string) iam.Request {
 	return iam.Request{Action: "s3:" + action, Resource: "arn:aws:s3:::bucket/" + key}
 }
@@ -51,10 +63,9 @@ func but(groups ...string) []string {
 
 const pack = "workspaces/w/objects/pack/pack-1.pack"
 
-// What the groups may ask of AWS: who is listed may, who is not may not. What
-// their own binaries ask is judged while the suites of infra/samlocal/service
-// and infra/apitest run; this is about what they must not ask, and about what
-// is rare.
+// What the groups may ask of AWS: who is listed may, who is not may not. That they
+// may ask all that they do ask, and nothing that they do not, infra/apitest shows;
+// this is about who may what, and about what nobody may.
 var rightsOf = []struct {
 	what    string
 	request iam.Request
@@ -71,7 +82,7 @@ var rightsOf = []struct {
 	{"delete that a key was used", about("DeleteItem", "used/w"), nil},
 	{"read what was done to keys", about("Query", "audit/w"), nil},
 	{"forget what was done to keys", about("DeleteItem", "audit/w"), nil},
-	{"look for a request that has landed", about("BatchGetItem", "head/w", "access/w", "once/w"), writers},
+	{"look for a request that has landed", about("BatchGetItem", "head/w", "access/w", "once/w"), append(slices.Clone(writers), "contexts")},
 	{"remember a request that lands", inTransaction(about("PutItem", "once/w")), writers},
 	{"remember a request by itself", about("PutItem", "once/w"), nil},
 	{"forget a request that has landed", about("DeleteItem", "once/w"), nil},
@@ -89,8 +100,9 @@ var rightsOf = []struct {
 	{"list the workspaces", about("Query", "workspaces"), []string{"maintenance"}},
 	{"scan", about("Scan"), nil},
 
-	{"delete a commit's row", about("DeleteItem", "log/w/i"), []string{"maintenance"}},
-	{"delete a commit's row in a transaction", inTransaction(about("DeleteItem", "log/w/i")), []string{"maintenance"}},
+	{"delete a commit's row", about("DeleteItem", "log/w/i"), nil},
+	{"delete a commit's row in a transaction", inTransaction(about("DeleteItem", "log/w/i")), nil},
+	{"delete a row of a large commit", about("DeleteItem", "item/w/i/a"), []string{"maintenance"}},
 	{"delete commits' rows in a batch", about("BatchWriteItem", "log/w/i"), []string{"maintenance"}},
 	{"delete commits' rows among others", about("BatchWriteItem", "item/w/i/a", "log/w/i"), []string{"maintenance"}},
 	{"change a commit's row", about("UpdateItem", "log/w/i"), []string{"maintenance"}},
@@ -101,12 +113,18 @@ var rightsOf = []struct {
 	{"overwrite a head", inTransaction(about("PutItem", "head/w")), nil},
 	{"move the head", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "sequence", "access", "fence", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "versions"), writers},
 	{"raise the fence", of(about("UpdateItem", "head/w"), "pk", "sk", "fence", "format"), []string{"maintenance"}},
+	{"raise the fence and read the whole head", returning(of(about("UpdateItem", "head/w"), "pk", "sk", "fence", "format"), "ALL_NEW"), nil},
+	{"raise the fence and read what the head was", returning(of(about("UpdateItem", "head/w"), "pk", "sk", "fence", "format"), "ALL_OLD"), nil},
+	{"hold the head while the list of packs changes", of(inTransaction(about("ConditionCheckItem", "head/w")), "pk", "sk", "index", "fence", "format"), []string{"maintenance"}},
+	{"ask whether the secret is a guess", of(inTransaction(about("ConditionCheckItem", "head/w")), "pk", "sk", "secret"), nil},
+	{"ask whether the head is a guess, and read it", returning(of(inTransaction(about("ConditionCheckItem", "head/w")), "pk", "sk", "fence"), "ALL_OLD"), nil},
 	{"move the head without the commit's rows", of(about("UpdateItem", "head/w"), "pk", "sk", "commit", "sequence"), nil},
 	{"change the secret", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "commit", "secret"), nil},
 	{"change a head without saying what", inTransaction(about("UpdateItem", "head/w")), nil},
 	{"end the workspace's bill", of(inTransaction(about("UpdateItem", "head/w")), "pk", "sk", "billingInactive"), nil},
 	{"write a large commit's rows before the head moves", about("BatchWriteItem", "item/w/i/a", "rest/w/i", "index/w"), []string{"changes", "maintenance"}},
-	{"change the list of packs", inTransaction(about("PutItem", "packs/w")), []string{"maintenance"}},
+	{"change the list of packs", inTransaction(about("UpdateItem", "packs/w")), []string{"maintenance"}},
+	{"change the list of packs without holding the head", about("UpdateItem", "packs/w"), nil},
 	{"make a key", inTransaction(about("PutItem", "access/w")), nil},
 	{"revoke a key", about("UpdateItem", "access/w"), nil},
 	{"list another workspace", inTransaction(about("PutItem", "workspaces")), nil},
@@ -114,9 +132,11 @@ var rightsOf = []struct {
 	{"save telemetry among others", about("BatchWriteItem", "telemetry/w/known"), nil},
 
 	{"read a pack", object("GetObject", pack), but("reference")},
-	{"store a pack", object("PutObject", pack), slices.Concat(writers, []string{"maintenance"})},
-	{"store a snapshot", object("PutObject", "workspaces/w/snapshots/1"), slices.Concat(writers, []string{"maintenance"})},
-	{"replace the repository's settings", object("PutObject", "workspaces/w/config"), nil},
+	{"store a pack", isNew(object("PutObject", pack)), slices.Concat(writers, []string{"maintenance"})},
+	{"write over a pack", object("PutObject", pack), nil},
+	{"store a snapshot", isNew(object("PutObject", "workspaces/w/snapshots/1")), writers},
+	{"write over a snapshot", object("PutObject", "workspaces/w/snapshots/1"), nil},
+	{"replace the repository's settings", isNew(object("PutObject", "workspaces/w/config")), nil},
 	{"delete a pack", object("DeleteObject", pack), []string{"maintenance"}},
 	{"delete the repository's HEAD", object("DeleteObject", "workspaces/w/HEAD"), nil},
 	{"read the book of maintenance", object("GetObject", "maintenance/w.json"), []string{"maintenance"}},
@@ -130,9 +150,9 @@ var rightsOf = []struct {
 	{"drop all messages", queue("PurgeQueue", "queue"), nil},
 }
 
-func policies(t *testing.T) map[string]iam.Policy {
+func policies(t *testing.T) map[string]*iam.Policy {
 	t.Helper()
-	template, byGroup := read(t), map[string]iam.Policy{}
+	template, byGroup := read(t), map[string]*iam.Policy{}
 	for _, f := range functions(t) {
 		policy, err := iam.New(template, f, names)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -128,48 +127,11 @@ func TestEveryFolderIsAFunction(t *testing.T) {
 	}
 }
 
-// What each group may do. A right that is not here is a failure, whichever
-// group has it, and so is one that is here and not in the template.
+// What changes rows, and what notes the use of a key.
 var (
-	readRows    = []string{"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"}
-	writeRows   = []string{"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
-	addRows     = []string{"dynamodb:PutItem", "dynamodb:UpdateItem"}
-	addMany     = []string{"dynamodb:BatchWriteItem"}
-	readObjects = []string{"s3:GetObject", "s3:ListBucket"}
-
-	noteUses = []string{"dynamodb:UpdateItem"} // on which day a key was used last
-
-	reads  = slices.Concat(readRows, noteUses, readObjects)
-	writes = slices.Concat(readRows, readObjects, addRows, []string{"s3:PutObject"})
-	rights = map[string][]string{
-		"workspace": reads, "activity": reads, "delivery": reads,
-		"contexts": append([]string{"dynamodb:DeleteItem"}, reads...),
-		"flags":    writes, "configs": writes, "loglevels": writes, "segments": writes,
-		"changes":   slices.Concat(writes, addMany),
-		"reference": nil,
-		"telemetry": slices.Concat(readRows, readObjects, addRows, []string{"dynamodb:DeleteItem"}),
-		"maintenance": slices.Concat([]string{"dynamodb:GetItem", "dynamodb:Query"}, addRows, addMany, readObjects, []string{"dynamodb:DeleteItem", "s3:PutObject", "s3:DeleteObject"},
-			[]string{"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage"}),
-	}
+	writeRows = []string{"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	noteUses  = []string{"dynamodb:UpdateItem"} // on which day a key was used last
 )
-
-func TestEachFunctionMayDoWhatItMustAndNoMore(t *testing.T) {
-	for id, f := range functions(t) {
-		got := map[string]bool{}
-		for _, s := range f.Policies {
-			if s.Effect != "Allow" {
-				t.Errorf("%s: the statement %s does not allow", id, s.Sid)
-			}
-			for _, action := range s.Actions {
-				got[action] = true
-			}
-		}
-		want := slices.Sorted(slices.Values(rights[f.Group()]))
-		if have := slices.Sorted(maps.Keys(got)); !slices.Equal(have, want) {
-			t.Errorf("%s may do %v, and should %v", id, have, want)
-		}
-	}
-}
 
 // inBucket is a resource of a policy: objects of the bucket that the functions have.
 func inBucket(path string) string {

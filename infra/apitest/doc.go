@@ -7,6 +7,8 @@
 //     condition or with old news is caught;
 //   - the same with faults in front of both stores, and with instances that are
 //     processes of their own and are killed between any two requests;
+//   - the template's policies allow every kind of request and every step of
+//     maintenance, and allow nothing that none of them sends;
 //   - every kind of request stays within its budget of requests and of round
 //     trips, however much there is;
 //   - each role may do what the matrix of roles says.

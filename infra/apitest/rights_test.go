@@ -3,7 +3,10 @@ package apitest
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
+	"path"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,7 +21,7 @@ import (
 // asks it. infra/samlocal/service does the same to the functions' own binaries.
 type judge struct {
 	t        *testing.T
-	policies map[string]iam.Policy // by the functions' folders
+	policies map[string]*iam.Policy // by the functions' folders
 }
 
 func (h *service) newJudge(t *testing.T) *judge {
@@ -27,8 +30,8 @@ func (h *service) newJudge(t *testing.T) *judge {
 	must(t, err)
 	functions, err := read.Functions()
 	must(t, err)
-	j := &judge{t: t, policies: map[string]iam.Policy{}}
-	names := iam.Names{"Table": h.Table, "Bucket": h.Bucket, "MaintenanceQueue": "queue", "MaintenanceDeadLetters": "dead"}
+	j := &judge{t: t, policies: map[string]*iam.Policy{}}
+	names := iam.Names{"Table": h.Table, "Bucket": h.Bucket, "MaintenanceQueue": path.Base(h.Queue), "MaintenanceDeadLetters": path.Base(h.DeadLetters)}
 	for _, f := range functions {
 		j.policies[f.Group()], err = iam.New(read, f, names)
 		must(t, err)
@@ -39,6 +42,23 @@ func (h *service) newJudge(t *testing.T) *judge {
 // watch has a function's clients send nothing that its policy does not allow.
 func (j *judge) watch(function string, c *aws.Config) {
 	c.HTTPClient = judging{j, function, awshttp.NewBuildableClient()}
+}
+
+// unused are the rights of the template that no function has used: several have the
+// same policies, for the code that they share.
+func (j *judge) unused() (rights []string) {
+	used := map[string]bool{}
+	for _, policy := range j.policies {
+		for _, right := range policy.Rights() {
+			used[right] = used[right] || !slices.Contains(policy.Unused(), right)
+		}
+	}
+	for _, right := range slices.Sorted(maps.Keys(used)) {
+		if !used[right] {
+			rights = append(rights, right)
+		}
+	}
+	return rights
 }
 
 type judging struct {

@@ -1,0 +1,393 @@
+package apitest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/middleware"
+
+	"svc.example/svc/functions"
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/admin"
+	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/testing/apiload"
+	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/standin"
+)
+
+// usedByLambda are the rights that Lambda itself uses with a function's role: it
+// takes messages off the queue for the function.
+var usedByLambda = regexp.MustCompile(`^TakeMessages: `)
+
+// TestThePoliciesAllowWhatIsSentAndNoMore sends every kind of request, and runs every
+// step of maintenance, under the policies of the template: what is sent is allowed, and
+// what is allowed is sent.
+func TestThePoliciesAllowWhatIsSentAndNoMore(t *testing.T) {
+	e := newEverything(t)
+	e.reads()
+	e.writes()
+	e.changeSets()
+	e.applications()
+	e.contexts()
+	e.killed()
+	e.maintenance()
+	for _, list := range [][]endpoints.Endpoint{endpoints.REST, endpoints.ForApplications, endpoints.ForPeople} {
+		for _, endpoint := range list {
+			if !e.asked[endpoint.Operation] {
+				t.Errorf("no request asks for %s (%s %s)", endpoint.Operation, endpoint.Method, endpoint.Path)
+			}
+		}
+	}
+	for _, right := range e.judge.unused() {
+		if !usedByLambda.MatchString(right) {
+			t.Errorf("no function uses the right %s", right)
+		}
+	}
+}
+
+// everything asks for all that there is to ask.
+type everything struct {
+	*testing.T
+	*service
+	judge          *judge
+	clock          *faultproxy.Clock // the bucket's
+	api            http.Handler
+	invoke         functions.Invoke
+	asked          map[string]bool
+	public, secret string
+	serial         int
+}
+
+func newEverything(t *testing.T) *everything {
+	t.Helper()
+	files := apiload.Fixture()
+	h := create(t, files, 1)
+	e := &everything{T: t, service: h, asked: map[string]bool{}}
+	var err error
+	e.clock, err = faultproxy.StartClock(h.S3, 0)
+	must(t, err)
+	t.Cleanup(func() { e.clock.Close() })
+	h.S3, h.SQS = e.clock.URL(), standin.SQS(t)
+	config, err := standin.Config(background(t), h.SQS)
+	must(t, err)
+	for _, queue := range []*string{&h.Queue, &h.DeadLetters} {
+		made, err := sqs.NewFromConfig(config).CreateQueue(background(t), &sqs.CreateQueueInput{QueueName: aws.String(standin.Name())})
+		must(t, err)
+		*queue = *made.QueueUrl
+	}
+	e.judge = h.newJudge(t)
+	e.api, e.invoke = e.instance(nil)
+	for kind, key := range map[access.Kind]*string{access.KindPublicSDK: &e.public, access.KindSecretSDK: &e.secret} {
+		made, _, err := h.workspace.IssueKey(background(t), "", access.KeyRequest{Kind: kind, Name: "app", Environment: "production"})
+		must(t, err)
+		*key = made.Reveal()
+	}
+	return e
+}
+
+// instance is an instance of each function that has read nothing.
+func (e *everything) instance(broken harm) (http.Handler, functions.Invoke) {
+	e.Helper()
+	change := func(function string, c *aws.Config) {
+		e.judge.watch(function, c)
+		c.DisableClockSkewCorrection = true // the bucket has another clock than who checks signatures
+		if broken != nil {
+			c.RetryMaxAttempts = 1
+			c.APIOptions = append(c.APIOptions, broken)
+		}
+	}
+	api, err := e.New(background(e), change, slog.New(slog.DiscardHandler))
+	must(e, err)
+	invoke, err := e.Functions(background(e), change, slog.New(slog.NewTextHandler(e.Output(), nil)))
+	must(e, err)
+	return api, invoke
+}
+
+// request is one that an endpoint takes.
+type request struct {
+	path, body string
+	header     http.Header
+	status     int // 0: any that is no error
+}
+
+// ask sends a request to an endpoint, and returns the answer.
+func (e *everything) ask(operation string, r request) string {
+	e.Helper()
+	return e.askBy(e.api, operation, r)
+}
+
+func (e *everything) askBy(api http.Handler, operation string, r request) string {
+	e.Helper()
+	all := slices.Concat(endpoints.REST, endpoints.ForApplications, endpoints.ForPeople)
+	i := slices.IndexFunc(all, func(endpoint endpoints.Endpoint) bool { return endpoint.Operation == operation })
+	if i < 0 {
+		e.Fatalf("there is no endpoint %s", operation)
+	}
+	path := r.path
+	if path == "" {
+		path = all[i].Path
+	}
+	sent := httptest.NewRequestWithContext(background(e), all[i].Method, path, strings.NewReader(r.body))
+	switch all[i].Keys {
+	case endpoints.Management:
+		sent.Header.Set("Authorization", "Bearer "+e.keys[0])
+	case endpoints.PublicSDK:
+		sent.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+e.public)))
+	case endpoints.SecretSDK, endpoints.AnySDK:
+		sent.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("1:"+e.secret)))
+	}
+	for name, values := range r.header {
+		sent.Header[name] = values
+	}
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, sent)
+	if w.Code != r.status && (r.status != 0 || w.Code >= 400) {
+		e.Errorf("%s: %s %s: %d %s", operation, all[i].Method, path, w.Code, w.Body)
+	}
+	e.asked[operation] = true
+	return w.Body.String()
+}
+
+// write sends a write three ways: as a dry run, under an Idempotency-Key, and once
+// more under the key to an instance that has read nothing.
+func (e *everything) write(operation, path, body string) (commit string) {
+	e.Helper()
+	e.serial++
+	once := http.Header{"Idempotency-Key": {fmt.Sprint("once-", e.serial)}}
+	e.ask(operation, request{path: path + "?dryRun=true", body: body})
+	first := e.ask(operation, request{path: path, body: body, header: once})
+	api, _ := e.instance(nil)
+	if again := e.askBy(api, operation, request{path: path, body: body, header: once}); again != first {
+		e.Errorf("%s %s: the first answer is %s, the next one %s", operation, path, first, again)
+	}
+	var told struct{ CommitSHA string }
+	must(e, json.Unmarshal([]byte(first), &told))
+	return told.CommitSHA
+}
+
+// reads asks for all that can be read, from an instance that has read nothing yet.
+func (e *everything) reads() {
+	for _, operation := range []string{"getWhoami", "getWorkspace", "listWorkspaces", "listEnvironments", "exportDocuments", "listFlags", "getManifest", "listConfigs", "listLogLevels",
+		"listSegments", "listSchemas", "listContexts", "getOpenAPI", "getDocs", "getStoredConfigSchema"} {
+		e.ask(operation, request{})
+	}
+	e.ask("evaluateContext", request{body: `{"environment": "production", "context": {"user": {"key": "u-1"}}, "explain": true}`})
+	e.ask("leadToConsole", request{path: "/"})
+	e.ask("openConsole", request{})
+	page := e.ask("getConsole", request{})
+	e.ask("getConsole", request{path: "/console/" + regexp.MustCompile(`[0-9a-f]{16}/[^"]+`).FindString(page)})
+	e.ask("getDocsFile", request{path: regexp.MustCompile(`docs/[0-9a-f]{16,}/[^"]+`).ReplaceAllString(regexp.MustCompile(`docs/[0-9a-f]{16,}/[^"]+`).FindString(e.ask("getDocs", request{})), "/v1/$0")})
+}
+
+// writes writes items of each kind in each way, and reads what became of them.
+func (e *everything) writes() {
+	for _, kind := range []struct{ of, list, create, more string }{
+		{"Flag", "/v1/flags/", `{"key": "made-flag"}`, `{"enabled": true}`},
+		{"Config", "/v1/configs/", `{"key": "made-config", "valueType": "int", "value": 1}`, `{"value": 2}`},
+		{"Segment", "/v1/segments/", `{"key": "made-segment", "default": {"rules": [{"criteria": [{"operator": "PROP_IS_ONE_OF", "propertyName": "user.plan", "valueToMatch": {"type": "string_list", "value": ["beta"]}}], "value": {"type": "bool", "value": true}}]}}`, ""},
+	} {
+		path := kind.list + "made-" + strings.ToLower(kind.of)
+		e.write("create"+kind.of, strings.TrimSuffix(kind.list, "/"), kind.create)
+		change := e.replace(kind.of, path)
+		if kind.more != "" {
+			change = e.write("update"+kind.of+"Environment", path+"/environments/default", kind.more)
+			e.ask("get"+kind.of+"Evaluations", request{path: path + "/evaluations"})
+		}
+		e.write("revert"+kind.of, path+"/revert", fmt.Sprintf(`{"mode": "undo", "commitSha": %q}`, change))
+		e.write("revert"+kind.of, path+"/revert", fmt.Sprintf(`{"mode": "restore", "commitSha": %q}`, change))
+		e.ask("get"+kind.of, request{path: path})
+		e.ask("get"+kind.of+"History", request{path: path + "/history"})
+		e.ask("get"+kind.of+"Document", request{path: path + "/document?at=" + change[:10]})
+		e.ask("listActivity", request{path: "/v1/activity?limit=100"})
+		deleted := e.write("delete"+kind.of, path, "")
+		e.write("revert"+kind.of, path+"/revert", fmt.Sprintf(`{"mode": "undo", "commitSha": %q}`, deleted))
+	}
+	logs := "/v1/log-levels/log-level.made"
+	e.write("updateLogLevel", logs, `{"environment": "production", "level": "DEBUG"}`)
+	change := e.write("updateLogLevel", logs, `{"environment": "production", "level": "WARN"}`)
+	e.replace("LogLevel", logs)
+	e.write("revertLogLevel", logs+"/revert", fmt.Sprintf(`{"mode": "restore", "commitSha": %q}`, change))
+	e.write("deleteLogLevel", logs, "")
+	e.write("replaceSchemaDocument", "/v1/schemas/made/document", `{"document": {"type": "object"}}`)
+	e.ask("getSchemaDocument", request{path: "/v1/schemas/made/document"})
+	e.write("deleteSchema", "/v1/schemas/made", "")
+	const manifest = "/openfeature/v0/manifest/flags"
+	e.ask("createManifestFlag", request{path: manifest, body: `{"key": "from-the-cli", "type": "boolean", "defaultValue": true}`})
+	e.ask("replaceManifestFlag", request{path: manifest + "/from-the-cli", body: `{"key": "from-the-cli", "type": "boolean", "defaultValue": false}`})
+	e.ask("deleteManifestFlag", request{path: manifest + "/from-the-cli"})
+	// A rollout that comes back reads the item's history.
+	for _, body := range []string{`{"rollout": [{"value": true, "percent": 50}, {"value": false, "percent": 50}]}`, `{"enabled": false}`, `{"rollout": [{"value": true, "percent": 50}, {"value": false, "percent": 50}]}`} {
+		e.write("updateFlagEnvironment", "/v1/flags/redesign/environments/staging", body)
+	}
+	// Enough that a snapshot is due.
+	for i := range manyToggles {
+		e.ask("updateFlagEnvironment", request{path: "/v1/flags/made-flag/environments/staging", body: fmt.Sprintf(`{"enabled": %t}`, i%2 == 0)})
+	}
+}
+
+// replace reads a document, and writes it back with a tag.
+func (e *everything) replace(kind, path string) (commit string) {
+	e.Helper()
+	var read struct {
+		CommitSHA string
+		Document  map[string]any
+	}
+	must(e, json.Unmarshal([]byte(e.ask("get"+kind+"Document", request{path: path + "/document"})), &read))
+	read.Document["tags"] = []string{"changed"}
+	body, err := json.Marshal(map[string]any{"document": read.Document, "expectedCommitSha": read.CommitSHA})
+	must(e, err)
+	return e.write("replace"+kind+"Document", path+"/document", string(body))
+}
+
+// changeSets sends one of a few documents, one of more than a transaction holds, and one
+// whose files are too many for a row.
+func (e *everything) changeSets() {
+	e.write("applyChanges", "/v1/changes", creations("few", 3))
+	e.write("applyChanges", "/v1/changes", creations("many", 120))
+	e.ask("applyChanges", request{path: "/v1/changes", body: longKeys()})
+}
+
+// applications are polls and telemetry.
+func (e *everything) applications() {
+	public := http.Header{"X-Api-Key": {e.public}}
+	e.ask("getHealth", request{})
+	e.ask("evaluate", request{path: poll})
+	e.ask("getDocuments", request{})
+	e.ask("describeKey", request{})
+	e.ask("evaluateFlags", request{body: `{"context": {"targetingKey": "u-1"}}`, header: public})
+	e.ask("evaluateFlag", request{path: "/ofrep/v1/evaluate/flags/redesign", body: `{"context": {}}`, header: public})
+	for _, events := range []string{
+		`{"summaries": {"summaries": [{"key": "redesign", "counters": [{"count": 3, "selectedValue": {"bool": false}}]}]}}`,
+		seen(time.Now().Add(-48 * time.Hour)), seen(time.Now()),
+		shapes("first", telemetry.MaxShapeTypes), shapes("second", telemetry.MaxShapeTypes), // the first ones make room
+	} {
+		e.serial++
+		e.ask("reportContexts", request{path: "/api/v1/telemetry/", body: fmt.Sprintf(`{"instanceHash": "i", "batchId": "b-%d", "events": [%s]}`, e.serial, events)})
+	}
+}
+
+// shapes are of so many types of context.
+func shapes(name string, n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`{"name": "%s-%d", "fieldTypes": {"key": 2}}`, name, i))
+	}
+	return `{"contextShapes": {"shapes": [` + strings.Join(all, ",") + `]}}`
+}
+
+// seen is a context that was seen at a time.
+func seen(at time.Time) string {
+	return fmt.Sprintf(`{"exampleContexts": {"examples": [{"timestamp": %d, "contextSet": {"contexts": [{"type": "user", "values": {"key": "u-7", "name": "Ada"}}]}}]}}`, at.UnixMilli())
+}
+
+// contexts reads what telemetry has saved, and forgets it.
+func (e *everything) contexts() {
+	api, _ := e.instance(nil)
+	e.askBy(api, "listFlags", request{})
+	e.askBy(api, "listConfigs", request{})
+	for _, item := range []string{"Flag", "Config"} {
+		e.ask("get"+item+"Evaluations", request{path: map[string]string{"Flag": "/v1/flags/redesign", "Config": "/v1/configs/timeout"}[item] + "/evaluations?days=60"})
+	}
+	const impact = "?dryRun=true&impact=true"
+	e.ask("updateFlagEnvironment", request{path: "/v1/flags/redesign/environments/production" + impact, body: `{"enabled": true, "replaceTargeting": true}`})
+	e.ask("updateConfigEnvironment", request{path: "/v1/configs/timeout/environments/production" + impact, body: `{"value": 7, "replaceTargeting": true}`})
+	e.ask("deleteSegment", request{path: "/v1/segments/made-segment" + impact})
+	e.ask("applyChanges", request{path: "/v1/changes" + impact, body: creations("impact", 2)})
+	e.ask("listContexts", request{path: "/v1/contexts?query=ada"})
+	e.ask("exportContexts", request{path: "/v1/contexts/export?environment=production"})
+	e.ask("deleteContext", request{path: "/v1/contexts/user/u-7", header: http.Header{"Idempotency-Key": {"forget"}}})
+	e.ask("deleteContext", request{path: "/v1/contexts/user/u-7", header: http.Header{"Idempotency-Key": {"forget"}}, status: 404})
+}
+
+// killed has large change sets end before each of their requests, and after each, so
+// that rows of every kind are left over; and one of the largest, before its head moves.
+func (e *everything) killed() {
+	for _, after := range []bool{false, true} {
+		for step := int64(0); ; step++ {
+			var n atomic.Int64
+			n.Store(step)
+			landed := e.killedAt(creations(fmt.Sprintf("killed-%t-%d", after, step), 120), func(string) (dies, afterwards bool) {
+				return n.Add(-1) < 0, after && n.Load() == -1
+			})
+			if landed {
+				break
+			}
+		}
+	}
+	e.killedAt(longKeys(), func(operation string) (dies, afterwards bool) { return operation == "TransactWriteItems", false })
+}
+
+// killedAt sends a change set to an instance that dies at a request of its own, or
+// after it, and reports whether it has lived.
+func (e *everything) killedAt(set string, at func(operation string) (dies, afterwards bool)) (landed bool) {
+	e.Helper()
+	api, _ := e.instance(func(stack *middleware.Stack) error {
+		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("Kill", func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (out middleware.DeserializeOutput, m middleware.Metadata, err error) {
+			dies, afterwards := at(middleware.GetOperationName(ctx))
+			if !dies || afterwards {
+				out, m, err = next.HandleDeserialize(ctx, in)
+			}
+			if dies {
+				err = errKilled
+			}
+			return out, m, err
+		}), middleware.After)
+	})
+	r := httptest.NewRequestWithContext(background(e), "POST", "/v1/changes", strings.NewReader(set))
+	r.Header.Set("Authorization", "Bearer "+e.keys[0])
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, r)
+	return w.Code == http.StatusOK
+}
+
+// maxOperations is how many a change set has at most. So many, of keys as long as these
+// are, are more than the row of a commit holds.
+const maxOperations = 2000
+
+func longKeys() string {
+	var operations []string
+	for range maxOperations {
+		key := rand.Text() + rand.Text() + rand.Text() + rand.Text() + rand.Text() + rand.Text() + rand.Text()
+		operations = append(operations, fmt.Sprintf(`{"op":"create","type":"feature_flag","body":{"key":%q}}`, key))
+	}
+	return `{"operations":[` + strings.Join(operations, ",") + `]}`
+}
+
+// maintenance runs until nothing is left to do: it merges, and days later deletes what
+// was merged and what is left over.
+func (e *everything) maintenance() {
+	message, err := json.Marshal(map[string]any{"Records": []map[string]string{{"messageId": "m", "body": fmt.Sprintf(`{"workspace": %q}`, e.workspace.ID)}, {"messageId": "n", "body": "not understood"}}})
+	must(e, err)
+	if _, err := e.invoke(background(e), "maintenance", []byte(`{}`)); err != nil { // as the schedule does
+		e.Error(err)
+	}
+	for day := range 4 {
+		if day == 2 { // the rows of before are left over from now on
+			_, err := e.workspace.Reindex(background(e), "", admin.Checking{Dir: e.TempDir()})
+			must(e, err)
+		}
+		answer, err := e.invoke(background(e), "maintenance", message)
+		if err != nil || string(answer) != `{"batchItemFailures":[]}` {
+			e.Errorf("maintenance: %s, %v", answer, err)
+		}
+		e.clock.Pass(25 * time.Hour)
+		for i := range 2 { // commits, so that there is something to do
+			e.ask("updateFlagEnvironment", request{path: "/v1/flags/made-flag/environments/staging", body: fmt.Sprintf(`{"enabled": %t}`, i%2 == 0)})
+		}
+	}
+}
