@@ -60,7 +60,8 @@ func (v Value) Secret() bool {
 
 // Served returns the content as it goes over the wire: a number for an int or
 // a double however it is stored, the content itself for everything else. An int is
-// digits alone: what reads 64-bit integers takes neither 1.0 nor 1e2 for one.
+// digits alone: what reads 64-bit integers takes neither 1.0 nor 1e2 for one. A
+// double has a fraction or an exponent: many languages take 2 for an integer.
 func (v Value) Served() *jsontree.Node {
 	n := v.Content
 	if v.Type == IntValue || v.Type == DoubleValue {
@@ -70,6 +71,9 @@ func (v Value) Served() *jsontree.Node {
 		if whole, err := strconv.ParseInt(jsontree.NumberText(n.Literal()), 10, 64); err == nil {
 			return jsontree.NewInt(whole)
 		}
+	}
+	if v.Type == DoubleValue && n != nil && n.Kind == jsontree.Number && !strings.ContainsAny(n.Literal(), ".eE") {
+		return jsontree.NewDouble(n.Literal())
 	}
 	return n
 }

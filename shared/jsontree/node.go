@@ -99,6 +99,11 @@ func NewInt(i int64) *Node {
 	return &Node{Kind: Number, Offset: -1, text: strconv.AppendInt(nil, i, 10)}
 }
 
+// NewDouble makes a number that is written with a fraction, of the digits of another.
+func NewDouble(digits string) *Node {
+	return &Node{Kind: Number, Offset: -1, text: []byte(digits + ".0")}
+}
+
 // Field makes a member for NewObject.
 func Field(name string, value *Node) Member {
 	return Member{Name: name, Value: value, text: quote(name)}
