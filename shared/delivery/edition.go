@@ -3,7 +3,6 @@ package delivery
 import (
 	"crypto/sha256"
 	"math"
-	"strings"
 	"sync/atomic"
 
 	"svc.example/svc/shared/evaluation"
@@ -21,9 +20,6 @@ type edition struct {
 	turns  evaluation.Turns
 	turned *atomic.Pointer[Table] // the edition that was asked for last beside the first
 }
-
-// unknown is the version while a table is built. It is as long as others are.
-const unknown = "a version that is not known yet!"
 
 // at returns the edition of a moment.
 func (t *Table) at(now int64) *Table {
@@ -43,7 +39,7 @@ func (t *Table) VersionAt(now int64) string { return t.at(now).Version }
 
 func (t *Table) holds(now int64) bool { return t.from <= now && now < t.until }
 
-// turn makes the edition of a moment. What is encoded names the version.
+// turn makes the edition of a moment.
 func (t *Table) turn(now int64) *Table {
 	last, next := t.turns.Around(now)
 	turned := *t
@@ -55,17 +51,9 @@ func (t *Table) turn(now int64) *Table {
 		turned.until = next
 	}
 	turned.seed = seed(t.Environment, turned.Version)
-	was, is := string(quote([]byte(versionMember), t.Version)), string(quote([]byte(versionMember), turned.Version))
-	turned.phrases = make([]string, len(t.phrases))
-	for i, phrase := range t.phrases {
-		// Within a text its quotation marks would be escaped.
-		turned.phrases[i] = strings.Replace(phrase, was, is, 1)
-	}
 	turned.tails.native, turned.tails.ofrep = turned.nativeTail(), turned.ofrepTail()
 	return &turned
 }
-
-const versionMember = `"version":`
 
 // Unloaded stands for a table of which no more is known than its version at the
 // moment. It is loaded for a request that this does not answer.

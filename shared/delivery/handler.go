@@ -46,24 +46,26 @@ var (
 	ofrepFlags = endpoints.EvaluateFlags.Path
 )
 
+// ofrepPaths is what the paths of OFREP begin with.
+const ofrepPaths = "/ofrep/v1/"
+
 // protocol is how each endpoint of the protocol is answered: how a request sends
 // its key, and what answers with the table that this key reads.
 var protocol = []answering{
-	{endpoints.Evaluate, BasicKey, (*Handler).evaluate, refuse},
-	{endpoints.EvaluateFlags, anyKey, (*Handler).bulk, refuseOFREP},
-	{endpoints.EvaluateFlag, anyKey, (*Handler).single, refuseOFREP},
+	{endpoints.Evaluate, BasicKey, (*Handler).evaluate},
+	{endpoints.EvaluateFlags, anyKey, (*Handler).bulk},
+	{endpoints.EvaluateFlag, anyKey, (*Handler).single},
 }
 
 type answering struct {
 	endpoints.Endpoint
 	key    func(*http.Request) string
 	answer func(h *Handler, w http.ResponseWriter, r *http.Request, table *Table, key string)
-	refuse func(w http.ResponseWriter, r *http.Request, f *fault.Fault)
 }
 
 // Routes are the endpoints of the protocol, and that of health.
 func (h *Handler) Routes() []router.Route {
-	routes := []router.Route{{Path: endpoints.Health.Path, Handler: http.HandlerFunc(health)}}
+	routes := []router.Route{{Path: endpoints.Health.Path, Handler: http.HandlerFunc(health)}, {Path: ofrepPaths + "{rest...}", Handler: http.HandlerFunc(h.NotFound)}}
 	for _, e := range protocol {
 		routes = append(routes, router.Route{Path: e.Path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(&e, w, r) })})
 	}
@@ -80,8 +82,8 @@ func (h *Handler) Mux() http.Handler {
 
 // NoTelemetry are routes for a server that takes no telemetry.
 func NoTelemetry() []router.Route {
-	refused := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		WriteFault(w, fault.New(fault.NotFound, "telemetry is not served here; switch off evaluation summaries and context upload in the client"))
+	refused := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Refuse(w, r, fault.New(fault.NotFound, "telemetry is not served here; switch off evaluation summaries and context upload in the client"))
 	})
 	return TelemetryRoutes(refused)
 }
@@ -96,7 +98,7 @@ func TelemetryRoutes(handler http.Handler) []router.Route {
 func (h *Handler) serve(e *answering, w http.ResponseWriter, r *http.Request) {
 	if !Takes(e.Method, r) {
 		if _, err := h.Tables(w, r, anyKey(r)); err != nil {
-			WriteFault(w, fault.Of(err))
+			Refuse(w, r, fault.Of(err))
 			return
 		}
 		WriteMethodNotAllowed(w, r, e.Method)
@@ -105,7 +107,7 @@ func (h *Handler) serve(e *answering, w http.ResponseWriter, r *http.Request) {
 	key := e.key(r)
 	table, err := h.Tables(w, r, key)
 	if err != nil {
-		e.refuse(w, r, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 		return
 	}
 	e.answer(h, w, r, table, key)
@@ -123,17 +125,17 @@ func health(w http.ResponseWriter, r *http.Request) {
 // here too, so that a request without one learns nothing else first.
 func (h *Handler) NotFound(w http.ResponseWriter, r *http.Request) {
 	if _, err := h.Tables(w, r, anyKey(r)); err != nil {
-		WriteFault(w, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 		return
 	}
-	WriteFault(w, fault.New(fault.NotFound, "nothing is served at this path; flags are at GET %s{token} and POST %s", evalPrefix, ofrepFlags))
+	Refuse(w, r, fault.New(fault.NotFound, "nothing is served at this path; flags are at GET %s{token} and POST %s", evalPrefix, ofrepFlags))
 }
 
 // evaluate answers a native poll.
 func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table, _ string) {
 	token := r.URL.Path[len(evalPrefix):]
 	if len(token) > MaxToken {
-		WriteFault(w, fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to %s)", len(token), MaxToken, ofrepFlags))
+		Refuse(w, r, fault.New(fault.URITooLong, "the token is %d bytes long; at most %d are read (a larger context goes by POST to %s)", len(token), MaxToken, ofrepFlags))
 		return
 	}
 	now := h.Now().UnixMilli()
@@ -144,12 +146,12 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table,
 	}
 	text, bad := decodeToken(token)
 	if bad != nil {
-		WriteFault(w, bad)
+		Refuse(w, r, bad)
 		return
 	}
 	loaded, err := table.loaded(now)
 	if err != nil {
-		WriteFault(w, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 		return
 	}
 	if table.load != nil { // what was loaded may be newer
@@ -159,7 +161,7 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table,
 	frame := table.snapshot.NewFrame(now, h.Random)
 	defer frame.Release()
 	if err := readNamed(text, frame); err != nil {
-		WriteFault(w, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
+		Refuse(w, r, fault.New(fault.BadRequest, "the decoded token is wrong: %s; %s", explain(err), tokenForm))
 		return
 	}
 	if match, known := h.known(r, tag); match != negotiation.Neither {
@@ -168,14 +170,14 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *http.Request, table *Table,
 	}
 	held, err := h.hold(r, table.size)
 	if err != nil {
-		WriteFault(w, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 		return
 	}
 	defer held.Release()
 	b := buffer(table.size)
 	var whole bool
 	if *b, whole = table.appendNative(r.Context(), (*b)[:0], frame); !whole {
-		WriteFault(w, abandoned())
+		Refuse(w, r, abandoned())
 		return
 	}
 	h.writeEvaluated(w, r, tag, b)
@@ -230,31 +232,41 @@ func Takes(method string, r *http.Request) bool {
 // takes.
 func WriteMethodNotAllowed(w http.ResponseWriter, r *http.Request, method string) {
 	w.Header().Set("Allow", method+", OPTIONS")
-	WriteFault(w, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", method, r.Method))
+	Refuse(w, r, fault.New(fault.MethodNotAllowed, "this path takes %s, not %s", method, r.Method))
 }
 
-func refuse(w http.ResponseWriter, _ *http.Request, f *fault.Fault) { WriteFault(w, f) }
+// Refuse writes a refusal in the form that clients of the path read.
+func Refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	if !strings.HasPrefix(r.URL.Path, ofrepPaths) {
+		WriteFault(w, f)
+		return
+	}
+	code := general
+	if f.Kind == fault.BadRequest { // the body cannot be read
+		code = parseError
+	}
+	writeRefusal(w, f, ofrepError{flagKey(r), code, f.Message})
+}
 
-// WriteFault writes the envelope of a refusal, which nobody may keep.
-func WriteFault(w http.ResponseWriter, f *fault.Fault) {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
+// WriteFault writes the envelope of a refusal.
+func WriteFault(w http.ResponseWriter, f *fault.Fault) { writeRefusal(w, f, f.Envelope()) }
+
+// writeRefusal writes a refusal with its body, which nobody may keep.
+func writeRefusal(w http.ResponseWriter, f *fault.Fault, body any) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false) // people read it
-	if err := enc.Encode(f.Envelope()); err != nil {
-		body = *bytes.NewBufferString(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
+	if err := enc.Encode(body); err != nil {
+		text = *bytes.NewBufferString(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if f.Kind == fault.Unauthorized && w.Header()["Www-Authenticate"] == nil {
 		w.Header().Set("WWW-Authenticate", `Basic realm="svc", charset="UTF-8"`)
 	}
-	setRetryAfter(w, f)
-	WriteJSON(w, f.Kind.Status(), bytes.TrimSpace(body.Bytes()))
-}
-
-func setRetryAfter(w http.ResponseWriter, f *fault.Fault) {
 	if wait := f.RetryAfter(); wait != "" {
 		w.Header().Set("Retry-After", wait)
 	}
+	WriteJSON(w, f.Kind.Status(), bytes.TrimSpace(text.Bytes()))
 }
 
 // BasicKey is the key of the native protocol: Basic credentials of the user 1.

@@ -27,7 +27,7 @@ func Hosts(names []string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		WriteFault(w, fault.New(fault.Misdirected, "this server answers to localhost and IP addresses; start it with --allowed-host and the name that you use, if the name is yours"))
+		Refuse(w, r, fault.New(fault.Misdirected, "this server answers to localhost and IP addresses; start it with --allowed-host and the name that you use, if the name is yours"))
 	})
 }
 

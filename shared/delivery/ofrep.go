@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -29,30 +28,10 @@ type ofrepError struct {
 	Details string `json:"errorDetails"`
 }
 
-func writeOFREPError(w http.ResponseWriter, status int, e ofrepError) {
-	body, err := json.Marshal(e)
-	if err != nil {
-		WriteFault(w, fault.Of(err))
-		return
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	WriteJSON(w, status, body)
-}
-
-// refuseOFREP refuses a request that was not authenticated. The protocol has a
-// form of its own for too many requests.
-func refuseOFREP(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
-	if f.Kind != fault.RateLimited {
-		WriteFault(w, f)
-		return
-	}
-	setRetryAfter(w, f)
-	writeOFREPError(w, f.Kind.Status(), ofrepError{flagKey(r), general, f.Message})
-}
-
 // flagKey is the key of the flag that is asked for, "" for all of them.
 func flagKey(r *http.Request) string {
-	return strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, ofrepFlags), "/")
+	_, key, _ := strings.Cut(r.URL.Path, ofrepFlags+"/")
+	return key
 }
 
 // bulk evaluates every served item. The protocol's flagConfigEtag parameters
@@ -69,7 +48,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table, key
 		h.notModified(w, known)
 		return
 	}
-	if !h.understand(w, r, q, "") {
+	if !h.understand(w, r, q) {
 		return
 	}
 	if table.load != nil { // what was loaded may be newer
@@ -83,14 +62,14 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request, table *Table, key
 	size := q.table.size + len(streams)
 	held, err := h.hold(r, size)
 	if err != nil {
-		WriteFault(w, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 		return
 	}
 	defer held.Release()
 	b := buffer(size)
 	var whole bool
 	if *b, whole = q.table.appendOFREP(r.Context(), (*b)[:0], q.frame, streams); !whole {
-		WriteFault(w, abandoned())
+		Refuse(w, r, abandoned())
 		return
 	}
 	q.leave()
@@ -105,7 +84,7 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table, _
 		return
 	}
 	defer q.end()
-	if !h.understand(w, r, q, key) {
+	if !h.understand(w, r, q) {
 		return
 	}
 	table = q.table
@@ -115,7 +94,7 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table, _
 		answer := table.snapshot.Evaluate(item, q.frame)
 		held, err := h.hold(r, table.oneBytes(answer))
 		if err != nil {
-			WriteFault(w, fault.Of(err))
+			Refuse(w, r, fault.Of(err))
 			return
 		}
 		defer held.Release()
@@ -123,7 +102,8 @@ func (h *Handler) single(w http.ResponseWriter, r *http.Request, table *Table, _
 	}
 	q.leave()
 	if one == nil {
-		writeOFREPError(w, http.StatusNotFound, ofrepError{key, flagNotFound, "no flag of that key is served in the environment " + table.Environment})
+		missing := fault.New(fault.NotFound, "no flag of that key is served in the environment %s", table.Environment)
+		writeRefusal(w, missing, ofrepError{key, flagNotFound, missing.Message})
 		return
 	}
 	w.Header()["Cache-Control"] = cacheControl
@@ -163,7 +143,7 @@ func (q *question) end() {
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request, table *Table) (*question, bool) {
 	body, place, err := h.bodies.Read(w, r, func() string { return h.owner(r) })
 	if err != nil {
-		WriteFault(w, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 		return nil, false
 	}
 	now := h.Now().UnixMilli()
@@ -172,16 +152,16 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, table *Table) 
 
 // understand reads the context of an OFREP request. When it is not ok it has
 // answered.
-func (h *Handler) understand(w http.ResponseWriter, r *http.Request, q *question, key string) (ok bool) {
+func (h *Handler) understand(w http.ResponseWriter, r *http.Request, q *question) (ok bool) {
 	table, err := q.table.loaded(q.now)
 	if err != nil {
-		refuseOFREP(w, r, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 		return false
 	}
 	q.table, q.frame = table, table.snapshot.NewFrame(q.now, h.Random)
 	if code, err := readOFREP(q.body, q.frame); err != nil {
 		q.leave()
-		writeOFREPError(w, http.StatusBadRequest, ofrepError{key, code, explain(err)})
+		writeRefusal(w, fault.New(fault.BadRequest, ""), ofrepError{flagKey(r), code, explain(err)})
 		return false
 	}
 	return true

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,27 +11,29 @@ import (
 	"time"
 
 	"svc.example/svc/shared/bodies"
+	"svc.example/svc/shared/fault"
 )
 
 func TestOFREPAnswers(t *testing.T) {
 	h := serve(t, false)
 	for _, tt := range []struct{ key, context, want string }{
-		{"redesign", `{"user.plan":"pro"}`, `{"key":"redesign","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleSource":"default","ruleIndex":0}}`},
-		{"redesign", `{"plan":"pro"}`, `{"key":"redesign","value":false,"reason":"TARGETING_MATCH","variant":"off","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","ruleSource":"default","ruleIndex":1}}`},
-		{"banner", `{}`, `{"key":"banner","value":"hi \u00e9","reason":"STATIC","variant":"static","metadata":{"configType":"feature_flag","valueType":"string","version":"v1"}}`},
-		{"origins", `{}`, `{"key":"origins","value":["x"],"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"string_list","version":"v1"}}`},
-		{"limit", `{}`, `{"key":"limit","value":9007199254740993,"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"int","version":"v1"}}`},
-		{"split", `{"targetingKey":"u1"}`, `{"key":"split","value":"a","reason":"SPLIT","variant":"split:0","metadata":{"configType":"feature_flag","valueType":"string","version":"v1","ruleSource":"default","ruleIndex":0,"weightedValueIndex":0}}`},
-		{"beta-only", `{}`, `{"key":"beta-only","metadata":{"configType":"config","valueType":"string","version":"v1"}}`},
-		{"beta-only", `{"user.beta":true}`, `{"key":"beta-only","value":"yes","reason":"TARGETING_MATCH","variant":"targeting:0","metadata":{"configType":"config","valueType":"string","version":"v1","ruleSource":"default","ruleIndex":0}}`},
+		{"redesign", `{"user.plan":"pro"}`, `{"key":"redesign","value":true,"reason":"TARGETING_MATCH","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","ruleSource":"default","ruleIndex":0}}`},
+		{"redesign", `{"plan":"pro"}`, `{"key":"redesign","value":false,"reason":"TARGETING_MATCH","variant":"off","metadata":{"configType":"feature_flag","valueType":"bool","ruleSource":"default","ruleIndex":1}}`},
+		{"banner", `{}`, `{"key":"banner","value":"hi \u00e9","reason":"STATIC","variant":"static","metadata":{"configType":"feature_flag","valueType":"string"}}`},
+		{"origins", `{}`, `{"key":"origins","value":["x"],"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"string_list"}}`},
+		{"limit", `{}`, `{"key":"limit","value":9007199254740993,"reason":"STATIC","variant":"static","metadata":{"configType":"config","valueType":"int"}}`},
+		{"split", `{"targetingKey":"u1"}`, `{"key":"split","value":"a","reason":"SPLIT","variant":"split:0","metadata":{"configType":"feature_flag","valueType":"string","ruleSource":"default","ruleIndex":0,"weightedValueIndex":0}}`},
+		{"beta-only", `{}`, `{"key":"beta-only","reason":"UNKNOWN","variant":"default","metadata":{"configType":"config","valueType":"string"}}`},
+		{"beta-only", `{"user.beta":true}`, `{"key":"beta-only","value":"yes","reason":"TARGETING_MATCH","variant":"targeting:0","metadata":{"configType":"config","valueType":"string","ruleSource":"default","ruleIndex":0}}`},
 	} {
 		r := do(h, "POST", ofrepFlags+"/"+tt.key, `{"context":`+tt.context+`}`)
-		if got := text(t, r); r.StatusCode != 200 || got != tt.want {
-			t.Errorf("%s over %s: %d\n got %s\nwant %s", tt.key, tt.context, r.StatusCode, got, tt.want)
+		one := strings.TrimSuffix(tt.want, "}}") + `,"version":"v1"}}` // which a bulk answer has at the top alone
+		if got := text(t, r); r.StatusCode != 200 || got != one {
+			t.Errorf("%s over %s: %d\n got %s\nwant %s", tt.key, tt.context, r.StatusCode, got, one)
 		}
 		bulk := text(t, do(h, "POST", ofrepFlags, `{"context":`+tt.context+`}`))
-		if !json.Valid([]byte(bulk)) || !strings.Contains(bulk, tt.want) {
-			t.Errorf("bulk over %s lacks %s", tt.context, tt.want)
+		if !json.Valid([]byte(bulk)) || !strings.Contains(bulk, tt.want) || strings.Count(bulk, `"version"`) != 1 {
+			t.Errorf("bulk over %s lacks %s, or names its version in each flag", tt.context, tt.want)
 		}
 	}
 }
@@ -120,7 +123,7 @@ func TestBadOFREPBodies(t *testing.T) {
 		{"{\"context\":{\"a\":\"\xff\"}}", 400, parseError}, {`{"context":{"a":1,"a":2}}`, 400, parseError},
 		{`{"context":[]}`, 400, invalidContext}, {`{"context":"x"}`, 400, invalidContext}, {`{"context":7}`, 400, invalidContext},
 		{`{"context":{"targetingKey":{"a":1}}}`, 400, invalidContext}, {`{"context":{"targetingKey":5}}`, 400, invalidContext},
-		{`{"context":{"a":"` + strings.Repeat("x", bodies.Max) + `"}}`, 413, ""},
+		{`{"context":{"a":"` + strings.Repeat("x", bodies.Max) + `"}}`, 413, general},
 	} {
 		for _, path := range []string{ofrepFlags, ofrepFlags + "/banner"} {
 			r := do(h, "POST", path, tt.body)
@@ -149,9 +152,9 @@ func TestAnAnswerNamesTheListOfItsRule(t *testing.T) {
 	table := NewTable(sources(t, document), "development", "v1")
 	h := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, nil }, Now: time.Now, Random: func() float64 { return 0 }}).Mux()
 	for plan, want := range map[string]string{
-		"free":  `"ruleSource":"environment","ruleIndex":0}`,
-		"trial": `"ruleSource":"environment","ruleIndex":1,"weightedValueIndex":0}`,
-		"pro":   `"ruleSource":"default","ruleIndex":0}`,
+		"free":  `"ruleSource":"environment","ruleIndex":0`,
+		"trial": `"ruleSource":"environment","ruleIndex":1,"weightedValueIndex":0`,
+		"pro":   `"ruleSource":"default","ruleIndex":0`,
 	} {
 		native := text(t, do(h, "GET", evalPrefix+token(`{"user":{"plan":"`+plan+`"}}`), ""))
 		ofrep := text(t, do(h, "POST", ofrepFlags+"/f", `{"context":{"user.plan":"`+plan+`"}}`))
@@ -253,5 +256,60 @@ func TestBulkEvaluationsNameStreams(t *testing.T) {
 	}
 	if len(tags) != 5 {
 		t.Errorf("answers that differ have one tag: %v", tags)
+	}
+}
+
+// Providers read errorCode of every refusal; several take one without it for an answer.
+func TestEveryRefusalOverOFREPHasACode(t *testing.T) {
+	table := NewTable(sources(t, directory), "development", "v1")
+	var refusal error
+	tables := func(http.ResponseWriter, *http.Request, string) (*Table, error) { return table, refusal }
+	mux := (&Handler{Tables: tables, Now: time.Now, Random: func() float64 { return 0 }}).Mux()
+	broken := Unloaded("development", "v1", func() (*Table, error) { return nil, errors.New("inner cause") })
+	unloaded := (&Handler{Tables: func(http.ResponseWriter, *http.Request, string) (*Table, error) { return broken, nil }, Now: time.Now}).Mux()
+	one, all := ofrepFlags+"/banner", ofrepFlags
+	for _, tt := range []struct {
+		handler      http.Handler
+		method, path string
+		body         string
+		header       string // and its value
+		refusal      error
+		status       int
+		code         string
+	}{
+		{handler: mux, method: "POST", path: one, body: "x", header: "Content-Encoding gzip", status: 400, code: parseError},
+		{handler: mux, method: "POST", path: one, refusal: fault.New(fault.Unauthorized, "no key"), status: 401, code: general},
+		{handler: mux, method: "PUT", path: one, refusal: fault.New(fault.Unauthorized, "no key"), status: 401, code: general},
+		{handler: mux, method: "POST", path: one, refusal: fault.New(fault.Forbidden, "no"), status: 403, code: general},
+		{handler: mux, method: "POST", path: ofrepFlags + "/none", status: 404, code: flagNotFound},
+		{handler: mux, method: "POST", path: "/ofrep/v1/configuration", status: 404, code: general},
+		{handler: mux, method: "POST", path: ofrepFlags + "/", status: 404, code: flagNotFound},
+		{handler: mux, method: "POST", path: "/ofrep/v1/../v1/evaluate", status: 404, code: general},
+		{handler: mux, method: "GET", path: one, status: 405, code: general},
+		{handler: mux, method: "POST", path: one, body: strings.Repeat("x", bodies.Max+1), status: 413, code: general},
+		{handler: Hosts(nil, mux), method: "POST", path: one, status: 421, code: general},
+		{handler: mux, method: "POST", path: one, refusal: fault.New(fault.RateLimited, "too many").After(time.Second), status: 429, code: general},
+		{handler: unloaded, method: "POST", path: one, status: 500, code: general},
+		{handler: mux, method: "POST", path: one, refusal: fault.New(fault.Unavailable, "away"), status: 503, code: general},
+	} {
+		paths := []string{tt.path}
+		if tt.path == one {
+			paths = append(paths, all)
+		}
+		for _, path := range paths {
+			refusal = tt.refusal
+			name, value, _ := strings.Cut(tt.header, " ")
+			r := do(tt.handler, tt.method, path, tt.body, name, value)
+			var got map[string]string
+			if err := json.Unmarshal([]byte(text(t, r)), &got); err != nil || r.StatusCode != tt.status || got["errorCode"] != tt.code || got["errorDetails"] == "" || got["error"] != "" {
+				t.Errorf("%s %s: %d %v, want %d %s", tt.method, path, r.StatusCode, got, tt.status, tt.code)
+			}
+			if want := strings.TrimPrefix(strings.TrimPrefix(path, all), "/"); strings.HasPrefix(path, all) && got["key"] != want {
+				t.Errorf("%s %s: the key %q", tt.method, path, got["key"])
+			}
+			if status := r.StatusCode; (status == 401) != (r.Header.Get("Www-Authenticate") != "") || (status == 429 || status == 503) != (r.Header.Get("Retry-After") != "") {
+				t.Errorf("%s %s: %d with the headers %v", tt.method, path, status, r.Header)
+			}
+		}
 	}
 }

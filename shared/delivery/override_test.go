@@ -31,7 +31,7 @@ func TestAnOverrideIsServedToThoseItIsFor(t *testing.T) {
 		t.Errorf("u1 is answered %s, want %s", own, want)
 	}
 	one := text(t, do(h, "POST", ofrepFlags+"/redesign", `{"context":{"targetingKey":"u1"}}`))
-	if want := `{"key":"redesign","value":true,"reason":"STATIC","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","version":"v1","override":true}}`; one != want {
+	if want := `{"key":"redesign","value":true,"reason":"STATIC","variant":"on","metadata":{"configType":"feature_flag","valueType":"bool","override":true,"version":"v1"}}`; one != want {
 		t.Errorf("OFREP answers u1 %s, want %s", one, want)
 	}
 	plain := serve(t, false)

@@ -89,7 +89,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 		if fault.Of(err).Kind == fault.Unauthorized { // for Basic, a browser would ask the user
 			w.Header().Set("WWW-Authenticate", `Token realm="svc"`)
 		}
-		WriteFault(w, fault.Of(err))
+		Refuse(w, r, fault.Of(err))
 	}
 }
 

@@ -95,9 +95,7 @@ func NewBuilder(environment string) *Builder { return NewUnits(environment).Buil
 
 // Builder makes a Builder for units of these Units.
 func (u *Units) Builder() *Builder {
-	t := &Table{Environment: u.environment, edition: edition{Version: unknown}}
-	t.tails.native, t.tails.ofrep = t.nativeTail(), t.ofrepTail()
-	t.size = len(evaluationsHead) + len(t.tails.native) + len(t.tails.ofrep)
+	t := &Table{Environment: u.environment, size: len(evaluationsHead)}
 	return &Builder{table: t, compiler: evaluation.NewCompiler(), phraseAt: map[*phrase]uint32{}, maker: u.Maker()}
 }
 
@@ -189,7 +187,9 @@ func (b *Builder) complete(compiled *evaluation.Snapshot, version func(turn int6
 	t.items, t.answers, t.values = fitted(t.items), fitted(t.answers), fitted(t.values)
 	t.snapshot = compiled
 	t.name, t.turns, t.turned = version, turns, &atomic.Pointer[Table]{}
-	return t.turn(math.MinInt64)
+	first := t.turn(math.MinInt64)
+	first.size += len(first.tails.native) + len(first.tails.ofrep)
+	return first
 }
 
 // fitted is a list that is kept, without much room for more.
@@ -307,12 +307,14 @@ func (t *Table) oneBytes(n int) int {
 	return int(t.answers[n].to - t.answers[n].from)
 }
 
-// one is an item's OFREP answer, or nil when its value is withheld.
+// one is an item's OFREP answer with its version, or nil when its value is withheld.
 func (t *Table) one(item, n int) []byte {
-	if text := t.appendOne(make([]byte, 0, 512+t.oneBytes(n)), item, n); len(text) > 0 {
-		return text[:len(text)-1]
+	text := t.appendOne(make([]byte, 0, 512+t.oneBytes(n)), item, n)
+	if len(text) == 0 {
+		return nil
 	}
-	return nil
+	text = append(text[:len(text)-len(ofrepEnd)], `,"version":`...)
+	return append(quote(text, t.Version), `}}`...)
 }
 
 func withoutComma(b []byte, empty int) []byte {

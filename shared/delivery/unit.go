@@ -142,7 +142,7 @@ func (m *Maker) Make(item evaluation.Source) *Unit {
 	if u.rules, answers = m.rules.Make(item); item.Document.Type == document.Segment {
 		return u
 	}
-	m.end = append(appendMetadata(m.end[:0], item), `}},`...)
+	m.end = append(appendMetadata(append(m.end[:0], noMatch...), item), ofrepEnd...)
 	u.noMatch = m.phrase(m.end)
 	m.text = quote(m.text[:0], item.Key)
 	u.key = uint32(len(m.text))
@@ -250,12 +250,18 @@ func appendOFREPEnd(b []byte, item evaluation.Source, a *evaluation.Answer, vari
 	if a.Reason == evaluation.Overridden {
 		b = append(b, `,"override":true`...)
 	}
-	return append(b, `}},`...)
+	return append(b, ofrepEnd...)
 }
+
+// noMatch is what there is in the place of a value where no rule matches: the
+// protocol requires a reason, and several providers a variant too.
+const noMatch = `,"reason":"UNKNOWN","variant":"default"`
+
+// ofrepEnd closes the metadata and the answer, with its comma.
+const ofrepEnd = `}},`
 
 // appendMetadata leaves the metadata object open.
 func appendMetadata(b []byte, item evaluation.Source) []byte {
 	b = quote(append(b, `,"metadata":{"configType":`...), string(item.Document.Type))
-	b = quote(append(b, `,"valueType":`...), string(item.Document.ValueType))
-	return quote(append(b, `,"version":`...), unknown)
+	return quote(append(b, `,"valueType":`...), string(item.Document.ValueType))
 }

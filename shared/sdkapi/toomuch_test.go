@@ -28,7 +28,7 @@ func TestAnEnvironmentThatServesTooMuchIsRefused(t *testing.T) {
 	}
 	asked := 0
 	w := newWorldWith(t, files, sdkapi.Options{MaxTable: 1 << 20, TooLarge: func(environment string, bytes int64) error {
-		if asked++; environment != "production" || bytes < 1800<<10 || bytes > 3<<20 {
+		if asked++; environment != "production" || bytes < 1500<<10 || bytes > 3<<20 {
 			t.Errorf("%s is told to need %d bytes", environment, bytes)
 		}
 		return fault.New(fault.Unavailable, "too large")

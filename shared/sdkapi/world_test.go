@@ -210,9 +210,9 @@ func (w *world) cost(work func()) (gate, storage int64) {
 }
 
 func message(answer *httptest.ResponseRecorder) string {
-	var envelope struct{ Error, Message string }
+	var envelope struct{ Error, Message, ErrorCode, ErrorDetails string } // the latter two of OFREP
 	_ = json.Unmarshal(answer.Body.Bytes(), &envelope)
-	return envelope.Error + ": " + envelope.Message
+	return envelope.Error + envelope.ErrorCode + ": " + envelope.Message + envelope.ErrorDetails
 }
 
 // stuckStore does not answer until its gate is open.
