@@ -12,9 +12,11 @@ BROWSER   = devserver/browsertest
 CONTRACT  = devserver/contracttest
 VITE      = devserver/examples/vite
 VENV      = $(CONTRACT)/schemathesis/.venv
+PYTHON    = $(BROWSER)/python/.venv
+JAVA      = $(BROWSER)/java/lib
 PRECOMMIT = devserver/command/testdata/pre-commit/.venv
 SAM       = infra/samlocal/.venv
-TOOLS     = $(BROWSER)/node_modules/.package-lock.json $(CONTRACT)/node_modules/.package-lock.json $(VITE)/node_modules/.package-lock.json $(VENV)/installed $(PRECOMMIT)/installed $(SAM)/installed
+TOOLS     = $(BROWSER)/node_modules/.package-lock.json $(CONTRACT)/node_modules/.package-lock.json $(VITE)/node_modules/.package-lock.json $(VENV)/installed $(PYTHON)/installed $(JAVA)/installed $(PRECOMMIT)/installed $(SAM)/installed
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # base64 of {"user":{"key":"user-1","plan":"pro"}}
@@ -80,6 +82,14 @@ check:
 $(VENV)/installed: $(CONTRACT)/schemathesis/requirements.txt
 	@if python3 -m venv --clear $(VENV) && $(VENV)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
 	else rm -rf $(VENV); echo 'Schemathesis is not installed (it needs python3 with venv): its tests will be skipped'; fi
+
+$(PYTHON)/installed: $(BROWSER)/python/requirements.txt
+	@if python3 -m venv --clear $(PYTHON) && $(PYTHON)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
+	else rm -rf $(PYTHON); echo 'the Python provider is not installed (it needs python3 with venv): its test will be skipped'; fi
+
+$(JAVA)/installed: $(BROWSER)/java/pom.xml
+	@if command -v mvn >/dev/null; then mvn -q -B -f $< org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory=lib && touch $@; \
+	else echo 'Maven is not installed: the test of the Java provider will be skipped'; fi
 
 $(PRECOMMIT)/installed: devserver/command/testdata/pre-commit/requirements.txt
 	@if python3 -m venv --clear $(PRECOMMIT) && $(PRECOMMIT)/bin/pip install -q --disable-pip-version-check -r $<; then touch $@; \
@@ -180,4 +190,4 @@ npm: dist ## make npm packages of the binaries, in dist/npm
 	@node packaging/npm/pack.js dist $(RELEASE) dist/npm
 
 clean: ## remove what was built
-	rm -rf bin dist .svc-data $(BROWSER)/node_modules $(CONTRACT)/node_modules $(VITE)/node_modules $(VITE)/dist $(VENV) $(PRECOMMIT) $(SAM) .aws-sam
+	rm -rf bin dist .svc-data $(BROWSER)/node_modules $(CONTRACT)/node_modules $(VITE)/node_modules $(VITE)/dist $(VENV) $(PYTHON) $(JAVA) $(PRECOMMIT) $(SAM) .aws-sam

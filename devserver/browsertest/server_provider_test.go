@@ -4,19 +4,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os/exec"
 	"testing"
 	"time"
 )
 
-// serverApp is a Node.js program with the server SDK and the OFREP provider.
+// serverApp is a program with a server SDK and its OFREP provider.
 type serverApp struct {
 	requests *json.Encoder
 	answers  *json.Decoder
 }
 
+// startServerApp starts the one in Node.js.
 func startServerApp(t *testing.T) serverApp {
 	t.Helper()
-	cmd := node(t, testdata(t, "server-provider.js"))
+	return startApp(t, node(t, testdata(t, "server-provider.js")))
+}
+
+func startApp(t *testing.T, cmd *exec.Cmd) serverApp {
+	t.Helper()
 	cmd.Stderr = t.Output()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -34,7 +40,7 @@ func startServerApp(t *testing.T) serverApp {
 		stdin.Close() // which ends the program
 		io.Copy(io.Discard, stdout)
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("node: %v", err)
+			t.Errorf("%s: %v", cmd.Path, err)
 		}
 		hung.Stop()
 	})
@@ -52,11 +58,11 @@ type serverRequest struct {
 func (app serverApp) ask(t *testing.T, r serverRequest) []details {
 	t.Helper()
 	if err := app.requests.Encode(r); err != nil {
-		t.Fatalf("asking node: %v", err)
+		t.Fatalf("asking the program: %v", err)
 	}
 	var answers []details
 	if err := app.answers.Decode(&answers); err != nil {
-		t.Fatalf("node's answer: %v", err)
+		t.Fatalf("the program's answer: %v", err)
 	}
 	return answers
 }

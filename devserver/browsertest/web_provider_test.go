@@ -64,7 +64,7 @@ func TestWebProviderReadsEveryType(t *testing.T) {
 	app.mustStart(t, map[string]any{"baseUrl": base}, member)
 	checkAnswers(t, everyType, app.ask(t, questions(everyType)...))
 	a := app.ask(t, noRuleMatches)[0]
-	if a.Value != "default" || a.Reason != "DEFAULT" || a.ErrorCode != "" {
+	if a.Value != "default" || a.Variant != "default" || a.Reason != "UNKNOWN" || a.ErrorCode != "" {
 		t.Errorf("no rule matches, and the answer is %+v", a)
 	}
 	app.log.waitForPreflight(t, base+"/ofrep/v1/evaluate/flags")
@@ -109,7 +109,7 @@ func TestWebProviderPollsEdits(t *testing.T) {
 	app.waitForValue(t, "a value edited", ratio, 0.75)
 	eventually(t, "the application is told", func() (any, bool) {
 		keys := call[[]string](t, app.tab, `() => changed()`)
-		return keys, slices.Contains(keys, "ratio")
+		return keys, slices.Equal(keys, []string{"ratio"})
 	})
 
 	fresh := question{"string", "fresh", "default"}
