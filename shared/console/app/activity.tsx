@@ -1,14 +1,16 @@
 // What has been done in the workspace, day by day.
+import { place, refine } from "./router";
 import { useState, useRef } from "./lib";
-import { servedHere } from "./api";
-import { address, place, refine } from "./router";
-import { environments, familyOf } from "./workspace";
-import { Author, Coming, Empty, Heading, Problem } from "./parts";
-import { Icon } from "./icons";
-import { Time, dayOf } from "./time";
-import { Messages } from "./review";
 import { useActivity } from "./history";
 import type { Activity as Entry } from "./answers";
+import { dayOf } from "./time";
+import { Heading } from "./heading";
+import { servedHere } from "./api";
+import { Icon } from "./icons";
+import { environments } from "./workspace";
+import { Problem, Empty } from "./problem";
+import { Coming } from "./parts";
+import { One } from "./activity-entry";
 
 export function Activity() {
   const { query } = place.value;
@@ -97,36 +99,5 @@ export function Activity() {
         </p>
       )}
     </>
-  );
-}
-
-function One({ entry }: { entry: Entry }) {
-  const family = familyOf(entry.type);
-  return (
-    <li>
-      <div class="what">
-        <p>
-          <Author who={entry} /> <span class="note">{entry.action}</span>{" "}
-          {entry.key &&
-            (family ? (
-              <a class="key" href={address([family, entry.key])}>
-                {entry.key}
-              </a>
-            ) : (
-              <code>{entry.key}</code>
-            ))}
-        </p>
-        <Messages messages={entry.messages} />
-      </div>
-      <p class="note when">
-        <Time at={entry.date} full />
-        {family && entry.key && (
-          <>
-            {" "}
-            <a href={address([family, entry.key], { undo: entry.sha })}>Undo</a>
-          </>
-        )}
-      </p>
-    </li>
   );
 }

@@ -2,34 +2,41 @@
 // they are passed over.
 
 export type Json = any;
+
 export interface Value {
   type: string;
   value?: Json;
   confidential?: boolean;
   decryptWith?: string;
 }
+
 export interface Arm {
   value: Value;
   weight: number;
 }
+
 export interface Split {
   type: "weighted_values";
   value: { weightedValues: Arm[]; hashByPropertyName?: string };
 }
+
 export interface Criterion {
   operator: string;
   propertyName?: string;
   valueToMatch?: Value;
 }
+
 export interface Rule {
   criteria: Criterion[];
   value: Value | Split;
 }
+
 export interface Variant {
   name?: string;
   description?: string;
   value: Value;
 }
+
 export interface LastModified {
   date: string;
   author: string;
@@ -53,6 +60,7 @@ export interface Row {
   /** What a search looks through; made here. */
   text?: string;
 }
+
 export interface LevelScope {
   scope: string;
   fallbackLevel?: string;
@@ -73,15 +81,18 @@ export interface Environment {
   environmentType: string;
   protected: boolean;
 }
+
 export interface Who {
   workspaceId: string;
   keyId: string;
   principal: { type: string; id: string; name: string };
 }
+
 export interface Message {
   scope: string;
   message: string;
 }
+
 export interface Activity {
   sha: string;
   date: string;
@@ -93,10 +104,12 @@ export interface Activity {
   key: string | null;
   messages: Message[];
 }
+
 export interface Issue {
   path: string;
   message: string;
 }
+
 export interface Impact {
   contexts: number;
   changed: number;
@@ -112,11 +125,13 @@ export interface Impact {
     confidential?: boolean;
   }[];
 }
+
 export interface ItemOutcome {
   key: string;
   changed: boolean;
   messages: Message[];
 }
+
 export interface Outcome {
   results?: ItemOutcome[];
   key?: string;
@@ -130,6 +145,7 @@ export interface Outcome {
   preservedTargetingRuleCount?: number;
   replacedTargetingRuleCount?: number;
 }
+
 export interface Tried {
   ruleSource: string;
   index: number;
@@ -138,6 +154,7 @@ export interface Tried {
   criteria: TriedCriterion[];
   split?: { property?: string; hash?: number; point: number; arms: TriedArm[] };
 }
+
 export interface TriedCriterion {
   operator: string;
   propertyName?: string;
@@ -149,6 +166,7 @@ export interface TriedCriterion {
   truncated?: boolean;
   segment?: Tried[];
 }
+
 export interface TriedArm {
   value?: Json;
   confidential?: boolean;
@@ -157,6 +175,7 @@ export interface TriedArm {
   to: number;
   chosen: boolean;
 }
+
 export interface Evaluation {
   value?: Json;
   valueType: string;
@@ -165,6 +184,7 @@ export interface Evaluation {
   confidential?: boolean;
   explanation?: Tried[];
 }
+
 export interface SavedContext {
   type: string;
   key: string;
@@ -174,6 +194,7 @@ export interface SavedContext {
   lastSeenAt: string;
   context?: Json;
 }
+
 /** The counts of a UTC day. */
 export interface EvaluatedDay {
   day: string;

@@ -4,21 +4,28 @@ import { signal } from "./lib";
 import { sentence } from "./words";
 
 const base = new URL("../v1/", document.baseURI);
+
 let bearer = document.querySelector('meta[name="svc-token"]')?.getAttribute("content") ?? "";
 
 /** Whether the page came with a token, so that nobody is asked for a key. */
 export const tokenGiven = bearer !== "";
+
 /** The environment that the server of this page serves itself: that of a directory; "" on a workspace. */
 export const servedHere =
   document.querySelector('meta[name="svc-environment"]')?.getAttribute("content") ?? "";
+
 /** Why the server is away, in words: it doesn't answer, or says that it cannot. "" while it is there. */
 export const away = signal("");
+
 /** Why something that was asked takes longer, in words; "" while nothing does. */
 export const held = signal("");
+
 /** Why the key is no longer good; "" while it is. */
 export const refusedKey = signal("");
+
 /** Counts what makes everything that is shown worth asking again. */
 export const epoch = signal(0);
+
 /** How many milliseconds the server's clock is ahead of this one. */
 export const clockAhead = signal(0);
 
@@ -29,6 +36,7 @@ export function useKey(key: string) {
 }
 
 const silent = "The server does not answer.";
+
 /** What stands before an API, such as a gateway, refuses in words of its own. */
 const inWords: Record<number, string> = {
   413: "This is more than the server takes at once.",
@@ -62,6 +70,7 @@ export class Refusal extends Error {
 }
 
 const kept: Map<string, { etag: string; data: any }> = new Map();
+
 const keptAtMost = 300;
 
 /** What a GET answered last, if it is still in memory. */

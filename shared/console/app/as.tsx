@@ -1,11 +1,11 @@
 // On a directory, the context at the top of a view: what is shown is what it gets.
-import { signal, useEffect, useRef, useState } from "./lib";
-import { change, epoch, get, servedHere } from "./api";
+import { writtenIn, inLink, written, contextOf } from "./evaluate";
 import { place, refine } from "./router";
-import { ContextField, contextOf, inLink, written, writtenIn } from "./evaluate";
+import { useEffect, useState, useRef } from "./lib";
+import { plain } from "./words";
+import { get } from "./api";
 import { Icon } from "./icons";
-import { Bare, plain } from "./words";
-import type { Evaluation } from "./answers";
+import { ContextField } from "./context-field";
 
 /** The context that is looked as, as its text: the address's, else the one written last. */
 export function useText() {
@@ -119,62 +119,5 @@ export function As({ lead, children }: { lead: string; children?: any }) {
       {(opened || problem) && <ContextField text={text} set={look} problem={problem} />}
       {children}
     </div>
-  );
-}
-
-/** What the drawn rows get, asked for together. */
-const answers = signal({ of: "", values: new Map() } as {
-  of: string;
-  values: Map<string, { at: number; value: Evaluation | null }>;
-});
-const wanted: Set<string> = new Set();
-let timer = 0;
-const mostKeys = 100; // of one request, by the API's description
-
-/** @param body the question, without its keys */
-function askFor(of: string, body: string, at: number) {
-  clearTimeout(timer);
-  timer = setTimeout(async () => {
-    const keys = [...wanted].slice(0, mostKeys);
-    keys.forEach((key) => wanted.delete(key));
-    if (wanted.size) askFor(of, body, at);
-    const answer = await change(
-      "POST",
-      "evaluate",
-      JSON.stringify({ ...JSON.parse(body), keys }),
-    ).catch(() => null);
-    if (!answer) return;
-    const values = new Map(answers.peek().of === of ? answers.peek().values : []);
-    for (const key of keys) values.set(key, { at, value: answer.evaluations[key] ?? null });
-    answers.value = { of, values };
-  }, 20);
-}
-
-/** What the context of the view gets of an item. */
-export function Served({ itemKey }: { itemKey: string }) {
-  const text = written.value,
-    environment = servedHere,
-    now = epoch.value;
-  const of = `${environment}\n${text}`;
-  const kept = answers.value.of === of ? answers.value.values.get(itemKey) : undefined;
-  useEffect(() => {
-    const { context } = contextOf(text);
-    if (!context || kept?.at === now) return;
-    wanted.add(itemKey);
-    askFor(of, JSON.stringify({ environment, context }), now);
-  }, [of, now, itemKey]);
-  if (!kept) return <span class="note">…</span>;
-  return (
-    <>
-      <Bare value={kept.value?.value} confidential={kept.value?.confidential} absent="nothing" />
-      {kept.value?.ruleSource === "override" && (
-        <>
-          {" "}
-          <span class="overridden" title="Overridden on this machine">
-            <Icon name="overrides" label="overridden" />
-          </span>
-        </>
-      )}
-    </>
   );
 }

@@ -1,16 +1,17 @@
 // What somebody has begun to write in a form stays until it is applied or thrown away: over
 // closing the form and going elsewhere in memory, on a directory over a reload too. The
 // documents of a workspace are kept nowhere: there a reload asks first.
-import { useLayoutEffect, useRef, useState } from "./lib";
-import { parse, tokenGiven } from "./api";
-import { notice } from "./parts";
-import { go } from "./router";
+import { tokenGiven, parse } from "./api";
 import { workspace } from "./workspace";
+import { useRef, useLayoutEffect, useState } from "./lib";
+import { notice } from "./notice";
+import { go } from "./router";
 
 /** By what it is about. */
 const begun: Map<string, any> = new Map();
 
 const storageKey = "svc begun";
+
 let leaving = false;
 
 /** Puts what is begun where a reload finds it. Says whether nothing would be lost. */
@@ -35,6 +36,7 @@ if (tokenGiven)
 addEventListener("beforeunload", (event) => {
   if (begun.size && !leaving) event.preventDefault();
 });
+
 addEventListener("pagehide", store);
 
 /** Whether something is begun that is not applied. */

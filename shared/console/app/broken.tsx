@@ -1,10 +1,10 @@
 // What cannot be read as it stands, and is served as it last was good.
-import { tokenGiven } from "./api";
-import { address } from "./router";
-import { families, workspace } from "./workspace";
-import { Icon } from "./icons";
-import { count, sentence } from "./words";
+import { workspace, families } from "./workspace";
 import type { Family } from "./workspace";
+import { Icon } from "./icons";
+import { tokenGiven } from "./api";
+import { count, sentence } from "./words";
+import { address } from "./router";
 
 /** One item, whose page it is, or all that there are. */
 export function Broken({ of }: { of?: { family: Family; key: string } }) {

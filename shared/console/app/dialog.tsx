@@ -1,6 +1,6 @@
 // What is opened over a view. Escape, the button and the browser's back button
 // close it.
-import { useEffect, useRef } from "./lib";
+import { useRef, useEffect } from "./lib";
 import { Icon } from "./icons";
 
 /** @param node writing begins there, where that does not cover half the screen with keys */

@@ -1,11 +1,11 @@
 // Rules while they are edited. A draft remembers what it was made of: what is not
 // touched is written back as it was, with all that this program does not know.
-import { parse } from "./api";
-import { operatorOf, ofWhole } from "./operators";
-import { armsOf, isFallback, isSplit } from "./rules";
-import { textOf, valueOf } from "./values";
 import type { Criterion, Rule } from "./answers";
 import type { Arm } from "./rollout";
+import { operatorOf, ofWhole } from "./operators";
+import { textOf, valueOf } from "./values";
+import { isSplit, armsOf, isFallback } from "./rule-lists";
+import { parse } from "./api";
 
 export type CriterionDraft = {
   id: number;
@@ -20,6 +20,7 @@ export type CriterionDraft = {
   /** where a range ends */
   end: string;
 };
+
 export type ValueDraft = {
   source?: Rule["value"];
   touched?: boolean;
@@ -28,6 +29,7 @@ export type ValueDraft = {
   arms: (Arm & { source?: any })[];
   by: string;
 };
+
 export type RuleDraft = {
   id: number;
   source?: Rule;

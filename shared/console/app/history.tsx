@@ -1,14 +1,12 @@
 // What has been done to an item, in sentences, newest first.
-import { useEffect, useState } from "./lib";
-import { epoch, get, query } from "./api";
-import { open } from "./router";
-import { families } from "./workspace";
-import { Author, Coming, Empty, Problem } from "./parts";
-import { Difference } from "./diff";
-import { Time } from "./time";
-import { Messages, itemPath } from "./review";
+import { query, epoch, get } from "./api";
+import { useState, useEffect } from "./lib";
 import type { Activity } from "./answers";
+import { families } from "./workspace";
 import type { Family } from "./workspace";
+import { Problem, Empty } from "./problem";
+import { Coming } from "./parts";
+import { Entry } from "./history-entry";
 
 /** The pages of the activity that have been asked for. */
 export function useActivity(filter: Record<string, string | undefined | null>) {
@@ -95,82 +93,5 @@ export function History({ family, itemKey }: { family: Family; itemKey: string }
         </p>
       )}
     </>
-  );
-}
-
-function Entry({
-  entry,
-  family,
-  itemKey,
-  before,
-  last,
-  latest,
-}: {
-  entry: Activity;
-  family: Family;
-  itemKey: string;
-  before?: string;
-  last: boolean;
-  latest: boolean;
-}) {
-  const [shown, show] = useState(false);
-  return (
-    <li>
-      <div class="what">
-        <Messages messages={entry.messages} />
-        <p class="note">
-          <Author who={entry} />, <Time at={entry.date} full />,{" "}
-          <code title={entry.sha}>{entry.sha.slice(0, 8)}</code>
-        </p>
-      </div>
-      <div class="actions">
-        {(before || last) && (
-          <button
-            type="button"
-            class="quiet"
-            aria-expanded={shown ? "true" : "false"}
-            onClick={() => show(!shown)}
-          >
-            Difference
-          </button>
-        )}
-        {!latest && (
-          <button type="button" class="quiet" onClick={() => open({ restore: entry.sha })}>
-            Restore
-          </button>
-        )}
-        <button type="button" onClick={() => open({ undo: entry.sha })}>
-          Undo
-        </button>
-      </div>
-      {shown && <Between path={itemPath(family, itemKey)} before={before} after={entry.sha} />}
-    </li>
-  );
-}
-
-/** What a commit did to the document. */
-function Between({ path, before, after }: { path: string; before?: string; after: string }) {
-  const [state, set] = useState(null as { before?: any; after?: any; problem?: any } | null);
-  useEffect(() => {
-    const at = (at: string | undefined) =>
-      at
-        ? get(`${path}/document?at=${at}`).then(
-            (answer) => answer.document,
-            (problem) => {
-              if (problem.status === 404) return null;
-              throw problem;
-            },
-          )
-        : null;
-    Promise.all([at(before), at(after)]).then(
-      ([a, b]) => set({ before: a, after: b }),
-      (problem) => set({ problem }),
-    );
-  }, [path, before, after]);
-  if (!state) return <Coming lines={3} />;
-  return state.problem ? (
-    <Problem problem={state.problem} />
-  ) : (
-    <Difference before={state.before} after={state.after} />
   );
 }

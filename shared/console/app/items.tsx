@@ -1,18 +1,24 @@
 // The lists: flags, configs, log levels and segments, with filters.
-import { useMemo, useRef } from "./lib";
-import { address, open, place, refine } from "./router";
-import { environments, families, lists } from "./workspace";
-import { Broken } from "./broken";
-import { Coming, Empty, Heading, Problem } from "./parts";
-import { Icon } from "./icons";
-import { Bulk, Selected, select, selected } from "./bulk";
-import { List } from "./list";
-import { servedHere, tokenGiven } from "./api";
-import { As, Served } from "./as";
-import { Day, Time } from "./time";
-import { Status, count, statuses, typeWords } from "./words";
 import type { Row } from "./answers";
+import { Time, Day } from "./time";
+import { tokenGiven, servedHere } from "./api";
+import { Served } from "./ask-as";
+import { environments, families, lists } from "./workspace";
 import type { Family } from "./workspace";
+import { typeWords, Status, count, statuses } from "./words";
+import { place, refine, open, address } from "./router";
+import { useMemo, useRef } from "./lib";
+import { Heading } from "./heading";
+import { Icon } from "./icons";
+import { As } from "./as";
+import { Choice } from "./choice";
+import { Broken } from "./broken";
+import { Problem, Empty } from "./problem";
+import { List } from "./list";
+import { selected, select } from "./selection";
+import { Selected } from "./selected";
+import { Bulk } from "./bulk";
+import { Coming } from "./parts";
 
 function filtered(rows: Row[], query: URLSearchParams) {
   const words = (query.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
@@ -30,37 +36,6 @@ function filtered(rows: Row[], query: URLSearchParams) {
         (where
           ? row.environmentStatuses?.[where] === status
           : Object.values(row.environmentStatuses ?? {}).includes(status))),
-  );
-}
-
-function Choice({
-  label,
-  name,
-  options,
-  all,
-}: {
-  label: string;
-  name: string;
-  options: (string | [string, string])[];
-  all: string;
-}) {
-  return (
-    <label class="choice">
-      <span class="hidden">{label}</span>
-      <select
-        value={place.value.query.get(name) ?? ""}
-        onChange={(event: any) => refine({ [name]: event.target.value })}
-      >
-        <option value="">{all}</option>
-        {options.map((option) =>
-          Array.isArray(option) ? (
-            <option value={option[0]}>{option[1]}</option>
-          ) : (
-            <option>{option}</option>
-          ),
-        )}
-      </select>
-    </label>
   );
 }
 
@@ -85,6 +60,7 @@ const changed = (row: Row) =>
 
 /** A directory counts nothing, and knows of few files who changed them; what is served of it is told. */
 const counted: string[] = tokenGiven ? [] : ["Evaluated", "Changed"];
+
 const served = servedHere ? ["Value"] : [];
 
 const value = (row: Row) => served.map(() => <Served itemKey={row.key} />);

@@ -1,5 +1,5 @@
 // A long list, of which only what can be seen is drawn. The arrow keys walk it.
-import { useEffect, useLayoutEffect, useRef, useState } from "./lib";
+import { useRef, useState, useLayoutEffect, useEffect } from "./lib";
 
 const spare = 8;
 

@@ -1,31 +1,26 @@
 // The console's frame: the ways between its views, and which one is shown.
-import { effect, render, useEffect, useErrorBoundary } from "./lib";
-import { away, epoch, held, refusedKey, servedHere, tokenGiven } from "./api";
-import { address, carried, place, useScroll } from "./router";
 import {
   families,
-  loadLists,
-  look,
-  refresh,
-  signIn,
-  signOut as forgetKey,
   useGet,
-  who,
   workspace,
+  signOut as forgetKey,
+  who,
+  refresh,
+  look,
+  signIn,
+  loadLists,
 } from "./workspace";
+import { tokenGiven, servedHere, away, refusedKey, held, epoch } from "./api";
 import { forgetBegun, isBegun, reload } from "./begun";
-import { Activity } from "./activity";
-import { Create } from "./change";
-import { Contexts, OneContext } from "./contexts";
-import { Icon } from "./icons";
-import { Item } from "./item";
-import { Items } from "./items";
-import { Clients, Overrides, Problems } from "./machine";
-import { Palette, openPalette } from "./palette";
-import { Empty, Heading, Notice, viewTitle } from "./parts";
+import { useEffect, effect, render } from "./lib";
+import { openPalette, Palette } from "./palette";
+import { place, address, carried } from "./router";
 import { SignIn } from "./signin";
+import { Icon } from "./icons";
 import { Clock } from "./time";
-import type { Family } from "./workspace";
+import { View } from "./views";
+import { viewTitle } from "./heading";
+import { Notice } from "./notice";
 
 const views = [
   ...Object.entries(families).map(([name, { title }]) => ({ name, title })),
@@ -38,70 +33,6 @@ const views = [
     : [{ name: "contexts", title: "Contexts" }]),
   { name: "activity", title: "Activity" },
 ];
-
-/** A view, or that it could not be drawn: a document may be anything that somebody has pushed. */
-function View() {
-  const [broken, again] = useErrorBoundary((error) => console.error(error));
-  const { path } = place.value;
-  useEffect(() => {
-    if (broken) again();
-  }, [path]);
-  if (!broken) return <Views />;
-  const [view, key] = place.value.parts;
-  return (
-    <>
-      <Heading title={key ?? "This view"} />
-      <Empty title="This could not be shown">
-        <p>What is stored here is not of a shape that the console knows.</p>
-        {key && view in families && (
-          <a class="button" href={address([view, key, "document"])}>
-            See the document
-          </a>
-        )}
-      </Empty>
-    </>
-  );
-}
-
-function Views() {
-  const [view = "flags", key, tab] = place.value.parts;
-  useScroll();
-  if (view in families) {
-    const family = view as Family;
-    if (key === undefined)
-      return (
-        <>
-          <Items key={family} family={family} />
-          <Create key={`new ${place.value.query.get("new")}`} family={family} />
-        </>
-      );
-    return <Item key={`${family}/${key}`} family={family} itemKey={key} tab={tab} />;
-  }
-  if (view === "contexts")
-    return key === undefined ? (
-      <Contexts />
-    ) : (
-      <OneContext
-        key={place.value.path}
-        type={tab === undefined ? "" : key}
-        contextKey={tab ?? key}
-      />
-    );
-  if (tokenGiven && view === "overrides") return <Overrides />;
-  if (tokenGiven && view === "problems") return <Problems />;
-  if (tokenGiven && view === "clients") return <Clients />;
-  if (view === "activity") return <Activity />;
-  return (
-    <>
-      <Heading title="There is no such view" />
-      <Empty title="This address leads nowhere">
-        <a class="button" href={address(["flags"])}>
-          To the flags
-        </a>
-      </Empty>
-    </>
-  );
-}
 
 /** What somebody may have forgotten, or not seen yet, wherever they are. */
 function Number({ view }: { view: string }) {
@@ -256,10 +187,12 @@ function App() {
 }
 
 if (tokenGiven) carried.push("context"); // as whom a directory is looked at
+
 effect(() => {
   const first = epoch.value === 0;
   if (tokenGiven && !who.peek())
     signIn("").catch(() => {}); // and again once the server is back
   else if (!first && who.peek()) loadLists();
 });
+
 render(<App />, document.getElementById("console") as HTMLElement);

@@ -2,6 +2,7 @@
 
 export type Kind =
   "texts" | "pattern" | "text" | "range" | "number" | "date" | "version" | "segment" | "nothing";
+
 export type Operator = { verb: string; kind: Kind; meaning: string };
 
 const anyOf = "For a list, one of its elements is enough.",

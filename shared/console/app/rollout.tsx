@@ -1,9 +1,8 @@
 // A rollout: what share of people gets which value. Shares are in thousandths of
 // a percent, and together always 100 %.
-import { useState } from "./lib";
-import { useFirst } from "./dialog";
-import { Icon } from "./icons";
 import { Field } from "./values";
+import { Percent } from "./percent";
+import { Icon } from "./icons";
 
 const whole = 100_000;
 
@@ -38,36 +37,6 @@ const evenly = (arms: Arm[]) =>
     ...arm,
     weight: Math.floor(whole / arms.length) + (i < whole % arms.length ? 1 : 0),
   }));
-
-function Percent({
-  label,
-  weight,
-  set,
-  first,
-}: {
-  label: string;
-  weight: number;
-  set: (weight: number) => void;
-  first: boolean;
-}) {
-  const [typed, type] = useState(undefined as string | undefined); // as long as somebody types, it stays as it is typed
-  return (
-    <input
-      type="number"
-      {...useFirst(first)}
-      min="0"
-      max="100"
-      step="any"
-      aria-label={label}
-      value={typed ?? weight / 1000}
-      onBlur={() => type(undefined)}
-      onInput={(event: any) => {
-        type(event.target.value);
-        if (event.target.value !== "") set(event.target.value * 1000);
-      }}
-    />
-  );
-}
 
 export function Rollout({
   arms,

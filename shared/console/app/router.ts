@@ -28,6 +28,7 @@ function read(): Place {
 export const place = signal(read());
 
 let entries = 0;
+
 const scrolled: Map<number, number> = new Map();
 
 /** Numbers this entry of the browser's history. Says whether it is a new one. */
@@ -42,13 +43,17 @@ function number() {
 }
 
 history.scrollRestoration = "manual";
+
 number();
+
 let current = history.state.id;
+
 addEventListener("popstate", () => {
   number();
   current = history.state.id;
   place.value = read();
 });
+
 addEventListener("scroll", () => scrolled.set(current, scrollY), { passive: true });
 
 /** Scrolls to where the entry was left, as soon as the page is long enough. */

@@ -1,11 +1,8 @@
 // The rules of one scope, as sentences: who gets what, from top to bottom.
-import { Bare, Condition, Stored } from "./words";
-import type { Detail, Rule, Split } from "./answers";
-
-export const isSplit = (value: Rule["value"]): value is Split => value.type === "weighted_values";
-
-export const isFallback = (rule: Rule | undefined) =>
-  rule?.criteria.length === 1 && rule.criteria[0].operator === "ALWAYS_TRUE";
+import type { Rule, Detail } from "./answers";
+import { isFallback, isSplit, armsOf } from "./rule-lists";
+import { Stored, Condition } from "./words";
+import { Shares } from "./shares";
 
 /** The rule at the end that everybody reaches. */
 export const fallbackOf = (rules: Rule[]) => (isFallback(rules.at(-1)) ? rules.at(-1) : undefined);
@@ -14,53 +11,6 @@ export const fallbackOf = (rules: Rule[]) => (isFallback(rules.at(-1)) ? rules.a
 export function rulesIn(document: Detail, scope: string) {
   const own = document.environments?.find?.((one) => one.id === scope)?.rules;
   return { rules: own ?? document.default?.rules ?? [], inherited: scope !== "default" && !own };
-}
-
-export const percent = (n: number) => `${Number(n.toFixed(3))}%`;
-
-/** Shares of 100; mark is a point on them. */
-export function Shares({
-  arms,
-  mark,
-}: {
-  arms: { value: any; share: number; confidential?: boolean }[];
-  mark?: number;
-}) {
-  const words = arms
-    .map(
-      (arm) =>
-        `${percent(arm.share)} ${arm.confidential ? "confidential" : JSON.stringify(arm.value)?.slice(0, 60)}`,
-    )
-    .join(", ");
-  return (
-    <div class="shares">
-      <div class="bar" role="img" aria-label={words}>
-        {arms.map(
-          (arm, i) => arm.share > 0 && <i class={`arm-${i % 6}`} style={{ flexGrow: arm.share }} />,
-        )}
-        {mark !== undefined && <b style={{ left: `${mark}%` }} />}
-      </div>
-      <ul>
-        {arms.map((arm, i) => (
-          <li>
-            <i class={`dot arm-${i % 6}`} aria-hidden="true" />
-            <span class="share">{percent(arm.share)}</span>{" "}
-            <Bare value={arm.value} confidential={arm.confidential} />
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-export function armsOf(split: Split) {
-  const arms = split.value.weightedValues,
-    total = arms.reduce((sum, arm) => sum + arm.weight, 0) || 1;
-  return arms.map(({ value, weight }) => ({
-    value: value.value,
-    share: (weight / total) * 100,
-    confidential: value.confidential || Boolean(value.decryptWith),
-  }));
 }
 
 export function Served({ value }: { value: Rule["value"] }) {

@@ -1,9 +1,9 @@
 // Asks for a key.
 import { useRef, useState } from "./lib";
-import { held, refusedKey } from "./api";
-import { sentence } from "./words";
 import { signIn } from "./workspace";
+import { refusedKey, held } from "./api";
 import type { Refusal } from "./api";
+import { sentence } from "./words";
 
 export function SignIn() {
   const field = useRef(null as HTMLInputElement | null);

@@ -1,6 +1,6 @@
 // What a person may want to write into a rule: properties and values that saved
 // contexts have, and that other rules name.
-import { useEffect, useState } from "./lib";
+import { useState, useEffect } from "./lib";
 import { get, query, tokenGiven } from "./api";
 import { lists } from "./workspace";
 import { itemPath } from "./review";

@@ -1,32 +1,30 @@
 // The rules of a scope, to be edited: read as sentences, one opened at a time.
-import { useLayoutEffect, useRef, useState } from "./lib";
-import { get } from "./api";
-import { Resumed, begunOf, useKeep } from "./begun";
-import { Icon } from "./icons";
-import { CriterionFields, Findings } from "./criterion";
+import type { Rule, Issue } from "./answers";
 import {
-  criterionDraft,
   draftsOf,
-  fallbackDraft,
-  isFallbackDraft,
   merge,
-  pointerOf,
   revived,
-  ruleDraft,
+  isFallbackDraft,
   ruleOf,
-  servedOf,
+  ruleDraft,
+  criterionDraft,
+  fallbackDraft,
   valueDraft,
   withRules,
+  pointerOf,
 } from "./drafts";
-import { Review, itemPath } from "./review";
-import { Rollout } from "./rollout";
-import { Rules, Served, Who, rulesIn } from "./rules";
-import { useSuggestions } from "./suggest";
-import { Field, choicesOf, textOf } from "./values";
-import { count } from "./words";
-import type { CriterionDraft, RuleDraft } from "./drafts";
-import type { Issue, Rule } from "./answers";
+import type { RuleDraft } from "./drafts";
 import type { Family } from "./workspace";
+import { useState, useRef, useLayoutEffect } from "./lib";
+import { rulesIn, Rules } from "./rules";
+import { begunOf, useKeep, Resumed } from "./begun";
+import { useSuggestions } from "./suggest";
+import { textOf } from "./values";
+import { get } from "./api";
+import { itemPath, Review } from "./review";
+import { Icon } from "./icons";
+import { RuleCard } from "./rule-card";
+import { count } from "./words";
 
 /** a problem by the ids of drafts */
 export type Found = {
@@ -36,6 +34,7 @@ export type Found = {
   message: string;
   warning?: boolean;
 };
+
 export type Work = { base: Rule[]; drafts: RuleDraft[]; clash?: boolean };
 
 /**
@@ -71,279 +70,6 @@ function placed(
       },
     ];
   });
-}
-
-/** What a rule serves, as fields. */
-function ValueFields({
-  draft,
-  set,
-  type,
-  family,
-  document,
-  found,
-  label,
-}: {
-  draft: RuleDraft;
-  set: (value: RuleDraft["value"]) => void;
-  type: string;
-  family: Family;
-  document: any;
-  found: Found[];
-  label: string;
-}) {
-  const { value } = draft,
-    { problem, problems } = servedOf(value, type),
-    choices = choicesOf(document);
-  const change = (more: Partial<RuleDraft["value"]>) => set({ ...value, ...more, touched: true });
-  if (value.kind === "kept" && value.source)
-    return (
-      <div class="kept">
-        <Served value={value.source} />
-        <p class="note">It is not edited here. The document has it.</p>
-      </div>
-    );
-  const split = () =>
-    change({
-      kind: "split",
-      arms: value.arms.length
-        ? value.arms
-        : type === "bool"
-          ? [
-              { text: "true", weight: value.text === "true" ? 100_000 : 0 },
-              { text: "false", weight: value.text === "true" ? 0 : 100_000 },
-            ]
-          : [
-              { text: value.text, weight: 100_000 },
-              { text: choices?.find((one) => one.text !== value.text)?.text ?? "", weight: 0 },
-            ],
-    });
-  return (
-    <div class="value-fields">
-      {(family === "flags" || value.kind === "split") && (
-        <div class="segmented" role="group" aria-label={label}>
-          <button
-            type="button"
-            aria-pressed={value.kind === "one" ? "true" : "false"}
-            onClick={() =>
-              value.kind === "split" &&
-              change({
-                kind: "one",
-                text:
-                  [...value.arms].sort((a, b) => b.weight - a.weight)[0]?.text ??
-                  textOf(type, undefined),
-              })
-            }
-          >
-            One value
-          </button>
-          <button
-            type="button"
-            aria-pressed={value.kind === "split" ? "true" : "false"}
-            onClick={() => value.kind === "one" && split()}
-          >
-            By percentage
-          </button>
-        </div>
-      )}
-      {value.kind === "split" ? (
-        <>
-          <Rollout
-            arms={value.arms}
-            set={(arms: any) => change({ arms })}
-            type={type}
-            choices={choices}
-            problems={problems ?? []}
-          />
-          {problem && !problems?.some(Boolean) && <p class="problem">{problem}</p>}
-          <Field
-            type="line"
-            label="The same for everyone with the same"
-            text={value.by}
-            set={(by: string) => change({ by })}
-            suggested="known-properties"
-            note="Left empty, chance decides each time."
-          />
-        </>
-      ) : (
-        <Field
-          type={type}
-          label={label}
-          text={value.text}
-          set={(text: string) => change({ text })}
-          choices={choices}
-          problem={problem}
-          unlabelled
-        />
-      )}
-      <Findings id={`value-${draft.id}`} findings={found.filter((one) => one.field === "value")} />
-    </div>
-  );
-}
-
-function RuleCard({
-  draft,
-  n,
-  total,
-  alone,
-  opened,
-  toggle,
-  set,
-  act,
-  focus,
-  type,
-  family,
-  document,
-  suggest,
-  found,
-}: {
-  draft: RuleDraft;
-  n: number;
-  total: number;
-  alone: boolean;
-  opened: boolean;
-  toggle: () => void;
-  set: (draft: RuleDraft) => void;
-  act: (what: "up" | "down" | "remove") => void;
-  focus: (id: string) => void;
-  type: string;
-  family: Family;
-  document: any;
-  suggest: (property: string) => void;
-  found: Found[];
-}) {
-  const fallback = isFallbackDraft(draft) && n === total,
-    name = fallback ? (alone ? "everyone" : "everyone else") : `rule ${n}`;
-  const { made, problem } = ruleOf(draft, type),
-    gets = family === "segments" ? "is in it" : "gets";
-  const key = (event: KeyboardEvent) => {
-    const step = ({ ArrowUp: "up", ArrowDown: "down" } as Record<string, "up" | "down">)[event.key];
-    if (!event.altKey || !step || fallback) return;
-    event.preventDefault();
-    act(step);
-  };
-  const put = (at: number, criterion: CriterionDraft) =>
-    set({ ...draft, criteria: draft.criteria.map((other, i) => (i === at ? criterion : other)) });
-  const add = () => {
-    const criterion = criterionDraft();
-    set({ ...draft, criteria: [...draft.criteria, criterion] });
-    focus(`#criterion-${criterion.id} input`);
-  };
-  const bad = found.some((one) => !one.warning);
-  return (
-    <li
-      class={`draft ${opened ? "opened" : ""} ${bad ? "bad" : ""}`}
-      id={`rule-${draft.id}`}
-      onKeyDown={key}
-    >
-      <header>
-        <span class="n" aria-hidden="true">
-          {fallback || opened ? "" : n}
-        </span>
-        {opened ? (
-          <h3>{fallback ? (alone ? "Everyone" : "Everyone else") : `Rule ${n}`}</h3>
-        ) : (
-          <div class="sentence">
-            <Who rule={made} only={alone} />
-            <div class="gets">
-              <Served value={made.value} />
-            </div>
-            {problem && <p class="problem">It {problem}</p>}
-          </div>
-        )}
-        <div class="actions">
-          {!fallback && (
-            <>
-              <button
-                type="button"
-                class="quiet small up"
-                aria-label={`Move ${name} up`}
-                title="Earlier (Alt ↑)"
-                disabled={n === 1}
-                onClick={() => act("up")}
-              >
-                <Icon name="up" />
-              </button>
-              <button
-                type="button"
-                class="quiet small down"
-                aria-label={`Move ${name} down`}
-                title="Later (Alt ↓)"
-                disabled={n === total}
-                onClick={() => act("down")}
-              >
-                <Icon name="down" />
-              </button>
-            </>
-          )}
-          <button
-            type="button"
-            class="quiet small remove"
-            aria-label={`Remove ${name}`}
-            title="Remove"
-            onClick={() => act("remove")}
-          >
-            <Icon name="close" />
-          </button>
-          <button
-            type="button"
-            class="edit"
-            aria-expanded={opened ? "true" : "false"}
-            aria-label={`${opened ? "Done with" : "Edit"} ${name}`}
-            onClick={toggle}
-          >
-            {opened ? "Done" : "Edit"}
-          </button>
-        </div>
-      </header>
-      {opened && (
-        <div class="fields">
-          {!fallback && (
-            <div class="criteria">
-              {draft.criteria.map((criterion, i) => (
-                <CriterionFields
-                  key={criterion.id}
-                  draft={criterion}
-                  set={(next: any) => put(i, next)}
-                  word={i ? "and" : "If"}
-                  name={`condition ${i + 1} of ${name}`}
-                  suggest={suggest}
-                  findings={found.filter((one) => one.criterion === criterion.id)}
-                  remove={
-                    draft.criteria.length > 1
-                      ? () => {
-                          set({ ...draft, criteria: draft.criteria.filter((_, at) => at !== i) });
-                          focus(`#rule-${draft.id} .add-criterion`);
-                        }
-                      : undefined
-                  }
-                />
-              ))}
-              <button type="button" class="add-criterion small" onClick={add}>
-                <Icon name="plus" />
-                Add a condition
-              </button>
-            </div>
-          )}
-          <div class="criterion gets-fields">
-            <span class="word">{gets}</span>
-            <ValueFields
-              draft={draft}
-              set={(value: any) => set({ ...draft, value })}
-              type={type}
-              family={family}
-              document={document}
-              found={found}
-              label={family === "segments" ? "Is in it" : fallback ? "Everyone else gets" : "Gets"}
-            />
-          </div>
-        </div>
-      )}
-      <Findings
-        id={`found-${draft.id}`}
-        findings={found.filter((one) => one.field === "rule" || !opened)}
-      />
-    </li>
-  );
 }
 
 export function Targeting({

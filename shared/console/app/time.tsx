@@ -4,10 +4,15 @@ import { signal, useState } from "./lib";
 import { clockAhead } from "./api";
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
 const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
 const precise = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
 const exact = new Intl.DateTimeFormat(undefined, {
   weekday: "short",
   year: "numeric",
@@ -18,12 +23,14 @@ const exact = new Intl.DateTimeFormat(undefined, {
   second: "2-digit",
   timeZoneName: "short",
 });
+
 const day = new Intl.DateTimeFormat("en", {
   weekday: "long",
   day: "numeric",
   month: "long",
   year: "numeric",
 });
+
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["day", 86400],
   ["hour", 3600],
@@ -32,6 +39,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 
 /** Counts half minutes, so that "just now" does not stay. */
 const tick = signal(0);
+
 setInterval(() => document.hidden || tick.value++, 30_000);
 
 /** @param far how a time of long ago is told */

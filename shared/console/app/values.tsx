@@ -1,7 +1,7 @@
 // Fields for values of every type, and what is typed into them as JSON.
+import { parse } from "./api";
 import { useId } from "./lib";
 import { useFirst } from "./dialog";
-import { parse } from "./api";
 
 /** @returns a number that keeps its spelling */
 const number = (text: string): any => parse(text);

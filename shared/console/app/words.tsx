@@ -1,7 +1,7 @@
 // What documents say, in words: values, criteria, statuses.
-import { address } from "./router";
-import { operatorOf } from "./operators";
 import type { Value } from "./answers";
+import { operatorOf } from "./operators";
+import { address } from "./router";
 
 const longest = 160;
 

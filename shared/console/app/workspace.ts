@@ -1,8 +1,8 @@
 // What is known of the workspace: who asks, its environments, and its lists.
-import { signal, batch, useEffect, useState } from "./lib";
-import { get, getRows, remembered, useKey, refusedKey, tokenGiven, epoch, Refusal } from "./api";
-import type { Environment, Row, Who } from "./answers";
+import { signal, batch, useState, useEffect } from "./lib";
 import type { Signal } from "./lib";
+import type { Who, Environment, Row } from "./answers";
+import { Refusal, getRows, epoch, tokenGiven, useKey, get, refusedKey, remembered } from "./api";
 
 /** What the workspace has, by the name of its view. */
 export const families = {
@@ -39,22 +39,27 @@ export const families = {
     rows: "segments",
   },
 };
+
 export type Family = keyof typeof families;
 
 export const familyOf = (type: string | null): Family | undefined =>
   (Object.keys(families) as Family[]).find((name) => families[name].type === type);
 
 export const who = signal(null as Who | null);
+
 export const workspace: Signal<{
   id: string;
   name: string;
   commitSha: string | null;
   broken?: { type: string; key: string | null; problem: string; servedFrom?: string | null }[];
 }> = signal({ id: "", name: "", commitSha: null });
+
 export const environments = signal([] as Environment[]);
 
 export type List = { rows: Row[]; state: "new" | "coming" | "here"; problem: Refusal | null };
+
 const noRows = () => signal({ rows: [], state: "new", problem: null } as List);
+
 export const lists = {
   flags: noRows(),
   configs: noRows(),

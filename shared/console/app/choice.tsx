@@ -1,0 +1,33 @@
+// One choice by which a list is narrowed.
+import { place, refine } from "./router";
+
+export function Choice({
+  label,
+  name,
+  options,
+  all,
+}: {
+  label: string;
+  name: string;
+  options: (string | [string, string])[];
+  all: string;
+}) {
+  return (
+    <label class="choice">
+      <span class="hidden">{label}</span>
+      <select
+        value={place.value.query.get(name) ?? ""}
+        onChange={(event: any) => refine({ [name]: event.target.value })}
+      >
+        <option value="">{all}</option>
+        {options.map((option) =>
+          Array.isArray(option) ? (
+            <option value={option[0]}>{option[1]}</option>
+          ) : (
+            <option>{option}</option>
+          ),
+        )}
+      </select>
+    </label>
+  );
+}

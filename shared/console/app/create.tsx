@@ -1,0 +1,136 @@
+// Makes a new item.
+import { families, lists, environments } from "./workspace";
+import type { Family } from "./workspace";
+import { place, close, go, address } from "./router";
+import { useBegun } from "./begun";
+import { valueOf, Field, levels, textOf } from "./values";
+import { Dialog } from "./dialog";
+import { typeWords } from "./words";
+import { Review, itemPath } from "./review";
+import type { Outcome } from "./answers";
+
+const types = ["bool", "string", "int", "double", "string_list", "json", "duration"];
+
+/** Creates a flag, a config, a segment or a service's log levels. */
+export const Create = ({ family }: { family: Family }) =>
+  place.value.query.has("new") ? <New family={family} /> : null;
+
+function New({ family }: { family: Family }) {
+  const levelled = family === "log-levels",
+    noun = families[family].one;
+  const {
+    work: { key, type, text, description },
+    set,
+    done,
+    cancel,
+    resumed,
+  } = useBegun(`${family} new`, () => ({
+    key: "",
+    type: family === "flags" ? "bool" : "string",
+    text: levelled ? "INFO" : "",
+    description: "",
+  }));
+  const end = () => close(["new"]);
+  const single = valueOf(type, text);
+  const needsValue = family === "configs" || (family === "flags" && type !== "bool");
+  const wrongKey =
+    key && !/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/.test(key)
+      ? "Letters, digits, dots, dashes and underscores; no dot at the beginning; up to 200."
+      : levelled &&
+          lists[family].value.rows.some(
+            (row) => row.key.replace(/^log-level\./, "") === key.replace(/^log-level\./, ""),
+          )
+        ? "This service has log levels already."
+        : undefined;
+  const body: Record<string, any> = {
+    key,
+    ...(family === "flags" ? { type } : family === "configs" ? { valueType: type } : {}),
+    ...(needsValue ? { value: single.value } : {}),
+    ...(description ? { description } : {}),
+  };
+  const waiting =
+    !key || wrongKey || (needsValue && single.problem)
+      ? "Fill in the fields, and what would be made is shown here."
+      : undefined;
+  return (
+    <Dialog title={levelled ? "Log levels of a service" : `New ${noun}`} close={end}>
+      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
+        {resumed}
+        <Field
+          type="line"
+          label={levelled ? "Service" : "Key"}
+          text={key}
+          set={(key: string) => set({ key })}
+          problem={wrongKey}
+          autofocus
+        />
+        {levelled && (
+          <Field
+            type="line"
+            label="Level"
+            choices={levels}
+            text={text}
+            set={(text: string) => set({ text })}
+          />
+        )}
+        {(family === "flags" || family === "configs") && (
+          <Field
+            type="line"
+            label="Type"
+            choices={types.map((one) => ({ text: one, name: typeWords(one) }))}
+            text={type}
+            set={(next: string) => set({ type: next, text: textOf(next, undefined) })}
+          />
+        )}
+        {needsValue && (
+          <Field
+            type={type}
+            label="Everyone gets"
+            text={text}
+            set={(text: string) => set({ text })}
+            problem={text === "" ? undefined : single.problem}
+          />
+        )}
+        {!levelled && (
+          <Field
+            type="string"
+            label="Description (optional)"
+            text={description}
+            set={(description: string) => set({ description })}
+          />
+        )}
+        {family === "flags" && type === "bool" && (
+          <p class="note">
+            It begins switched off in{" "}
+            {environments.value.length === 1 ? environments.value[0].name : "every environment"}.
+          </p>
+        )}
+      </form>
+      <Review
+        family={family}
+        itemKey={key}
+        before={null}
+        renew={() => {}}
+        cancel={() => {
+          cancel();
+          end();
+        }}
+        proposal={
+          levelled
+            ? {
+                method: "PATCH",
+                path: itemPath(family, key),
+                body: { level: text },
+                verb: "Set the level",
+                waiting,
+              }
+            : { method: "POST", path: family, body, verb: `Create the ${noun}`, waiting }
+        }
+        done={(outcome: Outcome) => {
+          done();
+          go(address([family, outcome.key ?? key]));
+        }}
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,252 @@
+// One thing that is done to all selected items, as one change set.
+import { families, environments, loadLists, workspace, lists } from "./workspace";
+import type { Family } from "./workspace";
+import { get, tokenGiven } from "./api";
+import { itemPath, Review } from "./review";
+import type { Row } from "./answers";
+import { useBegun } from "./begun";
+import { useState, useEffect } from "./lib";
+import { Problem } from "./problem";
+import { Coming } from "./parts";
+import { most, select } from "./selection";
+import { Field } from "./values";
+import { count } from "./words";
+
+/** The documents of items: few one by one, many from the export. */
+async function documentsOf(
+  family: Family,
+  keys: string[],
+): Promise<{ key: string; commitSha: string; document: any }[]> {
+  if (keys.length <= 10)
+    return Promise.all(
+      keys.map((key) =>
+        get(`${itemPath(family, key)}/document`).then((answer) => ({ ...answer, key })),
+      ),
+    );
+  const wanted = new Set(keys),
+    all = [];
+  for (let cursor = "", first = true; first || cursor; first = false) {
+    const page = await get(`export${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+    for (const one of page.documents)
+      if (one.type === families[family].type && wanted.has(one.key)) all.push(one);
+    cursor = page.nextCursor ?? "";
+  }
+  return all;
+}
+
+export function Deed({
+  family,
+  what,
+  rows,
+  shut,
+}: {
+  family: Family;
+  what: string;
+  rows: Row[];
+  shut: () => void;
+}) {
+  const names = environments.value.map((one) => one.name),
+    type = families[family].type;
+  const { work, set, done, cancel, resumed } = useBegun(`${family} ${what}`, () => ({
+    on: true,
+    where: names.at(-1) ?? "",
+    from: names.at(-2) ?? names[0] ?? "",
+    tag: "",
+    message: "",
+  }));
+  const { on, where, from, tag, message } = work;
+  // The tokens are of what the person has seen, and renewed when they say so.
+  const [seen, see] = useState(null as { rows: Row[]; head: string | null } | null);
+  const [stored, store] = useState(
+    {} as { all?: { key: string; commitSha: string; document: any }[]; problem?: any },
+  );
+  const read = (): Promise<void> =>
+    documentsOf(
+      family,
+      rows.map((row) => row.key),
+    ).then(
+      (all) => store({ all }),
+      (problem) => store({ problem }),
+    );
+  const renew = async () => {
+    await Promise.all([loadLists(), get("workspace").then((now) => (workspace.value = now))]);
+    const now = lists[family].peek().rows.filter((row) => rows.some((one) => one.key === row.key));
+    if (what === "tag") await read();
+    see({ rows: now, head: workspace.peek().commitSha });
+  };
+  // What the list has may be older than what has just been done.
+  useEffect(() => {
+    renew().catch((problem) => store({ problem }));
+  }, []);
+  if (stored.problem) return <Problem problem={stored.problem} />;
+  if (!seen || (what === "tag" && !stored.all)) return <Coming lines={3} />;
+
+  const fit = what === "switch" ? seen.rows.filter((row) => row.valueType === "bool") : seen.rows,
+    left = seen.rows.length - fit.length;
+  const tags = [...new Set(lists[family].value.rows.flatMap((row) => row.tags ?? []))]
+    .sort()
+    .slice(0, 200);
+  const operations = (): any[] => {
+    switch (what) {
+      case "switch":
+        return fit.map((row) => ({
+          op: "patch",
+          type,
+          key: row.key,
+          environment: where,
+          body: { enabled: on },
+          expectedCommitSha: row.commitSha,
+        }));
+      case "copy":
+        return [
+          {
+            op: "copy",
+            from,
+            to: where,
+            keys: fit.map((row) => row.key),
+            ...(seen.head && { expectedCommitSha: seen.head }),
+          },
+        ];
+      case "delete":
+        return fit.map((row) => ({
+          op: "delete",
+          type,
+          key: row.key,
+          expectedCommitSha: row.commitSha,
+        }));
+    }
+    return (stored.all ?? []).map(({ key, commitSha, document }) => {
+      const tags = Array.isArray(document.tags) ? document.tags : [],
+        rest = tags.filter((one: any) => one !== tag.trim());
+      return {
+        op: "put",
+        type,
+        key,
+        document:
+          on && rest.length < tags.length
+            ? document
+            : { ...document, tags: on ? [...tags, tag.trim()] : rest },
+        expectedCommitSha: commitSha,
+      };
+    });
+  };
+  const waiting =
+    fit.length === 0
+      ? "None of the selected flags is true or false, so none can be switched."
+      : fit.length > most
+        ? `A change set takes up to ${most.toLocaleString("en")} items.`
+        : what === "tag" && !tag.trim()
+          ? "Write a tag, and what would change is shown here."
+          : what === "copy" && from === where
+            ? "Choose two environments."
+            : undefined;
+  const choices = names.map((text) => ({ text }));
+  const either = (yes: string, no: string, label: string) => (
+    <div class="segmented" role="group" aria-label={label}>
+      <button type="button" aria-pressed={on ? "true" : "false"} onClick={() => set({ on: true })}>
+        {yes}
+      </button>
+      <button type="button" aria-pressed={on ? "false" : "true"} onClick={() => set({ on: false })}>
+        {no}
+      </button>
+    </div>
+  );
+  return (
+    <>
+      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
+        {resumed}
+        {what === "switch" && (
+          <>
+            {either("On", "Off", "Switch")}
+            <Field
+              type="line"
+              label="In"
+              choices={choices}
+              text={where}
+              set={(where: string) => set({ where })}
+            />
+            <p class="note">
+              Sets what everyone else gets: the rules above stay.{" "}
+              {left > 0 &&
+                `${count(left, "flag")} of another type ${left === 1 ? "is" : "are"} left out.`}
+            </p>
+          </>
+        )}
+        {what === "copy" && (
+          <>
+            <Field
+              type="line"
+              label="Take all rules from"
+              choices={choices}
+              text={from}
+              set={(from: string) => set({ from })}
+            />
+            <Field
+              type="line"
+              label="And put them in the place of those in"
+              choices={choices}
+              text={where}
+              set={(where: string) => set({ where })}
+            />
+          </>
+        )}
+        {what === "tag" && (
+          <>
+            {either("Add", "Remove", "Tag")}
+            <Field
+              type="line"
+              label="Tag"
+              text={tag}
+              set={(tag: string) => set({ tag })}
+              suggested="known-tags"
+              autofocus
+            />
+            <datalist id="known-tags">
+              {tags.map((one) => (
+                <option value={one} />
+              ))}
+            </datalist>
+          </>
+        )}
+        {what === "delete" && (
+          <p class="note">
+            {tokenGiven
+              ? "The files are deleted. Until svc serve is stopped each can be brought back here."
+              : "They stay in the history, and each can be brought back."}
+          </p>
+        )}
+        <Field
+          type="line"
+          label="Why (optional)"
+          text={message}
+          set={(message: string) => set({ message })}
+        />
+      </form>
+      <Review
+        family={family}
+        itemKey=""
+        renew={renew}
+        cancel={() => {
+          cancel();
+          shut();
+        }}
+        done={() => {
+          done();
+          select(family, []);
+          shut();
+        }}
+        proposal={{
+          method: "POST",
+          path: "changes",
+          body: {
+            ...(message.trim() && { message: message.trim() }),
+            operations: waiting === undefined ? operations() : [],
+          },
+          verb: what === "delete" ? `Delete ${count(fit.length, families[family].one)}` : "Apply",
+          danger: what === "delete",
+          waiting,
+        }}
+      />
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+// Edits a document as JSON.
+import type { Family } from "./workspace";
+import { useForm } from "./form";
+import { valueOf, Field } from "./values";
+import { Review, itemPath } from "./review";
+
+/**
+ * The document itself: rules, variants and whatever else there is. What the
+ * person does not touch keeps its spelling.
+ */
+export function Raw({
+  family,
+  itemKey,
+  stored,
+}: {
+  family: Family;
+  itemKey: string;
+  stored: { commitSha: string; document: any };
+}) {
+  const {
+    work: { text },
+    set,
+    seen,
+    renew,
+    resumed,
+    ends,
+  } = useForm(family, itemKey, stored, "document", () => ({
+    text: JSON.stringify(stored.document, null, 2),
+  }));
+  const { value, problem } = valueOf("json", text);
+  return (
+    <>
+      <form class="form raw" onSubmit={(event: Event) => event.preventDefault()}>
+        {resumed}
+        <Field
+          type="json"
+          label="Document, as JSON"
+          text={text}
+          set={(text: string) => set({ text })}
+          problem={problem}
+          autofocus
+        />
+      </form>
+      <Review
+        family={family}
+        itemKey={itemKey}
+        before={seen?.document}
+        renew={renew}
+        {...ends}
+        proposal={{
+          method: "PUT",
+          path: `${itemPath(family, itemKey)}/document`,
+          body: { document: value },
+          token: seen?.commitSha,
+          verb: "Apply",
+          waiting: problem && "Once this is JSON, what it would do is shown here.",
+        }}
+      />
+    </>
+  );
+}

@@ -1,0 +1,214 @@
+// Sets what an environment serves: on or off, a value, percentages.
+import { environments } from "./workspace";
+import type { Family } from "./workspace";
+import { place } from "./router";
+import { useForm } from "./form";
+import { fallbackOf, rulesIn } from "./rules";
+import { isSplit, armsOf } from "./rule-lists";
+import { textOf, choicesOf, valueOf, Field } from "./values";
+import { useState } from "./lib";
+import { Rollout } from "./rollout";
+import type { Arm } from "./rollout";
+import { Allowed, inValue } from "./schema";
+import { Review, itemPath } from "./review";
+import type { Issue } from "./answers";
+
+export function Edit({
+  family,
+  itemKey,
+  scope,
+  stored,
+}: {
+  family: Family;
+  itemKey: string;
+  scope: string;
+  stored: { commitSha: string; document: any };
+}) {
+  const others =
+    scope === "default"
+      ? []
+      : environments.value.map((one) => one.name).filter((name) => name !== scope);
+  const { query } = place.value;
+  const { work, set, seen, renew, resumed, ends } = useForm(
+    family,
+    itemKey,
+    stored,
+    `${scope} ${query.get("kind")} ${query.get("set")}`,
+    () => {
+      const { document } = stored,
+        now = fallbackOf(rulesIn(document, scope).rules)?.value;
+      return {
+        kind: query.get("kind") ?? (now && isSplit(now) ? "rollout" : "value"),
+        text:
+          query.get("set") ??
+          textOf(document.valueType, now && !isSplit(now) ? now.value : undefined),
+        arms: firstArms(document, now),
+        replace: false,
+        from: others.at(-1) ?? "",
+      };
+    },
+  );
+  const { kind, text, arms, replace, from } = work;
+  const [told, tell] = useState(""); // what the API says of the value
+  const document = seen?.document,
+    type = document?.valueType;
+  const now = fallbackOf(rulesIn(document ?? {}, scope).rules)?.value;
+  const choices = choicesOf(document ?? {});
+
+  const single = valueOf(type, text),
+    several = arms.map((arm) => valueOf(type, arm.text));
+  const twice = new Set(arms.map((arm) => arm.text)).size < arms.length;
+  const bad =
+    kind === "copy"
+      ? undefined
+      : kind === "rollout"
+        ? several.some((one) => one.problem) || twice
+        : single.problem;
+  const body =
+    kind === "rollout"
+      ? { rollout: arms.map((arm, i) => ({ value: several[i].value, percent: arm.weight / 1000 })) }
+      : family === "flags" && type === "bool"
+        ? { enabled: single.value }
+        : { value: single.value };
+  const rules = rulesIn(document ?? {}, scope).rules,
+    targeting = rules.length - (fallbackOf(rules) ? 1 : 0);
+  // One share of everything is what there is already, until somebody moves it.
+  const begins =
+    kind === "rollout" &&
+    now &&
+    !isSplit(now) &&
+    arms.some((arm) => arm.weight === 100_000 && arm.text === textOf(type, now.value));
+  const waiting = begins
+    ? "Move a share, and what it would do is shown here."
+    : !bad
+      ? undefined
+      : twice && kind === "rollout"
+        ? "No value may stand twice."
+        : "Fill in the values, and what it would do is shown here.";
+  return (
+    <>
+      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
+        {resumed}
+        {(family === "flags" || others.length > 0) && (
+          <div class="segmented" role="group" aria-label="Serve">
+            {[
+              ["value", "One value"],
+              ...(family === "flags" ? [["rollout", "By percentage"]] : []),
+              ...(others.length ? [["copy", "As elsewhere"]] : []),
+            ].map(([name, word]) => (
+              <button
+                type="button"
+                aria-pressed={kind === name ? "true" : "false"}
+                onClick={() => {
+                  set({ kind: name });
+                  tell("");
+                }}
+              >
+                {word}
+              </button>
+            ))}
+          </div>
+        )}
+        {kind === "copy" ? (
+          <Field
+            type="line"
+            label="Take all rules from"
+            choices={others.map((text) => ({ text }))}
+            text={from}
+            set={(from: string) => set({ from })}
+          />
+        ) : kind === "rollout" ? (
+          <Rollout
+            arms={arms}
+            set={(arms: Arm[]) => set({ arms })}
+            type={type}
+            choices={choices}
+            problems={several.map((one) => one.problem)}
+          />
+        ) : (
+          <>
+            <Field
+              type={type}
+              label={targeting > 0 && !replace ? "Everyone else gets" : "Everyone gets"}
+              text={text}
+              set={(text: string) => set({ text })}
+              choices={choices}
+              problem={single.problem ?? (told || undefined)}
+              autofocus
+            />
+            {document?.schemaKey && <Allowed schemaKey={document.schemaKey} />}
+          </>
+        )}
+        {targeting > 0 && kind === "value" && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={replace}
+              onChange={(event: any) => set({ replace: event.target.checked })}
+            />{" "}
+            Delete the {targeting === 1 ? "rule" : `${targeting} rules`} above, so that everyone
+            gets it
+          </label>
+        )}
+      </form>
+      <Review
+        family={family}
+        itemKey={itemKey}
+        before={document}
+        renew={renew}
+        {...ends}
+        tell={(issues: (Issue & { warning?: boolean })[]) =>
+          tell(
+            kind === "value"
+              ? inValue(issues.filter((one) => !one.warning && /\/value(\/|$)/.test(one.path)))
+              : "",
+          )
+        }
+        proposal={
+          kind === "copy"
+            ? {
+                method: "POST",
+                path: "changes",
+                body: { operations: [{ op: "copy", from, to: scope, keys: [itemKey] }] },
+                verb: "Apply",
+              }
+            : {
+                method: "PATCH",
+                path: `${itemPath(family, itemKey)}/environments/${encodeURIComponent(scope)}`,
+                body: replace && kind === "value" ? { ...body, replaceTargeting: true } : body,
+                token: seen?.commitSha,
+                verb: "Apply",
+                waiting,
+              }
+        }
+      />
+    </>
+  );
+}
+
+function firstArms(document: any, now: any): { text: string; weight: number }[] {
+  const type = document.valueType;
+  if (now && isSplit(now)) {
+    const arms = armsOf(now).map((arm) => ({
+      text: textOf(type, arm.value),
+      weight: Math.round(arm.share * 1000),
+    }));
+    const sum = arms.reduce((total, arm) => total + arm.weight, 0);
+    arms[arms.length - 1].weight += 100_000 - sum;
+    return arms;
+  }
+  if (type === "bool")
+    return [
+      { text: "true", weight: now?.value === true ? 100_000 : 0 },
+      { text: "false", weight: now?.value === true ? 0 : 100_000 },
+    ];
+  const current = textOf(type, now?.value);
+  const other =
+    (document.variants ?? [])
+      .map((v: any) => textOf(type, v.value?.value))
+      .find((text: string) => text !== current) ?? "";
+  return [
+    { text: current, weight: 100_000 },
+    { text: other, weight: 0 },
+  ];
+}

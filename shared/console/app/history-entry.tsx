@@ -1,0 +1,89 @@
+// One commit of an item's history.
+import type { Activity } from "./answers";
+import type { Family } from "./workspace";
+import { useState, useEffect } from "./lib";
+import { Messages } from "./messages";
+import { Author, Coming } from "./parts";
+import { Time } from "./time";
+import { open } from "./router";
+import { itemPath } from "./review";
+import { get } from "./api";
+import { Problem } from "./problem";
+import { Difference } from "./diff";
+
+export function Entry({
+  entry,
+  family,
+  itemKey,
+  before,
+  last,
+  latest,
+}: {
+  entry: Activity;
+  family: Family;
+  itemKey: string;
+  before?: string;
+  last: boolean;
+  latest: boolean;
+}) {
+  const [shown, show] = useState(false);
+  return (
+    <li>
+      <div class="what">
+        <Messages messages={entry.messages} />
+        <p class="note">
+          <Author who={entry} />, <Time at={entry.date} full />,{" "}
+          <code title={entry.sha}>{entry.sha.slice(0, 8)}</code>
+        </p>
+      </div>
+      <div class="actions">
+        {(before || last) && (
+          <button
+            type="button"
+            class="quiet"
+            aria-expanded={shown ? "true" : "false"}
+            onClick={() => show(!shown)}
+          >
+            Difference
+          </button>
+        )}
+        {!latest && (
+          <button type="button" class="quiet" onClick={() => open({ restore: entry.sha })}>
+            Restore
+          </button>
+        )}
+        <button type="button" onClick={() => open({ undo: entry.sha })}>
+          Undo
+        </button>
+      </div>
+      {shown && <Between path={itemPath(family, itemKey)} before={before} after={entry.sha} />}
+    </li>
+  );
+}
+
+/** What a commit did to the document. */
+function Between({ path, before, after }: { path: string; before?: string; after: string }) {
+  const [state, set] = useState(null as { before?: any; after?: any; problem?: any } | null);
+  useEffect(() => {
+    const at = (at: string | undefined) =>
+      at
+        ? get(`${path}/document?at=${at}`).then(
+            (answer) => answer.document,
+            (problem) => {
+              if (problem.status === 404) return null;
+              throw problem;
+            },
+          )
+        : null;
+    Promise.all([at(before), at(after)]).then(
+      ([a, b]) => set({ before: a, after: b }),
+      (problem) => set({ problem }),
+    );
+  }, [path, before, after]);
+  if (!state) return <Coming lines={3} />;
+  return state.problem ? (
+    <Problem problem={state.problem} />
+  ) : (
+    <Difference before={state.before} after={state.after} />
+  );
+}

@@ -1,0 +1,158 @@
+// Why a change was refused.
+import { tokenGiven, epoch } from "./api";
+import type { Refusal } from "./api";
+import type { Issue, Activity } from "./answers";
+import { familyOf, who } from "./workspace";
+import { address } from "./router";
+import { Icon } from "./icons";
+import { Author } from "./parts";
+import { Time } from "./time";
+import { Messages } from "./messages";
+import { sentence } from "./words";
+
+/** What is wrong, place by place. */
+export const issuesOf = (refusal: Refusal | undefined): Issue[] => [
+  ...(refusal?.details.issues ?? []),
+  ...(refusal?.details.violations ?? []),
+];
+
+/** Which item of several was changed. */
+function Which({ of: { type, key } }: { of: Activity }) {
+  const family = familyOf(type);
+  return key ? (
+    <p>
+      {family ? (
+        <a class="key" href={address([family, key])}>
+          {key}
+        </a>
+      ) : (
+        <code>{key}</code>
+      )}
+    </p>
+  ) : null;
+}
+
+export function Refused({
+  refusal,
+  again,
+  whole,
+  unsure,
+  several,
+}: {
+  refusal: Refusal;
+  again: () => void;
+  whole: boolean;
+  unsure: boolean;
+  several: boolean;
+}) {
+  const { details, status } = refusal;
+  if (refusal.code === "STALE_COMMIT_SHA" || refusal.code === "OVERLAP") {
+    const changes: Activity[] = details.changes ?? [];
+    return (
+      <div class="box warn" role="alert">
+        <Icon name="warning" />
+        <div>
+          <h3>
+            {refusal.code === "OVERLAP" ? "It has been changed again since" : "Somebody was faster"}
+          </h3>
+          {changes.length ? (
+            <ul class="feed">
+              {changes.map((one) => (
+                <li>
+                  {several && <Which of={one} />}
+                  <p class="note">
+                    <Author who={one} />, <Time at={one.date} />
+                  </p>
+                  <Messages messages={one.messages} />
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <p>{sentence(refusal.message)}</p>
+          )}
+          {refusal.code === "STALE_COMMIT_SHA" && (
+            <>
+              <p>
+                {whole
+                  ? "Your text is still here. It would take the place of theirs: " +
+                    "look at the difference before you apply it."
+                  : "Your change is still here. Look at what it does on top of theirs."}
+              </p>
+              <button type="button" onClick={again}>
+                Go on from there
+              </button>
+            </>
+          )}
+        </div>
+      </div>
+    );
+  }
+  if (status === 403 && !tokenGiven)
+    return (
+      <div class="box" role="alert">
+        <Icon name="lock" />
+        <div>
+          <h3>Your key may not do this</h3>
+          <p>{sentence(refusal.message)}</p>
+          <p class="note">
+            {who.value?.principal.name} can ask whoever gives out roles, or open the console with
+            another key.
+          </p>
+        </div>
+      </div>
+    );
+  if (unsure)
+    return (
+      <div class="box warn" role="alert">
+        <Icon name="warning" />
+        <div>
+          <p>
+            The answer got lost, so the change may have arrived. Applying it again is safe: it is
+            done once.
+          </p>
+        </div>
+      </div>
+    );
+  if (status === 0)
+    return (
+      <div class="box" role="alert">
+        <Icon name="warning" />
+        <div>
+          <p>The server does not answer. What the change would do is shown as soon as it does.</p>
+        </div>
+      </div>
+    );
+  return (
+    <div class="box bad" role="alert">
+      <Icon name="warning" />
+      <div>
+        <p>{sentence(refusal.message)}</p>
+        {issuesOf(refusal).length > 0 && (
+          <ul>
+            {issuesOf(refusal)
+              .slice(0, 20)
+              .map((issue) => (
+                <li>
+                  <code>{issue.path || "document"}</code>: {issue.message}
+                </li>
+              ))}
+          </ul>
+        )}
+        {details.references?.length > 0 && (
+          <ul>
+            {details.references.slice(0, 20).map((one: any) => (
+              <li>
+                <code>{one.key}</code> <span class="note">{one.pointer}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {refusal.code === "READ_ONLY" && (
+          <button type="button" onClick={() => epoch.value++}>
+            Look again
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+// What stands below a list as long as something is selected.
+import { families } from "./workspace";
+import type { Family } from "./workspace";
+import type { Row } from "./answers";
+import { selected, most, select, deeds } from "./selection";
+import { count } from "./words";
+import { open } from "./router";
+import { Icon } from "./icons";
+
+/** Stands below a list as long as something is selected. */
+export function Selected({ family, found }: { family: Family; found: Row[] }) {
+  const keys = selected(family),
+    n = keys.size;
+  return (
+    <>
+      <div class="hidden" role="status">
+        {n > 0 && `${n} selected`}
+      </div>
+      {n > 0 && (
+        <section class="selected" aria-label="Selected">
+          <p>
+            <b>{count(n, families[family].one)}</b> selected{" "}
+            {n < found.length && n < most && (
+              <button
+                type="button"
+                class="link"
+                onClick={() =>
+                  select(
+                    family,
+                    found.slice(0, most).map((row) => row.key),
+                  )
+                }
+              >
+                {found.length > most
+                  ? `Select the first ${most.toLocaleString("en")}`
+                  : `Select all ${found.length.toLocaleString("en")}`}
+              </button>
+            )}
+          </p>
+          <div class="actions">
+            {deeds(family).map(([what, word]) => (
+              <button type="button" class="small" onClick={() => open({ bulk: what })}>
+                {word}
+              </button>
+            ))}
+            <button
+              type="button"
+              class="quiet small"
+              aria-label="Select nothing"
+              onClick={() => select(family, [])}
+            >
+              <Icon name="close" />
+            </button>
+          </div>
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+// Which items of a list are selected.
+import { signal } from "./lib";
+import type { Family } from "./workspace";
+
+export const most = 2000; // operations of a change set, by the API's description
+
+const chosen = signal({ family: "", keys: new Set() } as { family: string; keys: Set<string> });
+
+/** The keys of a list that are selected. */
+export const selected = (family: Family) =>
+  chosen.value.family === family ? chosen.value.keys : new Set<string>();
+
+export const select = (family: Family, keys: Iterable<string>) =>
+  (chosen.value = { family, keys: new Set(keys) });
+
+/** What can be done to the items of a family. */
+export const deeds = (family: Family): [what: string, word: string][] =>
+  [
+    ...(family === "flags" ? [["switch", "Switch"]] : []),
+    ...(family !== "segments"
+      ? [
+          ["copy", "Copy rules"],
+          ["tag", "Tag"],
+        ]
+      : []),
+    ["delete", "Delete"],
+  ].map(([what, word]) => [what, word]);

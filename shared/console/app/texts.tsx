@@ -1,0 +1,92 @@
+// A list of texts that is written one by one.
+import { useState } from "./lib";
+import { plain } from "./words";
+import { Icon } from "./icons";
+
+const mostChips = 40;
+
+/** Several texts. What stands in the input belongs to them as soon as it is left. */
+export function Texts({
+  list,
+  set,
+  label,
+  suggested,
+  described,
+  bad,
+}: {
+  list: string[];
+  set: (list: string[]) => void;
+  label: string;
+  suggested: string;
+  described: string;
+  bad: boolean;
+}) {
+  const [text, setText] = useState("");
+  const [all, showAll] = useState(false);
+  const add = (more: string[]) => {
+    const wanted = more.filter(
+      (one, i) => one !== "" && !list.includes(one) && more.indexOf(one) === i,
+    );
+    setText("");
+    if (wanted.length) set([...list, ...wanted]);
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && text) (event.preventDefault(), add([text]));
+    else if (event.key === "Backspace" && !text && list.length) set(list.slice(0, -1));
+  };
+  const paste = (event: any) => {
+    const lines = event.clipboardData
+      .getData("text")
+      .split(/\r?\n/)
+      .map((line: string) => line.trim());
+    if (lines.length > 1) (event.preventDefault(), add(lines));
+  };
+  const input = (event: any) => {
+    // A choice of the suggestions comes as one piece, not typed by hand.
+    if (event.inputType === "insertReplacementText" || !event.inputType) add([event.target.value]);
+    else setText(event.target.value);
+  };
+  const shown = all ? list : list.slice(0, mostChips);
+  return (
+    <div class={`chips ${bad ? "bad" : ""}`}>
+      {shown.length > 0 && (
+        <ul aria-label={label}>
+          {shown.map((one, i) => (
+            <li class="chip" key={one}>
+              <span>{plain(one, 80)}</span>
+              <button
+                type="button"
+                aria-label={`Remove ${plain(one, 80)}`}
+                onClick={() => set(list.filter((_, at) => at !== i))}
+              >
+                <Icon name="close" />
+              </button>
+            </li>
+          ))}
+          {list.length > shown.length && (
+            <li>
+              <button type="button" class="link" onClick={() => showAll(true)}>
+                and {(list.length - shown.length).toLocaleString("en")} more
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+      <input
+        type="text"
+        aria-label={`Add to ${label}`}
+        aria-describedby={described}
+        aria-invalid={bad ? "true" : undefined}
+        list={suggested}
+        placeholder={list.length ? "or…" : "Text, then Enter"}
+        autocomplete="off"
+        spellcheck={false}
+        value={text}
+        onInput={input}
+        onKeyDown={key}
+        onPaste={paste}
+        onBlur={() => add([text])}
+      />
+    </div>
+  );
+}
