@@ -40,9 +40,10 @@ type batch struct {
 	recent *attempt
 	splits map[string]string      // properties that rollouts of the batch went by, see splitName
 	tiers  map[string]access.Tier // of documents that others were asked about, by path
-	// schemas are the paths of those that are written, and bound what names them.
-	schemas []string
-	bound   map[string][]workspace.Reference
+	// shared are the paths of the schemas and segments that are written, and users what
+	// names these and the segments over them.
+	shared []string
+	users  map[string][]workspace.Reference
 	// named are environments that documents of the batch have entries for, where
 	// the workspace declares none.
 	named map[string]bool
@@ -238,9 +239,9 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 	b.now, b.splits, b.tiers, b.named = map[string]*attempt{}, map[string]string{}, map[string]access.Tier{}, map[string]bool{}
 	b.alone = len(writes) == 1 && writes[0].parts == nil
 	for _, w := range writes {
-		if w.t == Schema {
+		if w.t == Schema || w.t == document.Segment {
 			path, _ := pathOf(w.t, w.key)
-			b.schemas = append(b.schemas, path)
+			b.shared = append(b.shared, path)
 		}
 	}
 	for i, w := range writes {
@@ -329,7 +330,9 @@ func (a *attempt) place(changed bool) {
 	a.gone = a.edited.Tree == nil
 	if !a.gone {
 		a.tiers[a.path] = tierOf(a.edited.Tree)
-		a.schemaKey, _ = a.edited.Tree.Get("schemaKey").Text()
+		if len(a.shared) > 0 {
+			a.shares = workspace.Shares(document.View(a.edited.Tree))
+		}
 		if !a.view.ws.Declared && a.t != Schema {
 			for _, e := range document.View(a.edited.Tree).Environments {
 				a.named[e.ID] = true
@@ -406,25 +409,24 @@ func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
 	return b.tiers[path], true
 }
 
-// boundTo are the paths of the configs that name a schema, as the batch has it by
-// now. The stored ones are looked for once, for all schemas that it writes.
-func (b *batch) boundTo(schema string) []string {
-	if b.bound == nil {
-		b.bound = workspace.References(b.view.ws, b.schemas...)
+// usersOf are the paths of what names a schema or a segment, as the batch has it by
+// now. The stored ones are looked for once, for all that it writes.
+func (b *batch) usersOf(shared string) []string {
+	if b.users == nil {
+		b.users = workspace.References(b.view.ws, workspace.SegmentsOver(b.view.ws, b.shared...)...)
 	}
-	var bound []string
-	for _, r := range b.bound[schema] {
+	var users []string
+	for _, r := range b.users[shared] {
 		if path := workspace.Path(r.Type, r.Key); b.now[path] == nil {
-			bound = append(bound, path)
+			users = append(users, path)
 		}
 	}
-	_, key, _ := workspace.SplitPath(schema)
 	for path, a := range b.now {
-		if a.t == document.Config && !a.gone && a.schemaKey == key {
-			bound = append(bound, path)
+		if !a.gone && slices.Contains(a.shares, shared) {
+			users = append(users, path)
 		}
 	}
-	return bound
+	return users
 }
 
 // holder finds what holds a key of a type, as the batch has it by now.

@@ -37,28 +37,46 @@ func tierOf(tree *jsontree.Node) access.Tier {
 	return access.Tier(text)
 }
 
-// strictness is the order of the tiers.
-var strictness = []access.Tier{access.TierSupport, access.TierStandard, access.TierProtectedEnv, access.TierProtectedAllEnvs, unknownTier}
+// strictness orders tiers; one that is none is the strictest.
+func strictness(tier access.Tier) int {
+	known := []access.Tier{access.TierSupport, access.TierStandard, access.TierProtectedEnv, access.TierProtectedAllEnvs}
+	if at := slices.Index(known, tier); at >= 0 {
+		return at
+	}
+	return len(known)
+}
 
-// tierOf is the tier of a version of the item. A schema has the strictest of
-// the configs that name it.
+// tierOf is the tier of a version of the item. A schema or a segment has the strictest
+// of whatever names it, directly or through other segments: it decides what they serve.
 func (a *attempt) tierOf(tree *jsontree.Node) access.Tier {
-	if a.t != Schema {
-		return tierOf(tree)
+	var tiers []access.Tier
+	if a.t != Schema { // which has none of its own
+		tiers = append(tiers, tierOf(tree))
 	}
-	strictest := -1
-	for _, path := range a.boundTo(a.path) {
-		tier, _ := a.tierAt(path)
-		at := slices.Index(strictness, tier)
-		if at < 0 {
-			return unknownTier
-		}
-		strictest = max(strictest, at)
-	}
-	if strictest < 0 {
+	tiers = append(tiers, a.tiersOver(a.path)...)
+	if len(tiers) == 0 {
 		return access.TierStandard
 	}
-	return strictness[strictest]
+	return slices.MaxFunc(tiers, func(x, y access.Tier) int { return strictness(x) - strictness(y) })
+}
+
+// tiersOver are the tiers of whatever names a schema or a segment, none of another item.
+func (b *batch) tiersOver(shared string) []access.Tier {
+	if !slices.Contains(b.shared, shared) {
+		return nil
+	}
+	var tiers []access.Tier
+	seen := map[string]bool{shared: true}
+	for queue := []string{shared}; len(queue) > 0; queue = queue[1:] {
+		for _, user := range b.usersOf(queue[0]) {
+			if !seen[user] {
+				seen[user] = true
+				tier, _ := b.tierAt(user)
+				tiers, queue = append(tiers, tier), append(queue, user)
+			}
+		}
+	}
+	return tiers
 }
 
 // touchesScope is what a PATCH of a scope needs. The first document of an item
@@ -68,7 +86,7 @@ func touchesScope(a *attempt) access.Write {
 	if a.creates() && a.scope != document.DefaultScope {
 		scopes = append(scopes, a.view.scopes.Metadata())
 	}
-	return access.Edit(tierOf(a.base), scopes...)
+	return access.Edit(a.tierOf(a.base), scopes...)
 }
 
 // touchesDifference is what a new document needs: for all that differs, and for

@@ -194,6 +194,30 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		{"a segment's rules by engineer", "engineer", segment("open"), none},
 		{"a guarded segment's rules", "engineer", segment("closed"), guarded},
 		{"a first segment by nonprotected", "engineer_nonprotected", segment(""), standard},
+		{"a segment of support's flags by support", "support", segment("helpful"), none},
+		{"a segment that a standard flag uses by support", "support", segment("usual"), standard},
+		{"a segment that a guarded flag uses", "engineer", segment("shared"), guarded},
+		{"a segment that a guarded flag uses by who may", "protected_engineer", segment("shared"), none},
+		{"a segment of a segment that a guarded flag uses", "engineer", segment("beneath"), guarded},
+		{"a segment that a flag of a misspelt tier uses", "engineer", segment("of-odd"), guarded},
+		{"a segment in a circle by engineer", "engineer", segment("round"), none},
+		{"a dry run on a segment that a guarded flag uses", "engineer", func(s writer, w *world) error {
+			_, err := s.PutDocument(ctx, document.Segment, "shared", control.DocumentPut{Document: node(w.t, segmentOf("shared", serves("bool", "false"))),
+				ExpectedCommitSHA: ptr(w.last().SHA), Request: control.Request{DryRun: true}})
+			return err
+		}, guarded},
+		{"deletion of a segment that a guarded flag uses", "engineer", remove(document.Segment, "shared"), guarded},
+		{"restoring a segment that a guarded flag uses", "engineer", func(s writer, w *world) error {
+			commit := w.last().SHA
+			w.repo.push(ada, "after", map[string]string{"segments/shared.json": segmentOf("shared", serves("bool", "false"))})
+			_, err := s.anew(w).Revert(ctx, document.Segment, "shared", control.Reversion{CommitSHA: commit, Mode: "restore"})
+			return err
+		}, guarded},
+		{"a first segment that a guarded flag names already", "engineer", func(s writer, w *world) error {
+			w.repo.push(ada, "ahead", map[string]string{path("all"): boolFlag("all", `,"access":"protected-all-envs"`, inSegment("new"))})
+			_, err := s.anew(w).CreateSegment(ctx, control.SegmentCreation{Key: "new"})
+			return err
+		}, guarded},
 
 		{"undo in staging", "engineer_nonprotected", revert("undo", "u", "staging"), none},
 		{"undo in production", "engineer_nonprotected", revert("undo", "u", "production"), standard},
@@ -226,6 +250,19 @@ func testWhatEachWriteAsksFor(t *testing.T, by func(*control.Session) writer) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{
 				path("f"):                        boolFlag("f", ""),
+				path("guarded"):                  boolFlag("guarded", `,"access":"protected-all-envs","environments":[{"id":"staging","rules":[`+inSegment("above")+`,`+inSegment("shared")+`]}]`),
+				path("helped"):                   boolFlag("helped", `,"access":"support"`, inSegment("helpful")),
+				path("usual"):                    boolFlag("usual", "", inSegment("usual")),
+				path("of-odd"):                   boolFlag("of-odd", `,"access":"suport"`, inSegment("of-odd")),
+				"segments/above.json":            segmentOf("above", inSegment("between")),
+				"segments/between.json":          segmentOf("between", inSegment("beneath")),
+				"segments/beneath.json":          segmentOf("beneath", serves("bool", "true")),
+				"segments/shared.json":           segmentOf("shared", serves("bool", "true")),
+				"segments/helpful.json":          strings.Replace(segmentOf("helpful", serves("bool", "true")), `"name"`, `"access":"support","name"`, 1),
+				"segments/usual.json":            strings.Replace(segmentOf("usual", serves("bool", "true")), `"name"`, `"access":"support","name"`, 1),
+				"segments/of-odd.json":           segmentOf("of-odd", serves("bool", "true")),
+				"segments/round.json":            segmentOf("round", inSegment("round-too")),
+				"segments/round-too.json":        segmentOf("round-too", inSegment("round")),
 				path("s"):                        boolFlag("s", `,"access":"support"`),
 				path("p"):                        boolFlag("p", `,"access":"protected-env"`),
 				path("all"):                      boolFlag("all", `,"access":"protected-all-envs"`),

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
@@ -111,14 +112,14 @@ type attempt struct {
 	last    string
 	// prior has changed the item earlier in the batch; nil for none.
 	prior *attempt
-	// What it leaves behind, once it is placed: nothing, or a config of that schema;
-	// a document that is checked in full, whose fallbacks in those scopes were set,
+	// What it leaves behind, once it is placed: nothing, or a document that shares these
+	// with others; that is checked in full, whose fallbacks in those scopes were set,
 	// and which so many writes have changed.
-	gone      bool
-	schemaKey string
-	strict    bool
-	scopes    []string
-	touched   int
+	gone    bool
+	shares  []string
+	strict  bool
+	scopes  []string
+	touched int
 
 	exists bool
 	stored *decoded
@@ -240,7 +241,11 @@ func (a *attempt) permit(context.Context) error {
 	if touches == nil {
 		touches = touchesDifference
 	}
-	if err := a.authorize("", touches(a)); err != nil {
+	why := ""
+	if tiers := a.tiersOver(a.path); len(tiers) > 0 {
+		why = fmt.Sprintf("the %s decides what is served of whatever names it, and is edited by who may edit that: ", a.t.Noun())
+	}
+	if err := a.authorize(why, touches(a)); err != nil {
 		return err
 	}
 	if a.problem != nil || !a.changed() || a.edited.Tree == nil || a.t == Schema {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"svc.example/svc/shared/document"
@@ -49,6 +50,40 @@ func References(ws *Workspace, paths ...string) map[string][]Reference {
 		}
 	}
 	return found
+}
+
+// SegmentsOver are the paths of the segments that have one of these among theirs,
+// directly or through others, and these.
+func SegmentsOver(ws *Workspace, paths ...string) []string {
+	over := map[string][]*Item{} // by the keys that they name
+	for _, item := range newGraph(ws).items {
+		for _, key := range segmentReferences(item) {
+			over[key] = append(over[key], item)
+		}
+	}
+	all, seen := slices.Clone(paths), map[string]bool{}
+	for _, path := range paths {
+		seen[path] = true
+	}
+	for i := 0; i < len(all); i++ {
+		_, key, _ := SplitPath(all[i])
+		for _, item := range over[key] {
+			if !seen[item.Path] {
+				seen[item.Path] = true
+				all = append(all, item.Path)
+			}
+		}
+	}
+	return all
+}
+
+// Shares are the paths of what a document has in common with others: the segments and
+// the schema that it names.
+func Shares(doc *document.Document) (paths []string) {
+	for _, folder := range []Folder{Segments, Schemas} {
+		eachReference(doc, folder, func(_, key string) { paths = append(paths, string(folder)+"/"+key+extension) })
+	}
+	return paths
 }
 
 // mayName says whether one of the keys stands in a text. A key can be hidden behind
