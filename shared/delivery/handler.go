@@ -70,9 +70,18 @@ func (h *Handler) Routes() []router.Route {
 		routes = append(routes, router.Route{Path: e.Path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(&e, w, r) })})
 	}
 	if h.Streams != nil && h.Streams.Hub != nil {
-		routes = append(routes, router.Route{Path: endpoints.EvaluationEvents.Path, Handler: http.HandlerFunc(h.stream)})
+		return append(routes, router.Route{Path: endpoints.EvaluationEvents.Path, Handler: http.HandlerFunc(h.stream)})
+	}
+	for _, e := range []endpoints.Endpoint{endpoints.EvaluationEvents, endpoints.DocumentEvents} {
+		routes = append(routes, router.Route{Path: e.Path, Handler: http.HandlerFunc(noStreams)})
 	}
 	return routes
+}
+
+// noStreams says that there are no event streams, whatever the key: who asks for one
+// polls instead.
+func noStreams(w http.ResponseWriter, _ *http.Request) {
+	WriteFault(w, fault.New(fault.NotFound, "this server has no event streams; poll it"))
 }
 
 // Mux serves the protocol and nothing beside it.

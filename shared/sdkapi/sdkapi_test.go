@@ -477,3 +477,16 @@ func TestPartsServeTheirPart(t *testing.T) {
 		t.Errorf("telemetry answers %d %d", a, b)
 	}
 }
+
+// TestNoEventStreams: a server that has none says so to everybody, and not that the key
+// is a wrong one: relays and clients then poll.
+func TestNoEventStreams(t *testing.T) {
+	w := newWorld(t, nil)
+	for _, key := range []string{w.key(access.KindSecretSDK, "production"), w.key(access.KindPublicSDK, "production"), ""} {
+		for _, path := range []string{"/api/v2/sse/config", "/ofrep/v1/events", "/ofrep/v1/events?token=x"} {
+			if answer := w.send("GET", path, key, ""); answer.Code != 404 || !strings.Contains(message(answer), "no event streams") {
+				t.Errorf("GET %s: %d %s", path, answer.Code, answer.Body)
+			}
+		}
+	}
+}
