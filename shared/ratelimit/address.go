@@ -60,6 +60,12 @@ func (p Proxies) Address(r *http.Request) netip.Addr {
 	return network(address)
 }
 
+// Trust reports whether a request comes straight from one of the proxies.
+func (p Proxies) Trust(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && p.ours(peer.Addr().Unmap())
+}
+
 func (p Proxies) ours(address netip.Addr) bool {
 	for _, prefix := range p {
 		if prefix.Contains(address) {

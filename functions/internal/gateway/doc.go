@@ -14,6 +14,8 @@
 //     one that Lambda would refuse: what is too large is an error in our own
 //     envelope, which says how large and what to ask for instead. Beside the handler's own it is in memory once as body and once as
 //     it is sent.
+//   - Where proxies in front are named (the variable trustedProxies of the stage), they
+//     alone are answered, and tell the client's address in X-Forwarded-For.
 //   - The handler stops before Lambda stops the process.
 //   - Whatever an event holds, the answer is our envelope and the process
 //     lives on: no panic, and no error out of Invoke.

@@ -46,6 +46,13 @@ func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPReque
 		a.logger.WarnContext(ctx, "event refused", "cause", err.Error(), "route", event.RouteKey)
 		return refuse(fault.New(fault.BadRequest, "the request cannot be read")), nil
 	}
+	if r.RemoteAddr, err = comesFrom(&event, r); err != nil {
+		if errors.Is(err, errNoProxy) {
+			return refuse(fault.New(fault.Forbidden, "%s", err)), nil
+		}
+		a.logger.ErrorContext(ctx, "the proxies in front are not known", "cause", err.Error())
+		return refuse(fault.New(fault.Unavailable, "the service's operator has to mend its list of trusted proxies")), nil
+	}
 	a.handler.ServeHTTP(w, r)
 	answer, size := w.payload()
 	if answer == nil {

@@ -264,3 +264,29 @@ func TestTheHandlerEndsBeforeTheProcessDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestProxiesInFront: the client's address is the one that they tell, and who comes
+// past them is not answered.
+func TestProxiesInFront(t *testing.T) {
+	for name, c := range map[string]struct {
+		proxies, peer, forwarded string
+		want                     string // "" for none
+		status                   int
+	}{
+		"none are named":                     {"", "198.51.100.7", "203.0.113.1, 198.51.100.7", "198.51.100.7:0", 200},
+		"through one":                        {"192.0.2.0/24", "192.0.2.9", "203.0.113.1, 192.0.2.9", "203.0.113.1:0", 200},
+		"through two":                        {"192.0.2.0/24,198.51.100.0/24", "192.0.2.9", "203.0.113.1, 198.51.100.3, 192.0.2.9", "203.0.113.1:0", 200},
+		"an address that the client made up": {"192.0.2.0/24", "192.0.2.9", "10.9.9.9, 203.0.113.1, 192.0.2.9", "203.0.113.1:0", 200},
+		"IPv6":                               {"2001:db8::/32", "2001:db8::9", "2a00:1:2:3:4:5:6:7, 2001:db8::9", "[2a00:1:2:3::]:0", 200},
+		"past them":                          {"192.0.2.0/24", "203.0.113.1", "192.0.2.9, 203.0.113.1", "", 403},
+		"a list that is none":                {"192.0.2.0/99", "192.0.2.9", "", "", 503},
+	} {
+		event, got := readEvent(t), ""
+		event.StageVariables = map[string]string{"trustedProxies": c.proxies}
+		event.RequestContext.HTTP.SourceIP, event.Headers["x-forwarded-for"] = c.peer, c.forwarded
+		a := New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr }), silent)
+		if answer, _ := invoked(t, a, event); answer.StatusCode != c.status || got != c.want {
+			t.Errorf("%s: %d, from %q; want %d, %q", name, answer.StatusCode, got, c.status, c.want)
+		}
+	}
+}

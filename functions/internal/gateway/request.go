@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"svc.example/svc/shared/ratelimit"
 )
 
 // request is the request that an event tells of.
@@ -34,8 +37,33 @@ func request(ctx context.Context, event *events.APIGatewayV2HTTPRequest) (*http.
 	}
 	r.URL = address(event)
 	r.RequestURI = r.URL.RequestURI()
-	r.RemoteAddr = net.JoinHostPort(event.RequestContext.HTTP.SourceIP, "0")
 	return r, nil
+}
+
+// proxies is the variable of the gateway's stage that names the proxies in front, by
+// addresses and ranges with commas between them.
+const proxies = "trustedProxies"
+
+var errNoProxy = errors.New("the service is not reached at this address; use the one that its operator has told you")
+
+// comesFrom is the address from which a request comes: the one at the other end of the
+// gateway's connection, or where proxies stand in front, the one that they tell. Then
+// they alone are answered.
+func comesFrom(event *events.APIGatewayV2HTTPRequest, r *http.Request) (string, error) {
+	peer := net.JoinHostPort(event.RequestContext.HTTP.SourceIP, "0")
+	list := event.StageVariables[proxies]
+	if list == "" {
+		return peer, nil
+	}
+	trusted, err := ratelimit.ParseProxies(strings.Split(list, ","))
+	if err != nil {
+		return "", err
+	}
+	r.RemoteAddr = peer
+	if !trusted.Trust(r) {
+		return "", errNoProxy
+	}
+	return net.JoinHostPort(trusted.Address(r).String(), "0"), nil
 }
 
 // header is the event's headers. The gateway has joined those that came
