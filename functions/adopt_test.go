@@ -85,6 +85,16 @@ func TestAVersionsDescriptionFits(t *testing.T) {
 
 // longest is how long the value of a parameter can be.
 func longest(t *testing.T, all *template.Template, value any) (length int) {
+	if text, is := value.(string); is {
+		return len(text)
+	}
+	if text, is := template.At(value, "Fn::Sub").(string); is {
+		length = len(substituted.ReplaceAllString(text, ""))
+		for _, found := range substituted.FindAllStringSubmatch(text, -1) {
+			length += longest(t, all, map[string]any{"Ref": found[1]})
+		}
+		return length
+	}
 	if choice, is := template.At(value, "Fn::If").([]any); is {
 		return max(longest(t, all, choice[1]), longest(t, all, choice[2]))
 	}

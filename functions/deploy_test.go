@@ -82,6 +82,7 @@ func TestSAMPublishesVersions(t *testing.T) {
 		case "AWS::Lambda::Version":
 			versions++
 			said := references(r.Properties["Description"])
+			delete(resources[name].Properties, "ReservedConcurrentExecutions") // of the function, not of its versions
 			for parameter := range references(resources[name].Properties) {
 				if parameters[parameter] != nil && !said[parameter] {
 					t.Errorf("%s: nothing changes when %s does", name, parameter)
@@ -127,4 +128,52 @@ func references(value any) map[string]bool {
 		}
 	}
 	return names
+}
+
+// TestAnAddressThatIsGivenInAnotherWay changes no function, and so must not change what a
+// version says of itself: Lambda refuses a version that is equal to the one before.
+func TestAnAddressThatIsGivenInAnotherWay(t *testing.T) {
+	written := func(parameter, value string) (address, description string) {
+		all := read(t).With(map[string]string{parameter: value})
+		var write func(value any) string
+		write = func(value any) (text string) {
+			value, err := all.Resolve(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name, is := template.At(value, "Ref").(string); is {
+				of, _ := all.Parameter(name)
+				return fmt.Sprint(of)
+			}
+			if sub, is := template.At(value, "Fn::Sub").(string); is {
+				return substituted.ReplaceAllStringFunc(sub, func(of string) string { return write(map[string]any{"Ref": of[2 : len(of)-1]}) })
+			}
+			if parts, is := template.At(value, "Fn::Join").([]any); is {
+				for _, part := range parts[1].([]any) {
+					text += write(part) + fmt.Sprint(parts[0])
+				}
+				return text
+			}
+			return fmt.Sprint(value)
+		}
+		return write(template.At(all.Globals, "Function", "Environment", "Variables", "PUBLIC_URL")), write(all.Resources["FlagsFunction"].Properties["VersionDescription"])
+	}
+	address, one := written("PublicUrl", "https://flags.example.com")
+	same, other := written("DomainName", "flags.example.com")
+	if address != same || one != other || !strings.Contains(one, address) {
+		t.Errorf("the address is %s and %s, and the versions are described as\n%s\n%s", address, same, one, other)
+	}
+}
+
+// TestTheAccessLogTakesNoRoomInTheAccountsPolicy, which every log group of a gateway is
+// added to but those with such a name, and which is full after some ten.
+func TestTheAccessLogTakesNoRoomInTheAccountsPolicy(t *testing.T) {
+	all := read(t)
+	group, _ := template.At(all.Resources["Stage"].Properties, "AccessLogSettings", "DestinationArn", "Fn::GetAtt").([]any)
+	if len(group) != 2 {
+		t.Fatal("the stage has no access log")
+	}
+	if name := fmt.Sprint(template.At(all.Resources[fmt.Sprint(group[0])].Properties["LogGroupName"], "Fn::Sub")); !strings.HasPrefix(name, "/aws/vendedlogs/") {
+		t.Errorf("the access log is %s", name)
+	}
 }

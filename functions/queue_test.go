@@ -81,7 +81,7 @@ func TestAlarms(t *testing.T) {
 		"MaintenanceErrorsAlarm":      {`"MetricName":"Errors"`, `"MaintenanceFunction"`},
 		"ApiRefusalsAlarm":            {`"MetricName":"4xx"`, `"MetricName":"Count"`, `100 * refused / requests`},
 		"ApiLatencyAlarm":             {`"MetricName":"Latency"`, `"ExtendedStatistic":"p95"`},
-		"ApiErrorsAlarm":              {`"MetricName":"5xx"`},
+		"ApiErrorsAlarm":              {`"MetricName":"5xx"`, `"MetricName":"Count"`, `100 * failed / requests`},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(all[id], want) {
