@@ -158,6 +158,13 @@ var rules = []struct {
 		why:     "one package knows OpenTelemetry, for applications that have it",
 	},
 	{
+		who:     []string{"shared/table"},
+		except:  []string{"shared/table/dynamo", "shared/table/bolt"},
+		imports: []string{"os", "net/http"},
+		reaches: []string{"github.com/aws/...", "go.etcd.io/...", module + "shared/repository/...", module + "shared/telemetry/...", module + "shared/access"},
+		why:     "what a table promises knows neither how it is kept, nor what its rows mean",
+	},
+	{
 		who:     []string{"shared/telemetry"},
 		except:  []string{"shared/telemetry/local", "shared/telemetry/dynamo", "shared/testing/telemetrytest"},
 		imports: []string{"os", "testing"},
@@ -200,7 +207,7 @@ var rules = []struct {
 }
 
 // onAWS are the packages that know the AWS SDK, or one that does.
-var onAWS = []string{"shared/admin", "shared/testing", "shared/awsclient", "shared/dynamo", "shared/bucket", "shared/repository/s3", "shared/ledger/dynamo", "shared/telemetry/dynamo"}
+var onAWS = []string{"shared/admin", "shared/testing", "shared/awsclient", "shared/dynamo", "shared/bucket", "shared/repository/s3", "shared/ledger/dynamo", "shared/table/dynamo", "shared/telemetry/dynamo"}
 
 // names that say nothing of what a package is for.
 var emptyNames = []string{"util", "utils", "common", "model", "models", "types", "helper", "helpers", "misc", "base", "lib", "dto"}

@@ -1,0 +1,280 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"svc.example/svc/shared/dynamo"
+	"svc.example/svc/shared/table"
+)
+
+// Table is a table. It implements table.Table.
+type Table struct{ db *dynamo.Table }
+
+var _ table.Table = (*Table)(nil)
+
+// New is about a table of a name. How often a request is tried is decided here, whatever
+// the client says.
+func New(client *dynamodb.Client, name string) *Table {
+	return &Table{dynamo.New(client, name, table.ErrBusy)}
+}
+
+const reading, writing = "reading rows", "writing rows"
+
+// Get implements table.Table.
+func (t *Table) Get(ctx context.Context, keys []table.Key, only ...string) ([]table.Row, error) {
+	var wanted []dynamo.Item
+	for _, k := range keys {
+		wanted = append(wanted, keyOf(k))
+	}
+	items, _, err := t.db.GetAll(ctx, reading, wanted, withKey(only)...)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]table.Row, len(items))
+	for i, item := range items {
+		if found[i], err = rowOf(item); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// withKey has the key read beside some attributes.
+func withKey(only []string) []string {
+	if len(only) == 0 {
+		return nil
+	}
+	return append([]string{dynamo.HashKey, dynamo.RangeKey}, only...)
+}
+
+// Query implements table.Table.
+func (t *Table) Query(ctx context.Context, q table.Query, each func(table.Row) (bool, error)) error {
+	return t.db.Query(ctx, reading, dynamo.Query{Partition: q.Partition, Low: q.Low, High: q.High, Newest: q.Newest, Limit: q.Page, Attributes: withKey(q.Only)},
+		func(item dynamo.Item) (bool, error) {
+			row, err := rowOf(item)
+			if err != nil {
+				return false, err
+			}
+			return each(row)
+		})
+}
+
+// Scan implements table.Table.
+func (t *Table) Scan(ctx context.Context, prefix string, each func(table.Row) error) error {
+	return t.db.Scan(ctx, reading, prefix, func(item dynamo.Item) error {
+		row, err := rowOf(item)
+		if err != nil {
+			return err
+		}
+		return each(row)
+	})
+}
+
+// Transact implements table.Table.
+func (t *Table) Transact(ctx context.Context, writes ...table.Write) error {
+	if err := table.CheckWrites(writes, table.MaxWrites); err != nil {
+		return err
+	}
+	made := make([]dynamo.Write, len(writes))
+	for i, w := range writes {
+		made[i] = t.writeOf(w)
+	}
+	return failure(t.db.Transact(ctx, writing, made...))
+}
+
+// failure is an error in the table's words.
+func failure(err error) error {
+	if errors.Is(err, dynamo.ErrUnknown) {
+		err = fmt.Errorf("%w: %w", table.ErrUnknown, err)
+	}
+	if !errors.Is(err, dynamo.ErrRefused) {
+		return err
+	}
+	refused := &table.Refused{Found: map[int]table.Attributes{}}
+	for i, reason := range dynamo.Refusals(err) {
+		if !dynamo.IsRefusal(reason) {
+			continue
+		}
+		refused.Writes = append(refused.Writes, i)
+		if len(reason.Item) > 0 {
+			row, failed := rowOf(reason.Item)
+			if failed != nil {
+				return errors.Join(failed, err)
+			}
+			refused.Found[i] = row.Attributes
+		}
+	}
+	return fmt.Errorf("%w: %w", refused, err)
+}
+
+// Update implements table.Table.
+func (t *Table) Update(ctx context.Context, w table.Write) (table.Attributes, error) {
+	if err := table.CheckWrites([]table.Write{w}, 1); err != nil {
+		return nil, err
+	}
+	item, err := t.db.Write(ctx, writing, t.writeOf(w))
+	if err != nil {
+		return nil, failure(err)
+	}
+	row, err := rowOf(item)
+	return row.Attributes, err
+}
+
+// Batch implements table.Table.
+func (t *Table) Batch(ctx context.Context, writes []table.Write) error {
+	if err := table.CheckWrites(writes, len(writes)); err != nil {
+		return err
+	}
+	var put, gone []dynamo.Item
+	for _, w := range writes {
+		if w.Put != nil {
+			put = append(put, itemOf(table.Row{Key: w.Key, Attributes: w.Put}))
+		} else {
+			gone = append(gone, keyOf(w.Key))
+		}
+	}
+	return errors.Join(t.db.PutAll(ctx, put), t.db.DeleteAll(ctx, gone))
+}
+
+func (t *Table) writeOf(w table.Write) dynamo.Write {
+	var conditions []dynamo.If
+	for _, c := range w.If {
+		conditions = append(conditions, conditionOf(c))
+	}
+	var made dynamo.Write
+	switch {
+	case w.Put != nil:
+		made = t.db.Put(itemOf(table.Row{Key: w.Key, Attributes: w.Put}), conditions...)
+	case w.Delete:
+		made = t.db.Delete(keyOf(w.Key), conditions...)
+	case w.IsCheck():
+		made = t.db.Check(keyOf(w.Key), conditions...)
+	default:
+		made = t.db.Update(keyOf(w.Key), updateOf(w), conditions...)
+	}
+	if w.Tell {
+		const tell = types.ReturnValuesOnConditionCheckFailureAllOld
+		switch {
+		case made.Put != nil:
+			made.Put.ReturnValuesOnConditionCheckFailure = tell
+		case made.Delete != nil:
+			made.Delete.ReturnValuesOnConditionCheckFailure = tell
+		case made.ConditionCheck != nil:
+			made.ConditionCheck.ReturnValuesOnConditionCheckFailure = tell
+		case made.Update != nil:
+			made.Update.ReturnValuesOnConditionCheckFailure = tell
+		}
+	}
+	return made
+}
+
+func updateOf(w table.Write) expression.UpdateBuilder {
+	var u expression.UpdateBuilder
+	for _, name := range slices.Sorted(maps.Keys(w.Set)) {
+		u = u.Set(expression.Name(name), expression.Value(valueOf(w.Set[name])))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.SetIfMissing)) {
+		u = u.Set(expression.Name(name), expression.Name(name).IfNotExists(expression.Value(valueOf(w.SetIfMissing[name]))))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Add)) {
+		u = u.Add(expression.Name(name), expression.Value(w.Add[name]))
+	}
+	for _, name := range w.Remove {
+		u = u.Remove(expression.Name(name))
+	}
+	return u
+}
+
+func conditionOf(c table.Condition) dynamo.If {
+	name := expression.Name(c.Name)
+	if c.Name == "" {
+		name = expression.Name(dynamo.HashKey)
+	}
+	switch c.Kind {
+	case table.IsMissing:
+		return name.AttributeNotExists()
+	case table.IsThere:
+		return name.AttributeExists()
+	case table.IsEqual:
+		return name.Equal(expression.Value(valueOf(c.Value)))
+	case table.IsLess:
+		return name.LessThan(expression.Value(valueOf(c.Value)))
+	case table.IsAtMost:
+		return name.LessThanEqual(expression.Value(valueOf(c.Value)))
+	}
+	var all dynamo.If
+	for _, part := range c.Of {
+		switch made := conditionOf(part); {
+		case !all.IsSet():
+			all = made
+		case c.Kind == table.AllOf:
+			all = all.And(made)
+		default:
+			all = all.Or(made)
+		}
+	}
+	return all
+}
+
+func keyOf(k table.Key) dynamo.Item { return dynamo.Key(k.Partition, k.Sort) }
+
+func itemOf(r table.Row) dynamo.Item {
+	item := keyOf(r.Key)
+	for name, value := range r.Attributes {
+		item[name] = valueOf(value)
+	}
+	return item
+}
+
+func valueOf(v table.Value) types.AttributeValue {
+	switch v := v.(type) {
+	case table.Text:
+		return dynamo.Text(string(v))
+	case table.Number:
+		return dynamo.Number(int64(v))
+	case table.Bytes:
+		return dynamo.Bytes(v)
+	case table.Bool:
+		return dynamo.Bool(bool(v))
+	case table.Texts:
+		return &types.AttributeValueMemberSS{Value: v}
+	}
+	return &types.AttributeValueMemberNULL{Value: true}
+}
+
+func rowOf(item dynamo.Item) (table.Row, error) {
+	row := table.Row{Key: table.Key{Partition: dynamo.TextOf(item, dynamo.HashKey), Sort: dynamo.TextOf(item, dynamo.RangeKey)}, Attributes: table.Attributes{}}
+	for name, value := range item {
+		if name == dynamo.HashKey || name == dynamo.RangeKey {
+			continue
+		}
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			row.Attributes[name] = table.Text(v.Value)
+		case *types.AttributeValueMemberN:
+			n, err := strconv.ParseInt(v.Value, 10, 64)
+			if err != nil {
+				return row, fmt.Errorf("the row %q: the attribute %s: %w", row.Key, name, err)
+			}
+			row.Attributes[name] = table.Number(n)
+		case *types.AttributeValueMemberB:
+			row.Attributes[name] = table.Bytes(v.Value)
+		case *types.AttributeValueMemberBOOL:
+			row.Attributes[name] = table.Bool(v.Value)
+		case *types.AttributeValueMemberSS:
+			row.Attributes[name] = table.Texts(slices.Sorted(slices.Values(v.Value)))
+		default:
+			return row, fmt.Errorf("the row %q: the attribute %s is of a type that is not known", row.Key, name)
+		}
+	}
+	return row, nil
+}

@@ -1,0 +1,89 @@
+// Package table is what svc needs of a store for everything that is not git: rows under
+// two-part keys, read consistently and written by transactions that hold or do not. The
+// terms are DynamoDB's, since that is the narrowest store it has to fit; package bolt
+// keeps a table in one file, package dynamo in a DynamoDB table. What the rows mean is
+// their callers' business. Package tabletest holds every Table to this.
+//
+// What must stay true:
+//
+//   - A read sees every write that was answered before it began.
+//   - A transaction changes all of its rows or none, and whoever asked knows which, or
+//     is told that it is not known: ErrRefused and ErrBusy say that nothing was changed,
+//     ErrUnknown that it may have been.
+//   - Expiry only tidies up: a row whose time is over may still be there, and a reader
+//     to whom that matters looks at the attribute itself. No decision rests on it.
+//   - Conditions, updates and the order of keys mean the same in every engine: Key's
+//     parts are compared as bytes.
+package table
+
+import (
+	"context"
+	"errors"
+)
+
+// Limits that callers keep to; they are DynamoDB's.
+const (
+	// MaxWrites is how many writes a transaction has at most.
+	MaxWrites = 100
+	// MaxRow is how many bytes a row has at most, by Row.Size.
+	MaxRow = 400 << 10
+)
+
+// Expires is the attribute, a Number of seconds since 1970, after which a row is of no
+// use to anybody and may be removed.
+const Expires = "expires"
+
+var (
+	// ErrRefused: a condition does not hold, and nothing was written. The error is a
+	// *Refused where the engine can tell which.
+	ErrRefused = errors.New("a condition of the write does not hold")
+	// ErrUnknown: no answer tells how a transaction ended.
+	ErrUnknown = errors.New("no answer tells how it ended")
+	// ErrBusy: not now. Nothing was changed, and the same may succeed later.
+	ErrBusy = errors.New("the table is busy")
+)
+
+// Table is a table. It is safe for concurrent use, also by several processes.
+type Table interface {
+	// Get reads rows by their keys, with all their attributes or only some: those that
+	// are there, in no order. Up to 100 are one request.
+	Get(ctx context.Context, keys []Key, only ...string) ([]Row, error)
+	// Query calls each for the rows of a partition, in the order of their sort keys,
+	// until there are no more or it says so.
+	Query(ctx context.Context, q Query, each func(Row) (more bool, err error)) error
+	// Scan calls each for the rows of all partitions whose names begin so, in no order.
+	// It may read the whole table for that: it is for an operator and for no request.
+	Scan(ctx context.Context, prefix string, each func(Row) error) error
+	// Transact makes all of these changes or none. Each is of another row, and there are
+	// at most MaxWrites.
+	Transact(ctx context.Context, writes ...Write) error
+	// Update makes one change by itself and returns the attributes that it has set or
+	// added to, as they are now. It may be made twice, when an answer gets lost: use it
+	// for what does no harm then. Its refusal is ErrRefused.
+	Update(ctx context.Context, w Write) (Attributes, error)
+	// Batch writes and deletes any number of rows without conditions, in any order and
+	// not together. Doing it once more does no harm.
+	Batch(ctx context.Context, writes []Write) error
+}
+
+// Query is about rows of one partition.
+type Query struct {
+	Partition string
+	Low, High string // sort keys, both within; without Low and High all
+	Newest    bool   // begin with the highest
+	Page      int    // rows that one request reads; 0 for as many as fit
+	Only      []string
+}
+
+// Refused says which writes of a transaction were refused, in their order.
+type Refused struct {
+	Writes []int
+	// Found is what was there instead, by the number of the write, for those that asked
+	// (Write.Tell); a row that was not there is missing.
+	Found map[int]Attributes
+}
+
+func (r *Refused) Error() string { return ErrRefused.Error() }
+
+// Unwrap makes it ErrRefused.
+func (r *Refused) Unwrap() error { return ErrRefused }

@@ -1,0 +1,453 @@
+// Package tabletest is what every table.Table has to pass: tests of what the interface
+// promises, written against it alone. Only tests import it.
+package tabletest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc.example/svc/shared/table"
+)
+
+// Run holds an implementation to the contract. Open makes a new, empty table for each
+// test and returns what opens it once more, as another process would.
+func Run(t *testing.T, open func(t *testing.T) func() table.Table) {
+	for _, test := range []struct {
+		name string
+		run  func(w world)
+	}{
+		{"nothing is there at first", testEmpty},
+		{"rows are what they were", testValues},
+		{"some attributes", testOnly},
+		{"a partition in order", testQuery},
+		{"many rows", testMany},
+		{"partitions that begin so", testScan},
+		{"conditions", testConditions},
+		{"changes", testChanges},
+		{"all or none", testAllOrNone},
+		{"what is there instead", testTell},
+		{"one of many wins", testOneWins},
+		{"counted by many at once", testCount},
+		{"mistakes", testMistakes},
+		{"cancelled", testCancelled},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			another := open(t)
+			test.run(world{t, another(), another})
+		})
+	}
+	t.Run("agrees with the one in memory", func(t *testing.T) { testAgrees(t, open) })
+}
+
+type world struct {
+	*testing.T
+	table.Table
+	another func() table.Table
+}
+
+func (w world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// row is what another process reads.
+func (w world) row(k table.Key) table.Attributes {
+	w.Helper()
+	rows, err := w.another().Get(w.Context(), []table.Key{k})
+	w.must(err)
+	if len(rows) == 0 {
+		return nil
+	}
+	return rows[0].Attributes
+}
+
+func (w world) want(k table.Key, want table.Attributes) {
+	w.Helper()
+	if got := w.row(k); !reflect.DeepEqual(got, want) {
+		w.Errorf("%v is %v, want %v", k, got, want)
+	}
+}
+
+func key(partition, sort string) table.Key { return table.Key{Partition: partition, Sort: sort} }
+
+func testEmpty(w world) {
+	w.want(key("a", "b"), nil)
+	count := 0
+	w.must(w.Query(w.Context(), table.Query{Partition: "a"}, func(table.Row) (bool, error) { count++; return true, nil }))
+	w.must(w.Scan(w.Context(), "", func(table.Row) error { count++; return nil }))
+	if count > 0 {
+		w.Errorf("%d rows", count)
+	}
+	w.must(w.Batch(w.Context(), nil))
+	w.must(w.Transact(w.Context(), table.Write{Key: key("a", "b"), Delete: true}))
+}
+
+func testValues(w world) {
+	all := table.Attributes{
+		"text": table.Text("x\u2028\x00ü"), "empty": table.Text(""), "n": table.Number(-1 << 62), "zero": table.Number(0),
+		"bytes": table.Bytes{0, 255}, "nothing": table.Bytes{}, "yes": table.Bool(true), "no": table.Bool(false), "set": table.Texts{"a", "b"},
+		"large": table.Text(strings.Repeat("x", 300<<10)),
+	}
+	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: all}))
+	w.want(key("p", "s"), all)
+	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: table.Attributes{}}))
+	w.want(key("p", "s"), table.Attributes{})
+	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Delete: true}))
+	w.want(key("p", "s"), nil)
+}
+
+func testOnly(w world) {
+	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "s"), Put: table.Attributes{"a": table.Number(1), "b": table.Number(2)}}))
+	rows, err := w.Get(w.Context(), []table.Key{key("p", "s"), key("p", "t")}, "b", "c")
+	want := []table.Row{{Key: key("p", "s"), Attributes: table.Attributes{"b": table.Number(2)}}}
+	if err != nil || !reflect.DeepEqual(rows, want) {
+		w.Errorf("%v, %v, want %v", rows, err, want)
+	}
+	w.must(w.Query(w.Context(), table.Query{Partition: "p", Only: []string{"a"}}, func(row table.Row) (bool, error) {
+		if want := (table.Row{Key: key("p", "s"), Attributes: table.Attributes{"a": table.Number(1)}}); !reflect.DeepEqual(row, want) {
+			w.Errorf("%v, want %v", row, want)
+		}
+		return true, nil
+	}))
+}
+
+func (w world) sorts(q table.Query) (found []string) {
+	w.Helper()
+	w.must(w.another().Query(w.Context(), q, func(row table.Row) (bool, error) {
+		found = append(found, row.Sort)
+		return true, nil
+	}))
+	return found
+}
+
+func testQuery(w world) {
+	order := []string{"\x01", "0", "00", "1", "A", "a", "a\x00b", "ab", "z", "é", "\U0001f600"}
+	var writes []table.Write
+	for _, p := range []string{"p", "p/", "o", "q"} {
+		for _, s := range order {
+			writes = append(writes, table.Write{Key: key(p, s), Put: table.Attributes{"s": table.Text(s)}})
+		}
+	}
+	w.must(w.Batch(w.Context(), writes))
+	backwards := slices.Clone(order)
+	slices.Reverse(backwards)
+	for _, test := range []struct {
+		q    table.Query
+		want []string
+	}{
+		{table.Query{Partition: "p"}, order},
+		{table.Query{Partition: "p", Newest: true}, backwards},
+		{table.Query{Partition: "p", Page: 2}, order},
+		{table.Query{Partition: "p", Page: 3, Newest: true}, backwards},
+		{table.Query{Partition: "p", Low: "0", High: "a"}, order[1:6]},
+		{table.Query{Partition: "p", Low: "000", High: "a"}, order[3:6]},
+		{table.Query{Partition: "p", Low: "0", High: "aa", Newest: true}, backwards[4:10]},
+		{table.Query{Partition: "r"}, nil},
+	} {
+		if got := w.sorts(test.q); !slices.Equal(got, test.want) {
+			w.Errorf("%+v: %q, want %q", test.q, got, test.want)
+		}
+	}
+	var first []string
+	w.must(w.Query(w.Context(), table.Query{Partition: "p"}, func(row table.Row) (bool, error) {
+		first = append(first, row.Sort)
+		return len(first) < 2, nil
+	}))
+	if !slices.Equal(first, order[:2]) {
+		w.Errorf("it went on to %q", first)
+	}
+	broken := errors.New("broken")
+	if err := w.Query(w.Context(), table.Query{Partition: "p"}, func(table.Row) (bool, error) { return true, broken }); !errors.Is(err, broken) {
+		w.Errorf("%v", err)
+	}
+}
+
+func testMany(w world) {
+	const rows = 2300
+	var writes []table.Write
+	var keys []table.Key
+	for i := range rows {
+		k := key("p", fmt.Sprintf("%05d", i))
+		keys = append(keys, k)
+		writes = append(writes, table.Write{Key: k, Put: table.Attributes{"n": table.Number(int64(i))}})
+	}
+	w.must(w.Batch(w.Context(), writes))
+	for _, newest := range []bool{false, true} {
+		n := 0
+		w.must(w.Query(w.Context(), table.Query{Partition: "p", Newest: newest}, func(row table.Row) (bool, error) {
+			want := n
+			if newest {
+				want = rows - 1 - n
+			}
+			if row.Number("n") != int64(want) {
+				return false, fmt.Errorf("%v comes at %d", row, n)
+			}
+			if n == 1200 { // whoever is called may ask the table
+				w.want(keys[3], table.Attributes{"n": table.Number(3)})
+			}
+			n++
+			return true, nil
+		}))
+		if n != rows {
+			w.Errorf("%d rows, want %d", n, rows)
+		}
+	}
+	found, err := w.Get(w.Context(), keys[:250])
+	if err != nil || len(found) != 250 {
+		w.Errorf("%d rows, %v", len(found), err)
+	}
+	for i := range writes {
+		writes[i] = table.Write{Key: keys[i], Delete: true}
+	}
+	w.must(w.Batch(w.Context(), writes[1:]))
+	if got := w.sorts(table.Query{Partition: "p"}); !slices.Equal(got, []string{"00000"}) {
+		w.Errorf("%q are left", got)
+	}
+}
+
+func testScan(w world) {
+	for _, k := range []table.Key{key("a/1", "x"), key("a/2", "x"), key("a/2", "y"), key("b", "x"), key("a", "x")} {
+		w.must(w.Transact(w.Context(), table.Write{Key: k, Put: table.Attributes{"p": table.Text(k.Partition)}}))
+	}
+	var found []string
+	w.must(w.Scan(w.Context(), "a/", func(row table.Row) error {
+		found = append(found, row.Partition+" "+row.Sort)
+		return nil
+	}))
+	slices.Sort(found)
+	if want := []string{"a/1 x", "a/2 x", "a/2 y"}; !slices.Equal(found, want) {
+		w.Errorf("%q, want %q", found, want)
+	}
+}
+
+func testConditions(w world) {
+	there, absent := key("p", "there"), key("p", "absent")
+	row := table.Attributes{"n": table.Number(5), "s": table.Text("m"), "b": table.Bytes("m"), "y": table.Bool(true)}
+	w.must(w.Transact(w.Context(), table.Write{Key: there, Put: row}))
+	for _, c := range []table.Condition{
+		table.NoRow(), table.HasRow(), table.Missing("n"), table.Missing("x"), table.Has("n"), table.Has("x"),
+		table.Is("n", table.Number(5)), table.Is("n", table.Number(6)), table.Is("n", table.Text("5")), table.Is("b", table.Bytes("m")), table.Is("y", table.Bool(true)), table.Is("x", table.Number(0)),
+		table.Less("n", table.Number(5)), table.Less("n", table.Number(6)), table.Less("n", table.Text("6")), table.Less("s", table.Text("n")), table.Less("s", table.Text("M")), table.Less("x", table.Number(1)),
+		table.AtMost("n", table.Number(5)), table.AtMost("n", table.Number(4)), table.AtMost("b", table.Bytes("m")),
+		table.All(table.Has("n"), table.Has("x")), table.All(table.Has("n"), table.Has("s")), table.Any(table.Has("x"), table.Has("s")), table.Any(table.Missing("n"), table.All(table.Has("n"), table.Is("n", table.Number(5)))),
+	} {
+		for k, of := range map[table.Key]table.Attributes{there: row, absent: nil} {
+			err := w.Transact(w.Context(), table.Write{Key: k, If: []table.Condition{c}}, table.Write{Key: key("p", "other"), Delete: true})
+			if err != nil && !errors.Is(err, table.ErrRefused) {
+				w.Errorf("%+v: %v", c, err)
+			} else if c.Holds(of) != (err == nil) {
+				w.Errorf("%+v of %v: %v", c, of, err)
+			}
+		}
+	}
+}
+
+func testChanges(w world) {
+	k := key("p", "s")
+	w.must(w.Transact(w.Context(), table.Write{Key: k, Set: table.Attributes{"a": table.Number(1)}, Add: map[string]int64{"n": 2}, SetIfMissing: table.Attributes{"first": table.Text("x")}}))
+	w.want(k, table.Attributes{"a": table.Number(1), "n": table.Number(2), "first": table.Text("x")})
+	touched, err := w.Update(w.Context(), table.Write{Key: k, Set: table.Attributes{"b": table.Text("y")}, Add: map[string]int64{"n": -3}, SetIfMissing: table.Attributes{"first": table.Text("z")}, Remove: []string{"a", "never"}})
+	if want := (table.Attributes{"b": table.Text("y"), "n": table.Number(-1), "first": table.Text("x")}); err != nil || !reflect.DeepEqual(touched, want) {
+		w.Errorf("%v, %v, want %v", touched, err, want)
+	}
+	w.want(k, table.Attributes{"b": table.Text("y"), "n": table.Number(-1), "first": table.Text("x")})
+	if _, err := w.Update(w.Context(), table.Write{Key: k, Add: map[string]int64{"n": 1}, If: []table.Condition{table.Missing("b")}}); !errors.Is(err, table.ErrRefused) {
+		w.Errorf("%v", err)
+	}
+	w.must(w.Transact(w.Context(), table.Write{Key: k, Put: table.Attributes{"c": table.Number(1)}}))
+	w.want(k, table.Attributes{"c": table.Number(1)})
+}
+
+func testAllOrNone(w world) {
+	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "taken"), Put: table.Attributes{}}))
+	var writes []table.Write
+	for i := range table.MaxWrites - 1 {
+		writes = append(writes, table.Write{Key: key("q", fmt.Sprint(i)), Put: table.Attributes{"n": table.Number(int64(i))}})
+	}
+	writes = append(writes, table.Write{Key: key("p", "taken"), Put: table.Attributes{}, If: []table.Condition{table.NoRow()}})
+	err := w.Transact(w.Context(), writes...)
+	var refused *table.Refused
+	if !errors.Is(err, table.ErrRefused) || !errors.As(err, &refused) || !slices.Equal(refused.Writes, []int{table.MaxWrites - 1}) {
+		w.Errorf("%v", err)
+	}
+	if got := w.sorts(table.Query{Partition: "q"}); len(got) > 0 {
+		w.Errorf("%q were written", got)
+	}
+	writes[len(writes)-1].If = []table.Condition{table.HasRow()}
+	w.must(w.Transact(w.Context(), writes...))
+	if got := w.sorts(table.Query{Partition: "q"}); len(got) != table.MaxWrites-1 {
+		w.Errorf("%d were written", len(got))
+	}
+}
+
+func testTell(w world) {
+	w.must(w.Transact(w.Context(), table.Write{Key: key("p", "a"), Put: table.Attributes{"by": table.Text("Ada")}}))
+	free := []table.Condition{table.NoRow()}
+	err := w.Transact(w.Context(),
+		table.Write{Key: key("p", "b"), Put: table.Attributes{}, If: free},
+		table.Write{Key: key("p", "a"), Put: table.Attributes{}, If: free, Tell: true},
+		table.Write{Key: key("p", "c"), If: []table.Condition{table.HasRow()}, Tell: true})
+	var refused *table.Refused
+	if !errors.As(err, &refused) || !slices.Equal(refused.Writes, []int{1, 2}) || !reflect.DeepEqual(refused.Found, map[int]table.Attributes{1: {"by": table.Text("Ada")}}) {
+		w.Errorf("%v: %+v", err, refused)
+	}
+}
+
+func (w world) together(n int, do func(i int, t table.Table)) {
+	var group sync.WaitGroup
+	for i := range n {
+		t := w.another()
+		group.Go(func() { do(i, t) })
+	}
+	group.Wait()
+}
+
+func testOneWins(w world) {
+	const rounds, writers = 5, 8
+	for round := range rounds {
+		var mu sync.Mutex
+		var won []int
+		w.together(writers, func(i int, t table.Table) {
+			err := again(w, func() error {
+				return t.Transact(w.Context(),
+					table.Write{Key: key("p", fmt.Sprint(round)), Put: table.Attributes{"by": table.Number(int64(i))}, If: []table.Condition{table.NoRow()}},
+					table.Write{Key: key("log", fmt.Sprint(round, i)), Put: table.Attributes{}})
+			})
+			if err != nil && !errors.Is(err, table.ErrRefused) {
+				w.Errorf("%v", err)
+			}
+			if err == nil {
+				mu.Lock()
+				won = append(won, i)
+				mu.Unlock()
+			}
+		})
+		if len(won) != 1 {
+			w.Fatalf("%v have won", won)
+		}
+		w.want(key("p", fmt.Sprint(round)), table.Attributes{"by": table.Number(int64(won[0]))})
+	}
+	if got := w.sorts(table.Query{Partition: "log"}); len(got) != rounds {
+		w.Errorf("%d rows of %d rounds", len(got), rounds)
+	}
+}
+
+// again does something until the table is not busy.
+func again(w world, do func() error) error {
+	for {
+		if err := do(); !errors.Is(err, table.ErrBusy) || w.Context().Err() != nil {
+			return err
+		}
+	}
+}
+
+func testCount(w world) {
+	const writers, each = 6, 10
+	w.together(writers, func(_ int, t table.Table) {
+		for range each {
+			if err := again(w, func() error {
+				return t.Transact(w.Context(), table.Write{Key: key("p", "n"), Add: map[string]int64{"n": 1}})
+			}); err != nil {
+				w.Error(err)
+			}
+		}
+	})
+	w.want(key("p", "n"), table.Attributes{"n": table.Number(writers * each)})
+}
+
+func testMistakes(w world) {
+	var many []table.Write
+	for i := range table.MaxWrites + 1 {
+		many = append(many, table.Write{Key: key("p", fmt.Sprint(i)), Put: table.Attributes{}})
+	}
+	for name, writes := range map[string][]table.Write{
+		"too many":     many,
+		"two of a row": {many[0], many[0]},
+		"no partition": {{Key: key("", "a"), Put: table.Attributes{}}},
+		"no sort key":  {{Key: key("a", ""), Put: table.Attributes{}}},
+		"too large":    {{Key: key("a", "b"), Put: table.Attributes{"b": table.Bytes(bytes.Repeat([]byte{1}, table.MaxRow))}}},
+	} {
+		if err := w.Transact(w.Context(), writes...); err == nil || errors.Is(err, table.ErrRefused) || errors.Is(err, table.ErrBusy) {
+			w.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := w.sorts(table.Query{Partition: "p"}); len(got) > 0 {
+		w.Errorf("%q were written", got)
+	}
+}
+
+func testCancelled(w world) {
+	ctx, cancel := context.WithCancel(w.Context())
+	cancel()
+	if err := w.Transact(ctx, table.Write{Key: key("p", "s"), Put: table.Attributes{}}); !errors.Is(err, context.Canceled) {
+		w.Errorf("%v", err)
+	}
+	w.want(key("p", "s"), nil)
+}
+
+// testAgrees holds random transactions against table.Write.Apply.
+func testAgrees(t *testing.T, open func(t *testing.T) func() table.Table) {
+	rapid.Check(t, func(r *rapid.T) {
+		subject := open(t)()
+		model := map[table.Key]table.Attributes{}
+		for range rapid.IntRange(1, 8).Draw(r, "transactions") {
+			writes := drawWrites(r)
+			after, want := maps.Clone(model), []int(nil)
+			for i, w := range writes {
+				row, holds := w.Apply(model[w.Key])
+				if !holds {
+					want = append(want, i)
+				}
+				if after[w.Key] = row; row == nil {
+					delete(after, w.Key)
+				}
+			}
+			err := subject.Transact(t.Context(), writes...)
+			var refused *table.Refused
+			switch {
+			case len(want) == 0 && err == nil:
+				model = after
+			case len(want) > 0 && errors.As(err, &refused) && slices.Equal(refused.Writes, want):
+			default:
+				r.Fatalf("%+v: %v, want the refusals %v", writes, err, want)
+			}
+		}
+		found := map[table.Key]table.Attributes{}
+		if err := subject.Scan(t.Context(), "", func(row table.Row) error { found[row.Key] = row.Attributes; return nil }); err != nil || !reflect.DeepEqual(found, model) {
+			r.Fatalf("%v, %v, want %v", found, err, model)
+		}
+	})
+}
+
+func drawWrites(r *rapid.T) (writes []table.Write) {
+	attributes := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", table.Expires}), rapid.Custom(func(r *rapid.T) table.Value {
+		return table.Number(rapid.Int64Range(0, 3).Draw(r, "number"))
+	}), 0, 3)
+	for _, sort := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3"}), 1, 3, rapid.ID).Draw(r, "rows") {
+		w := table.Write{Key: key("p", sort)}
+		switch rapid.IntRange(0, 3).Draw(r, "kind") {
+		case 0:
+			w.Put = attributes.Draw(r, "put")
+		case 1:
+			w.Delete = true
+		case 2:
+			w.Set, w.Add = table.Attributes{"a": table.Number(1)}, map[string]int64{"n": 1}
+		}
+		n := table.Number(rapid.Int64Range(0, 3).Draw(r, "compared"))
+		w.If = []table.Condition{rapid.SampledFrom([]table.Condition{table.NoRow(), table.HasRow(), table.Missing("a"), table.Is("a", n), table.Less("a", n), table.Any(table.NoRow(), table.AtMost("b", n)), table.Any(table.NoRow(), table.HasRow())}).Draw(r, "condition")}
+		writes = append(writes, w)
+	}
+	return writes
+}
