@@ -28,6 +28,7 @@ func TestAWriteOfOverridesIsWhatItSays(t *testing.T) {
 		{"PUT", "", `{"key": "new-checkout", "value": true, "for": {"property": "user.key", "value": ""}}`, 200, "value:true", 4},
 		{"DELETE", "?dryRun=true", "", 200, "cleared:3", 3},
 		{"DELETE", "?key=new-checkout&dryRun=true", "", 200, "cleared:2", 3},
+		{"DELETE", "", `{"key": "new-checkout"}`, 400, "DELETE takes no body; name what to take back in the query: ?key=", 3},
 		{"DELETE", "?Key=new-checkout", "", 400, "unknown query parameter", 3},
 		{"DELETE", "?key=", "", 400, "?key", 3},
 		{"DELETE", "?key=new-checkout;x", "", 400, "the query", 3},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"svc.example/svc/devserver/overrides"
+	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/terminal"
 )
@@ -51,6 +52,9 @@ func (a *API) change(query url.Values) (overrides.File, error) {
 }
 
 func (a *API) deleteOverrides(r *http.Request) (any, error) {
+	if !bodies.Empty(r) {
+		return nil, fault.New(fault.BadRequest, "DELETE takes no body; name what to take back in the query: ?%s= and ?%s=", keyParameter, forParameter)
+	}
 	query, err := queryOf(r, keyParameter, forParameter)
 	if err != nil {
 		return nil, err

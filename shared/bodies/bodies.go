@@ -107,6 +107,15 @@ func (p Place) Leave() {
 	}
 }
 
+// Empty says whether a request has no body. It reads a byte where the length was not sent.
+func Empty(r *http.Request) bool {
+	if r.ContentLength >= 0 {
+		return r.ContentLength == 0
+	}
+	n, _ := io.ReadFull(r.Body, make([]byte, 1)) // one that breaks off is of no use either
+	return n == 0
+}
+
 // refusal is the fault of a body that could not be read.
 func refusal(most int64, err error) error {
 	if errors.As(err, new(*http.MaxBytesError)) {

@@ -143,6 +143,19 @@ func (c *call) readBody() (*jsontree.Node, error) {
 	return tree, nil
 }
 
+// bodyless refuses a body where there is none to read: whoever sends expectedCommitSha in
+// it believes to delete nothing that they have not seen.
+func (c *call) bodyless() {
+	if bodies.Empty(c.request) {
+		return
+	}
+	message := c.operation.Method + " takes no body; leave it out"
+	if slices.ContainsFunc(c.operation.query, func(p parameter) bool { return p.name == expectedCommit }) {
+		message += ", and send " + expectedCommit + " in the query: ?" + expectedCommit + "="
+	}
+	c.issues = append(c.issues, document.Issue{Message: message})
+}
+
 // owner is who takes turns with large bodies.
 func (c *call) owner() string {
 	address := c.options.Proxies.Address(c.request).String()

@@ -107,7 +107,7 @@ func replace(t document.Type) handler {
 func remove(t document.Type) handler {
 	return func(ctx context.Context, c *call) (any, error) {
 		deletion := control.Deletion{Request: c.write()}
-		if token, given := c.query["expectedCommitSha"]; given {
+		if token, given := c.query[expectedCommit]; given {
 			deletion.ExpectedCommitSHA = &token
 		}
 		return c.session.Delete(ctx, t, c.request.PathValue("key"), deletion)
@@ -160,7 +160,11 @@ func reversion(r control.Request, body *jsontree.Node) control.Reversion {
 	return control.Reversion{Request: r, CommitSHA: text(body, "commitSha"), Mode: text(body, "mode"), ExpectedCommitSHA: token(body)}
 }
 
-func token(body *jsontree.Node) *string { return optionalText(body, "expectedCommitSha") }
+// expectedCommit is where a write says what it was decided on: a field of its body, or a
+// parameter of the query where it has none.
+const expectedCommit = "expectedCommitSha"
+
+func token(body *jsontree.Node) *string { return optionalText(body, expectedCommit) }
 
 // write is what every write has. What is wrong with its shape goes along, so
 // that control tells all of it at once.

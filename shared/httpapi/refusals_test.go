@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/jsontree"
 )
 
 const unknownSHA = "0123456789012345678901234567890123456789"
@@ -236,6 +238,48 @@ func TestBodies(t *testing.T) {
 	syntax := w.do("PUT", "/flags/colour/document", "{\n  \"document\": {\"key\": nope}}")
 	if syntax.at("/details/line") != 2.0 || syntax.text("/details/issues/0/path") != "/document/key" {
 		t.Errorf("a slip deep in a body: %s", syntax.body)
+	}
+}
+
+// TestADeletionTakesNoBody: what stands in one, such as the commit that was seen, would not
+// be looked at.
+func TestADeletionTakesNoBody(t *testing.T) {
+	w := newWorld(t, shop())
+	w.do("PUT", "/schemas/shape/document", `{"document": {"type": "object"}}`).ok()
+	w.do("POST", "/openfeature/v0/manifest/flags", `{"key": "banner", "type": "boolean", "defaultValue": true}`).ok()
+	paths := map[string]string{
+		"deleteFlag": "/flags/colour", "deleteManifestFlag": "/openfeature/v0/manifest/flags/banner", "deleteConfig": "/configs/checkout.timeout",
+		"deleteLogLevel": "/log-levels/log-level.shop", "deleteSegment": "/segments/beta-users", "deleteSchema": "/schemas/shape", "deleteContext": "/contexts/user/u-1"}
+	before := w.commits()
+	every(func(_, method string, operation *jsontree.Node) {
+		id, _ := operation.Get("operationId").Text()
+		if method != "delete" {
+			return
+		}
+		for _, body := range []string{`{"expectedCommitSha": "` + unknownSHA + `"}`, `{}`, " ", strings.Repeat("x", 3<<20)} {
+			for _, again := range []string{"X: y", "Idempotency-Key: " + id} {
+				a := w.do("DELETE", paths[id], body, again)
+				if a.status != 400 || !strings.Contains(string(a.body), "DELETE takes no body") {
+					t.Errorf("%s with a body of %d bytes: %d %.300s", id, len(body), a.status, a.body)
+				}
+				if told := strings.Contains(string(a.body), "?expectedCommitSha="); told == (id == "deleteContext" || id == "deleteManifestFlag") {
+					t.Errorf("%s: what is told of the query: %.300s", id, a.body)
+				}
+			}
+		}
+	})
+	if now := w.commits(); now != before {
+		t.Errorf("%d commits were made", now-before)
+	}
+	w.do("DELETE", paths["deleteFlag"], "", "Idempotency-Key: deleteFlag").ok()
+	if a := w.do("DELETE", paths["deleteFlag"], `{}`, "Idempotency-Key: deleteFlag"); a.status != 400 {
+		t.Errorf("the same with a body, under the key of one without: %d %s", a.status, a.body)
+	}
+	chunked := httptest.NewRequest("DELETE", "http://svc.test/v1/configs/checkout.timeout", io.MultiReader(strings.NewReader("{}")))
+	chunked.Header.Set("Authorization", "Bearer "+w.key)
+	answer := httptest.NewRecorder()
+	if w.handler.ServeHTTP(answer, chunked); answer.Code != 400 {
+		t.Errorf("a body without a length: %d %s", answer.Code, answer.Body)
 	}
 }
 

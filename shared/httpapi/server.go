@@ -343,10 +343,11 @@ func (c *call) admit() (err error) {
 		}
 	}
 	if c.operation.body == nil {
-		if c.operation.writes() {
-			return nil // control tells them in their turn
+		if !c.operation.writes() {
+			return refused(c.issues)
 		}
-		return refused(c.issues)
+		c.bodyless()
+		return nil // control tells them in their turn
 	}
 	if c.body, err = c.readBody(); err != nil {
 		return err
