@@ -127,6 +127,33 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretsAreNotGuessed: neither by values nor by schemas, of which the assistant may
+// propose and apply what it likes.
+func TestSecretsAreNotGuessed(t *testing.T) {
+	all := files()
+	all["configs/password.json"] = strings.Replace(all["configs/password.json"], `"variants"`, `"schemaKey":"any","variants"`, 1)
+	all["configs/marked.json"] = strings.NewReplacer(`"confidential":true`, `"confidential":"yes"`, `"password"`, `"marked"`, `"schemaKey":"any",`, "").Replace(all["configs/password.json"])
+	all["schemas/any.json"] = `{"type":"string"}`
+	w := newWorld(t, all)
+	c := w.tools(w.key("assistant", "protected_engineer"))
+	c.ok("get_item", `{"type":"config","key":"marked"}`)
+	was := fmt.Sprint(c.ok("verify", `{}`))
+	for _, guess := range []string{"^hunter2", "^hunter3"} {
+		tried := c.ok("propose_change", `{"operations":[{"op":"put","type":"schema","key":"any","document":{"type":"string","pattern":"`+guess+`"}}]}`)
+		if !strings.Contains(fmt.Sprint(tried["warnings"]), "2 confidential values") {
+			t.Errorf("no warning: %v", tried)
+		}
+		c.ok("apply_proposal", fmt.Sprintf(`{"proposal":%q}`, tried["proposal"]))
+		if is := fmt.Sprint(c.ok("verify", `{}`)); is != was {
+			t.Errorf("verify tells of %s: %s\nbefore: %s", guess, is, was)
+		}
+		body, refused := c.call("propose_change", map[string]any{"operations": []any{map[string]any{"op": "patch", "type": "config", "key": "password", "environment": "default", "body": map[string]any{"value": strings.Trim(guess, "^") + "-hunter2"}}}})
+		if !refused && body["changed"] != true {
+			t.Errorf("%v", body)
+		}
+	}
+}
+
 // TestUndoOfWhatACommitTouched: of all its items, of some, and of a commit that is not
 // told item by item.
 func TestUndoOfWhatACommitTouched(t *testing.T) {

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"strconv"
 
+	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -11,8 +12,8 @@ const hidden = "(confidential)"
 
 // withoutSecrets is a document without its confidential values, and how many there
 // are. Who sees them at work in a conversation has them in somebody else's logs.
-func withoutSecrets(document *jsontree.Node) (told *jsontree.Node, n int) {
-	told = document.Clone()
+func withoutSecrets(tree *jsontree.Node) (told *jsontree.Node, n int) {
+	told = tree.Clone()
 	eachSecret(told, "", func(holder *jsontree.Node, _ string) {
 		holder.Set("value", jsontree.NewString(hidden))
 		n++
@@ -25,7 +26,7 @@ func withoutSecrets(document *jsontree.Node) (told *jsontree.Node, n int) {
 
 // eachSecret visits what holds a confidential value, by pointers.
 func eachSecret(n *jsontree.Node, pointer string, visit func(holder *jsontree.Node, pointer string)) {
-	if secret, _ := n.Get("confidential").Bool(); secret && n.Get("value") != nil {
+	if document.OwnSecrecy(n).Confidential && n.Get("value") != nil {
 		visit(n, pointer)
 		return
 	}
@@ -39,13 +40,13 @@ func eachSecret(n *jsontree.Node, pointer string, visit func(holder *jsontree.No
 
 // hiddenAt is where a document that was to be written has the place of a value that was
 // hidden, or "".
-func hiddenAt(document *jsontree.Node) (pointer string, found bool) {
-	eachSecret(document, "", func(holder *jsontree.Node, at string) {
+func hiddenAt(tree *jsontree.Node) (pointer string, found bool) {
+	eachSecret(tree, "", func(holder *jsontree.Node, at string) {
 		if text(holder, "value") == hidden {
 			pointer, found = at+"/value", true
 		}
 	})
-	if text(document, "variants") == hidden {
+	if text(tree, "variants") == hidden {
 		return "/variants", true
 	}
 	return pointer, found

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"slices"
 
 	"svc.example/svc/devserver/pull"
 	"svc.example/svc/devserver/verification"
@@ -26,6 +27,7 @@ func (s *server) verify(ctx context.Context, _ *jsontree.Node) (answer, error) {
 			unread = append(unread, workspace.Problem{File: path, Code: problem.UnreadableFile, Message: "the workspace itself cannot read it; read it with git"})
 		}
 		ws, problems := workspace.ReadAndVerify(files)
+		problems = slices.DeleteFunc(problems, workspace.Problem.TellsSecret) // who writes schemas may ask any number
 		report = verification.Of(ws, append(unread, problems...))
 	}
 	tree := node(report)

@@ -228,7 +228,7 @@ func (s *Session) rehearse(ctx context.Context, r Request, writes []write) (*bat
 		for _, a := range b.final {
 			texts[a.path] = a.text()
 		}
-		b.impact, err = s.impact(ctx, o, texts)
+		b.impact, err = s.impact(ctx, o, b.pretended(), texts)
 	}
 	return b, err
 }
@@ -374,7 +374,7 @@ func (a *attempt) splitName() string { return a.path + " " + a.scope }
 // operations that did it last.
 func (b *batch) finish() {
 	for _, a := range b.now {
-		if a.touched > 1 && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
+		if a.touched > 1 && !(a.DryRun && a.guesses) && (!a.existed && a.gone || a.existed && !a.gone && string(a.file.Text) == string(a.text())) {
 			continue
 		}
 		b.final = append(b.final, a)

@@ -24,12 +24,15 @@ type Impact map[string]*impact.Environment
 
 // impact tells what documents in the place of others would do, by path: nil for one
 // that is deleted.
-func (s *Session) impact(ctx context.Context, o *opened, texts map[string][]byte) (Impact, error) {
+func (s *Session) impact(ctx context.Context, o *opened, pretended, texts map[string][]byte) (Impact, error) {
 	before, err := o.sound(ctx)
 	if err != nil {
 		return nil, err
 	}
 	after := impact.With(before, texts)
+	if len(pretended) > 0 {
+		before = impact.With(before, pretended)
+	}
 	leave, err := s.service.large.Take(ctx, string(s.entry.Principal.ID), max(largest(before), largest(after)))
 	if err != nil {
 		return nil, err

@@ -226,7 +226,12 @@ func (a *attempt) version() edit.Version {
 }
 
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {
-	edited, pointers := edit.Undo(a.version(), v.before, v.after)
+	now := a.version()
+	edited, pointers := edit.Undo(now, v.before, v.after)
+	if a.prior != nil && a.prior.guesses && now.Tree != nil && v.after.Tree != nil { // whether it fits would tell a guess
+		now.Text, now.Tree = nil, document.WithOtherSecrets(now.Tree, "", v.after.Tree)
+		_, pointers = edit.Undo(now, v.before, v.after)
+	}
 	if len(pointers) > 0 {
 		return edited, &overlap{a, v, pointers}
 	}

@@ -73,18 +73,22 @@ func putSchema(key string, p DocumentPut) write {
 }
 
 // verifyBound answers 422 for a schema that values break which kept to it before.
-// Configs that the batch writes are held against it by themselves.
+// Configs that the batch writes are held against it by themselves. Confidential values
+// are not: whoever tries schemas out would read them, character by character.
 func (a *attempt) verifyBound(bound []workspace.Reference) error {
 	var issues []document.Issue
+	unheld := 0
 	for _, r := range bound {
-		if a.now[workspace.Path(r.Type, r.Key)] != nil {
-			continue
-		}
 		stored, _ := a.after.Item(r.Type, r.Key)
 		config := stored.Read()
-		found := workspace.SchemaIssues(a.after, *config, &a.checked)
+		if w := a.now[workspace.Path(r.Type, r.Key)]; w != nil {
+			unheld += workspace.Unheld(config, w.written(config.Tree))
+			continue
+		}
+		unheld += workspace.Unheld(config, nowhere)
+		found := workspace.SchemaIssues(a.after, *config, &a.checked, nowhere)
 		if len(found) > 0 {
-			found = document.NewIssues(workspace.SchemaIssues(a.view.ws, *config, &a.checked), found)
+			found = document.NewIssues(workspace.SchemaIssues(a.view.ws, *config, &a.checked, nowhere), found)
 		}
 		if a.checked.Exceeded() {
 			return tooManySteps()
@@ -92,6 +96,10 @@ func (a *attempt) verifyBound(bound []workspace.Reference) error {
 		for _, issue := range found {
 			issues = append(issues, document.Issue{Message: fmt.Sprintf("the config %s, at %s: %s", terminal.Quote(r.Key), issue.Pointer, issue.Message)})
 		}
+	}
+	if unheld > 0 {
+		a.warnings = append(a.warnings, document.Issue{Message: fmt.Sprintf(
+			"this was not compared with the %d confidential values of the configs that name it; svc verify does", unheld)})
 	}
 	return invalid(fault.Unprocessable, codeVerify, "values that are stored would break the schema", issues)
 }

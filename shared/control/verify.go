@@ -124,10 +124,11 @@ func setsValues(before, after *jsontree.Node) bool {
 // value that a PATCH sends is always its own fault, also where one that broke
 // the schema in the same way stood before.
 func (a *attempt) fitSchema(item workspace.Item, before *jsontree.Node) error {
-	all := workspace.SchemaIssues(a.after, item, &a.checked)
+	written := a.written(item.Tree)
+	all := workspace.SchemaIssues(a.after, item, &a.checked, written)
 	issues := all
 	if before != nil && !a.strict && len(all) > 0 {
-		issues = document.NewIssues(workspace.SchemaIssues(a.view.ws, a.item(before), &a.checked), all)
+		issues = document.NewIssues(workspace.SchemaIssues(a.view.ws, a.item(before), &a.checked, nowhere), all)
 		for _, scope := range a.scopes {
 			written := fallbackPointer(item.Tree, scope)
 			for _, issue := range all {
@@ -156,16 +157,20 @@ func tooManySteps() error {
 
 // fallbackPointer leads to the value that a PATCH of a scope has set.
 func fallbackPointer(tree *jsontree.Node, scope string) string {
-	pointer, holder := "/default", tree.Get("default")
+	pointer := scopePointer(tree, scope)
+	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(tree.At(pointer)))-1)
+}
+
+// scopePointer leads to the rules of a scope; to the default ones where it has none.
+func scopePointer(tree *jsontree.Node, scope string) string {
 	if scope != document.DefaultScope {
 		for i, entry := range tree.Get("environments").Elements() {
 			if id, _ := entry.Get("id").Text(); id == scope {
-				pointer, holder = "/environments/"+strconv.Itoa(i), entry
-				break
+				return "/environments/" + strconv.Itoa(i)
 			}
 		}
 	}
-	return fmt.Sprintf("%s/rules/%d/value", pointer, len(document.StoredRules(holder))-1)
+	return "/default"
 }
 
 // smallGrowth is how much documents may grow by a toggle or a rule.

@@ -41,6 +41,10 @@ type write struct {
 	// prepare reads what the edit needs beside the stored document. A write
 	// that has it takes an item that is not there too.
 	prepare func(ctx context.Context, a *attempt) error
+	// sets leads to where the write puts values of its own into a document; nil for one
+	// that brings back what was stored, or deletes. copies: they are stored elsewhere in it.
+	sets   func(tree *jsontree.Node) (pointer string)
+	copies bool
 	// touches is what has to be authorized; nil is whatever differs.
 	touches func(a *attempt) access.Write
 	// edit makes the new document of the base.
@@ -115,9 +119,10 @@ type attempt struct {
 	// What it leaves behind, once it is placed: nothing, or a document that shares these
 	// with others; that is checked in full, whose fallbacks in those scopes were set,
 	// and which so many writes have changed.
-	gone    bool
-	shares  []string
-	strict  bool
+	gone   bool
+	shares []string
+	strict bool
+	secrets
 	scopes  []string
 	touched int
 
@@ -237,6 +242,7 @@ func (a *attempt) creates() bool { return a.onlyFirst || !a.exists }
 // said in its turn.
 func (a *attempt) permit(context.Context) error {
 	a.edited, a.problem = a.edit(a)
+	a.keepSecrets()
 	touches := a.touches
 	if touches == nil {
 		touches = touchesDifference
@@ -294,7 +300,11 @@ func (a *attempt) original() *jsontree.Node {
 	case a.prior == nil && a.exists && a.base != nil:
 		return a.base
 	}
-	return decode(a.path, a.file.Text).tree
+	before := decode(a.path, a.file.Text).tree
+	if a.DryRun && a.guesses {
+		return document.WithOtherSecrets(before, "", a.tree())
+	}
+	return before
 }
 
 // tree is the new document, nil for none.

@@ -60,6 +60,7 @@ func creates(t document.Type, r Request, key string, tree *jsontree.Node, proble
 		first:     func() (*jsontree.Node, error) { return tree, nil },
 		onlyFirst: true,
 		edit:      func(a *attempt) (*edit.Edited, error) { return &edit.Edited{Tree: a.base, Changed: true}, nil },
+		sets:      wholeDocument,
 		checkAll:  true,
 	}
 }
@@ -132,6 +133,7 @@ func (p ConfigPatch) write(key, environment string) write {
 // patches is a write of one scope.
 func patches(environment string, w write) write {
 	w.scope, w.scoped, w.touches, w.foresees = environment, true, touchesScope, true
+	w.sets = func(tree *jsontree.Node) string { return fallbackPointer(tree, environment) }
 	return w
 }
 
@@ -244,6 +246,7 @@ func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 			}
 			return &edit.Edited{Tree: stamped, Changed: true}, nil
 		},
+		sets:     wholeDocument,
 		mends:    true,
 		checkAll: true,
 	}

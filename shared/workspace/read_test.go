@@ -285,7 +285,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, item := range ws.Items {
 			NewVerification(ws).Of(*item.Read())
-			SchemaIssues(ws, *item.Read(), new(document.Allowance))
+			SchemaIssues(ws, *item.Read(), new(document.Allowance), everywhere)
 		}
 	})
 }

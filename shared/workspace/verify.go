@@ -42,7 +42,7 @@ func (v *verifier) verify(said map[place]string) {
 		v.add(Error, f, document.ValidateDecoded(item.Tree, item.View, issues)...)
 		v.add(Error, f, placeIssues(item)...)
 		v.add(Error, f, v.index.referenceIssues(item)...)
-		v.add(Error, f, schemaIssues(v.ws, item, new(document.Budget))...)
+		v.add(Error, f, schemaIssues(v.ws, item, new(document.Budget), everywhere)...)
 		_, usable := Unservable(item)
 		v.add(Error, f, beyond(&expressions, usable)...)
 		if v.problems.each == nil { // which is told no warnings
@@ -174,10 +174,24 @@ func Warnings(item *Item) []document.Issue {
 // SchemaIssues finds the values of a config that violate the JSON Schema its
 // schemaKey names. A schema that is missing or does not compile is no problem
 // of the values; see UnusableSchema. Where the allowance is exceeded they are not
-// all.
-func SchemaIssues(ws *Workspace, item Item, allowance *document.Allowance) []document.Issue {
-	return schemaIssues(ws, &item, allowance.Budget())
+// all. Of the confidential values only those are looked at whose pointer is among the
+// written ones.
+func SchemaIssues(ws *Workspace, item Item, allowance *document.Allowance, written func(pointer string) bool) []document.Issue {
+	return schemaIssues(ws, &item, allowance.Budget(), written)
 }
+
+// Unheld is how many values of a config SchemaIssues does not look at because they are
+// confidential.
+func Unheld(item *Item, written func(pointer string) bool) (n int) {
+	for spot, value := range item.View.Values() {
+		if hidden(item.View, spot, value) && heldAgainst(value) != nil && !written(spot.Pointer()) {
+			n++
+		}
+	}
+	return n
+}
+
+func everywhere(string) bool { return true }
 
 type verifier struct {
 	ws       *Workspace

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -10,8 +11,8 @@ import (
 )
 
 // schemaIssues holds every value of a config that can be read here against
-// the schema of the config.
-func schemaIssues(ws *Workspace, item *Item, budget *document.Budget) []document.Issue {
+// the schema of the config; of the confidential ones, those that were written.
+func schemaIssues(ws *Workspace, item *Item, budget *document.Budget, written func(pointer string) bool) []document.Issue {
 	doc := item.View
 	if doc.SchemaKey == "" || doc.Type != document.Config {
 		return nil
@@ -26,7 +27,9 @@ func schemaIssues(ws *Workspace, item *Item, budget *document.Budget) []document
 	}
 	var issues []document.Issue
 	for spot, value := range doc.Values() {
-		issues = append(issues, violations(doc.SchemaKey, schema, budget, spot.Pointer()+"/value", value)...)
+		if pointer := spot.Pointer(); !hidden(doc, spot, value) || written(pointer) {
+			issues = append(issues, violations(doc.SchemaKey, schema, budget, pointer+"/value", value, hidden(doc, spot, value))...)
+		}
 	}
 	return issues
 }
@@ -67,18 +70,40 @@ func (s *Schema) Problems() []Problem {
 	return v.problems.all()
 }
 
+// hidden says whether a value of a document is told to nobody: the variants are where one
+// is confidential that they may be.
+func hidden(doc *document.Document, spot document.Spot, value document.Value) bool {
+	return value.Confidential || doc.Confidential && spot.Variant >= 0
+}
+
+const confidentialValue = "the confidential value"
+
+// TellsSecret says whether a problem answers a question about a confidential value, to
+// those who may write what it is compared with.
+func (p Problem) TellsSecret() bool {
+	return p.Code == problem.PlainSecret || p.Code == problem.SchemaViolation && strings.HasPrefix(p.Message, confidentialValue)
+}
+
+// heldAgainst is what a schema says something about; nil where it cannot be read here.
+func heldAgainst(value document.Value) *jsontree.Node {
+	if value.DecryptWith != "" || value.Type == document.ProvidedValue {
+		return nil
+	}
+	return value.Served()
+}
+
 // maxViolations is how many violations of one value are told apart.
 const maxViolations = 20
 
-func violations(key string, schema *document.Schema, budget *document.Budget, pointer string, value document.Value) []document.Issue {
-	content := value.Served()
-	if content == nil || value.DecryptWith != "" || value.Type == document.ProvidedValue {
+func violations(key string, schema *document.Schema, budget *document.Budget, pointer string, value document.Value, hidden bool) []document.Issue {
+	content := heldAgainst(value)
+	if content == nil {
 		return nil
 	}
 	found := schema.CheckWithin(budget, content)
-	if len(found) > 0 && value.Secret() {
+	if len(found) > 0 && hidden {
 		// Names of members are content too.
-		return []document.Issue{{Code: problem.SchemaViolation, Pointer: pointer, Message: fmt.Sprintf("the confidential value violates the schema %q", key)}}
+		return []document.Issue{{Code: problem.SchemaViolation, Pointer: pointer, Message: fmt.Sprintf("%s violates the schema %q", confidentialValue, key)}}
 	}
 	var issues []document.Issue
 	for i, issue := range found {

@@ -284,7 +284,7 @@ func TestSchemaIssues(t *testing.T) {
 		config("c", "json", "limits", `{"type": "json", "value": "x", "decryptWith": "master.key"}`):         0,
 		strings.Replace(config("c", "json", "limits", `{"type": "json", "value": 1}`), "config", "other", 1): 0,
 	} {
-		if got := SchemaIssues(ws, itemOf(t, "configs/c.json", text), new(document.Allowance)); len(got) != want {
+		if got := SchemaIssues(ws, itemOf(t, "configs/c.json", text), new(document.Allowance), everywhere); len(got) != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

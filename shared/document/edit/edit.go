@@ -114,7 +114,8 @@ func SetValue(tree *jsontree.Node, place Place, bare *jsontree.Node) (*Edited, e
 		if problem != "" {
 			return nil, refuse(document.Issue{Pointer: "/value", Message: problem})
 		}
-		secret = secret.Or(armSecrecy(stored, typed)).Or(variantsOf(tree)[meaning(typed)])
+		variant, _ := variantsOf(tree).secrecyOf(typed)
+		secret = secret.Or(armSecrecy(stored, typed)).Or(variant)
 		return servedPlain(stored, typed, secret), nil
 	})
 }

@@ -89,7 +89,7 @@ func targetRule(target string, level *jsontree.Node) *jsontree.Node {
 // split sets the level of one of a rule's prefixes. Those that extend it stay
 // before it, as the longest prefix wins, the others come behind it.
 func split(rule *jsontree.Node, target string, level *jsontree.Node) []*jsontree.Node {
-	if meaning(rule.Get("value")) == meaning(level) {
+	if document.Meaning(rule.Get("value")) == document.Meaning(level) {
 		return []*jsontree.Node{rule}
 	}
 	edited := narrowed(rule, func(prefix string) bool { return prefix == target })

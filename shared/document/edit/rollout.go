@@ -129,7 +129,7 @@ func parsePercent(literal string) (weight int64, problem string) {
 type splitter struct {
 	valueType document.ValueType
 	secret    document.Secrecy // of what is replaced
-	variants  map[string]document.Secrecy
+	variants  variants
 }
 
 func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []document.Issue) {
@@ -143,11 +143,11 @@ func (s splitter) arms(shares []share) (arms []*jsontree.Node, issues []document
 			issues = append(issues, document.Issue{Pointer: sent.pointer + "/value", Message: problem})
 			continue
 		}
-		if other, taken := first[meaning(value)]; taken {
+		if other, taken := first[document.Meaning(value)]; taken {
 			issues = append(issues, document.Issue{Pointer: sent.pointer + "/value", Message: "the value is that of " + other + "; send it once, with the sum of the percents"})
 			continue
 		}
-		first[meaning(value)] = sent.pointer
+		first[document.Meaning(value)] = sent.pointer
 		arms = append(arms, jsontree.NewObject(
 			jsontree.Field("value", value),
 			jsontree.Field("weight", jsontree.NewInt(sent.weight))))
@@ -160,8 +160,8 @@ func (s splitter) value(content *jsontree.Node) (value *jsontree.Node, problem s
 	if problem != "" {
 		return nil, problem
 	}
-	variant, known := s.variants[meaning(value)]
-	if len(s.variants) > 0 && !known {
+	variant, refused := s.variants.secrecyOf(value)
+	if refused {
 		return nil, "the value is none of the flag's variants; add it to the document's variants first"
 	}
 	mark(value, s.secret.Or(variant))
@@ -211,12 +211,12 @@ func overStored(stored *jsontree.Node) *jsontree.Node {
 func inStoredOrder(stored, sent []*jsontree.Node) []*jsontree.Node {
 	places := map[string]int{} // by meaning, among those sent
 	for i, arm := range sent {
-		places[meaning(arm.Get("value"))] = i
+		places[document.Meaning(arm.Get("value"))] = i
 	}
 	var ordered []*jsontree.Node
 	others := false
 	for _, arm := range stored {
-		key := meaning(arm.Get("value"))
+		key := document.Meaning(arm.Get("value"))
 		place, wanted := places[key]
 		switch {
 		case !wanted:

@@ -9,10 +9,10 @@ import (
 // much as the arm that it is, else as the most secret one.
 func armSecrecy(stored, typed *jsontree.Node) document.Secrecy {
 	var most document.Secrecy
-	wanted := meaning(typed)
+	wanted := document.Meaning(typed)
 	for _, arm := range document.StoredArms(stored) {
 		of := document.OwnSecrecy(arm.Get("value"))
-		if meaning(arm.Get("value")) == wanted {
+		if document.Meaning(arm.Get("value")) == wanted {
 			return of
 		}
 		most.Confidential = most.Confidential || of.Confidential
@@ -49,7 +49,7 @@ func servedPlain(stored, typed *jsontree.Node, secret document.Secrecy) *jsontre
 	value := typed
 	if stored != nil && stored.Kind == jsontree.Object {
 		value = stored.Clone()
-		if meaning(stored) != meaning(typed) {
+		if document.Meaning(stored) != document.Meaning(typed) {
 			setType(value, typed)
 			value.Set("value", typed.Get("value"))
 		}
@@ -75,21 +75,30 @@ func setType(value, typed *jsontree.Node) {
 	}
 }
 
-// variantsOf maps the meaning of each variant of a flag to its secrecy.
-func variantsOf(tree *jsontree.Node) map[string]document.Secrecy {
-	variants := map[string]document.Secrecy{}
-	for _, variant := range tree.Get("variants").Elements() {
-		value := variant.Get("value")
-		key := meaning(value)
-		variants[key] = variants[key].Or(document.OwnSecrecy(value))
-	}
-	return variants
+// variants are those of a flag: the secrecy of each, by its meaning.
+type variants struct {
+	all  map[string]document.Secrecy
+	most document.Secrecy // of all
 }
 
-// meaning writes what a Value object serves, so that two that serve the same
-// have the same meaning: an int stored as "5" means what one stored as 5.0 does.
-func meaning(value *jsontree.Node) string {
-	name, _ := value.Get("type").Text()
-	v := document.Value{Type: document.ValueType(name).Canonical(), Content: value.Get("value")}
-	return string(v.Type) + " " + v.Served().Canonical()
+func variantsOf(tree *jsontree.Node) variants {
+	v := variants{all: map[string]document.Secrecy{}}
+	for _, variant := range tree.Get("variants").Elements() {
+		value := variant.Get("value")
+		key, own := document.Meaning(value), document.OwnSecrecy(value)
+		v.all[key] = v.all[key].Or(own)
+		v.most.Confidential = v.most.Confidential || own.Confidential
+	}
+	return v
+}
+
+// secrecyOf is how secret a value is by the variants: as much as the one that it is, else
+// as the most secret one, and nobody learns whether it is that. A rollout is refused one
+// that is none of them, unless that would tell it.
+func (v variants) secrecyOf(value *jsontree.Node) (s document.Secrecy, refused bool) {
+	own, known := v.all[document.Meaning(value)]
+	if known {
+		return own, false
+	}
+	return v.most, len(v.all) > 0 && !v.most.Confidential
 }
