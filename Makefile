@@ -143,6 +143,7 @@ standins: ## install the servers that stand for AWS in tests (dynoxide, versityg
 bench: build $(BROWSER)/node_modules/.package-lock.json ## measure, as ratios to a ceiling of the same run
 	go build -o bin/bench ./infra/bench
 	bin/bench -svc bin/svc
+	go test -run '^$$' -bench . -benchmem ./shared/client ./shared/impact ./devserver/embedded
 	go test -count=1 -v -run 'TestHowSoonPagesShowChanges|TestEightTabsOnOneServer' ./$(BROWSER)
 
 bench-cost: ## what requests to the hosted service take and cost

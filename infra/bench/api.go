@@ -13,14 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The workspaces that are measured. Three differ in nothing but the number of
-// documents, three in nothing but the number of commits.
+// The workspaces that are measured.
 var (
-	smallest    = content{100, 100}
-	middling    = content{1000, 100}
-	byDocuments = []content{smallest, middling, {10_000, 100}}
-	byCommits   = []content{smallest, {100, 10_000}, {100, 100_000}}
-	contents    = []content{smallest, middling, {10_000, 100}, {100, 10_000}, {100, 100_000}}
+	smallest = content{100, 100}
+	middling = content{1000, 100}
+	contents = []content{smallest, middling, {10_000, 100}, {100, 100_000}}
 )
 
 // controlPlane measures svc api.
@@ -47,7 +44,7 @@ func (b bench) controlPlane() error {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
-	for _, measure := range []func(map[content]*server) error{b.reads, b.growths, b.commits, b.warmReads} {
+	for _, measure := range []func(map[content]*server) error{b.reads, b.commits} {
 		if err := measure(servers); err != nil {
 			return err
 		}
@@ -61,7 +58,6 @@ type server struct {
 	content
 	data string
 	key  string
-	past []string // some commits of its history
 }
 
 // writeHistories makes the repositories, as many at a time as there are
@@ -82,9 +78,6 @@ func (c content) repository(work string) string {
 // startServer starts a server for the first time, and then some more times, of
 // which the last stays.
 func (b bench) startServer(p *server, source string) (err error) {
-	if p.past, err = spread(source, 64); err != nil {
-		return err
-	}
 	first, firstCPU, err := p.begin(b.svc, "/healthz", "--import", source)
 	if err != nil {
 		return err

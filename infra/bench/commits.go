@@ -59,8 +59,6 @@ func (b bench) commits(servers map[content]*server) error {
 		{name: fmt.Sprintf("svc api, %d clients", writers), many: func(d time.Duration) (float64, error) {
 			return crowd.crowd(p.host, d)
 		}},
-		{name: "its flushes by themselves", one: tree.flushes},
-		{name: "a new file, flushed", one: tree.flush},
 	}
 	if err := b.compareWays(ways); err != nil {
 		return err
@@ -79,7 +77,7 @@ func (b bench) commits(servers map[content]*server) error {
 // compareWays lets the ways take turns: very short ones for how long a commit
 // takes, and then longer ones for how many there are in a second.
 func (b bench) compareWays(ways []*way) error {
-	for range b.rounds * blocks {
+	for range b.rounds * turns {
 		for _, w := range ways {
 			if err := w.measureEach(4); err != nil {
 				return err
@@ -143,6 +141,20 @@ func printWays(ways []*way) {
 		}
 		rate := median(w.rates)
 		fmt.Printf("%-28s %10s %7s %10.0f %7.1f %7s\n", w.name, each, factor, rate, rate/gits, w.target)
+	}
+}
+
+// toggler switches a flag on and off in turns.
+func (p *server) toggler(flag int) func() []byte {
+	path := "/v1/flags/" + flagKey(flag) + "/environments/development"
+	on := request("PATCH", p.host, path, p.key, `{"enabled": true}`)
+	off := request("PATCH", p.host, path, p.key, `{"enabled": false}`)
+	enabled := false
+	return func() []byte {
+		if enabled = !enabled; enabled {
+			return on
+		}
+		return off
 	}
 }
 
@@ -291,56 +303,4 @@ func (t *workTree) commit() error {
 		return fmt.Errorf("git commit: %w\n%s", err, out)
 	}
 	return nil
-}
-
-// flushes is what a commit of svc api asks of the disk, and nothing else. A pack,
-// its index and the new head are flushed together, then the names of pack and
-// index, then the name of the head: each is durable before what refers to it.
-func (t *workTree) flushes() error {
-	t.turns++
-	dir := fmt.Sprintf("%s.flushes", t.dir)
-	packs, heads := filepath.Join(dir, "pack"), filepath.Join(dir, "heads")
-	if err := errors.Join(os.MkdirAll(packs, 0o777), os.MkdirAll(heads, 0o777)); err != nil {
-		return err
-	}
-	var files []*os.File
-	for _, path := range []string{filepath.Join(packs, "next.pack"), filepath.Join(packs, "next.idx"), filepath.Join(heads, "next")} {
-		f, err := os.Create(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if _, err := f.WriteString(t.texts[0]); err != nil {
-			return err
-		}
-		files = append(files, f)
-	}
-	var all errgroup.Group
-	for _, f := range files {
-		all.Go(f.Sync)
-	}
-	err := all.Wait()
-	for _, kind := range []string{"pack", "idx"} {
-		err = errors.Join(err, os.Rename(filepath.Join(packs, "next."+kind), filepath.Join(packs, fmt.Sprintf("%d.%s", t.turns, kind))))
-	}
-	err = errors.Join(err, flushFolder(packs), os.Rename(filepath.Join(heads, "next"), filepath.Join(heads, "main")))
-	return errors.Join(err, flushFolder(heads))
-}
-
-func flushFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// flush is the least that any commit takes: one small file, flushed.
-func (t *workTree) flush() error {
-	f, err := os.Create(t.dir + ".flushed")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(t.texts[0])
-	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 )
 
 // content is what a workspace is made of: documents, which the first commit
@@ -149,20 +148,6 @@ func writeFlag(w io.Writer, i, revision int) {
 
 func writeData(w io.Writer, text string) {
 	fmt.Fprintf(w, "data %d\n%s\n", len(text), text)
-}
-
-// spread returns some commits of a repository, from its whole history.
-func spread(dir string, most int) ([]string, error) {
-	out, err := git(dir, "rev-list", "main").Output()
-	if err != nil {
-		return nil, fmt.Errorf("git rev-list: %w", err)
-	}
-	all := strings.Fields(string(out))
-	var some []string
-	for i := range min(most, len(all)) {
-		some = append(some, all[i*len(all)/min(most, len(all))])
-	}
-	return some, nil
 }
 
 // git is a command of real git, free of this user's settings.

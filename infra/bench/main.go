@@ -15,7 +15,7 @@ func main() {
 	seconds := flag.Float64("seconds", 2, "how long one round of one measurement lasts")
 	rounds := flag.Int("rounds", 3, "how often each measurement is taken; the median counts")
 	connections := flag.Int("connections", 8, "how many clients ask at once")
-	only := flag.String("only", "", "serve, api, streams, impact or evaluate: measure that one alone")
+	only := flag.String("only", "", "serve, api or streams: measure that one alone")
 	flag.Parse()
 	b := bench{
 		svc: *svc, rounds: *rounds, connections: *connections,
@@ -40,20 +40,16 @@ func (b bench) run(only string) error {
 		return b.controlPlane()
 	case "streams":
 		return b.eventStreams()
-	case "impact":
-		return b.impacts()
-	case "evaluate":
-		return b.evaluation()
 	case "":
-		for _, measure := range []func() error{b.directoryServer, b.controlPlane, b.eventStreams, b.impacts} {
+		for _, measure := range []func() error{b.directoryServer, b.controlPlane, b.eventStreams} {
 			if err := measure(); err != nil {
 				return err
 			}
 			fmt.Println()
 		}
-		return b.evaluation()
+		return nil
 	}
-	return fmt.Errorf("-only %s: it is serve, api, streams, impact or evaluate", only)
+	return fmt.Errorf("-only %s: it is serve, api or streams", only)
 }
 
 func exit(err error) {
