@@ -3,8 +3,6 @@ package overrides
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/filelock"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/statedir"
 )
 
 // File holds the overrides of a config directory in an environment.
@@ -33,35 +31,14 @@ type File struct {
 // Of is the file of a config directory and an environment. A directory that symbolic
 // links lead to is the one that they lead to.
 func Of(getenv func(string) string, datadir, environment string) (File, error) {
-	dir, err := stateDirectory(getenv)
+	dir, err := statedir.Of(getenv)
 	if err != nil {
-		return File{}, err
+		return File{}, fmt.Errorf("there is no place to keep overrides: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(datadir); err == nil {
 		datadir = real
 	}
-	sum := sha256.Sum256([]byte(datadir + "\x00" + environment))
-	const enough = 16
-	return File{filepath.Join(dir, "svc", "overrides", hex.EncodeToString(sum[:enough])+".json"), datadir, environment, false}, nil
-}
-
-// stateDirectory is where programs keep what concerns nobody but their user.
-func stateDirectory(getenv func(string) string) (string, error) {
-	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // others do not count, its specification says
-		return dir, nil
-	}
-	variable, below := "HOME", filepath.Join(".local", "state")
-	switch runtime.GOOS {
-	case "windows":
-		variable, below = "LOCALAPPDATA", ""
-	case "darwin", "ios":
-		below = filepath.Join("Library", "Application Support")
-	}
-	home := getenv(variable)
-	if !filepath.IsAbs(home) {
-		return "", fmt.Errorf("there is no place to keep overrides: neither $XDG_STATE_HOME nor $%s is set", variable)
-	}
-	return filepath.Join(home, below), nil
+	return File{filepath.Join(dir, "overrides", statedir.Name(datadir, environment)+".json"), datadir, environment, false}, nil
 }
 
 const (
