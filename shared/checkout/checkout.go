@@ -13,9 +13,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 
+	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/workspace"
 )
 
 // Fill has work fill a directory that is new or empty. When work fails, the
@@ -177,6 +179,9 @@ func (w *writer) tree(id object.ID, folder string) error {
 	seen := map[string]object.TreeEntry{}
 	for _, entry := range entries {
 		name := strings.ToLower(entry.Name)
+		if name == workspace.OldJournal || atomicfile.IsLeft(entry.Name) {
+			continue // for the index too: git says that they are deleted
+		}
 		other, twice := seen[name]
 		if !writable(name) || twice && clash(entry, other) {
 			return fmt.Errorf("the tree holds %q, which cannot be written here", folder+entry.Name)

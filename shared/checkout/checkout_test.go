@@ -93,6 +93,29 @@ func TestLinksComeLast(t *testing.T) {
 	}
 }
 
+// TestNothingIsHandedOnThatMovesFiles: a journal of an older svc, and what lies beside files.
+func TestNothingIsHandedOnThatMovesFiles(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "out")
+	git, err := checkout.Init(target, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := gitobjects.Blob("text")
+	left := []object.TreeEntry{{Mode: object.ModeFile, Name: ".svc-next-ABCDEFGHIJKLMNOPQRSTUVWX23", ID: blob.ID}, {Mode: object.ModeFile, Name: ".svc-write.json", ID: blob.ID}}
+	inner := gitobjects.Tree(t, left...)
+	root := gitobjects.Tree(t, append(left, object.TreeEntry{Mode: object.ModeFolder, Name: "conf", ID: inner.ID}, object.TreeEntry{Mode: object.ModeFile, Name: "kept", ID: blob.ID})...)
+	commit := gitobjects.Commit(root)
+	gitobjects.StoreIn(t, git, blob, inner, root, commit)
+	if err := checkout.Commit(t.Context(), target, commit.ID.String()); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"kept": true, left[0].Name: false, left[1].Name: false, "conf/" + left[0].Name: false, "conf/" + left[1].Name: false} {
+		if _, err := os.Lstat(filepath.Join(target, path)); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestFill: what is not finished does not stand in the way of the next attempt.
 func TestFill(t *testing.T) {
 	broken := errors.New("broken")

@@ -12,6 +12,10 @@ import (
 // File is the workspace file, at the root of the layout.
 const File = "svc.json"
 
+// OldJournal is a file that an older svc obeys where it finds it: it says which files to
+// move. No svc writes or obeys one now, and none is handed on.
+const OldJournal = ".svc-write.json"
+
 // Folder is one of the layout's folders.
 type Folder string
 
