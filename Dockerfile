@@ -16,6 +16,8 @@ COPY --from=build /src/bin/svc /svc
 COPY --from=build /src/LICENSE /LICENSE
 COPY --from=build --chown=65532:65532 /data /data
 USER 65532:65532
+# What svc pull notes while it writes; the user has no home.
+ENV XDG_STATE_HOME=/data/state
 VOLUME /data
 EXPOSE 6580 6581
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["/svc", "health"]

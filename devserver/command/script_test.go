@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/statedir"
 	"svc.example/svc/shared/testing/freeport"
 	"svc.example/svc/shared/testing/guides"
 )
@@ -25,8 +27,11 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		// Commands with the race detector otherwise wait a second before they end.
-		Setup:               func(e *testscript.Env) error { e.Setenv("GORACE", "atexit_sleep_ms=0"); return nil },
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else commands with the race detector wait a second before they end
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
+			return nil
+		},
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -38,6 +43,7 @@ func TestScripts(t *testing.T) {
 			"await":    await,
 			"fill":     fill,
 			"mistakes": mistakes,
+			"journal":  journal,
 			"keyenv":   keyEnv,
 			"mode":     mode,
 			"patch":    patch,
@@ -125,6 +131,15 @@ func snippet(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	text = strings.NewReplacer(":6580/", ":"+ts.Getenv("PORT")+"/", ":6581/", ":"+ts.Getenv("PORT")+"/").Replace(text)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o666))
+}
+
+// journal has a directory be one in which a change of several files was cut short.
+func journal(ts *testscript.TestScript, _ bool, args []string) {
+	dir, err := statedir.Of(ts.Getenv)
+	ts.Check(err)
+	dir = filepath.Join(dir, "writing")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	ts.Check(os.WriteFile(filepath.Join(dir, statedir.Name(ts.MkAbs(args[0]))+".json"), []byte(ts.ReadFile(args[1])), 0o600))
 }
 
 // mode checks the permissions of a file.

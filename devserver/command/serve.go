@@ -134,6 +134,9 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	if err != nil {
 		return err
 	}
+	if f.console {
+		takeBack(ctx, path)
+	}
 	loaded := heap.WithinContainer()
 	early := &report{in: in, path: path}
 	dir, err := directory.Open(path, f.environment, early.line)
@@ -186,6 +189,14 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	stop()
 	<-followed
 	return err
+}
+
+// takeBack has what a killed writer left in a directory taken back and removed, before it
+// is read. Where that cannot be done the first write says so.
+func takeBack(ctx context.Context, dir string) {
+	if lock, err := datadir.Lock(ctx, dir); err == nil {
+		lock.Close()
+	}
 }
 
 // guard keeps pages of other origins than those named from reading the answers

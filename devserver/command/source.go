@@ -43,9 +43,10 @@ func (in Invocation) discover(flag string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	restored, err := datadir.Restore(context.Background(), dir)
-	if len(restored) > 0 {
-		fmt.Fprintf(in.Stderr, "a change that was cut short is taken back, of %s%s\n", terminal.Escape(restored[0]), more(len(restored)-1))
+	unfinished, err := datadir.Unfinished(context.Background(), dir)
+	if len(unfinished) > 0 {
+		fmt.Fprintf(in.Stderr, "warning: %s: a change of several files was cut short, of %s%s; who writes there next takes it back, such as svc verify --fix or svc serve --console\n",
+			in.Display(dir), terminal.Escape(unfinished[0]), more(len(unfinished)-1))
 	}
 	if err != nil {
 		fmt.Fprintf(in.Stderr, "warning: %s: %v\n", in.Display(dir), err)

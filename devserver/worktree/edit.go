@@ -46,10 +46,12 @@ func writeError(err error, path string) error {
 	switch {
 	case errors.Is(err, datadir.ErrChanged):
 		return repository.ErrMoved
-	case errors.Is(err, datadir.ErrHeld), errors.Is(err, datadir.ErrHalf):
-		return fault.New(fault.Unavailable, "%v", err)
+	case errors.Is(err, datadir.ErrFound):
+		return fault.New(fault.Unprocessable, "%v", err)
 	case fault.IsFullDisk(err):
 		return fault.New(fault.Unavailable, fault.FullDisk).Because(err)
+	case errors.Is(err, datadir.ErrHeld), errors.Is(err, datadir.ErrHalf), errors.Is(err, datadir.ErrNoJournal):
+		return fault.New(fault.Unavailable, "%v", err)
 	case errors.Is(err, fs.ErrPermission), readOnly(err):
 		return fault.New(fault.Forbidden, "the file %s cannot be written: its directory or it is read-only", path).
 			With(map[string]any{"code": codeReadOnly}).Because(err)

@@ -24,8 +24,10 @@
 //     never waits.
 //   - Of a change of several files all is done or nothing, also where its process is
 //     killed: while files get their places, a journal says which they are and what was
-//     there lies beside them. Whoever looks next takes back what was done, but for what
+//     there lies beside them. Whoever writes next takes back what was done, but for what
 //     an editor has written since.
+//   - Files of the directory are data: the journal lies in the user's state directory,
+//     and one among the files is obeyed by nobody. Who only reads writes nothing.
 //
 // # How a directory is watched
 //

@@ -9,3 +9,6 @@ import (
 
 // exchange is known on Linux alone.
 func exchange(*os.Root, string, string) error { return errors.ErrUnsupported }
+
+// openForWriting is known on Linux alone.
+func openForWriting(*os.Root, string) (bool, error) { return false, errors.ErrUnsupported }

@@ -8,17 +8,29 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/statedir"
+	"svc.example/svc/shared/workspace"
 )
 
-// journalName is the file that tells which files are being written, while several are:
-// from when all that they are to have lies beside them until each has it. Where it is
-// found by who holds the lock, the one who wrote them was killed.
-const journalName = ".svc-write.json"
+// journal tells which files are being written, while several are: from when all that they
+// are to have lies beside them until each has it. Where it is found by who holds the lock,
+// the one who wrote them was killed.
+//
+// It moves files, so it lies where nobody but the user of this machine writes, and never
+// among the files, which others write too: see journalOf. It holds for the directory in
+// which its mark lies, and for none that has taken its place.
+type journal struct {
+	Directory string // for people
+	Mark      string // the name of a file of the directory that is there as long as the journal holds
+	Files     []record
+}
 
-// record is a file of the journal, which is a list of them. What was there lies beside it
-// from the moment that it has lost its place; nothing of it is in the journal.
+// record is a file of the journal. What was there lies beside it from the moment that it
+// has lost its place; nothing of it is in the journal.
 type record struct {
 	At     string // where it lies in the directory
 	Made   bool   // nothing was there
@@ -28,69 +40,171 @@ type record struct {
 }
 
 // ErrHalf is the error of Write and Lock where a change is done in part.
-var ErrHalf = errors.New("a change of several files is done in part, and cannot be taken back; mend that, or remove " + journalName + " to leave them as they are")
+var ErrHalf = errors.New("a change of several files is done in part, and cannot be taken back")
 
-// begin writes the journal of edits that are prepared.
-func begin(in inside, all []*writing, step func()) error {
-	var records []record
+// ErrNoJournal is the error of Write where a change of several files cannot be begun.
+var ErrNoJournal = errors.New("several files are not written at once where it cannot be noted which, to take them back if svc is killed; set XDG_STATE_HOME to a folder that can be written")
+
+// ErrFound is the error of Lock where a journal lies among the files.
+var ErrFound = errors.New(workspace.OldJournal + " lies in the directory, which would say which files to move; an older svc that was killed has left it, or it came with the files. " +
+	"Nothing is moved, and nothing written: see by git diff whether the files are as they should be, and remove it")
+
+// journalOf is the path of a directory's journal.
+func journalOf(dir string) (string, error) {
+	state, err := statedir.Of(os.Getenv)
+	return filepath.Join(state, "writing", statedir.Name(dir)+".json"), err
+}
+
+// begin writes the journal of edits that are prepared, and names its mark.
+func begin(in inside, all []*writing, step func()) (mark string, err error) {
+	j := journal{Directory: in.dir}
 	for _, w := range all {
-		records = append(records, w.record)
+		j.Files = append(j.Files, w.record)
 	}
-	text, err := json.Marshal(records)
+	path, err := journalOf(in.dir)
 	if err == nil {
-		err = atomicfile.Replace(in.root, journalName, text, 0)
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %v", ErrNoJournal, err)
+	}
+	if j.Mark, err = atomicfile.Beside(in.root, "mark", nil, 0); err != nil {
+		return "", err
 	}
 	step()
 	_ = atomicfile.SyncFolder(in.dir) // where folders can be flushed
-	return err
+	text, err := json.Marshal(j)
+	if err == nil {
+		err = atomicfile.ReplaceAt(path, text, 0o600)
+	}
+	if err != nil {
+		return j.Mark, fmt.Errorf("%w: %w", ErrNoJournal, err)
+	}
+	step()
+	_ = atomicfile.SyncFolder(filepath.Dir(path))
+	return j.Mark, nil
 }
 
 // end is the end of what a journal tells of. Unless that is done, it is taken back.
 func end(in inside, done bool, step func()) error {
-	if !done {
-		_, err := restore(in, step)
-		return err
+	if done && forget(in.dir) == nil {
+		step()
+		return nil
 	}
-	err := in.root.Remove(journalName)
-	step()
+	_, err := restore(in, step)
 	return err
 }
 
-// restore takes back what the journal tells of, if there is one, and names the files: one
-// that somebody has changed since stays. To do it twice is to do it once.
-func restore(in inside, step func()) (files []string, err error) {
-	text, err := contentUpTo(in.root, journalName, maxJournal)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var records []record
+var remove = os.Remove // but in a test
+
+// forget removes the journal. One that cannot be removed has nothing to tell of.
+func forget(dir string) error {
+	path, err := journalOf(dir)
 	if err == nil {
-		err = json.Unmarshal(text, &records)
+		err = remove(path)
 	}
-	for _, r := range records {
-		taken, failed := r.takeBack(in, step)
-		if failed != nil {
-			err = failed // and the others are taken back all the same
-		}
-		if taken {
-			files = append(files, r.At)
-		}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return os.Truncate(path, 0)
+	}
+	return nil
+}
+
+// readJournal reads the journal of a directory; none where there is none that holds.
+func readJournal(in inside) (j journal, err error) {
+	path, err := journalOf(in.dir)
+	if err != nil {
+		return journal{}, nil // there is no place for any
+	}
+	text, err := readUpTo(path, maxJournal)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+		return journal{}, nil
 	}
 	if err == nil {
-		err = in.root.Remove(journalName)
-		step()
+		err = json.Unmarshal(text, &j)
+	}
+	for _, r := range j.Files {
+		if err == nil {
+			err = r.check()
+		}
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrHalf, err)
+		return journal{}, fmt.Errorf("%w; mend that, or remove %s to leave the files as they are: %w", ErrHalf, path, err)
 	}
-	return files, err
+	if !atomicfile.IsLeft(j.Mark) {
+		return journal{}, nil
+	}
+	if _, err := in.root.Lstat(j.Mark); err != nil { // it was of a directory that lay here
+		return journal{}, nil
+	}
+	return j, nil
 }
 
 // maxJournal is how long a journal may be: some hundred bytes for each of maxFiles.
 const maxJournal = 64 << 20
 
+func readUpTo(path string, most int64) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return contentUpTo(root, filepath.Base(path), most)
+}
+
+// check refuses what no Write has noted.
+func (r record) check() error {
+	if !writable(r.At) {
+		return fmt.Errorf("it names %q", r.At)
+	}
+	for _, name := range []string{r.Next, r.Kept} {
+		if name != "" && (filepath.Dir(name) != filepath.Dir(r.At) || !atomicfile.IsLeft(filepath.Base(name))) {
+			return fmt.Errorf("it names %q for %q", name, r.At)
+		}
+	}
+	return nil
+}
+
+// writable says whether a path lies in the directory, and in nothing that is git's own.
+func writable(path string) bool {
+	return filepath.IsLocal(path) && !slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
+		return strings.EqualFold(name, ".git")
+	})
+}
+
+// restore takes back what the journal tells of, if there is one: but for a file that
+// somebody has changed since. To do it twice is to do it once.
+func restore(in inside, step func()) (restored []string, err error) {
+	j, err := readJournal(in)
+	if err != nil {
+		return nil, err
+	}
+	if j.Files == nil {
+		_ = forget(in.dir) // which may have been that of a directory that lay here
+		return nil, nil
+	}
+	for _, r := range j.Files {
+		taken, failed := r.takeBack(in, step)
+		if failed != nil {
+			err = failed // and the others are taken back all the same
+		}
+		if taken {
+			restored = append(restored, r.At)
+		}
+	}
+	if err == nil {
+		err = forget(in.dir)
+		step()
+	}
+	if err != nil {
+		path, _ := journalOf(in.dir)
+		err = fmt.Errorf("%w; mend that, or remove %s to leave the files as they are: %w", ErrHalf, path, err)
+	}
+	return restored, err
+}
+
 func (r record) takeBack(in inside, step func()) (taken bool, err error) {
-	w := &writing{in: in, step: step, seen: r.At, was: r.SHA256, record: record{At: r.At, Next: r.Next, Kept: r.Kept}}
+	waits := maxWaits
+	w := &writing{in: in, step: step, waits: &waits, seen: r.At, was: r.SHA256, record: record{At: r.At, Next: r.Next, Kept: r.Kept}}
 	if _, err := in.root.Lstat(r.Kept); err == nil {
 		w.Next, w.Kept = r.Kept, r.Next
 	}
@@ -117,16 +231,35 @@ func (r record) takeBack(in inside, step func()) (taken bool, err error) {
 	return true, err
 }
 
-// Restore takes back what one that was killed while it wrote several files has done of
-// that, and names these files. Lock does it too: this is for who begins to read. Where
-// there is nothing to take back, nobody is waited for, and nothing is written.
-func Restore(ctx context.Context, dir string) (files []string, err error) {
-	if _, err := os.Lstat(filepath.Join(dir, journalName)); err != nil {
-		return nil, nil
+// Unfinished names the files of a change that one that was killed has done in part, for
+// who begins to read: the next Lock takes it back. Who is still writing is waited for.
+// Nothing is written.
+func Unfinished(ctx context.Context, dir string) (files []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil // who reads says so
 	}
-	lock, files, err := take(ctx, dir)
+	defer root.Close()
+	in := inside{dir, root}
+	if j, err := readJournal(in); err != nil || j.Files == nil {
+		return nil, errors.Join(err, foundIn(root))
+	}
+	lock, err := hold(ctx, root, dir)
 	if err != nil {
 		return nil, err
 	}
-	return files, lock.Close()
+	defer lock.Close()
+	j, err := readJournal(in)
+	for _, r := range j.Files {
+		files = append(files, r.At)
+	}
+	return files, errors.Join(err, foundIn(root))
+}
+
+// foundIn is ErrFound where a journal lies in the directory.
+func foundIn(root *os.Root) error {
+	if _, err := root.Lstat(workspace.OldJournal); err != nil {
+		return nil
+	}
+	return ErrFound
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"svc.example/svc/shared/workspace"
 )
 
 // Variables by which the test's program is told to write, or to restore, and to kill
@@ -35,6 +37,7 @@ var several = []Edit{
 }
 
 func layout(t *testing.T) string {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	for path, text := range map[string]string{"feature-flags/a.json": "old a", "feature-flags/z.json": "old z", "configs/gone.json": "old gone",
 		"configs/kept.json": "kept", "configs/same.json": "same", "far.txt": "old far", "segments/target.json": "target"} {
@@ -49,6 +52,16 @@ func layout(t *testing.T) string {
 		}
 	}
 	return dir
+}
+
+// takeBack is what who writes next does first.
+func takeBack(t *testing.T, dir string) {
+	t.Helper()
+	lock, err := Lock(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
 }
 
 // everything is what lies in a directory, in one line for each file.
@@ -139,16 +152,17 @@ func TestAKilledWriteIsDoneAsAWholeOrNotAtAll(t *testing.T) {
 		if !killed(t, dir, steps) {
 			break
 		}
+		lies := everything(t, dir)
+		unfinished, err := Unfinished(t.Context(), dir)
+		if err != nil || everything(t, dir) != lies {
+			t.Errorf("after %d steps: who only reads has written, or is told %v", steps, err)
+		}
+		if seen := withoutLeft(lies); len(unfinished) == 0 && seen != old && seen != new {
+			t.Errorf("after %d steps: who only reads is not told that a half is done\n%s", steps, lies)
+		}
 		for again := 1; killed(t, dir, again, restoresVariable+"=yes"); again++ {
 		}
-		if _, err := Restore(t.Context(), dir); err != nil {
-			t.Errorf("after %d steps: %v", steps, err)
-		}
-		lock, err := Lock(t.Context(), dir)
-		if err != nil {
-			t.Fatalf("after %d steps: %v", steps, err)
-		}
-		lock.Close()
+		takeBack(t, dir)
 		switch got := everything(t, dir); got {
 		case old:
 			outcomes = append(outcomes, "nothing")
@@ -160,6 +174,85 @@ func TestAKilledWriteIsDoneAsAWholeOrNotAtAll(t *testing.T) {
 	}
 	if outcomes = slices.Compact(outcomes); !slices.Equal(outcomes, []string{"nothing", "all"}) {
 		t.Errorf("as the steps go on, what is done is %q", outcomes)
+	}
+}
+
+// withoutLeft is everything but what lies beside the files.
+func withoutLeft(all string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(all, "\n"), func(line string) bool { return strings.Contains(line, ".svc-next-") }), "\n")
+}
+
+// TestAJournalIsObeyedWhereItWasWritten: not one that came with the files, not for a directory
+// that has taken the place of its own, and not where it names what no change of svc does.
+func TestAJournalIsObeyedWhereItWasWritten(t *testing.T) {
+	begun := func(t *testing.T) (dir string) {
+		dir = layout(t)
+		for steps := 1; ; steps++ { // until a file has got its place
+			if dir = layout(t); !killed(t, dir, steps) {
+				t.Fatal("it was never done in part")
+			}
+			if text, _ := os.ReadFile(filepath.Join(dir, "feature-flags/a.json")); string(text) == "new a" {
+				return dir
+			}
+		}
+	}
+	t.Run("among the files", func(t *testing.T) {
+		dir := layout(t)
+		for path, text := range map[string]string{workspace.OldJournal: `[{"At": "feature-flags/a.json", "SHA256": "` + sumOf([]byte("old a")) + `", "Next": "feature-flags/z.json"}]`} {
+			if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lies := everything(t, dir)
+		if _, err := Unfinished(t.Context(), dir); !errors.Is(err, ErrFound) {
+			t.Error(err)
+		}
+		if _, err := Lock(t.Context(), dir); !errors.Is(err, ErrFound) {
+			t.Error(err)
+		}
+		if got := everything(t, dir); got != lies {
+			t.Errorf("it was obeyed:\n%s", got)
+		}
+	})
+	t.Run("another directory", func(t *testing.T) {
+		dir := begun(t)
+		lies := withoutLeft(everything(t, dir))
+		if err := errors.Join(os.Rename(dir, dir+".old"), os.CopyFS(dir, os.DirFS(dir+".old"))); err != nil {
+			t.Fatal(err)
+		}
+		left, _ := filepath.Glob(filepath.Join(dir, ".svc-next-*"))
+		for _, mark := range left {
+			if err := os.Remove(mark); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if unfinished, err := Unfinished(t.Context(), dir); err != nil || len(unfinished) > 0 {
+			t.Error(unfinished, err)
+		}
+		takeBack(t, dir)
+		if got := everything(t, dir); got != lies {
+			t.Errorf("there is\n%s\nwant\n%s", got, lies)
+		}
+	})
+	for _, r := range []record{{At: "../far"}, {At: ".git/hooks/x"}, {At: "configs/.GIT/x"}, {At: "configs/a.json", Next: "far.txt"}, {At: "configs/a.json", Next: "configs/b.json"}, {At: "/far"}} {
+		if r.check() == nil {
+			t.Errorf("%+v is obeyed", r)
+		}
+	}
+}
+
+// TestAJournalThatCannotBeRemovedIsEmptied, and what is done stays done.
+func TestAJournalThatCannotBeRemovedIsEmptied(t *testing.T) {
+	dir := layout(t)
+	remove = func(path string) error { return &fs.PathError{Op: "remove", Path: path, Err: errors.ErrUnsupported} }
+	t.Cleanup(func() { remove = os.Remove })
+	if err := Write(t.Context(), dir, several); err != nil {
+		t.Fatal(err)
+	}
+	done := everything(t, dir)
+	takeBack(t, dir)
+	if got := everything(t, dir); got != done || strings.Contains(got, "old") {
+		t.Errorf("there is\n%s", got)
 	}
 }
 
@@ -175,9 +268,7 @@ func TestAnEditAfterAKillIsKept(t *testing.T) {
 			if err := renamed("edited")(filepath.Join(dir, path)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Restore(t.Context(), dir); err != nil {
-				t.Errorf("%s after %d steps: %v", path, steps, err)
-			}
+			takeBack(t, dir)
 			if text, err := os.ReadFile(filepath.Join(dir, path)); err != nil || string(text) != "edited" {
 				t.Errorf("%s after %d steps: there is %q, %v", path, steps, text, err)
 			}
@@ -206,13 +297,13 @@ func TestAnEditOfTheMomentOfAKillIsKept(t *testing.T) {
 	in := inside{dir, root}
 	var all []*writing
 	for _, e := range several[:3] {
-		w := &writing{Edit: e, in: in, step: func() {}}
+		w := &writing{Edit: e, in: in, step: func() {}, waits: new(int)}
 		all = append(all, w)
 		if err := errors.Join(w.prepare(t.Context()), w.check()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := begin(in, all, func() {}); err != nil {
+	if _, err := begin(in, all, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	edited := filepath.Join(dir, "feature-flags/a.json")
@@ -224,9 +315,7 @@ func TestAnEditOfTheMomentOfAKillIsKept(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if restored, err := Restore(t.Context(), dir); err != nil || !slices.Equal(restored, []string{filepath.FromSlash("feature-flags/a.json")}) {
-		t.Error(restored, err)
-	}
+	takeBack(t, dir)
 	if text, _ := os.ReadFile(edited); string(text) != "edited" {
 		t.Errorf("there is %q", text)
 	}
@@ -255,19 +344,17 @@ func TestWithoutExchangeTheOldFileIsKeptToo(t *testing.T) {
 		}
 		defer root.Close()
 		path := filepath.Join(dir, "feature-flags/a.json")
-		w := &writing{Edit: several[0], in: inside{dir, root}, step: func() {}}
+		w := &writing{Edit: several[0], in: inside{dir, root}, step: func() {}, waits: new(int)}
 		if err := errors.Join(w.prepare(t.Context()), w.check()); err != nil {
 			t.Fatal(err)
 		}
-		if err := begin(w.in, []*writing{w}, w.step); err != nil {
+		if _, err := begin(w.in, []*writing{w}, w.step); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(tt.edit(path), w.rename()); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
-		if _, err := Restore(t.Context(), dir); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
+		takeBack(t, dir)
 		if text, _ := os.ReadFile(path); string(text) != tt.left {
 			t.Errorf("%s: there is %q, want %q", tt.name, text, tt.left)
 		}

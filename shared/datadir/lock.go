@@ -2,8 +2,6 @@ package datadir
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -14,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/filelock"
+	"svc.example/svc/shared/statedir"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -27,29 +26,40 @@ const lockPatience = 10 * time.Second
 // Lock has those who write files of a datadir take turns, whichever process they are
 // in: what is decided on the files as they are is written before anybody else writes.
 // It is let go by Close. Who only reads needs none. What one that was killed has done in
-// part is taken back, see Restore, and what it has left beside the files is removed.
+// part is taken back, and what it has left beside the files is removed.
 //
 // The lock is on the directory itself, so that it is the same for every user and
 // nothing of it lies among the files. Where the system locks no directories (Windows,
 // some network shares) it is on a file in the user's cache directory, if there is one,
 // and is the user's alone.
 func Lock(ctx context.Context, dir string) (io.Closer, error) {
-	lock, _, err := take(ctx, dir)
-	return lock, err
-}
-
-// take is Lock, and names the files that have got back what was there.
-func take(ctx context.Context, dir string) (lock io.Closer, restored []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
-	defer cancel()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer root.Close()
+	lock, err := hold(ctx, root, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err = foundIn(root); err == nil {
+		_, err = restore(inside{dir, root}, func() {})
+	}
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	sweep(root)
+	return lock, nil
+}
+
+// hold takes the lock and does nothing else.
+func hold(ctx context.Context, root *os.Root, dir string) (lock io.Closer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
 	f, err := root.Open(".")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	lock = f
 	err = errors.ErrUnsupported
@@ -69,31 +79,19 @@ func take(ctx context.Context, dir string) (lock io.Closer, restored []string, e
 	}
 	if err != nil {
 		f.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	if restored, err = restore(inside{dir, root}, func() {}); err != nil {
-		lock.Close()
-		return nil, nil, err
-	}
-	sweep(root)
-	return lock, restored, nil
+	return lock, nil
 }
 
 // lockOf is the file of a directory's lock; "" where there is no place for it.
 func lockOf(dir string) string {
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	sum := sha256.Sum256([]byte(dir))
 	folder := filepath.Join(cache, "svc", "locks")
-	if os.MkdirAll(folder, 0o700) != nil {
+	if err != nil || os.MkdirAll(folder, 0o700) != nil {
 		return ""
 	}
-	return filepath.Join(folder, hex.EncodeToString(sum[:len(sum)/2]))
+	return filepath.Join(folder, statedir.Name(dir))
 }
 
 // sweep removes what was to take the place of a file. It is for who holds the lock:

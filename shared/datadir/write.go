@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,7 +38,7 @@ const maxPreparing = 16
 
 // Write edits files of a datadir: all of them or, where one is another than it was or
 // cannot be written, none. So it is too where the process is killed: what several edits
-// have done until then is taken back by the next Lock, see Restore. A file is replaced as
+// have done until then is taken back by the next Lock. A file is replaced as
 // a whole, by way of one beside it whose name begins with a dot, right after it was found
 // to be as it was; it keeps its permissions, and its owner where the process may give it
 // to them; one that nobody may write is not replaced. A symbolic link within the directory
@@ -47,9 +48,9 @@ const maxPreparing = 16
 //
 // An editor holds no lock. A file that it puts in the place of the old one at the last
 // moment is kept, and is ErrChanged, where two files can be exchanged: on Linux, by most
-// file systems; for some microseconds who reads then finds ours. Elsewhere, and where it
-// writes into the old file as it lies there, what it does between the last look and the
-// replacement, some microseconds, is lost.
+// file systems; for some microseconds who reads then finds ours. Elsewhere what it does
+// between the last look and the replacement, some microseconds, is lost. What it writes
+// into the old file as it lies there is kept the same way: see settle.
 func Write(ctx context.Context, dir string, edits []Edit) error {
 	return write(ctx, dir, edits, func() {})
 }
@@ -62,15 +63,16 @@ func write(ctx context.Context, dir string, edits []Edit, step func()) error {
 	}
 	defer root.Close()
 	in := inside{dir, root}
-	all := make([]*writing, len(edits))
+	all, waits := make([]*writing, len(edits)), maxWaits
 	var preparing errgroup.Group
 	preparing.SetLimit(maxPreparing)
 	for i, e := range edits {
-		all[i] = &writing{Edit: e, in: in, step: step}
+		all[i] = &writing{Edit: e, in: in, step: step, waits: &waits}
 		preparing.Go(func() error { return all[i].about(all[i].prepare(ctx)) })
 	}
+	mark := ""
 	if err = preparing.Wait(); err == nil && len(all) > 1 { // one edit is done or not
-		err = begin(in, all, step)
+		mark, err = begin(in, all, step)
 	}
 	for _, w := range all {
 		if err == nil {
@@ -87,16 +89,22 @@ func write(ctx context.Context, dir string, edits []Edit, step func()) error {
 		_ = root.Remove(w.Kept)
 		step()
 	}
+	_ = root.Remove(mark)
+	step()
 	return err
 }
+
+var errGit = errors.New("it lies in a .git, which is git's own")
 
 // writing is an edit under way.
 type writing struct {
 	Edit
 	in   inside
 	step func()
-	seen string // where the file lies: elsewhere than at At where a link is removed
-	was  string // the sum of what is replaced; "" for whatever is there
+	// waits are those that settle has left.
+	waits *int
+	seen  string // where the file lies: elsewhere than at At where a link is removed
+	was   string // the sum of what is replaced; "" for whatever is there
 	record
 }
 
@@ -125,6 +133,9 @@ func (w *writing) prepare(ctx context.Context) error {
 	}
 	if w.Content != nil {
 		w.At, w.SHA256 = w.seen, sumOf(w.Content)
+	}
+	if !writable(w.At) {
+		return errGit
 	}
 	if !w.Force {
 		w.was = sumOf(w.Was)
@@ -218,6 +229,7 @@ func (w *writing) put(name string) error {
 func (w *writing) takeAway() error {
 	err := w.in.root.Rename(w.At, w.Kept)
 	w.step()
+	w.settle(w.Kept)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if w.Force {
@@ -245,6 +257,7 @@ func (w *writing) exchange() error {
 			return err
 		}
 		w.step()
+		w.settle(w.Next)
 		if w.in.is(w.Next, out) {
 			if n == 0 {
 				return nil
@@ -268,6 +281,7 @@ func (w *writing) rename() error {
 		err = root.Rename(w.Next, w.At)
 		w.step()
 	}
+	w.settle(w.Kept)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrChanged
@@ -279,6 +293,30 @@ func (w *writing) rename() error {
 	}
 	return ErrChanged
 }
+
+// settle waits until nobody who has opened a file in its old place is still writing into
+// it: an editor that opens a file, empties it and writes it again may have opened the old
+// one right before the new one took its place. Where the system cannot tell who writes, it
+// waits for as long as that takes. All edits of a Write share the waits: one that keeps a
+// file open for longer is not waited for.
+func (w *writing) settle(name string) {
+	for ; *w.waits > 0; *w.waits-- {
+		written, err := openForWriting(w.in.root, name)
+		if err == nil && !written {
+			return
+		}
+		time.Sleep(settling)
+		if err != nil {
+			*w.waits--
+			return
+		}
+	}
+}
+
+const (
+	settling = 5 * time.Millisecond
+	maxWaits = 40
+)
 
 // is says whether a file has the content of that sum; "" is any.
 func (in inside) is(name, sum string) bool { return sum == "" || in.sum(name) == sum }

@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	"svc.example/svc/shared/atomicfile"
 )
@@ -42,7 +44,7 @@ func TestAnEditOfTheLastMomentIsKept(t *testing.T) {
 			if err := errors.Join(renamed("old")(path), renamed("other")(filepath.Join(dir, "other"))); err != nil {
 				t.Fatal(err)
 			}
-			w := &writing{Edit: Edit{Path: "a.json", Was: []byte("old"), Content: tt.content}, in: inside{dir, root}, step: func() {}}
+			w := &writing{Edit: Edit{Path: "a.json", Was: []byte("old"), Content: tt.content}, in: inside{dir, root}, step: func() {}, waits: new(int)}
 			if err := errors.Join(w.prepare(t.Context()), w.check(), tt.edit(path)); err != nil {
 				t.Fatal(err)
 			}
@@ -54,6 +56,59 @@ func TestAnEditOfTheLastMomentIsKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnEditInPlaceIsKept: an editor has opened the file, and writes into it when it is no
+// longer in its place.
+func TestAnEditInPlaceIsKept(t *testing.T) {
+	for name, content := range map[string][]byte{"an edit": []byte("new"), "a removal": nil} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.json")
+			if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			editor, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if openForWritingUnknown(t, dir) {
+				t.Skip("the system cannot tell who writes to a file")
+			}
+			saved, once := make(chan error, 1), sync.Once{}
+			err = write(t.Context(), dir, []Edit{{Path: "a.json", Was: []byte("old"), Content: content}}, func() {
+				if text, err := os.ReadFile(path); err == nil && string(text) == "old" {
+					return // it has its place yet
+				}
+				once.Do(func() {
+					go func() {
+						time.Sleep(3 * settling)
+						_, err := editor.WriteString("edited")
+						saved <- errors.Join(err, editor.Close())
+					}()
+				})
+			})
+			if !errors.Is(err, ErrChanged) {
+				t.Errorf("the write has %v", err)
+			}
+			if err := <-saved; err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := os.ReadFile(path); string(text) != "edited" {
+				t.Errorf("there is %q", text)
+			}
+		})
+	}
+}
+
+func openForWritingUnknown(t *testing.T, dir string) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	written, err := openForWriting(root, "a.json")
+	return err != nil || !written
 }
 
 // renamed puts a file in the place of another, as editors do.
