@@ -78,21 +78,45 @@ func (c *change) answered() string {
 }
 
 // names are the ids by which the history tells of the changes of a file, or of all: the
-// ids of their answers. What has come back is the last change that led to it, and the
-// others go by ids of their own.
+// ids of their answers. Those that have the same go by ids of their own.
 func (h *history) names(path string) map[int]string {
-	names, given := map[int]string{}, map[[2]string]bool{}
-	for i := len(h.changes) - 1; i >= 0; i-- {
+	names, times := map[int]string{}, map[[2]string]int{}
+	for i := range h.changes {
 		c := &h.changes[i]
-		if path != "" && c.path != path {
-			continue
-		}
-		names[i] = c.SHA
-		if as := [2]string{c.path, c.answered()}; !given[as] {
-			given[as], names[i] = true, as[1]
+		times[[2]string{c.path, c.answered()}]++
+	}
+	for i := range h.changes {
+		c := &h.changes[i]
+		switch {
+		case path != "" && c.path != path:
+		case times[[2]string{c.path, c.answered()}] == 1:
+			names[i] = c.answered()
+		default:
+			names[i] = c.SHA
 		}
 	}
 	return names
+}
+
+// recurrences are the times of the changes of a file that have the same id, of which the
+// revision is the beginning, where these are several: its content, or the version of the
+// directory, has come back.
+func (h *history) recurrences(path, revision string) []time.Time {
+	times := map[string][]time.Time{}
+	for i := range h.changes {
+		c := &h.changes[i]
+		for _, id := range []string{c.Touched[0].Blob, c.head} {
+			if c.path == path && id != "" && strings.HasPrefix(id, revision) {
+				times[id] = append(times[id], c.Committer.When)
+			}
+		}
+	}
+	for _, all := range times {
+		if len(all) > 1 {
+			return all
+		}
+	}
+	return nil
 }
 
 // foundAs is the id of a file as it was found, of that content, among the names of its

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -57,6 +58,31 @@ func TestWhatAnAnswerNamesCanBeUndone(t *testing.T) {
 			}
 			if len(ids) != len(rows) || len(rows) != 5 {
 				t.Errorf("%d ids of %d rows: %v", len(ids), len(rows), rows)
+			}
+		},
+		"a content that several writes have led to": func(p *page) {
+			p.must("PATCH", inProd, `{"enabled": false}`)
+			mine := p.must("PATCH", flag+"/environments/default", `{"enabled": true}`)
+			p.must("PATCH", inProd, `{"enabled": true}`)
+			if back := p.must("PATCH", inProd, `{"enabled": false}`); back["commitSha"] != mine["commitSha"] {
+				t.Fatal(back)
+			}
+			before := p.read(flagPath)
+			for _, id := range []string{mine["commitSha"].(string), mine["commitSha"].(string)[:8]} {
+				status, answer := p.ask("POST", flag+"/revert", fmt.Sprintf(`{"commitSha": %q, "mode": "undo"}`, id))
+				details, _ := answer["details"].(map[string]any)
+				if dates, _ := details["dates"].([]any); status != 409 || details["code"] != "AMBIGUOUS_COMMIT" || len(dates) != 2 {
+					t.Error(status, answer)
+				}
+			}
+			if p.read(flagPath) != before {
+				t.Errorf("%s", p.read(flagPath))
+			}
+			p.must("POST", flag+"/revert", fmt.Sprintf(`{"commitSha": %q, "mode": "restore"}`, mine["commitSha"]))
+			p.must("GET", flag+"/document?at="+mine["commitSha"].(string), "")
+			undo(p, flag, map[string]any{"commitSha": newest(p, flag)})
+			if got := p.must("GET", flag, ""); !strings.Contains(fmt.Sprint(got), "true") || p.read(flagPath) == before {
+				t.Errorf("%s", p.read(flagPath))
 			}
 		},
 		"a creation": func(p *page) {

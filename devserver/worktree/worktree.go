@@ -225,6 +225,13 @@ func (w *Worktree) At(_ context.Context, _ repository.Head, path, revision strin
 	return w.history.at(w.snapshot, path, revision)
 }
 
+// Recurrences implements control.Recurring.
+func (w *Worktree) Recurrences(path, revision string) []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.history.recurrences(path, revision)
+}
+
 // Past implements control.Repository: the whole of the directory is known as it is now
 // and as it is served, and no more.
 func (w *Worktree) Past(_ context.Context, _ repository.Head, revision string) (*repository.Snapshot, error) {

@@ -91,6 +91,13 @@ type Repository interface {
 	Past(ctx context.Context, head repository.Head, revision string) (*repository.Snapshot, error)
 }
 
+// Recurring is a Repository in which an id may be that of several commits of an item.
+type Recurring interface {
+	// Recurrences are the times of the commits of a file that an id is of, which may be
+	// abbreviated, where these are several.
+	Recurrences(path, revision string) []time.Time
+}
+
 // SavedContexts finds saved example contexts. What fails for a while only wraps
 // telemetry.ErrBusy or a context's error.
 type SavedContexts interface {

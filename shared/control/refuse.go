@@ -23,6 +23,7 @@ const (
 	codeExists     = "ALREADY_EXISTS"
 	codeReferenced = "REFERENCED"
 	codeOverlap    = "OVERLAP"
+	codeAmbiguous  = "AMBIGUOUS_COMMIT"
 	codeMismatch   = "IDEMPOTENCY_MISMATCH"
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
@@ -135,6 +136,9 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 	if err := a.lookUp(); err != nil {
 		return err
 	}
+	if err := v.unambiguous(a); err != nil {
+		return err
+	}
 	sha, after, err := v.CommitSHA, edit.Version{Text: a.file.Text}, error(nil)
 	if after.Tree = a.original(); sha != a.last || !a.existed { // else it is what stood
 		sha, after, err = a.versionAt(ctx, v.CommitSHA)
@@ -171,6 +175,24 @@ func (v *reversion) prepare(ctx context.Context, a *attempt) error {
 		return err
 	}
 	return a.isDocument(commit.Parent, v.before)
+}
+
+// unambiguous answers 409 for an undo of an id that several commits of the item have.
+func (v *reversion) unambiguous(a *attempt) error {
+	repo, may := a.repo.(Recurring)
+	if !may || v.Mode != modeUndo {
+		return nil
+	}
+	times := repo.Recurrences(a.path, v.CommitSHA)
+	if len(times) == 0 {
+		return nil
+	}
+	var dates []string
+	for _, at := range times {
+		dates = append(dates, at.UTC().Format(time.RFC3339))
+	}
+	return fault.New(fault.Conflict, "%d changes of the %s %s have the commitSha %s, the last one at %s; its history lists each with an id of its own: undo one of these",
+		len(times), a.t.Noun(), terminal.Quote(a.key), v.CommitSHA, dates[len(dates)-1]).With(map[string]any{"code": codeAmbiguous, "dates": dates})
 }
 
 // versionAt is the item at a commit: none, where that does not have it.
