@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/datadir"
+	"svc.example/svc/shared/repository"
 )
 
 // beside is another svc serve on the same directory.
@@ -123,5 +125,28 @@ func TestWhatAKilledWriterLeftIsRemoved(t *testing.T) {
 	}
 	for _, path := range kept {
 		p.read(path)
+	}
+}
+
+// TestAWriteThatCannotBeReadBackHasHappened, and what it wrote is what its answer tells of.
+func TestAWriteThatCannotBeReadBackHasHappened(t *testing.T) {
+	const folder = "feature-flags"
+	for name, unreadable := range map[string]func(dir string) error{
+		"a file": func(dir string) error {
+			return errors.Join(os.Mkdir(filepath.Join(dir, folder), 0o777), os.WriteFile(filepath.Join(dir, flagPath), make([]byte, 2<<20), 0o666))
+		},
+		"a folder": func(dir string) error { return os.WriteFile(filepath.Join(dir, folder), nil, 0o666) },
+	} {
+		p := open(t)
+		p.must("GET", "/v1/flags/new-checkout", "")
+		if err := errors.Join(os.RemoveAll(filepath.Join(p.dir, folder)), unreadable(p.dir)); err != nil {
+			t.Fatal(err)
+		}
+		tree, changed := p.api.tree, []byte(strings.Replace(flagText, "false", "true", 1))
+		tree.written(tree.snapshot, []datadir.Edit{{Path: flagPath, Content: changed}},
+			repository.Draft{Message: "changed", Changes: []repository.Change{{Path: flagPath, Content: changed}}})
+		if file, _ := tree.snapshot.File(flagPath); !bytes.Equal(file.Text, changed) || file.Last.Message != "changed" {
+			t.Errorf("%s: %q, %+v", name, file.Text, file.Last)
+		}
 	}
 }

@@ -66,7 +66,7 @@ func (w *Worktree) Authenticate(_ context.Context, key access.Key, _ string) (co
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.look(repository.Draft{}); err != nil {
+	if err := w.look(); err != nil {
 		return control.Entry{}, err
 	}
 	return control.Entry{Key: w.record, Principal: w.principal, Workspace: w.workspace, Head: w.snapshot.Head}, nil
@@ -82,16 +82,26 @@ func (w *Worktree) Snapshot(_ context.Context, head repository.Head) (*repositor
 	return w.snapshot, nil
 }
 
-// look takes in what is in the directory now. The draft, if there is one, is what was
-// written there just now. What is served is what was found, also where that was broken
-// before anybody asked.
-func (w *Worktree) look(written repository.Draft) error {
+// look takes in what is in the directory now. What is served is what was found, also
+// where that was broken before anybody asked.
+func (w *Worktree) look() error {
 	if w.snapshot == nil && w.served != nil {
 		w.state, _ = w.served()
 		w.take(w.state.Files, repository.Draft{})
 	}
-	state := datadir.LookAgain(w.dir, w.state)
-	files := maps.Clone(state.Files)
+	state, files, err := w.find()
+	if err != nil {
+		return err
+	}
+	w.state = state
+	w.take(files, repository.Draft{})
+	return nil
+}
+
+// find is what is in the directory now.
+func (w *Worktree) find() (state datadir.State, files map[string][]byte, err error) {
+	state = datadir.LookAgain(w.dir, w.state)
+	files = maps.Clone(state.Files)
 	for _, p := range state.Problems {
 		_, known := files[p.File]
 		_, _, item := workspace.SplitPath(p.File)
@@ -100,12 +110,10 @@ func (w *Worktree) look(written repository.Draft) error {
 		case item || p.File == workspace.File:
 			files[p.File] = workspace.Lost(p.Message) // it is there, and holds its key
 		default:
-			return fault.New(fault.Unavailable, "%s", p.Message)
+			return datadir.State{}, nil, fault.New(fault.Unavailable, "%s", p.Message)
 		}
 	}
-	w.state = state
-	w.take(files, written)
-	return nil
+	return state, files, nil
 }
 
 // take makes files the latest state.
@@ -171,7 +179,7 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 	defer lock.Close()
 	w.mu.Lock() // after: who only reads does not wait for other processes
 	defer w.mu.Unlock()
-	if err := w.look(repository.Draft{}); err != nil {
+	if err := w.look(); err != nil {
 		return nil, err
 	}
 	if w.snapshot.Head.Sequence != base.Head.Sequence {
@@ -191,12 +199,12 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 	}
 	err = datadir.Write(ctx, w.dir, edits)
 	if err == nil {
-		err = w.look(draft)
-		return w.snapshot, err
+		w.written(base, edits, draft)
+		return w.snapshot, nil
 	}
 	if errors.Is(err, datadir.ErrChanged) {
 		w.state = datadir.State{} // so that all is read: the edit may look like none
-		if err := w.look(repository.Draft{}); err != nil {
+		if err := w.look(); err != nil {
 			return nil, err
 		}
 		for _, e := range edits {
@@ -206,6 +214,29 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 		}
 	}
 	return nil, writeError(err, edits[0].Path)
+}
+
+// written takes in what was written just now. What cannot be read back is there all the
+// same: the write has happened, and the next request reads all.
+func (w *Worktree) written(base *repository.Snapshot, edits []datadir.Edit, draft repository.Draft) {
+	state, files, err := w.find()
+	if err != nil {
+		state, files = datadir.State{}, map[string][]byte{}
+		for _, file := range base.Files {
+			files[file.Path] = file.Text
+		}
+	}
+	for _, e := range edits {
+		if err == nil && !workspace.IsLost(files[e.Path]) {
+			continue
+		}
+		state = datadir.State{}
+		if files[e.Path] = e.Content; e.Content == nil {
+			delete(files, e.Path)
+		}
+	}
+	w.state = state
+	w.take(files, draft)
 }
 
 func notNil(text []byte) []byte {
