@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -27,8 +28,11 @@ type merged struct {
 	row        item // as it was read; nil: there is none
 }
 
-// maxListed is how many packs a row can list: an item holds 400 KB.
-const maxListed = 9000
+// maxListed is how many packs a row can list: an item holds 400 KB. Tests list fewer.
+var maxListed = 9000
+
+// spare is how many of them are kept for packs that are made of others.
+const spare = 50
 
 // listable says, before anything is written, when packs are too many for a row.
 func listable(packs []string) error {
@@ -67,23 +71,32 @@ func (l *Ledger) Packs(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := l.withLater(ctx, head, m)
+	all, _, err := l.withLater(ctx, head, m, math.MaxInt)
 	return slices.Sorted(maps.Keys(all)), err
 }
 
-// withLater are the packs of the list and those of the commits after it.
-func (l *Ledger) withLater(ctx context.Context, head repository.Head, m merged) (map[string]bool, error) {
-	all := map[string]bool{}
+// withLater are the packs of the list and those of the commits after it, up to a
+// sequence: as many as there may be.
+func (l *Ledger) withLater(ctx context.Context, head repository.Head, m merged, most int) (all map[string]bool, through int64, err error) {
+	all, through = map[string]bool{}, m.through
 	for _, p := range m.packs {
 		all[p] = true
 	}
-	err := l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch) error {
-		if c.Pack != "" {
+	full := errors.New("as many as there may be")
+	err = l.log(ctx, head, m.through, func(c repository.Commit, _ []repository.Touch) error {
+		if c.Pack != "" && !all[c.Pack] {
+			if len(all) >= most {
+				return full
+			}
 			all[c.Pack] = true
 		}
+		through = c.Sequence
 		return nil
 	})
-	return all, err
+	if errors.Is(err, full) {
+		err = nil
+	}
+	return all, through, err
 }
 
 // log calls for the commits after a sequence, oldest first, each with its
@@ -157,10 +170,14 @@ func (l *Ledger) announce(ctx context.Context, c Compaction) (at repository.Head
 	return at, generation, err
 }
 
-// retire takes the old packs off the list, which tells from then on all packs
-// up to the head. If the new pack is not on it any more, a later compaction has
-// merged that as well.
+// retire takes the old packs off the list, which tells from then on all packs up to
+// the head, or those of the oldest commits that it has room for. If the new pack is
+// not on it any more, a later compaction has merged that as well.
 func (l *Ledger) retire(ctx context.Context, index string, c Compaction) error {
+	retired := map[string]bool{}
+	for _, p := range c.Retired {
+		retired[p] = p != c.Pack
+	}
 	return l.relist(ctx, func(head repository.Head, m merged) (item, error) {
 		if head.Index != index {
 			return nil, fmt.Errorf("the rows were replaced meanwhile; merge again: %w", repository.ErrMoved)
@@ -168,14 +185,10 @@ func (l *Ledger) retire(ctx context.Context, index string, c Compaction) error {
 		if !slices.Contains(m.packs, c.Pack) {
 			return nil, nil
 		}
-		all, err := l.withLater(ctx, head, m)
-		for _, p := range c.Retired {
-			if p != c.Pack {
-				delete(all, p)
-			}
-		}
+		m.packs = slices.DeleteFunc(m.packs, func(p string) bool { return retired[p] })
+		all, through, err := l.withLater(ctx, head, m, maxListed-spare)
 		packs := slices.Collect(maps.Keys(all))
-		return listing(packs, max(head.Sequence, m.through)), errors.Join(err, listable(packs))
+		return listing(packs, through), errors.Join(err, listable(packs))
 	})
 }
 

@@ -112,3 +112,24 @@ func TestPacks(t *testing.T) {
 		}
 	}
 }
+
+// TestMorePacksThanARowLists are merged by and by, without an error, and none of them is
+// forgotten meanwhile.
+func TestMorePacksThanARowLists(t *testing.T) {
+	dynamo.ListAtMost(t, 60)
+	table := newTable(t)
+	ledger := table.Ledger(newWorkspace(t, table))
+	head, left := advanceStored(t, ledger, 100)
+	var merges []string
+	for n := range 5 {
+		// The newest ones, so that those that are listed first stay as many as they can.
+		old := left[len(left)-15:]
+		left = left[:len(left)-15]
+		merges = append(merges, fmt.Sprintf("%040x", 0xabc000+n))
+		must(t, ledger.Compacted(background, dynamo.Compaction{Retired: old, Pack: merges[n], Fence: head.Fence, Places: map[object.ID]pack.Place{}}))
+		want := slices.Sorted(slices.Values(slices.Concat(left, merges)))
+		if packs, err := ledger.Packs(background); err != nil || !slices.Equal(packs, want) {
+			t.Fatalf("after %d merges there are %d packs, %v; want %d", n+1, len(packs), err, len(want))
+		}
+	}
+}
