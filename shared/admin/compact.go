@@ -203,6 +203,8 @@ type upkeep struct {
 	// Checked is the commit that was found clean last, and when.
 	Checked   string    `json:"checked,omitempty"`
 	CheckedAt time.Time `json:"checkedAt,omitzero"`
+	// Idle is the head, and its rows, at which there was nothing left to do.
+	Idle string `json:"idle,omitempty"`
 }
 
 func (u *upkeep) note(where map[string]time.Time, name string, now time.Time) {
@@ -249,18 +251,27 @@ func (u *upkeep) forget(now time.Time) {
 	maps.DeleteFunc(u.Bases, old)
 }
 
+// readBook returns what is remembered of the workspace, as it is written too. There is no
+// version of what is not there.
+func (w *Workspace) readBook(ctx context.Context) (u upkeep, text []byte, version string, err error) {
+	text, info, err := w.stores.bucket.Get(ctx, w.book())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return u, nil, "", nil
+	case err == nil:
+		_ = json.Unmarshal(text, &u) // what cannot be read is begun again
+	}
+	return u, text, info.ETag, err
+}
+
+func (w *Workspace) book() string { return "maintenance/" + w.ID + ".json" }
+
 // keepBook changes what is remembered of the workspace, and returns it.
 func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*upkeep)) (upkeep, error) {
-	key := "maintenance/" + w.ID + ".json"
 	for range provision.MaxTries {
-		u := upkeep{}
-		text, info, err := w.stores.bucket.Get(ctx, key)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		u, text, version, err := w.readBook(ctx)
+		if err != nil {
 			return u, err
-		}
-		isNew := err != nil
-		if !isNew {
-			_ = json.Unmarshal(text, &u) // what cannot be read is begun again
 		}
 		if u.Retired == nil {
 			u.Retired = map[string]time.Time{}
@@ -276,10 +287,10 @@ func (w *Workspace) keepBook(ctx context.Context, now time.Time, change func(*up
 		if err != nil || bytes.Equal(next, text) {
 			return u, err
 		}
-		if isNew {
-			_, err = w.stores.bucket.Create(ctx, key, bucket.Bytes(next))
+		if version == "" {
+			_, err = w.stores.bucket.Create(ctx, w.book(), bucket.Bytes(next))
 		} else {
-			_, err = w.stores.bucket.Replace(ctx, key, info.ETag, bucket.Bytes(next))
+			_, err = w.stores.bucket.Replace(ctx, w.book(), version, bucket.Bytes(next))
 		}
 		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, bucket.ErrChanged) {
 			return u, err

@@ -21,6 +21,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
 	"svc.example/svc/shared/testing/faultproxy"
+	"svc.example/svc/shared/testing/meter"
 	"svc.example/svc/shared/testing/standin"
 )
 
@@ -34,6 +35,7 @@ type site struct {
 	*service
 	t     *testing.T
 	clock *faultproxy.Clock
+	asked *meter.Meter // of the stores
 	// written is what was acknowledged: the text of each file.
 	written map[string]string
 	rounds  int
@@ -41,7 +43,7 @@ type site struct {
 
 func newSite(t *testing.T, ahead time.Duration) *site {
 	t.Helper()
-	s := &site{service: newService(t), t: t, written: map[string]string{}}
+	s := &site{service: newService(t), t: t, asked: meter.New(), written: map[string]string{}}
 	var err error
 	if s.clock, err = faultproxy.StartClock(standin.S3(t), ahead); err != nil {
 		t.Fatal(err)
@@ -65,6 +67,7 @@ func (s *site) open(table, objects string) *Stores {
 	// The SDK would sign with the time that it is told, and the server behind the
 	// clock has another one.
 	forBucket.DisableClockSkewCorrection = true
+	forTable.APIOptions, forBucket.APIOptions = append(forTable.APIOptions, s.asked.Install), append(forBucket.APIOptions, s.asked.Install)
 	return &Stores{
 		table:  dynamo.New(dynamodb.NewFromConfig(forTable), s.table),
 		bucket: bucket.New(awss3.NewFromConfig(forBucket, standin.PathStyle), s.bucketName),

@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/bucket"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/s3"
 )
 
 // Maintenance says how Maintain works.
@@ -158,24 +159,45 @@ func (s *Stores) mark(ctx context.Context, id string) error {
 // maintain does what is left to do for a workspace, and notes how far it came.
 func (w *Workspace) maintain(ctx context.Context, o Maintenance, at *Resume) (done MaintainedWorkspace, err error) {
 	done = MaintainedWorkspace{ID: w.ID, Problems: []string{}}
+	if idle, err := w.idle(ctx); err != nil || idle {
+		return done, err
+	}
+	snapshots := 0
 	for err == nil && !at.Compacted {
 		var compacted Compacted
 		compacted, err = w.Compact(ctx, Compacting{From: compactFrom})
 		done.Merged += compacted.Merged
 		done.Removed += compacted.Removed
 		done.Rows += compacted.Rows
+		snapshots += compacted.Snapshots
 		at.Compacted = err == nil && !compacted.More
 	}
 	// The check tells most when something is wrong.
 	if ctx.Err() == nil {
-		err = errors.Join(err, w.checkDaily(ctx, o, at, &done))
+		nothing := err == nil && done.Merged+done.Removed+done.Rows+snapshots == 0
+		err = errors.Join(err, w.checkDaily(ctx, o, at, nothing, &done))
 	}
 	return done, err
 }
 
+// idle reports whether the workspace is what it was when a run found nothing to do. Most
+// are, most of the time, and each costs two reads a run.
+func (w *Workspace) idle(ctx context.Context) (bool, error) {
+	head, err := w.ledger.Head(ctx)
+	if err != nil {
+		return false, err
+	}
+	book, _, _, err := w.readBook(ctx)
+	return book.Idle == idleAt(head) && len(book.Retired)+len(book.Rows) == 0, err
+}
+
+func idleAt(head repository.Head) string { return head.Commit + " " + head.Index }
+
 // checkDaily checks a workspace that was written to since it was found clean,
-// once a day; one that was not clean every time.
-func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, done *MaintainedWorkspace) error {
+// once a day; one that was not clean every time. Where the run has found nothing to do
+// for a workspace that was found clean more than a day ago, it notes that: what writers
+// had left over by then was to be seen.
+func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, nothing bool, done *MaintainedWorkspace) error {
 	head, err := w.ledger.Head(ctx)
 	if err != nil {
 		return err
@@ -184,7 +206,11 @@ func (w *Workspace) checkDaily(ctx context.Context, o Maintenance, at *Resume, d
 	if err != nil {
 		return err
 	}
-	book, err := w.keepBook(ctx, now, func(*upkeep) {})
+	book, err := w.keepBook(ctx, now, func(u *upkeep) {
+		if nothing && u.Checked == head.Commit && now.Sub(u.CheckedAt) > s3.Day+time.Hour && len(u.Retired)+len(u.Rows) == 0 {
+			u.Idle = idleAt(head)
+		}
+	})
 	if err != nil || book.Checked != "" && (book.Checked == head.Commit || now.Sub(book.CheckedAt) < checkEvery) {
 		return err
 	}

@@ -2,9 +2,11 @@ package admin
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
@@ -155,4 +157,53 @@ func headOf(t *testing.T, w *Workspace) string {
 		t.Fatal(err)
 	}
 	return head.Commit
+}
+
+// TestAnIdleWorkspaceCostsTwoReads, once a day has passed in which nothing was written; until
+// something is.
+func TestAnIdleWorkspaceCostsTwoReads(t *testing.T) {
+	s := newSite(t, 0)
+	w := s.create(t, "acme", directory(t, "a"))
+	s.edit(t, w, compactFrom+6)
+	run := func() (MaintainedWorkspace, map[string]int) {
+		t.Helper()
+		s.asked.Take()
+		done, next, err := s.MaintainPart(ctx, Resume{Workspace: access.ID(w.ID)}, Maintenance{})
+		if err != nil || next != nil || len(done.Problems) > 0 {
+			t.Fatalf("%+v, %+v, %v", done, next, err)
+		}
+		return done, s.asked.Take().Requests()
+	}
+	least := map[string]int{"GetItem": 1, "GetObject": 1}
+	settles := func() (merged, removed, checked int) {
+		t.Helper()
+		for range 12 {
+			done, asked := run()
+			if merged, removed, checked = merged+done.Merged, removed+done.Removed, checked+done.Checked; maps.Equal(asked, least) {
+				return merged, removed, checked
+			}
+			s.clock.Pass(6 * time.Hour)
+		}
+		t.Error("three days later a run still costs more than two reads")
+		return merged, removed, checked
+	}
+	if merged, removed, checked := settles(); merged == 0 || removed == 0 || checked == 0 {
+		t.Errorf("%d packs merged, %d removed, %d commits checked", merged, removed, checked)
+	}
+	s.edit(t, w, 1)
+	if _, _, checked := settles(); checked == 0 {
+		t.Error("what was written after that was not checked")
+	}
+	if _, err := w.Reindex(ctx, "", Checking{Dir: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for range 8 {
+		done, _ := run()
+		rows += done.Rows
+		s.clock.Pass(6 * time.Hour)
+	}
+	if settles(); rows == 0 {
+		t.Error("rows that a reindex has replaced stay")
+	}
 }
