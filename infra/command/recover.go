@@ -14,45 +14,64 @@ import (
 )
 
 func newTips(s *session) *cobra.Command {
+	all := false
 	cmd := &cobra.Command{
 		Use:   "tips",
 		Short: "List the commits in the bucket that could be the head",
 		Long: `List the commits in the bucket that no other commit there follows, the newest first: the
 head that the table names, commits that came after it where the table was put back to an
-earlier time, what a write that lost a race has left. The one of them that is to be the
-head is made it by svcadmin reindex --head; one that lacks something cannot be.
+earlier time. The one of them that is to be the head is made it by svcadmin reindex
+--head; one that lacks something cannot be.
+
+Commits that lost a race are not shown without --all: another one followed the same commit
+within a minute, and was the head. Of two that nothing follows, and that no table tells
+apart, both are shown: nobody was told that the one which lost was written.
 
 Packs that the table does not name stay for a day from now, so that maintenance does not
 delete what one of these commits needs. All packs are copied for this, into the folder of
 TMPDIR.`,
+		Example: `  svcadmin tips
+  svcadmin tips --all`,
 		Args: cli.Arguments(""),
 		RunE: s.on(func(cmd *cobra.Command, w *admin.Workspace, _ []string) error {
 			tips, err := w.Tips(cmd.Context(), admin.Checking{Progress: s.progress})
 			if err != nil {
 				return err
 			}
-			return s.printTips(tips)
+			return s.printTips(tips, all)
 		}),
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "show those that lost a race too, at most a hundred in all")
 	s.ofWorkspace(cmd)
 	return cmd
 }
 
 const shownSubject = 60
 
-func (s *session) printTips(tips []admin.Tip) error {
+func (s *session) printTips(tips []admin.Tip, all bool) error {
+	rivals := 0
 	rows := [][]string{{"COMMITTED", "COMMIT", "COMMITS", "AUTHOR", "STATE", "MESSAGE"}}
 	for _, t := range tips {
+		if t.Rival {
+			if rivals++; !all {
+				continue
+			}
+		}
 		state := "whole"
 		switch {
 		case t.Lacks != "":
 			state = "lacks objects"
 		case t.Head:
 			state = "the head"
+		case t.Rival:
+			state = "lost a race"
 		}
 		subject := []rune(t.Subject)
 		rows = append(rows, []string{t.At.UTC().Format(time.RFC3339), t.SHA, fmt.Sprint(t.Commits), terminal.Printable(t.Author), state,
 			terminal.Printable(string(subject[:min(len(subject), shownSubject)]))})
+	}
+	if rivals > 0 && !all {
+		fmt.Fprintf(s.Stderr, "%d commits that lost a race are not shown; svcadmin tips --all shows them\n", rivals)
 	}
 	return cli.Table(s.Stdout, rows)
 }
@@ -108,7 +127,7 @@ func (s *session) recover(cmd *cobra.Command, name, id, head string) error {
 	}
 	w, tips, err := stores.Recover(cmd.Context(), admin.Recovery{ID: access.ID(id), Name: name, Commit: head, Checking: admin.Checking{Progress: s.progress}})
 	if errors.Is(err, admin.ErrTips) {
-		err = errors.Join(s.printTips(tips), err)
+		err = errors.Join(s.printTips(tips, false), err)
 	}
 	if err != nil {
 		return err

@@ -92,10 +92,10 @@ func (s *Stores) onlyTip(ctx context.Context, record access.Workspace, o Checkin
 		return "", nil, err
 	}
 	defer done()
-	if tips, err = m.tips(ctx); err != nil {
+	if tips, err = m.tips(ctx, ""); err != nil {
 		return "", tips, err
 	}
-	whole := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return t.Lacks != "" })
+	whole := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return t.Lacks != "" || t.Rival })
 	if len(whole) != 1 {
 		return "", tips, ErrTips
 	}

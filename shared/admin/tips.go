@@ -27,10 +27,14 @@ type Tip struct {
 	Commits int    // that its history has, as far as it is there
 	Lacks   string // what git has not of it; "" when it could be the head
 	Head    bool   // what the table names
+	// Rival says that it has lost a race: another commit followed the same one within
+	// the time of a race, and was the head, since others followed it or the table names
+	// it.
+	Rival bool
 }
 
 // Tips looks through all packs in the bucket, whatever the table names, and lists the
-// tips, the newest first. Where the table or the bucket is lost or put back to an earlier
+// tips, the newest first, and those that have lost a race last. Where the table or the bucket is lost or put back to an earlier
 // time, one of them is to be the head: see Reindex and Recover. So packs that the table
 // does not name stay for a day from now, however old they are.
 func (w *Workspace) Tips(ctx context.Context, o Checking) ([]Tip, error) {
@@ -54,11 +58,7 @@ func (w *Workspace) Tips(ctx context.Context, o Checking) ([]Tip, error) {
 		return nil, err
 	}
 	defer done()
-	tips, err := m.tips(ctx)
-	for i := range tips {
-		tips[i].Head = tips[i].SHA == head.Commit
-	}
-	return tips, err
+	return m.tips(ctx, head.Commit)
 }
 
 // copyAll copies all packs that are in the bucket.
@@ -82,25 +82,43 @@ func (w *Workspace) copyAll(ctx context.Context, o Checking) (m *mirror, done fu
 // maxTips is how many are looked at: each takes a walk through what it alone has.
 const maxTips = 100
 
-func (m *mirror) tips(ctx context.Context) ([]Tip, error) {
+// race is how long a race may take: a writer's requests, from its first draft to the
+// last attempt to land it, with clocks that differ.
+const race = time.Minute
+
+// tips are those of all packs. The head is what the table names, "" for none.
+func (m *mirror) tips(ctx context.Context, head string) ([]Tip, error) {
 	all, err := m.commits(ctx)
 	if err != nil {
 		return nil, err
 	}
-	isParent := map[object.ID]bool{}
-	for _, c := range all {
+	after := map[object.ID][]object.ID{}
+	for id, c := range all {
 		for _, p := range c.Parents {
-			isParent[p] = true
+			after[p] = append(after[p], id)
 		}
 	}
+	wasHead := func(id object.ID) bool { return len(after[id]) > 0 || id.String() == head }
 	var tips []Tip
 	for id, c := range all {
-		if !isParent[id] {
-			subject, _, _ := strings.Cut(c.Message, "\n")
-			tips = append(tips, Tip{SHA: id.String(), Author: c.Author.Name, At: c.Committer.When, Subject: subject})
+		if len(after[id]) > 0 {
+			continue
 		}
+		subject, _, _ := strings.Cut(c.Message, "\n")
+		t := Tip{SHA: id.String(), Author: c.Author.Name, At: c.Committer.When, Subject: subject, Head: id.String() == head}
+		if len(c.Parents) > 0 {
+			t.Rival = !t.Head && slices.ContainsFunc(after[c.Parents[0]], func(other object.ID) bool {
+				return other != id && wasHead(other) && t.At.Sub(all[other].Committer.When).Abs() <= race
+			})
+		}
+		tips = append(tips, t)
 	}
-	slices.SortFunc(tips, func(a, b Tip) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.SHA, b.SHA)) })
+	slices.SortFunc(tips, func(a, b Tip) int {
+		if a.Rival != b.Rival {
+			return map[bool]int{false: -1, true: 1}[a.Rival]
+		}
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.SHA, b.SHA))
+	})
 	tips = tips[:min(len(tips), maxTips)]
 	reader := m.objects.Reader(ctx)
 	defer reader.Close()

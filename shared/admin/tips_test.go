@@ -1,6 +1,15 @@
 package admin
 
-import "testing"
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/testing/standin"
+)
 
 // TestWhatIsFoundInTheBucketStays: a table of days ago does not name packs of yesterday,
 // which the next sweep would take.
@@ -40,4 +49,80 @@ func TestWhatIsFoundInTheBucketStays(t *testing.T) {
 		t.Error(err)
 	}
 	clean(t, w)
+}
+
+// TestCommitsThatLostARace are told from those that were the head: another one followed
+// the same commit at about the same time, and was followed itself.
+func TestCommitsThatLostARace(t *testing.T) {
+	s := newService(t)
+	w := s.create(t, "acme", directory(t, "a"))
+	began := time.Now()
+	commit := func(message string, after time.Duration) string {
+		t.Helper()
+		base, err := w.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := ada()
+		who.When = began.Add(after)
+		made, err := w.repo.Commit(ctx, base, repository.Draft{
+			Changes: []repository.Change{{Path: "feature-flags/a.json", Content: []byte(flag("a", false) + fmt.Sprintf("%*s", len(message), ""))}},
+			Author:  who, Committer: who, Message: message + "\n",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.Head.Commit
+	}
+	back := func(to string) {
+		t.Helper()
+		if _, err := w.Reindex(ctx, to, Checking{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := commit("base", 0)
+	commit("a loser", 2*time.Second)
+	back(base)
+	earlier := commit("before the table was put back", -time.Hour)
+	back(base)
+	followed := commit("the winner, which is followed", time.Second)
+	loser := commit("one at the end", 10*time.Second)
+	back(followed)
+	head := commit("another one at the end", 11*time.Second)
+	tips, err := w.Tips(ctx, Checking{})
+	if err != nil || len(tips) != 4 || tips[0].SHA != head || !tips[0].Head || tips[1].SHA != earlier || tips[1].Rival || !tips[2].Rival || !tips[3].Rival {
+		t.Fatalf("%+v, %v", tips, err)
+	}
+	// Without a table the last two are alike.
+	lost := func() *Stores {
+		t.Helper()
+		other := *s
+		other.table = standin.Table(t, s.db)
+		cfg, err := standin.OperatorConfig(ctx, t.Setenv, standin.DynamoDB(t), standin.S3(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores := Open(cfg, other.table, s.bucketName)
+		if err := stores.CreateTable(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return stores
+	}
+	if _, tips, err := lost().Recover(ctx, Recovery{ID: access.ID(w.ID), Name: "acme"}); !errors.Is(err, ErrTips) || tips[0].SHA != head || tips[1].SHA != loser || tips[1].Rival {
+		t.Errorf("%+v, %v", tips, err)
+	}
+	// Where others have followed, what lost is no candidate.
+	w = s.create(t, "other", directory(t, "a"))
+	base = commit("base", 0)
+	commit("a loser", 2*time.Second)
+	back(base)
+	commit("the winner", time.Second)
+	head = commit("the last", time.Minute)
+	recovered, tips, err := lost().Recover(ctx, Recovery{ID: access.ID(w.ID), Name: "other"})
+	if err != nil {
+		t.Fatalf("%+v, %v", tips, err)
+	}
+	if at, err := recovered.ledger.Head(ctx); err != nil || at.Commit != head {
+		t.Errorf("it is at %s, %v; want %s", at.Commit, err, head)
+	}
 }
