@@ -31,9 +31,9 @@
 //     and on again, and 13 at the most.
 //   - What applications would use because of a write (a config to decrypt with,
 //     their environment) is authorized with it.
-//   - Under a schema that is missing or cannot be used no value of a config is written. A PUT
-//     that leaves the values and schemaKey as they are passes, so that metadata
-//     can still be edited.
+//   - Under a schema that cannot be used no value of a config is written. A PUT that
+//     leaves the values and schemaKey as they are passes, so that metadata can still be
+//     edited. Under one that is missing values are written with a warning.
 //   - Nothing is deleted that another item refers to, and nothing written that
 //     refers to what is not there.
 //   - An undo takes back what one commit did to an item and nothing else: right

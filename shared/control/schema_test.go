@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,35 +77,46 @@ func TestASchemaThatChangesMeanwhile(t *testing.T) {
 	wantRefusal(t, err, "400 BAD_REQUEST SCHEMA_VIOLATION")
 }
 
-// TestNoValueIsWrittenUnderASchemaThatIsMissing: nobody could say whether it
-// fits. Naming another or none, and what sets no value, is written all the same.
-func TestNoValueIsWrittenUnderASchemaThatIsMissing(t *testing.T) {
+// TestValuesUnderASchemaThatIsMissing are written with a warning: the write does not
+// bring the problem in, and a config must be changeable in an emergency.
+func TestValuesUnderASchemaThatIsMissing(t *testing.T) {
 	const bound = `,"schemaKey":"s"`
 	w := newWorld(t, map[string]string{"configs/c.json": configOf("c", "json", "1", bound), "schemas/s.json": `{"type":"integer"}`, "schemas/t.json": `{"type":"string"}`})
 	w.repo.push(ada, "Remove the schema", map[string]string{"schemas/s.json": ""})
-	patch := func() error {
-		_, err := w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Value: node(t, `"x"`)})
-		return err
+	warned := func(warnings []document.Issue) bool {
+		return slices.ContainsFunc(warnings, func(i document.Issue) bool {
+			return i.Pointer == "/schemaKey" && strings.Contains(i.Message, `there is no schema "s"`)
+		})
+	}
+	patch := func(dry, warns bool) {
+		t.Helper()
+		r, err := w.boss().PatchConfig(ctx, "c", "staging", control.ConfigPatch{Request: control.Request{DryRun: dry}, Value: node(t, `"x"`)})
+		wantRefusal(t, err, "ok")
+		if err == nil && warned(r.Warnings) != warns {
+			t.Errorf("a patch, dry %v, is answered with the warnings %v", dry, r.Warnings)
+		}
 	}
 	put := func(value, more string) error {
 		token := w.last().SHA
-		_, err := w.boss().PutDocument(ctx, document.Config, "c", control.DocumentPut{
+		r, err := w.boss().PutDocument(ctx, document.Config, "c", control.DocumentPut{
 			Request: control.Request{DryRun: true}, Document: node(t, configOf("c", "json", value, more)), ExpectedCommitSHA: &token})
+		if err == nil && warned(r.Warnings) != strings.HasPrefix(more, bound) {
+			t.Errorf("a put of %s with %s is answered with the warnings %v", value, more, r.Warnings)
+		}
 		return err
 	}
-	for what, err := range map[string]error{
-		"patch": patch(), "put": put(`"x"`, bound), "put that names another that is missing": put("1", `,"schemaKey":"u"`),
-	} {
-		f := wantRefusal(t, err, "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
-		if got := pointers(f, "issues"); got != "/schemaKey" || !strings.Contains(err.Error(), "there is no schema") {
-			t.Errorf("%s: issues at %q: %v", what, got, err)
-		}
+	patch(true, true)
+	patch(false, true)
+	wantRefusal(t, put(`"y"`, bound), "ok")
+	f := wantRefusal(t, put("1", `,"schemaKey":"u"`), "422 UNPROCESSABLE_CONTENT VERIFY_REJECTION")
+	if got := pointers(f, "issues"); got != "/schemaKey" {
+		t.Errorf("naming another that is missing: issues at %q", got)
 	}
 	wantRefusal(t, put("1", bound+`,"description":"new"`), "ok")
 	wantRefusal(t, put(`"x"`, ""), "ok")
 	wantRefusal(t, put(`"x"`, `,"schemaKey":"t"`), "ok")
 	w.repo.push(ada, "Bring it back", map[string]string{"schemas/s.json": `{"type":"string"}`})
-	wantRefusal(t, patch(), "ok")
+	patch(false, false)
 }
 
 // TestSchemasThatCannotBeUsedAreCounted like other broken files, as svc verify

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/expression"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
@@ -87,8 +88,8 @@ func (b *batch) workspace() *workspace.Workspace {
 
 // verify answers 400 for values that break the schema that they are bound to, and
 // 422 for a document that would break the workspace. What was broken before is
-// nobody's fault now, but for a schema that is missing or cannot be used: under it
-// no value is written, since nobody can say whether it fits.
+// nobody's fault now, but for a schema that cannot be used: under it no value is
+// written, since nobody can say whether it fits. One that is missing is a warning.
 func (a *attempt) verify(verification *workspace.Verification) error {
 	tree, before := a.tree(), a.original()
 	if before != nil && before.Kind != jsontree.Object {
@@ -104,7 +105,11 @@ func (a *attempt) verify(verification *workspace.Verification) error {
 	}
 	if setsValues(before, tree) {
 		for _, issue := range workspace.UnusableSchema(a.after, item) {
-			if !slices.Contains(issues, issue) {
+			switch {
+			case slices.Contains(issues, issue):
+			case issue.Code == problem.UnknownSchema:
+				a.warnings = append(a.warnings, issue)
+			default:
 				issues = append(issues, issue)
 			}
 		}

@@ -35,8 +35,7 @@ func schemaIssues(ws *Workspace, item *Item, budget *document.Budget, written fu
 }
 
 // UnusableSchema says why values of a config cannot be held against the schema
-// that it names: it is not there, it is no JSON, or it does not compile. Who
-// writes a value there must be refused, since nobody can say whether it fits.
+// that it names: it is not there, it is no JSON, or it does not compile.
 // Verify says it of the schema, or of the config that names one that is not there.
 func UnusableSchema(ws *Workspace, item Item) []document.Issue {
 	doc := item.View
