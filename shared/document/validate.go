@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -27,7 +28,7 @@ func Validate(tree *jsontree.Node) []Issue {
 
 // ValidateDecoded is Validate for a caller that has what Decode returned.
 func ValidateDecoded(tree *jsontree.Node, doc *Document, issues []Issue) []Issue {
-	issues = slices.Concat(issues, doc.ruleIssues())
+	issues = slices.Concat(issues, doc.ruleIssues(tree))
 	if len(issues) == 0 && doc.recognised(tree) {
 		return nil
 	}
@@ -67,8 +68,8 @@ func merge(own []Issue, found []violation) []Issue {
 }
 
 // ruleIssues finds what a JSON Schema cannot say.
-func (d *Document) ruleIssues() []Issue {
-	var issues []Issue
+func (d *Document) ruleIssues(tree *jsontree.Node) []Issue {
+	issues := tagIssues(tree)
 	expected := d.expectedType()
 	for spot, value := range d.Values() {
 		if value.Type != expected && value.mustBe(expected) {
@@ -77,6 +78,12 @@ func (d *Document) ruleIssues() []Issue {
 		}
 		if message := value.NewContentProblem(); message != "" {
 			issues = append(issues, Issue{Code: problem.InvalidValue, Pointer: spot.Pointer() + "/value", Message: message})
+		}
+	}
+	for spot, rule := range d.Rules() {
+		if w := rule.Value.Weighted; w != nil && len(w.Arms) > 0 && !slices.ContainsFunc(w.Arms, func(arm Arm) bool { return arm.Weight > 0 }) {
+			issues = append(issues, Issue{Code: problem.InvalidValue, Pointer: spot.Pointer() + "/value/weightedValues",
+				Message: "no arm of this split has a weight, so the rule serves nothing; give one of them a weight"})
 		}
 	}
 	for spot, criterion := range d.Criteria() {
@@ -89,6 +96,17 @@ func (d *Document) ruleIssues() []Issue {
 		}
 		if message != "" {
 			issues = append(issues, Issue{Code: problem.InvalidValue, Pointer: spot.Pointer() + "/valueToMatch/value", Message: message})
+		}
+	}
+	return issues
+}
+
+func tagIssues(tree *jsontree.Node) []Issue {
+	var issues []Issue
+	for i, tag := range tree.Get("tags").Elements() {
+		text, ok := tag.Text()
+		if ok && (strings.TrimSpace(text) == "" || strings.ContainsFunc(text, unicode.IsControl)) {
+			issues = append(issues, Issue{Code: problem.InvalidField, Pointer: at("/tags", i), Message: "a tag is a word or more, without line breaks and other control characters"})
 		}
 	}
 	return issues

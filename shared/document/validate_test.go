@@ -210,6 +210,12 @@ func TestValidateFinds(t *testing.T) {
 			`/variants/1/name: the name of a variant is a string of at most 200 characters`}},
 		{"tags", threeRuleFlag, "/tags", `["a", 1, null]`, []string{
 			`/tags/1: a tag is a string, not a number`, `/tags/2: a tag is a string, not null`}},
+		{"tags that are no words", threeRuleFlag, "/tags", `["a", 1, "", " \u00a0", "x\ny", "\u0085", "a b"]`, []string{
+			`/tags/1: a tag is a string, not a number`,
+			`/tags/2: a tag is a word or more, without line breaks and other control characters`,
+			`/tags/3: a tag is a word or more, without line breaks and other control characters`,
+			`/tags/4: a tag is a word or more, without line breaks and other control characters`,
+			`/tags/5: a tag is a word or more, without line breaks and other control characters`}},
 		{"tags as a string", threeRuleFlag, "/tags", `"a,b"`, []string{`/tags: tags is an array, not a string`}},
 		{"marker as a string", threeRuleFlag, "/readyForCleanup", `"yes"`, []string{`/readyForCleanup: readyForCleanup is a boolean, not a string`}},
 		{"flag sent to clients", threeRuleFlag, "/sendToClientSdk", `false`, []string{
@@ -284,12 +290,15 @@ func TestValidateFinds(t *testing.T) {
 			{"value": {"type": "bool", "value": true}, "weight": "5"},
 			{"value": {"type": "bool", "value": true}, "weight": 1e999999999},
 			{"value": {"type": "bool", "value": true}}]`, []string{
+			`/default/rules/1/value/value/weightedValues: no arm of this split has a weight, so the rule serves nothing; give one of them a weight`,
 			`/default/rules/1/value/value/weightedValues/0/weight: a weight is a whole number from 0 to 100000 (thousandths of a percent)`,
 			`/default/rules/1/value/value/weightedValues/1/weight: a weight is a whole number from 0 to 100000 (thousandths of a percent)`,
 			`/default/rules/1/value/value/weightedValues/2/weight: a weight is a whole number from 0 to 100000 (thousandths of a percent)`,
 			`/default/rules/1/value/value/weightedValues/3/weight: a weight is a whole number from 0 to 100000 (thousandths of a percent)`,
 			`/default/rules/1/value/value/weightedValues/4/weight: a weight is a whole number from 0 to 100000 (thousandths of a percent)`,
 			`/default/rules/1/value/value/weightedValues/5/weight: weight is missing: a weight is a whole number from 0 to 100000 (thousandths of a percent)`}},
+		{"no weight", threeRuleFlag, "/default/rules/1/value/value/weightedValues", `[{"value": {"type": "bool", "value": true}, "weight": 0}, {"value": {"type": "bool", "value": false}, "weight": 0}]`, []string{
+			`/default/rules/1/value/value/weightedValues: no arm of this split has a weight, so the rule serves nothing; give one of them a weight`}},
 		{"arm of another type", threeRuleFlag, "/default/rules/1/value/value/weightedValues/0/value", `{"type": "int", "value": 1}`, []string{
 			`/default/rules/1/value/value/weightedValues/0/value/type: the type of this value is int, but the valueType of the document is bool`}},
 		{"split in a split", threeRuleFlag, "/default/rules/1/value/value/weightedValues/0/value", `{"type": "weighted_values", "value": {"weightedValues": []}}`, []string{

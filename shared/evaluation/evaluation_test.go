@@ -360,12 +360,24 @@ func TestSplitArms(t *testing.T) {
 		{[]int{1, 1, 2}, 0.3, 1}, // weights count by their own total
 		{[]int{0, 100000}, 0, 1}, // an arm of no weight is not served
 		{[]int{100000, 0}, 0.999999999, 0},
-		{[]int{0, 0}, 0.7, 0},
 	} {
 		s := compile("test", source(t, flag("f", weighted("user.key", tt.weights...))))
 		f := s.NewFrame(testNow, func() float64 { return tt.random })
 		if got := s.Answers[s.Evaluate(0, f)].ArmIndex; got != tt.want {
 			t.Errorf("weights %v at %v: arm %d, want %d", tt.weights, tt.random, got, tt.want)
+		}
+	}
+}
+
+// Whoever sets all weights to 0 means that nobody is served by the rule.
+func TestASplitWithoutWeightServesNothing(t *testing.T) {
+	in := criterion("IN_SEG", "", "string", `"s"`)
+	nobody := strings.ReplaceAll(weighted("user.key", 0, 0), `{"type":"string","value":"arm0"}`, `{"type":"bool","value":true}`)
+	s := compile("test", source(t, segmentDoc("s", nobody)), source(t, flag("alone", weighted("user.key", 0, 0))),
+		source(t, flag("followed", weighted("", 0)+","+serve(always, "next"))), source(t, flag("member", serve(in, "yes"))))
+	for key, want := range map[string]string{"alone": "-", "followed": "next", "member": "-"} {
+		if got := served(t, s, key, `{"user":{"key":"u1"}}`); got != want {
+			t.Errorf("%s serves %s, want %s", key, got, want)
 		}
 	}
 }
@@ -409,24 +421,34 @@ func TestOperandProblems(t *testing.T) {
 }
 
 func TestPhaseTurnsExactlyWhenAnAnswerDoes(t *testing.T) {
-	rules := serve(criterion("PROP_BEFORE", CurrentTime, "int", "1000"), "before") + "," +
-		serve(criterion("PROP_GREATER_THAN", CurrentTime, "int", "2000"), "after") + "," + serve(always, "between")
-	s := compile("test", source(t, flag("f", rules)))
-	answer := func(now int64) int {
-		f := s.NewFrame(now, noRandom)
-		defer f.Release()
-		if slot := f.Slot([]byte("svc"), []byte("current-time")); slot >= 0 {
-			t.Fatal("a context may set the time")
+	for _, name := range []string{CurrentTime, "prefab.current-time", "reforge.current-time", "quonfig.current-time"} {
+		rules := serve(criterion("PROP_BEFORE", name, "int", "1000"), "before") + "," +
+			serve(criterion("PROP_GREATER_THAN", CurrentTime, "int", "2000"), "after") + "," + serve(always, "between")
+		document := source(t, flag("f", rules))
+		s := compile("test", document)
+		answer := func(now int64) int {
+			f := s.NewFrame(now, noRandom)
+			defer f.Release()
+			context, property, _ := strings.Cut(name, ".")
+			if slot := f.Slot([]byte(context), []byte(property)); slot >= 0 {
+				t.Fatal("a context may set the time")
+			}
+			return s.Evaluate(0, f)
 		}
-		return s.Evaluate(0, f)
-	}
-	for now := int64(990); now < 2010; now++ {
-		if answer(now) != answer(now+1) && s.Phase(now) == s.Phase(now+1) {
-			t.Errorf("the answer turns at %d within a phase", now+1)
+		for now := int64(990); now < 2010; now++ {
+			if answer(now) != answer(now+1) && s.Phase(now) == s.Phase(now+1) {
+				t.Errorf("%s: the answer turns at %d within a phase", name, now+1)
+			}
 		}
-	}
-	if s.Phase(1200) != s.Phase(1900) {
-		t.Error("a phase ends for nothing")
+		if answer(999) != 0 || answer(1000) != 2 || answer(2001) != 1 {
+			t.Errorf("%s: the answers are %d, %d and %d", name, answer(999), answer(1000), answer(2001))
+		}
+		if s.Phase(1200) != s.Phase(1900) {
+			t.Error("a phase ends for nothing")
+		}
+		if turns := TurnsOf(document.Document.Default); turns.Turned(999) == turns.Turned(1000) {
+			t.Errorf("%s: the turns %v of the rules leave it out", name, turns)
+		}
 	}
 	still := compile("test", source(t, flag("f", serve(always, "x"))))
 	if still.Phase(1) != still.Phase(1<<40) {

@@ -35,7 +35,7 @@ type TriedRule struct {
 	Matched    bool             `json:"matched"`
 	Member     *bool            `json:"member,omitempty"` // what a segment's rule that matched says
 	Criteria   []TriedCriterion `json:"criteria"`
-	Split      *TriedSplit      `json:"split,omitempty"` // of a rule that matched
+	Split      *TriedSplit      `json:"split,omitempty"` // of a rule that matched, or that has no weight
 }
 
 // TriedCriterion is a criterion, and what it came to.
@@ -182,7 +182,7 @@ func (x *explanation) rule(told *TriedRule, stored *document.Rule, testIDs []int
 		}
 		told.Criteria = append(told.Criteria, c)
 	}
-	if !told.Matched || s == nil {
+	if s == nil || !told.Matched && s.total > 0 {
 		return true
 	}
 	told.Split = x.split(s, stored.Value.Weighted)
@@ -264,7 +264,7 @@ func (x *explanation) split(s *split, w *document.Weighted) *TriedSplit {
 	}
 	chosen, sum := s.armAt(point), 0.0
 	for i, a := range w.Arms {
-		arm := TriedArm{From: sum, To: sum, Confidential: a.Value.Secret(), Chosen: i == chosen}
+		arm := TriedArm{From: sum, To: sum, Confidential: a.Value.Secret(), Chosen: i == chosen && s.total > 0}
 		if s.total > 0 {
 			sum += s.weights[i]
 			arm.From, arm.To = 100*arm.From/s.total, 100*sum/s.total

@@ -310,14 +310,13 @@ func (s *segment) contains(f *Frame) bool {
 func (s *split) arm(f *Frame) int { return s.armAt(s.point(f)) }
 
 // armAt chooses an arm: the first whose share of the running sum reaches the
-// point that the context hashes to. An arm without weight is never chosen
-// while another has some.
+// point that the context hashes to. An arm without weight is never chosen.
 func (s *split) armAt(point float64) int {
 	goal := point * s.total
 	last := 0
 	sum := 0.0
 	for i, weight := range s.weights {
-		if weight == 0 && s.total > 0 {
+		if weight == 0 {
 			continue
 		}
 		last = i

@@ -64,6 +64,8 @@ type condition struct {
 	always           bool
 }
 
+var neverHolds = &condition{}
+
 // Units makes units for one environment. Criteria that are equal are one: targeting
 // repeats itself from document to document. It may be used by several goroutines.
 type Units struct {
@@ -199,6 +201,9 @@ func (m *making) rule(r document.Rule) {
 	} else if m.unit.segment {
 		member, _ := r.Value.Bool()
 		members = []bool{member}
+	}
+	if made.split != nil && made.split.total == 0 { // it serves nothing
+		made.criteria = append(made.criteria, neverHolds)
 	}
 	if m.unit.segment {
 		made.member = &members

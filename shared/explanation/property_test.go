@@ -241,6 +241,9 @@ func consistent(rules []evaluation.TriedRule, context *jsontree.Node) string {
 				}
 			}
 		}
+		if rule.Split != nil && rule.Split.Arms[len(rule.Split.Arms)-1].To == 0 { // it has no weight
+			all = false
+		}
 		if rule.Matched != all || rule.Matched && i < len(rules)-1 {
 			return fmt.Sprintf("rule %d matched: %v", i, rule.Matched)
 		}
