@@ -9,6 +9,15 @@ import (
 // milliseconds, whatever the context says.
 const CurrentTime = "svc.current-time"
 
+// OlderCurrentTime says whether rules of older systems mean CurrentTime by a name.
+func OlderCurrentTime(propertyName string) bool {
+	switch propertyName {
+	case "prefab.current-time", "reforge.current-time", "quonfig.current-time":
+		return true
+	}
+	return false
+}
+
 // Frame is one context laid out for one snapshot. Get it with NewFrame, fill
 // it with Set or SetFlat, and give it back with Release.
 type Frame struct {

@@ -177,6 +177,9 @@ func moment(p *Property) (float64, bool) {
 // slotName is the name of a property in the form that contexts and rules
 // agree on: context, dot, property; the unnamed context is empty.
 func slotName(propertyName string) string {
+	if OlderCurrentTime(propertyName) {
+		return CurrentTime
+	}
 	if !strings.Contains(propertyName, ".") {
 		return "." + propertyName
 	}

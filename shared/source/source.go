@@ -13,6 +13,7 @@ import (
 
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -114,6 +115,11 @@ func (s *Source) check(path string, files map[string][]byte, problems []workspac
 	}
 	if len(s.Files) == 0 {
 		return NoDirectory(path, display)
+	}
+	for _, e := range ws.Environments {
+		if strings.ToLower(e.Name) != e.Name {
+			s.note("the environment %s is taken as one of the type %s; names of new environments are in lower case", terminal.Quote(e.Name), e.Type)
+		}
 	}
 	if ws.Declared && !ws.GuardedReferences() {
 		s.note("whoever edits a document may have it read any environment variable of the applications; \"secretReferences\": \"protected\" in %s guards that", workspace.File)

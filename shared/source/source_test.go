@@ -71,6 +71,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Older systems have environments such as Production.
+func TestAnEnvironmentInCapitalLettersIsNoted(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "svc.json", `{"environments": ["Production", "test"]}`)
+	s, err := source.Read(t.Context(), dir, filepath.ToSlash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, `the environment "Production" is taken as one of the type production`) || strings.Contains(notes, `"test"`) {
+		t.Errorf("%q", s.Notes)
+	}
+}
+
 func TestAnUnguardedWorkspaceFileIsNoted(t *testing.T) {
 	for text, noted := range map[string]bool{
 		`{"environments": ["production"]}`:                                  true,

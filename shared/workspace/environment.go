@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
@@ -43,9 +44,10 @@ const MaxEnvironments = 200
 
 var knownTypes = []string{"development", "test", "staging", "production"}
 
-// typeOf is the type that a bare name declares.
+// typeOf is the type that a bare name declares, whose letters may be capital in older
+// workspaces.
 func typeOf(name string) string {
-	if slices.Contains(knownTypes, name) {
+	if name = strings.ToLower(name); slices.Contains(knownTypes, name) {
 		return name
 	}
 	return "development"

@@ -34,7 +34,8 @@ func TestReadEnvironments(t *testing.T) {
 		{"an object without a type", `[{"name": "production"}]`, []Environment{{Name: "production", Type: "production"}}},
 		{"types of a later day come last", `[{"name": "a", "environmentType": "preview"}, "production"]`, []Environment{
 			{Name: "production", Type: "production"}, {Name: "a", Type: "preview"}}},
-		{"names that are no slugs are read", `["Production"]`, []Environment{{Name: "Production", Type: "development"}}},
+		{"names that are no slugs are read", `["Production", {"name": "STAGING"}, "Produktion"]`, []Environment{
+			{Name: "Produktion", Type: "development"}, {Name: "STAGING", Type: "staging"}, {Name: "Production", Type: "production"}}},
 		{"none", `[]`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -137,7 +137,7 @@ func TestReadWithoutADeclaration(t *testing.T) {
 	texts["feature-flags/a.json"] = `{"key": "a", "type": "feature_flag", "valueType": "bool", "default": {"rules": []},
 		"environments": [{"id": "Production", "rules": []}, {"id": "test", "rules": []}, {"id": "production", "rules": []}]}`
 	ws := read(t, texts)
-	if got := ws.Active(); !slices.Equal(got, []string{"Production", "old", "test", "production"}) {
+	if got := ws.Active(); !slices.Equal(got, []string{"old", "test", "Production", "production"}) {
 		t.Errorf("%q", got)
 	}
 	if ws.Declared || ws.Declaration.Tree != nil {
