@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -143,4 +144,40 @@ func TestLeftoversAgeByTheFileSystemsClock(t *testing.T) {
 			t.Errorf("%q is left", left)
 		}
 	}
+}
+
+// TestPacksAreListedBesideWriters: files that get their names, or are deleted, while
+// the folder is listed are no failure.
+func TestPacksAreListedBesideWriters(t *testing.T) {
+	dir := t.TempDir()
+	o := must[*disk.Objects](t)(disk.Init(dir))
+	putAll(t, o, numbered(3)...)
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	for writer := range 4 {
+		writing.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				path := filepath.Join(dir, "objects/pack", fmt.Sprintf("svc-tmp-OTHER-%d-%d", writer, i))
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Error(err)
+				}
+				if old := fmt.Sprintf("svc-tmp-OTHER-%d-%d", writer, i-1000); i >= 1000 {
+					_ = os.Remove(filepath.Join(dir, "objects/pack", old))
+				}
+			}
+		})
+	}
+	for range 40 {
+		if packs, err := o.List(ctx); err != nil || len(packs) != 3 {
+			t.Errorf("%d packs are listed: %v", len(packs), err)
+			break
+		}
+	}
+	close(stop)
+	writing.Wait()
 }

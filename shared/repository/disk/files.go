@@ -67,7 +67,22 @@ func (f folder) Link(from, to string) error { return os.Link(f.at(from), f.at(to
 
 func (f folder) Remove(path string) error { return f.ChrootOS.Remove(f.at(path)) }
 
-func (f folder) ReadDir(path string) ([]os.FileInfo, error) { return f.ChrootOS.ReadDir(f.at(path)) }
+// ReadDir leaves out what is deleted or gets another name while it reads: billy's fails then.
+func (f folder) ReadDir(path string) ([]os.FileInfo, error) {
+	entries, err := os.ReadDir(f.at(path))
+	found := make([]os.FileInfo, 0, len(entries))
+	for _, e := range entries {
+		info, gone := e.Info()
+		if errors.Is(gone, fs.ErrNotExist) {
+			continue
+		}
+		if gone != nil {
+			return nil, gone
+		}
+		found = append(found, info)
+	}
+	return found, err
+}
 
 func (f folder) MkdirAll(path string, mode os.FileMode) error {
 	return f.ChrootOS.MkdirAll(f.at(path), mode)
@@ -135,16 +150,7 @@ func (s *store) ReadFile(_ context.Context, path string) ([]byte, error) {
 // Open implements odb.Opener.
 func (s *store) Open(path string) (pack.Bytes, error) { return s.files.Open(path) }
 
-// ReadDir implements odb.FS. Billy looks at each file after it has read the
-// names, and fails when one has been deleted in between.
+// ReadDir implements odb.FS.
 func (s *store) ReadDir(_ context.Context, path string) ([]fs.FileInfo, error) {
-	for tries := 0; ; tries++ {
-		found, err := s.files.ReadDir(path)
-		if !errors.Is(err, fs.ErrNotExist) || tries == 10 {
-			return found, err
-		}
-		if _, gone := s.files.Stat(path); gone != nil {
-			return nil, gone
-		}
-	}
+	return s.files.ReadDir(path)
 }
