@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
@@ -89,7 +90,16 @@ const PackFolder = "objects/pack"
 
 // PackPath is the path of a pack's file: its extension is .pack, .idx or
 // another of git's.
-func PackPath(name, extension string) string { return PackFolder + "/pack-" + name + extension }
+func PackPath(name, extension string) string {
+	if strings.HasPrefix(name, loosePrefix) {
+		return PackFolder + "/" + name + extension
+	}
+	return PackFolder + "/pack-" + name + extension
+}
+
+// loosePrefix begins the names of the packs that git maintenance makes of loose objects,
+// where those of all others begin with pack-.
+const loosePrefix = "loose-"
 
 // PutPack implements repository.Objects.
 func (o *Objects) PutPack(ctx context.Context, name string, content, index []byte) error {

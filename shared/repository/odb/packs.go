@@ -311,7 +311,7 @@ func StoredIn(files []fs.FileInfo) []Stored {
 	for _, file := range files {
 		stem, extension, _ := strings.Cut(file.Name(), ".")
 		name, isPack := strings.CutPrefix(stem, "pack-")
-		if !isPack {
+		if !isPack && !strings.HasPrefix(name, loosePrefix) {
 			continue
 		}
 		s := packs[name]
