@@ -232,10 +232,14 @@ func (s *Service) upkeep(ctx context.Context) {
 				s.logger.Error("forgetting contexts that were last seen long ago", "error", err)
 			}
 		}
-		if len(s.ledger.Objects().Packs()) < compactFrom || !merging.Due(time.Now()) {
+		if !merging.Due(time.Now()) {
 			continue
 		}
-		_, err = s.ledger.Objects().Compact(ctx)
+		if len(s.ledger.Objects().Packs()) < compactFrom {
+			err = s.ledger.Objects().DropStaleMultiPack(ctx)
+		} else {
+			_, err = s.ledger.Objects().Compact(ctx)
+		}
 		if merging.Ended(time.Now(), err); err != nil && ctx.Err() == nil {
 			s.logger.Error("merging packs", "error", err)
 		}

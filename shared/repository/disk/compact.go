@@ -3,11 +3,13 @@ package disk
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -28,12 +30,15 @@ type Compaction struct {
 
 // Compact merges small packs into a larger one, so that few are left, and
 // removes what crashes have left behind. Everything may go on meanwhile:
-// commits, readers, real git. It does nothing, cheaply, when there is nothing
+// commits, readers, git's maintenance. It does nothing, cheaply, when there is nothing
 // to merge. A pack that cannot be merged, as it is damaged, is left out from the next
 // time on.
 func (o *Objects) Compact(ctx context.Context) (Compaction, error) {
 	o.compacting.Lock()
 	defer o.compacting.Unlock()
+	if err := o.DropStaleMultiPack(ctx); err != nil {
+		return Compaction{}, err
+	}
 	o.sweep(tempLife)
 	for range 4 {
 		if done, err := o.compact(ctx); !errors.Is(err, errRepacked) {
@@ -55,12 +60,17 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 	if err != nil {
 		return Compaction{}, err
 	}
-	small := odb.Small(o.mergeable(files))
+	mergeable, err := o.mergeable(files)
+	if err != nil {
+		return Compaction{}, err
+	}
+	small := odb.Small(mergeable)
 	if len(small) == 0 {
 		return Compaction{Left: len(o.Packs())}, nil
 	}
 	sorting.By(small, func(a, b odb.Stored) int { return b.Modified.Compare(a.Modified) })
-	merged, err := o.Merge(ctx, small, 0, nil)
+	// With a name that no pack has had, it is on no list of packs to delete that git has made.
+	merged, err := o.Merge(ctx, small, 1+rand.Int64N(math.MaxInt64), nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Compaction{}, errRepacked
 	}
@@ -81,61 +91,121 @@ func (o *Objects) compact(ctx context.Context) (Compaction, error) {
 }
 
 // mergeable returns the packs that are ours to merge: not one that somebody
-// keeps, or that git treats in a way of its own (promised or cruft objects), nor
-// one that cannot be read.
-func (o *Objects) mergeable(files []os.FileInfo) []odb.Stored {
-	if slices.ContainsFunc(files, func(f os.FileInfo) bool { return f.Name() == "multi-pack-index.d" }) {
-		return nil
+// keeps, or that git treats in a way of its own (promised or cruft objects, or named by
+// a multi-pack-index), nor one that cannot be read.
+func (o *Objects) mergeable(files []os.FileInfo) ([]odb.Stored, error) {
+	if slices.ContainsFunc(files, func(f os.FileInfo) bool { return f.Name() == multiPack+".d" }) {
+		return nil, nil
+	}
+	named, err := o.inMultiPack()
+	if err != nil {
+		return nil, err
 	}
 	known := map[string]bool{}
 	for _, p := range o.Packs() {
 		known[p.Name] = true
 	}
 	return slices.DeleteFunc(odb.StoredIn(files), func(s odb.Stored) bool {
-		return !known[s.Name] || o.unmergeable[s.Name] || s.Has(".keep") || s.Has(".promisor") || s.Has(".mtimes")
-	})
+		return !known[s.Name] || named[s.Name] || o.unmergeable[s.Name] || s.Has(".promisor") || s.Has(".mtimes") || o.isKept(s)
+	}), nil
 }
 
-// replace deletes packs whose objects all lie in another now. That may be one
-// of them: a crash before this step leaves a pack that, merged once more with
-// those it was made of, comes out as it is.
+// isKept says whether a pack's .keep is somebody else's, or guards a commit that is being
+// made. That of a merged pack keeps it from git alone.
+func (o *Objects) isKept(s odb.Stored) bool {
+	keep := odb.PackPath(s.Name, ".keep")
+	return s.Has(".keep") && (o.guards(s.Name) || !o.isOurs(keep))
+}
+
+// replace deletes packs whose objects all lie in another now, once that was read back
+// from the disk. Those that git's multi-pack-index has begun to name meanwhile stay.
 func (o *Objects) replace(ctx context.Context, packs []odb.Stored, merged string) error {
-	files, err := o.store.ReadDir(ctx, odb.PackFolder)
+	if err := o.readBack(packs, merged); err != nil {
+		return err
+	}
+	named, err := o.inMultiPack()
 	if err != nil {
 		return err
 	}
-	var paths []string
-	for _, f := range files { // an index over several packs would still name those that go
-		if strings.HasPrefix(f.Name(), "multi-pack-index") {
-			paths = append(paths, odb.PackFolder+"/"+f.Name())
-		}
+	files, err := o.store.ReadDir(ctx, odb.PackFolder)
+	if err != nil {
+		return err
 	}
 	now := map[string]odb.Stored{}
 	for _, s := range odb.StoredIn(files) {
 		now[s.Name] = s
 	}
+	var problems []error
 	for _, p := range packs {
-		if p.Name == merged || now[p.Name].Has(".keep") {
+		if named[p.Name] || o.isKept(now[p.Name]) {
 			continue
 		}
-		paths = append(paths, odb.PackPath(p.Name, ".idx"))
+		problems = append(problems, o.removeFile(odb.PackPath(p.Name, ".idx")))
 		for _, extension := range now[p.Name].Beside {
 			if extension != ".idx" {
-				paths = append(paths, odb.PackPath(p.Name, extension))
+				problems = append(problems, o.removeFile(odb.PackPath(p.Name, extension)))
 			}
-		}
-	}
-	var problems []error
-	for _, path := range paths {
-		if err := o.store.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			problems = append(problems, err)
 		}
 	}
 	return errors.Join(problems...)
 }
 
+// readBack says whether a merged pack lies on the disk, whole, kept from git, and with
+// every object of the packs that it was made of.
+func (o *Objects) readBack(packs []odb.Stored, merged string) error {
+	if _, err := o.store.Stat(odb.PackPath(merged, ".keep")); err != nil {
+		return fmt.Errorf("the pack that was merged could be deleted by git: %w", err)
+	}
+	text, err := o.store.ReadFile(context.Background(), odb.PackPath(merged, ".idx"))
+	if err != nil {
+		return fmt.Errorf("reading the index that was merged: %w", err)
+	}
+	index, err := pack.ParseIndex(text)
+	if err != nil {
+		return fmt.Errorf("reading the index that was merged: %w", err)
+	}
+	if err := o.checkSum(odb.PackPath(merged, ".pack")); err != nil {
+		return fmt.Errorf("reading the pack that was merged: %w", err)
+	}
+	for _, p := range o.Packs() {
+		if !slices.ContainsFunc(packs, func(s odb.Stored) bool { return s.Name == p.Name }) {
+			continue
+		}
+		for i := range p.Index.Len() {
+			if _, found := index.Find(p.Index.ID(i)); !found {
+				return fmt.Errorf("object %s of pack %s is not in the pack that was merged of it", p.Index.ID(i), p.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkSum compares a pack's content with the checksum at its end.
+func (o *Objects) checkSum(path string) error {
+	info, err := o.store.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := o.store.files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum, end := sha1.New(), make([]byte, pack.TrailerLength)
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, info.Size()-pack.TrailerLength)); err != nil {
+		return err
+	}
+	if _, err := f.ReadAt(end, info.Size()-pack.TrailerLength); err != nil {
+		return err
+	}
+	if !bytes.Equal(sum.Sum(nil), end) {
+		return fmt.Errorf("%s does not have the checksum that it ends with", path)
+	}
+	return nil
+}
+
 const (
-	keepLife = time.Hour // no commit takes that long
+	keepLife = time.Hour // no commit takes that long, nor git's maintenance, which may still hold an older list of packs
 	tempLife = 24 * time.Hour
 	noLife   = time.Duration(math.MinInt64) // a file from the future is older too
 )
@@ -167,7 +237,7 @@ func (o *Objects) sweep(life time.Duration) {
 		switch {
 		case isTemp(f) && !strings.HasPrefix(f.Name(), o.store.tempOwner()) && age > life:
 			_ = o.store.Remove(path)
-		case isKeep(f) && age > keepLife && !o.guards(f.Name()) && o.isOurs(path):
+		case isKeep(f) && age > keepLife && !o.guards(strings.TrimSuffix(strings.TrimPrefix(f.Name(), "pack-"), ".keep")) && o.isOurs(path):
 			_ = o.store.Remove(path)
 		}
 	}
@@ -192,11 +262,11 @@ func (o *Objects) clock() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// guards says whether a .keep belongs to a commit that these Objects are making.
-func (o *Objects) guards(keep string) bool {
+// guards says whether a pack belongs to a commit that these Objects are making.
+func (o *Objects) guards(pack string) bool {
 	o.store.guarding.Lock()
 	defer o.store.guarding.Unlock()
-	return o.store.guarded[strings.TrimSuffix(strings.TrimPrefix(keep, "pack-"), ".keep")]
+	return o.store.guarded[pack]
 }
 
 // isOurs tells our .keep files from those of others, which hold a reason or

@@ -161,6 +161,10 @@ func TestObjectsOfRealGit(t *testing.T) {
 	git(t, work, "add", ".")
 	git(t, work, "commit", "--quiet", "-m", "loose")
 	wantTree(t, s.dir, s.objects)
+	for range 2 { // the second run deletes what the first has packed
+		git(t, s.dir, "maintenance", "run", "--quiet", "--task=loose-objects")
+		wantTree(t, s.dir, s.objects)
+	}
 
 	for _, repack := range [][]string{
 		{"gc", "--quiet"},
@@ -181,8 +185,8 @@ func TestObjectsOfRealGit(t *testing.T) {
 	}
 }
 
-// TestCompactPacksOfGit merges packs with deltas of both kinds and a
-// multi-pack-index over them.
+// TestCompactPacksOfGit merges packs with deltas of both kinds, but for those that a
+// multi-pack-index names.
 func TestCompactPacksOfGit(t *testing.T) {
 	s := newStore(t)
 	for round, offsets := range []string{"true", "false"} {
@@ -197,10 +201,26 @@ func TestCompactPacksOfGit(t *testing.T) {
 	}
 	s.publish()
 	git(t, s.dir, "multi-pack-index", "write")
+	named := len(must[[]string](t)(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.pack"))))
+	for i := range 4 {
+		s.commit("feature-flags/after.json", document(1, 2000+i))
+	}
+	s.publish()
+	// The packs of a multi-pack-index are left to git.
+	if done := must[disk.Compaction](t)(s.objects.Compact(ctx)); done.Merged != 4 || done.Left != named+1 {
+		t.Errorf("beside a multi-pack-index of %d packs, compacting did %+v", named, done)
+	}
+	git(t, s.dir, "multi-pack-index", "verify")
+	// One that names packs which are gone is deleted.
+	gone := must[[]string](t)(filepath.Glob(filepath.Join(s.dir, "objects/pack/*.idx")))
+	git(t, s.dir, "multi-pack-index", "write")
+	kept := must[[]byte](t)(os.ReadFile(filepath.Join(s.dir, "objects/pack/multi-pack-index")))
 	// The same objects once more in a pack of their own.
-	git(t, s.dir, "-c", "repack.useDeltaBaseOffset=false", "repack", "-af", "--quiet")
-	done := must[disk.Compaction](t)(s.objects.Compact(ctx))
-	if done.Left != 1 || done.Merged < 3 {
+	git(t, s.dir, "-c", "repack.useDeltaBaseOffset=false", "repack", "-adf", "--quiet")
+	if err := os.WriteFile(filepath.Join(s.dir, "objects/pack/multi-pack-index"), kept, 0o600); err != nil || len(gone) < 3 {
+		t.Fatal(err, gone)
+	}
+	if done := must[disk.Compaction](t)(s.objects.Compact(ctx)); done.Left > 2 {
 		t.Errorf("compacting did %+v", done)
 	}
 	fsck(t, s.dir)
@@ -301,8 +321,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			return err
 		})
 	}
-	branch := &onBranch{Memory: s.ledger, dir: s.dir}
-	s.repo = repository.New(branch, s.objects)
+	s.repo = onBranchOf(s)
 	for i := range 60 {
 		s.commit(fmt.Sprintf("feature-flags/f%d.json", i%7), document(i%7, i))
 	}
@@ -319,6 +338,10 @@ func TestEverythingAtOnce(t *testing.T) {
 type onBranch struct {
 	*repositorytest.Memory
 	dir string
+}
+
+func onBranchOf(s *store) *repository.Repository {
+	return repository.New(&onBranch{Memory: s.ledger, dir: s.dir}, s.objects)
 }
 
 func (b *onBranch) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {

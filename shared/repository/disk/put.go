@@ -59,8 +59,8 @@ func (t *temp) rename(to string) error {
 
 // PutPack implements odb.FS. Both files are written before one is flushed: what
 // the file system then has to write down of them it writes down once. A pack is
-// guarded before it gets its name, save one that was merged and holds what heads
-// name already.
+// kept from git before it gets its name: one that comes with a commit until Release, one
+// that was merged until no git can be at work that does not know of it (see sweep).
 func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, index []byte) (err error) {
 	pack, merged := content.(*temp)
 	if !merged {
@@ -86,7 +86,10 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 	if err == nil {
 		err = errors.Join(pack.finish(), idx.finish())
 	}
-	if err == nil && !merged {
+	switch {
+	case err == nil && merged:
+		_, err = s.keep(name, pack.path)
+	case err == nil:
 		err = s.guard(name, pack.path)
 	}
 	if err == nil {
@@ -122,32 +125,40 @@ func (s *store) has(path string, size int64) bool {
 	return err == nil && info.Size() == size
 }
 
-// guard keeps a pack from being collected. The .keep is another name of the
-// pack's own file, which costs the file system next to nothing. One that is
-// there already is somebody else's and stays. It is not flushed: after a loss of
-// power there is no commit that it could guard.
+// guard keeps a pack from being collected until its Release.
 func (s *store) guard(name, file string) error {
+	ours, err := s.keep(name, file)
+	if ours {
+		s.guarding.Lock()
+		s.guarded[name] = true
+		s.guarding.Unlock()
+	}
+	return err
+}
+
+// keep makes a pack's .keep, which git's maintenance respects. It is another name of the
+// pack's own file, which costs the file system next to nothing. One that is there
+// already is somebody else's and stays. It is not flushed: after a loss of power there
+// is no commit that it could guard, and no git that was at work.
+func (s *store) keep(name, file string) (ours bool, err error) {
 	keep := odb.PackPath(name, ".keep")
-	err := errors.ErrUnsupported
+	err = errors.ErrUnsupported
 	if files, can := s.files.(linker); can {
 		err = files.Link(file, keep)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = s.guardByText(keep)
+		err = s.keepByText(keep)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return false, nil
 	}
-	s.guarding.Lock()
-	s.guarded[name] = true
-	s.guarding.Unlock()
-	return err
+	return true, err
 }
 
 // keepText is what a .keep of ours says where files have no second names.
-const keepText = "svc: a commit is being made\n"
+const keepText = "svc: a commit is being made\n" // or packs were merged
 
-func (s *store) guardByText(keep string) error {
+func (s *store) keepByText(keep string) error {
 	f, err := s.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
