@@ -224,11 +224,17 @@ func (in Invocation) eachContext(ctx context.Context, name string, visit func(*i
 	lines.Buffer(nil, bodies.Max)
 	number := 0
 	for lines.Scan() && ctx.Err() == nil {
-		number++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+		text := lines.Bytes()
+		if number++; number == 1 {
+			if workspace.IsUTF16(text) {
+				return errUTF16
+			}
+			text = workspace.WithoutMark(text)
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		tree, err := jsontree.Parse(lines.Bytes())
+		tree, err := jsontree.Parse(text)
 		if err != nil {
 			return fmt.Errorf("line %d: not a context as JSON, such as {\"user\": {\"key\": \"u-1\"}}: %w", number, err)
 		}

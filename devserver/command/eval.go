@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -213,6 +214,8 @@ func (in Invocation) directory(path, environment string) (*workspace.Workspace, 
 	return ws, nil
 }
 
+var errUTF16 = errors.New("it is written in UTF-16; save the file as UTF-8")
+
 // context reads the context that the flags give; nil for none.
 func (in Invocation) context(f evaluationFlags) (*jsontree.Node, error) {
 	if f.contextFile == "" {
@@ -222,6 +225,10 @@ func (in Invocation) context(f evaluationFlags) (*jsontree.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if workspace.IsUTF16(text) {
+		return nil, fmt.Errorf("--context-file %s: %w", f.contextFile, errUTF16)
+	}
+	text = workspace.WithoutMark(text)
 	tree, err := jsontree.Parse(text)
 	if first, rest, several := bytes.Cut(bytes.TrimSpace(text), []byte("\n")); err != nil && several && json.Valid(first) && json.Valid(bytes.SplitN(rest, []byte("\n"), 2)[0]) {
 		return nil, fmt.Errorf("--context-file %s: it has several contexts, each on a line: give one of the lines", f.contextFile)

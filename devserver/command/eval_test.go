@@ -1,12 +1,16 @@
 package command
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -48,6 +52,33 @@ func TestATreeStaysInItsLines(t *testing.T) {
 	for _, line := range lines {
 		if len([]rune(line)) > 520 {
 			t.Errorf("a line of %d characters", len([]rune(line)))
+		}
+	}
+}
+
+// TestAContextAsPowerShellWritesIt, with a byte order mark or in UTF-16.
+func TestAContextAsPowerShellWritesIt(t *testing.T) {
+	dir := t.TempDir()
+	in := Invocation{&cli.Caller{Getenv: func(string) string { return "" }, Workdir: dir}}
+	for text, wrong := range map[string]string{
+		"\ufeff{\"user\": {\"key\": \"u\"}}\r\n": "",
+		"\xff\xfe{\x00}\x00":                     "it is written in UTF-16; save the file as UTF-8",
+		"\xfe\xff\x00{\x00}":                     "it is written in UTF-16; save the file as UTF-8",
+	} {
+		path := filepath.Join(dir, "context.json")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		_, one := in.context(evaluationFlags{contextFile: path})
+		several := in.eachContext(t.Context(), path, func(*impact.Context) { seen++ })
+		for flag, err := range map[string]error{"--context-file": one, "--contexts": several} {
+			if (err == nil) != (wrong == "") || err != nil && !strings.HasSuffix(err.Error(), wrong) {
+				t.Errorf("%s of %q: %v", flag, text, err)
+			}
+		}
+		if (seen == 1) != (wrong == "") {
+			t.Errorf("%q: %d contexts", text, seen)
 		}
 	}
 }

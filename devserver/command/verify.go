@@ -42,7 +42,7 @@ that never matches, a misspelt name, a file that is left out.
 
 With --fix, what has exactly one right answer is mended: a byte order mark, a file in
 UTF-16, a key that is not the file's name, a key or type that is missing. Every
-other byte stays as it is.`,
+other byte stays as it is, and so does a file that is no document of svc.`,
 		Example: `  svc verify
   svc verify ./our-config --json
   svc verify --strict          # in CI

@@ -16,6 +16,7 @@ import (
 // did, each with its rule. Every other byte stays as it is. The text comes back as it
 // was where there is nothing to mend.
 func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
+	found := text
 	if recoded, ok := fromUTF16(text); ok {
 		text, mended = recoded, append(mended, document.Issue{Code: problem.UTF16, Message: "rewritten in UTF-8"})
 	}
@@ -27,6 +28,9 @@ func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
 	tree, wrong := parse(path, text, nil)
 	if !isDocument || wrong != nil || tree.Kind != jsontree.Object {
 		return text, mended
+	}
+	if !likeDocument(tree, held) { // another program's file
+		return found, nil
 	}
 	var missing []jsontree.Member
 	add := func(name, value string) {
@@ -54,6 +58,16 @@ func Fix(path string, text []byte) (fixed []byte, mended []document.Issue) {
 		add("valueType", string(document.LogLevelValue))
 	}
 	return withMembers(text, tree.Offset, missing), mended
+}
+
+// likeDocument says whether an object is a document but for what Fix mends.
+func likeDocument(tree *jsontree.Node, held document.Type) bool {
+	rules, named := tree.Get("default"), tree.Get("type")
+	if named != nil {
+		is, _ := named.Text()
+		return is == string(held)
+	}
+	return rules != nil && rules.Kind == jsontree.Object
 }
 
 // fromUTF16 is a text of UTF-16 as UTF-8 with a byte order mark; not ok for another

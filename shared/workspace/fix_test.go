@@ -35,9 +35,11 @@ var fixes = map[string]struct {
 		[]problem.Code{problem.KeyMismatch}},
 	"all is missing": {"segments/s.json", "{\r\n    \"default\": {}\r\n}", "{\r\n    \"key\": \"s\",\r\n    \"type\": \"segment\",\r\n    \"valueType\": \"bool\",\r\n    \"default\": {}\r\n}",
 		[]problem.Code{problem.MissingField, problem.MissingField, problem.MissingField}},
-	"on one line":     {"log-levels/log-level.s.json", `{"default":{}}`, `{"key": "log-level.s", "type": "log_level", "valueType": "log_level", "default":{}}`, []problem.Code{problem.MissingField, problem.MissingField, problem.MissingField}},
-	"an empty object": {"configs/c.json", "{\n}", "{\n\"key\": \"c\",\n\"type\": \"config\"\n}", []problem.Code{problem.MissingField, problem.MissingField}},
-	"nothing at all":  {"configs/c.json", "{}", `{"key": "c", "type": "config"}`, []problem.Code{problem.MissingField, problem.MissingField}},
+	"on one line":                                 {"log-levels/log-level.s.json", `{"default":{}}`, `{"key": "log-level.s", "type": "log_level", "valueType": "log_level", "default":{}}`, []problem.Code{problem.MissingField, problem.MissingField, problem.MissingField}},
+	"nothing at all":                              {"configs/c.json", "{\n}", "{\n}", nil},
+	"an object on one line":                       {"configs/c.json", `{"type":"config"}`, `{"key": "c", "type":"config"}`, []problem.Code{problem.MissingField}},
+	"a file of flagd":                             {"feature-flags/flagd.json", "\ufeff" + `{"flags": {"a": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on"}}}`, "\ufeff" + `{"flags": {"a": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on"}}}`, nil},
+	"a file with a key and no type":               {"feature-flags/a.json", `{"key": "b", "default": true}`, `{"key": "b", "default": true}`, nil},
 	"a key that is no text is somebody's mistake": {"configs/c.json", `{"key": 5, "type": null}`, `{"key": 5, "type": null}`, nil},
 	"a name that no key may have":                 {"configs/a b.json", `{"key": "ab", "type": "config"}`, `{"key": "ab", "type": "config"}`, nil},
 	"the type of another folder":                  {"configs/c.json", `{"key": "c", "type": "segment"}`, `{"key": "c", "type": "segment"}`, nil},
@@ -74,6 +76,9 @@ func FuzzFix(f *testing.F) {
 		}
 		if again, more := workspace.Fix(path, fixed); len(more) > 0 || !bytes.Equal(again, fixed) {
 			t.Fatalf("%q is mended again: %v", fixed, more)
+		}
+		if len(mended) == 0 {
+			return
 		}
 		before, err := jsontree.Parse(bytes.TrimPrefix(text, []byte("\ufeff")))
 		if err != nil || before.Kind != jsontree.Object {

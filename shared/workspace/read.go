@@ -244,7 +244,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // order mark; it carries nothing, so it is passed over here (and pointed out
 // by Verify). The tree's offsets count from behind it.
 func parse(path string, text []byte, scratch *jsontree.Scratch) (*jsontree.Node, *Problem) {
-	text = bytes.TrimPrefix(text, byteOrderMark)
+	text = WithoutMark(text)
 	if len(text) > document.MaxSize {
 		return nil, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text))), Code: problem.UnreadableFile}
 	}
@@ -253,8 +253,7 @@ func parse(path string, text []byte, scratch *jsontree.Scratch) (*jsontree.Node,
 			return nil, &Problem{Severity: Fatal, File: path, Message: string(why), Code: problem.UnreadableFile}
 		}
 	}
-	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
-		// What PowerShell's > writes.
+	if IsUTF16(text) {
 		return nil, &Problem{Severity: Fatal, File: path, Line: 1, Column: 1,
 			Message: "is written in UTF-16; save the file as UTF-8", Code: problem.UTF16}
 	}
@@ -266,6 +265,14 @@ func parse(path string, text []byte, scratch *jsontree.Scratch) (*jsontree.Node,
 			Pointer: issue.Pointer, Message: issue.Message, Code: problem.InvalidJSON}
 	}
 	return tree, nil
+}
+
+// WithoutMark is a text behind its byte order mark, if it has one.
+func WithoutMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
+
+// IsUTF16 says whether a text is what PowerShell's > writes.
+func IsUTF16(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
 }
 
 func tooLarge(size int64) string {
