@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/repository"
 )
 
@@ -69,10 +69,10 @@ func (c *Caller) Signature(ctx context.Context) (repository.Signature, error) {
 	}
 	name, email := c.Getenv("GIT_AUTHOR_NAME"), c.Getenv("GIT_AUTHOR_EMAIL")
 	if name == "" {
-		name = c.git(ctx, "user.name")
+		name = git.Setting(ctx, c.Workdir, "user.name")
 	}
 	if email == "" {
-		email = c.git(ctx, "user.email")
+		email = git.Setting(ctx, c.Workdir, "user.email")
 	}
 	if name == "" || email == "" {
 		return repository.Signature{}, Usagef(`say whose change it is: --author "Ada <ada@acme.example>", or %s, or git config --global user.name and user.email`, AuthorVariable)
@@ -93,17 +93,6 @@ func (c *Caller) checked(by repository.Signature) (repository.Signature, error) 
 		return by, Usagef("the author: %v", err)
 	}
 	return by, nil
-}
-
-// git is a setting of git's, "" when there is none, or no git.
-func (c *Caller) git(ctx context.Context, setting string) string {
-	cmd := exec.CommandContext(ctx, "git", "config", "--get", setting)
-	cmd.Dir = c.Workdir
-	out, err := cmd.Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // Absolute is a path from the working directory.

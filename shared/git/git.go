@@ -1,0 +1,197 @@
+// Package git runs the program git on repositories that somebody else may have made.
+// It is the only way in which svc runs git.
+//
+// What must stay true:
+//
+//   - Nothing in a directory, an archive or a checkout decides what is run or fetched,
+//     whatever .git/config, attributes or plain files in it say. The repository is the
+//     nearest .git of the directory and its parents, which git is told, so that files
+//     named HEAD, objects and refs beside the documents are no repository. Hooks, the
+//     file-system monitor, missing objects of partial clones, every protocol and every
+//     prompt are turned off.
+//   - Nothing in it replaces what a commit holds: replace references, grafts and the
+//     commit graph, which may name another tree, are not read.
+//   - Only commands are asked for that print what is there. None compares files, which
+//     would run filters, external diffs and text conversions.
+//   - Of the variables that git goes by, those are left that say where the caller's own
+//     git and settings are. A repository or an index that the caller has named, as git
+//     does for its hooks, is not taken for that of a directory.
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"svc.example/svc/shared/terminal"
+)
+
+// Repository is the git repository that a directory lies in.
+type Repository struct {
+	// Prefix is the path of the directory in the repository, with a slash at its end,
+	// or "".
+	Prefix string
+
+	dir, top string
+}
+
+// ErrNone is a directory that is in no repository.
+var ErrNone = errors.New("it is in no git repository")
+
+// Open finds the repository of a directory.
+func Open(ctx context.Context, dir string) (*Repository, error) {
+	r, err := find(dir)
+	if err != nil {
+		return nil, err
+	}
+	// Without being told the repository, git looks whose it is.
+	if _, err := run(ctx, r.top, nil, nil, "rev-parse", "--git-dir"); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func find(dir string) (*Repository, error) {
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, errors.New("this needs the program git, which is not installed")
+	}
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	top := dir
+	for !isRepository(filepath.Join(top, ".git")) {
+		if top == filepath.Dir(top) {
+			return nil, ErrNone
+		}
+		top = filepath.Dir(top)
+	}
+	r := &Repository{dir: dir, top: top}
+	if below, err := filepath.Rel(top, dir); err == nil && below != "." {
+		r.Prefix = filepath.ToSlash(below) + "/"
+	}
+	return r, nil
+}
+
+// isRepository reports whether git takes a .git for one: a file leads to one elsewhere.
+func isRepository(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return err == nil
+	}
+	_, err = os.Lstat(filepath.Join(path, "HEAD"))
+	return err == nil
+}
+
+// Run runs a git command in the directory, whose paths are relative to it. The error is
+// what git says.
+func (r *Repository) Run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	return run(ctx, r.dir, []string{"GIT_DIR=" + filepath.Join(r.top, ".git"), "GIT_WORK_TREE=" + r.top}, stdin, args...)
+}
+
+// Setting is a setting of git's as it holds in the directory, "" when there is none, or
+// no git.
+func Setting(ctx context.Context, dir, name string) string {
+	at := []string{"GIT_DIR=" + os.DevNull}
+	r, err := find(dir)
+	if err == nil {
+		at, dir = []string{"GIT_DIR=" + filepath.Join(r.top, ".git")}, r.dir
+	}
+	out, err := run(ctx, dir, at, nil, "config", "--get", name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// settings go before those of the repository.
+var settings = []string{
+	"safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.commitGraph=false",
+	"core.alternateRefsCommand=", "fetch.bundleURI=", "protocol.allow=never",
+}
+
+// variables take the place of those of the caller. Which protocols may be used is a name
+// that nobody knows: git takes an empty list for one of the empty name, which may be the
+// name of a helper that the repository's configuration defines.
+func variables() []string {
+	return []string{
+		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none-" + rand.Text(), "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=" + os.DevNull,
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "LC_ALL=C", "LANGUAGE=C",
+	}
+}
+
+// own are the variables that say where a caller's git is and how it is set up, as a CI
+// job does that trusts a directory.
+var own = []string{"GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"}
+
+func environment(all []string) []string {
+	var kept []string
+	for _, variable := range all {
+		name, _, _ := strings.Cut(variable, "=")
+		if runtime.GOOS == "windows" {
+			name = strings.ToUpper(name)
+		}
+		if !strings.HasPrefix(name, "GIT_") || isOwn(name) {
+			kept = append(kept, variable)
+		}
+	}
+	return append(kept, variables()...)
+}
+
+func isOwn(name string) bool {
+	for _, known := range own {
+		if name == known || strings.HasSuffix(known, "_") && strings.HasPrefix(name, known) {
+			return true
+		}
+	}
+	return false
+}
+
+func run(ctx context.Context, dir string, at []string, stdin io.Reader, args ...string) ([]byte, error) {
+	var all []string
+	for _, setting := range settings {
+		all = append(all, "-c", setting)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+	cmd.Dir, cmd.Env = dir, append(environment(os.Environ()), at...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	err := cmd.Run()
+	if said := strings.TrimSpace(stderr.String()); err != nil && said != "" {
+		err = inWords(said)
+	}
+	return stdout.Bytes(), err
+}
+
+// trust begins the command with which git is told to read what belongs to another user.
+const trust = "git config --global --add safe.directory "
+
+// inWords is what git says when it fails: its last words, and what it advises where a
+// repository belongs to somebody else.
+func inWords(said string) error {
+	message, advice := "", ""
+	for line := range strings.SplitSeq(said, "\n") {
+		line = strings.TrimSpace(line)
+		if fatal, found := strings.CutPrefix(line, "fatal: "); found || message == "" {
+			message = fatal
+		}
+		if strings.HasPrefix(line, trust) {
+			advice = line
+		}
+	}
+	if advice != "" {
+		return fmt.Errorf("%s: another user owns it; if you trust what is in it: %s", terminal.Escape(message), terminal.Escape(advice))
+	}
+	return errors.New(terminal.Escape(message))
+}

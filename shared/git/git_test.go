@@ -1,0 +1,99 @@
+package git
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/testing/testenv"
+)
+
+func TestOfTheCallersVariablesThoseOfItsOwnGitAreLeft(t *testing.T) {
+	for variable, kept := range map[string]bool{
+		"PATH=/bin": true, "HOME=/h": true, "GITHUB_ACTIONS=true": true, "GIT_EXEC_PATH=/g": true, "GIT_CONFIG_GLOBAL=/c": true,
+		"GIT_CONFIG_NOSYSTEM=1": true, "GIT_CONFIG_COUNT=1": true, "GIT_CONFIG_KEY_0=a.b": true, "GIT_CONFIG_VALUE_0=x": true,
+		"GIT_DIR=/g": false, "GIT_INDEX_FILE=/i": false, "GIT_OBJECT_DIRECTORY=/o": false, "GIT_NAMESPACE=n": false, "GIT_CONFIG=/c": false,
+		"GIT_CONFIG_PARAMETERS='a.b=x'": false, "GIT_SSH_COMMAND=x": false, "GIT_TRACE=1": false, "GIT_EXTERNAL_DIFF=x": false, "GIT_REPLACE_REF_BASE=x": false,
+	} {
+		if got := slices.Contains(environment([]string{variable}), variable); got != kept {
+			t.Errorf("%s is kept: %t", variable, got)
+		}
+	}
+}
+
+// A git that knows nothing of GIT_NO_LAZY_FETCH is kept from fetching by the protocols
+// alone, even if a repository defines a helper for a protocol without a name.
+func TestNoProtocolIsAllowed(t *testing.T) {
+	program := testenv.Program(t, "your system's package", "git")
+	for name, config := range map[string]string{
+		"ssh": "url = ssh://h/x\n[core]\nsshCommand = touch ran #\n", "ext": "url = ext::touch ran\n[protocol]\nallow = always\n[protocol \"ext\"]\nallow = always\n",
+		"no name": "url = ::x\n[alias]\nremote- = !touch ran\n", "a file": "url = .\nuploadpack = touch ran #\n",
+	} {
+		dir := t.TempDir()
+		run := func(args ...string) {
+			cmd := exec.Command(program, append([]string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"}, args...)...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		run("init", "-q")
+		run("commit", "-q", "--allow-empty", "-m", "x")
+		text := "[core]\nrepositoryformatversion = 1\n[extensions]\npartialClone = o\n[remote \"o\"]\npromisor = true\n" + config
+		if err := os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program, "cat-file", "-p", strings.Repeat("0", 39)+"1")
+		cmd.Dir = dir
+		cmd.Env = slices.DeleteFunc(environment(os.Environ()), func(v string) bool { return strings.HasPrefix(v, "GIT_NO_LAZY_FETCH") })
+		if out, err := cmd.CombinedOutput(); err == nil {
+			t.Errorf("%s: it is there: %s", name, out)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "ran")); err == nil {
+			t.Errorf("%s: something was run", name)
+		}
+	}
+}
+
+func TestWhatGitAdvises(t *testing.T) {
+	const said = "fatal: detected dubious ownership in repository at '/w'\nTo add an exception for this directory, call:\n\n\tgit config --global --add safe.directory /w"
+	if got := inWords(said).Error(); got != "detected dubious ownership in repository at '/w': another user owns it; if you trust what is in it: git config --global --add safe.directory /w" {
+		t.Error(got)
+	}
+	if got := inWords("warning: lazy fetching disabled\nfatal: not a tree object\x1b").Error(); got != `not a tree object\u001b` {
+		t.Error(got)
+	}
+}
+
+func TestSettingsAreThoseOfTheRepositoryOrTheCaller(t *testing.T) {
+	program := testenv.Program(t, "your system's package", "git")
+	home, dir := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\nname = Ada\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(program, "init", "-q", "--bare", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	set := func(name string) {
+		if out, err := exec.Command(program, "--git-dir", dir, "config", "user.name", name).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	set("of plain files")
+	if got := Setting(t.Context(), dir, "user.name"); got != "Ada" {
+		t.Errorf("beside a bare repository: %q", got)
+	}
+	if out, err := exec.Command(program, "-C", dir, "--git-dir", filepath.Join(dir, ".git"), "init", "-q").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := exec.Command(program, "--git-dir", filepath.Join(dir, ".git"), "config", "user.name", "Grace").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := Setting(t.Context(), dir, "user.name"); got != "Grace" {
+		t.Errorf("in a repository: %q", got)
+	}
+}
