@@ -80,9 +80,11 @@ type difference struct {
 	From    string       `json:"from"` // a commit
 	To      *string      `json:"to"`   // a commit; null for the files as they are
 	Changes []fileChange `json:"changes"`
-	Impact  diffImpact   `json:"impact,omitzero"` // where contexts were given
-	prefix  string       // of the directory in its repository
-	reached []string     // environments, in order
+	// AsCommitted are files of a checkout that are not compared as they lie there.
+	AsCommitted []asCommitted `json:"asCommitted,omitempty"`
+	Impact      diffImpact    `json:"impact,omitzero"` // where contexts were given
+	prefix      string        // of the directory in its repository
+	reached     []string      // environments, in order
 }
 
 type diffImpact map[string]*impact.Environment
@@ -104,33 +106,61 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 	if err != nil {
 		return nil, err
 	}
-	d := &difference{Changes: []fileChange{}, prefix: git.prefix}
+	d := &difference{Changes: []fileChange{}, prefix: git.Prefix}
 	first := "HEAD"
 	if len(refs) > 0 {
 		first = refs[0]
 	}
-	var before, after map[string][]byte
-	if d.From, before, err = git.at(ctx, first); err != nil {
+	before, err := git.at(ctx, first)
+	if err != nil {
 		return nil, err
 	}
+	d.From = before.commit
+	var after *gitState
 	var problems []workspace.Problem
 	if len(refs) == 2 {
-		d.To = new(string)
-		if *d.To, after, err = git.at(ctx, refs[1]); err != nil {
+		if after, err = git.at(ctx, refs[1]); err != nil {
 			return nil, err
 		}
+		d.To = &after.commit
 	} else {
 		state := datadir.Look(dir)
-		after, problems = state.Files, state.Problems
+		problems = state.Problems
+		if after, d.AsCommitted, err = git.checkedOut(ctx, before, state.Files); err != nil {
+			return nil, err
+		}
 	}
-	if err := in.readable(dir, first, before, after, problems); err != nil {
+	d.setEncodedAside(before, after)
+	if err := in.readable(dir, first, before.files, after.files, problems); err != nil {
 		return nil, err
 	}
-	d.compare(before, after)
+	d.compare(before.files, after.files)
 	if f.contexts == "" {
 		return d, nil
 	}
-	return d, in.impact(ctx, d, f.contexts, before, after)
+	return d, in.impact(ctx, d, f.contexts, before.files, after.files)
+}
+
+// setEncodedAside takes out of both states what cannot be read in one of them, since a
+// filter writes it, and says where it was changed. What is in a submodule is in neither.
+func (d *difference) setEncodedAside(before, after *gitState) {
+	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(before.submodules, after.submodules)))) {
+		d.AsCommitted = append(d.AsCommitted, asCommitted{folder, "it is a submodule, whose files are compared in its own repository"})
+		for _, state := range []*gitState{before, after} {
+			maps.DeleteFunc(state.files, func(file string, _ []byte) bool { return strings.HasPrefix(file, folder+"/") })
+		}
+	}
+	all := maps.Clone(before.encoded)
+	maps.Copy(all, after.encoded)
+	for _, file := range slices.Sorted(maps.Keys(all)) {
+		earlier, was := before.content(file)
+		later, is := after.content(file)
+		if was != is || !bytes.Equal(earlier, later) {
+			d.add(file, []activity.Message{{Message: "changed; what git has of it cannot be read, since it goes through " + all[file].how}})
+		}
+		delete(before.files, file)
+		delete(after.files, file)
+	}
 }
 
 // readable refuses documents that were changed and cannot be read now, and warns of
@@ -173,13 +203,35 @@ func (d *difference) compare(before, after map[string][]byte) {
 		if is && later == nil {
 			later = []byte{}
 		}
-		change := fileChange{Path: file, Messages: control.Difference(file, earlier, later)}
-		if folder, key, known := workspace.SplitPath(file); known {
-			change.Type, _ = folder.Type()
-			change.Key = key
-		}
-		d.Changes = append(d.Changes, change)
+		d.add(file, control.Difference(file, earlier, later))
 	}
+	slices.SortStableFunc(d.Changes, func(a, b fileChange) int { return strings.Compare(a.Path, b.Path) })
+}
+
+func (d *difference) add(file string, messages []activity.Message) {
+	change := fileChange{Path: file, Messages: messages}
+	if folder, key, known := workspace.SplitPath(file); known {
+		change.Type, _ = folder.Type()
+		change.Key = key
+	}
+	d.Changes = append(d.Changes, change)
+}
+
+// notes say in a sentence for each reason what is compared as the last commit has it.
+func (d *difference) notes() []string {
+	var reasons []string
+	files := map[string][]string{}
+	for _, a := range d.AsCommitted {
+		if files[a.Reason] == nil {
+			reasons = append(reasons, a.Reason)
+		}
+		files[a.Reason] = append(files[a.Reason], a.Path)
+	}
+	var notes []string
+	for _, reason := range reasons {
+		notes = append(notes, fmt.Sprintf("compared as the last commit has it, and not as it lies here, since %s: %s%s", reason, files[reason][0], more(len(files[reason])-1)))
+	}
+	return notes
 }
 
 // impact evaluates the contexts of a file in both states.

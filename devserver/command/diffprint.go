@@ -46,6 +46,9 @@ func (d *difference) text() string {
 	if len(d.Changes) == 0 {
 		fmt.Fprintln(&b, "nothing was changed")
 	}
+	for _, note := range d.notes() {
+		fmt.Fprintln(&b, terminal.Escape(note))
+	}
 	if d.Impact == nil {
 		return b.String()
 	}
@@ -101,6 +104,9 @@ func (d *difference) markdown() string {
 	if len(d.Changes) == 0 {
 		fmt.Fprintln(&b, "Nothing was changed.")
 	}
+	for _, note := range d.notes() {
+		fmt.Fprintf(&b, "\n%s\n", inMarkdown(note))
+	}
 	if d.Impact == nil {
 		return b.String()
 	}
@@ -146,6 +152,9 @@ func (d *difference) github() string {
 			lines = append(lines, m.Message)
 		}
 		fmt.Fprintf(&b, "::notice file=%s,title=%s::%s\n", commandProperty(path.Join(d.prefix, c.Path)), commandProperty(c.subject()), commandData(strings.Join(lines, "\n")))
+	}
+	for _, note := range d.notes() {
+		fmt.Fprintf(&b, "::notice::%s\n", commandData(note))
 	}
 	for _, name := range d.reached {
 		e := d.Impact[name]

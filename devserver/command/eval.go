@@ -166,7 +166,7 @@ func (in Invocation) evaluateDirectory(ctx context.Context, f evaluationFlags, r
 			applied = in.overridden(ws, path, request.Environment)
 		}
 	} else {
-		ws, commit, err = directoryAt(ctx, path, request.Environment, request.At)
+		ws, commit, err = directoryAt(ctx, path, request)
 	}
 	if err != nil {
 		return nil, err
@@ -192,17 +192,26 @@ func (in Invocation) evaluateDirectory(ctx context.Context, f evaluationFlags, r
 
 // directoryAt is a config directory as it was at a commit of its repository: a document
 // that could not be served then is missing.
-func directoryAt(ctx context.Context, path, environment, at string) (ws *workspace.Workspace, commit *string, err error) {
-	git, err := openGit(ctx, path)
+func directoryAt(ctx context.Context, dir string, request evaluationRequest) (ws *workspace.Workspace, commit *string, err error) {
+	git, err := openGit(ctx, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, files, err := git.at(ctx, at)
+	state, err := git.at(ctx, request.At)
 	if err != nil {
 		return nil, nil, err
 	}
-	ws, _ = workspace.ReadServable(files, nil)
-	return ws, &id, ws.CheckEnvironment(environment)
+	needed := []string{workspace.File}
+	for _, key := range request.Keys {
+		needed = append(needed, workspace.Path(document.Flag, key), workspace.Path(document.Config, key))
+	}
+	for _, file := range needed {
+		if e, encoded := state.encoded[file]; encoded {
+			return nil, nil, fmt.Errorf("%s goes through %s, which is not run: what git has of it at %s cannot be read without", terminal.Escape(file), terminal.Escape(e.how), terminal.Quote(request.At))
+		}
+	}
+	ws, _ = workspace.ReadServable(state.files, nil)
+	return ws, &state.commit, ws.CheckEnvironment(request.Environment)
 }
 
 // directory is a config directory as it is.

@@ -4,109 +4,260 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
+	"path"
 	"strconv"
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
 // gitDirectory is a config directory in a git repository. The program git reads it,
 // so that whatever git takes for a commit is one, in whatever kind of clone.
-type gitDirectory struct {
-	dir    string
-	prefix string // of the directory in the repository, with a slash, or ""
-}
+type gitDirectory struct{ *git.Repository }
 
 func openGit(ctx context.Context, dir string) (gitDirectory, error) {
-	if _, err := exec.LookPath("git"); err != nil {
-		return gitDirectory{}, errors.New("this needs the program git, which is not installed")
+	repository, err := git.Open(ctx, dir)
+	if errors.Is(err, git.ErrNone) {
+		err = fmt.Errorf("%s is in no git repository, and this reads what git has committed: git init and git commit come first", dir)
 	}
-	g := gitDirectory{dir: dir}
-	prefix, err := g.run(ctx, nil, "rev-parse", "--show-prefix")
-	if err != nil {
-		return g, fmt.Errorf("%s is in no git repository that can be read: %w; this reads what git has committed: git init and git commit come first", dir, err)
-	}
-	g.prefix = strings.TrimSuffix(string(prefix), "\n")
-	return g, nil
+	return gitDirectory{repository}, err
 }
 
-// run runs git, whose error is what it says last.
-func (g gitDirectory) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", g.dir}, args...)...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
-	err := cmd.Run()
-	if said := strings.TrimSpace(stderr.String()); err != nil && said != "" {
-		lines := strings.Split(said, "\n")
-		err = errors.New(terminal.Escape(strings.TrimPrefix(lines[0], "fatal: ")))
-	}
-	return stdout.Bytes(), err
+// gitState is a config directory at a commit.
+type gitState struct {
+	commit string
+	// files are the layout's, through the symbolic links that git holds.
+	files map[string][]byte
+	// sources are where each file lies in the directory, and links the texts of
+	// symbolic links, by their paths.
+	sources, links map[string]string
+	// encoded are files that a filter of git's writes in a form of its own, such as
+	// Git LFS and git-crypt, and that cannot be read without running it.
+	encoded map[string]stored
+	// submodules are folders of the layout of which git holds the name of a commit.
+	submodules []string
 }
 
-// at is the commit that a revision names, and the layout's files at it.
-func (g gitDirectory) at(ctx context.Context, revision string) (commit string, files map[string][]byte, err error) {
-	id, err := g.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+// stored is what git holds of a file, and what git does to it in a checkout.
+type stored struct {
+	content []byte
+	how     string // what it goes through, such as the filter lfs
+}
+
+// content is what git holds of a file.
+func (s *gitState) content(file string) (content []byte, found bool) {
+	if content, found = s.files[file]; !found {
+		content, found = s.encoded[file].content, s.encoded[file].how != ""
+	}
+	return content, found
+}
+
+// link is the text of the symbolic link that a file of the layout is, "" for others.
+func (s *gitState) link(file string) string {
+	folder, _ := followed(s.links, path.Dir(file))
+	return s.links[path.Join(folder, path.Base(file))]
+}
+
+// at is the directory at the commit that a revision names.
+func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error) {
+	id, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil && revision == "HEAD" {
-		return "", nil, errors.New("the repository has no commit yet: git commit comes first")
+		return nil, errors.New("the repository has no commit yet: git commit comes first")
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
+		return nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
 	}
-	commit = strings.TrimSpace(string(id))
-	files, err = g.files(ctx, commit)
-	return commit, files, err
+	s := &gitState{commit: strings.TrimSpace(string(id))}
+	tree, err := g.tree(ctx, s.commit)
+	if err != nil {
+		return nil, err
+	}
+	return s, g.read(ctx, s, tree)
 }
 
-func (g gitDirectory) files(ctx context.Context, commit string) (map[string][]byte, error) {
-	list, err := g.run(ctx, nil, "ls-tree", "-r", "-z", "-l", commit)
+// gitTree is what a commit has below a directory.
+type gitTree struct {
+	entries map[string]gitEntry
+	folders map[string][]string // the names in each
+}
+
+type gitEntry struct {
+	mode, id string
+	size     int64
+}
+
+func (e gitEntry) is(kind string) bool { return strings.HasPrefix(e.mode, kind) }
+
+// Kinds of entries in git, by the first digits of their modes.
+const (
+	gitFile      = "100"
+	gitLink      = "120"
+	gitSubmodule = "160"
+)
+
+func (g gitDirectory) tree(ctx context.Context, commit string) (gitTree, error) {
+	t := gitTree{map[string]gitEntry{}, map[string][]string{}}
+	list, err := g.Run(ctx, nil, "ls-tree", "-r", "-z", "-l", commit)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	files := map[string][]byte{}
-	var ids bytes.Buffer
-	var paths []string
-	for entry := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		about, path, _ := strings.Cut(entry, "\t")
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		about, file, _ := strings.Cut(line, "\t")
 		fields := strings.Fields(about) // mode, type, id and size
-		if _, _, known := workspace.SplitPath(path); !known && path != workspace.File || len(fields) != 4 || !strings.HasPrefix(fields[0], "100") {
+		if len(fields) != 4 {
 			continue
 		}
-		if size, _ := strconv.ParseInt(fields[3], 10, 64); size > document.MaxSize {
-			files[path] = workspace.Unread(size)
-			continue
-		}
-		paths = append(paths, path)
-		fmt.Fprintln(&ids, fields[2])
+		size, _ := strconv.ParseInt(fields[3], 10, 64)
+		t.entries[file] = gitEntry{fields[0], fields[2], size}
+		t.folders[path.Dir(file)] = append(t.folders[path.Dir(file)], path.Base(file))
 	}
-	content, err := g.run(ctx, &ids, "cat-file", "--batch")
+	return t, nil
+}
+
+// read reads the files of the layout, through symbolic links as they are followed on
+// disk: within the directory.
+func (g gitDirectory) read(ctx context.Context, s *gitState, t gitTree) error {
+	var err error
+	if s.links, err = g.linksOf(ctx, t); err != nil {
+		return err
+	}
+	s.sources = map[string]string{}
+	add := func(file string) {
+		if at, ok := followed(s.links, file); ok && t.entries[at].is(gitFile) {
+			s.sources[file] = at
+		}
+	}
+	add(workspace.File)
+	for _, folder := range workspace.Folders {
+		at, ok := followed(s.links, string(folder))
+		if t.entries[at].is(gitSubmodule) {
+			s.submodules = append(s.submodules, string(folder))
+		}
+		for _, name := range t.folders[at] {
+			if ok && workspace.KnownName(name) {
+				add(path.Join(string(folder), name))
+			}
+		}
+	}
+	s.files = map[string][]byte{}
+	wanted := map[string]string{}
+	for file, at := range s.sources {
+		if e := t.entries[at]; e.size > document.MaxSize {
+			s.files[file] = workspace.Unread(e.size)
+		} else {
+			wanted[file] = e.id
+		}
+	}
+	if err := g.contents(ctx, s.commit, wanted, s.files); err != nil {
+		return err
+	}
+	return g.setEncodedAside(ctx, s)
+}
+
+// linksOf are the texts of the symbolic links of a tree.
+func (g gitDirectory) linksOf(ctx context.Context, t gitTree) (map[string]string, error) {
+	const longest = 4096 // bytes that a path may have
+	wanted, texts, links := map[string]string{}, map[string][]byte{}, map[string]string{}
+	for file, e := range t.entries {
+		if e.is(gitLink) && e.size <= longest {
+			wanted[file] = e.id
+		}
+	}
+	err := g.contents(ctx, "", wanted, texts)
+	for file, text := range texts {
+		links[file] = string(text)
+	}
+	return links, err
+}
+
+// followed is where a path ends that goes through links, and whether it ends within
+// the directory.
+func followed(links map[string]string, file string) (at string, ok bool) {
+	const most = 40 // links that Linux follows on one path
+	rest := strings.Split(file, "/")
+	for followed := 0; len(rest) > 0; {
+		next := path.Join(at, rest[0])
+		rest = rest[1:]
+		target, isLink := links[next]
+		if !isLink {
+			at = next
+			if at == ".." || strings.HasPrefix(at, "../") {
+				return "", false
+			}
+			continue
+		}
+		if followed++; followed > most || path.IsAbs(target) {
+			return "", false
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return at, true
+}
+
+// contents reads objects, given by the file that each is of, into a map.
+func (g gitDirectory) contents(ctx context.Context, commit string, ids map[string]string, into map[string][]byte) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var asked bytes.Buffer
+	var files []string
+	for file, id := range ids {
+		files = append(files, file)
+		fmt.Fprintln(&asked, id)
+	}
+	content, err := g.Run(ctx, &asked, "cat-file", "--batch")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	in := bufio.NewReader(bytes.NewReader(content))
-	for _, path := range paths {
+	for _, file := range files {
 		line, err := in.ReadString('\n')
 		fields := strings.Fields(line) // id, type and size
 		if err != nil || len(fields) != 3 {
-			return nil, fmt.Errorf("git does not have the file %s at the commit %s: %s", terminal.Quote(path), commit, terminal.Escape(strings.TrimSpace(line)))
+			return fmt.Errorf("git does not have the file %s at the commit %s, as in a partial clone; it is not fetched for this: git fetch --refetch --no-filter gets everything", terminal.Quote(file), commit)
 		}
 		size, err := strconv.Atoi(fields[2])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		text := make([]byte, size)
 		if _, err := io.ReadFull(in, text); err != nil {
-			return nil, err
+			return err
 		}
 		if _, err := in.Discard(1); err != nil {
-			return nil, err
+			return err
 		}
-		files[path] = text
+		into[file] = text
 	}
-	return files, nil
+	return nil
+}
+
+// setEncodedAside takes out of the files those that are no JSON as git holds them, and
+// go through a filter on their way to a checkout.
+func (g gitDirectory) setEncodedAside(ctx context.Context, s *gitState) error {
+	var suspects []string
+	for file, text := range s.files {
+		if !json.Valid(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))) {
+			suspects = append(suspects, file)
+		}
+	}
+	attributes, err := g.attributes(ctx, s.sources, suspects)
+	if err != nil {
+		return err
+	}
+	s.encoded = map[string]stored{}
+	for _, file := range suspects {
+		if how := attributes[file].encoding(s.files[file]); how != "" {
+			s.encoded[file] = stored{s.files[file], how}
+			delete(s.files, file)
+		}
+	}
+	return nil
 }

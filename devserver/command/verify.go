@@ -196,7 +196,7 @@ func rewrite(ctx context.Context, dir, name string, was, text []byte, really boo
 // the root of the repository, where there is one.
 func annotations(ctx context.Context, shown, dir string, v checked) string {
 	if git, err := openGit(ctx, dir); err == nil {
-		shown = git.prefix
+		shown = git.Prefix
 	}
 	at := func(file string) string { return "file=" + commandProperty(path.Join(filepath.ToSlash(shown), file)) }
 	var b strings.Builder

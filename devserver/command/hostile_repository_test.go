@@ -1,0 +1,268 @@
+package command
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc.example/svc/shared/testing/testenv"
+)
+
+// clone is a repository with a config directory in which a flag was changed by the last
+// commit, as it is when somebody is asked to review that change.
+type clone struct {
+	t                 *testing.T
+	top, dir          string
+	base, head, other string // commits; the other one shows the directory as it is at head
+	marker            string // that what is run leaves behind
+}
+
+const (
+	flagOff = `{"key":"pay","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":false}}]}}`
+	flagOn  = `{"key":"pay","type":"feature_flag","valueType":"bool","default":{"rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"bool","value":true}}]}}`
+)
+
+func newClone(t *testing.T) *clone {
+	testenv.Program(t, "your system's package", "git")
+	root := t.TempDir()
+	c := &clone{t: t, top: filepath.Join(root, "repository"), marker: filepath.Join(root, "ran")}
+	c.dir = filepath.Join(c.top, "svc", "our-config")
+	c.write("svc/our-config/svc.json", `{"environments":["production"]}`)
+	c.write("svc/our-config/feature-flags/pay.json", flagOff+"\n")
+	c.git("init", "-q", "--initial-branch=main")
+	c.git("add", "-A")
+	c.git("commit", "-qm", "base")
+	c.base = c.git("rev-parse", "HEAD")
+	c.write("svc/our-config/feature-flags/pay.json", flagOn+"\n")
+	c.git("commit", "-qam", "head")
+	c.head = c.git("rev-parse", "HEAD")
+	c.other = c.git("commit-tree", "-m", "other", c.head+"^{tree}")
+	return c
+}
+
+func (c *clone) git(args ...string) string { return c.gitIn(c.top, args...) }
+
+func (c *clone) gitIn(dir string, args ...string) string {
+	c.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@acme.example", "-c", "protocol.file.allow=always"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (c *clone) write(name, text string) {
+	c.t.Helper()
+	at := filepath.Join(c.top, filepath.FromSlash(name))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.WriteFile(at, []byte(text), 0o777)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// script is a program that leaves the marker.
+func (c *clone) script() string {
+	c.write("run.sh", "#!/bin/sh\ntouch '"+c.marker+"'\n")
+	return filepath.Join(c.top, "run.sh")
+}
+
+// configure appends to a configuration of git's.
+func (c *clone) configure(name, text string) {
+	c.t.Helper()
+	at := filepath.Join(c.top, filepath.FromSlash(name))
+	f, err := os.OpenFile(at, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_, err = f.WriteString(strings.ReplaceAll(text, "RUN", c.script()))
+	if err = errors.Join(err, f.Close()); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// bare makes a bare repository of plain files beside those of a folder, whose HEAD lacks
+// an object that its remote has promised.
+func (c *clone) bare(folder, config string) {
+	at := filepath.Join(c.top, filepath.FromSlash(folder))
+	c.gitIn(c.top, "init", "-q", "--bare", at)
+	cmd := exec.Command("git", "-C", at, "mktree", "--missing")
+	cmd.Stdin = strings.NewReader("100644 blob 0000000000000000000000000000000000000001\tsvc.json\n")
+	tree, err := cmd.Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.gitIn(at, "update-ref", "refs/heads/main", c.gitIn(at, "commit-tree", "-m", "x", strings.TrimSpace(string(tree))))
+	c.write(folder+"/HEAD", "ref: refs/heads/main\n")
+	c.write(folder+"/config", strings.ReplaceAll(config, "RUN", c.script()))
+}
+
+// loseBase takes a blob of the base away, so that git would fetch it.
+func (c *clone) loseBase() {
+	id := c.git("rev-parse", c.base+":svc/our-config/feature-flags/pay.json")
+	if err := os.Remove(filepath.Join(c.top, ".git", "objects", id[:2], id[2:])); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+const promised = "[core]\nrepositoryformatversion = 1\nbare = true\n[extensions]\npartialClone = o\n[remote \"o\"]\npromisor = true\n"
+
+// hostileRepositories are what somebody may put into a repository, or into an archive
+// with its .git, to have something run or a change overlooked.
+var hostileRepositories = map[string]func(c *clone){
+	"a bare repository of plain files": func(c *clone) {
+		c.bare("svc/our-config", promised+"url = ssh://h/x\n[core]\nsshCommand = RUN\n")
+	},
+	"one in the folder above": func(c *clone) {
+		c.bare("svc", promised+"url = ssh://h/x\n[core]\nsshCommand = RUN\n")
+	},
+	"one that names a helper": func(c *clone) {
+		c.bare("svc/our-config", promised+"url = ext::RUN\n[protocol]\nallow = always\n")
+	},
+	"one that says where its work tree is": func(c *clone) {
+		c.bare("svc/our-config", "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\nfsmonitor = RUN\n")
+	},
+	"one that replaces the base": func(c *clone) {
+		c.bare("svc/our-config", "[core]\nrepositoryformatversion = 0\nbare = true\n")
+		at := filepath.Join(c.top, "svc/our-config")
+		c.gitIn(at, "fetch", "-q", c.top, c.base, c.head, "+main:refs/heads/main")
+		c.gitIn(at, "update-ref", "refs/replace/"+c.base, c.head)
+	},
+	"a replaced commit": func(c *clone) { c.git("replace", c.base, c.other) },
+	"a replaced tree": func(c *clone) {
+		c.git("replace", c.base+"^{tree}", c.head+"^{tree}")
+	},
+	"a replaced blob": func(c *clone) {
+		c.git("replace", c.base+":svc/our-config/feature-flags/pay.json", c.head+":svc/our-config/feature-flags/pay.json")
+	},
+	"grafts": func(c *clone) { c.write(".git/info/grafts", c.head+" "+c.other+"\n") },
+	"a commit graph with another tree": func(c *clone) {
+		c.git("commit-graph", "write", "--reachable")
+		graph := filepath.Join(c.top, ".git", "objects", "info", "commit-graph")
+		text, err := os.ReadFile(graph)
+		tree := func(commit string) string { return unhex(c.t, c.git("rev-parse", commit+"^{tree}")) }
+		changed := strings.ReplaceAll(string(text), tree(c.base), tree(c.head))
+		if err == nil {
+			err = os.Remove(graph)
+		}
+		if err = errors.Join(err, os.WriteFile(graph, []byte(changed), 0o666)); err != nil || changed == string(text) {
+			c.t.Fatal(err, "nothing was changed")
+		}
+	},
+	"a monitor": func(c *clone) {
+		c.configure(".git/config", "[core]\nfsmonitor = RUN\n")
+	},
+	"hooks": func(c *clone) {
+		c.configure(".git/config", "[core]\nhooksPath = "+filepath.Join(c.top, "hooks")+"\n")
+		for _, name := range []string{"post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-commit"} {
+			c.write("hooks/"+name, "#!/bin/sh\ntouch '"+c.marker+"'\n")
+			c.write(".git/hooks/"+name, "#!/bin/sh\ntouch '"+c.marker+"'\n")
+		}
+	},
+	"diffs, pagers, editors and aliases": func(c *clone) {
+		c.write(".gitattributes", "*.json diff=x merge=x\n")
+		c.configure(".git/config", "[diff]\nexternal = RUN\n[diff \"x\"]\ncommand = RUN\ntextconv = RUN\n[merge \"x\"]\ndriver = RUN\n[core]\npager = RUN\neditor = RUN\naskPass = RUN\n[pager]\nls-tree = RUN\ncat-file = RUN\n[alias]\nrev-parse = !RUN\nls-tree = !RUN\n[credential]\nhelper = !RUN\n")
+	},
+	"configuration that is included": func(c *clone) {
+		c.configure("evil", "[core]\nfsmonitor = RUN\nworktree = /\n")
+		c.configure(".git/config", "[include]\npath = ../evil\n[includeIf \"gitdir:**\"]\npath = ../evil\n")
+	},
+	"configuration of the work tree": func(c *clone) {
+		c.configure(".git/config", "[core]\nrepositoryformatversion = 1\n[extensions]\nworktreeConfig = true\n")
+		c.configure(".git/config.worktree", "[core]\nfsmonitor = RUN\nworktree = /\nsparseCheckout = true\n")
+	},
+	"a .git that is a file": func(c *clone) {
+		if err := os.Rename(filepath.Join(c.top, ".git"), filepath.Join(c.top, "elsewhere")); err != nil {
+			c.t.Fatal(err)
+		}
+		c.write(".git", "gitdir: elsewhere\n")
+		c.configure("elsewhere/config", "[core]\nfsmonitor = RUN\nworktree = /\n")
+	},
+	"filters": func(c *clone) {
+		c.configure(".git/config", "[filter \"x\"]\nclean = RUN\nsmudge = RUN\nprocess = RUN\nrequired = true\n")
+		c.write(".gitattributes", "*.json filter=x\n")
+	},
+	"an encoding": func(c *clone) { c.write(".gitattributes", "*.json working-tree-encoding=UTF-7\n") },
+	"an index that knows of no change": func(c *clone) {
+		c.git("update-index", "--assume-unchanged", "svc/our-config/feature-flags/pay.json")
+		c.git("update-index", "--skip-worktree", "svc/our-config/feature-flags/pay.json")
+	},
+	"a branch that is called as a commit": func(c *clone) {
+		c.write(".git/refs/heads/"+c.base, c.head+"\n")
+		c.write(".git/refs/tags/"+c.base, c.head+"\n")
+	},
+}
+
+// promisors are repositories that lack an object, and say what is to be run to have it.
+var promisors = map[string]string{
+	"ssh":              "url = ssh://h/x\n[core]\nsshCommand = RUN\n[ssh]\nvariant = simple\n",
+	"ext":              "url = ext::RUN\n[protocol]\nallow = always\n[protocol \"ext\"]\nallow = always\n",
+	"a local program":  "url = .\nuploadpack = RUN\n[protocol \"file\"]\nallow = always\n",
+	"a helper":         "url = x\nvcs = x\n[alias]\nremote-x = !RUN\n[protocol \"x\"]\nallow = always\n",
+	"a nameless one":   "url = ::x\n[alias]\nremote- = !RUN\n",
+	"a proxy of git":   "url = git://h/x\n[core]\ngitProxy = RUN\n",
+	"a secret":         "url = http://127.0.0.1:1/x\n[credential]\nhelper = !RUN\n[core]\naskPass = RUN\n",
+	"a borrowed store": "url = ssh://h/x\n[core]\nalternateRefsCommand = RUN\nsshCommand = RUN\n",
+}
+
+func TestNothingInARepositoryRunsOrHidesAChange(t *testing.T) {
+	for name, spoil := range hostileRepositories {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t)
+			spoil(c)
+			for _, args := range [][]string{
+				{"diff", c.base}, {"diff", c.base, c.head}, {"diff", "HEAD~1"},
+			} {
+				out, said := run(t, t.Context(), c.dir, nil, append(args, "--datadir", ".")...)
+				if !strings.Contains(out, "flag pay\n  default: ") {
+					t.Errorf("%v says:\n%s%s", args, out, said)
+				}
+			}
+			if out, said := run(t, t.Context(), c.dir, nil, "eval", "pay", "--at", c.base, "--environment", "production", "--datadir", "."); !strings.Contains(out, "pay = false") {
+				t.Errorf("eval --at says:\n%s%s", out, said)
+			}
+			c.others()
+		})
+	}
+}
+
+func TestNothingIsFetched(t *testing.T) {
+	for name, config := range promisors {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t)
+			c.loseBase()
+			c.configure(".git/config", promised+config)
+			if out, said := run(t, t.Context(), c.dir, nil, "diff", c.base, "--datadir", "."); out != "" || !strings.Contains(said, "partial clone") {
+				t.Errorf("diff says:\n%s%s", out, said)
+			}
+			c.others()
+		})
+	}
+}
+
+// others runs the other commands that ask git, and looks for the marker.
+func (c *clone) others() {
+	c.t.Helper()
+	for _, args := range [][]string{
+		{"diff"}, {"diff", "--format", "markdown"}, {"diff", c.base, "--format", "github"}, {"verify", "--format", "github"}, {"verify", "--fix"},
+		{"eval", "pay", "--at", "HEAD"}, {"override", "pay", "--value", "true"}, {"ls"}, {"stale"},
+	} {
+		run(c.t, c.t.Context(), c.dir, map[string]string{"XDG_STATE_HOME": c.t.TempDir()}, append(args, "--datadir", ".")...)
+	}
+	if _, err := os.Lstat(c.marker); !errors.Is(err, fs.ErrNotExist) {
+		c.t.Error("something was run that the repository named")
+	}
+}
+
+func unhex(t *testing.T, text string) string {
+	t.Helper()
+	id, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(id)
+}
