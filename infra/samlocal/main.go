@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"svc.example/svc/devserver/server"
 	"svc.example/svc/infra/samlocal/emulator"
@@ -39,6 +40,7 @@ type flags struct {
 	template, built, functions string
 	port, instances            int
 	docker, times, check, free bool
+	maintain                   time.Duration
 }
 
 func run(ctx context.Context) error {
@@ -48,6 +50,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&f.built, "built", ".aws-sam/build/template.yaml", "with -docker: the template that sam build has made")
 	flag.IntVar(&f.port, "port", 3000, "port to listen on, on the loopback interface")
 	flag.IntVar(&f.instances, "instances", 4, "instances of each function, at most")
+	flag.DurationVar(&f.maintain, "maintain", time.Minute, "without -docker: how often maintenance runs")
 	flag.BoolVar(&f.docker, "docker", false, "run the functions in sam local start-api")
 	flag.BoolVar(&f.check, "check", false, "say whether sam local start-api can be used, and end")
 	flag.BoolVar(&f.free, "free", false, "say whether the port is free, and end")
@@ -101,6 +104,7 @@ func serve(ctx context.Context, f flags) error {
 		return err
 	}
 	defer s.Close()
+	s.Schedule(ctx, "MaintenanceFunction", f.maintain, func(err error) { fmt.Fprintln(os.Stderr, err) })
 	tell(f, settings, key, "Lambda's runtime interface emulator, since no Docker engine answers or none was asked for")
 	return server.Serve(ctx, listeners, s)
 }
@@ -115,4 +119,7 @@ func tell(f flags, s service.Settings, key access.Key, how string) {
 	fmt.Printf("               AWS_ENDPOINT_URL_DYNAMODB=%s AWS_ENDPOINT_URL_S3=%s \\\n", s.DynamoDB, s.S3)
 	fmt.Printf("               AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s\n", s.Region, s.AccessKey, s.Secret)
 	fmt.Printf("             svcadmin workspace list\n")
+	if !f.docker {
+		fmt.Printf("Maintenance  runs each %v; its queue is %s, its dead letters are in %s\n", f.maintain, s.Queues["MaintenanceQueue"], s.Queues["MaintenanceDeadLetters"])
+	}
 }

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -94,15 +96,28 @@ func (l *local) ask(t *testing.T) {
 	}
 }
 
-// maintenance asks for all workspaces, and looks at what became of it.
+// maintenance asks for all workspaces, and looks at what became of it: there are enough
+// packs to be merged.
 func (l *local) maintenance(t *testing.T) {
-	l.ask(t)
+	for n := range 70 {
+		if r, body := l.do(t, "PATCH", "/v1/flags/new-checkout/environments/development", fmt.Sprintf(`{"enabled": %t}`, n%2 == 0), nil); r.StatusCode != 200 {
+			t.Fatalf("%d %s", r.StatusCode, body)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l.Schedule(ctx, "MaintenanceFunction", time.Hour, func(err error) { t.Error(err) })
+	for deadline := time.Now().Add(patience); !strings.Contains(l.log.String(), `"msg":"maintained"`) && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
 	l.drained(t, maintenanceQueue)
 	l.drained(t, deadLetters)
+	if !regexp.MustCompile(`"msg":"maintained","workspace":"` + l.workspace.ID + `","merged":[1-9]`).MatchString(l.log.String()) {
+		t.Error("no packs were merged")
+	}
 	if !strings.Contains(l.log.String(), `"msg":"maintained","workspace":"`+l.workspace.ID+`"`) {
 		t.Errorf("the workspace was not maintained:\n%s", l.log)
 	}
-	ctx := t.Context()
 	config, err := standin.Config(ctx, l.settings.S3)
 	if err != nil {
 		t.Fatal(err)

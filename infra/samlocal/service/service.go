@@ -20,11 +20,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"svc.example/svc/infra/samlocal/apigateway"
 	"svc.example/svc/infra/samlocal/emulator"
 	"svc.example/svc/infra/samlocal/iam"
 	"svc.example/svc/infra/samlocal/template"
+	"svc.example/svc/shared/backoff"
 )
 
 // Options are what a service is made of.
@@ -151,6 +153,19 @@ func (s *Service) Close() {
 // Sorted are the functions by their groups.
 func (s *Service) Sorted() []template.Function {
 	return slices.SortedFunc(maps.Values(s.Functions), func(a, b template.Function) int { return strings.Compare(a.Group(), b.Group()) })
+}
+
+// Schedule invokes a function as a schedule does, at once and then again and again,
+// until the context ends. Failed hears of what fails.
+func (s *Service) Schedule(ctx context.Context, function string, every time.Duration, failed func(error)) {
+	s.taking.Go(func() {
+		for ctx.Err() == nil {
+			if answer, err := s.Invoke(ctx, function); ctx.Err() == nil && (err != nil || strings.Contains(answer, "errorMessage")) {
+				failed(fmt.Errorf("%s: %s: %w", function, answer, err))
+			}
+			_ = backoff.Sleep(ctx, every)
+		}
+	})
 }
 
 // Invoke invokes a function as a schedule does.
