@@ -53,14 +53,11 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 			return b, fmt.Errorf("%s is not a data directory and not empty; name another with --data", dir)
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
-		return b, fmt.Errorf("making the data directory %s: %w", dir, err)
-	}
-	unfinished, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".unfinished-")
+	unfinished, discard, err := local.Unfinished(dir)
 	if err != nil {
 		return b, fmt.Errorf("making the data directory %s: %w", dir, atomicfile.Named(err, dir))
 	}
-	defer os.RemoveAll(unfinished)
+	defer discard()
 	if b, err = fill(ctx, unfinished, c); err != nil {
 		return Bootstrap{}, err
 	}

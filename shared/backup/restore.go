@@ -32,14 +32,11 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	if err := checkFree(dir); err != nil {
 		return Restored{}, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
-		return Restored{}, err
-	}
-	unfinished, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".unfinished-")
+	unfinished, discard, err := local.Unfinished(dir)
 	if err != nil {
 		return Restored{}, atomicfile.Named(err, dir)
 	}
-	defer os.RemoveAll(unfinished)
+	defer discard()
 	r, err := Unpack(ctx, from, unfinished, func(Header) error { return nil })
 	if err == nil && r.Telemetry == HostedTelemetry {
 		err = os.Remove(filepath.Join(unfinished, HostedTelemetry)) // svc api would not forget in it whom it is to forget
