@@ -7,9 +7,13 @@ import (
 	"time"
 )
 
-// gitPatience is how much longer than other changes those of a git checkout
-// are waited for. A lock older than that was left behind.
-const gitPatience = 8 * time.Second
+const (
+	// gitPatience is how long the next file of a git checkout is waited for.
+	gitPatience = 8 * time.Second
+	// maxCheckout is how long a checkout is waited for at the most. A lock older than
+	// that was left behind.
+	maxCheckout = time.Minute
+)
 
 // maxGitFile is more bytes than a .git file has, which holds one path.
 const maxGitFile = 16 << 10
@@ -25,7 +29,7 @@ func gitAtWork(dir string, now time.Time) bool {
 	for {
 		if git := gitDirectory(filepath.Join(dir, ".git")); git != "" {
 			info, err := os.Lstat(filepath.Join(git, "index.lock"))
-			return err == nil && now.Sub(info.ModTime()) < gitPatience
+			return err == nil && now.Sub(info.ModTime()) < maxCheckout
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {

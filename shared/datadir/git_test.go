@@ -53,8 +53,29 @@ func TestALockLeftBehindIsPassedOver(t *testing.T) {
 	if !gitAtWork(root, now) {
 		t.Error("a fresh lock does not count")
 	}
-	if gitAtWork(root, now.Add(gitPatience+time.Second)) {
+	if gitAtWork(root, now.Add(maxCheckout+time.Second)) {
 		t.Error("an old lock counts")
+	}
+}
+
+// TestASlowCheckoutIsWaitedFor: as long as one file comes after the other.
+func TestASlowCheckoutIsWaitedFor(t *testing.T) {
+	root := t.TempDir()
+	put(t, filepath.Join(root, ".git", "index.lock"), "")
+	begun := time.Now()
+	for _, tt := range []struct {
+		name          string
+		latest, after time.Duration // since the checkout began
+		want          bool
+	}{
+		{"another file has just come", 39 * time.Second, 40 * time.Second, true},
+		{"no file has come for long", 20 * time.Second, 40 * time.Second, false},
+		{"it takes for ever", 69 * time.Second, 70 * time.Second, false},
+	} {
+		w := &watch{dir: root, deadline: begun.Add(2 * time.Second), latest: begun.Add(tt.latest)}
+		if got := w.waitsForGit(begun.Add(tt.after)); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
 	}
 }
 

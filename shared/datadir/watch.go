@@ -115,6 +115,7 @@ type watch struct {
 
 	settled  *time.Timer // runs while changes are waited for to end
 	deadline time.Time   // of that wait; zero when there is none
+	latest   time.Time   // when a change was noted last
 	recheck  *time.Timer
 }
 
@@ -147,6 +148,7 @@ func (w *watch) event(e fsnotify.Event) {
 // touch notes a change, and waits for more of them to end.
 func (w *watch) touch() {
 	now := time.Now()
+	w.latest = now
 	if w.deadline.IsZero() {
 		w.deadline = now.Add(w.AtMost)
 	}
@@ -164,12 +166,22 @@ func (w *watch) settle() {
 			return
 		}
 	}
-	if gitAtWork(w.dir, time.Now()) && time.Now().Before(w.deadline.Add(gitPatience)) {
+	if w.waitsForGit(time.Now()) {
 		w.settled.Reset(w.Quiet)
 		return
 	}
 	w.deadline = time.Time{}
 	w.look()
+}
+
+// waitsForGit says whether a checkout is under way: as long as it writes files, which may
+// be slow to come.
+func (w *watch) waitsForGit(now time.Time) bool {
+	last := w.deadline
+	if w.latest.After(last) {
+		last = w.latest
+	}
+	return now.Before(last.Add(gitPatience)) && gitAtWork(w.dir, now)
 }
 
 // look reads what has changed in the directory and reports what is new.
