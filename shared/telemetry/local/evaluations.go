@@ -200,7 +200,7 @@ func (s *Store) Evaluated(ctx context.Context, workspace string) (*telemetry.Eva
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	file, err := os.Stat(s.path)
+	file, err := os.Stat(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &telemetry.Evaluated{}, nil
 	}

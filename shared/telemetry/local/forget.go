@@ -17,7 +17,7 @@ import (
 
 // Forget implements telemetry.Store. It finds all environments by itself.
 func (s *Store) Forget(ctx context.Context, workspace string, _ []string, contextType, key string, _ time.Time) (found bool, err error) {
-	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	err = s.change(ctx, workspace, func(root *bolt.Bucket) error {
@@ -98,7 +98,7 @@ func (g *group) remove(row []byte) error {
 // counts when it was called on it: no clock that is wrong for a while deletes what
 // is in use. It is to be called once a day at least, and may be called more often.
 func (s *Store) Expire(ctx context.Context, workspace string, now time.Time, days int) (gone int, err error) {
-	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	err = s.change(ctx, workspace, func(root *bolt.Bucket) error {
@@ -161,8 +161,8 @@ func daysAgo(noted *bolt.Bucket, days int) time.Time {
 // wipe overwrites what deletions have left behind: bbolt gives pages back for later
 // use, and leaves in them what they hold.
 func (s *Store) wipe(ctx context.Context) error {
-	return s.open(ctx, false, func(db *bolt.DB) error {
-		f, err := os.OpenFile(s.path, os.O_WRONLY, 0)
+	return s.Open(ctx, false, func(db *bolt.DB) error {
+		f, err := os.OpenFile(s.Path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,181 @@
+// Package database is a bbolt database in one file, which several processes may use: each
+// opens it for one piece of work, and holds the lock that bbolt takes no longer. The file
+// is made whole, by the first who writes. A damaged one fails the work and nothing else.
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/fault"
+)
+
+// ErrBusy is wrapped where others did not let go of the file in time.
+var ErrBusy = errors.New("the file is in use")
+
+// File is a database. Its methods may be called by many at once.
+type File struct {
+	Path string
+	turn chan struct{} // of this process
+
+	damaged error // found when the file was opened; guarded by turn
+}
+
+// New is the database in a file. It opens nothing.
+func New(path string) *File { return &File{Path: path, turn: make(chan struct{}, 1)} }
+
+// wait is how long one who wants the file waits for others.
+const wait = 10 * time.Second
+
+// isEmpty says whether there is nothing to be read.
+func (f *File) isEmpty() bool {
+	info, err := os.Stat(f.Path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
+}
+
+// View runs work on the file as it is. Where there is none, work is not run.
+func (f *File) View(ctx context.Context, work func(*bolt.Tx) error) error {
+	if f.isEmpty() {
+		return nil
+	}
+	return f.Open(ctx, true, func(db *bolt.DB) error { return db.View(work) })
+}
+
+// Update runs work as one transaction, which is on the disk when it returns.
+func (f *File) Update(ctx context.Context, work func(*bolt.Tx) error) error {
+	if err := f.create(); err != nil {
+		return withCause(err)
+	}
+	return withCause(f.Open(ctx, false, func(db *bolt.DB) error { return db.Update(work) }))
+}
+
+// Copy writes the file as it is at one moment, and says how long that is: 0 where
+// there is none. Whoever has something to record waits meanwhile, so that it should
+// go to a disk.
+func (f *File) Copy(ctx context.Context, to io.Writer) (size int64, err error) {
+	err = f.View(ctx, func(tx *bolt.Tx) error {
+		size, err = tx.WriteTo(to)
+		return err
+	})
+	return size, err
+}
+
+// create makes the file beside its place and links it there when it is whole,
+// so that nobody ever finds half of one.
+func (f *File) create() error {
+	if _, err := os.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir := filepath.Dir(f.Path)
+	name := filepath.Base(f.Path)
+	unfinished, err := os.MkdirTemp(dir, name+".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(unfinished)
+	path := filepath.Join(unfinished, name)
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	if err := atomicfile.GiveToFolder(unfinished); err != nil {
+		return err
+	}
+	if err := atomicfile.GiveToFolder(path); err != nil { // to that of the one above
+		return err
+	}
+	err = os.Link(path, f.Path)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+		err = os.Rename(path, f.Path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return errors.Join(err, atomicfile.SyncFolder(dir))
+}
+
+const (
+	firstPause = 200 * time.Microsecond
+	maxPause   = 20 * time.Millisecond
+)
+
+// Open opens the file for one piece of work, when its turn has come.
+func (f *File) Open(ctx context.Context, readOnly bool, work func(*bolt.DB) error) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case f.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrBusy, ctx.Err())
+	}
+	defer func() { <-f.turn }()
+	if f.damaged != nil {
+		return f.damaged
+	}
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		err := f.once(readOnly, work)
+		if !errors.Is(err, bolterrors.ErrTimeout) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s stayed locked by another process", ErrBusy, f.Path)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// once opens the file when its lock is free, and is ErrTimeout when it is not.
+// bbolt panics when it meets a damaged file, or when the system cannot read
+// what it has mapped into memory. That fails the work and nothing else; a file
+// that was left open then keeps its lock, so it is not tried again.
+func (f *File) once(readOnly bool, work func(*bolt.DB) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var db *bolt.DB
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s is damaged: %v", f.Path, p)
+			if db == nil {
+				f.damaged = err
+			}
+		}
+		if db != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	db, err = bolt.Open(f.Path, 0o600, &bolt.Options{ReadOnly: readOnly, Timeout: 1}) // one try
+	if err != nil {
+		db = nil
+		return fmt.Errorf("opening %s: %w", f.Path, err)
+	}
+	return work(db)
+}
+
+// withCause adds the error of a full disk where bbolt has made words of it, as it
+// does when a file cannot grow.
+func withCause(err error) error {
+	if err == nil || fault.IsFullDisk(err) {
+		return err
+	}
+	if full := fault.FullDiskIn(err.Error()); full != nil {
+		return fmt.Errorf("%w (%w)", err, full)
+	}
+	return err
+}
