@@ -44,11 +44,15 @@ func (w *Workspace) assemble(ctx context.Context, dir string, progress Progress)
 	if err != nil {
 		return err
 	}
+	answers, err := table.Answers(ctx, w.id(), time.Now())
+	if err != nil {
+		return err
+	}
 	git := filepath.Join(dir, local.RepositoryName)
 	if _, err := disk.Init(git); err != nil {
 		return err
 	}
-	p := local.Parts{Workspace: c.Workspace, Version: c.Head.Access, Principals: c.Principals, Keys: c.Keys, Uses: uses}
+	p := local.Parts{Workspace: c.Workspace, Version: c.Head.Access, Principals: c.Principals, Keys: c.Keys, Uses: uses, Answers: answers}
 	err = local.Assemble(dir, c.Head.Commit, p, func(line func([]byte) error) error {
 		return table.EachAudit(ctx, w.id(), c.Head.Access, line)
 	})

@@ -146,6 +146,9 @@ func (w *Workspace) restore(ctx context.Context, dir string, p local.Parts, u ba
 		err = table.PutUses(ctx, w.id(), p.Uses)
 	}
 	if err == nil {
+		err = table.PutAnswers(ctx, w.id(), p.Answers)
+	}
+	if err == nil {
 		err = w.restoreAudit(ctx, dir, p.Version)
 	}
 	if err == nil {

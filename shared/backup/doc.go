@@ -9,6 +9,7 @@
 //
 //	backup.json                           the format and what is in it, see Header
 //	registry.json, audit.log, used.json   as in a data directory, see ledger/local
+//	answers.jsonl                         what requests under an Idempotency-Key were answered, see ledger/local
 //	repository.git/packed-refs            git's references
 //	telemetry.db                          as in a data directory, see telemetry/local
 //	telemetry.jsonl                       or, of a hosted workspace, its rows, see telemetry/dynamo

@@ -89,6 +89,9 @@ func Unpack(ctx context.Context, from io.Reader, dir string, begin func(Header) 
 	if err != nil {
 		return Restored{}, err
 	}
+	if err := local.RestoreAnswers(ctx, dir); err != nil {
+		return Restored{}, err
+	}
 	r := Restored{Header: h}
 	if err := r.verify(ctx, dir); err != nil {
 		return Restored{}, fmt.Errorf("the archive's files are undamaged, but make no workspace: %w", err)

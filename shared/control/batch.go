@@ -31,6 +31,7 @@ type batch struct {
 	attempts []*attempt // of each write, or of its parts
 	refusals []refusal
 	commit   string               // that was made, or that the answer is true of
+	previous string               // that it was made on, as the answer names it
 	when     time.Time            // of a commit that was made
 	landed   *repository.Snapshot // nil of a dry run
 
@@ -75,7 +76,10 @@ var errReadSession = errors.New("a session that was opened for reading was asked
 // carryOut carries writes out as one commit. A batch that lost the race for the
 // head begins again with authentication, pinned or not: whether a token still
 // holds is a question of the item's content, which the next try asks.
-func (s *Session) carryOut(ctx context.Context, r Request, message string, writes []write) (*batch, error) {
+//
+// It makes the answer by tell, which is asked before there is a commit where the answer
+// is remembered with that. A request that has landed already has no batch.
+func (s *Session) carryOut(ctx context.Context, r Request, message string, writes []write, tell func(*batch) any) (*batch, error) {
 	if s.use != Write {
 		return nil, errReadSession
 	}
@@ -83,15 +87,8 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 		return s.refuseMalformed(ctx, r, writes)
 	}
 	for try := 0; try < maxTries; try++ {
-		var b *batch
-		tried, err := s.idempotent(ctx, r)
-		if err == nil {
-			b, err = tried.try(ctx, r, message, writes)
-		}
-		if err == nil {
-			err = b.overtaken()
-		}
-		if !errors.Is(err, repository.ErrMoved) && !errors.Is(err, repository.ErrUnknownCommit) {
+		b, err := s.try(ctx, r, message, writes, tell)
+		if !isStale(err) {
 			return b, writeFault(err)
 		}
 		// Whoever was faster is done the first time. Later it waits a little, unless
@@ -106,6 +103,11 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 		}
 	}
 	return nil, fault.New(fault.Unavailable, "too many others are writing at the moment; the request can be repeated")
+}
+
+// isStale says whether an error is one of a head that has moved or is gone.
+func isStale(err error) bool {
+	return errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrUnknownCommit)
 }
 
 // refuseMalformed refuses writes some of which are wrong by themselves, with all
@@ -129,7 +131,7 @@ func (s *Session) refuseMalformed(ctx context.Context, r Request, writes []write
 // not be asked.
 func (b *batch) overtaken() error {
 	for _, r := range b.refusals {
-		if errors.Is(r.err, repository.ErrMoved) || errors.Is(r.err, repository.ErrUnknownCommit) {
+		if isStale(r.err) {
 			return r.err
 		}
 	}
@@ -148,10 +150,23 @@ func writeFault(err error) error {
 }
 
 // try is one try of a batch: it decides on a snapshot, and commits.
-func (s *Session) try(ctx context.Context, r Request, message string, writes []write) (*batch, error) {
-	if r.DryRun {
-		return s.rehearse(ctx, r, writes)
+func (s *Session) try(ctx context.Context, r Request, message string, writes []write, tell func(*batch) any) (b *batch, err error) {
+	switch {
+	case r.DryRun:
+		b, err = s.rehearse(ctx, r, writes)
+	default:
+		if err := s.replay(ctx, r.Idempotency); err != nil || r.Idempotency != nil && r.Idempotency.Replayed {
+			return nil, err
+		}
+		b, err = s.land(ctx, r, message, writes, tell)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return b, b.overtaken()
+}
+
+func (s *Session) land(ctx context.Context, r Request, message string, writes []write, tell func(*batch) any) (*batch, error) {
 	repo, err := s.repository(ctx)
 	if err != nil {
 		return nil, err
@@ -169,17 +184,52 @@ func (s *Session) try(ctx context.Context, r Request, message string, writes []w
 	if len(b.refusals) == 0 && len(b.final) > 0 {
 		draft = b.draft()
 	}
+	remembered, err := b.remember(&draft, tell)
+	if err != nil {
+		return nil, err
+	}
 	landed, err := repo.Commit(ctx, base, draft)
 	switch {
 	case errors.Is(err, repository.ErrOccupied):
 		b.occupied(err)
 		return b, nil
+	case errors.Is(err, repository.ErrUnknownOutcome) && remembered != nil:
+		return nil, fault.New(fault.Unavailable, "the storage did not say whether the change was made; send the same request again, under the same Idempotency-Key").Because(err)
 	case err != nil:
 		return nil, err
 	}
 	s.entry.Head, s.entry.Tip = base.Head, nil // it has landed
-	b.commit, b.landed = landed.Head.Commit, landed
+	b.landed = landed
+	b.commit, b.previous = b.versionAfter(), b.versionBefore()
+	if remembered != nil {
+		r.Idempotency.Answer = remembered.fill(b.commit, b.previous)
+	}
 	return b, nil
+}
+
+// path is the file whose versions the answer names; "" where it names those of the
+// workspace.
+func (b *batch) path() string {
+	if b.service.settings.Files && len(b.attempts) == 1 && !b.attempts[0].inSet {
+		return b.attempts[0].path
+	}
+	return ""
+}
+
+// versionBefore is what the batch was made on, as its answer names it, and versionAfter
+// what it has led to.
+func (b *batch) versionBefore() string {
+	if b.path() != "" {
+		return b.attempts[0].last
+	}
+	return b.snapshot.Head.Commit
+}
+
+func (b *batch) versionAfter() string {
+	if file, found := b.landed.File(b.path()); found {
+		return file.Last.SHA
+	}
+	return b.landed.Head.Commit
 }
 
 // occupied refuses what would lie where something is that is no document.
@@ -442,9 +492,6 @@ func (b *batch) holder(of document.Type, key string) (t document.Type, held stri
 // draft is the commit that the batch makes.
 func (b *batch) draft() repository.Draft {
 	now := b.service.settings.Now()
-	if past, replays := b.over.(*replay); replays {
-		now = past.commit.Author.When
-	}
 	b.when = now
 	by := author(b.entry.Principal)
 	by.When = now

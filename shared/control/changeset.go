@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -128,27 +129,35 @@ func (s *Session) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, er
 		writes[i] = o.write(s)
 		writes[i].inSet = true
 	}
-	b, err := s.carryOut(ctx, c.Request, strings.TrimSpace(c.Message), writes)
-	if err != nil {
+	b, err := s.carryOut(ctx, c.Request, strings.TrimSpace(c.Message), writes, func(b *batch) any { return c.result(b) })
+	if err != nil || b == nil {
 		return nil, err
 	}
 	if len(b.refusals) > 0 {
 		return nil, c.refusal(ctx, b.refusals)
 	}
+	return c.result(b), nil
+}
+
+func (c ChangeSet) result(b *batch) *ChangeSetResult {
 	result := &ChangeSetResult{Changed: len(b.final) > 0, CommitSHA: b.commit, Results: []OperationResult{}, DryRun: c.DryRun, Impact: b.impact}
-	if result.Changed {
+	switch {
+	case result.Changed && c.DryRun:
 		result.PreviousCommitSHA = b.snapshot.Head.Commit
+	case result.Changed:
+		result.PreviousCommitSHA = b.previous
 	}
 	var warnings []document.Issue
 	for _, a := range b.attempts {
+		messages := a.messages
 		if a.missing != nil && a.creates() {
-			a.messages = append(a.messages, a.missing()...)
+			messages = slices.Concat(messages, a.missing())
 		}
-		result.Results = append(result.Results, OperationResult{a.index, a.t, a.key, a.changed(), a.messages})
+		result.Results = append(result.Results, OperationResult{a.index, a.t, a.key, a.changed(), messages})
 		warnings = append(warnings, c.located(a.index, "", a.warnings)...)
 	}
 	result.Warnings = jsontree.Bounded(warnings)
-	return result, nil
+	return result
 }
 
 // maxText is how many characters the message of a change set may have.

@@ -46,13 +46,13 @@
 //   - What a batch decodes and makes, reads of the history, and holds against schemas
 //     is bounded for all of its writes together. Of all items but one it keeps the
 //     text alone.
-//   - Under an Idempotency-Key a request is carried out once in 24 hours. What has
-//     landed under it is found in the read that authenticates, and is told again:
-//     the write goes down the same steps on what was there before its commit, and
-//     must lead to that commit's content. Who may send the request may hear its
-//     answer, whatever their roles are by now. A refusal and what changed nothing
-//     leave no trace. Time is the ledger's own, where it has one, and nothing is
-//     deleted by it.
+//   - Under an Idempotency-Key a request is carried out once in 24 hours. Its answer is
+//     made before its commit and kept with it: what has landed is found in the read
+//     that authenticates, and is told again byte for byte, whatever would be decided by
+//     now. The two commits that the answer names are filled in when it is told. Who may
+//     send the request may hear its answer, whatever their roles are by now. A refusal
+//     and what changed nothing leave no trace. Time is the ledger's own, where it has
+//     one, and nothing is deleted by it.
 //   - A dry run goes down the same steps and stops where the commit would be. Its
 //     impact compares what is served now with what would be then (impact.go), for
 //     whatever documents a write replaces; it takes less than 2 s, and says when it
@@ -69,9 +69,8 @@
 //	tags: added web
 //
 //	Svc-Principal: user/0123456789abcdef
-//	Idempotency-Key: <hash of the principal and the key> <hash of the request>
 //
-// (the last line only under such a key) with the activity feed's messages as subject and body, so that a page of the
+// with the activity feed's messages as subject and body, so that a page of the
 // feed needs no documents. A first message that is too long for a subject
 // stands in the body too. Messages that this form would distort stand as JSON
 // in a second trailer, Svc-Changes. Only commits committed by svc itself are

@@ -1,16 +1,20 @@
 package control
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"slices"
+	"encoding/json"
+	"fmt"
+	"io"
 	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/requestid"
 )
 
 // Idempotency is of a request that its client may send again, under the
@@ -18,14 +22,30 @@ import (
 type Idempotency struct {
 	// Request is a digest of what is asked for; see Digest.
 	Request string
-	// Replayed says, once the request is answered, that it had landed before: the
-	// answer is the one that it had then.
+	// Encode makes the answer of a result.
+	Encode func(result any) (Answer, error)
+	// Answer is what the request is answered, once it has landed, now or before; nil
+	// for a request that was refused or has changed nothing.
+	Answer *Answer
+	// Replayed says that it had landed before. There is no result then.
 	Replayed bool
+}
+
+// Answer is what a request was answered.
+type Answer struct {
+	Status int
+	Body   []byte
+	// Truncated says that the answer was too large to be remembered: it names the
+	// commit and nothing else.
+	Truncated bool
 }
 
 // Remembered is for how long what has landed under an Idempotency-Key is not made
 // again.
 const Remembered = 24 * time.Hour
+
+// MaxRemembered is how many bytes the body of an answer may have to be remembered.
+const MaxRemembered = 64 << 10
 
 // Digest is of parts of which only the last may have a zero byte: 32 hexadecimal
 // digits.
@@ -38,8 +58,8 @@ func Digest(parts ...[]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// onceID is what commits and ledgers call a principal's Idempotency-Key, which they
-// do not tell; "" for none.
+// onceID is what ledgers call a principal's Idempotency-Key, which they do not tell; ""
+// for none.
 func onceID(principal access.ID, idempotencyKey string) string {
 	if idempotencyKey == "" {
 		return ""
@@ -47,61 +67,148 @@ func onceID(principal access.ID, idempotencyKey string) string {
 	return Digest([]byte(principal), []byte(idempotencyKey))
 }
 
-// idempotent is the session that a try of a write goes on with: for a request that
-// has landed already, one that makes its answer again, and for another one under an
-// Idempotency-Key, one whose commit remembers it.
-func (s *Session) idempotent(ctx context.Context, r Request) (*Session, error) {
-	if r.Idempotency == nil || s.once == "" || r.DryRun {
-		return s, nil
+// Replay finds the answer of a request that has landed already. Another request under
+// its Idempotency-Key is refused. It needs nothing of the request but its digest, so
+// that whoever decides otherwise by now has the same answer.
+func (s *Session) Replay(ctx context.Context, i *Idempotency) error {
+	err := s.replay(ctx, i)
+	if isStale(err) {
+		return nil // who carries it out looks again
 	}
-	r.Idempotency.Replayed = false // whatever an earlier try has found
-	repo, err := s.repository(ctx)
+	return storageFault(err)
+}
+
+func (s *Session) replay(ctx context.Context, i *Idempotency) error {
+	landed := s.entry.Landed
+	if i == nil || s.once == "" || landed == nil || !s.ledgerTime().Before(landed.Until) {
+		return nil
+	}
+	commit, previous := landed.Commit, landed.Previous
+	if !s.service.settings.Files { // where what is remembered lies with the files, and nobody replaces a history
+		c, err := s.landed(ctx, landed)
+		if err != nil || c == nil {
+			return err
+		}
+		previous = c.Parent
+	}
+	if landed.Request != i.Request {
+		return fault.New(fault.Unprocessable,
+			"another request has landed under this Idempotency-Key, as the commit %s: send each request under a key of its own, and the same request again byte for byte", commit).
+			With(map[string]any{"code": codeMismatch, "commitSha": commit})
+	}
+	t, err := readTemplate(landed.Answer)
+	if err != nil {
+		return fault.New(fault.Internal, "the request has landed as the commit %s, and what it was answered cannot be read; read what it has changed", commit).Because(err)
+	}
+	i.Answer, i.Replayed = t.fill(commit, previous), true
+	return nil
+}
+
+func (s *Session) ledgerTime() time.Time {
+	if now := s.entry.Now; !now.IsZero() {
+		return now
+	}
+	return s.service.settings.Now()
+}
+
+// remember has a draft say which request it is made for, with the answer that tell
+// makes of the batch. The commit has no name yet: the answer is completed by fill.
+func (b *batch) remember(draft *repository.Draft, tell func(*batch) any) (*template, error) {
+	i := b.Idempotency
+	if i == nil || b.once == "" || len(draft.Changes) == 0 {
+		return nil, nil
+	}
+	t := &template{ID: requestid.New()}
+	b.commit, b.previous = t.commit(), ""
+	if b.versionBefore() != "" {
+		b.previous = t.previous()
+	}
+	answer, err := i.Encode(tell(b))
 	if err != nil {
 		return nil, err
 	}
-	now := s.entry.Now
-	if now.IsZero() {
-		now = s.service.settings.Now()
+	t.Status, t.body = answer.Status, answer.Body
+	once := &repository.Once{ID: b.once, Request: i.Request, Until: b.ledgerTime().Add(Remembered), Answer: t.remembered(b.previous), Path: b.path()}
+	if landed := b.entry.Landed; landed != nil {
+		once.Instead = landed.Commit
 	}
-	once := repository.Once{ID: s.once, Request: r.Idempotency.Request, Until: now.Add(Remembered)}
-	if landed := s.entry.Landed; landed != nil {
-		var c *repository.Commit
-		if now.Before(landed.Until) {
-			if c, err = s.landed(ctx, repo, landed); err != nil {
-				return nil, err
-			}
-		}
-		switch {
-		case c == nil:
-			once.Instead = landed.Commit
-		case landed.Request != r.Idempotency.Request:
-			return nil, fault.New(fault.Unprocessable,
-				"another request has landed under this Idempotency-Key, as the commit %s: send each request under a key of its own, and the same request again byte for byte", c.SHA).
-				With(map[string]any{"code": codeMismatch, "commitSha": c.SHA})
-		default:
-			r.Idempotency.Replayed = true
-			return s.replaying(ctx, repo, c)
-		}
-	}
-	over := *s
-	over.over = remembering{repo, once}
-	return &over, nil
+	draft.Once = once
+	return t, nil
 }
 
-// remembering is a repository whose commits say which request they are made for.
-type remembering struct {
-	Repository
-	once repository.Once
+// template is an answer with places for the names of the commit and the one before it. It
+// is made before there is a commit, and kept with it: as a line of JSON and the body,
+// compressed by gzip.
+type template struct {
+	// ID is drawn at random, so that the body has it where it is put and nowhere else.
+	ID        string `json:"id"`
+	Status    int    `json:"status"`
+	Truncated bool   `json:"truncated,omitempty"`
+	body      []byte
 }
 
-// Commit implements Repository.
-func (r remembering) Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
-	draft.Once = &r.once
-	landed, err := r.Repository.Commit(ctx, base, draft)
-	if errors.Is(err, repository.ErrUnknownOutcome) {
-		err = fault.New(fault.Unavailable, "the storage did not say whether the change was made; send the same request again, under the same Idempotency-Key").Because(err)
+func (t *template) commit() string   { return "commit-" + t.ID }
+func (t *template) previous() string { return "previous-" + t.ID }
+
+// fill is the answer for a commit.
+func (t *template) fill(commit, previous string) *Answer {
+	body := bytes.ReplaceAll(t.body, []byte(t.commit()), []byte(commit))
+	body = bytes.ReplaceAll(body, []byte(t.previous()), []byte(previous))
+	return &Answer{Status: t.Status, Body: body, Truncated: t.Truncated}
+}
+
+// remembered is the template as it is kept, with the place of the commit before if it has
+// one.
+func (t *template) remembered(previous string) []byte {
+	kept := *t
+	if len(t.body) > MaxRemembered {
+		kept.truncate(previous)
 	}
-	return landed, err
+	head, _ := json.Marshal(kept) // strings only: it cannot fail
+	var text bytes.Buffer
+	w := gzip.NewWriter(&text)
+	for _, part := range [][]byte{head, {'\n'}, kept.body} {
+		_, _ = w.Write(part) // a buffer takes all
+	}
+	_ = w.Close()
+	return text.Bytes()
+}
+
+// truncate has the answer name the commits and nothing else.
+func (t *template) truncate(previous string) {
+	t.Truncated = true
+	t.body, _ = json.Marshal(struct { // which cannot fail either
+		Changed           bool   `json:"changed"`
+		CommitSHA         string `json:"commitSha"`
+		PreviousCommitSHA string `json:"previousCommitSha,omitempty"`
+	}{true, t.commit(), previous})
+}
+
+// maxTemplate is more than any template has.
+const maxTemplate = 2 * MaxRemembered
+
+// readTemplate reads a template as it is kept; nothing is what a version of svc has kept
+// that remembered no answers.
+func readTemplate(kept []byte) (*template, error) {
+	if len(kept) == 0 {
+		t := &template{ID: requestid.New(), Status: 200}
+		t.truncate(t.previous())
+		return t, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(kept))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxTemplate))
+	if err != nil {
+		return nil, err
+	}
+	head, body, found := bytes.Cut(text, []byte("\n"))
+	t := &template{body: body}
+	if err := json.Unmarshal(head, t); err != nil || !found || !requestid.Valid(t.ID) || t.Status < 200 || t.Status > 299 {
+		return nil, fmt.Errorf("the answer begins with %.80q", head)
+	}
+	return t, nil
 }
 
 // tip is the head that a write is decided on.
@@ -112,9 +219,13 @@ func (s *Session) tip() repository.Head {
 	return s.entry.Head
 }
 
-// landed reads the commit that was made under an Idempotency-Key; nil when the
-// history that had it was replaced.
-func (s *Session) landed(ctx context.Context, repo Repository, l *Landed) (*repository.Commit, error) {
+// landed reads the commit that was made under an Idempotency-Key, once it has landed;
+// nil when the history that had it was replaced.
+func (s *Session) landed(ctx context.Context, l *Landed) (*repository.Commit, error) {
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
 	sequence := l.Sequence
 	for range 2 {
 		commits, err := repo.History(ctx, s.tip(), repository.Page{Before: sequence + 1, Limit: 1})
@@ -129,76 +240,4 @@ func (s *Session) landed(ctx context.Context, repo Repository, l *Landed) (*repo
 		}
 	}
 	return nil, repository.ErrMoved // it was replaced between the two
-}
-
-// replaying is the session on the workspace as it was before a commit. The same
-// request makes the same of it, and has the same answer.
-func (s *Session) replaying(ctx context.Context, repo Repository, c *repository.Commit) (*Session, error) {
-	before := &repository.Snapshot{}
-	if c.Parent != "" {
-		select {
-		case s.service.compiling <- struct{}{}: // one at a time, for what that takes of memory
-			defer func() { <-s.service.compiling }()
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		var err error
-		if before, err = repo.Past(ctx, s.tip(), c.Parent); err != nil {
-			return nil, err
-		}
-	}
-	past := *s
-	past.over = &replay{Repository: repo, now: s.tip(), commit: c, before: before}
-	past.entry.Head, past.entry.Tip = before.Head, nil
-	// Nobody else is to find the past in what is remembered of the present.
-	s.cache.mu.Lock()
-	past.cache = &cache{view: s.cache.view}
-	s.cache.mu.Unlock()
-	return &past, nil
-}
-
-// replay is a repository as it was before a commit, which is the only one that can
-// be made there.
-type replay struct {
-	Repository
-	now    repository.Head
-	commit *repository.Commit
-	before *repository.Snapshot
-}
-
-// Snapshot implements Repository.
-func (r *replay) Snapshot(context.Context, repository.Head) (*repository.Snapshot, error) {
-	return r.before, nil
-}
-
-// History implements Repository.
-func (r *replay) History(ctx context.Context, _ repository.Head, page repository.Page) ([]repository.Commit, error) {
-	if page.Before == 0 || page.Before > r.commit.Sequence {
-		page.Before = r.commit.Sequence
-	}
-	return r.Repository.History(ctx, r.now, page)
-}
-
-// At implements Repository.
-func (r *replay) At(ctx context.Context, _ repository.Head, path, revision string) (string, []byte, error) {
-	return r.Repository.At(ctx, r.now, path, revision)
-}
-
-// Past implements Repository.
-func (r *replay) Past(ctx context.Context, _ repository.Head, revision string) (*repository.Snapshot, error) {
-	return r.Repository.Past(ctx, r.now, revision)
-}
-
-// Commit implements Repository. What does not lead to the commit is not what it was
-// made for, as this version of svc decides it.
-func (r *replay) Commit(_ context.Context, _ *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error) {
-	for _, touch := range r.commit.Touched {
-		made := slices.ContainsFunc(draft.Changes, func(c repository.Change) bool {
-			return c.Path == touch.Path && (c.Content == nil) == (touch.Blob == "") && (c.Content == nil || blobID(c.Content) == touch.Blob)
-		})
-		if !made {
-			return nil, fault.New(fault.Internal, "the request has landed as the commit %s, and what it was answered cannot be told again; read what it has changed", r.commit.SHA)
-		}
-	}
-	return &repository.Snapshot{Head: repository.Head{Commit: r.commit.SHA, Sequence: r.commit.Sequence}}, nil
 }

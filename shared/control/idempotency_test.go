@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,6 +19,14 @@ func (w *world) once(key access.Key) *control.Session {
 	return must[*control.Session](w.t)(w.service.Open(caller, control.Write))
 }
 
+// request is one that may be sent again, and is answered with its result.
+func request() *control.Idempotency {
+	return &control.Idempotency{Request: control.Digest([]byte("a request")), Encode: func(result any) (control.Answer, error) {
+		text, err := json.Marshal(result)
+		return control.Answer{Status: 200, Body: text}, err
+	}}
+}
+
 // TestWhatALedgerRemembers: where the ledger says that a commit stands it need not
 // stand any more; one that is gone, or too long ago, is made anew in its place.
 func TestWhatALedgerRemembers(t *testing.T) {
@@ -25,50 +34,63 @@ func TestWhatALedgerRemembers(t *testing.T) {
 	for name, test := range map[string]struct {
 		alter   func(l *control.Landed)
 		replays bool
-		instead bool
 	}{
-		"as it was":                  {func(*control.Landed) {}, true, false},
-		"it stands earlier by now":   {func(l *control.Landed) { l.Sequence += 1000 }, true, false},
-		"it stands later by now":     {func(l *control.Landed) { l.Sequence = 1 }, true, false},
-		"the history has it no more": {func(l *control.Landed) { l.Commit = gone }, false, true},
-		"just in time":               {func(l *control.Landed) { l.Until = now.Add(time.Nanosecond) }, true, false},
-		"too late":                   {func(l *control.Landed) { l.Until = now }, false, true},
+		"as it was":                  {func(*control.Landed) {}, true},
+		"it stands earlier by now":   {func(l *control.Landed) { l.Sequence += 1000 }, true},
+		"it stands later by now":     {func(l *control.Landed) { l.Sequence = 1 }, true},
+		"the history has it no more": {func(l *control.Landed) { l.Commit = gone }, false},
+		"just in time":               {func(l *control.Landed) { l.Until = now.Add(time.Nanosecond) }, true},
+		"too late":                   {func(l *control.Landed) { l.Until = now }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 			key := w.key(access.KindUser, "protected_engineer")
 			patch := control.FlagPatch{Enabled: ptr(true)}
-			patch.Idempotency = &control.Idempotency{Request: control.Digest([]byte("a request"))}
+			patch.Idempotency = request()
 			first := must[*control.PatchResult](t)(w.once(key).PatchFlag(ctx, "f", "default", patch))
 			if w.repo.once == nil || w.repo.once.Request != patch.Idempotency.Request || !w.repo.once.Until.Equal(now.Add(control.Remembered)) || w.repo.once.Instead != "" {
 				t.Fatalf("remembered as %+v", w.repo.once)
 			}
-			w.gate.once = &control.Landed{Commit: first.CommitSHA, Request: patch.Idempotency.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour)}
+			w.gate.once = &control.Landed{Commit: first.CommitSHA, Request: patch.Idempotency.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: w.repo.once.Answer}
 			test.alter(w.gate.once)
 			for i := range 3 {
 				w.repo.push(ada, "", map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i))})
 			}
-			again := must[*control.PatchResult](t)(w.once(key).PatchFlag(ctx, "f", "default", patch))
-			if replays := wire(t, again) == wire(t, first); replays != test.replays || patch.Idempotency.Replayed != replays {
-				t.Errorf("got %s, after %s", wire(t, again), wire(t, first))
+			w.repo.once = nil
+			patch.Idempotency = request()
+			_ = must[*control.PatchResult](t)(w.once(key).PatchFlag(ctx, "f", "default", patch))
+			again := patch.Idempotency.Answer
+			if replays := string(again.Body) == wire(t, first); replays != test.replays || patch.Idempotency.Replayed != replays || again.Status != 200 {
+				t.Errorf("got %s, after %s", again.Body, wire(t, first))
 			}
-			if instead := w.repo.once.Instead == w.gate.once.Commit; instead != test.instead {
+			if (w.repo.once == nil) != test.replays {
+				t.Errorf("remembered as %+v", w.repo.once)
+			}
+			if w.repo.once != nil && w.repo.once.Instead != w.gate.once.Commit {
 				t.Errorf("remembered as %+v", w.repo.once)
 			}
 		})
 	}
 }
 
-func TestAnAnswerThatCannotBeToldAgain(t *testing.T) {
+// TestWhatCannotBeReadOfAnAnswer is told, and nothing is made again; a row that has none,
+// as an earlier version wrote it, is as good as one of a large answer.
+func TestWhatCannotBeReadOfAnAnswer(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.push(ada, "something else", map[string]string{path("f"): boolFlag("f", `,"n":1`)})
-	request := control.Digest([]byte("a request"))
-	w.gate.once = &control.Landed{Commit: w.last().SHA, Request: request, Sequence: w.last().Sequence, Until: now.Add(time.Hour)}
-	patch := control.FlagPatch{Enabled: ptr(true)}
-	patch.Idempotency = &control.Idempotency{Request: request}
+	i := request()
+	patch := control.FlagPatch{Enabled: ptr(true), Request: control.Request{Idempotency: i}}
+	w.gate.once = &control.Landed{Commit: w.last().SHA, Request: i.Request, Sequence: w.last().Sequence, Until: now.Add(time.Hour), Answer: []byte("?")}
 	_, err := w.once(w.key(access.KindUser, "protected_engineer")).PatchFlag(ctx, "f", "default", patch)
 	if said := wantRefusal(t, err, "500 INTERNAL").Message; !strings.Contains(said, w.last().SHA) {
 		t.Error(said)
+	}
+	w.gate.once.Answer = nil
+	if _, err := w.once(w.key(access.KindUser, "protected_engineer")).PatchFlag(ctx, "f", "default", patch); err != nil || i.Answer == nil {
+		t.Fatal(err, i.Answer)
+	}
+	if want := fmt.Sprintf(`{"changed":true,"commitSha":%q,"previousCommitSha":%q}`, w.last().SHA, w.last().Parent); string(i.Answer.Body) != want || !i.Answer.Truncated || i.Answer.Status != 200 {
+		t.Errorf("%d %s, want %s", i.Answer.Status, i.Answer.Body, want)
 	}
 	if w.repo.count("Commit") != 0 {
 		t.Error("it was made again")
@@ -79,7 +101,7 @@ func TestAnUnknownOutcomeUnderAKeyIsAskedForAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.repo.fail["Commit"] = fmt.Errorf("asked again: %w", repository.ErrUnknownOutcome)
 	creation := control.FlagCreation{Key: "f"}
-	creation.Idempotency = &control.Idempotency{Request: control.Digest([]byte("a request"))}
+	creation.Idempotency = request()
 	_, err := w.once(w.key(access.KindUser, "engineer")).CreateFlag(ctx, creation)
 	if said := wantRefusal(t, err, "503 SERVICE_UNAVAILABLE").Message; !strings.Contains(said, "send the same request again, under the same Idempotency-Key") {
 		t.Error(said)

@@ -93,11 +93,9 @@ func (s *Session) CreateManifestFlag(ctx context.Context, f ManifestFlag) (*Mani
 		made, err = a.inManifest(ctx, a.base)
 		return &edit.Edited{Tree: a.base, Changed: true}, err
 	}
-	out, err := s.write(ctx, f.Request, w)
-	if err != nil {
-		return nil, err
-	}
-	return &ManifestResult{made, date(out.when)}, nil
+	return carryOutOne(ctx, s, f.Request, w, func(out *outcome) *ManifestResult {
+		return &ManifestResult{made, date(out.when)}
+	})
 }
 
 // document is that of a new flag.
@@ -153,7 +151,7 @@ func (s *Session) ChangeManifestFlag(ctx context.Context, key string, f Manifest
 		issues = append(issues, document.Issue{Pointer: "/key", Message: fmt.Sprintf("the key must be %s, as the address says", terminal.Quote(key))})
 	}
 	var made *manifest.Flag
-	out, err := s.write(ctx, f.Request, write{
+	w := write{
 		t: document.Flag, key: key,
 		issues: f.with(issues),
 		edit: func(a *attempt) (*edit.Edited, error) {
@@ -166,15 +164,14 @@ func (s *Session) ChangeManifestFlag(ctx context.Context, key string, f Manifest
 			}
 			return &edit.Edited{Tree: tree, Changed: true}, nil
 		},
+	}
+	return carryOutOne(ctx, s, f.Request, w, func(out *outcome) *ManifestResult {
+		at := out.when
+		if !out.changed() {
+			at = out.file.Last.Author.When
+		}
+		return &ManifestResult{made, date(at)}
 	})
-	if err != nil {
-		return nil, err
-	}
-	at := out.when
-	if !out.changed() {
-		at = out.file.Last.Author.When
-	}
-	return &ManifestResult{made, date(at)}, nil
 }
 
 // change is the document as it is to be.
@@ -243,13 +240,11 @@ type ManifestDeletion struct {
 
 // DeleteManifestFlag deletes a flag, of whatever type.
 func (s *Session) DeleteManifestFlag(ctx context.Context, key string, r Request) (*ManifestDeletion, error) {
-	out, err := s.write(ctx, r, deletion(document.Flag, key, Deletion{Request: r}))
-	if err != nil {
-		return nil, err
-	}
-	return &ManifestDeletion{
-		Message: fmt.Sprintf("the flag %s was deleted by the commit %s; POST /v1/flags/%s/revert brings it back, with that commitSha and the mode undo",
-			terminal.Quote(key), out.commit, key),
-		ArchivedAt: date(out.when),
-	}, nil
+	return carryOutOne(ctx, s, r, deletion(document.Flag, key, Deletion{Request: r}), func(out *outcome) *ManifestDeletion {
+		return &ManifestDeletion{
+			Message: fmt.Sprintf("the flag %s was deleted by the commit %s; POST /v1/flags/%s/revert brings it back, with that commitSha and the mode undo",
+				terminal.Quote(key), out.commit, key),
+			ArchivedAt: date(out.when),
+		}
+	})
 }

@@ -18,7 +18,7 @@ import (
 const (
 	principalTrailer = "Svc-Principal: "
 	changesTrailer   = "Svc-Changes: "
-	onceTrailer      = repository.OnceTrailer
+	onceTrailer      = "Idempotency-Key: " // which commits had once
 	requestTrailer   = repository.RequestTrailer
 )
 

@@ -34,6 +34,10 @@ type Entry struct {
 type Landed struct {
 	Commit  string
 	Request string // that it was made for; see repository.Once
+	Answer  []byte // the same
+	// Previous is what the answer names as the version before. It is of a store of files;
+	// elsewhere it is the commit's parent.
+	Previous string
 	// Sequence is where the commit stood when it landed. A history that was
 	// replaced may have it elsewhere, or not at all.
 	Sequence int64

@@ -17,9 +17,6 @@ type Session struct {
 	use    Use
 	cache  *cache
 	opened *opened
-	// over is what a request under an Idempotency-Key is carried out on: see
-	// Session.idempotent. nil: the workspace's repository.
-	over Repository
 	// lastEvaluated waits for what lists say of evaluations; nil: nobody has asked yet.
 	lastEvaluated func() *telemetry.Evaluated
 }
@@ -107,9 +104,6 @@ func (s *Session) history(ctx context.Context, page repository.Page) (commits []
 }
 
 func (s *Session) repository(ctx context.Context) (Repository, error) {
-	if s.over != nil {
-		return s.over, nil
-	}
 	repo, err := s.service.settings.Repository(ctx, s.entry.Workspace.ID)
 	return repo, storageFault(err)
 }

@@ -68,40 +68,36 @@ type outcome struct {
 	previous string // "" when nothing was written
 }
 
-// write carries a write out that is alone in its request: a change set of one
-// operation.
-func (s *Session) write(ctx context.Context, r Request, w write) (*outcome, error) {
+// carryOutOne carries a write out that is alone in its request: a change set of one
+// operation. It is answered with what result makes of what came of it.
+func carryOutOne[T any](ctx context.Context, s *Session, r Request, w write, result func(*outcome) *T) (*T, error) {
 	if len(w.issues) > 0 && !w.foresees {
 		return nil, malformed(w.issues...)
 	}
-	b, err := s.carryOut(ctx, r, "", []write{w})
-	if err != nil {
+	b, err := s.carryOut(ctx, r, "", []write{w}, func(b *batch) any { return result(b.outcome()) })
+	if err != nil || b == nil {
 		return nil, err
 	}
 	if len(b.refusals) > 0 {
 		return nil, writeFault(explain(ctx, b.refusals[0].err))
 	}
+	return result(b.outcome()), nil
+}
+
+// outcome is what came of the one write of a batch.
+func (b *batch) outcome() *outcome {
 	a := b.attempts[0]
 	switch {
 	case !a.changed():
-		return &outcome{attempt: a, commit: a.last}, nil
-	case r.DryRun && !a.creates():
+		return &outcome{attempt: a, commit: a.last}
+	case b.DryRun && !a.creates():
 		// There is no commit to name: the item's last one is as good as the token of
 		// the real write.
-		previous := b.snapshot.Head.Commit
-		if s.service.settings.Files {
-			previous = a.last
-		}
-		return &outcome{attempt: a, commit: a.last, previous: previous}, nil
+		return &outcome{attempt: a, commit: a.last, previous: b.versionBefore()}
+	case b.DryRun:
+		return &outcome{attempt: a, commit: b.commit, previous: b.snapshot.Head.Commit}
 	}
-	if s.service.settings.Files && b.landed != nil {
-		o := &outcome{attempt: a, commit: b.commit, previous: a.last}
-		if file, found := b.landed.File(a.path); found {
-			o.commit = file.Last.SHA
-		}
-		return o, nil
-	}
-	return &outcome{attempt: a, commit: b.commit, previous: b.snapshot.Head.Commit}, nil
+	return &outcome{attempt: a, commit: b.commit, previous: b.previous}
 }
 
 // attempt is one try of a write, as one of a batch.
@@ -263,9 +259,6 @@ func (a *attempt) permit(context.Context) error {
 // authorize refuses a write that the principal's roles do not allow. What comes
 // before the sentence that says so is given.
 func (s *Session) authorize(before string, write access.Write) error {
-	if _, replays := s.over.(*replay); replays {
-		return nil // it was authorized
-	}
 	denial := access.Authorize(s.entry.Principal.EffectiveRoles(), write)
 	if denial == nil {
 		return nil

@@ -66,20 +66,18 @@ func creates(t document.Type, r Request, key string, tree *jsontree.Node, proble
 }
 
 func (s *Session) create(ctx context.Context, r Request, w write) (*CreationResult, error) {
-	out, err := s.write(ctx, r, w)
-	if err != nil {
-		return nil, err
-	}
-	tree := out.edited.Tree
-	return &CreationResult{
-		Key:       w.key,
-		ValueType: string(document.View(tree).ValueType),
-		CommitSHA: out.commit,
-		Document:  tree,
-		DryRun:    r.DryRun,
-		Messages:  out.preview().Messages,
-		Impact:    out.impact,
-	}, nil
+	return carryOutOne(ctx, s, r, w, func(out *outcome) *CreationResult {
+		tree := out.edited.Tree
+		return &CreationResult{
+			Key:       w.key,
+			ValueType: string(document.View(tree).ValueType),
+			CommitSHA: out.commit,
+			Document:  tree,
+			DryRun:    r.DryRun,
+			Messages:  out.preview().Messages,
+			Impact:    out.impact,
+		}
+	})
 }
 
 // PatchFlag sets the fallback of a flag in an environment, or in the default
@@ -138,48 +136,44 @@ func patches(environment string, w write) write {
 }
 
 func (s *Session) patch(ctx context.Context, r Request, w write) (*PatchResult, error) {
-	out, err := s.write(ctx, r, w)
-	if err != nil {
-		return nil, err
-	}
-	return &PatchResult{
-		Key:                         w.key,
-		Environment:                 w.scope,
-		Changed:                     out.changed(),
-		CommitSHA:                   out.commit,
-		PreviousCommitSHA:           out.previous,
-		ReplacedTargetingRuleCount:  out.edited.ReplacedTargetingRuleCount,
-		PreservedTargetingRuleCount: out.edited.PreservedTargetingRuleCount,
-		Rules:                       append([]*jsontree.Node{}, out.edited.Rules...),
-		Warnings:                    jsontree.Bounded(out.warnings),
-		Preview:                     out.preview(),
-	}, nil
+	return carryOutOne(ctx, s, r, w, func(out *outcome) *PatchResult {
+		return &PatchResult{
+			Key:                         w.key,
+			Environment:                 w.scope,
+			Changed:                     out.changed(),
+			CommitSHA:                   out.commit,
+			PreviousCommitSHA:           out.previous,
+			ReplacedTargetingRuleCount:  out.edited.ReplacedTargetingRuleCount,
+			PreservedTargetingRuleCount: out.edited.PreservedTargetingRuleCount,
+			Rules:                       append([]*jsontree.Node{}, out.edited.Rules...),
+			Warnings:                    jsontree.Bounded(out.warnings),
+			Preview:                     out.preview(),
+		}
+	})
 }
 
 // PatchLogLevel sets the level of a service's loggers in a scope, and creates
 // the service's document when it has none.
 func (s *Session) PatchLogLevel(ctx context.Context, service string, p LogLevelPatch) (*LevelResult, error) {
 	w := p.write(s, service)
-	out, err := s.write(ctx, p.Request, w)
-	if err != nil {
-		return nil, err
-	}
-	result := &LevelResult{
-		Key:               w.key,
-		Environment:       w.scope,
-		Target:            p.Target,
-		Level:             *p.Level,
-		Created:           out.creates(),
-		Changed:           out.changed(),
-		CommitSHA:         out.commit,
-		PreviousCommitSHA: out.previous,
-		Preview:           out.preview(),
-	}
-	if result.Created {
-		result.Environment, result.Target = document.DefaultScope, nil
-		result.Messages = append(result.Messages, w.missing()...)
-	}
-	return result, nil
+	return carryOutOne(ctx, s, p.Request, w, func(out *outcome) *LevelResult {
+		result := &LevelResult{
+			Key:               w.key,
+			Environment:       w.scope,
+			Target:            p.Target,
+			Level:             *p.Level,
+			Created:           out.creates(),
+			Changed:           out.changed(),
+			CommitSHA:         out.commit,
+			PreviousCommitSHA: out.previous,
+			Preview:           out.preview(),
+		}
+		if result.Created {
+			result.Environment, result.Target = document.DefaultScope, nil
+			result.Messages = slices.Concat(result.Messages, w.missing())
+		}
+		return result
+	})
 }
 
 func (p LogLevelPatch) write(s *Session, service string) write {
@@ -254,18 +248,16 @@ func (p DocumentPut) write(s *Session, t document.Type, key string) write {
 
 // put carries out a write that is answered like that of a whole document.
 func (s *Session) put(ctx context.Context, r Request, w write) (*PutResult, error) {
-	out, err := s.write(ctx, r, w)
-	if err != nil {
-		return nil, err
-	}
-	return &PutResult{
-		Key:               out.key,
-		Changed:           out.changed(),
-		CommitSHA:         out.commit,
-		PreviousCommitSHA: out.previous,
-		Warnings:          jsontree.Bounded(out.warnings),
-		Preview:           out.preview(),
-	}, nil
+	return carryOutOne(ctx, s, r, w, func(out *outcome) *PutResult {
+		return &PutResult{
+			Key:               out.key,
+			Changed:           out.changed(),
+			CommitSHA:         out.commit,
+			PreviousCommitSHA: out.previous,
+			Warnings:          jsontree.Bounded(out.warnings),
+			Preview:           out.preview(),
+		}
+	})
 }
 
 // requestIssues are the issues of an edit's refusal.

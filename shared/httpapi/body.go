@@ -111,20 +111,25 @@ const (
 	besideDocuments = 100_000
 )
 
-// readBody reads a request's body as a JSON object, whatever its Content-Type
-// says: curl -d sends another.
-func (c *call) readBody() (*jsontree.Node, error) {
+// readText reads a request's body.
+func (c *call) readText() ([]byte, error) {
 	text, place, err := c.bodies.ReadWithin(c.operation.most, c.writer, c.request, c.owner)
 	if err != nil {
 		return nil, err
 	}
 	c.leave = place.Leave
 	c.asks(text)
+	return text, nil
+}
+
+// readBody reads a body as a JSON object, whatever its Content-Type says: curl -d sends
+// another.
+func readBody(text []byte, most int64) (*jsontree.Node, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, refused([]document.Issue{{Message: "the body is empty; send a JSON object"}})
 	}
 	beside := besideDocument
-	if c.operation.most > bodies.Max {
+	if most > bodies.Max {
 		beside = besideDocuments
 	}
 	tree, err := jsontree.ParseWithin(text, document.MaxValues+beside)

@@ -139,6 +139,9 @@ func conformsTo(t testing.TB, what string, described *jsontree.Node, r *http.Req
 			t.Errorf("%s: no header %s", what, h.Name)
 		}
 	}
+	if a.header.Get("Idempotency-Truncated") != "" {
+		return // the header is what describes the body
+	}
 	for name := range a.header {
 		known := slices.ContainsFunc(described.Get("headers").Members, func(m jsontree.Member) bool { return strings.EqualFold(m.Name, name) })
 		if !known && !slices.Contains(undescribed, name) {

@@ -1,17 +1,22 @@
 package httpapi
 
 import (
+	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/encoding"
+	"svc.example/svc/shared/negotiation"
 )
 
 // The headers of requests that may be sent again, and of their answers.
 const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotency-Replayed"
+	truncatedHeader   = "Idempotency-Truncated"
 )
 
 const maxIdempotencyKey = 255
@@ -39,9 +44,34 @@ func (c *call) idempotencyKey() string {
 	if c.dryRun() {
 		return ""
 	}
-	c.once = &control.Idempotency{}
+	c.once = &control.Idempotency{Encode: c.encoded}
 	c.asks(nil)
 	return keys[0]
+}
+
+// encoded is the answer of a result, as it is remembered.
+func (c *call) encoded(result any) (control.Answer, error) {
+	text, err := encoding.JSON(result)
+	return control.Answer{Status: cmp.Or(c.status, http.StatusOK), Body: text}, err
+}
+
+// remembered is the answer that the request has landed with, now or before; nil for none.
+func (c *call) remembered() (*answer, error) {
+	if c.once == nil || c.once.Answer == nil {
+		return nil, nil
+	}
+	a := c.once.Answer
+	if c.once.Replayed {
+		c.header.Set(replayedHeader, "true")
+		if a.Truncated {
+			c.header.Set(truncatedHeader, "true")
+		}
+		if c.here.manifests() {
+			_ = c.manifested(nil)
+		}
+	}
+	c.status = a.Status
+	return c.success(&page{contentType: jsonType, Body: negotiation.NewBody(a.Body)})
 }
 
 // asks notes what a request that may be sent again asks for.
@@ -54,6 +84,15 @@ func (c *call) asks(body []byte) {
 		target += "?" + c.request.URL.RawQuery
 	}
 	c.once.Request = control.Digest([]byte(c.request.Method), []byte(target), body)
+}
+
+// replay looks for the answer of a request that has landed already, before anything is
+// asked of what it says: it may have been right then.
+func (c *call) replay() error {
+	if c.once == nil {
+		return nil
+	}
+	return c.session.Replay(c.request.Context(), c.once)
 }
 
 const preconditionHeader = "If-Match"

@@ -289,12 +289,15 @@ func (c *call) answer() (a *answer, err error) {
 	if err := c.admit(); err != nil {
 		return nil, err
 	}
+	if a, err := c.remembered(); a != nil || err != nil {
+		return a, err
+	}
 	result, err := c.handlers[c.operation.Operation](c.request.Context(), c)
 	if err != nil {
 		return nil, err
 	}
-	if c.once != nil && c.once.Replayed {
-		c.header.Set(replayedHeader, "true")
+	if a, err := c.remembered(); a != nil || err != nil {
+		return a, err
 	}
 	return c.success(result)
 }
@@ -346,10 +349,19 @@ func (c *call) admit() (err error) {
 		if !c.operation.writes() {
 			return refused(c.issues)
 		}
-		c.bodyless()
-		return nil // control tells them in their turn
+		if c.bodyless(); !bodies.Empty(c.request) {
+			return nil // control tells what is wrong in its turn; the same request had no body
+		}
+		return c.replay()
 	}
-	if c.body, err = c.readBody(); err != nil {
+	text, err := c.readText()
+	if err != nil {
+		return err
+	}
+	if err := c.replay(); err != nil || c.once != nil && c.once.Replayed {
+		return err
+	}
+	if c.body, err = readBody(text, c.operation.most); err != nil {
 		return err
 	}
 	issues, err := c.operation.body.check(c.body)

@@ -78,6 +78,14 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	w.seen = telemetrylocal.New(dir)
 	w.repo = repository.New(w.ledger, w.ledger.Objects())
 	w.commit("Start", files)
+	w.serve(options)
+	w.key = w.newKey(access.KindUser, "protected_engineer")
+	return w
+}
+
+// serve has the workspace be served with other options.
+func (w *world) serve(options httpapi.Options) {
+	w.t.Helper()
 	w.service = control.New(control.Settings{
 		Authenticator: gate{w},
 		Repository:    func(context.Context, string) (control.Repository, error) { return w.repo, nil },
@@ -89,10 +97,9 @@ func newWorldWith(t testing.TB, files map[string]string, options httpapi.Options
 	options.Service = w.service
 	options.Now = func() time.Time { return w.clock }
 	options.Logger = slog.New(slog.NewTextHandler(w.log, nil))
+	var err error
 	w.handler, err = httpapi.New(options, httpapi.All()...)
 	w.must(err)
-	w.key = w.newKey(access.KindUser, "protected_engineer")
-	return w
 }
 
 // in is the same world for a part of the test.

@@ -56,7 +56,7 @@ func (d Draft) message() string {
 	if !endsInTrailers(text) {
 		text += "\n"
 	}
-	return text + "\n" + d.Once.line() + RequestTrailer + id + "\n"
+	return text + "\n" + RequestTrailer + id + "\n"
 }
 
 var trailer = regexp.MustCompile(`^[A-Za-z0-9-]+: `)

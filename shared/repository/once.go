@@ -1,58 +1,41 @@
 package repository
 
 import (
-	"bytes"
-	"strings"
 	"time"
 
 	"svc.example/svc/shared/requestid"
 )
 
 // Once says of a commit for which request it was made, where its client may send
-// that again: under the same id there is to be no second commit.
+// that again: under the same id there is to be no second commit. A ledger keeps it
+// with the commit, durable as soon as that is, and for as long as it says.
 type Once struct {
 	// ID and Request are 32 hexadecimal digits each: what the client calls the
 	// request, and what it asks for.
 	ID, Request string
-	// Until and Instead are for a ledger that keeps a row for the id. Until says
-	// by the ledger's clock when the row is of no more use. Instead is the commit
-	// of a row that counts no more, to be replaced; "" for none.
-	Until   time.Time
+	// Answer is what the request is answered. A ledger only keeps it; see package
+	// control for what is in it.
+	Answer []byte
+	// Path is the one file that the answer is about; "" when it is about all that the
+	// commit changes. It is for a store in which versions are those of files.
+	Path string
+	// Until says by the ledger's clock when all of it is of no more use.
+	Until time.Time
+	// Instead is the commit that is kept under the id and counts no more, so that it
+	// may be replaced; "" for none.
 	Instead string
-}
-
-// OnceTrailer begins the line of a message, the last but one, that tells of a Once.
-const OnceTrailer = "Idempotency-Key: "
-
-// line is the trailer; "" for none.
-func (o *Once) line() string {
-	if o == nil {
-		return ""
-	}
-	return OnceTrailer + o.ID + " " + o.Request + "\n"
 }
 
 // valid says whether the ids have their form.
 func (o *Once) valid() bool { return requestid.Valid(o.ID) && requestid.Valid(o.Request) }
 
-// onceBytes and lastBytes are how long the lines are that end a message.
-const (
-	idDigits  = 32
-	onceBytes = len(OnceTrailer) + idDigits + 1 + idDigits + 1
-	lastBytes = len(RequestTrailer) + idDigits + 1
-)
-
-// ReadOnce finds the ids of a Once at the end of a commit's message. That takes the
-// same time for any message: who has many looks at all of them.
-func ReadOnce(message []byte) (o Once, ok bool) {
-	begin := len(message) - lastBytes - onceBytes
-	if begin < 1 || message[begin-1] != '\n' {
-		return o, false
-	}
-	line, last := message[begin:begin+onceBytes], message[begin+onceBytes:]
-	if !bytes.HasPrefix(line, []byte(OnceTrailer)) || !bytes.HasPrefix(last, []byte(RequestTrailer)) {
-		return o, false
-	}
-	o.ID, o.Request, _ = strings.Cut(string(line[len(OnceTrailer):len(line)-1]), " ")
-	return o, o.valid() && line[len(line)-1] == '\n'
+// Answered is a Once with the commit that it was of, as it is kept.
+type Answered struct {
+	ID      string `json:"id"`
+	Request string `json:"request"`
+	Answer  []byte `json:"answer"`
+	Commit  string `json:"commit"`
+	// Previous is the version before, in a store whose commits do not tell.
+	Previous string `json:"previous,omitempty"`
+	Until    int64  `json:"until"` // in seconds
 }

@@ -88,8 +88,8 @@ type Commit struct {
 	Base string
 	// Versions is for the head, like Base.
 	Versions string
-	// Once is for a ledger that keeps a row of it. It is not told of commits in the
-	// history, whose messages tell it.
+	// Once is for the ledger to keep with the commit. It is not told of commits in the
+	// history.
 	Once *Once
 	// Rows is what a ledger has made of the commit when it was asked whether a
 	// snapshot is due, so that it is made once. It means nothing to anybody else.
@@ -149,8 +149,8 @@ type Draft struct {
 	// head that it was asked to put there, the request itself was the one who
 	// did. "" draws an id.
 	RequestID string
-	// Once is the request that the commit is made for, if that may be sent again;
-	// it becomes a trailer before that of the RequestID. nil for others.
+	// Once is the request that the commit is made for, if that may be sent again; nil
+	// for others.
 	Once *Once
 	// Versions is told what the commit leads to, and tells what is served then,
 	// for a head that keeps it; see Checkpointed. It may be nil.

@@ -35,6 +35,7 @@ func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository
 	beside := 3 // the head, and the commit's rows in log and ids
 	if c.Once != nil {
 		beside++
+		size += int64(len(c.Once.Answer))
 	}
 	large := len(w.rest) > 0 || len(w.items)+beside > dynamo.MaxWrites || size > maxBytes
 	if !large {

@@ -41,7 +41,7 @@
 //	made N     the one of its first                                access
 //	d S        a day, like 2026-11-22                              used
 //	c S        the commit                                          once
-//	q S        what was asked for (repository.Once)                once
+//	q S, a B   what was asked for, and the answer (repository.Once) once
 //	n N, i S   its sequence, in the index i                        once
 //	expires N  when the row counts no more, in seconds             once
 //	c B        the commit (repository.AppendCommit), by zstd when  log, item

@@ -1,8 +1,10 @@
 package dynamo
 
 import (
+	"context"
 	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/dynamo"
 	"svc.example/svc/shared/repository"
@@ -10,10 +12,8 @@ import (
 
 // onceRow is the row that a commit leaves of its repository.Once.
 func (l *Ledger) onceRow(to repository.Head, o *repository.Once) dynamo.Write {
-	row := onceKey(l.workspace, o.ID)
-	row["c"], row["q"] = dynamo.Text(to.Commit), dynamo.Text(o.Request)
+	row := rowOfAnswer(l.workspace, repository.Answered{ID: o.ID, Request: o.Request, Answer: o.Answer, Commit: to.Commit, Until: o.Until.Unix()})
 	row["n"], row["i"] = dynamo.Number(to.Sequence), dynamo.Text(to.Index)
-	row["expires"] = dynamo.Number(o.Until.Unix())
 	free := dynamo.Missing(dynamo.HashKey)
 	if o.Instead != "" {
 		free = free.Or(dynamo.Is("c", dynamo.Text(o.Instead)))
@@ -21,12 +21,49 @@ func (l *Ledger) onceRow(to repository.Head, o *repository.Once) dynamo.Write {
 	return l.table.db.Put(row, free)
 }
 
+func rowOfAnswer(ws access.ID, r repository.Answered) item {
+	row := onceKey(ws, r.ID)
+	row["c"], row["q"] = dynamo.Text(r.Commit), dynamo.Text(r.Request)
+	if len(r.Answer) > 0 {
+		row["a"] = dynamo.Bytes(r.Answer)
+	}
+	row["expires"] = dynamo.Number(r.Until)
+	return row
+}
+
+// Answers are what requests were answered that may be sent again.
+func (t *Table) Answers(ctx context.Context, ws access.ID, now time.Time) (records []repository.Answered, err error) {
+	q := dynamo.Query{Partition: oncePartition(ws)}
+	err = t.db.Query(ctx, "reading what requests were answered", q, func(i item) (bool, error) {
+		r := repository.Answered{ID: dynamo.TextOf(i, dynamo.RangeKey), Request: dynamo.TextOf(i, "q"), Answer: dynamo.BytesOf(i, "a"),
+			Commit: dynamo.TextOf(i, "c"), Until: dynamo.NumberOf(i, "expires")}
+		if r.Until > now.Unix() {
+			records = append(records, r)
+		}
+		return true, nil
+	})
+	return records, err
+}
+
+// PutAnswers writes what requests were answered whose commits the head will have: where
+// those stand in its history is looked for then.
+func (t *Table) PutAnswers(ctx context.Context, ws access.ID, records []repository.Answered) error {
+	if err := t.checkRestoring(ctx, ws); err != nil {
+		return err
+	}
+	var rows []item
+	for _, r := range records {
+		rows = append(rows, rowOfAnswer(ws, r))
+	}
+	return t.db.PutAll(ctx, rows)
+}
+
 // landedOf reads such a row. One that the head does not know yet, as it was read a
 // moment earlier, is left out: what is decided without it cannot land.
 func landedOf(i item, head repository.Head) *control.Landed {
 	landed := &control.Landed{
 		Commit: dynamo.TextOf(i, "c"), Request: dynamo.TextOf(i, "q"), Sequence: dynamo.NumberOf(i, "n"),
-		Until: time.Unix(dynamo.NumberOf(i, "expires"), 0),
+		Answer: dynamo.BytesOf(i, "a"), Until: time.Unix(dynamo.NumberOf(i, "expires"), 0),
 	}
 	if dynamo.TextOf(i, "i") == head.Index && landed.Sequence > head.Sequence {
 		return nil

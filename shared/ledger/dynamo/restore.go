@@ -62,7 +62,7 @@ func (t *Table) BeginRestore(ctx context.Context, w access.Workspace, version in
 
 // removeAll removes what BeginRestore says.
 func (t *Table) removeAll(ctx context.Context, ws access.ID) (removed int, err error) {
-	for _, partition := range []string{accessPartition(ws), auditPartition(ws), usedPartition(ws), "once/" + string(ws)} {
+	for _, partition := range []string{accessPartition(ws), auditPartition(ws), usedPartition(ws), oncePartition(ws)} {
 		var rows []item
 		flush := func() error {
 			err := t.db.DeleteAll(ctx, rows)

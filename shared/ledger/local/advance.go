@@ -52,7 +52,7 @@ func (l *Ledger) pendingTip(access int64) *repository.Head {
 
 // pendingOnce is the last commit being flushed that was made for the id of a
 // repository.Once.
-func (l *Ledger) pendingOnce(id string) (o repository.Once, c repository.Commit, found bool) {
+func (l *Ledger) pendingOnce(id string) (c repository.Commit, found bool) {
 	l.groups.Lock()
 	defer l.groups.Unlock()
 	for g := l.newest; g != nil; g = g.after {
@@ -60,11 +60,11 @@ func (l *Ledger) pendingOnce(id string) (o repository.Once, c repository.Commit,
 			if p.commit.Once != nil && p.commit.Once.ID == id {
 				c = p.commit
 				c.Sequence = p.from.Sequence + 1
-				return *c.Once, c, true
+				return c, true
 			}
 		}
 	}
-	return o, c, false
+	return c, false
 }
 
 // await waits for a commit that is being flushed.
@@ -203,6 +203,7 @@ func (l *Ledger) flush(ctx context.Context, commits []pending) ([]repository.Hea
 	}
 	var storing errgroup.Group
 	storing.Go(func() error { return l.objects.store(ctx, packs...) })
+	storing.Go(func() error { return l.remember(ctx, commits) })
 	err = l.branch.prepare(last.SHA)
 	if err := errors.Join(storing.Wait(), err); err != nil {
 		return nil, repository.Unwritten(errors.Join(err, l.branch.recover()))
@@ -238,6 +239,24 @@ func (l *Ledger) flush(ctx context.Context, commits []pending) ([]repository.Hea
 		l.extend(rows)
 	}
 	return headsOf(l.history.Load(), commits, found.Version), nil
+}
+
+// remember writes which requests commits are made for, before they land: what is written
+// counts once the history has the commit.
+func (l *Ledger) remember(ctx context.Context, commits []pending) error {
+	var records []repository.Answered
+	for _, p := range commits {
+		if o := p.commit.Once; o != nil {
+			records = append(records, repository.Answered{ID: o.ID, Request: o.Request, Answer: o.Answer, Commit: p.commit.SHA, Until: o.Until.Unix()})
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	if err := l.files.before(OpWrite, l.answers.File.Path); err != nil {
+		return err
+	}
+	return l.answers.Put(ctx, commits[0].commit.Committer.When, records...)
 }
 
 // leaveOpen notes which commits may have landed without the history telling.

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/repository"
 )
 
 // Parts are what a data directory holds beside git's objects and telemetry, as it is
@@ -21,6 +23,7 @@ type Parts struct {
 	Version          int64 // of the registry
 	Principals, Keys []json.RawMessage
 	Uses             map[access.ID]string
+	Answers          []repository.Answered
 	References       []Reference
 }
 
@@ -61,6 +64,11 @@ func Assemble(dir string, head string, p Parts, audit func(line func([]byte) err
 			return err
 		}
 	}
+	if len(p.Answers) > 0 {
+		if err := answersIn(dir).Put(context.Background(), time.Now(), p.Answers...); err != nil {
+			return err
+		}
+	}
 	f, err := os.OpenFile(filepath.Join(dir, auditName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, registryMode)
 	if err != nil {
 		return err
@@ -90,6 +98,9 @@ func Disassemble(ctx context.Context, dir string) (p Parts, err error) {
 	}
 	p = Parts{Workspace: current.Workspace, Version: current.Version, Principals: raw.Principals, Keys: raw.Keys}
 	if p.Uses, err = registry.Uses(ctx); err != nil {
+		return p, err
+	}
+	if p.Answers, err = answersIn(dir).All(ctx, time.Now()); err != nil {
 		return p, err
 	}
 	p.References, _, err = References(filepath.Join(dir, RepositoryName))

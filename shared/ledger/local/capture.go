@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/requestid"
 )
 
 // Captured is what a data directory held at one moment, for a backup: the head and
@@ -38,7 +42,7 @@ const packedRefs = RepositoryName + "/packed-refs"
 // CapturedFiles are the files that Captured can hold, with the most bytes that each
 // may have.
 func CapturedFiles() map[string]int64 {
-	return map[string]int64{registryName: maxRegistry, auditName: maxAudit, usedName: maxUsed, packedRefs: maxPacked}
+	return map[string]int64{registryName: maxRegistry, AnswersName: maxAnswers, auditName: maxAudit, usedName: maxUsed, packedRefs: maxPacked}
 }
 
 // Capture reads a data directory that another process may be serving. It holds the
@@ -87,6 +91,9 @@ func (c *Captured) fill(ctx context.Context, registry *Registry, dir, git string
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if err := c.addAnswers(ctx, dir); err != nil {
+		return err
+	}
 	// Only ever appended to: as many bytes as there are now are read later.
 	c.audit, err = registry.files.open(filepath.Join(dir, auditName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,6 +107,59 @@ func (c *Captured) fill(ctx context.Context, registry *Registry, dir, git string
 		c.Files = append(c.Files, CapturedFile{auditName, info.Size(), io.LimitReader(c.audit, info.Size())})
 	}
 	return err
+}
+
+// AnswersName is the file that a backup has the requests in that may be sent again: a
+// repository.Answered as JSON on each line.
+const (
+	AnswersName = "answers.jsonl"
+	maxAnswers  = 1 << 30
+)
+
+func (c *Captured) addAnswers(ctx context.Context, dir string) error {
+	records, err := answersIn(dir).All(ctx, time.Now())
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	for _, r := range records {
+		if err := lines.Encode(r); err != nil {
+			return err
+		}
+	}
+	c.add(AnswersName, text.Bytes())
+	return nil
+}
+
+// RestoreAnswers puts the file of a backup, which lies in a directory that nobody has open
+// yet, where svc api has what it tells.
+func RestoreAnswers(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, AnswersName)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var records []repository.Answered
+	for lines := json.NewDecoder(f); ; {
+		var r repository.Answered
+		err := lines.Decode(&r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || !requestid.Valid(r.ID) || !requestid.Valid(r.Request) || !isID(r.Commit) {
+			return fmt.Errorf("%s, after %d requests: this is none", AnswersName, len(records))
+		}
+		records = append(records, r)
+	}
+	if err := answersIn(dir).Put(ctx, time.Now(), records...); err != nil {
+		return err
+	}
+	return os.Remove(path)
 }
 
 func (c *Captured) add(name string, content []byte) {

@@ -6,6 +6,7 @@
 //	registry.json     workspace record, principals, keys (digests only)
 //	audit.log         what was done to the registry, by whom; lines are only appended
 //	used.json         on which day each key was used last; may be deleted
+//	svc.db            what requests under an Idempotency-Key were answered, for 24 hours
 //	history.cache     the index, to start without walking; may be deleted
 //	svc.lock          held by the process that serves the directory
 //	write.lock        held while the head or the registry is written
@@ -41,6 +42,9 @@
 //
 // Before Advance returns, the file with the new id and the directory that
 // names it have been flushed to disk, and before that the commit's objects.
+//
+// What a commit's request is answered is flushed to svc.db before the head moves as well,
+// with the commit's id: it counts once the history has that commit.
 //
 // # Group commit
 //

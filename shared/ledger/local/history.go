@@ -25,14 +25,13 @@ type history struct {
 	lines  []uint32            // for each row, where the line that it ends begins
 	trails map[string]*[]step  // by path
 	ids    map[uint16][]uint32 // rows by the first four digits of their ids
-	once   map[uint16][]uint32 // those that tell of a repository.Once, by the first four digits of its ID
 }
 
 // step is a touch of a path: the row, and the touch's place in it.
 type step struct{ row, place uint32 }
 
 func newHistory(base int64) *history {
-	return &history{base: base, trails: map[string]*[]step{}, ids: map[uint16][]uint32{}, once: map[uint16][]uint32{}}
+	return &history{base: base, trails: map[string]*[]step{}, ids: map[uint16][]uint32{}}
 }
 
 // append adds rows that decode. The last one is the head.
@@ -46,9 +45,6 @@ func (h *history) append(rows ...row) {
 		id := r.id()
 		bucket := binary.BigEndian.Uint16(id[:2])
 		h.ids[bucket] = append(h.ids[bucket], number)
-		if o, ok := r.once(); ok {
-			h.once[bucketOf(o.ID)] = append(h.once[bucketOf(o.ID)], number)
-		}
 		_ = r.touches(func(path []byte, place uint32) {
 			trail := h.trails[string(path)]
 			if trail == nil {
@@ -217,27 +213,9 @@ func (v view) resolve(revision string) (uint32, error) {
 func (v view) bucket(revision string) []uint32 {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return v.ids[bucketOf(revision)]
-}
-
-// bucketOf is where an id is found by its first digits, which are hexadecimal.
-func bucketOf(id string) uint16 {
 	var first [2]byte
-	_, _ = hex.Decode(first[:], []byte(id[:2*len(first)]))
-	return binary.BigEndian.Uint16(first[:])
-}
-
-// madeOnce is the last commit that was made for the id of a repository.Once.
-func (h *history) madeOnce(id string) (o repository.Once, c repository.Commit, found bool) {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	for _, number := range slices.Backward(h.once[bucketOf(id)]) {
-		r := h.rows[number]
-		if o, _ := r.once(); o.ID == id {
-			return o, r.commit(h.base + int64(number)), true
-		}
-	}
-	return o, c, false
+	_, _ = hex.Decode(first[:], []byte(revision[:2*len(first)])) // they are hexadecimal
+	return v.ids[binary.BigEndian.Uint16(first[:])]
 }
 
 // blob finds what a path held in the commit of a row, as far as the rows tell:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
@@ -27,7 +28,7 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 func (l *Ledger) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
 	e, err := l.Find(ctx, key.ID())
 	if err == nil && once != "" {
-		e.Landed = l.landed(e, once)
+		e.Landed, err = l.landed(ctx, e, once)
 	}
 	return e, err
 }
@@ -35,19 +36,24 @@ func (l *Ledger) Authenticate(ctx context.Context, key access.Key, once string) 
 // landed is the commit up to an entry's tip that was made for the id of a
 // repository.Once; nil for none. One that has come since is left out: what is
 // decided without it cannot land.
-func (l *Ledger) landed(e control.Entry, id string) *control.Landed {
+func (l *Ledger) landed(ctx context.Context, e control.Entry, id string) (*control.Landed, error) {
 	upTo := e.Head.Sequence
 	if e.Tip != nil {
 		upTo = e.Tip.Sequence
 	}
-	o, c, found := l.pendingOnce(id)
-	if !found || c.Sequence > upTo {
-		o, c, found = l.history.Load().madeOnce(id)
+	if c, found := l.pendingOnce(id); found && c.Sequence <= upTo {
+		return &control.Landed{Commit: c.SHA, Request: c.Once.Request, Answer: c.Once.Answer, Sequence: c.Sequence, Until: c.Once.Until}, nil
 	}
-	if !found || c.Sequence > upTo {
-		return nil
+	r, err := l.answers.Find(ctx, id)
+	if err != nil || r == nil {
+		return nil, err
 	}
-	return &control.Landed{Commit: c.SHA, Request: o.Request, Sequence: c.Sequence, Until: c.Committer.When.Add(control.Remembered)}
+	h := l.history.Load()
+	number, found := h.find(object.ParseID(r.Commit))
+	if sequence := h.base + int64(number); found && sequence <= upTo {
+		return &control.Landed{Commit: r.Commit, Request: r.Request, Answer: r.Answer, Sequence: sequence, Until: time.Unix(r.Until, 0)}, nil
+	}
+	return nil, nil
 }
 
 // Find implements control.Directory.

@@ -14,7 +14,9 @@ import (
 	"sync/atomic"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/answers"
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/database"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
 	"svc.example/svc/shared/repository/odb"
@@ -47,6 +49,7 @@ type Ledger struct {
 	objects  *Objects
 	serving  *os.File
 	cache    *cache
+	answers  answers.Store
 	history  atomic.Pointer[history]
 	// begun: the branch has been there, so that it is gone when it is not.
 	begun      atomic.Bool
@@ -61,6 +64,13 @@ type Ledger struct {
 	// unsure are the commits of a move of the head that failed in a way that
 	// leaves open whether it moved; until somebody has looked.
 	unsure map[string]bool
+}
+
+// databaseName is the file of what is looked up one by one.
+const databaseName = "svc.db"
+
+func answersIn(dir string) answers.Store {
+	return answers.Store{File: database.New(filepath.Join(dir, databaseName))}
 }
 
 // turn is a lock that can be waited for until a context ends.
@@ -94,6 +104,7 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 		registry: newRegistry(files, dir),
 		branch:   newBranch(files, filepath.Join(dir, RepositoryName)),
 		cache:    &cache{files: files, path: filepath.Join(dir, cacheName)},
+		answers:  answersIn(dir),
 		writing:  make(turn, 1),
 	}
 	if err := l.open(ctx); err != nil {

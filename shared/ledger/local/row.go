@@ -174,25 +174,11 @@ func skipHeader(d *repository.Decoder) {
 }
 
 // skipSignature passes over a signature, of which nothing is made here.
-func skipSignature(d *repository.Decoder) (name, email []byte) {
-	name, email = d.Text(), d.Text()
+func skipSignature(d *repository.Decoder) {
+	d.Text()
+	d.Text()
 	d.Number()
 	d.Number()
-	return name, email
-}
-
-// once is what the commit tells of a repository.Once, if svc itself has made it:
-// others pick its commits, message and all.
-func (r row) once() (o repository.Once, ok bool) {
-	d := repository.NewDecoder(r)
-	d.Take(flagsAt + 1)
-	d.Take(d.Count() * idBytes)
-	skipSignature(d)
-	name, email := skipSignature(d)
-	if o, ok = repository.ReadOnce(d.Text()); !ok || string(name) != repository.CommitterName || string(email) != repository.CommitterEmail {
-		return repository.Once{}, false
-	}
-	return o, true
 }
 
 func skipTouch(d *repository.Decoder) (path []byte) {

@@ -36,7 +36,7 @@ func (b *bench) commitLike(digits, parent string, changes map[string]string) rep
 	}
 	if c.Once != nil {
 		c.Once.Until = b.now.Add(control.Remembered)
-		c.Message += repository.OnceTrailer + c.Once.ID + " " + c.Once.Request + "\n" + repository.RequestTrailer + requestid.New() + "\n"
+		c.Message += repository.RequestTrailer + requestid.New() + "\n"
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
 		if touch := b.touch(files, path, changes[path]); repository.IsFile(path) {

@@ -20,7 +20,7 @@ func madeOnce(b *bench) {
 	like := id("a")[:31] + "b" // found in the same place as the first
 	made := map[string]repository.Commit{}
 	write := func(name, request string) {
-		b.once = &repository.Once{ID: name, Request: request}
+		b.once = &repository.Once{ID: name, Request: request, Answer: []byte("answer " + request)}
 		made[name] = b.advance(map[string]string{first: name + request})
 		b.once = nil
 		b.advance(map[string]string{first: "after " + name + request})
@@ -32,7 +32,7 @@ func madeOnce(b *bench) {
 	check := func(b *bench, name, request string) {
 		b.Helper()
 		found, want := b.landed(name), made[name]
-		if found == nil || found.Commit != want.SHA || found.Sequence != want.Sequence || found.Request != request ||
+		if found == nil || found.Commit != want.SHA || found.Sequence != want.Sequence || found.Request != request || string(found.Answer) != "answer "+request ||
 			found.Until.Unix() != want.Committer.When.Add(control.Remembered).Unix() {
 			b.Errorf("under %s: %+v, want %s at %d for %s", name, found, want.SHA, want.Sequence, request)
 		}
@@ -50,7 +50,7 @@ func madeOnce(b *bench) {
 		}
 	}
 	b.Subject = other.Subject
-	b.once = &repository.Once{ID: id("a"), Request: id("4"), Instead: made[id("a")].SHA}
+	b.once = &repository.Once{ID: id("a"), Request: id("4"), Answer: []byte("answer " + id("4")), Instead: made[id("a")].SHA}
 	made[id("a")] = b.advance(map[string]string{first: "anew"})
 	check(b, id("a"), id("4"))
 }
