@@ -76,6 +76,12 @@ const aMistakeOfEach = `
   {"criteria": [{"operator": "IS_PRESENT"}], "value": {"type": "bool", "value": true}},
   {"criteria": [{"operator": "PROP_GREATER_THAN", "propertyName": "user.age", "valueToMatch": {"type": "string", "value": "x"}}], "value": {"type": "bool", "value": true}}]},
  "variants": [{"value": {"type": "bool", "value": false}}]}
+-- feature-flags/meaning.json --
+{"key": "meaning", "type": "feature_flag", "valueType": "int", "default": {"rules": [
+  {"criteria": [{"operator": "PROP_AFTER", "propertyName": "prefab.current-time", "valueToMatch": {"type": "int", "value": 1735689600}},
+    {"operator": "IS_PRESENT", "propertyName": "user.key"}, {"operator": "IS_NOT_PRESENT", "propertyName": "user.key"}], "value": {"type": "int", "value": 9007199254740993}},
+  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 1}},
+  {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "int", "value": 2}}]}}
 -- configs/plain.json --
 {"key": "plain", "type": "config", "valueType": "string", "default": {"rules": [
   {"criteria": [{"operator": "ALWAYS_TRUE"}], "value": {"type": "string", "value": "x", "confidential": true}}]},

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"svc.example/svc/shared/document"
@@ -29,4 +30,77 @@ func OperandProblem(criterion document.Criterion) string {
 	}
 	_, problem := conditionOf(criterion)
 	return string(problem)
+}
+
+// Exclude says whether no context has both of two criteria of one rule hold. It knows
+// the plain cases alone.
+func Exclude(a, b document.Criterion) bool {
+	if segmentsExclude(a, b) {
+		return true
+	}
+	one, two := operators[a.Operator], operators[b.Operator]
+	if a.PropertyName == "" || slotName(a.PropertyName) != slotName(b.PropertyName) || one.build == nil || two.build == nil {
+		return false
+	}
+	if one.excludes == b.Operator || two.excludes == a.Operator {
+		if sameOperand(a, b) || one.reads == presences {
+			return true
+		}
+	}
+	low, high := spanOf(a)
+	otherLow, otherHigh := spanOf(b)
+	return low > otherHigh || otherLow > high
+}
+
+func segmentsExclude(a, b document.Criterion) bool {
+	one, named := SegmentOf(a)
+	two, too := SegmentOf(b)
+	return named && too && one == two && a.Operator != b.Operator
+}
+
+func sameOperand(a, b document.Criterion) bool {
+	return keyOf(document.Criterion{ValueToMatch: a.ValueToMatch}) == keyOf(document.Criterion{ValueToMatch: b.ValueToMatch})
+}
+
+// spanOf are the least and the greatest number that a criterion can hold for.
+func spanOf(c document.Criterion) (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	limit := math.NaN()
+	if c.ValueToMatch != nil {
+		operand := operandOf(c.ValueToMatch.Served())
+		if at, ok := moment(&operand); ok {
+			limit = at
+		}
+	}
+	switch c.Operator {
+	case "PROP_GREATER_THAN", "PROP_AFTER":
+		low = math.Nextafter(limit, math.Inf(1))
+	case "PROP_GREATER_THAN_OR_EQUAL":
+		low = limit
+	case "PROP_LESS_THAN", "PROP_BEFORE":
+		high = math.Nextafter(limit, math.Inf(-1))
+	case "PROP_LESS_THAN_OR_EQUAL":
+		high = limit
+	case "IN_INT_RANGE":
+		if start, end, ok := bounds(c.ValueToMatch); ok {
+			low, high = start.float, math.Nextafter(end.float, math.Inf(-1))
+		}
+	}
+	return low, high
+}
+
+// Seconds says whether a criterion compares a time with a number of seconds, as it
+// seems: in milliseconds it would be a time before March 1973.
+func Seconds(c document.Criterion) bool {
+	timed := operators[c.Operator].reads == times || operators[c.Operator].reads == numbers && slotName(c.PropertyName) == CurrentTime
+	if !timed || c.ValueToMatch == nil {
+		return false
+	}
+	const earliest = 100_000_000_000
+	suspect := func(n number) bool { return n.float > earliest/1000 && n.float < earliest }
+	if start, end, ok := bounds(c.ValueToMatch); ok {
+		return suspect(start) || suspect(end)
+	}
+	limit, ok := numeric(c.ValueToMatch)
+	return ok && suspect(limit)
 }

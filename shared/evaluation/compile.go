@@ -249,7 +249,14 @@ func (c *compiler) test(criterion *condition) test {
 	switch {
 	case criterion.link != nil:
 		c.hold(testBytes)
-		return criterion.link(c, c.slot(criterion.property))
+		slot := c.slot(criterion.property)
+		switch criterion.reads {
+		case scalars:
+			c.readsTimeOddly(slot)
+		case numbers:
+			c.out.slots[slot].numeric = true
+		}
+		return criterion.link(c, slot)
 	case criterion.isMember:
 		i := c.segmentNumber(criterion.segment)
 		c.hold(testBytes)

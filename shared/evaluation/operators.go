@@ -34,31 +34,51 @@ func useless(*compiler, int) test { return never }
 // problem says what is wrong with an operand; "" for nothing.
 type problem string
 
+// operator is what an operator reads of its property, and how it is compiled.
+type operator struct {
+	reads reading
+	build build
+	// excludes is an operator that never holds together with this one, of the same
+	// property and operand; "" for none.
+	excludes string
+}
+
+// reading is what an operator reads of a property: a compiler prepares the slot for it.
+type reading int
+
+const (
+	presences reading = iota // whether it is there
+	scalars                  // the text of any scalar: that of the current time turns all the time
+	texted                   // a string, which the current time is not
+	numbers                  // a number, which the frame has parsed
+	times                    // a time
+)
+
 // operators are all operators but those of segments, which need no property.
-var operators = map[string]build{
-	"PROP_IS_ONE_OF":                  oneOf(false),
-	"PROP_IS_NOT_ONE_OF":              oneOf(true),
-	"PROP_STARTS_WITH_ONE_OF":         textual(strings.HasPrefix, 0, false),
-	"PROP_DOES_NOT_START_WITH_ONE_OF": textual(strings.HasPrefix, 0, true),
-	"PROP_ENDS_WITH_ONE_OF":           textual(strings.HasSuffix, 0, false),
-	"PROP_DOES_NOT_END_WITH_ONE_OF":   textual(strings.HasSuffix, 0, true),
-	"PROP_CONTAINS_ONE_OF":            textual(strings.Contains, containsByte, false),
-	"PROP_DOES_NOT_CONTAIN_ONE_OF":    textual(strings.Contains, containsByte, true),
-	propMatches:                       matches(true),
-	propDoesNotMatch:                  matches(false),
-	"HIERARCHICAL_MATCH":              hierarchical,
-	"IN_INT_RANGE":                    inRange,
-	"PROP_GREATER_THAN":               compares(func(c int) bool { return c > 0 }),
-	"PROP_GREATER_THAN_OR_EQUAL":      compares(func(c int) bool { return c >= 0 }),
-	"PROP_LESS_THAN":                  compares(func(c int) bool { return c < 0 }),
-	"PROP_LESS_THAN_OR_EQUAL":         compares(func(c int) bool { return c <= 0 }),
-	"PROP_BEFORE":                     dated(func(p, o float64) bool { return p < o }),
-	"PROP_AFTER":                      dated(func(p, o float64) bool { return p > o }),
-	"PROP_SEMVER_LESS_THAN":           versions(func(c int) bool { return c < 0 }),
-	"PROP_SEMVER_EQUAL":               versions(func(c int) bool { return c == 0 }),
-	"PROP_SEMVER_GREATER_THAN":        versions(func(c int) bool { return c > 0 }),
-	"IS_PRESENT":                      presence(true),
-	"IS_NOT_PRESENT":                  presence(false),
+var operators = map[string]operator{
+	"PROP_IS_ONE_OF":                  {scalars, oneOf(false), "PROP_IS_NOT_ONE_OF"},
+	"PROP_IS_NOT_ONE_OF":              {scalars, oneOf(true), "PROP_IS_ONE_OF"},
+	"PROP_STARTS_WITH_ONE_OF":         {scalars, textual(strings.HasPrefix, 0, false), "PROP_DOES_NOT_START_WITH_ONE_OF"},
+	"PROP_DOES_NOT_START_WITH_ONE_OF": {scalars, textual(strings.HasPrefix, 0, true), "PROP_STARTS_WITH_ONE_OF"},
+	"PROP_ENDS_WITH_ONE_OF":           {scalars, textual(strings.HasSuffix, 0, false), "PROP_DOES_NOT_END_WITH_ONE_OF"},
+	"PROP_DOES_NOT_END_WITH_ONE_OF":   {scalars, textual(strings.HasSuffix, 0, true), "PROP_ENDS_WITH_ONE_OF"},
+	"PROP_CONTAINS_ONE_OF":            {scalars, textual(strings.Contains, containsByte, false), "PROP_DOES_NOT_CONTAIN_ONE_OF"},
+	"PROP_DOES_NOT_CONTAIN_ONE_OF":    {scalars, textual(strings.Contains, containsByte, true), "PROP_CONTAINS_ONE_OF"},
+	propMatches:                       {texted, matches(true), propDoesNotMatch},
+	propDoesNotMatch:                  {texted, matches(false), propMatches},
+	"HIERARCHICAL_MATCH":              {scalars, hierarchical, ""},
+	"IN_INT_RANGE":                    {numbers, inRange, ""},
+	"PROP_GREATER_THAN":               {numbers, compares(func(c int) bool { return c > 0 }), "PROP_LESS_THAN_OR_EQUAL"},
+	"PROP_GREATER_THAN_OR_EQUAL":      {numbers, compares(func(c int) bool { return c >= 0 }), "PROP_LESS_THAN"},
+	"PROP_LESS_THAN":                  {numbers, compares(func(c int) bool { return c < 0 }), "PROP_GREATER_THAN_OR_EQUAL"},
+	"PROP_LESS_THAN_OR_EQUAL":         {numbers, compares(func(c int) bool { return c <= 0 }), "PROP_GREATER_THAN"},
+	"PROP_BEFORE":                     {times, dated(func(p, o float64) bool { return p < o }), ""},
+	"PROP_AFTER":                      {times, dated(func(p, o float64) bool { return p > o }), "PROP_BEFORE"},
+	"PROP_SEMVER_LESS_THAN":           {texted, versions(func(c int) bool { return c < 0 }), ""},
+	"PROP_SEMVER_EQUAL":               {texted, versions(func(c int) bool { return c == 0 }), "PROP_SEMVER_LESS_THAN"},
+	"PROP_SEMVER_GREATER_THAN":        {texted, versions(func(c int) bool { return c > 0 }), "PROP_SEMVER_LESS_THAN"},
+	"IS_PRESENT":                      {presences, presence(true), "IS_NOT_PRESENT"},
+	"IS_NOT_PRESENT":                  {presences, presence(false), "IS_PRESENT"},
 }
 
 // The operators whose operand is a regular expression.
@@ -86,6 +106,9 @@ func texts(operand *document.Value) ([]string, problem) {
 	if p.Kind != ListProperty {
 		return nil, "valueToMatch must be a string_list"
 	}
+	if len(p.List) == 0 {
+		return nil, "the list is empty"
+	}
 	return p.List, ""
 }
 
@@ -99,7 +122,6 @@ func oneOf(negated bool) build {
 			price = searchStep * bits.Len(uint(len(list)))
 		}
 		return func(c *compiler, slot int) test {
-			c.readsTimeOddly(slot)
 			c.out.slots[slot].price.item += int64(price)
 			words := make([]int32, len(list))
 			c.hold(numberBytes * len(words))
@@ -157,7 +179,6 @@ func textual(relation func(text, part string) bool, byteCosts int64, negated boo
 			return false
 		}
 		return func(c *compiler, slot int) test {
-			c.readsTimeOddly(slot)
 			price, operands := &c.out.slots[slot].price, int64(len(list))
 			price.item += operands * itemOperand
 			price.textByte += operands * byteCosts
@@ -240,7 +261,6 @@ func hierarchical(operand *document.Value) (linkable, problem) {
 		return useless, "valueToMatch must be a string: the prefix to match"
 	}
 	return func(c *compiler, slot int) test {
-		c.readsTimeOddly(slot)
 		c.out.slots[slot].price.item += itemOperand
 		c.holdText(prefix)
 		return func(f *Frame) bool {
@@ -283,7 +303,6 @@ func compares(pass func(int) bool) build {
 			c.turnsAt(slot, limit.float)
 			c.hold(limitBytes)
 			c.holdText(limit.text)
-			c.out.slots[slot].numeric = true
 			return func(f *Frame) bool {
 				p := &f.properties[slot]
 				return p.numeric && pass(p.number.compare(&limit))
@@ -306,7 +325,6 @@ func inRange(operand *document.Value) (linkable, problem) {
 		c.turnsAt(slot, end.float)
 		c.hold(2 * limitBytes)
 		c.holdText(start.text + end.text)
-		c.out.slots[slot].numeric = true
 		return func(f *Frame) bool {
 			p := &f.properties[slot]
 			return p.numeric && p.number.compare(&start) >= 0 && p.number.compare(&end) < 0

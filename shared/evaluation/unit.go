@@ -57,6 +57,7 @@ type weights struct {
 // or a membership in a segment. With neither it never holds.
 type condition struct {
 	property string
+	reads    reading
 	link     linkable
 
 	isMember, wanted bool
@@ -290,10 +291,10 @@ func conditionOf(c document.Criterion) (*condition, problem) {
 		}
 		return &condition{isMember: true, segment: key, wanted: c.Operator == InSegment}, ""
 	}
-	build, ok := operators[c.Operator]
+	known, ok := operators[c.Operator]
 	if !ok {
 		return &condition{}, "" // one of a later day
 	}
-	link, bad := build(c.ValueToMatch)
-	return &condition{property: c.PropertyName, link: link}, bad
+	link, bad := known.build(c.ValueToMatch)
+	return &condition{property: c.PropertyName, reads: known.reads, link: link}, bad
 }

@@ -59,6 +59,11 @@ const (
 	NotAVariant       Code = "NOT_A_VARIANT"
 	PlainSecret       Code = "PLAIN_SECRET"
 	UnboundCiphertext Code = "UNBOUND_CIPHERTEXT"
+	DoubtfulOperand   Code = "DOUBTFUL_OPERAND"
+	OlderTimeName     Code = "OLDER_TIME_NAME"
+	UnreachableRule   Code = "UNREACHABLE_RULE"
+	Contradiction     Code = "CONTRADICTION"
+	ClientDependent   Code = "CLIENT_DEPENDENT"
 )
 
 // Rule says of a code what it stands for.
@@ -114,6 +119,11 @@ var Rules = []Rule{
 	{NotAVariant, true, "A rule serves a value that is none of the variants.", "Add the variant, or serve another value.", ""},
 	{PlainSecret, true, "A variant shows what a confidential value is.", "Mark it confidential too, or take it out.", ""},
 	{UnboundCiphertext, true, "A ciphertext of an old form can be copied into another item and opens there.", "Encrypt it again.", ""},
+	{DoubtfulOperand, true, "A `valueToMatch` says something else than was probably meant: seconds in place of milliseconds, `/^a$/i`, an expression where texts are compared.", "The message says what would be right.", ""},
+	{OlderTimeName, true, "A rule calls the current time as an older system does. It is read as `svc.current-time`.", "Write `svc.current-time`.", ""},
+	{UnreachableRule, true, "A rule comes after one that serves everybody whom it is for.", "Move it up, or take it out.", ""},
+	{Contradiction, true, "Two criteria of a rule never hold together, so it never matches.", "Correct one of them, or make two rules.", ""},
+	{ClientDependent, true, "Clients in some languages read it as something else: an integer beyond 2^53, `null`, the key `__proto__`.", "The message says what would be right.", ""},
 }
 
 // Lookup is the rule of a code, and not ok for a code that is in no table.

@@ -168,7 +168,7 @@ func (v *Verification) Of(item Item) []document.Issue {
 // rule that never matches, a value that is none of the variants, a misspelt
 // name. They stand in nobody's way.
 func Warnings(item *Item) []document.Issue {
-	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), plainSecretIssues(item.View), unboundIssues(item.View), misspelt(item.Tree))
+	return slices.Concat(operatorIssues(item.View), variantIssues(item.View), plainSecretIssues(item.View), unboundIssues(item.View), meaningIssues(item.View), misspelt(item.Tree))
 }
 
 // SchemaIssues finds the values of a config that violate the JSON Schema its

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 )
 
 // with is the sound workspace with some files changed; "" removes one.
@@ -194,6 +195,8 @@ func TestVerifyFinds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, problems := ReadAndVerify(with(tt.changes))
+			// Many of these documents serve each of their values to everybody.
+			problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Code == problem.UnreachableRule })
 			expect(t, problems, tt.want...)
 		})
 	}
@@ -211,7 +214,7 @@ func TestVerifyKeepsSecrets(t *testing.T) {
 			{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "hunter2", "confidential": true}},
 			{"operator": "IN_SEG", "valueToMatch": {"type": "string", "value": "hunter2", "decryptWith": "master.key"}}`),
 	}))
-	if len(problems) != 4 {
+	if len(problems) != 6 { // two of them unreachable rules
 		t.Errorf("%d problems: %q", len(problems), said(problems))
 	}
 	if all := fmt.Sprint(problems); strings.Contains(all, "hunter2") {

@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/evaluation"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
+)
+
+// meaningIssues finds rules that are valid and can hardly do what they say. Nothing is
+// told of what is confidential.
+func meaningIssues(doc *document.Document) []document.Issue {
+	return slices.Concat(operandDoubts(doc), ruleDoubts(doc), clientDoubts(doc))
+}
+
+// jsLiteral is a regular expression as JavaScript has it.
+var jsLiteral = regexp.MustCompile(`^/.+/[dgimsuvy]*$`)
+
+func operandDoubts(doc *document.Document) []document.Issue {
+	var issues []document.Issue
+	for spot, c := range doc.Criteria() {
+		if evaluation.OlderCurrentTime(c.PropertyName) {
+			issues = append(issues, document.Issue{Code: problem.OlderTimeName, Pointer: spot.Pointer() + "/propertyName",
+				Message: "this is an older name of " + evaluation.CurrentTime + " and is read as that"})
+		}
+		if message := operandDoubt(c); message != "" {
+			issues = append(issues, document.Issue{Code: problem.DoubtfulOperand, Pointer: spot.Pointer() + "/valueToMatch", Message: message})
+		}
+	}
+	return issues
+}
+
+func operandDoubt(c document.Criterion) string {
+	if c.ValueToMatch == nil || c.ValueToMatch.Secret() {
+		return ""
+	}
+	if evaluation.Seconds(c) {
+		return "this is a time in milliseconds since 1970, and seems to be in seconds: add three zeros, or write RFC 3339"
+	}
+	text, _ := c.ValueToMatch.Content.Text()
+	if (c.Operator == matches || c.Operator == doesNotMatch) && jsLiteral.MatchString(text) {
+		return "the slashes are a part of this expression: write what is between them, and (?i) at its beginning for the flag i"
+	}
+	if !strings.Contains(c.Operator, "_WITH_ONE_OF") && !strings.Contains(c.Operator, "_CONTAIN") && !strings.Contains(c.Operator, "_START_") && !strings.Contains(c.Operator, "_END_") {
+		return ""
+	}
+	for _, part := range slices.Concat(c.ValueToMatch.Content.Elements(), []*jsontree.Node{c.ValueToMatch.Content}) {
+		switch text, ok := part.Text(); {
+		case !ok:
+		case text == "":
+			return "the empty text is in every text"
+		case strings.HasPrefix(text, "^") || strings.Contains(text, ".*"):
+			return "this operator compares texts as they are, and one looks like a regular expression: PROP_MATCHES takes these"
+		}
+	}
+	return ""
+}
+
+// ruleDoubts finds rules that no context reaches, and such as none fits.
+func ruleDoubts(doc *document.Document) []document.Issue {
+	var issues []document.Issue
+	list, before := -2, map[string]document.Spot{} // by what they ask for
+	for spot, rule := range doc.Rules() {
+		if spot.Environment != list {
+			list = spot.Environment
+			clear(before)
+		}
+		asked, open := askedBy(rule)
+		if !open || len(rule.Criteria) == 0 { // which is an error
+			continue
+		}
+		earlier, unreachable := before[""]
+		if !unreachable {
+			earlier, unreachable = before[asked]
+		}
+		pointer := strings.TrimSuffix(spot.Pointer(), "/value")
+		if unreachable {
+			issues = append(issues, document.Issue{Code: problem.UnreachableRule, Pointer: pointer,
+				Message: "no context comes to this rule: all that it is for are served by " + strings.TrimSuffix(earlier.Pointer(), "/value")})
+		} else if weighted := rule.Value.Weighted; weighted == nil || slices.ContainsFunc(weighted.Arms, func(a document.Arm) bool { return a.Weight > 0 }) {
+			before[asked] = spot
+		}
+		for i, c := range rule.Criteria {
+			if slices.ContainsFunc(rule.Criteria[:i], func(other document.Criterion) bool { return evaluation.Exclude(other, c) }) {
+				spot.Criterion = i
+				issues = append(issues, document.Issue{Code: problem.Contradiction, Pointer: spot.Pointer(),
+					Message: "this criterion and one before it never hold together, so the rule never matches"})
+				break
+			}
+		}
+	}
+	return issues
+}
+
+// askedBy is a text that is the same for rules that ask for the same, "" for one that
+// takes everybody. It is not open where an operand must not be told.
+func askedBy(rule document.Rule) (text string, open bool) {
+	var all []string
+	for _, c := range rule.Criteria {
+		if c.Operator == document.AlwaysTrue {
+			continue
+		}
+		one := c.Operator + " " + c.PropertyName
+		if v := c.ValueToMatch; v != nil {
+			if v.Secret() {
+				return "", false
+			}
+			one += " " + identity(*v)
+		}
+		all = append(all, one)
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), "\n"), true
+}
+
+// clientDoubts finds what clients in some languages read as something else.
+func clientDoubts(doc *document.Document) []document.Issue {
+	var issues []document.Issue
+	if doc.Type != document.Flag && !doc.SendToClientSDK {
+		return nil
+	}
+	add := func(pointer, message string) {
+		issues = append(issues, document.Issue{Code: problem.ClientDependent, Pointer: pointer, Message: message})
+	}
+	if doc.Key == "__proto__" {
+		add("/key", "in JavaScript an object keeps something else under this name; choose another key")
+	}
+	for spot, value := range doc.Values() {
+		if value.Secret() {
+			continue
+		}
+		switch content := value.Served(); {
+		case value.Type == document.JSONValue && content != nil && content.Kind == jsontree.Null:
+			add(spot.Pointer()+"/value", "many clients take null for no value, and serve the default of their code; an empty object is one")
+		case (value.Type == document.IntValue || value.Type == document.JSONValue) && holdsUnsafeInteger(content):
+			add(spot.Pointer()+"/value", "JavaScript has no integer beyond 2^53 and rounds this one; send it as a string")
+		}
+	}
+	return issues
+}
+
+func holdsUnsafeInteger(n *jsontree.Node) bool {
+	if n == nil {
+		return false
+	}
+	if n.Kind == jsontree.Number && !strings.ContainsAny(n.Literal(), ".eE") {
+		f, _ := strconv.ParseFloat(n.Literal(), 64)
+		return math.Abs(f) >= 1<<53
+	}
+	return slices.ContainsFunc(n.Items, holdsUnsafeInteger) ||
+		slices.ContainsFunc(n.Members, func(m jsontree.Member) bool { return holdsUnsafeInteger(m.Value) })
+}
