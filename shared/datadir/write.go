@@ -94,7 +94,8 @@ func write(ctx context.Context, dir string, edits []Edit, step func()) error {
 	return err
 }
 
-var errGit = errors.New("it lies in a .git, which is git's own")
+// ErrGit is the error of Write where a link leads into git's own files.
+var ErrGit = errors.New("it lies in a .git, which is git's own")
 
 // writing is an edit under way.
 type writing struct {
@@ -135,7 +136,7 @@ func (w *writing) prepare(ctx context.Context) error {
 		w.At, w.SHA256 = w.seen, sumOf(w.Content)
 	}
 	if !writable(w.At) {
-		return errGit
+		return ErrGit
 	}
 	if !w.Force {
 		w.was = sumOf(w.Was)

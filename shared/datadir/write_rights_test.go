@@ -28,6 +28,26 @@ func TestAFileThatMayNotBeWrittenIsNot(t *testing.T) {
 	}
 }
 
+// TestWhatIsGitsIsNotWritten, though a link within the directory leads there.
+func TestWhatIsGitsIsNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	own := filepath.Join(dir, ".git", "hooks", "a.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(own), 0o777), os.WriteFile(own, []byte("old"), 0o666),
+		os.Symlink(".git/hooks/a.json", filepath.Join(dir, "a.json")), os.Symlink(".git/hooks", filepath.Join(dir, "configs"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, edit := range []Edit{{Path: "a.json", Was: []byte("old"), Content: []byte("new")}, {Path: "configs/a.json", Was: []byte("old"), Content: []byte("new")},
+		{Path: "configs/made.json", Content: []byte("new")}, {Path: "configs/a.json", Force: true}} {
+		if err := Write(t.Context(), dir, []Edit{edit}); !errors.Is(err, ErrGit) {
+			t.Errorf("%s: %v", edit.Path, err)
+		}
+	}
+	entries, _ := os.ReadDir(filepath.Dir(own))
+	if text, _ := os.ReadFile(own); string(text) != "old" || len(entries) != 1 {
+		t.Errorf("there is %q of %d", text, len(entries))
+	}
+}
+
 func TestAFileStaysItsOwners(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may give files to others")
