@@ -6,6 +6,7 @@
 package monitor
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -87,17 +88,23 @@ func (m *Monitor) counted(name string, next http.Handler) http.Handler {
 func (r *route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	begin := time.Now()
 	answer, whole := &answer{ResponseWriter: w}, false
+	id := new(string)
+	if r.monitor.Access != nil && req.Header.Get(requestid.Header) != "" {
+		var ctx context.Context
+		ctx, id = requestid.WithNote(req.Context())
+		req = req.WithContext(ctx)
+	}
 	defer func() {
 		if !whole && answer.status == 0 { // the handler gave up, and the connection ends
 			answer.status = http.StatusInternalServerError
 		}
-		r.note(req, answer, time.Since(begin))
+		r.note(req, answer, *id, time.Since(begin))
 	}()
 	r.next.ServeHTTP(answer, req)
 	whole = true
 }
 
-func (r *route) note(req *http.Request, a *answer, took time.Duration) {
+func (r *route) note(req *http.Request, a *answer, id string, took time.Duration) {
 	if a.status == 0 { // a stream goes on by itself
 		a.status = http.StatusOK
 	}
@@ -114,8 +121,12 @@ func (r *route) note(req *http.Request, a *answer, took time.Duration) {
 		s.polls.Inc()
 	}
 	if log := r.monitor.Access; log != nil {
-		log.Info("request", "method", method(req.Method), "route", r.name, "status", a.status, "bytes", a.bytes,
-			"milliseconds", float64(took.Microseconds())/1000, "address", r.monitor.Proxies.Address(req).String(), "requestId", a.Header().Get(requestid.Header))
+		named := []any{"requestId", a.Header().Get(requestid.Header)}
+		if client := requestid.Named(req.Header.Get(requestid.Header)); id != "" && client != "" {
+			named = []any{"requestId", id, "clientRequestId", client}
+		}
+		log.With(named...).Info("request", "method", method(req.Method), "route", r.name, "status", a.status, "bytes", a.bytes,
+			"milliseconds", float64(took.Microseconds())/1000, "address", r.monitor.Proxies.Address(req).String())
 	}
 }
 

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
 )
 
@@ -49,6 +51,25 @@ func numbers(t *testing.T, h http.Handler, change ...func(*http.Request)) *httpt
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+// TestTheLogHasBothNamesOfARequest: the one that its commit carries, and the client's.
+func TestTheLogHasBothNamesOfARequest(t *testing.T) {
+	for sent, want := range map[string]string{"": "requestId=drawn", "mine": "requestId=drawn clientRequestId=mine"} {
+		var log bytes.Buffer
+		m := New()
+		m.Access = slog.New(slog.NewTextHandler(&log, nil))
+		routes, notFound := m.Routes([]router.Route{{Path: "/v1/flags", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set(requestid.Header, cmp.Or(sent, "drawn"))
+			requestid.Note(r.Context(), "drawn")
+		})}}, http.NotFoundHandler())
+		r := httptest.NewRequest("GET", "/v1/flags", nil)
+		r.Header.Set(requestid.Header, sent)
+		router.New(routes, notFound).ServeHTTP(httptest.NewRecorder(), r)
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("sent %q: %s, want %s", sent, log.String(), want)
+		}
+	}
 }
 
 // TestLabelsAreFew, whatever is sent, and nothing that is sent is one.

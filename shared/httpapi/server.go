@@ -221,6 +221,7 @@ func (h pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{server: h.server, here: h.here, request: r, writer: w, header: w.Header(), values: make([]string, 0, mostValues),
 		id: requestid.New(), named: requestid.Named(r.Header.Get(requestid.Header)), leave: func() {}}
 	c.set(requestid.Header, cmp.Or(c.named, c.id))
+	requestid.Note(r.Context(), c.id)
 	c.header["X-Content-Type-Options"] = noSniff
 	c.header["Cache-Control"] = cacheControl
 	defer func() { c.leave(); c.held.Release() }()

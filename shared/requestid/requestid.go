@@ -4,6 +4,7 @@
 package requestid
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 )
@@ -28,6 +29,22 @@ func Valid(id string) bool {
 		}
 	}
 	return len(id) == 32
+}
+
+type noteKey struct{}
+
+// WithNote is a context in which the id of a request is noted by who draws it, for a log
+// further out that has only the answer, which may have the client's name for it.
+func WithNote(ctx context.Context) (context.Context, *string) {
+	id := new(string)
+	return context.WithValue(ctx, noteKey{}, id), id
+}
+
+// Note notes the id of a request, if anybody wants to know.
+func Note(ctx context.Context, id string) {
+	if to, asked := ctx.Value(noteKey{}).(*string); asked {
+		*to = id
+	}
 }
 
 // maxLength bounds what is repeated of a client's own name in answers and logs.
