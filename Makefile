@@ -44,7 +44,7 @@ run: build ## start both products on the example directory (SERVE_PORT=6590 API_
 	echo; echo '--- svc api: a git repository made from them, changed over HTTP'; \
 	bin/svc api --data $(RUN_DATA) --import $(EXAMPLE) --workspace example --port $(API_PORT) & api=$$!; \
 	nap; both || stop 1; \
-	echo; echo '--- Open http://127.0.0.1:$(SERVE_PORT)/ in a browser: it shows the flags, and asks for no key.'; \
+	echo; echo '--- Open the first address beside "Console" in a browser: it shows the flags, and asks for no key.'; \
 	echo '    Or ask from another terminal, edit a file in $(EXAMPLE), and ask again:'; \
 	echo '    curl http://127.0.0.1:$(SERVE_PORT)/api/v2/configs/eval-with-context/$(TOKEN)'; \
 	echo '    Ctrl-C ends both. Keys: bin/svc key create --help, with --data $(RUN_DATA).'; \

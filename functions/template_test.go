@@ -250,7 +250,7 @@ func TestAFloodTakesNothingFromOtherRoutes(t *testing.T) {
 // of which the throttle cuts off the script stays empty.
 func TestAWholeOfficeCanOpenTheConsole(t *testing.T) {
 	page := httptest.NewRecorder()
-	router.New(console.Routes("", ""), http.NotFoundHandler()).ServeHTTP(page, httptest.NewRequest("GET", "/console/", nil))
+	router.New(console.Routes(false, ""), http.NotFoundHandler()).ServeHTTP(page, httptest.NewRequest("GET", "/console/", nil))
 	loads := map[string]int{"$default": 1, "ANY /console": 1, "ANY /console/{path+}": len(regexp.MustCompile(`(?:src|href)="[0-9a-f]{16}/`).FindAllString(page.Body.String(), -1))}
 	if loads["ANY /console/{path+}"] != 3 {
 		t.Errorf("the page loads %d files, and the comment in the template says three", loads["ANY /console/{path+}"])

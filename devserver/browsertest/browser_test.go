@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,8 +101,45 @@ func (tab tab) load(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
 	defer cancel()
+	tab.bringToken(t, url)
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		t.Fatalf("loading %s: %v", url, err)
+	}
+}
+
+// tokens are those of the consoles of directories, by the ports of the servers, and given
+// are the tabs that have them.
+var tokens, given sync.Map
+
+// opensConsole notes the token that a server has printed.
+func opensConsole(t *testing.T, server *svcbinary.Server) {
+	t.Helper()
+	address, err := url.Parse(server.Console())
+	token, printed := strings.CutPrefix(address.Fragment, "token=")
+	if err != nil || !printed {
+		t.Fatalf("the console is said to be at %q", server.Console())
+	}
+	tokens.Store(address.Port(), token)
+}
+
+// bringToken opens the address with the token of a console in a tab that is led to it.
+func (tab tab) bringToken(t *testing.T, address string) {
+	t.Helper()
+	at, err := url.Parse(address)
+	if err != nil || at.Hostname() == rebound {
+		return
+	}
+	token, console := tokens.Load(at.Port())
+	if !console || strings.Contains(address, "#token=") {
+		return
+	}
+	if _, has := given.LoadOrStore([3]any{tab.ctx, at.Host, token}, true); has {
+		return
+	}
+	for _, address := range []string{fmt.Sprintf("http://%s/console/#token=%s", at.Host, token), "about:blank"} {
+		if err := chromedp.Do(tab.ctx, chromedp.Navigate(address)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

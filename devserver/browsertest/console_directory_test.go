@@ -2,12 +2,16 @@ package browsertest
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"svc.example/svc/shared/testing/freeport"
+	"svc.example/svc/shared/testing/svcbinary"
 )
 
 // serveConsole serves a directory with its console.
@@ -76,6 +80,48 @@ func TestConsoleOfADirectoryLosesNoEditOfAnEditor(t *testing.T) {
 	}
 }
 
+// TestTheConsoleOfADirectoryAsksForItsToken: the address that the server prints has it, the
+// tab keeps it, and nobody else who reaches the server has it.
+func TestTheConsoleOfADirectoryAsksForItsToken(t *testing.T) {
+	server, err := svcbinary.Start(binary(t), "serve", "--console", "--datadir", copySample(t, nil), "--port", freeport.Take())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop() })
+	page, token, _ := strings.Cut(server.Console(), "#token=")
+	p := blankTab(t, desk)
+	p.load(t, page+"#/flags/new-checkout")
+	p.says(t, "main h1", "Open the directory")
+	for typed, want := range map[string]string{token + "x": "This token is not taken", "a b": "Paste the token"} {
+		p.write(t, "#key", typed)
+		p.click(t, "form button")
+		p.says(t, "#key-problem", want)
+	}
+	p.write(t, "#key", server.Console())
+	p.click(t, "form button")
+	p.says(t, "h1", "new-checkout")
+	p.reload(t)
+	p.says(t, "h1", "new-checkout")
+
+	p = blankTab(t, desk)
+	p.load(t, server.Console())
+	p.says(t, ".row .key", "new-checkout")
+	if address := call[string](t, p.tab, `() => location.href`); strings.Contains(address, token) {
+		t.Errorf("the token stays in the address: %s", address)
+	}
+	for _, path := range []string{page, strings.TrimSuffix(page, "console/"), strings.Replace(page, "console/", "v1/openapi.json", 1)} {
+		answer, err := http.Get(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || strings.Contains(string(text), token) || strings.Contains(fmt.Sprint(answer.Header), token) {
+			t.Errorf("%s has the token: %v", path, err)
+		}
+	}
+}
+
 // TestAnotherSiteCannotUseTheConsole of a directory that is open in the same browser.
 func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
 	dir := copySample(t, nil)
@@ -88,7 +134,7 @@ func TestAnotherSiteCannotUseTheConsole(t *testing.T) {
 	own := blankTab(t, desk)
 	own.load(t, base+"/console/")
 	own.says(t, ".row .key", "new-checkout")
-	token := call[string](t, own.tab, `() => document.querySelector("meta[name=svc-token]").content`)
+	token := call[string](t, own.tab, `() => sessionStorage.getItem("svc token")`)
 
 	site := openTab(t, blankSite(t).origin("localhost"))
 	change := `{"enabled": true}`

@@ -233,6 +233,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = server.Stop() })
+		opensConsole(t, server)
 		return server
 	}
 	server := start()
@@ -244,6 +245,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 		server = start()
 		p.says(t, "main", "The server has been started anew")
 		p.says(t, "main", "What you had begun is there again")
+		p.write(t, "#key", server.Console())
 		loaded := make(chan struct{}, 8)
 		if err := chromedp.Listen(p.ctx, func(event any) {
 			if _, ok := event.(*page.EventLoadEventFired); ok {
@@ -255,7 +257,7 @@ func TestConsoleOfADirectoryKeepsWorkOverARestart(t *testing.T) {
 		if _, err := chromedp.Call(p.ctx, page.Enable, page.EnableParams{}); err != nil {
 			t.Fatal(err)
 		}
-		p.click(t, "main button")
+		p.click(t, "main form button")
 		select { // a page that is on its way out cannot be asked
 		case <-loaded:
 		case <-time.After(patience):

@@ -89,6 +89,7 @@ func TestConsoleOfADirectoryThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop() })
+	opensConsole(t, server)
 	p := blankTab(t, desk)
 	p.load(t, "http://127.0.0.1:"+port+"/console/#/flags/new-checkout?edit=staging&kind=value&set=true")
 	p.says(t, "dialog .messages", "staging enabled set to true")

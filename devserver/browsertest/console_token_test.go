@@ -12,8 +12,8 @@ import (
 	"svc.example/svc/shared/router"
 )
 
-// A page that came with a token asks nobody for a key.
-func TestConsoleUsesTheTokenOfItsPage(t *testing.T) {
+// A page whose address came with a token asks nobody for it.
+func TestConsoleUsesTheTokenOfItsAddress(t *testing.T) {
 	w := serveWorkspace(t, copySample(t, nil))
 	key := w.key(t, "Ada", "protected_engineer")
 	upstream, err := url.Parse(w.base)
@@ -22,17 +22,17 @@ func TestConsoleUsesTheTokenOfItsPage(t *testing.T) {
 	}
 	proxy := httputil.NewSingleHostReverseProxy(upstream)
 	api := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer of this page" {
+		if r.Header.Get("Authorization") != "Bearer of-this-page" {
 			rw.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		r.Header.Set("Authorization", "Bearer "+key)
 		proxy.ServeHTTP(rw, r)
 	})
-	server := httptest.NewServer(router.New(console.Routes("of this page", ""), api))
+	server := httptest.NewServer(router.New(console.Routes(true, ""), api))
 	t.Cleanup(server.Close)
 	p := blankTab(t, desk)
-	p.load(t, server.URL)
+	p.load(t, server.URL+"/console/#token=of-this-page")
 	p.says(t, ".row .key", "new-checkout")
 	p.visit(t, "#/flags/new-checkout?edit=staging&kind=value&set=true")
 	p.apply(t)
@@ -56,9 +56,10 @@ func TestConsoleOutlivesWhatItCannotShow(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+key)
 		proxy.ServeHTTP(rw, r)
 	})
-	server := httptest.NewServer(router.New(console.Routes("token", ""), odd))
+	server := httptest.NewServer(router.New(console.Routes(true, ""), odd))
 	t.Cleanup(server.Close)
 	p := blankTab(t, desk)
+	p.load(t, server.URL+"/console/#token=any")
 	p.load(t, server.URL+"/console/#/flags/new-checkout")
 	p.says(t, ".empty h2", "This could not be shown")
 	p.click(t, ".empty .button")
@@ -88,9 +89,10 @@ func TestConsoleAppliesOnceWhenAnAnswerGetsLost(t *testing.T) {
 		}
 		proxy.ServeHTTP(rw, r)
 	})
-	server := httptest.NewServer(router.New(console.Routes("token", ""), lossy))
+	server := httptest.NewServer(router.New(console.Routes(true, ""), lossy))
 	t.Cleanup(server.Close)
 	p := blankTab(t, desk)
+	p.load(t, server.URL+"/console/#token=any")
 	p.load(t, server.URL+"/console/#/flags/new-checkout?edit=staging&kind=value&set=true")
 	p.wait(t, "dialog .review .messages")
 	p.click(t, "dialog .dialog-foot .primary:not([disabled])")

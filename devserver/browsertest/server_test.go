@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,9 @@ func launch(t *testing.T, args ...string) (problem string) {
 	server, err := svcbinary.Start(binary(t), args...)
 	if err != nil {
 		return err.Error()
+	}
+	if slices.Contains(args, "--console") && !slices.Contains(args, "--url") {
+		opensConsole(t, server)
 	}
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {

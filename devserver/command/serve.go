@@ -149,7 +149,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 	}
 	file, overridden := in.startOverrides(f, path, dir, early.line)
 	follows := f.watch && !f.noWatch
-	beside, err := in.openConsole(f, path, worktree.Options{Overrides: file,
+	beside, token, err := in.openConsole(f, path, worktree.Options{Overrides: file,
 		Served: func() (datadir.State, bool) {
 			state, behind := dir.Behind()
 			return state, behind || !follows
@@ -159,7 +159,7 @@ func serve(ctx context.Context, in Invocation, f serveFlags, originsGiven bool) 
 		return err
 	}
 	loaded()
-	fmt.Fprint(in.Stdout, startUp(f, path, dir.Contents(), overridden))
+	fmt.Fprint(in.Stdout, startUp(f, path, dir.Contents(), token, overridden))
 	early.flush()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -276,9 +276,9 @@ func (in Invocation) startOverrides(f serveFlags, path string, dir *directory.Di
 
 // openConsole has the console served beside what applications ask for, if that is
 // asked for.
-func (in Invocation) openConsole(f serveFlags, path string, o worktree.Options) (beside func(http.Handler) http.Handler, err error) {
+func (in Invocation) openConsole(f serveFlags, path string, o worktree.Options) (beside func(http.Handler) http.Handler, token string, err error) {
 	if !f.console {
-		return func(next http.Handler) http.Handler { return next }, nil
+		return func(next http.Handler) http.Handler { return next }, "", nil
 	}
 	who := "you"
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -288,13 +288,13 @@ func (in Invocation) openConsole(f serveFlags, path string, o worktree.Options) 
 	o.Hosts, o.Logger = worktree.OwnHosts(f.host, f.port), slog.Default()
 	api, err := worktree.New(o)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return api.Beside, nil
+	return api.Beside, api.Token(), nil
 }
 
 // startUp is what a person must know when the server is up.
-func startUp(f serveFlags, path, contents string, overridden int) string {
+func startUp(f serveFlags, path, contents, token string, overridden int) string {
 	auth := "none, every request is served"
 	if f.key != "" {
 		auth = "key required, Authorization: Basic base64(1:<key>)"
@@ -306,7 +306,7 @@ func startUp(f serveFlags, path, contents string, overridden int) string {
 	lines := fmt.Sprintf("Listening    %s\nDatadir      %s\nEnvironment  %s, %s\nAuth         %s; CORS: pages of %s may read the answers\n",
 		server.URL(f.host, f.port), path, f.environment, contents, auth, readers)
 	if f.console {
-		lines += fmt.Sprintf("Console      %s/console/\n", server.URL(f.host, f.port))
+		lines += fmt.Sprintf("Console      %s/console/#token=%s\n", server.URL(f.host, f.port), token)
 	}
 	if overridden > 0 {
 		lines += fmt.Sprintf("Overrides    %d, which svc override list shows\n", overridden)

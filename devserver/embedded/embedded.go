@@ -134,7 +134,7 @@ func (s *Service) route(options Options) error {
 		Polls: options.Polls, Telemetry: options.Telemetry, Strangers: strangers, Proxies: options.Proxies,
 		Streams: s.streams,
 	})...)
-	routes = append(routes, console.Routes("", "")...)
+	routes = append(routes, console.Routes(false, "")...)
 	routes, notFound = options.Monitor.Routes(routes, notFound)
 	if options.ShowMetrics {
 		routes = append(routes, options.Monitor.Local())

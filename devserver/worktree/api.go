@@ -70,7 +70,7 @@ type API struct {
 	clients clients
 	once    once
 	handler http.Handler
-	pages   http.Handler // which have the token in them
+	pages   http.Handler
 }
 
 // OwnHosts are the hosts by which a server on a loopback host is reached.
@@ -113,7 +113,7 @@ func New(options Options) (*API, error) {
 		return nil, err
 	}
 	a.handler = router.New(routes, notFound)
-	a.pages = router.New(console.Routes(a.Token(), options.Environment), http.NotFoundHandler())
+	a.pages = router.New(console.Routes(true, options.Environment), http.NotFoundHandler())
 	return a, nil
 }
 
@@ -135,8 +135,8 @@ func (a *API) routes(service *control.Service) (routes []router.Route, notFound 
 	return routes, notFound, nil
 }
 
-// Token is what a request has to carry as Authorization: Bearer, for the page's
-// <meta name="svc-token">.
+// Token is what a request has to carry as Authorization: Bearer. The page has it from its
+// address, behind #token=, which only who started the server was told.
 func (a *API) Token() string { return a.tree.key.Reveal() }
 
 // Beside serves the API below /v1 and the console, and everything else as next does:
@@ -155,7 +155,7 @@ func (a *API) Beside(next http.Handler) http.Handler {
 	})
 }
 
-// page serves the console under the server's own names alone: the token is in it.
+// page serves the console under the server's own names alone.
 func (a *API) page(w http.ResponseWriter, r *http.Request) {
 	if f := a.ownHost(r); f != nil {
 		delivery.WriteFault(w, f)
@@ -219,7 +219,7 @@ func (a *API) admit(r *http.Request) *fault.Fault {
 		}
 	}
 	if digest := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(digest[:], a.digest[:]) != 1 {
-		return fault.New(fault.Unauthorized, "the token of the page is missing; reload it if the server was started again")
+		return fault.New(fault.Unauthorized, "the token of this server is missing: the address that it printed when it was started has it")
 	}
 	return nil
 }

@@ -24,10 +24,10 @@ var embedded embed.FS
 
 // Routes serve the console at /console/, and lead there from /.
 //
-// token is what the page sends to the API as a bearer token. When it is "", the
-// page asks a person for a key. environment is the one that the server serves itself,
-// where it serves one beside the API: the page shows what a context gets of it.
-func Routes(token, environment string) []router.Route {
+// The page asks a person for a key. That of a directory sends the token that its address
+// brings behind #token=, and shows what a context gets of the environment that the server
+// serves itself beside the API.
+func Routes(directory bool, environment string) []router.Route {
 	lead := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header())
 		w.Header().Set("Location", "console/") // relative: a proxy may have put a path before it
@@ -36,7 +36,7 @@ func Routes(token, environment string) []router.Route {
 	return []router.Route{
 		{Path: endpoints.ConsoleLead.Path, Handler: lead},
 		{Path: endpoints.Console.Path, Handler: lead},
-		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(token, environment)), contentType: "text/html; charset=utf-8", secret: token != ""}}},
+		{Path: endpoints.ConsoleFiles.Path, Handler: &handler{shell: &file{Body: negotiation.NewBody(shell(directory, environment)), contentType: "text/html; charset=utf-8"}}},
 	}
 }
 
@@ -46,7 +46,6 @@ type file struct {
 	*negotiation.Body
 	contentType  string
 	neverChanges bool
-	secret       bool // which no cache is to keep
 }
 
 var contentTypes = map[string]string{
@@ -77,13 +76,11 @@ var program = sync.OnceValues(func() (files map[string]*file, digest string) {
 })
 
 // shell is the page, which names the files that it needs.
-func shell(token, environment string) []byte {
+func shell(directory bool, environment string) []byte {
 	_, digest := program()
 	head := ""
-	for _, meta := range [][2]string{{"svc-token", token}, {"svc-environment", environment}} {
-		if meta[1] != "" {
-			head += "<meta name=\"" + meta[0] + "\" content=\"" + html.EscapeString(meta[1]) + "\">\n"
-		}
+	if directory {
+		head = "<meta name=\"svc-environment\" content=\"" + html.EscapeString(environment) + "\">\n"
 	}
 	text, _ := embedded.ReadFile("shell.html") // a test reads it
 	return []byte(strings.NewReplacer("{files}", digest, "{head}", head).Replace(string(text)))
@@ -124,8 +121,6 @@ func (f *file) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case f.neverChanges:
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	case f.secret:
-		header.Set("Cache-Control", "no-store")
 	default:
 		header.Set("Cache-Control", "no-cache")
 	}

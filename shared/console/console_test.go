@@ -14,14 +14,14 @@ import (
 )
 
 // ask asks for a path of a console.
-func ask(token, method, path string, header ...string) *http.Response {
+func ask(environment, method, path string, header ...string) *http.Response {
 	r := httptest.NewRequest(method, path, nil)
 	for _, line := range header {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
 	}
 	w := httptest.NewRecorder()
-	router.New(console.Routes(token, token), http.NotFoundHandler()).ServeHTTP(w, r)
+	router.New(console.Routes(environment != "", environment), http.NotFoundHandler()).ServeHTTP(w, r)
 	return w.Result()
 }
 
@@ -91,13 +91,13 @@ func TestThePageIsHardened(t *testing.T) {
 	}
 }
 
-func TestATokenStandsInThePage(t *testing.T) {
+func TestThePageOfADirectoryNamesItsEnvironment(t *testing.T) {
 	page := body(t, ask(`a"><b>`, "GET", "/console/"))
-	if !strings.Contains(page, `<meta name="svc-token" content="a&#34;&gt;&lt;b&gt;">`) || !strings.Contains(page, `<meta name="svc-environment" content="a&#34;&gt;&lt;b&gt;">`) {
+	if !strings.Contains(page, `<meta name="svc-environment" content="a&#34;&gt;&lt;b&gt;">`) {
 		t.Error(page)
 	}
 	if without := body(t, ask("", "GET", "/console/")); strings.Contains(without, "<meta name=\"svc-") {
-		t.Error("there is no token, and the page has one")
+		t.Error("that of a workspace names one")
 	}
 }
 

@@ -30,7 +30,7 @@ func Function() start.Function {
 		if err != nil {
 			return nil, err
 		}
-		for _, route := range console.Routes("", "") {
+		for _, route := range console.Routes(false, "") {
 			route.Path = strings.TrimSuffix(s.BasePath, "/v1") + route.Path // beside the API
 			routes = append(routes, route)
 		}

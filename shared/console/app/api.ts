@@ -2,17 +2,22 @@
 // memory, so that a view that is shown again is there at once.
 import { signal } from "./lib";
 import { sentence } from "./words";
+import { token } from "./token";
 
 const base = new URL("../v1/", document.baseURI);
 
-let bearer = document.querySelector('meta[name="svc-token"]')?.getAttribute("content") ?? "";
+const environment = document.querySelector('meta[name="svc-environment"]')?.getAttribute("content");
 
-/** Whether the page came with a token, so that nobody is asked for a key. */
-export const tokenGiven = bearer !== "";
+/** Whether this is the page of a directory, for which the server's token is given, and nobody's key. */
+export const tokenGiven = typeof environment === "string";
 
 /** The environment that the server of this page serves itself: that of a directory; "" on a workspace. */
-export const servedHere =
-  document.querySelector('meta[name="svc-environment"]')?.getAttribute("content") ?? "";
+export const servedHere = environment ?? "";
+
+let bearer = tokenGiven ? token : "";
+
+/** Whether there is something to ask the server with. */
+export const hasKey = () => bearer !== "";
 
 /** Why the server is away, in words: it doesn't answer, or says that it cannot. "" while it is there. */
 export const away = signal("");

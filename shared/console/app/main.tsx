@@ -10,8 +10,8 @@ import {
   signIn,
   loadLists,
 } from "./workspace";
-import { tokenGiven, servedHere, away, refusedKey, held, epoch } from "./api";
-import { forgetBegun, isBegun, reload } from "./begun";
+import { tokenGiven, hasKey, servedHere, away, refusedKey, held, epoch } from "./api";
+import { forgetBegun } from "./begun";
 import { useEffect, effect, render } from "./lib";
 import { openPalette, Palette } from "./palette";
 import { place, address, carried } from "./router";
@@ -89,21 +89,8 @@ function App() {
       link = nav?.querySelector("[aria-current]") as HTMLElement | null;
     if (nav && link) nav.scrollLeft = link.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
   }, [current, shown]);
-  if (tokenGiven && refusedKey.value)
-    return (
-      <main class="blank">
-        <h1>The server has been started anew</h1>
-        <p class="note">
-          This page belongs to the one before.{" "}
-          {isBegun() && "What you had begun is there again once it is loaded."}
-        </p>
-        <button type="button" class="primary" onClick={reload}>
-          Reload
-        </button>
-      </main>
-    );
   if (!who.value || refusedKey.value)
-    return tokenGiven ? (
+    return tokenGiven && hasKey() && !refusedKey.value ? (
       <main key="blank" class="blank">
         <h1>{away.value ? "Waiting for the server…" : "Opening…"}</h1>
       </main>
@@ -190,7 +177,7 @@ if (tokenGiven) carried.push("context"); // as whom a directory is looked at
 
 effect(() => {
   const first = epoch.value === 0;
-  if (tokenGiven && !who.peek())
+  if (tokenGiven && hasKey() && !who.peek())
     signIn("").catch(() => {}); // and again once the server is back
   else if (!first && who.peek()) loadLists();
 });

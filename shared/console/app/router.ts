@@ -1,6 +1,7 @@
 // Where the person is: the part of the address behind the #. The browser's own
 // back and forward buttons lead through it, and find what was seen there where
 // it was scrolled to.
+import "./token"; // which takes it out of the address first
 import { signal, useLayoutEffect } from "./lib";
 
 export type Place = { parts: string[]; query: URLSearchParams; path: string };

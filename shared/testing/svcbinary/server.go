@@ -20,6 +20,7 @@ const patience = 2 * time.Minute
 // Server is an svc that serves.
 type Server struct {
 	Log *Log // what it writes to its standard error
+	Out *Log // to its standard output after the first line
 
 	cmd *exec.Cmd
 }
@@ -27,7 +28,7 @@ type Server struct {
 // Start starts an svc that serves, and waits until it listens. The error says
 // what it wrote instead. Whoever started it ends it.
 func Start(path string, args ...string) (*Server, error) {
-	s := &Server{Log: &Log{}, cmd: exec.Command(path, args...)}
+	s := &Server{Log: &Log{}, Out: &Log{}, cmd: exec.Command(path, args...)}
 	// A program with the race detector otherwise waits a second before it ends.
 	s.cmd.Env = append(os.Environ(), "SVC_ENVIRONMENT=", "SVC_DIR=", "GORACE=atexit_sleep_ms=0")
 	s.cmd.Stderr = s.Log
@@ -39,14 +40,27 @@ func Start(path string, args ...string) (*Server, error) {
 		return nil, err
 	}
 	impatient := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	impatient.Stop()
 	if !strings.HasPrefix(line, "Listening") {
 		s.Kill()
 		return nil, fmt.Errorf("svc %s says %q, %v\n%s", args[0], line, err, s.Log)
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
+	go func() { _, _ = io.Copy(s.Out, lines) }()
 	return s, nil
+}
+
+// Console is the address of its console as it is printed, with the token of a directory's;
+// "" where none is.
+func (s *Server) Console() string {
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(time.Millisecond) {
+		_, rest, found := strings.Cut(s.Out.String(), "Console ")
+		if address, _, whole := strings.Cut(rest, "\n"); found && whole {
+			return strings.TrimSpace(address)
+		}
+	}
+	return ""
 }
 
 // Process is the server's number.
