@@ -149,6 +149,9 @@ func (in Invocation) remark(plan *pull.Plan) {
 		p.Severity = workspace.Warning // of the pull
 		fmt.Fprintln(in.Stderr, p)
 	}
+	if n := len(plan.LeftOut); n > 0 {
+		fmt.Fprintf(in.Stderr, "not pulled, since Windows cannot have files of these names: %s; give the items other keys\n", terminal.Escape(strings.Join(plan.LeftOut[:min(n, maxRemarks)], ", ")+more(n-maxRemarks)))
+	}
 	if n := len(plan.Omitted); n > 0 {
 		fmt.Fprintf(in.Stderr, "not pulled, since the workspace cannot read them: %s; mend them with git\n", terminal.Escape(strings.Join(plan.Omitted[:min(n, maxRemarks)], ", ")+more(n-maxRemarks)))
 	}

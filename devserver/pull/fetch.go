@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"svc.example/svc/devserver/remote"
@@ -23,8 +24,21 @@ type file struct {
 type fetcher struct {
 	api      *remote.Client
 	progress func(done, total int)
-	commit   string // that was read
+	commit   string   // that was read
+	leftOut  []string // paths of what this system cannot have as files
 }
+
+// system is the one whose names files have.
+var system = runtime.GOOS
+
+// Bounds of what is taken of a workspace: of bytes, and of the values that stand in them,
+// which may be two bytes and take a hundred in memory.
+const (
+	maxBytes  = 64 << 20
+	maxValues = 4 << 20
+)
+
+var errTooLarge = fmt.Errorf("the documents that the server sends are more than the %d MiB that are taken of one", maxBytes>>20)
 
 // Files reads a workspace as the files of a config directory, by path, and the paths
 // of what the workspace itself cannot read.
@@ -68,13 +82,17 @@ var errMoved = errors.New("a later page is of another commit")
 
 func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file, omitted []string, current string, err error) {
 	files, names := map[string]file{}, fileNames{}
-	commit, cursor := "", ""
+	commit, cursor, bytes, values := "", "", 0, 0
+	f.leftOut = nil
 	for {
 		text, of, err := f.api.Export(ctx, cursor, tag)
 		if err != nil || text == nil {
 			return nil, nil, of, err
 		}
-		page, err := readPage(text)
+		if bytes += len(text); bytes > maxBytes {
+			return nil, nil, "", errTooLarge
+		}
+		page, err := readPage(text, maxValues-values)
 		switch {
 		case err != nil:
 			return nil, nil, "", err
@@ -85,17 +103,23 @@ func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file
 		}
 		for _, d := range page.documents {
 			path := workspace.Path(d.t, d.key)
+			if document.KeyProblem(d.key) == "" && workspace.FileNameProblem(d.key, system) != "" {
+				f.leftOut = append(f.leftOut, path)
+				continue
+			}
 			if problem := names.problem(path, d.key); problem != "" {
 				return nil, nil, "", fmt.Errorf("the workspace has a %s with the key %q, which cannot be a file here: %s", d.t.Noun(), d.key, problem)
 			}
 			files[path] = d.file
 		}
 		omitted = append(omitted, page.omitted...)
-		f.progress(len(files), page.total)
-		if cursor = page.next; cursor != "" && len(page.documents) > 0 && len(files) < page.total {
+		values += page.values
+		read := len(files) + len(f.leftOut)
+		f.progress(read, page.total)
+		if cursor = page.next; cursor != "" && len(page.documents) > 0 && read < page.total {
 			continue
 		}
-		if cursor != "" || len(files) != page.total {
+		if cursor != "" || read != page.total {
 			return nil, nil, "", remote.NoAnswer("/export", "it holds other documents than it counts")
 		}
 		f.commit = commit
@@ -107,6 +131,7 @@ func (f *fetcher) export(ctx context.Context, tag string) (files map[string]file
 type page struct {
 	commit, next string
 	total        int
+	values       int
 	documents    []exported
 	omitted      []string // paths
 }
@@ -119,11 +144,11 @@ type exported struct {
 
 // readPage reads what must be there. An answer without the documents says nothing of
 // the workspace, and must not be taken for one that holds nothing.
-func readPage(text []byte) (*page, error) {
+func readPage(text []byte, values int) (*page, error) {
 	bad := func(why string) (*page, error) { return nil, remote.NoAnswer("/export", why) }
-	tree, err := jsontree.Parse(text)
+	tree, err := jsontree.ParseWithin(text, values)
 	if err != nil || tree.Kind != jsontree.Object {
-		return bad("it is not a JSON object")
+		return bad(fmt.Sprintf("it is not a JSON object, or there are more than %d values in all", maxValues))
 	}
 	p := &page{}
 	list := tree.Get("documents")
@@ -134,7 +159,7 @@ func readPage(text []byte) (*page, error) {
 	if total := tree.Get("total"); !said || total == nil || json.Unmarshal(total.Compact(), &p.total) != nil {
 		return bad("it does not say of which commit it is, or how many documents there are")
 	}
-	p.commit = commit
+	p.commit, p.values = commit, tree.Values()
 	p.next, _ = tree.Get("nextCursor").Text()
 	for _, n := range list.Items {
 		t, _ := n.Get("type").Text()
@@ -169,7 +194,7 @@ type fileNames map[string]string
 
 // problem says why a key cannot be a file beside those before it, or "".
 func (n fileNames) problem(path, key string) string {
-	if problem := workspace.FileNameProblem(key); problem != "" {
+	if problem := workspace.FileNameProblem(key, system); problem != "" {
 		return problem
 	}
 	folded := strings.ToLower(path)

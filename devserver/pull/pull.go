@@ -34,6 +34,8 @@ type Plan struct {
 	// Omitted are files that the workspace has and cannot read, so that nobody can pull
 	// them. What is here under their names stays.
 	Omitted []string
+	// LeftOut are files that the workspace has and this system cannot.
+	LeftOut []string
 	// OnlyHere are files of the layout that the workspace does not have and
 	// that were never pulled. They stay.
 	OnlyHere []string
@@ -95,7 +97,7 @@ func newPlan(ctx context.Context, api *remote.Client, dir string, o Options) (*P
 	if files == nil { // nor is it another workspace, at the very same commit
 		return p, p.nothingNew(last)
 	}
-	p.next.Tag, p.next.CommitSHA, p.Omitted = tag, f.commit, omitted
+	p.next.Tag, p.next.CommitSHA, p.Omitted, p.LeftOut = tag, f.commit, omitted, f.leftOut
 	if p.next.WorkspaceID, err = whose(ctx, api); err != nil {
 		return nil, err
 	}

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"svc.example/svc/devserver/pull"
+	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -160,11 +163,56 @@ func TestTheWorkspaceFile(t *testing.T) {
 	}
 }
 
+// TestKeysThatWindowsCannotHave are files elsewhere, and there left out, by name.
+func TestKeysThatWindowsCannotHave(t *testing.T) {
+	for system, pulled := range map[string]int{"linux": 4, "darwin": 4, "windows": 1} {
+		pull.On(t, system)
+		f := newFake(t)
+		for _, key := range []string{"good", "con", "NUL.x", "trailing."} {
+			f.set(key, flag(key, ""))
+		}
+		p, err := pull.NewPlan(ctx, f.api, f.dir, pull.Options{})
+		if err != nil {
+			t.Fatal(system, err)
+		}
+		if err := p.Apply(ctx); err != nil {
+			t.Fatal(system, err)
+		}
+		files, err := filepath.Glob(filepath.Join(f.dir, "feature-flags", "*.json"))
+		if err != nil || len(files) != pulled || len(p.LeftOut) != 4-pulled {
+			t.Errorf("%s: %v, left out %v, %v", system, files, p.LeftOut, err)
+		}
+	}
+}
+
+// TestAWorkspaceWithoutEndIsNotTaken: neither one of many bytes, nor one of many values.
+func TestAWorkspaceWithoutEndIsNotTaken(t *testing.T) {
+	for name, document := range map[string]string{
+		"bytes":  `{"x": "` + strings.Repeat("x", 4<<20) + `"}`,
+		"values": `{"x": [` + strings.Repeat("0,", 1<<20) + `0]}`,
+	} {
+		pages := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			pages++
+			fmt.Fprintf(w, `{"commitSha": "c", "total": 1000000000, "nextCursor": "%d", "documents": [{"type": "config", "key": "k%d", "commitSha": "c", "document": %s}]}`, pages, pages, document)
+		}))
+		t.Cleanup(server.Close)
+		api, err := remote.New(server.URL+"/v1", "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = pull.Files(ctx, api)
+		if err == nil || !strings.Contains(err.Error(), map[string]string{"bytes": "64 MiB", "values": "4194304 values"}[name]) || pages > 17 {
+			t.Errorf("%s: %v after %d pages", name, err, pages)
+		}
+	}
+}
+
 // TestKeysThatAreNoFileNames: keys come over the network. One that breaks the
-// contract's rule, or is no file name on some system, ends the pull.
+// contract's rule ends the pull.
 func TestKeysThatAreNoFileNames(t *testing.T) {
 	for _, key := range []string{
-		"../../evil", "a/b", "..", ".", ".hidden", "", "a\\b", "c:x", "con", "CON", "nul.x", "com1", "LPT9.a", "trailing.", "a b", "a:b", "a*",
+		"../../evil", "a/b", "..", ".", ".hidden", "", "a\\b", "c:x", "a b", "a:b", "a*",
 		"a\x00b", "a\nb", "a\x1b[2J", "\u202eb", "größe", strings.Repeat("k", 201),
 	} {
 		f := newFake(t)

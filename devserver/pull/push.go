@@ -118,13 +118,12 @@ func NewPush(ctx context.Context, api *remote.Client, dir string, o PushOptions)
 	return p, p.encode()
 }
 
-// unpullable refuses new items that no pull could lay out: what is in the workspace is
-// for every machine.
+// unpullable refuses new items that no pull could lay out.
 func unpullable(added []string) error {
 	var problems []string
 	for _, path := range added {
-		if _, key, ok := workspace.SplitPath(path); ok && workspace.FileNameProblem(key) != "" {
-			problems = append(problems, fmt.Sprintf("%s: %s; give it another key", path, workspace.FileNameProblem(key)))
+		if _, key, ok := workspace.SplitPath(path); ok && workspace.FileNameProblem(key, system) != "" {
+			problems = append(problems, fmt.Sprintf("%s: %s; give it another key", path, workspace.FileNameProblem(key, system)))
 		}
 	}
 	if len(problems) == 0 {

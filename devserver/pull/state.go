@@ -69,5 +69,5 @@ func (s state) edit() (datadir.Edit, error) {
 // that anybody may have edited.
 func layout(path string) bool {
 	_, key, ok := workspace.SplitPath(path)
-	return path == workspace.File || ok && workspace.FileNameProblem(key) == ""
+	return path == workspace.File || ok && workspace.FileNameProblem(key, system) == ""
 }

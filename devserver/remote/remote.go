@@ -317,11 +317,12 @@ func (c *Client) Manifest(ctx context.Context) (flags []manifest.Flag, omitted i
 
 // Pages reads a list that an answer holds as a member, page by page.
 func (c *Client) Pages(ctx context.Context, path string, query url.Values, member string, each func(row json.RawMessage) error) error {
-	for {
-		body, err := c.get(ctx, path, query, maxList)
+	for left := maxList; ; {
+		body, err := c.get(ctx, path, query, left)
 		if err != nil {
 			return err
 		}
+		left -= len(body)
 		var answer map[string]json.RawMessage
 		var list []json.RawMessage
 		var next string

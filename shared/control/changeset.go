@@ -269,6 +269,9 @@ func (c ChangeSet) located(index int, summary string, issues []document.Issue) [
 
 // itemWarnings are what the new document will hardly do as it was meant.
 func (a *attempt) itemWarnings() []document.Issue {
+	if a.creates() && a.edited.Tree != nil {
+		a.lookups = append(a.lookups, workspace.NameWarnings(a.key)...)
+	}
 	switch {
 	case a.edited.Tree == nil || a.t == Schema:
 		return a.lookups

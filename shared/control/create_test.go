@@ -174,3 +174,20 @@ func TestWithoutPublicURLThereIsNoSchemaAddress(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestANameThatWindowsCannotHaveIsWarnedOf by the write that creates it, and by no other.
+func TestANameThatWindowsCannotHaveIsWarnedOf(t *testing.T) {
+	w := newWorld(t, nil)
+	made := must[*control.CreationResult](t)(w.boss().CreateConfig(ctx, control.ConfigCreation{Key: "con", ValueType: "string", Value: node(t, `"x"`)}))
+	if said := wire(t, made.Warnings); !strings.Contains(said, "cannot be checked out on Windows") {
+		t.Errorf("no warning: %s", said)
+	}
+	set := must[*control.ChangeSetResult](t)(w.change("", created("nul"), w.putOf(control.Schema, "aux", `{"type":"string"}`), created("fine")))
+	if len(set.Warnings) != 2 {
+		t.Errorf("%s", wire(t, set.Warnings))
+	}
+	patched := must[*control.PatchResult](t)(w.boss().PatchConfig(ctx, "con", "default", control.ConfigPatch{Value: node(t, `"y"`)}))
+	if len(patched.Warnings) != 0 {
+		t.Errorf("%s", wire(t, patched.Warnings))
+	}
+}

@@ -110,6 +110,7 @@ type CreationResult struct {
 	ValueType string             `json:"valueType"`
 	CommitSHA string             `json:"commitSha"`
 	Document  *jsontree.Node     `json:"document"`
+	Warnings  []document.Issue   `json:"warnings,omitempty"`
 	DryRun    bool               `json:"dryRun,omitempty"`
 	Messages  []activity.Message `json:"messages,omitzero"` // of a dry run
 	Impact    Impact             `json:"impact,omitzero"`   // the same, where it was asked for

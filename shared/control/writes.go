@@ -73,6 +73,7 @@ func (s *Session) create(ctx context.Context, r Request, w write) (*CreationResu
 			ValueType: string(document.View(tree).ValueType),
 			CommitSHA: out.commit,
 			Document:  tree,
+			Warnings:  jsontree.Bounded(out.warnings),
 			DryRun:    r.DryRun,
 			Messages:  out.preview().Messages,
 			Impact:    out.impact,

@@ -104,16 +104,22 @@ func identity(value document.Value) string {
 
 // fileName warns of a name that cannot be checked out everywhere.
 func (v *verifier) fileName(f file, key string) {
+	v.add(Warning, f, NameWarnings(key)...)
+}
+
+// NameWarnings say of a key that the file of the item cannot be checked out everywhere.
+func NameWarnings(key string) []document.Issue {
 	if message := windowsProblem(key); message != "" {
-		v.add(Warning, f, document.Issue{Code: problem.UnportableName, Message: message})
+		return []document.Issue{{Code: problem.UnportableName, Message: message}}
 	}
+	return nil
 }
 
 // FileNameProblem says why a key that comes from elsewhere must not become the
-// name of a file, or "": it breaks the rule for keys, or the file could not be
-// made on Windows. What is pulled on one machine is checked out on others.
-func FileNameProblem(key string) string {
-	if problem := document.KeyProblem(key); problem != "" {
+// name of a file on a system, as runtime.GOOS names it, or "": it breaks the rule for
+// keys, or Windows could not make the file.
+func FileNameProblem(key, goos string) string {
+	if problem := document.KeyProblem(key); problem != "" || goos != "windows" {
 		return problem
 	}
 	return windowsProblem(key)
