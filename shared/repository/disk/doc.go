@@ -14,9 +14,12 @@
 //     removes what a crash left behind.
 //   - What is being written has a name that git's chores leave alone. What a
 //     crash left behind is removed by its age on the file system's own clock.
-//   - Compact deletes a pack after the pack that holds its objects is as
-//     durable as it was, index first, so that no reader ever sees an index
+//   - Compact deletes a pack after the pack that holds its objects was read back
+//     and is as durable as it was, index first, so that no reader ever sees an index
 //     without its pack.
+//   - A merged pack carries a .keep for an hour: git decides by older lists of packs, or
+//     by a multi-pack-index, what it deletes. A pack that a multi-pack-index names is
+//     left to git, which finds objects through it alone.
 //
 // One commit is one pack, so their number grows until Compact is called: let
 // the owner call it every hundred commits or so. It leaves a number of packs

@@ -3,7 +3,9 @@ package disk_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -345,10 +347,16 @@ func onBranchOf(s *store) *repository.Repository {
 }
 
 func (b *onBranch) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	if err := os.WriteFile(filepath.Join(b.dir, "main.new"), []byte(c.SHA+"\n"), 0o600); err != nil {
+	branch := filepath.Join(b.dir, "refs/heads/main")
+	lock, err := os.OpenFile(branch+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	for errors.Is(err, fs.ErrExist) { // git packs references
+		lock, err = os.OpenFile(branch+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if err != nil {
 		return repository.Head{}, err
 	}
-	if err := os.Rename(filepath.Join(b.dir, "main.new"), filepath.Join(b.dir, "refs/heads/main")); err != nil {
+	_, err = lock.WriteString(c.SHA + "\n")
+	if err := errors.Join(err, lock.Close(), os.Rename(branch+".lock", branch)); err != nil {
 		return repository.Head{}, err
 	}
 	return b.Memory.Advance(ctx, from, c)

@@ -29,7 +29,7 @@ var chores = [][]string{
 // made and packs are merged, every commit that was acknowledged is there afterwards,
 // for git and for svc.
 func TestMaintenanceLosesNoCommit(t *testing.T) {
-	runs, length := 1, 2*time.Second
+	runs, length := 1, time.Second
 	if os.Getenv("SVC_TEST_FULL") != "" {
 		runs, length = 30, 12*time.Second
 	}
