@@ -183,7 +183,11 @@ func (s *Service) Close() error {
 	s.EndStreams()
 	s.stop()
 	<-s.stopped
-	return errors.Join(s.uses.Flush(), s.ledger.Close())
+	var err error
+	if s.ledger.CheckLock() == nil {
+		err = s.uses.Flush()
+	}
+	return errors.Join(err, s.ledger.Close())
 }
 
 // lookEvery is how often the head is looked at while there are event streams. It
@@ -220,6 +224,9 @@ func (s *Service) upkeep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if s.ledger.CheckLock() != nil {
+			continue // which look has told: what lies there belongs to somebody else
 		}
 		if err := s.uses.Flush(); err != nil {
 			s.logger.Error("noting when keys were used last", "error", err)

@@ -177,6 +177,9 @@ func (l *Ledger) land(ctx context.Context, g *group) {
 // flush makes commits durable, and the last of them the head. It returns the
 // heads that they were. The caller holds the writer's turn.
 func (l *Ledger) flush(ctx context.Context, commits []pending) ([]repository.Head, error) {
+	if err := l.CheckLock(); err != nil {
+		return nil, err
+	}
 	found, err := l.registry.current()
 	if err != nil {
 		return nil, repository.Unwritten(err)

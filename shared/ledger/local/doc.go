@@ -101,9 +101,10 @@
 // before anything is touched. Fields that this version does not know, also those
 // of a principal or a key, stay through every edit.
 //
-// It is replaced as a whole: written beside, flushed, renamed over. Authenticate asks
-// whether anything has changed in the folders of the registry and the branch (see watch,
-// on Linux), and if so for the files' identities, so that a change by another process is
-// seen by the next request. The file that was read is kept open, so that its identity is
-// not given to another one meanwhile.
+// It is replaced as a whole: written beside, flushed, renamed over. Authenticate looks at
+// the identities of this file, of the branch's and of svc.lock, so that a change by
+// another process is seen by the next request, whatever folder above has been replaced.
+// The file that was read is kept open, so that its identity is not given to another one
+// meanwhile. Where svc.lock is not the file that this process has locked, the directory is
+// another one, which another process may serve: nothing is read or written any more.
 package local

@@ -13,14 +13,16 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// Head returns the head as it is now. It looks at the files themselves, and so finds
-// what no watch tells: that a folder above them is another one.
+// Head returns the head as it is now.
 func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
+	if err := l.CheckLock(); err != nil {
+		return repository.Head{}, err
+	}
 	found, err := l.registry.current()
 	if err != nil {
 		return repository.Head{}, err
 	}
-	head, _, err := l.head(ctx, found.Version, 0)
+	head, _, err := l.head(ctx, found.Version)
 	return head, err
 }
 
@@ -72,8 +74,10 @@ func (l *Ledger) Current(ctx context.Context) (control.Entry, error) {
 }
 
 func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.KeyRecord, access.Principal, error)) (control.Entry, error) {
-	version := l.changes.current()
-	found, err := l.registry.at(version)
+	if err := l.CheckLock(); err != nil {
+		return control.Entry{}, err
+	}
+	found, err := l.registry.current()
 	if err != nil {
 		return control.Entry{}, err
 	}
@@ -81,7 +85,7 @@ func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.Key
 	if err != nil {
 		return control.Entry{}, err
 	}
-	head, u, err := l.head(ctx, found.Version, version)
+	head, u, err := l.head(ctx, found.Version)
 	if err != nil {
 		return control.Entry{}, err
 	}
@@ -92,11 +96,10 @@ func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.Key
 	return e, nil
 }
 
-// head reads the branch, unless a version of l.changes says that nothing has moved it,
-// and catches up when it is not where it was. When what the branch names cannot be
-// used, the head is the one before.
-func (l *Ledger) head(ctx context.Context, access int64, version uint64) (repository.Head, *unreadable, error) {
-	commit, err := l.branch.at(version)
+// head reads the branch, and catches up when it is not where it was. When what the
+// branch names cannot be used, the head is the one before.
+func (l *Ledger) head(ctx context.Context, access int64) (repository.Head, *unreadable, error) {
+	commit, err := l.branch.current()
 	if err == nil && commit == "" {
 		if err := l.noBranch(); err != nil {
 			return repository.Head{}, nil, err
@@ -150,7 +153,7 @@ func (l *Ledger) view(ctx context.Context, head repository.Head) (view, error) {
 	if err := l.await(ctx, head.Commit); err != nil {
 		return view{}, err
 	}
-	if _, _, err := l.head(ctx, head.Access, 0); err != nil {
+	if _, _, err := l.head(ctx, head.Access); err != nil {
 		return view{}, err
 	}
 	if v, ok := l.history.Load().at(head); ok {

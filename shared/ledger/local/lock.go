@@ -128,3 +128,34 @@ func (s filesystem) holder(path string) string {
 	}
 	return fmt.Sprintf(" (process %d)", pid)
 }
+
+// CheckLock is an error when the data directory's path does not lead to the directory
+// that this process has locked: another process may serve the one that lies there.
+func (l *Ledger) CheckLock() error {
+	locked := l.locked
+	if locked == nil {
+		return nil // it is being opened
+	}
+	there, err := os.Stat(l.lock)
+	if err == nil && os.SameFile(locked, there) {
+		return nil
+	}
+	return unavailable(err, "the data directory was replaced by another one, or its "+serveLock+
+		" was, while svc was running: nothing is read or written any more until svc is started again")
+}
+
+// step goes before each step on the file system. What changes something is refused where
+// the directory is another one.
+func (l *Ledger) step(op Operation, path string) error {
+	switch op {
+	case OpStat, OpRead, OpSync, OpSyncDir:
+	default:
+		if err := l.CheckLock(); err != nil {
+			return err
+		}
+	}
+	if l.options.Step == nil {
+		return nil
+	}
+	return l.options.Step(op, path)
+}

@@ -45,9 +45,10 @@ type Ledger struct {
 	files    filesystem
 	registry *Registry
 	branch   reference
-	changes  *watch // of the folders of the registry and the branch
 	objects  *Objects
 	serving  *os.File
+	locked   fs.FileInfo // of serving
+	lock     string      // its path
 	cache    *cache
 	answers  answers.Store
 	history  atomic.Pointer[history]
@@ -98,15 +99,12 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 	if options.Rewritten == nil {
 		options.Rewritten = func(w Rewrite) { slog.Error(w.String(), "old", w.Old, "new", w.New, "lost", w.Lost) }
 	}
-	files := filesystem{step: options.Step}
-	l := &Ledger{
-		dir: dir, options: options, files: files,
-		registry: newRegistry(files, dir),
-		branch:   newBranch(files, filepath.Join(dir, RepositoryName)),
-		cache:    &cache{files: files, path: filepath.Join(dir, cacheName)},
-		answers:  answersIn(dir),
-		writing:  make(turn, 1),
-	}
+	l := &Ledger{dir: dir, lock: filepath.Join(dir, serveLock), options: options, answers: answersIn(dir), writing: make(turn, 1)}
+	files := filesystem{step: l.step}
+	l.files = files
+	l.registry = newRegistry(files, dir)
+	l.branch = newBranch(files, filepath.Join(dir, RepositoryName))
+	l.cache = &cache{files: files, path: filepath.Join(dir, cacheName)}
 	if err := l.open(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -126,13 +124,15 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if l.serving, err = l.files.lockToServe(l.dir); err != nil {
 		return err
 	}
+	if l.locked, err = l.serving.Stat(); err != nil {
+		return err
+	}
 	if err := tighten(l.dir); err != nil {
 		return err
 	}
 	if err := l.openRepository(ctx); err != nil {
 		return err
 	}
-	l.changes = newWatch(l.dir, l.branch.path(path.Dir(branch)))
 	h := l.cache.load()
 	if h == nil {
 		h = newHistory(1)
@@ -228,7 +228,7 @@ func (l *Ledger) Repository() string { return l.branch.git }
 // Close lets go of the data directory.
 func (l *Ledger) Close() error {
 	l.cache.close()
-	err := errors.Join(l.changes.Close(), l.registry.Close(), l.branch.loose.Close())
+	err := errors.Join(l.registry.Close(), l.branch.loose.Close())
 	if l.serving != nil {
 		err = errors.Join(err, l.serving.Close())
 	}

@@ -23,7 +23,7 @@ type reference struct {
 	git   string // the bare repository's directory
 	name  string // "" is branch
 
-	loose *replaced[string] // of the branch's own file, for at
+	loose *replaced[string] // of the branch's own file, for current
 }
 
 // newBranch is the branch of a repository.
@@ -33,10 +33,10 @@ func newBranch(files filesystem, git string) reference {
 	return r
 }
 
-// at is read for whoever asks again and again: the branch's file is read when it is
-// another one than the last time. Git replaces it too. The version is as in replaced.at.
-func (r reference) at(version uint64) (string, error) {
-	if id, err := r.loose.at(version); err == nil {
+// current is read for whoever asks again and again: the branch's file is read when it is
+// another one than the last time. Git replaces it too.
+func (r reference) current() (string, error) {
+	if id, err := r.loose.current(); err == nil {
 		return id, nil
 	}
 	return r.read() // there may be another way, or more to say

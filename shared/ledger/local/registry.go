@@ -53,11 +53,8 @@ func (r *registryStore) Close() error { return r.seen.Close() }
 func (r *registryStore) path() string { return filepath.Join(r.dir, registryName) }
 
 // current returns what the file holds now.
-func (r *registryStore) current() (*registryFile, error) { return r.at(0) }
-
-// at is current at a version: see replaced.at.
-func (r *registryStore) at(version uint64) (*registryFile, error) {
-	found, err := r.seen.at(version)
+func (r *registryStore) current() (*registryFile, error) {
+	found, err := r.seen.current()
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", r.path(), err)
 	}

@@ -7,11 +7,11 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// replaced is a file that is only ever replaced as a whole, by this process or
-// another. It is read again when it is another one than the last time, which
-// takes a look at its identity and nothing else.
+// replaced is a file that others may write too. It is read again when it is another
+// one than the last time, which takes a look at its identity and nothing else.
 type replaced[T any] struct {
 	files  filesystem
 	path   string
@@ -28,36 +28,25 @@ type sighting[T any] struct {
 	info    fs.FileInfo
 	held    io.Closer
 	content T
-	version atomic.Uint64 // of a watch, at which it was this one; 0 for none
+	settled bool
 }
+
+// settling is the most by which file systems round the time of a change. A file that was
+// read so soon after it was changed may change again without another time.
+const settling = 50 * time.Millisecond
 
 // is says whether a file is still the one that was read.
 func (s *sighting[T]) is(info fs.FileInfo) bool {
-	return s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) && os.SameFile(s.info, info)
+	return s.settled && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()) && os.SameFile(s.info, info)
 }
 
-// at is what the file holds now. It is not even looked at when version, which a watch
-// of its folder has just told, is the one of the last time; 0 is none.
-func (r *replaced[T]) at(version uint64) (content T, err error) {
-	if seen := r.seen.Load(); seen != nil && version != 0 && seen.version.Load() == version {
-		return seen.content, nil
-	}
+// current is what the file holds now.
+func (r *replaced[T]) current() (content T, err error) {
 	seen, err := r.sight()
 	if err != nil {
-		r.doubt()
 		return content, err
 	}
-	if version != 0 {
-		seen.version.Store(version)
-	}
 	return seen.content, nil
-}
-
-// doubt has everybody look at the file again: no watch has told that it cannot be read.
-func (r *replaced[T]) doubt() {
-	if seen := r.seen.Load(); seen != nil {
-		seen.version.Store(0)
-	}
 }
 
 func (r *replaced[T]) sight() (*sighting[T], error) {
@@ -99,6 +88,7 @@ func (r *replaced[T]) look() (*sighting[T], error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	settled := time.Since(info.ModTime()) > settling // before it is read
 	text, err := readAll(f, r.limit)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -107,7 +97,7 @@ func (r *replaced[T]) look() (*sighting[T], error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &sighting[T]{info: info, held: hold(f), content: content}, nil
+	return &sighting[T]{info: info, held: hold(f), content: content, settled: settled}, nil
 }
 
 // Close lets go of the file that was read last.

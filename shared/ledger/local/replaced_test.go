@@ -1,11 +1,15 @@
 package local
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"svc.example/svc/shared/repository"
 )
 
 // TestTheBranchIsReadWhenItIsAnotherFile, and only then: by whoever asks, however
@@ -34,6 +38,21 @@ func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 			must(t, os.Chtimes(file+".new", time.Time{}, before.ModTime()))
 			must(t, os.Rename(file+".new", file))
 		}, second.SHA},
+		{"the same file, written at the same time as before", func() {
+			must(t, os.WriteFile(file, []byte(second.SHA+"\n"), 0o644))
+			head(t, l)
+			now, err := os.Stat(file)
+			must(t, err)
+			must(t, os.WriteFile(file, []byte(first.SHA+"\n"), 0o644))
+			must(t, os.Chtimes(file, time.Time{}, now.ModTime()))
+		}, first.SHA},
+		{"a copy of the repository in its place", func() {
+			must(t, os.CopyFS(l.Repository()+".copy", os.DirFS(l.Repository())))
+			must(t, os.Rename(l.Repository(), l.Repository()+".old"))
+			must(t, os.Rename(l.Repository()+".copy", l.Repository()))
+			head(t, l)
+			gitIn(t, l.Repository()).run("update-ref", "refs/heads/main", second.SHA)
+		}, second.SHA},
 		{"packed", func() { gitIn(t, l.Repository()).run("pack-refs", "--all") }, second.SHA},
 		{"loose again", func() { gitIn(t, l.Repository()).run("update-ref", "refs/heads/main", first.SHA) }, first.SHA},
 	} {
@@ -42,11 +61,87 @@ func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.name, got.Commit, test.head)
 		}
 	}
+	long := time.Now().Add(-time.Minute) // the time of a file that has just changed may stay the same
+	must(t, os.Chtimes(file, long, long))
+	head(t, l)
 	read = 0
 	for range 100 {
 		head(t, l)
 	}
 	if read > 0 {
 		t.Errorf("the branch was read %d times while nothing moved it", read)
+	}
+}
+
+// TestAnotherDirectoryIsNotWritten: a server whose directory was moved away, or was
+// replaced by a copy that another one serves, leaves the other alone and says why.
+func TestAnotherDirectoryIsNotWritten(t *testing.T) {
+	dir := created(t)
+	first := opened(t, dir, Options{})
+	before := write(t, first, "a", "1")
+	must(t, os.CopyFS(dir+".copy", os.DirFS(dir)))
+	must(t, os.Rename(dir, dir+".old"))
+	if _, err := first.Head(t.Context()); err == nil {
+		t.Error("a directory that has gone is read")
+	}
+	must(t, os.Rename(dir+".copy", dir))
+	second := opened(t, dir, Options{})
+
+	from := headOf(first.history.Load())
+	from.Access = head(t, second).Access
+	_, err := first.Advance(t.Context(), from, draft(t, first.Repository(), from.Commit, "a", "2"))
+	var reason *repository.Unavailable
+	if !errors.As(err, &reason) || !repository.Refused(err) || !strings.Contains(reason.Message, "replaced by another") {
+		t.Errorf("a write into another directory: %v", err)
+	}
+	if _, err := first.Current(t.Context()); !errors.As(err, &reason) {
+		t.Errorf("a read of another directory: %v", err)
+	}
+	if got := head(t, second); got.Commit != before.SHA {
+		t.Errorf("the other directory's head is %s, want %s", got.Commit, before.SHA)
+	}
+	after := write(t, second, "a", "3")
+	if got := gitIn(t, second.Repository()).run("rev-parse", "main"); strings.TrimSpace(got) != after.SHA {
+		t.Errorf("main is %s after a write of %s", got, after.SHA)
+	}
+	if _, err := os.Stat(filepath.Join(second.Repository(), filepath.FromSlash(branchLock))); err == nil {
+		t.Error("main stays locked")
+	}
+}
+
+// TestARevokedKeyIsRefusedAtOnce, by whatever name the registry's file is reached.
+func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
+	for name, move := range map[string]func(t *testing.T, file string, text []byte){
+		"a link's target": func(t *testing.T, file string, text []byte) {
+			must(t, os.WriteFile(file+".target.new", text, 0o600))
+			must(t, os.Rename(file+".target.new", file+".target"))
+		},
+		"another name of the file": func(t *testing.T, file string, text []byte) {
+			must(t, os.WriteFile(file+".second", text, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := created(t)
+			file := filepath.Join(dir, registryName)
+			if strings.Contains(name, "link") {
+				must(t, os.Rename(file, file+".target"))
+				must(t, os.Symlink(file+".target", file))
+			} else {
+				must(t, os.Link(file, file+".second"))
+			}
+			l := opened(t, dir, Options{})
+			version := head(t, l).Access
+			text, err := os.ReadFile(file)
+			must(t, err)
+			for range 20 {
+				old := fmt.Sprintf(`"version": %d`, version)
+				version++
+				text = []byte(strings.Replace(string(text), old, fmt.Sprintf(`"version": %d`, version), 1))
+				move(t, file, text)
+				if got := head(t, l).Access; got != version {
+					t.Fatalf("version %d is read, where %d is written", got, version)
+				}
+			}
+		})
 	}
 }
