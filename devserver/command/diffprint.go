@@ -18,12 +18,20 @@ var diffFormats = map[string]func(Invocation, *difference) error{
 	"json":     func(in Invocation, d *difference) error { return cli.JSON(in.Stdout, d) },
 	"text":     func(in Invocation, d *difference) error { return in.write(d.text()) },
 	"markdown": func(in Invocation, d *difference) error { return in.write(d.markdown()) },
-	"github":   func(in Invocation, d *difference) error { return in.write(d.github()) },
+	"github":   func(in Invocation, d *difference) error { return in.commands(d.github()) },
 }
 
 func (in Invocation) write(text string) error {
 	_, err := io.WriteString(in.Stdout, text)
 	return err
+}
+
+// commands prints workflow commands, whose texts commandData and commandProperty escape.
+func (in Invocation) commands(lines string) error {
+	if out, ok := in.Stdout.(*terminal.Writer); ok {
+		return out.Commands(lines)
+	}
+	return in.write(lines)
 }
 
 // valueInWords is a value of an impact, cut to what a line holds.
@@ -135,7 +143,7 @@ func (d *difference) markdown() string {
 func inMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range terminal.Printable(text) {
-		if strings.ContainsRune("\\`*_{}[]()<>#+!|~&@$", r) {
+		if strings.ContainsRune("\\`*_{}[]()<>#+!|~&@$", r) || r == ':' && strings.HasSuffix(b.String(), ":") {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
@@ -169,10 +177,11 @@ func (d *difference) github() string {
 
 // commandData and commandProperty escape a text of a workflow command, so that it
 // cannot begin another one.
-func commandData(text string) string { return commandEscapes.Replace(text) }
+func commandData(text string) string { return dataEscapes.Replace(text) }
 
-func commandProperty(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(text))
-}
+func commandProperty(text string) string { return propertyEscapes.Replace(text) }
 
-var commandEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+var (
+	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "##[", `##\u005b`, "::", `:\u003a`)
+	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "##[", `##\u005b`, ":", "%3A", ",", "%2C")
+)

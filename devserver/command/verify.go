@@ -107,7 +107,7 @@ func verify(ctx context.Context, in Invocation, dir string, f verifyFlags) error
 	case "json":
 		err = cli.JSON(in.Stdout, v)
 	case "github":
-		err = in.write(annotations(ctx, in.Display(dir), dir, v))
+		err = in.commands(annotations(ctx, in.Display(dir), dir, v))
 	default:
 		if err = in.write(v.text(in.Display(dir), problems)); err != nil {
 			return err

@@ -17,7 +17,11 @@ import (
 // the exit status. The caller that the commands are made for has writers that escape
 // all that is printed; what could not be printed is a failure.
 func Main(ctx context.Context, args []string, c Caller, newRoot func(c *Caller) *cobra.Command) int {
-	stdout, stderr := terminal.NewWriter(c.Stdout), terminal.NewWriter(c.Stderr)
+	writer := terminal.NewWriter
+	if c.Getenv != nil && c.Getenv("GITHUB_ACTIONS") == "true" {
+		writer = terminal.NewWriterInActions
+	}
+	stdout, stderr := writer(c.Stdout), writer(c.Stderr)
 	defer stderr.Flush() // there is nowhere left to say it
 	c.Stdout, c.Stderr = stdout, stderr
 	root := newRoot(&c)

@@ -13,6 +13,7 @@
 //     goes through Escape as well, which leaves no line feed and no tab: else it
 //     could make a line that looks like one of ours.
 //   - A message quotes no more of such a text than a person reads: Quote and Cut.
+//   - What runners of CI systems take for commands in a log is broken up.
 //   - What is escaped is written as in JSON (\u001b), so that JSON which a
 //     Writer passes on stays JSON that means the same.
 package terminal
@@ -96,11 +97,56 @@ type Writer struct {
 
 	mu     sync.Mutex
 	rest   []byte // the beginning of a character whose end has not come yet
-	failed error  // the first error of what is written to
+	runner commands
+	failed error // the first error of what is written to
 }
 
 // NewWriter returns a Writer to a file or a terminal.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// NewWriterInActions is NewWriter in a step of GitHub Actions, whose runner takes what
+// follows :: for a command too.
+func NewWriterInActions(to io.Writer) *Writer { return &Writer{to: to, runner: commands{colons: true}} }
+
+// Commands passes on lines that are commands for a runner. Their texts are escaped, but
+// for what makes them commands.
+func (w *Writer) Commands(lines string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pass(appendEscaped(nil, []byte(lines), "\n\t"))
+}
+
+// commands breaks up what runners of CI systems take for their commands, wherever it
+// stands in a line: ##[set-output name=x]y and ##vso[task.complete], and where colons are
+// to be broken up, ::set-output name=x::y.
+type commands struct {
+	colons bool
+	hashes int  // that stand before, with the letters after them
+	colon  bool // stands before
+}
+
+func (c *commands) broken(text []byte) []byte {
+	to := make([]byte, 0, len(text))
+	for _, b := range text {
+		switch letter := b|0x20 >= 'a' && b|0x20 <= 'z'; {
+		case b == '[' && c.hashes >= 2:
+			to = append(to, `\u005b`...)
+			c.hashes, c.colon = 0, false
+			continue
+		case b == ':' && c.colon && c.colons:
+			to = append(to, `\u003a`...)
+			c.hashes, c.colon = 0, false
+			continue
+		case b == '#':
+			c.hashes++
+		case !letter || c.hashes < 2:
+			c.hashes = 0
+		}
+		c.colon = b == ':'
+		to = append(to, b)
+	}
+	return to
+}
 
 // Write implements io.Writer. A character that is cut in two is passed on with
 // its second part.
@@ -110,7 +156,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	text := append(w.rest, p...)
 	whole := wholeRunes(text)
 	w.rest = append([]byte(nil), text[whole:]...)
-	if err := w.pass(appendEscaped(make([]byte, 0, whole), text[:whole], "\n\t")); err != nil {
+	if err := w.pass(w.runner.broken(appendEscaped(make([]byte, 0, whole), text[:whole], "\n\t"))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

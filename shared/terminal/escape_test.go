@@ -70,6 +70,25 @@ func TestAWriterEscapesAllButLineFeedAndTab(t *testing.T) {
 	}
 }
 
+func TestCommandsOfRunnersAreBrokenUp(t *testing.T) {
+	for _, c := range []struct{ text, outside, inActions string }{
+		{"a ##[set-output name=x]y", `a ##\u005bset-output name=x]y`, `a ##\u005bset-output name=x]y`},
+		{"###[x]", `###\u005bx]`, `###\u005bx]`},
+		{"##vso[task.complete]", `##vso\u005btask.complete]`, `##vso\u005btask.complete]`},
+		{"::error::x", "::error::x", `:\u003aerror:\u003ax`},
+		{"a:::::b", "a:::::b", `a:\u003a:\u003a:b`},
+		{"### Flags [a] #[b] a:b", "### Flags [a] #[b] a:b", "### Flags [a] #[b] a:b"},
+	} {
+		for writer, want := range map[*Writer]string{NewWriter(nil): c.outside, NewWriterInActions(nil): c.inActions} {
+			var out bytes.Buffer
+			writer.to = &out
+			if _, err := io.Copy(writer, iotest.OneByteReader(strings.NewReader(c.text))); err != nil || out.String() != want {
+				t.Errorf("%q is written %q, want %q: %v", c.text, out.String(), want, err)
+			}
+		}
+	}
+}
+
 func TestACharacterCutInTwoIsWhole(t *testing.T) {
 	const text = "Größe 東京 👩‍💻 \u202e\n"
 	var out bytes.Buffer
