@@ -23,17 +23,23 @@ const maxGitFile = 16 << 10
 // machine can make it pause in between for longer than any quiet that an edit
 // should be made to wait for.
 func gitAtWork(dir string, now time.Time) bool {
+	git := gitOf(dir)
+	if git == "" {
+		return false
+	}
+	info, err := os.Lstat(filepath.Join(git, "index.lock"))
+	return err == nil && now.Sub(info.ModTime()) < maxCheckout
+}
+
+// gitOf is the git directory of the work tree that a directory lies in, "" for none.
+func gitOf(dir string) string {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
 	for {
-		if git := gitDirectory(filepath.Join(dir, ".git")); git != "" {
-			info, err := os.Lstat(filepath.Join(git, "index.lock"))
-			return err == nil && now.Sub(info.ModTime()) < maxCheckout
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
+		git, parent := gitDirectory(filepath.Join(dir, ".git")), filepath.Dir(dir)
+		if git != "" || parent == dir {
+			return git
 		}
 		dir = parent
 	}

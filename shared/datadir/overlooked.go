@@ -18,8 +18,8 @@ const (
 	maxOverlooked = 20      // problems of a folder; the rest is counted
 )
 
-// Overlooked points out what Load leaves out and its author may have meant to
-// be a document: files of a folder in another spelling or format, folders below
+// Overlooked refuses what Load leaves out and another program would obey, and points
+// out what its author may have meant to be a document: files of a folder in another spelling or format, folders below
 // one, files that lie beside the folders or in another one, and folders that
 // look like one of the layout.
 func Overlooked(dir string) []workspace.Problem {
@@ -28,9 +28,12 @@ func Overlooked(dir string) []workspace.Problem {
 		return nil // Load says so
 	}
 	defer root.Close()
-	o := overlooking{root: root}
+	o, inGit := overlooking{root: root}, gitOf(dir) != ""
 	for _, folder := range workspace.Folders {
 		o.folder(string(folder), func(e fs.DirEntry) string { return workspace.Overlooked(e.Name(), e.IsDir()) })
+		if inGit {
+			o.links(string(folder))
+		}
 	}
 	o.folder(itself, func(e fs.DirEntry) string {
 		if e.IsDir() || !workspace.OverlookedOutside(e.Name()) {
@@ -38,6 +41,7 @@ func Overlooked(dir string) []workspace.Problem {
 		}
 		return "this is left out: documents stand in the folders " + folderNames() + ", by their type"
 	})
+	o.obeyed()
 	o.otherFolders()
 	workspace.SortProblems(o.found)
 	return o.found
@@ -66,6 +70,34 @@ func (o *overlooking) folder(folder string, reason func(fs.DirEntry) string) {
 	}
 	if count > maxOverlooked {
 		o.warn(problem.LeftOut, folder, fmt.Sprintf("%d more files or folders in here are left out", count-maxOverlooked))
+	}
+}
+
+// links points out documents that are links to another file of the directory.
+func (o *overlooking) links(folder string) {
+	count := 0
+	for _, e := range o.entries(folder) {
+		if e.Type()&fs.ModeSymlink == 0 || !workspace.KnownName(e.Name()) {
+			continue
+		}
+		if info, err := o.root.Stat(path.Join(folder, e.Name())); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if count++; count <= maxOverlooked {
+			o.warn(problem.LinkInGit, path.Join(folder, e.Name()), "this is a symbolic link, which git holds as one: svc push, git push to svc api and --import refuse it; put the file itself in its place")
+		}
+	}
+	if count > maxOverlooked {
+		o.warn(problem.LinkInGit, folder, fmt.Sprintf("%d more files in here are symbolic links", count-maxOverlooked))
+	}
+}
+
+// obeyed refuses what other programs would take for instructions.
+func (o *overlooking) obeyed() {
+	for _, e := range o.entries(itself) {
+		if code, why := workspace.Obeyed(e.Name(), e.IsDir()); code != "" {
+			o.found = append(o.found, workspace.Problem{Severity: workspace.Error, File: e.Name(), Message: why, Code: code})
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ func TestOverlooked(t *testing.T) {
 	tree(t, dir, map[string]string{
 		"svc.json": "w", "README.md": "no", "feature-flags/a.json": "a", "feature-flags/b.JSON": "b", "feature-flags/c.jsonc": "c",
 		"feature-flags/notes.txt": "no", "feature-flags/.hidden.JSON": "no", "feature-flags/a.json~": "no", "feature-flags/sub/d.json": "d",
-		"configs/e.json/": "", "Segments/f.json": "f", "feature_flags/g.json": "g", "flags/h.json": "h", "config": "a file", ".config/x.json": "no",
+		"configs/e.json/": "", "Segments/f.json": "f", "feature_flags/g.json": "g", "flags/h.json": "h", ".config/x.json": "no",
 		"configs/Upper.json": "read", "configs/i.yaml": "i", "configs/j.YML": "j", "configs/k.json5": "k", "configs/README.yaml": "no",
 		"configs/.i.yaml.swp": "no", "configs/#l.json#": "no", "beside.json": "m", "package.json": "no", "README.json": "no", ".dot.json": "no",
 		"compose.yaml": "no", "docs/package.json": "no", "docs/readme.json": "no", "docs/n.yaml": "no", "docs/deep/o.json": "no",
@@ -31,6 +31,19 @@ func TestOverlooked(t *testing.T) {
 	if found := Overlooked(dir + "/nowhere"); len(found) > 0 {
 		t.Errorf("%v", found)
 	}
+}
+
+func TestWhatOtherProgramsObeyIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, map[string]string{
+		"svc.json": "w", "HEAD": "x", "config": "x", "objects/pack/p": "x", "refs/heads/main": "x", ".svc-write.json": "x",
+		"feature-flags/HEAD": "no", "head.json/": "",
+	})
+	checkProblems(t, Overlooked(dir), []string{
+		"error .svc-write.json: versions before the first release take this for a change that was cut short",
+		"error HEAD: git takes HEAD, config, objects and refs in a directory for a repository, whose settings say what it runs",
+		"error config: git takes HEAD,", "error objects: git takes HEAD,", "error refs: git takes HEAD,",
+	})
 }
 
 func TestOverlookedIsBounded(t *testing.T) {

@@ -12,6 +12,9 @@ const (
 	UnreadableFile    Code = "UNREADABLE_FILE"
 	LeftOut           Code = "LEFT_OUT"
 	UnportableName    Code = "UNPORTABLE_NAME"
+	LinkInGit         Code = "LINK_IN_GIT"
+	RepositoryFile    Code = "REPOSITORY_FILE"
+	JournalFile       Code = "JOURNAL_FILE"
 	UTF16             Code = "UTF16"
 	ByteOrderMark     Code = "BYTE_ORDER_MARK"
 	InvalidJSON       Code = "INVALID_JSON"
@@ -84,6 +87,9 @@ var Rules = []Rule{
 	{UnreadableFile, false, "A file or folder cannot be read: it is too large, no file at all, or the system refuses it.", "The message says why.", ""},
 	{LeftOut, true, "A file or folder looks like a document and is not read, because of its place, its name or what it is.", "Move or rename it, or take it out.", ""},
 	{UnportableName, true, "The file cannot be checked out on Windows or macOS.", "Give the item another key.", ""},
+	{LinkInGit, true, "A document is a symbolic link within the directory: `svc push`, `git push` to `svc api` and `--import` refuse it.", "Put the file itself in its place, for those that read it from git.", ""},
+	{RepositoryFile, false, "`HEAD`, `config`, `objects` or `refs` lies in the directory: git takes such files for a repository, whose settings say what it runs.", "Take them out, after you have looked at who put them in.", ""},
+	{JournalFile, false, "`.svc-write.json` lies in the directory: versions before the first release obeyed it and moved files.", "Take it out, after you have looked at who put it in.", ""},
 	{UTF16, false, "The file is written in UTF-16, as by `>` in PowerShell 5.", "Save it as UTF-8.", "rewrites it in UTF-8"},
 	{ByteOrderMark, true, "The file begins with a byte order mark, which other tools refuse.", "Save it without one.", "takes the mark away"},
 	{InvalidJSON, false, "The file is not JSON, or a name stands twice in an object.", "Mend it at the line and column.", ""},

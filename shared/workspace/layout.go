@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/problem"
 )
 
 // File is the workspace file, at the root of the layout.
@@ -15,6 +16,18 @@ const File = "svc.json"
 // OldJournal is a file that an older svc obeys where it finds it: it says which files to
 // move. No svc writes or obeys one now, and none is handed on.
 const OldJournal = ".svc-write.json"
+
+// Obeyed says why a name must not stand in a config directory, since a program takes it
+// for instructions: "" for others. Not every disk tells capital letters from small ones.
+func Obeyed(name string, folder bool) (code problem.Code, why string) {
+	switch lower := strings.ToLower(name); {
+	case lower == OldJournal:
+		return problem.JournalFile, "versions before the first release take this for a change that was cut short, and move files as it says: take it out, after you have looked at who put it in"
+	case folder && (lower == "objects" || lower == "refs"), !folder && (lower == "head" || lower == "config"):
+		return problem.RepositoryFile, "git takes HEAD, config, objects and refs in a directory for a repository, whose settings say what it runs: take this out, after you have looked at who put it in"
+	}
+	return "", ""
+}
 
 // Folder is one of the layout's folders.
 type Folder string
