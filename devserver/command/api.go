@@ -188,6 +188,25 @@ func firstStart(ctx context.Context, in Invocation, f apiFlags, data string) (*e
 	return &first, err
 }
 
+// cloneFirst refuses what git clone or tar makes a directory of.
+func (f apiFlags) cloneFirst(in Invocation) error {
+	info, err := os.Stat(in.Absolute(f.imported))
+	host, _, remote := strings.Cut(f.imported, ":")
+	switch {
+	case strings.Contains(f.imported, "://"):
+		return cli.Usagef("--import takes a path; git clone %s first, and name the clone", baseurl.Redacted(f.imported))
+	case err != nil && remote && len(host) > 1 && !strings.ContainsAny(host, `/\`): // C: is a disk
+		return cli.Usagef("--import takes a path; git clone %s first, and name the clone", f.imported)
+	case err != nil || info.IsDir():
+		return nil
+	case strings.HasSuffix(f.imported, ".bundle"):
+		return cli.Usagef("--import takes a directory, and %s is a bundle of git's; git clone it first, and name the clone", f.imported)
+	case strings.HasSuffix(f.imported, ".tgz"), strings.HasSuffix(f.imported, ".tar.gz"), strings.HasSuffix(f.imported, ".zip"):
+		return cli.Usagef("--import takes a directory, and %s is an archive; unpack it first, and name the directory (svc restore takes an archive of svc backup)", f.imported)
+	}
+	return nil
+}
+
 // creation is what the first start makes the workspace from.
 func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creation, error) {
 	c := embedded.Creation{Name: f.workspace, Progress: copyProgress(in.Stderr), KeepKey: !cli.Terminal(in.Stdout), By: cli.Actor(in.Getenv)}
@@ -201,8 +220,8 @@ func (f apiFlags) creation(ctx context.Context, in Invocation) (embedded.Creatio
 		}
 		return c, nil
 	}
-	if strings.Contains(f.imported, "://") {
-		return c, cli.Usagef("--import takes a path; git clone %s first, and name the clone", baseurl.Redacted(f.imported))
+	if err := f.cloneFirst(in); err != nil {
+		return c, err
 	}
 	path, err := in.discover(f.imported)
 	if err != nil {

@@ -48,13 +48,17 @@ func (r *report) flush() {
 // of a file that was left out of it, so that a terminal or an editor can open
 // the file.
 func (in Invocation) clickable(datadir, line string) string {
-	file, _, found := strings.Cut(line, ":")
-	_, _, known := workspace.SplitPath(file)
-	known = known || file == workspace.File || workspace.KnownFolder(file) || file == "." || leftOut(datadir, file)
-	if !found || !known {
-		return line
+	for i := range len(line) { // a name may have colons
+		file := line[:i]
+		if line[i] != ':' || strings.HasSuffix(file, "/") {
+			continue
+		}
+		_, _, known := workspace.SplitPath(file)
+		if known || file == workspace.File || workspace.KnownFolder(file) || file == "." || leftOut(datadir, file) {
+			return filepath.Join(in.Display(datadir), filepath.FromSlash(file)) + line[i:]
+		}
 	}
-	return filepath.Join(in.Display(datadir), filepath.FromSlash(file)) + line[len(file):]
+	return line
 }
 
 // locate makes the paths of a refusal clickable.

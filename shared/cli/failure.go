@@ -33,13 +33,13 @@ func Main(ctx context.Context, args []string, c Caller, newRoot func(c *Caller) 
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	if unprinted := stdout.Flush(); err == nil && unprinted != nil {
+	var failed *failure
+	if unprinted := stdout.Flush(); unprinted != nil && !errors.As(err, &failed) {
 		err = &failure{unprinted}
 	}
 	if err == nil {
 		return 0
 	}
-	var failed *failure
 	if errors.As(err, &failed) {
 		if failed.err != nil {
 			fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), failed.err)
