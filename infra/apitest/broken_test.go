@@ -51,6 +51,24 @@ func forgetful(stack *middleware.Stack) error {
 	}), middleware.Before)
 }
 
+// hiding makes a table that does not always find what waits in the queue: its owner
+// takes it for removed, and others commit it.
+func hiding(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Hiding", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		out, metadata, err := next.HandleInitialize(ctx, in)
+		if read, ok := out.Result.(*dynamodb.BatchGetItemOutput); ok && err == nil {
+			for table, items := range read.Responses {
+				read.Responses[table] = slices.DeleteFunc(items, func(i row) bool {
+					return strings.HasPrefix(rows.TextOf(i, rows.HashKey), "queue/") && rand.IntN(6) == 0
+				})
+			}
+		}
+		return out, metadata, err
+	}), middleware.Before)
+}
+
 type row = map[string]types.AttributeValue
 
 // outdated makes a table that now and then reads a head of before, which any of
@@ -100,6 +118,7 @@ func TestABrokenStoreIsCaught(t *testing.T) {
 	}{
 		{"a table without its condition", func() harm { return unconditional }, brokenstore.Judges{Porcupine: true, History: true}},
 		{"a table that forgets keys", func() harm { return forgetful }, brokenstore.Judges{History: true}},
+		{"a table that hides who waits", func() harm { return hiding }, brokenstore.Judges{History: true}},
 		{"a table with old news", outdated, brokenstore.Judges{Porcupine: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func TestThePoliciesAllowWhatIsSentAndNoMore(t *testing.T) {
 	e.applications()
 	e.contexts()
 	e.killed()
+	e.crowd()
 	e.maintenance()
 	for _, list := range [][]endpoints.Endpoint{endpoints.REST, endpoints.ForApplications, endpoints.ForPeople} {
 		for _, endpoint := range list {
@@ -98,6 +100,27 @@ func newEverything(t *testing.T) *everything {
 		*key = made.Reveal()
 	}
 	return e
+}
+
+// crowd writes by several instances at once, so that they wait for each other.
+func (e *everything) crowd() {
+	e.Helper()
+	var all sync.WaitGroup
+	for writer := range 4 {
+		api, _ := e.instance(nil)
+		all.Go(func() {
+			for n := range 6 {
+				r := httptest.NewRequest("PATCH", "/v1/configs/timeout/environments/default", strings.NewReader(fmt.Sprintf(`{"value": %d}`, 1000*(writer+1)+n)))
+				r.Header.Set("Authorization", "Bearer "+e.keys[0])
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				if api.ServeHTTP(w, r); w.Code != 200 {
+					e.Errorf("one of many writers: %d %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // instance is an instance of each function that has read nothing.

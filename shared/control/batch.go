@@ -48,6 +48,8 @@ type batch struct {
 	// named are environments that documents of the batch have entries for, where
 	// the workspace declares none.
 	named map[string]bool
+	// sums: what all documents take together had a say.
+	sums bool
 	// checked bounds what all values take that are held against schemas.
 	checked  document.Allowance
 	charged  int // bytes
@@ -86,14 +88,16 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 	if slices.ContainsFunc(writes, func(w write) bool { return len(w.issues) > 0 }) {
 		return s.refuseMalformed(ctx, r, writes)
 	}
+	r.turn = &repository.Turn{Now: s.entry.Now}
+	defer r.turn.Leave(ctx)
 	for try := 0; try < maxTries; try++ {
 		b, err := s.try(ctx, r, message, writes, tell)
 		if !isStale(err) {
 			return b, writeFault(err)
 		}
 		// Whoever was faster is done the first time. Later it waits a little, unless
-		// it knows the commits that are on their way.
-		if try > 0 && s.entry.Tip == nil {
+		// it waits in a queue, or knows the commits that are on their way.
+		if try > 0 && s.entry.Tip == nil && !r.turn.Waited() {
 			if err := s.service.pause(ctx, try); err != nil {
 				return nil, storageFault(err)
 			}
@@ -221,6 +225,9 @@ func (b *batch) path() string {
 func (b *batch) versionBefore() string {
 	if b.path() != "" {
 		return b.attempts[0].last
+	}
+	if b.landed != nil && len(b.final) > 0 && b.landed.Parent != "" {
+		return b.landed.Parent // commits of others may have come in between
 	}
 	return b.snapshot.Head.Commit
 }
@@ -502,6 +509,9 @@ func (b *batch) draft() repository.Draft {
 		RequestID: b.ID,
 		Versions:  b.storedVersions,
 		Briefs:    b.storedBriefs,
+
+		Standalone: b.isStandalone(),
+		Turn:       b.turn,
 	}
 	for _, a := range b.final {
 		d.Changes = append(d.Changes, repository.Change{Path: a.path, Content: a.text()})

@@ -212,3 +212,16 @@ func (a *attempt) validate() error {
 	}
 	return invalid(fault.BadRequest, codeValidation, "the document would not be valid", issues)
 }
+
+// isStandalone says whether what was decided rests on nothing but the documents that
+// the batch replaces, beside segments, schemas, the workspace file, and which documents
+// there are.
+func (b *batch) isStandalone() bool {
+	if b.sums || !b.view.ws.Declared || len(b.attempts) != len(b.final) {
+		return false
+	}
+	return !slices.ContainsFunc(b.attempts, func(a *attempt) bool {
+		plain := a.t == document.Flag || a.t == document.Config || a.t == document.LogLevel
+		return !plain || !a.existed || a.gone || a.prepare != nil || a.onlyFirst
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/terminal"
 )
 
@@ -25,6 +26,8 @@ type Request struct {
 	// field that is not known, one of another type. It is reported together
 	// with what is found here, and in its turn.
 	Malformed []document.Issue
+
+	turn *repository.Turn // of all tries
 }
 
 // FlagCreation is the body of a request to create a flag.

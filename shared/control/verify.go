@@ -205,6 +205,7 @@ func (b *batch) fits() {
 	for _, f := range b.snapshot.Files {
 		total += int64(len(f.Text))
 	}
+	b.sums = b.sums || total+growth > most*3/4
 	if total+growth <= most {
 		return
 	}
@@ -254,6 +255,7 @@ func (b *batch) fitsExpressions() {
 	if len(added) == 0 {
 		return
 	}
+	b.sums = true
 	total, _ := b.view.expressions(b.now)
 	for _, set := range kept {
 		_ = total.Add(set) // which stands already, full or not

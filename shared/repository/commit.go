@@ -35,35 +35,102 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		return nil, err
 	}
 	if base.superseded.Load() {
-		return nil, ErrMoved // what would be stored could not win
+		return nil, draft.Turn.lose(ErrMoved) // what would be stored could not win
 	}
+	if q, queues := r.ledger.(Queue); queues && draft.Turn != nil && (draft.Turn.lost || draft.Turn.Waited() || base.Head.Turn != "") {
+		return r.inTurn(ctx, q, base, draft)
+	}
+	c, err := r.begin(ctx, base, draft)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return base, base.landed(ctx)
+	}
+	landed, err := r.land(ctx, base, c, draft, func(ctx context.Context, commits []Commit) (Head, error) {
+		return r.ledger.Advance(ctx, base.Head, commits[0])
+	})
+	if err != nil {
+		return nil, draft.Turn.lose(err)
+	}
+	return landed, nil
+}
+
+// chain is commits, each the parent of the next, that are stored in one pack.
+type chain struct {
+	commits []*prepared
+	from    Head      // that the last one is made on, about
+	tip     *Snapshot // what it leads to
+	bytes   int
+	due     bool // a snapshot comes with it, so nothing comes after it
+}
+
+// begin makes a chain of one commit; nil when nothing would change.
+func (r *Repository) begin(ctx context.Context, base *Snapshot, draft Draft) (*chain, error) {
 	tree, err := base.wholeTree(ctx, r.objects)
 	if err != nil {
 		return nil, err
 	}
 	p, err := prepare(base, tree, draft)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return &chain{commits: []*prepared{p}, from: base.Head, tip: p.onto(base, p.commit.Sequence), bytes: p.size()}, nil
+}
+
+// isDue says whether a commit comes with a snapshot.
+func (r *Repository) isDue(from Head, c Commit) bool {
+	ledger, based := r.ledger.(Checkpointed)
+	return based && ledger.Due(from, &c)
+}
+
+// add adds a commit, if there is room for it and it would change something.
+func (r *Repository) add(c *chain, draft Draft, q Queue) bool {
+	tree, known := c.tip.knownTree()
+	if c.due || !known || c.bytes > maxChain {
+		return false
+	}
+	p, err := prepare(c.tip, tree, draft)
+	if err != nil || p == nil || !q.Holds(append(c.list(), p.commit)) {
+		return false
+	}
+	c.from.Commit, c.from.Sequence = c.tip.Head.Commit, c.tip.Head.Sequence
+	for _, t := range c.commits[len(c.commits)-1].commit.Touched {
+		c.from.Base.Bytes += int64(len(t.Text))
+	}
+	c.commits, c.tip, c.bytes = append(c.commits, p), p.onto(c.tip, p.commit.Sequence), c.bytes+p.size()
+	c.due = r.isDue(c.from, p.commit)
+	return true
+}
+
+// list are the commits.
+func (c *chain) list() (commits []Commit) {
+	for _, p := range c.commits {
+		commits = append(commits, p.commit)
+	}
+	return commits
+}
+
+// land stores a chain and moves the head over it.
+func (r *Repository) land(ctx context.Context, base *Snapshot, c *chain, draft Draft, advance func(context.Context, []Commit) (Head, error)) (*Snapshot, error) {
+	made, err := c.pack(base.Head.Fence)
 	if err != nil {
 		return nil, err
 	}
-	if p == nil {
-		return base, base.landed(ctx)
-	}
-	made, err := p.pack(base.Head.Fence)
-	if err != nil {
-		return nil, err
-	}
-	next := p.onto(base, p.commit.Sequence)
-	if p.commit.Base, err = r.store(ctx, base.Head, &p.commit, made, next, draft.Briefs); err != nil {
+	next := c.tip
+	last := &c.commits[len(c.commits)-1].commit
+	if last.Base, err = r.store(ctx, c.from, last, made, next, draft.Briefs); err != nil {
 		return nil, Unwritten(fmt.Errorf("storing the objects of a commit: %w", err))
 	}
 	if _, keeps := r.ledger.(Checkpointed); keeps && draft.Versions != nil {
-		p.commit.Versions = draft.Versions(ctx, next)
+		last.Versions = draft.Versions(ctx, next)
 	}
 	next.landing = &landing{done: make(chan struct{})}
 	r.memory.put(next) // for those who learn of its head before it has landed
-	head, err := r.ledger.Advance(ctx, base.Head, p.commit)
+	commits := c.list()
+	head, err := advance(ctx, commits)
 	if err != nil && !Refused(err) {
-		head, err = r.settle(ctx, base.Head, p.commit, err)
+		head, err = settle(ctx, err, func(ctx context.Context) (Head, error) { return advance(ctx, commits) })
 	}
 	if errors.Is(err, ErrUnknownOutcome) {
 		time.AfterFunc(longest, func() { r.objects.Release(made.Name) }) // it may land yet
@@ -76,10 +143,14 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		return nil, err
 	}
 	s := next.copy(head)
-	if head.Sequence != next.Head.Sequence {
-		s = p.onto(base, head.Sequence).copy(head)
+	if shift := head.Sequence - next.Head.Sequence; shift != 0 {
+		s = base
+		for _, p := range c.commits {
+			s = p.onto(s, p.commit.Sequence+shift)
+		}
+		s = s.copy(head)
 	}
-	s.landing = nil
+	s.landing, s.Parent = nil, c.commits[0].commit.Parent
 	r.memory.supersede(base)
 	r.memory.put(s)
 	next.landing.end(nil)
@@ -158,22 +229,36 @@ func difference(base *Snapshot, changes []Change) ([]update, []Touch) {
 	return updates, touches
 }
 
-// pack puts the commit's objects into a pack and tells the commit where they
+// pack puts the objects of the commits into a pack and tells the commits where they
 // lie. The pack's name depends on the fence that the writer has read.
-func (p *prepared) pack(fence int64) (*pack.Pack, error) {
-	made, err := pack.Encode(p.objects)
+func (c *chain) pack(fence int64) (*pack.Pack, error) {
+	var objects []pack.Object
+	for _, p := range c.commits {
+		objects = append(objects, p.objects...)
+	}
+	made, err := pack.Encode(objects)
 	if err != nil {
 		return nil, err
 	}
 	made.Name = pack.NameAt(made.Name, fence)
-	p.commit.Pack = made.Name
-	for i, t := range p.commit.Touched {
-		if place, ok := made.Places[object.ParseID(t.Blob)]; ok {
-			t.Pack, t.Offset, t.Length = made.Name, place.Offset, place.Length
-			p.commit.Touched[i] = t
+	for _, p := range c.commits {
+		p.commit.Pack = made.Name
+		for i, t := range p.commit.Touched {
+			if place, ok := made.Places[object.ParseID(t.Blob)]; ok {
+				t.Pack, t.Offset, t.Length = made.Name, place.Offset, place.Length
+				p.commit.Touched[i] = t
+			}
 		}
 	}
 	return made, nil
+}
+
+// size is about how many bytes a commit adds to a pack.
+func (p *prepared) size() (n int) {
+	for _, o := range p.objects {
+		n += len(o.Content)
+	}
+	return n
 }
 
 // store stores the pack of a commit and beside it, when one is due, the snapshot
@@ -215,13 +300,13 @@ const (
 
 // settle finds out how an Advance ended, by asking for it once more: a commit
 // that has landed is a success, and one that has not lands now or never will.
-func (r *Repository) settle(ctx context.Context, from Head, c Commit, cause error) (Head, error) {
+func settle(ctx context.Context, cause error, advance func(context.Context) (Head, error)) (Head, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	var err error
 	for range attempts {
 		var head Head
-		if head, err = r.ledger.Advance(ctx, from, c); err == nil {
+		if head, err = advance(ctx); err == nil {
 			return head, nil
 		}
 		if errors.Is(err, ErrMoved) {
@@ -251,7 +336,8 @@ func (p *prepared) onto(base *Snapshot, sequence int64) *Snapshot {
 			updates[i].file = &file
 		}
 	}
-	head := Head{Commit: by.SHA, Sequence: sequence, Access: base.Head.Access, Fence: base.Head.Fence}
+	head := Head{Commit: by.SHA, Sequence: sequence, Access: base.Head.Access, Fence: base.Head.Fence, Index: base.Head.Index}
 	s := &Snapshot{Head: head, Files: merge(base.Files, updates), tree: p.tree, treeKnown: true, briefs: base.briefs, seekAt: base.seekAt}
+	s.followed(base, p.commit)
 	return s.weigh(textsOf(updates))
 }

@@ -33,6 +33,7 @@ func (r *Repository) apply(ctx context.Context, base *Snapshot, head Head, commi
 	if s.weigh(textsOf(updates)); s.texts > MaxTexts {
 		return nil, ErrTooMuch
 	}
+	s.followed(base, commits...)
 	if len(commits) == 0 {
 		s.tree, s.treeKnown = base.knownTree()
 	} else if tree, known := base.knownTree(); known {

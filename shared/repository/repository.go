@@ -29,6 +29,8 @@ type Head struct {
 	// Versions is what the writer of the commit has told of what is served at
 	// it, see Draft; "" where nobody has told.
 	Versions string
+	// Turn says whose turn it is to move the head, see Queue; "" where nobody waits.
+	Turn string
 }
 
 // Base is where a reader begins that has nothing in memory: a snapshot that
@@ -152,6 +154,12 @@ type Draft struct {
 	// Once is the request that the commit is made for, if that may be sent again; nil
 	// for others.
 	Once *Once
+	// Standalone: what was decided rests on nothing but the documents that it replaces,
+	// on segments, schemas and the workspace file, and on which documents there are.
+	Standalone bool
+	// Turn is the request's place among those that write at the same time; nil where it
+	// rather loses the race for the head.
+	Turn *Turn
 	// Versions is told what the commit leads to, and tells what is served then,
 	// for a head that keeps it; see Checkpointed. It may be nil.
 	Versions func(ctx context.Context, next *Snapshot) string

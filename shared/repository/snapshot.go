@@ -31,6 +31,14 @@ type Snapshot struct {
 	lost   []string  // the files that something stands in for, as they are lost
 	seekAt time.Time // when they are looked for again
 
+	// Parent is the commit that the head named before, in a snapshot that Commit has
+	// just made.
+	Parent string
+
+	// reshaped is the last commit that did more than give documents new texts; nil
+	// when that is not known. See Queue.
+	reshaped *int64
+
 	// superseded: a commit of ours has landed on this very snapshot, so that
 	// another one on it cannot.
 	superseded atomic.Bool
@@ -83,7 +91,7 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) copy(head Head) *Snapshot {
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
-	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, briefs: s.briefs, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, landing: s.landing}
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, briefs: s.briefs, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, landing: s.landing, reshaped: s.reshaped}
 }
 
 // briefs are what a stored snapshot has beside its files.

@@ -186,7 +186,7 @@ func TestMaintenanceWithoutTimeGoesOnInOtherRuns(t *testing.T) {
 // TestAFunctionIsDeniedWhatItsPolicyDoesNotAllow: the guards stand before the
 // stores of the functions' own binaries.
 func TestAFunctionIsDeniedWhatItsPolicyDoesNotAllow(t *testing.T) {
-	l := startWith(t, options{template: changed(t, "dynamodb:LeadingKeys: [log/*, ids/*, item/*, once/*]", "dynamodb:LeadingKeys: [ids/*, item/*, once/*]")})
+	l := startWith(t, options{template: changed(t, "dynamodb:LeadingKeys: [log/*, ids/*, item/*, once/*, queue/*]", "dynamodb:LeadingKeys: [ids/*, item/*, once/*, queue/*]")})
 	if r, body := l.do(t, "GET", "/v1/flags", "", nil); r.StatusCode != 200 {
 		t.Errorf("a read: %d %s", r.StatusCode, body)
 	}

@@ -19,33 +19,48 @@ const maxBytes = 3 << 20
 
 // Advance implements repository.Ledger.
 func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
-	if err := checkCommit(from, c); err != nil {
-		return repository.Head{}, err
+	return l.advance(ctx, from, []repository.Commit{c}, from.Turn, nil)
+}
+
+// advance moves the head over commits, and makes other changes in the same step.
+func (l *Ledger) advance(ctx context.Context, from repository.Head, chain []repository.Commit, turn string, beside []dynamo.Write) (repository.Head, error) {
+	to, size := from, int64(0)
+	var all []written
+	var rows []item
+	for _, c := range chain {
+		if err := checkCommit(to, c); err != nil {
+			return repository.Head{}, err
+		}
+		c.Sequence = to.Sequence + 1
+		w, made := c.Rows.(written)
+		if !made {
+			w = l.rows(to.Index).of(c, nil)
+		}
+		to = next(to, c, w)
+		all, rows, size = append(all, w), append(rows, w.transaction(false)...), size+w.size
+		for _, i := range w.items {
+			size += sizeOf(i)
+		}
+		if c.Once != nil {
+			beside = append(beside, l.onceRow(to, c.Once))
+			size += int64(len(c.Once.Answer))
+		}
 	}
-	c.Sequence = from.Sequence + 1
-	w, made := c.Rows.(written)
-	if !made {
-		w = l.rows(from.Index).of(c, nil)
-	}
-	to := next(from, c, w)
-	size := w.size
-	for _, i := range w.items {
-		size += sizeOf(i)
-	}
-	beside := 3 // the head, and the commit's rows in log and ids
-	if c.Once != nil {
-		beside++
-		size += int64(len(c.Once.Answer))
-	}
-	large := len(w.rest) > 0 || len(w.items)+beside > dynamo.MaxWrites || size > maxBytes
-	if !large {
-		return l.move(ctx, from, to, c, w.transaction(large))
+	to.Turn = turn
+	c, w := chain[len(chain)-1], all[len(all)-1]
+	c.Sequence = to.Sequence
+	large := len(w.rest) > 0 || 1+len(rows)+len(beside) > dynamo.MaxWrites || size > maxBytes
+	switch {
+	case !large:
+		return l.move(ctx, from, to, c, rows, beside)
+	case len(chain) > 1:
+		return repository.Head{}, fmt.Errorf("advance: %d commits are more than one step holds", len(chain))
 	}
 	note, err := l.prepare(ctx, from, c, w)
 	if err != nil {
 		return repository.Head{}, err
 	}
-	head, err := l.move(ctx, from, to, c, w.transaction(large))
+	head, err := l.move(ctx, from, to, c, w.transaction(large), beside)
 	switch {
 	case err == nil:
 		// Best effort: rows that stay marked are looked up when they are read.
@@ -65,17 +80,14 @@ func (w written) transaction(large bool) []item {
 	return append([]item{w.log, w.id}, w.items...)
 }
 
-// move moves the head and writes rows with it.
-func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repository.Commit, rows []item) (repository.Head, error) {
+// move moves the head to a commit, writes rows with it, and makes other changes.
+func (l *Ledger) move(ctx context.Context, from, to repository.Head, c repository.Commit, rows []item, beside []dynamo.Write) (repository.Head, error) {
 	const what = "moving the head"
 	writes := []dynamo.Write{l.headUpdate(from, to)}
 	for _, i := range rows {
 		writes = append(writes, l.table.db.Put(i))
 	}
-	if c.Once != nil {
-		writes = append(writes, l.onceRow(to, c.Once))
-	}
-	err := l.table.db.Transact(ctx, what, writes...)
+	err := l.table.db.Transact(ctx, what, append(writes, beside...)...)
 	switch {
 	case err == nil:
 		return to, nil
@@ -98,6 +110,9 @@ func (l *Ledger) headUpdate(from, to repository.Head) dynamo.Write {
 	set, was := item{}, item{}
 	putHead(set, to)
 	putHead(was, from)
+	if to.Turn != from.Turn {
+		set["turn"] = dynamo.Text(to.Turn)
+	}
 	was["access"] = dynamo.Number(from.Access)
 	still := []dynamo.If{isNumber("fence", from.Fence), l.table.isOurs()}
 	for _, name := range []string{"commit", "sequence", "access", "index", "baseName"} {

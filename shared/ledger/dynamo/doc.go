@@ -14,6 +14,7 @@
 //	audit/<ws>             <n>                what an edit of the above did, by whom
 //	used/<ws>              <key's id>         the day on which it was used last
 //	once/<ws>              <id>               the request that a commit was made for
+//	queue/<ws>             <n>-<random>       a write that waits, see repository.Queue
 //	log/<ws>/<ix>          <n>/<sha>          a commit: touches, small texts
 //	ids/<ws>/<ix>          <sha>              its sequence, for abbreviations
 //	item/<ws>/<ix>/<path>  <n>/<sha>          what it did to one file
@@ -34,6 +35,7 @@
 //	versions B the commit, a space, and the versions of its        head
 //	           environments (versions.Stored); what names another
 //	           commit tells nothing
+//	turn S     whose turn it is to move it, see repository.Queue   head
 //	recent S   JSON: the principals and keys changed lately        head
 //	doc S      JSON: the principal or the record of the key        access
 //	doc S      JSON: an audit.Entry; n is the access version       audit
@@ -43,7 +45,9 @@
 //	c S        the commit                                          once
 //	q S, a B   what was asked for, and the answer (repository.Once) once
 //	n N, i S   its sequence, in the index i                        once
-//	expires N  when the row counts no more, in seconds             once
+//	expires N  when the row counts no more, in seconds             once, queue
+//	t S        drawn when the write came into the queue            queue
+//	w B        what others can commit for its owner, by zstd       queue
 //	c B        the commit (repository.AppendCommit), by zstd when  log, item
 //	           its first byte is zstd's
 //	b B        the texts of its touches, by zstd                   log
@@ -58,8 +62,9 @@
 //	s BOOL     a shift, and no part of the history                 item
 //	n N        the sequence                                        ids
 //
-// Only rows of once expire: the table's time to live removes them, and until it has
-// they count for nothing, by the table's own clock. The secret in the head signs
+// Only rows of once and queue expire: the table's time to live removes them. Until it
+// has, those of once count for nothing, by the table's own clock, and those of queue
+// cost the next writer that has to wait a second or two each. The secret in the head signs
 // cursors; a request reads it in Authenticate alone, and not there in a table
 // WithoutSecret. The attribute t of index rows, a time, is written for older versions
 // and read by none.
@@ -101,6 +106,10 @@
 //   - A row of once is written in the transaction that moves the head to its
 //     commit, on condition that there is none, or the very one that was read and
 //     counts no more. Nobody removes one but the table.
+//   - A row of queue is removed in the transaction that commits its write, in the one
+//     that gives its owner the turn, or by its owner, on condition of its token. Rows
+//     and turn make writers wait, and nothing else: the head moves on the conditions
+//     above, whoever's turn it is.
 //   - A workspace that is restored is of the format 0 until its last step, which is one
 //     transaction, and before that only who is named in it writes to it.
 //   - A row of audit is written in the transaction of the edit that it tells
@@ -116,6 +125,8 @@
 //
 //	Authenticate        1 BatchGetItem, strongly consistent; a row of once with it
 //	Advance             1 TransactWriteItems; 100 rows and more: those before it
+//	waiting in a queue  1 TransactWriteItems, and 1 BatchGetItem each 20 to 60 ms; who
+//	                    has the turn, 1 Query more, for all that it commits
 //	Since               1 Query (the base of the head sees to it)
 //	History             1 Query per MB
 //	At                  2 Query: the abbreviation, the item's row

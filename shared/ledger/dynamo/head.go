@@ -22,6 +22,7 @@ func headOf(i item) repository.Head {
 			Name: dynamo.TextOf(i, "baseName"), Sequence: dynamo.NumberOf(i, "baseSequence"),
 			Follow: dynamo.NumberOf(i, "baseFollow"), Bytes: dynamo.NumberOf(i, "baseBytes"),
 		},
+		Turn: dynamo.TextOf(i, "turn"),
 	}
 	// A version of svc that knows no versions leaves those of an earlier commit.
 	if told, of := strings.CutPrefix(string(dynamo.BytesOf(i, "versions")), h.Commit+" "); of {
@@ -92,7 +93,7 @@ func unexpired(recent []change, now time.Time) []change {
 // these and no others.
 var openAttributes = []string{
 	dynamo.HashKey, dynamo.RangeKey, "name", "billingInactive", "provisioning",
-	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format", "versions",
+	"commit", "sequence", "access", "index", "baseName", "baseSequence", "baseFollow", "baseBytes", "fence", "format", "versions", "turn",
 	"recent", "doc", "version",
 }
 

@@ -19,10 +19,10 @@ func headKey(ws access.ID) item           { return dynamo.Key("head/"+string(ws)
 func principalKey(ws, id access.ID) item {
 	return dynamo.Key(accessPartition(ws), "principal/"+string(id))
 }
-func accessKeyKey(ws, id access.ID) item { return dynamo.Key(accessPartition(ws), "key/"+string(id)) }
-func oncePartition(ws access.ID) string  { return "once/" + string(ws) }
-
+func accessKeyKey(ws, id access.ID) item   { return dynamo.Key(accessPartition(ws), "key/"+string(id)) }
+func oncePartition(ws access.ID) string    { return "once/" + string(ws) }
 func onceKey(ws access.ID, id string) item { return dynamo.Key(oncePartition(ws), id) }
+func queuePartition(ws access.ID) string   { return "queue/" + string(ws) }
 func packsKey(ws access.ID) item           { return dynamo.Key("packs/"+string(ws), "packs") }
 func pendingSort(index, sha string) string { return pendingPrefix + index + "/" + sha }
 
