@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,6 +112,12 @@ func TestEveryRuleHasACode(t *testing.T) {
 	write("feature-flags/huge.json", strings.Repeat(" ", document.MaxSize+10))
 	write("feature-flags/utf16.json", "\xff\xfe{\x00}\x00")
 	write("feature-flags/marked.json", "\ufeff"+`{"key": "marked", "type": "feature_flag", "valueType": "bool", "default": {"rules": []}}`)
+	write("config", "") // as in a repository
+	write(".svc-write.json", "[]")
+	write(".git/HEAD", "ref: refs/heads/main\n")
+	if err := os.Symlink("odd.json", filepath.Join(dir, "feature-flags", "linked.json")); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 12 { // whose expressions each fit, and not all together
 		rule := `{"criteria": [{"operator": "PROP_MATCHES", "propertyName": "user.key", "valueToMatch": {"type": "string", "value": "%d(a{1,400}){2}"}}], "value": {"type": "bool", "value": true}}`
 		var rules []string
@@ -123,7 +130,7 @@ func TestEveryRuleHasACode(t *testing.T) {
 	found := map[problem.Code]string{}
 	for _, dir := range []string{dir, empty} {
 		var out bytes.Buffer
-		Main(t.Context(), []string{"verify", "--json", dir}, cli.Caller{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Workdir: dir})
+		Main(t.Context(), []string{"verify", "--json", dir}, cli.Caller{Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }, Workdir: dir})
 		var v checked
 		if err := json.Unmarshal(out.Bytes(), &v); err != nil {
 			t.Fatalf("%v: %s", err, out.String())

@@ -17,7 +17,7 @@ import (
 )
 
 // manyWrites is how many acknowledged commits the full run has at least.
-const manyWrites = 2000
+const manyWrites = 500
 
 // outages come one after the other: the table is overloaded, the bucket is not
 // there, and what was written to the table is not confirmed, however often.
@@ -44,10 +44,10 @@ func TestFaultsAndKills(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		l.Run(ctx, seed, h.keys, each(36, 1200))
+		l.Run(ctx, seed, h.keys, each(36, 300))
 	}()
 	for i, o := range outages {
-		l.Await(writers*each(36, 1200)*(i+1)/(len(outages)+1), ended)
+		l.Await(writers*each(36, 300)*(i+1)/(len(outages)+1), ended)
 		f.suffer(o, ended)
 	}
 	<-ended

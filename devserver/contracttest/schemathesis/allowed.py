@@ -21,6 +21,7 @@ DURATION = "A pattern cannot add up the parts of a duration."
 PART = "What an operation may hold depends on its op and its type: it is held against the description as the single request that it stands for."
 TYPED = "The clients that are generated have no type for a value whose type another field names."
 SEEN = "Which characters can be seen is for Unicode to say; a pattern of them is as long as its tables."
+LATER = "Version 1 of the description only grows: what was found to be wrong later is said in words."
 NATIVE = "A pattern cannot tell a text that holds JSON from another."
 
 # operationId, path of the issue, its message; all as regular expressions.
@@ -38,6 +39,7 @@ ALLOWED = [
     ("evaluateContext", r"/at", r"several commits begin with .*", STORED),
     ("create(Flag|Config)", r"/value", r"a duration is at most P36500D", DURATION),
     ("create(Flag|Config)", r"/value", r"a json value is native JSON: .*", NATIVE),
+    ("create(Flag|Config)", r"/tags/\d+", r"a tag is a word or more, .*", LATER),
     ("createManifestFlag", r"/defaultValue", r".*", TYPED),
     ("replaceManifestFlag", r"/defaultValue", r".*", STORED),
     ("replaceManifestFlag", r"/key", r"the key must be .*, as the address says", ADDRESS),
