@@ -140,8 +140,12 @@ func (p *permitted) ask(key, method, path string, body apiload.Object) (status i
 		path, body = changing(method, path, body)
 		method = "POST"
 	}
-	text, err := json.Marshal(body)
-	must(p, err)
+	var text []byte // of a deletion none
+	if body != nil {
+		var err error
+		text, err = json.Marshal(body)
+		must(p, err)
+	}
 	if !strings.HasPrefix(path, "/openfeature/") {
 		path = "/v1" + path
 	}

@@ -69,7 +69,7 @@ func bundled(t *testing.T) []byte {
 		with[i] = p.name + " " + version(t, p.name) + " (" + p.licence + ")"
 	}
 	banner := "/*! svc console, with " + strings.Join(with, ", ") + ": see console.js.LICENSE.txt.\n * Made of shared/console/app, whose scripts are " + sources(t) + "\n */"
-	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--format=esm", "--target=es2022", "--charset=utf8",
+	cmd := exec.Command(filepath.Join(packages, ".bin", "esbuild"), "--bundle", "--format=esm", "--preserve-symlinks", "--target=es2022", "--charset=utf8",
 		"--legal-comments=none", "--log-level=warning", "--banner:js="+banner, "app/main.tsx")
 	where, err := filepath.Abs(packages)
 	if err != nil {

@@ -81,9 +81,9 @@ def refusal_is_right(case, response):
     details = details_of(response)
     operation = case.operation.definition.raw["operationId"]
     code = details.get("code")
-    if code:
-        return any(re.fullmatch(operations, operation) and re.fullmatch(known, code) for operations, known in BY_CODE)
-    return all(allowed(operation, issue) for issue in details["issues"])
+    if any(re.fullmatch(operations, operation) and re.fullmatch(known, code or "") for operations, known in BY_CODE):
+        return True
+    return bool(details.get("issues")) and all(allowed(operation, issue) for issue in details["issues"])
 
 
 @schemathesis.hook

@@ -181,7 +181,7 @@ func TestAWorkspaceThatIsTooLargeIsRefused(t *testing.T) {
 			{"GET", "/api/v2/configs", "", basic(large.secret)},
 		} {
 			r, text := l.do(t, c.method, c.path, c.body, c.header)
-			if r.StatusCode != 503 || !strings.Contains(text, "SERVICE_UNAVAILABLE") || !strings.Contains(text, "a MemorySize of 256 MB") || !strings.Contains(text, "of 458 MB or more") {
+			if r.StatusCode != 503 || !strings.Contains(text, "SERVICE_UNAVAILABLE") && !strings.Contains(text, `"errorCode":"GENERAL"`) || !strings.Contains(text, "a MemorySize of 256 MB") || !strings.Contains(text, "of 458 MB or more") {
 				t.Errorf("%s %s: %d %.300s", c.method, c.path, r.StatusCode, text)
 			}
 		}
