@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
+	"svc.example/svc/shared/workspace"
 )
 
 // foreign is a commit as somebody else's git would make it.
@@ -114,7 +115,7 @@ func strange() (root []repository.TreeEntry, objects []pack.Object, files map[st
 	}
 	return root, objects, map[string]string{
 		"svc.json": "{\"environments\": []}\n", "feature-flags/run.json": "{\"run\": 1}\n",
-		"feature-flags/a.json": "{}\n", "feature-flags/link.json": "a.json",
+		"feature-flags/a.json": "{}\n", "feature-flags/link.json": string(workspace.UnreadBecause(`is a symbolic link to "a.json", which is not followed in git; put the file itself in its place`)),
 	}
 }
 
