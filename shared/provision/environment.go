@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
@@ -45,8 +46,11 @@ type EnvironmentEdit struct {
 var ErrUnchanged = errors.New("this is so already; nothing was changed")
 
 // EditEnvironment makes one commit that changes the workspace file. The head
-// that it goes onto is read again as long as others are faster.
+// that it goes onto is read again as long as others are faster; after the first time it
+// waits for its turn.
 func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by repository.Signature) (commit string, err error) {
+	turn := &repository.Turn{Now: time.Now()} // how long a row of the queue is kept, and no more
+	defer turn.Leave(ctx)
 	for range MaxTries {
 		s, err := w.Snapshot(ctx)
 		if err != nil {
@@ -58,7 +62,7 @@ func (w *Workspace) EditEnvironment(ctx context.Context, e EnvironmentEdit, by r
 		}
 		landed, err := w.repo.Commit(ctx, s, repository.Draft{
 			Changes: []repository.Change{{Path: workspace.File, Content: text}},
-			Author:  by, Committer: repository.Committer(by.When), Message: e.message() + "\n", Versions: w.Versions, Briefs: w.Briefs,
+			Author:  by, Committer: repository.Committer(by.When), Message: e.message() + "\n", Versions: w.Versions, Briefs: w.Briefs, Turn: turn,
 		})
 		if errors.Is(err, repository.ErrMoved) {
 			continue

@@ -94,6 +94,8 @@ func (t *Turn) Leave(ctx context.Context) {
 const (
 	leaving   = 2 * time.Second
 	lookEvery = 20 * time.Millisecond
+	// soonEvery is for who is next: the others wait for it too.
+	soonEvery = 5 * time.Millisecond
 	// staleAfter is how long whose turn it is takes, as long as somebody sees no
 	// change of it.
 	staleAfter = time.Second
@@ -109,16 +111,20 @@ const (
 )
 
 // A turn is "" when nobody queues; else a number, the place of the request whose turn
-// it is, "" where anybody may take it, and something random.
-func turnOf(calm int, place string) string {
-	return fmt.Sprintf("%d %s %s", calm, place, requestid.New()[:8])
+// it is, "" where anybody may take it, something random, and the place of who is next,
+// if that is known.
+func turnOf(calm int, place, next string) string {
+	return strings.TrimRight(fmt.Sprintf("%d %s %s %s", calm, place, requestid.New()[:8], next), " ")
 }
+
+// isNext reports whether a place is the next after the one whose turn it is.
+func isNext(turn, place string) bool { return strings.HasSuffix(turn, " "+place) }
 
 func free(calm int) string {
 	if calm <= 0 {
 		return ""
 	}
-	return turnOf(calm, "")
+	return turnOf(calm, "", "")
 }
 
 // readTurn reads whose turn it is, "" for nobody's.
@@ -288,7 +294,7 @@ func (r *Repository) inTurn(ctx context.Context, q Queue, base *Snapshot, draft 
 func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingDraft, draft Draft) (landed *Snapshot, head Head, err error) {
 	t := draft.Turn
 	if calm, place := readTurn(base.Turn); place == "" {
-		mine := turnOf(calm, t.place)
+		mine := turnOf(calm, t.place, "")
 		err := q.TakeTurn(ctx, base.Turn, mine, Waiting{})
 		if err == nil && base.Turn != "" { // nobody has moved the head since
 			base.Turn = mine
@@ -308,9 +314,13 @@ func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingD
 	if err := q.Enqueue(ctx, w); err != nil {
 		return r.giveUp(ctx, q, base, w, draft, err, Refused(err))
 	}
-	seen, since := "", time.Now()
+	seen, since, othersTurn := "", time.Now(), false
 	for pause := lookEvery; ; pause = min(pause*21/20, 3*lookEvery) {
-		if backoff.Sleep(ctx, pause) != nil || time.Since(t.since) > maxWait {
+		wait := pause
+		if isNext(seen, t.place) {
+			wait = soonEvery
+		}
+		if backoff.Sleep(ctx, wait) != nil || time.Since(t.since) > maxWait {
 			return r.giveUp(ctx, q, base, w, draft, errCrowd, true)
 		}
 		head, waits, err := q.Look(ctx, w)
@@ -321,19 +331,22 @@ func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingD
 			seen, since = head.Turn, time.Now()
 		}
 		calm, place := readTurn(head.Turn)
+		mine := t.isMine(head)
 		switch {
+		case !waits && mine && othersTurn: // it was given with the removal of the write
+			return nil, head, nil
 		case !waits:
 			return r.outcome(ctx, q, base, draft)
-		case t.isMine(head): // of an earlier stay
+		case mine: // of an earlier stay
 			if err := q.Leave(ctx, w); err != nil && !errors.Is(err, ErrMoved) {
 				return r.giveUp(ctx, q, base, w, draft, err, true)
 			}
 			return r.outcome(ctx, q, base, draft)
 		case place == "" || time.Since(since) > staleAfter:
-			mine := turnOf(max(calm, 1), t.place)
-			err := q.TakeTurn(ctx, head.Turn, mine, w)
+			taken := turnOf(max(calm, 1), t.place, "")
+			err := q.TakeTurn(ctx, head.Turn, taken, w)
 			if err == nil {
-				head.Turn = mine
+				head.Turn = taken
 				t.isMine(head)
 				return nil, head, nil
 			}
@@ -341,6 +354,7 @@ func (r *Repository) wait(ctx context.Context, q Queue, base Head, own *waitingD
 				return r.giveUp(ctx, q, base, w, draft, err, true)
 			}
 		}
+		othersTurn = othersTurn || !mine
 	}
 }
 
@@ -434,23 +448,23 @@ func (r *Repository) lead(ctx context.Context, q Queue, head Head, base *Snapsho
 		return tip, err
 	}
 	c.due = r.isDue(c.from, c.commits[0].commit)
-	var removed []Waiting
-	next := Waiting{}
+	var removed, left []Waiting
 	for _, w := range waiting {
-		if d := readWaiting(w.Draft); !d.fits(c.tip) || !r.add(c, d.draft(), q) {
-			if next.Place == "" {
-				next = w
-			}
-			continue
+		if d := readWaiting(w.Draft); d.fits(c.tip) && r.add(c, d.draft(), q) {
+			removed = append(removed, w)
+		} else {
+			left = append(left, w)
 		}
-		removed = append(removed, w)
 	}
 	calm, _ := readTurn(head.Turn)
 	turn := free(calmAfter)
 	switch {
-	case next.Place != "":
-		turn = turnOf(calmAfter, next.Place)
-		removed = append(removed, next)
+	case len(left) > 1:
+		turn = turnOf(calmAfter, left[0].Place, left[1].Place)
+		removed = append(removed, left[0])
+	case len(left) == 1:
+		turn = turnOf(calmAfter, left[0].Place, "")
+		removed = append(removed, left[0])
 	case len(removed) == 0:
 		turn = free(calm - 1)
 	}
