@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -173,20 +174,41 @@ func TestACacheThatOthersCanWriteTo(t *testing.T) {
 	}
 }
 
-// TestABrokenCacheIsNoReasonNotToStart.
+// TestABrokenCacheIsNoReasonNotToStart, and nothing is served of one that is another key's.
 func TestABrokenCacheIsNoReasonNotToStart(t *testing.T) {
 	w := newWorld(t, shop)
-	secret := w.key(access.KindSecretSDK, "production")
-	key, err := access.ParseKey(secret)
-	w.must(err)
-	options := Options{Keys: []string{secret}, Cache: t.TempDir()}
-	for _, name := range []string{"keys.json", "state-" + string(key.ID()) + ".json.gz"} {
-		w.must(os.WriteFile(filepath.Join(options.Cache, name), []byte("{"), 0o600))
+	public, secret, staging := w.key(access.KindPublicSDK, "production"), w.key(access.KindSecretSDK, "production"), w.key(access.KindSecretSDK, "development")
+	options := Options{Keys: []string{secret, staging}, Cache: t.TempDir()}
+	path := func(text string) string {
+		key, err := access.ParseKey(text)
+		w.must(err)
+		return filepath.Join(options.Cache, "state-"+string(key.ID())+".json.gz")
 	}
-	r := w.relay(options)
-	w.must(r.Await(t.Context()))
-	if log := w.log.String(); strings.Count(log, "cannot be read; going on without") != 2 {
-		t.Errorf("it does not say so:\n%s", log)
+	first := w.relay(options)
+	w.must(first.Await(t.Context()))
+	w.ask(first.Server, "GET", polls+someone, public, "")
+	if _, err := Open(Options{URL: w.front.URL, Keys: options.Keys, Cache: options.Cache, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), options.Cache+" is the cache of another relay") {
+		t.Errorf("two relays have one directory: %v", err)
+	}
+	first.end()
+	w.must(os.Rename(path(staging), path(secret)))
+	w.must(os.WriteFile(path(staging), []byte("{"), 0o600))
+	w.answers(gone)
+	away := w.relay(options)
+	w.eventually("it says so", func() bool { return strings.Count(w.log.String(), "going on without") == 2 })
+	if log := w.log.String(); !strings.Contains(log, path(secret)+" was not kept with this key") || !strings.Contains(log, path(staging)) {
+		t.Errorf("it does not say which files, and why:\n%s", log)
+	}
+	if got := w.ask(away.Server, "GET", polls+someone, public, ""); got.status != 503 {
+		t.Errorf("of another environment: %s", got)
+	}
+	w.answers(nil)
+	w.must(away.Await(t.Context()))
+	away.end()
+	w.must(os.WriteFile(filepath.Join(options.Cache, keysFile), []byte("{"), 0o600))
+	w.must(w.relay(options).Await(t.Context()))
+	if log := w.log.String(); strings.Count(log, "going on without") != 3 {
+		t.Errorf("it does not say that the keys cannot be read:\n%s", log)
 	}
 }
 

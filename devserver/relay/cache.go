@@ -1,6 +1,10 @@
 package relay
 
 import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +18,20 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/atomicfile"
+	"svc.example/svc/shared/filelock"
 	"svc.example/svc/shared/negotiation"
 	"svc.example/svc/shared/sdkapi"
 )
 
-// cache is a directory from which a relay starts while its service is away.
-type cache struct{ dir string }
+// cache is a directory from which a relay starts while its service is away. It is one
+// relay's, which holds its lock.
+type cache struct {
+	dir  string
+	lock io.Closer
+}
+
+// letGo is how long the relay before this one may take to end.
+const letGo = time.Second
 
 // openCache makes the directory if it is not there. One that is there keeps its mode, as it
 // may hold other things.
@@ -30,12 +42,16 @@ func openCache(dir string, logger *slog.Logger) (*cache, error) {
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
 		logger.Warn("others than this user can write to the directory of the cache, and so decide what is served while the service is away: chmod 700", "directory", dir)
 	}
-	probe, err := os.CreateTemp(dir, ".probe-*")
-	if err != nil {
-		return nil, fmt.Errorf("--cache: nothing can be written there: %w", atomicfile.Named(err, dir))
+	ctx, cancel := context.WithTimeout(context.Background(), letGo)
+	defer cancel()
+	lock, err := filelock.Await(ctx, filepath.Join(dir, "lock"))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fmt.Errorf("--cache: %s is the cache of another relay, which is running: give each a directory of its own", dir)
 	}
-	probe.Close()
-	return &cache{dir}, os.Remove(probe.Name())
+	if err != nil {
+		return nil, fmt.Errorf("--cache: nothing can be written there: %w", err)
+	}
+	return &cache{dir, lock}, nil
 }
 
 const (
@@ -49,28 +65,48 @@ func (c *cache) statePath(key access.ID) string {
 	return filepath.Join(c.dir, "state-"+string(key)+".json.gz")
 }
 
-// keepState keeps what is served with a key.
-func (c *cache) keepState(key access.ID, d *sdkapi.Documents) error {
-	return atomicfile.ReplaceAt(c.statePath(key), d.In(negotiation.GzipCoding), 0o600)
+// keepState keeps what is served with a key, below a line that only who has the key can
+// write: it says that the state is this key's.
+func (c *cache) keepState(key access.Key, d *sdkapi.Documents) error {
+	packed := d.In(negotiation.GzipCoding)
+	plain, err := negotiation.Decompress(packed)
+	if err != nil {
+		return err
+	}
+	return atomicfile.ReplaceAt(c.statePath(key.ID()), append(negotiation.Compress(seal(key, plain)), packed...), 0o600)
+}
+
+// seal is the line above a state.
+func seal(key access.Key, state []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(key.Reveal()))
+	mac.Write(state)
+	return fmt.Appendf(nil, "%x\n", mac.Sum(nil))
 }
 
 // touch notes that what was kept is still the present state. That it fails says the
 // next state that is kept.
 func (c *cache) touch(key access.ID, at time.Time) { _ = os.Chtimes(c.statePath(key), at, at) }
 
-// state is what was kept, nothing when that is nothing, and when it was last known to
-// be the present one.
-func (c *cache) state(key access.ID) (body []byte, at time.Time, err error) {
-	packed, at, err := c.read(c.statePath(key), maxState)
+// state is what was kept with a key, nothing when that is nothing, and when it was last
+// known to be the present one.
+func (c *cache) state(key access.Key) (body []byte, at time.Time, err error) {
+	path := c.statePath(key.ID())
+	packed, at, err := c.read(path, maxState)
 	if err != nil || packed == nil {
 		return nil, at, err
 	}
 	plain, err := negotiation.Decompressed(packed)
-	if err != nil {
-		return nil, at, err
+	if err == nil {
+		body, err = io.ReadAll(io.LimitReader(plain, maxState))
 	}
-	body, err = io.ReadAll(io.LimitReader(plain, maxState))
-	return body, at, err
+	if err != nil {
+		return nil, at, fmt.Errorf("%s: %w", path, err)
+	}
+	line, body, _ := bytes.Cut(body, []byte("\n"))
+	if !hmac.Equal(append(line, '\n'), seal(key, body)) {
+		return nil, at, fmt.Errorf("%s was not kept with this key: it is of another key or environment, or was changed", path)
+	}
+	return body, at, nil
 }
 
 func (c *cache) keepKeys(records []access.KeyRecord) error {

@@ -22,9 +22,10 @@
 //
 // # The cache
 //
-// A directory keeps the last state of each environment, as it was sent, compressed, in
-// state-<key id>.json.gz, whose time is when it was last known to be the present one;
-// and keys.json, the digests of keys that were good. Nothing in it opens anything, but
+// A directory, locked by the one relay whose it is, keeps the last state of each
+// environment, as it was sent, in state-<key id>.json.gz, below a line with its HMAC-SHA256
+// under the key's text; the file's time is when the state was last known to be the present
+// one. And keys.json, the digests of keys that were good. Nothing in it opens anything, but
 // what documents say is as private as they are.
 //
 // What must stay true:

@@ -162,7 +162,7 @@ func (e *environment) Take(body []byte) error {
 	}
 	e.Confirm()
 	if cache := e.relay.cache; cache != nil && e.Version() != before {
-		if err := cache.keepState(e.key.ID(), e.state.Load().documents); err != nil {
+		if err := cache.keepState(e.key, e.state.Load().documents); err != nil {
 			e.logger.Error("the state cannot be kept", "error", err)
 		}
 	}
@@ -323,14 +323,14 @@ func (e *environment) restore() {
 	if e.relay.cache == nil {
 		return
 	}
-	body, at, err := e.relay.cache.state(e.key.ID())
+	body, at, err := e.relay.cache.state(e.key)
 	if err == nil && body != nil {
 		e.confirmed.Store(at.Unix())
 		err = e.load(body)
 	}
 	switch {
 	case err != nil:
-		e.logger.Error("the state that was kept cannot be read; going on without", "error", err)
+		e.logger.Error("the state that was kept is not served; going on without", "error", err)
 	case body != nil:
 		e.logger.Info("serving the state that was kept, until the service answers", "environment", e.name(), "age", e.age().String())
 	}

@@ -158,6 +158,9 @@ func (r *Relay) Close() {
 	r.EndStreams()
 	r.stop()
 	r.running.Wait()
+	if r.cache != nil {
+		r.cache.lock.Close()
+	}
 }
 
 // keepEvery is how often new keys go to the cache. One that was first seen in this time

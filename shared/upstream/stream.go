@@ -22,7 +22,7 @@ const (
 )
 
 // follow hands on what an event stream brings until it ends, and says when to poll
-// again. Where the server has no streams it leaves polling as it is.
+// again: as soon as the stream may be asked for again, but not later than without one.
 func (f *Follower) follow(ctx context.Context, poll time.Duration) (next time.Duration) {
 	if time.Now().Before(f.askAgain) {
 		return poll
@@ -41,8 +41,13 @@ func (f *Follower) follow(ctx context.Context, poll time.Duration) (next time.Du
 	defer answer.Body.Close()
 	f.refusals = 0
 	f.To.Streams(true, "")
-	defer f.To.Streams(false, "")
-	next = time.Second
+	retry := time.Second
+	defer func() {
+		f.To.Streams(false, "")
+		retry = About(retry)
+		f.askAgain = time.Now().Add(retry)
+		next = min(retry, poll)
+	}()
 	var data []byte
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, maxBytes)
@@ -53,7 +58,7 @@ func (f *Follower) follow(ctx context.Context, poll time.Duration) (next time.Du
 		switch string(name) {
 		case "retry":
 			if ms, err := strconv.Atoi(string(value)); err == nil {
-				next = min(max(time.Duration(ms)*time.Millisecond, minRetry), maxRetry)
+				retry = min(max(time.Duration(ms)*time.Millisecond, minRetry), maxRetry)
 			}
 		case "data":
 			data = append(data[:0], value...)
@@ -63,12 +68,12 @@ func (f *Follower) follow(ctx context.Context, poll time.Duration) (next time.Du
 			}
 			if err := f.take(data, ""); err != nil {
 				f.To.Failed(err)
-				return next
+				return
 			}
 			data = nil
 		}
 	}
-	return About(next)
+	return
 }
 
 // stream opens the event stream, or says why there is none.
@@ -92,6 +97,9 @@ func (c *Connection) stream(ctx context.Context, version string) (*http.Response
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if answer.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		answer.Body.Close()
+		if answer.StatusCode == http.StatusNotFound {
+			return nil, "the service has no event streams (404)"
+		}
 		return nil, fmt.Sprintf("the server answers %d", answer.StatusCode)
 	}
 	return answer, ""
