@@ -148,11 +148,11 @@ func runAPI(ctx context.Context, in Invocation, f apiFlags) error {
 		return err
 	}
 	logger := f.monitor.logger(in.Stderr)
-	watched, show := f.monitor.monitor(logger, proxies, loopback)
+	watched := f.monitor.monitor(logger, proxies)
 	service, err := embedded.Open(ctx, data, embedded.Options{
 		PublicURL: f.publicURL, Program: program, Streams: f.streams.number(), ContextDays: f.contextDays,
 		Limit: f.limit, Polls: f.polls, Telemetry: f.telemetry, Strangers: f.strangers, Proxies: proxies,
-		Logger: logger, Monitor: watched, ShowMetrics: show,
+		Logger: logger, Monitor: watched,
 		Progress: commitProgress(in.Stderr),
 	})
 	if err != nil {

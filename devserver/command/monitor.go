@@ -16,7 +16,6 @@ import (
 	"svc.example/svc/devserver/server"
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/ratelimit"
-	"svc.example/svc/shared/router"
 )
 
 // monitorFlags are the flags of a server that others watch.
@@ -30,7 +29,7 @@ type monitorFlags struct {
 var monitorNames = []string{"metrics-address", "log-format", "access-log"}
 
 func (f *monitorFlags) add(cmd *cobra.Command, where string) {
-	cmd.Flags().StringVar(&f.metricsAddress, "metrics-address", "", where+"host and port that alone answers GET "+monitor.Path+", for Prometheus (default where svc listens, if that is a loopback address)")
+	cmd.Flags().StringVar(&f.metricsAddress, "metrics-address", "", where+"host and port that alone answers GET "+monitor.Path+", for Prometheus (default none)")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", where+"form of the log on standard error: text or json")
 	cmd.Flags().BoolVar(&f.accessLog, "access-log", false, where+"log each request: its route, status and duration, no key and no context")
 }
@@ -71,19 +70,20 @@ func (f monitorFlags) logger(to io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, nil))
 }
 
-// monitor makes one for a server. It is shown where the server listens unless it has an
-// address of its own, or other machines reach the server.
-func (f monitorFlags) monitor(logger *slog.Logger, proxies ratelimit.Proxies, loopback bool) (m *monitor.Monitor, show bool) {
-	m = monitor.New()
+// monitor makes one for a server, nil where nobody looks.
+func (f monitorFlags) monitor(logger *slog.Logger, proxies ratelimit.Proxies) *monitor.Monitor {
+	if f.metricsAddress == "" && !f.accessLog {
+		return nil
+	}
+	m := monitor.New()
 	m.Proxies = proxies
 	if f.accessLog {
 		m.Access = logger
 	}
-	return m, loopback && f.metricsAddress == ""
+	return m
 }
 
-// listening is where a server listens, and where its metrics are asked for if that
-// is elsewhere.
+// listening is where a server listens, and where its metrics are asked for.
 type listening struct{ server, metrics []net.Listener }
 
 // listen opens the address of a server and, if it has one of its own, that of its
@@ -112,7 +112,7 @@ func (l listening) serve(ctx context.Context, handler http.Handler, endStreams f
 	var metrics sync.WaitGroup
 	if len(l.metrics) > 0 {
 		metrics.Go(func() {
-			if err := server.Serve(ctx, l.metrics, router.New([]router.Route{{Path: monitor.Path, Handler: m}}, http.NotFoundHandler())); err != nil {
+			if err := server.Serve(ctx, l.metrics, m.Handler()); err != nil {
 				logger.Error("metrics are no longer served", "error", err)
 			}
 		})

@@ -105,10 +105,10 @@ func serveRelay(ctx context.Context, in Invocation, f serveFlags, proxies rateli
 		cache = in.Absolute(cache)
 	}
 	logger := f.monitor.logger(in.Stderr)
-	watched, show := f.monitor.monitor(logger, proxies, loopback)
+	watched := f.monitor.monitor(logger, proxies)
 	r, err := relay.Open(relay.Options{
 		URL: f.relay.url, Keys: keys, FrontendKey: f.key, Cache: cache, Origins: f.origins, Polls: f.polls, Proxies: proxies,
-		Streams: f.streams.number(), Logger: logger, Monitor: watched, ShowMetrics: show, LeadToConsole: f.console,
+		Streams: f.streams.number(), Logger: logger, Monitor: watched, LeadToConsole: f.console,
 	})
 	if err != nil {
 		listening.close()

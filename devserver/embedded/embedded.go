@@ -47,8 +47,6 @@ type Options struct {
 	Streams int
 	// Monitor counts requests and commits; nil for nobody.
 	Monitor *monitor.Monitor
-	// ShowMetrics has this address answer with what Monitor has counted.
-	ShowMetrics bool
 	// Progress hears how far the index of a long history has come.
 	Progress func(commits int)
 }
@@ -89,7 +87,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		}
 	}
 	repo := repository.New(ledger, ledger.Objects())
-	written := counted{repo, options.Monitor.Counter("svc_commits_total"), options.Monitor.Counter("svc_lost_races_total")}
+	written := counted{repo, options.Monitor.Counter("svc_commits_total", "Writes that landed."), options.Monitor.Counter("svc_lost_races_total", "Tries of writes that another write was before.")}
 	s := &Service{ledger: ledger, repo: repo, logger: options.Logger, stopped: make(chan struct{}), uses: local.OpenUses(dir),
 		seen: seen, days: cmp.Or(options.ContextDays, telemetry.ContextDays),
 		intake: &telemetry.Intake{Store: seen, Now: time.Now, Logger: options.Logger}}
@@ -136,11 +134,8 @@ func (s *Service) route(options Options) error {
 	})...)
 	routes = append(routes, console.Routes(false, "")...)
 	routes, notFound = options.Monitor.Routes(routes, notFound)
-	if options.ShowMetrics {
-		routes = append(routes, options.Monitor.Local())
-	}
 	if s.streams != nil {
-		options.Monitor.Gauge("svc_event_streams", func() float64 { return float64(s.streams.Open()) })
+		options.Monitor.Gauge("svc_event_streams", "Event streams that are open.", nil, func() float64 { return float64(s.streams.Open()) })
 	}
 	s.handler = router.New(routes, notFound)
 	return nil

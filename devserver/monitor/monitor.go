@@ -7,19 +7,16 @@ package monitor
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
-	"github.com/VictoriaMetrics/metrics"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
-	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/requestid"
 	"svc.example/svc/shared/router"
@@ -32,14 +29,22 @@ type Monitor struct {
 	// Proxies are believed where they say whose request they pass on.
 	Proxies ratelimit.Proxies
 
-	set *metrics.Set
+	registry        *prometheus.Registry
+	requests, polls *prometheus.CounterVec
+	durations       *prometheus.HistogramVec
 }
 
 // New makes a Monitor that has counted nothing yet.
-func New() *Monitor { return &Monitor{set: metrics.NewSet()} }
-
-// bounds are those of the histograms of durations, in seconds.
-var bounds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}
+func New() *Monitor {
+	m := &Monitor{
+		registry:  prometheus.NewRegistry(),
+		requests:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_http_requests_total", Help: "Requests by the pattern of their route and the status of the answer."}, []string{"route", "status"}),
+		polls:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_polls_total", Help: "Polls, bulk evaluations and requests for documents by the status of the answer."}, []string{"status"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "svc_http_request_duration_seconds", Help: "How long answers took.", Buckets: []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}}, []string{"route"}),
+	}
+	m.registry.MustRegister(m.requests, m.polls, m.durations, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
 
 // polled are the routes that clients ask again and again.
 var polled = map[string]bool{endpoints.Evaluate.Path: true, endpoints.EvaluateFlags.Path: true, endpoints.Documents.Path: true}
@@ -59,29 +64,14 @@ func (m *Monitor) Routes(routes []router.Route, notFound http.Handler) ([]router
 
 // route is what is counted of one.
 type route struct {
-	monitor  *Monitor
-	name     string
-	statuses sync.Map // of *status by number
-	buckets  []*metrics.Counter
-	seconds  *metrics.FloatCounter
-	count    *metrics.Counter
-	next     http.Handler
+	monitor   *Monitor
+	name      string
+	durations prometheus.Observer
+	next      http.Handler
 }
 
-// status is what is counted of the answers of one.
-type status struct{ requests, polls *metrics.Counter }
-
 func (m *Monitor) counted(name string, next http.Handler) http.Handler {
-	label := "route=" + strconv.Quote(name)
-	r := &route{monitor: m, name: name, next: next,
-		seconds: m.set.GetOrCreateFloatCounter("svc_http_request_duration_seconds_sum{" + label + "}"),
-		count:   m.set.GetOrCreateCounter("svc_http_request_duration_seconds_count{" + label + "}"),
-	}
-	for _, bound := range bounds {
-		r.buckets = append(r.buckets, m.set.GetOrCreateCounter(fmt.Sprintf("svc_http_request_duration_seconds_bucket{%s,le=\"%v\"}", label, bound)))
-	}
-	r.buckets = append(r.buckets, m.set.GetOrCreateCounter("svc_http_request_duration_seconds_bucket{"+label+`,le="+Inf"}`))
-	return r
+	return &route{m, name, m.durations.WithLabelValues(name), next}
 }
 
 // ServeHTTP implements http.Handler.
@@ -108,17 +98,11 @@ func (r *route) note(req *http.Request, a *answer, id string, took time.Duration
 	if a.status == 0 { // a stream goes on by itself
 		a.status = http.StatusOK
 	}
-	seconds := took.Seconds()
-	for i := range r.buckets {
-		if i == len(bounds) || seconds <= bounds[i] {
-			r.buckets[i].Inc()
-		}
-	}
-	r.seconds.Add(seconds)
-	r.count.Inc()
-	s := r.of(a.status)
-	if s.requests.Inc(); s.polls != nil {
-		s.polls.Inc()
+	status := strconv.Itoa(a.status)
+	r.durations.Observe(took.Seconds())
+	r.monitor.requests.WithLabelValues(r.name, status).Inc()
+	if polled[r.name] {
+		r.monitor.polls.WithLabelValues(status).Inc()
 	}
 	if log := r.monitor.Access; log != nil {
 		named := []any{"requestId", a.Header().Get(requestid.Header)}
@@ -137,18 +121,6 @@ func method(sent string) string {
 		return sent
 	}
 	return "other"
-}
-
-func (r *route) of(code int) status {
-	if s, known := r.statuses.Load(code); known {
-		return s.(status)
-	}
-	s := status{requests: r.monitor.set.GetOrCreateCounter(fmt.Sprintf("svc_http_requests_total{route=%q,status=\"%d\"}", r.name, code))}
-	if polled[r.name] {
-		s.polls = r.monitor.set.GetOrCreateCounter(fmt.Sprintf("svc_polls_total{status=\"%d\"}", code))
-	}
-	r.statuses.Store(code, s)
-	return s
 }
 
 // answer notes what is answered.
@@ -179,45 +151,30 @@ func (a *answer) Write(p []byte) (int, error) {
 // Unwrap leads http.ResponseController to deadlines and connections.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Counter counts something from now on; the name is that of a metric.
-func (m *Monitor) Counter(name string) (count func()) {
+// Counter counts something from now on.
+func (m *Monitor) Counter(name, help string) (count func()) {
 	if m == nil {
 		return func() {}
 	}
-	return m.set.GetOrCreateCounter(name).Inc
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	m.registry.MustRegister(counter)
+	return counter.Inc
 }
 
 // Gauge shows what a function returns when it is asked.
-func (m *Monitor) Gauge(name string, value func() float64) {
+func (m *Monitor) Gauge(name, help string, labels map[string]string, value func() float64) {
 	if m != nil {
-		m.set.GetOrCreateGauge(name, value)
+		// Two keys of a relay that read the same environment show the first's.
+		_ = m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
 	}
 }
 
-// ServeHTTP answers with all numbers, and those of the process.
-func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !delivery.Takes(http.MethodGet, r) {
-		delivery.WriteMethodNotAllowed(w, r, http.MethodGet)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	m.set.WritePrometheus(w)
-	metrics.WriteProcessMetrics(w)
+// Handler answers GET /metrics alone.
+func (m *Monitor) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET "+Path, promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	return mux
 }
 
 // Path is where the numbers are.
 const Path = "/metrics"
-
-// Local is a route for the numbers on an address that only this machine reaches. What a
-// proxy passes on comes from elsewhere, and is not answered.
-func (m *Monitor) Local() router.Route {
-	return router.Route{Path: Path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		ip := net.ParseIP(host)
-		if ip == nil || !ip.IsLoopback() || r.Header["X-Forwarded-For"] != nil || r.Header["Forwarded"] != nil || r.Header["Via"] != nil {
-			delivery.WriteFault(w, fault.New(fault.NotFound, "metrics are for this machine alone; --metrics-address has them elsewhere"))
-			return
-		}
-		m.ServeHTTP(w, r)
-	})}
-}

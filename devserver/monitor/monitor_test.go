@@ -38,19 +38,13 @@ func watched(t *testing.T, log io.Writer) (*Monitor, http.Handler) {
 		})},
 		{Path: "/gives/up", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })},
 	}, says(404))
-	return m, router.New(append(routes, m.Local()), notFound)
+	return m, router.New(routes, notFound)
 }
 
-func numbers(t *testing.T, h http.Handler, change ...func(*http.Request)) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest("GET", Path, nil)
-	r.RemoteAddr = "127.0.0.1:1"
-	for _, change := range change {
-		change(r)
-	}
+func numbers(m *Monitor) string {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", Path, nil))
+	return w.Body.String()
 }
 
 // TestTheLogHasBothNamesOfARequest: the one that its commit carries, and the client's.
@@ -75,7 +69,7 @@ func TestTheLogHasBothNamesOfARequest(t *testing.T) {
 // TestLabelsAreFew, whatever is sent, and nothing that is sent is one.
 func TestLabelsAreFew(t *testing.T) {
 	var log bytes.Buffer
-	_, h := watched(t, &log)
+	m, h := watched(t, &log)
 	for i := range 1000 {
 		for _, path := range []string{"/api/v2/configs/eval-with-context/hunter2%d", "/v1/flags/hunter2-%d", "/hunter2/%d?token=hunter2", "//hunter2/../%d"} {
 			r := httptest.NewRequest("GET", fmt.Sprintf(path, i), nil)
@@ -84,7 +78,7 @@ func TestLabelsAreFew(t *testing.T) {
 			h.ServeHTTP(httptest.NewRecorder(), r)
 		}
 	}
-	text := numbers(t, h).Body.String()
+	text := numbers(m)
 	for _, line := range []string{
 		`svc_http_requests_total{route="/api/v2/configs/eval-with-context/",status="200"} 1000`,
 		`svc_http_requests_total{route="/v1/flags/{key}",status="201"} 1000`,
@@ -108,31 +102,11 @@ func TestLabelsAreFew(t *testing.T) {
 	}
 }
 
-// TestMetricsAreForThisMachine.
-func TestMetricsAreForThisMachine(t *testing.T) {
-	_, h := watched(t, io.Discard)
-	for name, tt := range map[string]struct {
-		change func(*http.Request)
-		status int
-	}{
-		"this machine":          {func(*http.Request) {}, 200},
-		"this machine, by IPv6": {func(r *http.Request) { r.RemoteAddr = "[::1]:1" }, 200},
-		"another machine":       {func(r *http.Request) { r.RemoteAddr = "192.0.2.1:1" }, 404},
-		"a proxy":               {func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.1") }, 404},
-		"another proxy":         {func(r *http.Request) { r.Header.Set("Forwarded", "for=192.0.2.1") }, 404},
-		"another method":        {func(r *http.Request) { r.Method = "POST" }, 405},
-	} {
-		if got := numbers(t, h, tt.change); got.Code != tt.status {
-			t.Errorf("%s: %d, want %d", name, got.Code, tt.status)
-		}
-	}
-}
-
 // TestStreamsTakeTheirConnectionsOver, beside many who count.
 func TestStreamsTakeTheirConnectionsOver(t *testing.T) {
 	m, h := watched(t, io.Discard)
-	m.Gauge("svc_some", func() float64 { return 7 })
-	count := m.Counter("svc_more")
+	m.Gauge("svc_some", "Some.", nil, func() float64 { return 7 })
+	count := m.Counter("svc_more_total", "More.")
 	// A request is counted when its handler is done, which may be after its
 	// answer has come.
 	var handlers, all sync.WaitGroup
@@ -161,15 +135,15 @@ func TestStreamsTakeTheirConnectionsOver(t *testing.T) {
 		t.Error("a handler that gives up has answered")
 	}
 	handlers.Wait()
-	text := numbers(t, h).Body.String()
-	for _, line := range []string{"svc_some 7", "svc_more 20", `svc_http_requests_total{route="/stream",status="200"} 20`, `svc_http_requests_total{route="/gives/up",status="500"} 1`} {
+	text := numbers(m)
+	for _, line := range []string{"svc_some 7", "svc_more_total 20", `svc_http_requests_total{route="/stream",status="200"} 20`, `svc_http_requests_total{route="/gives/up",status="500"} 1`} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("%s is missing:\n%s", line, text)
 		}
 	}
 	var none *Monitor
-	none.Counter("x")()
-	none.Gauge("x", nil)
+	none.Counter("x", "")()
+	none.Gauge("x", "", nil, nil)
 	if routes, notFound := none.Routes(nil, h); routes != nil || notFound == nil {
 		t.Error("a Monitor that counts nothing changes routes")
 	}

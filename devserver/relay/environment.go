@@ -229,16 +229,16 @@ func (e *environment) load(body []byte) error {
 
 // watch shows how the environment is doing.
 func (e *environment) watch(of *upstream.Documents) {
-	labels := fmt.Sprintf("{environment=%q,workspace=%q}", of.Environment, of.Workspace)
+	labels := map[string]string{"environment": of.Environment, "workspace": of.Workspace}
 	numbers := e.relay.options.Monitor
-	numbers.Gauge("svc_relay_state_age_seconds"+labels, func() float64 { return e.age().Seconds() })
-	numbers.Gauge("svc_relay_streaming"+labels, func() float64 {
+	numbers.Gauge("svc_relay_state_age_seconds", "For how long the state has not been known to be the present one.", labels, func() float64 { return e.age().Seconds() })
+	numbers.Gauge("svc_relay_streaming", "1 while changes come over an event stream.", labels, func() float64 {
 		if e.streaming.Load() {
 			return 1
 		}
 		return 0
 	})
-	numbers.Gauge("svc_relay_telemetry_batches_waiting"+labels, func() float64 { return float64(e.uploads.Waiting()) })
+	numbers.Gauge("svc_relay_telemetry_batches_waiting", "Batches of telemetry that could not be passed on yet.", labels, func() float64 { return float64(e.uploads.Waiting()) })
 }
 
 func (e *environment) warn(skipped []string) {

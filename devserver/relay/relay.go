@@ -46,8 +46,6 @@ type Options struct {
 	Logger  *slog.Logger
 	// Monitor counts requests; nil for nobody.
 	Monitor *monitor.Monitor
-	// ShowMetrics has this address answer with what Monitor has counted.
-	ShowMetrics bool
 	// LeadToConsole has /console/ lead to the service's own, so that its address is
 	// told, and a key is shown to that service alone.
 	LeadToConsole bool
@@ -223,11 +221,8 @@ func (r *Relay) Handler() http.Handler {
 	}
 	routes = append(routes, delivery.TelemetryRoutes(r.public(r.intake.ServeHTTP))...)
 	routes, notFound := r.options.Monitor.Routes(routes, r.public(protocol.NotFound))
-	if r.options.ShowMetrics {
-		routes = append(routes, r.options.Monitor.Local())
-	}
 	if r.hub != nil {
-		r.options.Monitor.Gauge("svc_event_streams", func() float64 { return float64(r.hub.Open()) })
+		r.options.Monitor.Gauge("svc_event_streams", "Event streams that are open.", nil, func() float64 { return float64(r.hub.Open()) })
 	}
 	return router.New(routes, notFound)
 }

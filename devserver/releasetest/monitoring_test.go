@@ -1,6 +1,7 @@
 package releasetest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -62,26 +63,27 @@ func TestMonitoringShowsWhatThereIs(t *testing.T) {
 	}
 	dir := t.TempDir()
 	data, keyFile, settings := filepath.Join(dir, "data"), filepath.Join(dir, "relay.key"), filepath.Join(dir, "prometheus.yaml")
-	start := func(args ...string) string {
+	start := func(args ...string) (address, metrics string) {
 		port := freeport.Take()
-		server, err := svcbinary.Start(binary, append(args, "--port", port)...)
+		address, metrics = "127.0.0.1:"+port, "127.0.0.1:"+freeport.Take()
+		server, err := svcbinary.Start(binary, append(args, "--port", port, "--metrics-address", metrics)...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(server.Kill)
-		return "127.0.0.1:" + port
+		return address, metrics
 	}
 	key := func(args ...string) string {
 		return strings.TrimSpace(run(t, dir, nil, binary, append([]string{"key", "create", "--data", data, "--name", "a"}, args...)...))
 	}
-	api := start("api", "--data", data)
+	api, apiMetrics := start("api", "--data", data)
 	ada, secret := key("--kind", "user", "--role", "engineer"), key("--kind", "secret", "--environment", "production")
 	write(t, keyFile, []byte(secret))
-	relay := start("serve", "--url", "http://"+api, "--key-file", keyFile)
+	relay, relayMetrics := start("serve", "--url", "http://"+api, "--key-file", keyFile)
 
 	write(t, settings, fmt.Appendf(nil, `global: {scrape_interval: 200ms}
 scrape_configs: [{job_name: svc, static_configs: [{targets: ["%s", "%s"]}]}]
-`, api, relay))
+`, apiMetrics, relayMetrics))
 	address := "127.0.0.1:" + freeport.Take()
 	scraper := exec.Command(prometheus, "--config.file="+settings, "--storage.tsdb.path="+filepath.Join(dir, "series"),
 		"--web.listen-address="+address, "--log.level=error")
@@ -114,6 +116,13 @@ scrape_configs: [{job_name: svc, static_configs: [{targets: ["%s", "%s"]}]}]
 	}
 	for title, expr := range asked {
 		t.Errorf("%s shows nothing: %s", title, expr)
+	}
+	for _, metrics := range []string{apiMetrics, relayMetrics} {
+		check := exec.Command(testenv.Program(t, "on Debian, apt-get install prometheus", "promtool"), "check", "metrics")
+		check.Stdin = bytes.NewReader(fetch(t, "http://"+metrics+"/metrics", ""))
+		if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("promtool check metrics: %v\n%s", err, out)
+		}
 	}
 }
 

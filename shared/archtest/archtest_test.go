@@ -277,7 +277,7 @@ func hasPackageComment(path string) bool {
 	return err == nil && f.Doc != nil
 }
 
-const maxBytes = 17 << 20
+const maxBytes = 32 << 20
 
 func TestTheBinaryStaysSmall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "svc")
