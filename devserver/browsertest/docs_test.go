@@ -3,7 +3,6 @@ package browsertest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -124,36 +123,34 @@ func stage(t *testing.T, base, prefix string) string {
 func TestTryIt(t *testing.T) {
 	server := serveAPI(t)
 	gateway := stage(t, server.base, "/prod")
-	for _, c := range []struct {
-		name, origin, base string
-		screen             screen
-		environment        string // whose flag is switched
-	}{
-		{"at a desk", server.base, server.base, desk, "production"},
-		{"on a phone, below a stage", gateway, gateway + "/prod", phone, "development"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			key := server.issueKey(t)
-			page := openDocs(t, c.base, c.screen)
-			page.paste(t, key)
-			status, body := page.try(t, "workspace", "getWhoami").execute(t)
-			if status != "200" || !strings.Contains(body, "Ada Lovelace") {
-				t.Fatalf("GET /whoami: the page shows %s\n%s", status, body)
-			}
-			switchOn(t, server, page, key, c.environment)
-			if c.screen.phone {
-				besideTheAPI(t, page, c.base)
-			} else {
-				rename(t, server, page, key, "Only for pro")
-				unasked(t, page, c.base)
-			}
-			sent := page.log.wait(t, "the PATCH", c.base+"/v1/flags/pro.only/environments/"+c.environment, func(x exchange) bool { return x.Method == "PATCH" })
-			if sent.Sent["authorization"] != "Bearer "+key || sent.Sent["cookie"] != "" {
-				t.Errorf("the PATCH carried %v", sent.Sent)
-			}
-			page.clean(t, c.origin)
-			page.forgets(t, key)
-		})
+	t.Run("at a desk", func(t *testing.T) {
+		key := server.issueKey(t)
+		page := openDocs(t, server.base, desk)
+		page.introduces(t, key)
+		switchOn(t, server, page, key, "production")
+		rename(t, server, page, key, "Only for pro")
+		unasked(t, page, server.base)
+		sent := page.log.wait(t, "the PATCH", server.base+"/v1/flags/pro.only/environments/production", func(x exchange) bool { return x.Method == "PATCH" })
+		if sent.Sent["authorization"] != "Bearer "+key || sent.Sent["cookie"] != "" {
+			t.Errorf("the PATCH carried %v", sent.Sent)
+		}
+		page.clean(t, server.base)
+		page.forgets(t, key)
+	})
+	t.Run("on a phone, below a stage", func(t *testing.T) {
+		page := openDocs(t, gateway+"/prod", phone)
+		page.introduces(t, server.issueKey(t))
+		besideTheAPI(t, page, gateway+"/prod")
+		page.clean(t, gateway)
+	})
+}
+
+// introduces gives the page a key, and demands that the server knows whose it is.
+func (p docsPage) introduces(t *testing.T, key string) {
+	t.Helper()
+	p.paste(t, key)
+	if status, body := p.try(t, "workspace", "getWhoami").execute(t); status != "200" || !strings.Contains(body, "Ada Lovelace") {
+		t.Fatalf("GET /whoami: the page shows %s\n%s", status, body)
 	}
 }
 
@@ -252,15 +249,10 @@ func (p docsPage) forgets(t *testing.T, key string) {
 // widest are the operations with a body, a long path, or many parameters.
 var widest = []string{"updateFlagEnvironment", "replaceConfigDocument", "createFlag", "updateLogLevel", "listActivity"}
 
-// TestDocsFitAPhone opens what is widest, on a phone and on the smallest one.
+// TestDocsFitAPhone opens what is widest, on the smallest phone.
 func TestDocsFitAPhone(t *testing.T) {
 	server := serveAPI(t)
-	for _, screen := range []screen{phone, {320, 640, true, "light"}} {
-		t.Run(fmt.Sprint(screen.width), func(t *testing.T) { docsFit(t, server, screen) })
-	}
-}
-
-func docsFit(t *testing.T, server api, s screen) {
+	s := screen{320, 640, true, "light"}
 	page, opened := openDocs(t, server.base, s), 0
 	fits := func(what string) {
 		t.Helper()
