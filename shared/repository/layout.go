@@ -10,9 +10,8 @@ import (
 )
 
 // IsFile says whether a path is one of the layout. A file of the layout is
-// what lies there as a blob (see object.TreeEntry.IsFile): a regular file,
-// executable or not, or a symbolic link, whose text is where it points. A
-// folder or a submodule of such a name is foreign.
+// what lies there as a file, executable or not (see object.TreeEntry.IsFile). A
+// folder, a submodule or a symbolic link of such a name is foreign.
 func IsFile(path string) bool {
 	if path == workspace.File {
 		return true

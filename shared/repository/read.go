@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"svc.example/svc/shared/repository/object"
-	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
 
@@ -57,21 +56,8 @@ func ReadFolders(read object.Read, commit object.ID) (Tree, error) {
 	return tree, nil
 }
 
-// links are the documents that are symbolic links.
-func (t *Tree) links() map[string]bool {
-	links := map[string]bool{}
-	for folder, entries := range t.Folders {
-		for _, e := range entries {
-			if e.Mode == object.ModeSymlink {
-				links[folder+"/"+e.Name] = true
-			}
-		}
-	}
-	return links
-}
-
 func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(blobs []object.ID), max int64) error {
-	left, links := int64(MaxTexts), t.links()
+	left := int64(MaxTexts)
 	for some := range slices.Chunk(LayoutFiles(*t), AtATime) {
 		ids := make([]object.ID, len(some))
 		for i, f := range some {
@@ -87,9 +73,6 @@ func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(bl
 			text, err := textOf(object.ReadAs(read, ids[i], object.Blob))
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Path, err)
-			}
-			if links[f.Path] {
-				text = workspace.UnreadBecause("is a symbolic link to " + terminal.Quote(string(text)) + ", which is not followed in git; put the file itself in its place")
 			}
 			left -= int64(len(text))
 			if bytes := MaxTexts - left; max > 0 && bytes > max {

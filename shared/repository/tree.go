@@ -99,13 +99,12 @@ func (t Tree) Displaced() []workspace.Problem {
 		switch {
 		case workspace.KnownFolder(e.Name) && !e.IsFolder():
 			add(e.Name, e, "a folder, or not be there at all")
-		case e.Name == workspace.File && !e.IsRegular():
+		case e.Name == workspace.File && !e.IsFile():
 			add(e.Name, e, "a file with the workspace's environments")
 		}
 	}
 	for folder, entries := range t.Folders {
 		for _, e := range entries {
-			// A symbolic link is read as the text that it holds, which is no JSON.
 			if workspace.KnownName(e.Name) && !e.IsFile() {
 				add(folder+"/"+e.Name, e, "a file, since its name ends in .json")
 			}
@@ -119,10 +118,10 @@ func kindOf(e TreeEntry) string {
 	switch {
 	case e.IsFolder():
 		return "a folder"
-	case e.IsRegular():
+	case e.IsFile():
 		return "a file"
 	case e.Mode == object.ModeSymlink:
-		return "a symbolic link"
+		return "a symbolic link, which is not followed in git"
 	case e.Mode == object.ModeSubmodule:
 		return "a submodule"
 	}
@@ -151,9 +150,7 @@ func replace(entries []TreeEntry, changed map[string]TreeEntry) ([]TreeEntry, er
 		case c.IsFolder() != e.IsFolder(), !e.IsFolder() && !e.IsFile():
 			return nil, fmt.Errorf("%w: %s has mode %s", ErrOccupied, e.Name, e.Mode)
 		case !c.ID.IsZero():
-			if e.Mode != object.ModeSymlink {
-				c.Mode = e.Mode
-			}
+			c.Mode = e.Mode
 			kept = append(kept, c)
 		}
 	}

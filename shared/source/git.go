@@ -87,14 +87,13 @@ func stat(path string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// Files are the layout's files at the commit to be imported.
-func (r *Repository) Files(ctx context.Context) (map[string][]byte, error) {
+// Tree is what the commit to be imported has.
+func (r *Repository) Tree(ctx context.Context) (repository.Tree, error) {
 	objects, err := disk.Open(r.git)
 	if err != nil {
-		return nil, err
+		return repository.Tree{}, err
 	}
-	tree, err := objects.Tree(ctx, repository.Head{Commit: r.commit})
-	return tree.Files, err
+	return objects.Tree(ctx, repository.Head{Commit: r.commit})
 }
 
 // Empty says that the repository has no commit.

@@ -94,15 +94,17 @@ func (s *Source) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-func (s *Source) readGit(ctx context.Context, path string, display func(string) string) (err error) {
+func (s *Source) readGit(ctx context.Context, path string, display func(string) string) error {
 	s.note("importing %s with its history", display(path))
-	if s.Files, err = s.Git.Files(ctx); err != nil {
+	tree, err := s.Git.Tree(ctx)
+	if err != nil {
 		return err
 	}
+	s.Files = tree.Files
 	if files, _ := datadir.Load(path); len(files) > 0 && datadir.Version(files) != datadir.Version(s.Files) {
 		s.note("%s has changes that are not committed; they are not imported", display(path))
 	}
-	return s.check(path, s.Files, nil, display)
+	return s.check(path, s.Files, tree.Displaced(), display)
 }
 
 // check refuses what is no config directory, and files that cannot be read. The

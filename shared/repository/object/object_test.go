@@ -63,13 +63,13 @@ func TestTreeOrder(t *testing.T) {
 }
 
 func TestEntryKinds(t *testing.T) {
-	for mode, want := range map[string][3]bool{ // folder, file, regular
-		"100644": {false, true, true}, "100755": {false, true, true}, "100664": {false, true, true},
-		"120000": {false, true, false}, "160000": {false, false, false},
-		"40000": {true, false, false}, "040000": {true, false, false},
+	for mode, want := range map[string][2]bool{ // folder, file
+		"100644": {false, true}, "100755": {false, true}, "100664": {false, true},
+		"120000": {false, false}, "160000": {false, false},
+		"40000": {true, false}, "040000": {true, false},
 	} {
 		e := object.TreeEntry{Mode: mode}
-		if got := [3]bool{e.IsFolder(), e.IsFile(), e.IsRegular()}; got != want {
+		if got := [2]bool{e.IsFolder(), e.IsFile()}; got != want {
 			t.Errorf("mode %s is %v, want %v", mode, got, want)
 		}
 	}

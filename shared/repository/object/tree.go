@@ -27,12 +27,9 @@ type TreeEntry struct {
 // IsFolder says whether the entry is a tree, however its mode is padded.
 func (e TreeEntry) IsFolder() bool { return strings.TrimLeft(e.Mode, "0") == ModeFolder }
 
-// IsFile says whether the entry names a blob: a regular file of whatever
-// permissions, or a symbolic link, whose content is the path it points to.
-func (e TreeEntry) IsFile() bool { return e.IsRegular() || e.Mode == ModeSymlink }
-
-// IsRegular says whether the entry is a file that is no symbolic link.
-func (e TreeEntry) IsRegular() bool { return strings.HasPrefix(e.Mode, "100") && len(e.Mode) == 6 }
+// IsFile says whether the entry is a file of whatever permissions. A symbolic
+// link is none.
+func (e TreeEntry) IsFile() bool { return strings.HasPrefix(e.Mode, "100") && len(e.Mode) == 6 }
 
 // IsNested says whether the name has a slash in it. No path leads to such an
 // entry: it must not be taken for the file that its name looks like.

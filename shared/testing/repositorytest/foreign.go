@@ -12,7 +12,6 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/repository/pack"
-	"svc.example/svc/shared/workspace"
 )
 
 // foreign is a commit as somebody else's git would make it.
@@ -115,7 +114,7 @@ func strange() (root []repository.TreeEntry, objects []pack.Object, files map[st
 	}
 	return root, objects, map[string]string{
 		"svc.json": "{\"environments\": []}\n", "feature-flags/run.json": "{\"run\": 1}\n",
-		"feature-flags/a.json": "{}\n", "feature-flags/link.json": string(workspace.UnreadBecause(`is a symbolic link to "a.json", which is not followed in git; put the file itself in its place`)),
+		"feature-flags/a.json": "{}\n",
 	}
 }
 
@@ -140,7 +139,7 @@ func testForeign(t *testing.T, w *world) {
 	w.wantFiles(w.snapshot(), files)
 	w.wantSame(w.cold(), w.snapshot())
 
-	w.commit("on top", put("feature-flags/run.json", "2\n"), put("feature-flags/z.json", "3\n"), remove("svc.json"), put("feature-flags/link.json", "4\n"))
+	w.commit("on top", put("feature-flags/run.json", "2\n"), put("feature-flags/z.json", "3\n"), remove("svc.json"))
 	before, after := w.listing(head.Commit), w.listing(w.head().Commit)
 	want := map[string]string{}
 	for path, entry := range before {
@@ -149,7 +148,6 @@ func testForeign(t *testing.T, w *world) {
 	delete(want, "svc.json")
 	want["feature-flags/run.json"] = "100755 blob " + object.Hash(object.Blob, []byte("2\n")).String()
 	want["feature-flags/z.json"] = "100644 blob " + object.Hash(object.Blob, []byte("3\n")).String()
-	want["feature-flags/link.json"] = "100644 blob " + object.Hash(object.Blob, []byte("4\n")).String()
 	if fmt.Sprint(after) != fmt.Sprint(want) {
 		t.Errorf("git ls-tree says\n%v, want\n%v", after, want)
 	}
@@ -164,7 +162,7 @@ func testForeign(t *testing.T, w *world) {
 	if got := w.listing(w.head().Commit); got["NEWS"] != "100644 blob "+readme.ID.String() {
 		t.Errorf("a write has undone what came by git: %v", got)
 	}
-	w.commit("the folder goes", remove("feature-flags/a.json"), remove("feature-flags/run.json"), remove("feature-flags/z.json"), remove("feature-flags/link.json"))
+	w.commit("the folder goes", remove("feature-flags/a.json"), remove("feature-flags/run.json"), remove("feature-flags/z.json"))
 	if got := w.listing(w.head().Commit); got["feature-flags/README"] != before["feature-flags/README"] {
 		t.Errorf("with its last file a folder lost what is foreign in it: %v", got)
 	}
@@ -179,7 +177,7 @@ func testOccupied(t *testing.T, w *world) {
 	f.root = append(f.root, repository.TreeEntry{Mode: object.ModeFile, Name: "configs", ID: file.ID})
 	f.objects = append(f.objects, file)
 	head := w.land(f)
-	for _, path := range []string{"feature-flags/b.json", "feature-flags/sub.json", "configs/a.json"} {
+	for _, path := range []string{"feature-flags/b.json", "feature-flags/sub.json", "feature-flags/link.json", "configs/a.json"} {
 		_, err := w.repo.Commit(context.Background(), w.snapshot(), w.draft("in the way", put(path, "1\n")))
 		if !errors.Is(err, repository.ErrOccupied) {
 			t.Errorf("writing %s: %v", path, err)
