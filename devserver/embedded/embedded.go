@@ -96,6 +96,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		Directory:     ledger,
 		Keys:          ledger,
 		Repository:    func(context.Context, string) (control.Repository, error) { return written, nil },
+		OneWriter:     true,
 		Now:           time.Now,
 		PublicURL:     options.PublicURL,
 		Used:          s.uses.Used,

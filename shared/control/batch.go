@@ -88,6 +88,16 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 	if slices.ContainsFunc(writes, func(w write) bool { return len(w.issues) > 0 }) {
 		return s.refuseMalformed(ctx, r, writes)
 	}
+	if s.service.writing != nil && !r.DryRun {
+		leave, err := s.service.enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		if s, err = s.again(ctx); err != nil {
+			return nil, err
+		}
+	}
 	r.turn = &repository.Turn{Now: s.entry.Now}
 	defer r.turn.Leave(ctx)
 	for try := 0; try < maxTries; try++ {
@@ -96,8 +106,8 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 			return b, writeFault(err)
 		}
 		// Whoever was faster is done the first time. Later it waits a little, unless
-		// it waits in a queue, or knows the commits that are on their way.
-		if try > 0 && s.entry.Tip == nil && !r.turn.Waited() {
+		// it waits in a queue.
+		if try > 0 && !r.turn.Waited() {
 			if err := s.service.pause(ctx, try); err != nil {
 				return nil, storageFault(err)
 			}
@@ -175,7 +185,7 @@ func (s *Session) land(ctx context.Context, r Request, message string, writes []
 	if err != nil {
 		return nil, err
 	}
-	base, err := repo.Snapshot(ctx, s.tip())
+	base, err := repo.Snapshot(ctx, s.entry.Head)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +194,7 @@ func (s *Session) land(ctx context.Context, r Request, message string, writes []
 		return nil, err
 	}
 	b.decide(ctx, writes)
-	var draft repository.Draft // which confirms base, when there is nothing to write
+	var draft repository.Draft
 	if len(b.refusals) == 0 && len(b.final) > 0 {
 		draft = b.draft()
 	}
@@ -202,7 +212,6 @@ func (s *Session) land(ctx context.Context, r Request, message string, writes []
 	case err != nil:
 		return nil, err
 	}
-	s.entry.Head, s.entry.Tip = base.Head, nil // it has landed
 	b.landed = landed
 	b.commit, b.previous = b.versionAfter(), b.versionBefore()
 	if remembered != nil {
@@ -252,7 +261,7 @@ func (b *batch) occupied(err error) {
 		[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + at.path}}))
 }
 
-// explain makes the answer of a refusal, now that what it rests on has landed.
+// explain makes the answer of a refusal.
 func explain(ctx context.Context, refusal error) error {
 	var later explained
 	if errors.As(refusal, &later) {

@@ -211,16 +211,7 @@ func readTemplate(kept []byte) (*template, error) {
 	return t, nil
 }
 
-// tip is the head that a write is decided on.
-func (s *Session) tip() repository.Head {
-	if s.entry.Tip != nil {
-		return *s.entry.Tip
-	}
-	return s.entry.Head
-}
-
-// landed reads the commit that was made under an Idempotency-Key, once it has landed;
-// nil when the history that had it was replaced.
+// landed reads the commit that was made under an Idempotency-Key; nil when the history that had it was replaced.
 func (s *Session) landed(ctx context.Context, l *Landed) (*repository.Commit, error) {
 	repo, err := s.repository(ctx)
 	if err != nil {
@@ -228,7 +219,7 @@ func (s *Session) landed(ctx context.Context, l *Landed) (*repository.Commit, er
 	}
 	sequence := l.Sequence
 	for range 2 {
-		commits, err := repo.History(ctx, s.tip(), repository.Page{Before: sequence + 1, Limit: 1})
+		commits, err := repo.History(ctx, s.entry.Head, repository.Page{Before: sequence + 1, Limit: 1})
 		if err != nil {
 			return nil, err
 		}

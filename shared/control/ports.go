@@ -16,15 +16,11 @@ type Entry struct {
 	Principal access.Principal
 	Workspace access.Workspace
 	Head      repository.Head
-	// Tip is what a write is decided on where commits are on their way that will
-	// be the head soon; nil: Head. What is decided on it and needs no commit
-	// counts only once Repository.Commit has confirmed it.
-	Tip *repository.Head
 	// Unreadable is what the workspace's branch names where that cannot be read.
 	// Head is the last one that could be, then, and writes are refused.
 	Unreadable *UnreadableHead
 	// Landed is what the request's Idempotency-Key has led to; nil for none. Its
-	// commit is one of those up to Tip, as far as the ledger knows.
+	// commit is one of those up to Head, as far as the ledger knows.
 	Landed *Landed
 	// Now is the ledger's own time; zero where it has none but this machine's.
 	Now time.Time
@@ -84,8 +80,7 @@ type Repository interface {
 	// Snapshot returns everything at a head, from memory when it can.
 	Snapshot(ctx context.Context, head repository.Head) (*repository.Snapshot, error)
 	// Commit writes on top of a snapshot and returns the one that it leads to, or
-	// fails with repository.ErrMoved. With nothing to write it makes sure that the
-	// snapshot has landed.
+	// fails with repository.ErrMoved.
 	Commit(ctx context.Context, base *repository.Snapshot, draft repository.Draft) (*repository.Snapshot, error)
 	// History returns a page of history, newest first.
 	History(ctx context.Context, head repository.Head, page repository.Page) ([]repository.Commit, error)

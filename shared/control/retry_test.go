@@ -167,6 +167,29 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
+// TestWritersTakeTurns: where all write by one process, none of them decides in vain.
+func TestWritersTakeTurns(t *testing.T) {
+	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
+	settings := w.settings()
+	settings.OneWriter = true
+	service, key := control.New(settings), w.key(access.KindUser, "engineer").Reveal()
+	const writers = 20
+	sessions := make([]*control.Session, writers) // which all begin at one head
+	for i := range sessions {
+		sessions[i] = must[*control.Session](t)(service.SessionOf(ctx, key))
+	}
+	var writing sync.WaitGroup
+	for i, s := range sessions {
+		writing.Go(func() {
+			must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(i%2 == 0)}))
+		})
+	}
+	writing.Wait()
+	if n, landed := w.repo.count("Commit"), int(w.last().Sequence)-2; n != landed {
+		t.Errorf("%d commits were tried, and %d landed", n, landed)
+	}
+}
+
 func TestTriesEndWithTheRequest(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	s := w.boss()

@@ -53,6 +53,9 @@ type Settings struct {
 	// Random is in [0, 1) and decides splits that have no property to hash; nil is
 	// math/rand/v2.
 	Random func() float64
+	// OneWriter says that nobody else than this process commits, but for git: writes
+	// take turns before they are decided, so that none of them is in vain.
+	OneWriter bool
 	// Files says that the repository is files that nobody commits: what is an item's
 	// commitSha elsewhere is the id of its content, and its $schema stays as it is.
 	Files bool
@@ -93,6 +96,8 @@ type Service struct {
 	// compiling holds who compiles one.
 	evaluated *lru.Cache[stateName, *state]
 	compiling chan struct{}
+	// writing is held by the one write that has its turn; nil where they race.
+	writing chan struct{}
 	// compared and large bound what is read at a time to find messages, by all.
 	compared chan struct{}
 	large    *turns.Turns
@@ -117,12 +122,28 @@ func New(settings Settings) *Service {
 	if settings.Random == nil {
 		settings.Random = rand.Float64
 	}
-	return &Service{settings: settings, pause: retries.Wait,
+	p := &Service{settings: settings, pause: retries.Wait,
 		caches: lru.New[string, *cache](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
 		evaluated: lru.New[stateName, *state](most / evaluatedShare), compiling: make(chan struct{}, 1),
 		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded, turns.Decoded),
 		openValues: lru.New[string, *openValues](openValuesBytes),
 		impacts:    make(chan struct{}, impactsAtOnce), impactTime: impactTime}
+	if settings.OneWriter {
+		p.writing = make(chan struct{}, 1)
+	}
+	return p
+}
+
+// enter waits for the turn to write, in the order of those that came.
+func (p *Service) enter(ctx context.Context) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, turns.Patience)
+	defer cancel()
+	select {
+	case p.writing <- struct{}{}:
+		return func() { <-p.writing }, nil
+	case <-ctx.Done():
+		return nil, storageFault(ctx.Err())
+	}
 }
 
 func (p *Service) cache(workspace string) *cache {

@@ -92,21 +92,6 @@ func TestOffAndOnAgainKeepsWhereUsersAre(t *testing.T) {
 	}
 }
 
-// TestWhereUsersAreByCommitsOnTheirWay: what a write rests on has a history of its
-// own.
-func TestWhereUsersAreByCommitsOnTheirWay(t *testing.T) {
-	rollout := control.FlagPatch{Rollout: node(t, `[{"value":true,"percent":50},{"value":false,"percent":50}]`)}
-	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
-	landed := w.repo.head()
-	w.repo.push(ada, "by hand", map[string]string{path("f"): boolFlag("f", `,"environments":[{"id":"staging","rules":[{"criteria":[{"operator":"ALWAYS_TRUE"}],"value":{"type":"weighted_values","value":{"hashByPropertyName":"org.id","weightedValues":[{"value":{"type":"bool","value":true},"weight":25000},{"value":{"type":"bool","value":false},"weight":75000}]}}}]}]`)})
-	w.repo.push(ada, "by hand", map[string]string{path("f"): boolFlag("f", "")})
-	w.gate.landed = &landed
-	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "staging", rollout))
-	if got := edit.SplitProperty(node(t, w.stored(path("f"))), "staging"); got != "org.id" {
-		t.Errorf("sticky by %s", got)
-	}
-}
-
 func TestAHistoryThatCannotBeReadIsNoReasonToSpreadAgain(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.fail["History"] = errStorage

@@ -13,7 +13,6 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
-	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/testing/documents"
 )
 
@@ -30,8 +29,7 @@ type world struct {
 
 // fakeGate holds the rows of one workspace's keys.
 type fakeGate struct {
-	once      *control.Landed  // that every id has led to
-	landed    *repository.Head // with which the later commits are on their way
+	once      *control.Landed // that every id has led to
 	mu        sync.Mutex
 	repo      *fakeRepository
 	workspace access.Workspace
@@ -55,10 +53,6 @@ func (g *fakeGate) Authenticate(_ context.Context, key access.Key, once string) 
 	e := control.Entry{Key: record, Principal: g.people[key.Principal()], Workspace: g.workspace, Head: g.repo.head()}
 	if once != "" {
 		e.Landed = g.once
-	}
-	if g.landed != nil {
-		tip := e.Head
-		e.Head, e.Tip = *g.landed, &tip
 	}
 	return e, nil
 }

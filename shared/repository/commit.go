@@ -19,23 +19,16 @@ import (
 // ErrMoved when the head is another: decide again on a fresh snapshot. A draft
 // that changes nothing returns the snapshot it was given.
 //
-// The snapshot may be one whose own commit is still on its way (see
-// control.Entry). Then neither a commit on it nor one that changes nothing
-// succeeds before that has landed; when it does not, they are ErrMoved.
-//
 // The pack with all new objects is stored before the head moves. When the
 // ledger fails in a way that leaves the outcome open, it is asked again,
 // beyond the end of ctx: an error then means that nothing was written, except
 // for ErrUnknownOutcome.
 func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*Snapshot, error) {
 	if len(draft.Changes) == 0 {
-		return base, base.landed(ctx)
+		return base, nil
 	}
 	if err := draft.check(); err != nil {
 		return nil, err
-	}
-	if base.superseded.Load() {
-		return nil, draft.Turn.lose(ErrMoved) // what would be stored could not win
 	}
 	if q, queues := r.ledger.(Queue); queues && draft.Turn != nil && (draft.Turn.lost || draft.Turn.Waited() || base.Head.Turn != "") {
 		return r.inTurn(ctx, q, base, draft)
@@ -45,7 +38,7 @@ func (r *Repository) Commit(ctx context.Context, base *Snapshot, draft Draft) (*
 		return nil, err
 	}
 	if c == nil {
-		return base, base.landed(ctx)
+		return base, nil
 	}
 	landed, err := r.land(ctx, base, c, draft, func(ctx context.Context, commits []Commit) (Head, error) {
 		return r.ledger.Advance(ctx, base.Head, commits[0])
@@ -125,8 +118,6 @@ func (r *Repository) land(ctx context.Context, base *Snapshot, c *chain, draft D
 	if _, keeps := r.ledger.(Checkpointed); keeps && draft.Versions != nil {
 		last.Versions = draft.Versions(ctx, next)
 	}
-	next.landing = &landing{done: make(chan struct{})}
-	r.memory.put(next) // for those who learn of its head before it has landed
 	commits := c.list()
 	head, err := advance(ctx, commits)
 	if err != nil && !Refused(err) {
@@ -138,8 +129,6 @@ func (r *Repository) land(ctx context.Context, base *Snapshot, c *chain, draft D
 		r.objects.Release(made.Name)
 	}
 	if err != nil {
-		r.memory.snapshots.Delete(next.Head.Commit)
-		next.landing.end(ErrMoved)
 		return nil, err
 	}
 	s := next.copy(head)
@@ -150,10 +139,8 @@ func (r *Repository) land(ctx context.Context, base *Snapshot, c *chain, draft D
 		}
 		s = s.copy(head)
 	}
-	s.landing, s.Parent = nil, c.commits[0].commit.Parent
-	r.memory.supersede(base)
+	s.Parent = c.commits[0].commit.Parent
 	r.memory.put(s)
-	next.landing.end(nil)
 	return s, nil
 }
 

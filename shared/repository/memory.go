@@ -40,11 +40,11 @@ func (m memory) put(s *Snapshot) {
 }
 
 // before returns the snapshot with the highest sequence below a head's; of
-// two, the one used later. It is none whose commit is still on its way.
+// two, the one used later.
 func (m memory) before(head Head) *Snapshot {
 	var best *Snapshot
 	for _, s := range m.snapshots.Values() {
-		if s.landing == nil && s.Head.Sequence < head.Sequence && (best == nil || s.Head.Sequence > best.Head.Sequence) {
+		if s.Head.Sequence < head.Sequence && (best == nil || s.Head.Sequence > best.Head.Sequence) {
 			best = s
 		}
 	}
@@ -59,16 +59,6 @@ func (m memory) text(path, blob string) ([]byte, bool) {
 		}
 	}
 	return nil, false
-}
-
-// supersede notes that a commit has landed on a snapshot. What is remembered in
-// its place is not superseded, should history be turned back to it.
-func (m memory) supersede(s *Snapshot) {
-	s.superseded.Store(true)
-	if kept, found := m.snapshots.Get(s.Head.Commit); found {
-		kept.superseded.Store(true)
-		m.put(kept.copy(kept.Head))
-	}
 }
 
 // bytes is about what all snapshots take, with their texts.

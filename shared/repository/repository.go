@@ -235,8 +235,7 @@ type Ledger interface {
 	// Advance makes a commit the head, if the head is still the one given, with
 	// its access version and its fence; else ErrMoved. The commit's objects have
 	// been put already. When it returns without an error the commit is durable,
-	// and so are they. The head may be one that another Advance is still making
-	// durable, where the ledger tells writers of such heads.
+	// and so are they.
 	//
 	// It may be asked again with the same commit after it failed with some
 	// other error, to learn how that ended: a commit that the history already

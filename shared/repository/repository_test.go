@@ -73,12 +73,7 @@ func (l *ledger) LastTouches(ctx context.Context, head repository.Head) (map[str
 
 type objects struct {
 	repository.Objects
-	puts, trees, blobs atomic.Int64
-}
-
-func (o *objects) PutPack(ctx context.Context, name string, pack, index []byte) error {
-	o.puts.Add(1)
-	return o.Objects.PutPack(ctx, name, pack, index)
+	trees, blobs atomic.Int64
 }
 
 func (o *objects) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
@@ -174,22 +169,6 @@ func TestForced(t *testing.T) {
 	}
 	if s.objects.trees.Load() != trees {
 		t.Error("an earlier head was read from scratch")
-	}
-}
-
-// TestSuperseded: a writer in the same process that came too late stores
-// nothing.
-func TestSuperseded(t *testing.T) {
-	s := newStore(t, t.TempDir())
-	base := s.commit(put("configs/a.json", "1"))
-	base = s.snapshot(s.repo)
-	s.commit(put("configs/a.json", "2"))
-	puts := s.objects.puts.Load()
-	if _, err := s.repo.Commit(ctx, base, s.draft(put("configs/a.json", "3"))); !errors.Is(err, repository.ErrMoved) {
-		t.Errorf("a late write: %v", err)
-	}
-	if s.objects.puts.Load() != puts {
-		t.Error("a write that could not win was stored")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"svc.example/svc/shared/workspace"
@@ -38,43 +37,11 @@ type Snapshot struct {
 	// reshaped is the last commit that did more than give documents new texts; nil
 	// when that is not known. See Queue.
 	reshaped *int64
-
-	// superseded: a commit of ours has landed on this very snapshot, so that
-	// another one on it cannot.
-	superseded atomic.Bool
-
-	// landing is nil once the commit is known to have landed.
-	landing *landing
 }
 
 // NewSnapshot is a snapshot of files that lie elsewhere than in git, by path.
 func NewSnapshot(head Head, files []File) *Snapshot {
 	return (&Snapshot{Head: head, Files: files}).weigh(0)
-}
-
-// landing is the end of a commit that is on its way.
-type landing struct {
-	done chan struct{}
-	err  error // once done: that it will never land
-}
-
-func (l *landing) end(err error) {
-	l.err = err
-	close(l.done)
-}
-
-// landed waits until the snapshot's commit has landed. It is ErrMoved when it
-// will not.
-func (s *Snapshot) landed(ctx context.Context) error {
-	if s.landing == nil {
-		return nil
-	}
-	select {
-	case <-s.landing.done:
-		return s.landing.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // File returns the file at a path.
@@ -91,7 +58,7 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) copy(head Head) *Snapshot {
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
-	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, briefs: s.briefs, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, landing: s.landing, reshaped: s.reshaped}
+	return &Snapshot{Head: head, Files: s.Files, tree: s.tree, treeKnown: s.treeKnown, briefs: s.briefs, texts: s.texts, fresh: s.fresh, lost: s.lost, seekAt: s.seekAt, reshaped: s.reshaped}
 }
 
 // briefs are what a stored snapshot has beside its files.

@@ -46,21 +46,11 @@
 // What a commit's request is answered is flushed to svc.db before the head moves as well,
 // with the commit's id: it counts once the history has that commit.
 //
-// # Group commit
-//
-// Commits that are made while others are being flushed are flushed together
-// after them: their packs become one, and the head moves once, over all of them.
-// Each is on top of the one before, as Authenticate tells writers the tip: the head
-// that all commits which are on their way lead to. Readers are told of the head
-// on disk alone. Either all commits of a group land or none, and those that were
-// made on top of one that failed fail too.
-//
 // # Locks
 //
 // They are taken in this order and no other:
 //
-//  1. the writer's turn in this process (Ledger.writing), which is waited for by
-//     one for each group of commits
+//  1. the writer's turn in this process (Ledger.writing)
 //  2. write.turn and then write.lock, both of the operating system, which
 //     releases them when a process is killed; write.turn is let go as soon as
 //     write.lock is held. The one who waits for write.lock holds write.turn,

@@ -30,29 +30,22 @@ func (l *Ledger) Head(ctx context.Context) (repository.Head, error) {
 func (l *Ledger) Authenticate(ctx context.Context, key access.Key, once string) (control.Entry, error) {
 	e, err := l.Find(ctx, key.ID())
 	if err == nil && once != "" {
-		e.Landed, err = l.landed(ctx, e, once)
+		e.Landed, err = l.landed(ctx, e.Head, once)
 	}
 	return e, err
 }
 
-// landed is the commit up to an entry's tip that was made for the id of a
-// repository.Once; nil for none. One that has come since is left out: what is
-// decided without it cannot land.
-func (l *Ledger) landed(ctx context.Context, e control.Entry, id string) (*control.Landed, error) {
-	upTo := e.Head.Sequence
-	if e.Tip != nil {
-		upTo = e.Tip.Sequence
-	}
-	if c, found := l.pendingOnce(id); found && c.Sequence <= upTo {
-		return &control.Landed{Commit: c.SHA, Request: c.Once.Request, Answer: c.Once.Answer, Sequence: c.Sequence, Until: c.Once.Until}, nil
-	}
+// landed is the commit up to a head that was made for the id of a repository.Once;
+// nil for none. One that has come since is left out: what is decided without it
+// cannot land.
+func (l *Ledger) landed(ctx context.Context, head repository.Head, id string) (*control.Landed, error) {
 	r, err := l.answers.Find(ctx, id)
 	if err != nil || r == nil {
 		return nil, err
 	}
 	h := l.history.Load()
 	number, found := h.find(object.ParseID(r.Commit))
-	if sequence := h.base + int64(number); found && sequence <= upTo {
+	if sequence := h.base + int64(number); found && sequence <= head.Sequence {
 		return &control.Landed{Commit: r.Commit, Request: r.Request, Answer: r.Answer, Sequence: sequence, Until: time.Unix(r.Until, 0)}, nil
 	}
 	return nil, nil
@@ -89,7 +82,7 @@ func (l *Ledger) entry(ctx context.Context, find func(*registryFile) (access.Key
 	if err != nil {
 		return control.Entry{}, err
 	}
-	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace, Head: head, Tip: l.pendingTip(head.Access)}
+	e := control.Entry{Key: record, Principal: principal, Workspace: found.Workspace, Head: head}
 	if u != nil {
 		e.Unreadable = &control.UnreadableHead{Commit: u.commit, Message: u.reason.Message}
 	}
@@ -149,10 +142,7 @@ func (l *Ledger) view(ctx context.Context, head repository.Head) (view, error) {
 	if v, ok := l.history.Load().at(head); ok {
 		return v, nil
 	}
-	// It may be on its way, or come from another process that has seen more.
-	if err := l.await(ctx, head.Commit); err != nil {
-		return view{}, err
-	}
+	// It may come from another process that has seen more.
 	if _, _, err := l.head(ctx, head.Access); err != nil {
 		return view{}, err
 	}

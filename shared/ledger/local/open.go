@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"svc.example/svc/shared/access"
@@ -45,7 +44,7 @@ type Ledger struct {
 	files    filesystem
 	registry *Registry
 	branch   reference
-	objects  *Objects
+	objects  *disk.Objects
 	serving  *os.File
 	locked   fs.FileInfo // of serving
 	lock     string      // its path
@@ -58,13 +57,6 @@ type Ledger struct {
 
 	// writing is held by whoever moves the head or catches up with it.
 	writing turn
-	// newest is the last group of commits that have not landed; each knows the
-	// one before it.
-	groups sync.Mutex
-	newest *group
-	// unsure are the commits of a move of the head that failed in a way that
-	// leaves open whether it moved; until somebody has looked.
-	unsure map[string]bool
 }
 
 // databaseName is the file of what is looked up one by one.
@@ -155,11 +147,9 @@ func (l *Ledger) openRepository(ctx context.Context) (err error) {
 	if err := checkRepository(l.branch.git); err != nil {
 		return err
 	}
-	objects, err := disk.Open(l.branch.git)
-	if err != nil {
+	if l.objects, err = disk.Open(l.branch.git); err != nil {
 		return err
 	}
-	l.objects = &Objects{Objects: objects, held: map[string]*heldPack{}}
 	release, err := l.files.lockForWriting(ctx, l.dir)
 	if err != nil {
 		return err
@@ -220,7 +210,7 @@ func tighten(dir string) error {
 func (l *Ledger) Registry() *Registry { return l.registry }
 
 // Objects are the repository's objects.
-func (l *Ledger) Objects() *Objects { return l.objects }
+func (l *Ledger) Objects() *disk.Objects { return l.objects }
 
 // Repository is the directory of the bare repository.
 func (l *Ledger) Repository() string { return l.branch.git }
