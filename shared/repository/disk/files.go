@@ -121,25 +121,13 @@ func flushFolder(files files, path string) error {
 	return errors.Join(flush(f), f.Close())
 }
 
-// flushFile makes a file that is there already survive a loss of power.
-func flushFile(files files, path string) error {
-	f, err := files.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, os.ErrPermission) { // packs are read-only, which fsync does not mind
-		f, err = files.Open(path)
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(flush(f), f.Close())
-}
-
 // store is a file system as package odb needs it.
 type store struct {
 	files
 	owner string // in the names of the files that are being written
 
 	guarding sync.Mutex
-	guarded  map[string]bool // packs whose .keep is ours
+	guarded  map[string]string // packs whose .keep is ours, and as what they were put
 }
 
 // ReadFile implements odb.FS.

@@ -2,15 +2,18 @@ package disk
 
 import (
 	"context"
-	"crypto/rand"
+	crypto "crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
+	"math"
+	"math/rand/v2"
 	"os"
 
 	"github.com/go-git/go-billy/v5"
 
 	"svc.example/svc/shared/repository/odb"
+	"svc.example/svc/shared/repository/pack"
 )
 
 // temp is a file that is being written.
@@ -25,7 +28,7 @@ type temp struct {
 func (s *store) TempFile(context.Context) (odb.TempFile, error) { return s.temp("pack") }
 
 func (s *store) temp(kind string) (*temp, error) {
-	path := odb.PackFolder + "/" + s.tempOwner() + kind + "-" + rand.Text()
+	path := odb.PackFolder + "/" + s.tempOwner() + kind + "-" + crypto.Text()
 	f, err := s.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
 	return &temp{File: f, store: s, path: path}, err
 }
@@ -61,17 +64,21 @@ func (t *temp) rename(to string) error {
 // the file system then has to write down of them it writes down once. A pack is
 // kept from git before it gets its name: one that comes with a commit until Release, one
 // that was merged until no git can be at work that does not know of it (see sweep).
+//
+// One whose name is taken gets another: a git that is at work may have the pack of that
+// name on its list of those to delete.
 func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, index []byte) (err error) {
-	pack, merged := content.(*temp)
+	file, merged := content.(*temp)
+	put := name
 	if !merged {
-		if there, err := s.again(name, content, len(index)); there || err != nil {
+		if _, free := s.Stat(odb.PackPath(name, ".pack")); !errors.Is(free, fs.ErrNotExist) {
+			name = pack.NameAt(name, 1+rand.Int64N(math.MaxInt64))
+		}
+		if file, err = s.temp("pack"); err != nil {
 			return err
 		}
-		if pack, err = s.temp("pack"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, pack.Close()) }()
-		if _, err = io.Copy(pack, content); err != nil {
+		defer func() { err = errors.Join(err, file.Close()) }()
+		if _, err = io.Copy(file, content); err != nil {
 			return err
 		}
 	}
@@ -81,19 +88,19 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 	}
 	defer func() { err = errors.Join(err, idx.Close()) }()
 	if _, err = idx.Write(index); err == nil {
-		err = flushAll(pack.File, idx.File)
+		err = flushAll(file.File, idx.File)
 	}
 	if err == nil {
-		err = errors.Join(pack.finish(), idx.finish())
+		err = errors.Join(file.finish(), idx.finish())
 	}
 	switch {
 	case err == nil && merged:
-		_, err = s.keep(name, pack.path)
+		_, err = s.keep(name, file.path)
 	case err == nil:
-		err = s.guard(name, pack.path)
+		err = s.guard(put, name, file.path)
 	}
 	if err == nil {
-		err = pack.rename(odb.PackPath(name, ".pack"))
+		err = file.rename(odb.PackPath(name, ".pack"))
 	}
 	if err == nil {
 		err = idx.rename(odb.PackPath(name, ".idx"))
@@ -104,33 +111,12 @@ func (s *store) PutPack(_ context.Context, name string, content io.ReadSeeker, i
 	return err
 }
 
-// again guards and flushes what is there already: whoever stored it may have
-// crashed before that.
-func (s *store) again(name string, content io.Seeker, index int) (there bool, err error) {
-	size, err := content.Seek(0, io.SeekEnd)
-	if err != nil {
-		return false, err
-	}
-	pack, idx := odb.PackPath(name, ".pack"), odb.PackPath(name, ".idx")
-	if !s.has(pack, size) || !s.has(idx, int64(index)) {
-		_, err = content.Seek(0, io.SeekStart)
-		return false, err
-	}
-	err = errors.Join(s.guard(name, pack), flushFile(s.files, pack), flushFile(s.files, idx))
-	return true, errors.Join(err, flushFolder(s.files, odb.PackFolder))
-}
-
-func (s *store) has(path string, size int64) bool {
-	info, err := s.Stat(path)
-	return err == nil && info.Size() == size
-}
-
 // guard keeps a pack from being collected until its Release.
-func (s *store) guard(name, file string) error {
+func (s *store) guard(put, name, file string) error {
 	ours, err := s.keep(name, file)
 	if ours {
 		s.guarding.Lock()
-		s.guarded[name] = true
+		s.guarded[name] = put
 		s.guarding.Unlock()
 	}
 	return err
@@ -182,11 +168,12 @@ func (o *Objects) PutPack(ctx context.Context, name string, content, index []byt
 // Release implements repository.Objects.
 func (o *Objects) Release(name string) {
 	o.store.guarding.Lock()
-	ours := o.store.guarded[name]
-	delete(o.store.guarded, name)
-	o.store.guarding.Unlock()
-	if ours {
-		_ = o.store.Remove(odb.PackPath(name, ".keep"))
+	defer o.store.guarding.Unlock()
+	for stored, put := range o.store.guarded {
+		if put == name {
+			delete(o.store.guarded, stored)
+			_ = o.store.Remove(odb.PackPath(stored, ".keep"))
+		}
 	}
 }
 

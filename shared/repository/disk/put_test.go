@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -92,21 +93,15 @@ func TestPutPackFlushes(t *testing.T) {
 	}
 }
 
-// TestPutPackAgainFlushes: whoever stored the pack may not have come to
-// flushing it.
-func TestPutPackAgainFlushes(t *testing.T) {
+// TestPutPackAgain: whoever stored the pack before may not have come to flushing it, and a
+// git that is at work may have it on its list of packs to delete.
+func TestPutPackAgain(t *testing.T) {
 	power := newPowered(t)
 	o := must[*disk.Objects](t)(disk.InitIn(power))
 	p := encode(t, "text")
 	for name, content := range map[string][]byte{".pack": p.Bytes, ".idx": p.Index} {
-		f := must[interface {
-			Write([]byte) (int, error)
-			Close() error
-		}](t)(power.Create("objects/pack/pack-" + p.Name + name))
-		if _, err := f.Write(content); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
+		f := must[io.WriteCloser](t)(power.Create("objects/pack/pack-" + p.Name + name))
+		if _, err := f.Write(content); err != nil || f.Close() != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,6 +109,18 @@ func TestPutPackAgainFlushes(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power.crash(t))), "text")
+	for _, extension := range []string{".idx", ".pack"} {
+		if err := power.Remove("objects/pack/pack-" + p.Name + extension); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantBlob(t, must[*disk.Objects](t)(disk.OpenIn(power)), "text")
+	o.Release(p.Name)
+	for _, f := range must[[]fs.FileInfo](t)(power.ReadDir("objects/pack")) {
+		if strings.HasSuffix(f.Name(), ".keep") {
+			t.Errorf("%s is not released", f.Name())
+		}
+	}
 }
 
 func TestPutPackFails(t *testing.T) {
