@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/endpoints"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/upstream"
 )
 
@@ -141,6 +144,21 @@ func TestTokensOfStreams(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	// Each stream is counted for its address and its key; secret keys have their own.
+	few := w.relay(Options{Keys: []string{secret}, Streams: 8, Proxies: ratelimit.Proxies{netip.MustParsePrefix("127.0.0.0/8")}})
+	w.must(few.Await(t.Context()))
+	for i, status := range []int{200, 200, 429, 200, 200, 429} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", few.URL+address, nil)
+		w.must(err)
+		r.Header.Set("X-Forwarded-For", "10.0.0."+strconv.Itoa([]int{0, 0, 0, 1, 1, 2}[i]))
+		got, err := http.DefaultTransport.RoundTrip(r)
+		w.must(err)
+		defer got.Body.Close()
+		if got.StatusCode != status {
+			t.Errorf("stream %d: %d, want %d", i, got.StatusCode, status)
+		}
+	}
+	w.stream(few.Server, "/api/v2/sse/config", secret, "X-Forwarded-For", "10.0.0.0")
 	if log := w.log.String(); strings.Contains(log, "token=") || strings.Contains(log, url.QueryEscape(address[len(address)-20:])) {
 		t.Errorf("a token is in the log:\n%s", log)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/delivery"
 	"svc.example/svc/shared/endpoints"
 	"svc.example/svc/shared/events"
@@ -36,8 +37,10 @@ func (r *Relay) follow(_ http.ResponseWriter, req *http.Request, token string) (
 	if err != nil {
 		return events.Stream{}, err
 	}
+	key, _ := access.ParseToken(token) // of the one key for all browsers: none
 	return events.Stream{
 		Name: "evaluations " + string(e.key.ID()),
+		Key:  string(key.ID()),
 		Channel: delivery.Evaluations(func(context.Context) (string, error) {
 			return e.state.Load().table.VersionAt(time.Now().UnixMilli()), nil
 		}),
@@ -65,7 +68,7 @@ func (r *Relay) streamDocuments(w http.ResponseWriter, req *http.Request) {
 	if err == nil {
 		address := r.options.Proxies.Address(req)
 		err = r.hub.Serve(w, req, events.Stream{
-			Name: "documents " + string(e.key.ID()), Channel: documentEvents{e}, Greeted: true,
+			Name: "documents " + string(e.key.ID()), Channel: documentEvents{e}, Greeted: true, Address: address, Secret: true,
 			Check: func(ctx context.Context) error {
 				e, err := r.keys.find(ctx, address, key, endpoints.DocumentEvents)
 				if err == nil {

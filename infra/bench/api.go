@@ -117,7 +117,7 @@ func (p *server) stop() {
 // begin starts the server and returns how long it took to its first answer,
 // and how long it worked for that.
 func (p *server) begin(svc, probe string, more ...string) (took, cpu time.Duration, err error) {
-	args := []string{"api", "--data", p.data, "--port", "PORT", "--rate-limit", "1000000", "--rate-burst", "1000000",
+	args := []string{"api", "--data", p.data, "--port", "PORT", "--max-streams", fmt.Sprint(maxStreams), "--rate-limit", "1000000", "--rate-burst", "1000000",
 		"--poll-limit", "1000000", "--poll-burst", "1000000"}
 	if p.process, err = start(launch{path: svc, args: append(args, more...), probe: probe, key: p.key}); err != nil {
 		return 0, 0, err

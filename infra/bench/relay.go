@@ -22,7 +22,7 @@ func (b bench) startRelay(p *server, work string) (*process, error) {
 	}
 	return start(launch{
 		path: b.svc, probe: "/readyz", quiet: true,
-		args: []string{"serve", "--url", "http://" + p.host, "--key-file", file, "--port", "PORT", "--max-streams", fmt.Sprint(crowd + 100)},
+		args: []string{"serve", "--url", "http://" + p.host, "--key-file", file, "--port", "PORT", "--max-streams", fmt.Sprint(maxStreams)},
 	})
 }
 

@@ -24,6 +24,8 @@ import (
 const (
 	crowd = 10_000
 	times = 50
+
+	maxStreams = 5 * crowd // of which one address has a quarter
 )
 
 // eventStreams measures how soon browsers hear of a change, and what it takes

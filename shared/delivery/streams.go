@@ -28,7 +28,7 @@ type Streams struct {
 	// where no key is asked for.
 	Token func(key, environment string) string
 	// Follow authenticates a stream by its token. Its error is the answer, as a
-	// fault.
+	// fault. Whose the stream is, but for the key, it need not say.
 	Follow func(w http.ResponseWriter, r *http.Request, token string) (events.Stream, error)
 
 	made    sync.Once
@@ -83,6 +83,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request) {
 		WriteMethodNotAllowed(w, r, http.MethodGet)
 		return
 	case err == nil:
+		stream.Address = h.Proxies.Address(r)
 		err = h.Streams.Hub.Serve(w, r, stream)
 	}
 	if err != nil {

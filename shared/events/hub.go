@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,8 @@ type Hub struct {
 	owners   map[string][]*stream // that have not been ended, the oldest first
 	watching bool
 	open     int // streams
+	public   int // of these, without a secret key
+	held     map[holder]int
 	closed   bool
 	idle     sync.WaitGroup // of the streams
 }
@@ -83,7 +86,7 @@ type topic struct {
 // NewHub makes a Hub for at most so many streams. It asks for the versions of
 // channels as often as said, and when Look is called, as long as there are streams.
 func NewHub(most int, every time.Duration) *Hub {
-	return &Hub{most: most, every: every, pace: usual, hints: make(chan struct{}, 1), topics: map[string]*topic{}, owners: map[string][]*stream{}}
+	return &Hub{most: most, every: every, pace: usual, hints: make(chan struct{}, 1), topics: map[string]*topic{}, owners: map[string][]*stream{}, held: map[holder]int{}}
 }
 
 // Look says that a version may have moved. It returns at once.
@@ -121,26 +124,60 @@ func (h *Hub) Close() {
 
 const fullFor = 10 * time.Second // that a client waits which found no room
 
+// holder is whose streams are counted together: those of an address, apart for secret
+// keys, or those of a public key.
+type holder struct {
+	address netip.Addr
+	key     string
+	secret  bool
+}
+
+// holders are those that a stream counts for.
+func (s Stream) holders() (address, key holder) {
+	return holder{address: s.Address, secret: s.Secret}, holder{key: s.Key}
+}
+
 // reserve takes the place of a stream.
-func (h *Hub) reserve() error {
+func (h *Hub) reserve(asked Stream) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return fault.New(fault.Unavailable, "the server is stopping")
 	}
-	if h.open >= h.most {
+	address, key := asked.holders()
+	const share = "%s has %d event streams, which is all that it may have of those of this server (--max-streams)"
+	if n := h.held[address]; address.address.IsValid() && n >= max(1, h.most/4) {
+		return fault.New(fault.RateLimited, share, "this address", n).After(fullFor)
+	}
+	if n := h.held[key]; key.key != "" && n >= max(1, h.most/2) {
+		return fault.New(fault.RateLimited, share, "this key", n).After(fullFor)
+	}
+	if h.open >= h.most || !asked.Secret && h.public >= h.most-h.most/8 {
 		return fault.New(fault.Unavailable, "there are %d event streams, which is the most that this server has (--max-streams)", h.open).After(fullFor)
 	}
-	h.open++
+	h.count(asked, 1)
 	h.idle.Add(1)
 	return nil
 }
 
-func (h *Hub) release() {
+func (h *Hub) release(asked Stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.open--
+	h.count(asked, -1)
 	h.idle.Done()
+}
+
+func (h *Hub) count(asked Stream, n int) {
+	h.open += n
+	if !asked.Secret {
+		h.public += n
+	}
+	address, key := asked.holders()
+	for _, of := range []holder{address, key} {
+		if h.held[of] += n; h.held[of] == 0 {
+			delete(h.held, of)
+		}
+	}
 }
 
 // follow finds the topic of a channel, with its present version.
@@ -162,32 +199,31 @@ func (h *Hub) follow(ctx context.Context, name string, channel Channel) (*topic,
 
 // add has a stream follow a topic, or the one that another stream has made of the
 // same name meanwhile.
-func (h *Hub) add(s *stream, name string) {
+func (h *Hub) add(s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if there := h.topics[name]; there != nil {
+	if there := h.topics[s.asked.Name]; there != nil {
 		s.topic = there
 	} else {
-		h.topics[name] = s.topic
+		h.topics[s.asked.Name] = s.topic
 	}
 	if !h.watching {
 		h.watching = true
 		go h.watch()
 	}
-	s.name = name
 	s.topic.streams[s] = struct{}{}
 	if h.closed {
 		s.end()
 	}
-	if s.owner == "" {
+	if s.asked.Owner == "" {
 		return
 	}
-	own := append(h.owners[s.owner], s)
+	own := append(h.owners[s.asked.Owner], s)
 	if len(own) > perOwner {
 		own[0].end()
 		own = own[1:]
 	}
-	h.owners[s.owner] = own
+	h.owners[s.asked.Owner] = own
 }
 
 // perOwner is how many streams a browser has: two connections are left for polls.
@@ -197,12 +233,12 @@ func (h *Hub) remove(s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(s.topic.streams, s)
-	own := slices.DeleteFunc(h.owners[s.owner], func(other *stream) bool { return other == s })
-	if h.owners[s.owner] = own; len(own) == 0 {
-		delete(h.owners, s.owner)
+	own := slices.DeleteFunc(h.owners[s.asked.Owner], func(other *stream) bool { return other == s })
+	if h.owners[s.asked.Owner] = own; len(own) == 0 {
+		delete(h.owners, s.asked.Owner)
 	}
-	if len(s.topic.streams) == 0 && h.topics[s.name] == s.topic {
-		delete(h.topics, s.name)
+	if len(s.topic.streams) == 0 && h.topics[s.asked.Name] == s.topic {
+		delete(h.topics, s.asked.Name)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,7 +58,7 @@ type server struct {
 func serve(t *testing.T, most int, asked events.Stream) *server {
 	t.Helper()
 	s := &server{hub: events.NewHub(most, 5*time.Millisecond), asked: asked}
-	s.asked.Name = "c"
+	s.asked.Name, s.asked.Secret = "c", true // all streams may be of secret keys
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := s.asked
 		if s.choose != nil {
@@ -213,21 +214,56 @@ func (f *flipping) Version(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-func TestMaxStreams(t *testing.T) {
-	s := serve(t, 2, events.Stream{Channel: newChannel("v1")})
-	first := s.open(t)
-	s.open(t)
-	refused, err := http.Get(s.URL)
-	if err != nil {
-		t.Fatal(err)
+// TestShares: no address and no public key has all streams, and secret keys have some for
+// themselves.
+func TestShares(t *testing.T) {
+	s := serve(t, 8, events.Stream{Channel: newChannel("v1")})
+	s.choose = func(r *http.Request, asked *events.Stream) {
+		asked.Address, asked.Key, asked.Secret = netip.MustParseAddr(r.Header.Get("address")), r.Header.Get("key"), r.Header.Get("secret") != ""
 	}
-	refused.Body.Close()
-	if f := s.failed.Load(); refused.StatusCode != 503 || f.RetryAfter() != "10" || refused.Header.Get("Content-Type") == events.ContentType {
-		t.Errorf("%d %v %v", refused.StatusCode, f, refused.Header)
+	last := map[string]*reader{}
+	for i, tt := range []struct {
+		address, key, secret, end string
+		refused                   int // 0: it is opened
+		why                       string
+	}{
+		{"10.0.0.1", "one", "", "", 0, ""},
+		{"10.0.0.1", "one", "", "", 0, ""},
+		{"10.0.0.1", "two", "", "", 429, "this address has 2 event streams"},
+		{"10.0.0.2", "one", "", "", 0, ""},
+		{"10.0.0.2", "one", "", "", 0, ""},
+		{"10.0.0.3", "one", "", "", 429, "this key has 4 event streams"},
+		{"10.0.0.3", "two", "", "", 0, ""},
+		{"10.0.0.3", "two", "", "", 0, ""},
+		{"10.0.0.4", "", "", "", 0, ""},
+		{"10.0.0.4", "", "", "", 503, "--max-streams"},
+		{"10.0.0.1", "", "secret", "", 0, ""},
+		{"10.0.0.5", "", "secret", "", 503, "--max-streams"},
+		{"10.0.0.1", "one", "", "10.0.0.1one", 0, ""},
+	} {
+		if tt.end != "" {
+			open := s.hub.Open()
+			last[tt.end].body.Close()
+			await(t, func() bool { return s.hub.Open() < open })
+		}
+		header := []string{"address", tt.address, "key", tt.key, "secret", tt.secret}
+		if tt.refused == 0 {
+			last[tt.address+tt.key] = s.open(t, header...)
+			continue
+		}
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", s.URL, nil)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		refused, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused.Body.Close()
+		if f := s.failed.Load(); refused.StatusCode != tt.refused || !strings.Contains(f.Message, tt.why) || f.RetryAfter() != "10" || refused.Header.Get("Content-Type") == events.ContentType {
+			t.Errorf("%d: %d %v %v", i, refused.StatusCode, f, refused.Header)
+		}
 	}
-	first.body.Close()
-	await(t, func() bool { return s.hub.Open() == 1 })
-	s.open(t)
 }
 
 func await(t *testing.T, is func() bool) {

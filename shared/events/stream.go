@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -33,6 +34,13 @@ type Stream struct {
 	// stream only once it has been shown. So when an owner has more than four, the
 	// oldest ends. Its page comes back, and the next oldest ends: they take turns.
 	Owner string
+	// Address is where the client is; the zero one is not counted. Key is the public key that
+	// was shown, "" where it is not one of several. Secret says that it was a secret key. Of
+	// all streams an address has at most a quarter and a public key half; an eighth is for
+	// secret keys alone, so that no page keeps servers and relays out.
+	Address netip.Addr
+	Key     string
+	Secret  bool
 	// Check says whether the client may still have the stream. A fault of the kind
 	// Unauthorized ends it. Nil is always.
 	Check func(ctx context.Context) error
@@ -73,19 +81,19 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, asked Stream) error 
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	if err := h.reserve(); err != nil {
+	if err := h.reserve(asked); err != nil {
 		unset(header)
 		return err
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		unset(header)
-		h.release()
+		h.release(asked)
 		return fault.New(fault.Unavailable, "there are no event streams over this connection; ask over HTTP/1.1").Because(err)
 	}
 	notice(conn)
-	s := &stream{hub: h, owner: asked.Owner, conn: conn, topic: topic, check: asked.Check, checked: time.Now(), chunked: r.ProtoAtLeast(1, 1)}
-	h.add(s, asked.Name)
+	s := &stream{hub: h, asked: asked, conn: conn, topic: topic, checked: time.Now(), chunked: r.ProtoAtLeast(1, 1)}
+	h.add(s)
 	last, known := r.Header["Last-Event-Id"]
 	if news := s.topic.news.Load(); !known && !asked.Greeted || known && last[0] == news.Version {
 		s.told, s.sent = news, news.Version
@@ -118,11 +126,9 @@ func opening(header http.Header, chunked bool) string {
 // client goes, and which others end by a deadline when there is something to do.
 type stream struct {
 	hub     *Hub
-	name    string
-	owner   string
+	asked   Stream
 	topic   *topic
 	conn    net.Conn
-	check   func(ctx context.Context) error
 	chunked bool
 
 	// Of its goroutine.
@@ -155,11 +161,11 @@ func (s *stream) end() {
 }
 
 func (s *stream) run(opening string) {
-	defer s.hub.release()
+	defer s.hub.release(s.asked)
 	defer s.hub.remove(s)
 	defer s.conn.Close()
 	most := maxRetry
-	if s.owner != "" {
+	if s.asked.Owner != "" {
 		most = turnRetry
 	}
 	retry := minRetry + rand.N(most-minRetry+time.Millisecond)
@@ -231,12 +237,12 @@ func (s *stream) wait() (quiet bool, err error) {
 
 // stillGood asks now and then whether the client may have the stream.
 func (s *stream) stillGood() error {
-	if s.check == nil || time.Since(s.checked) < s.hub.pace.check {
+	if s.asked.Check == nil || time.Since(s.checked) < s.hub.pace.check {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
 	defer cancel()
-	if err := s.check(ctx); err != nil && fault.Of(err).Kind == fault.Unauthorized {
+	if err := s.asked.Check(ctx); err != nil && fault.Of(err).Kind == fault.Unauthorized {
 		return errEnded
 	}
 	s.checked = time.Now()

@@ -45,7 +45,8 @@ func (t *tables) followEvaluations(w http.ResponseWriter, r *http.Request, token
 		return events.Stream{}, t.options.noted(w, r, err)
 	}
 	f := &follower{tables: t, environment: d.Environment()}
-	return events.Stream{Name: "evaluations " + f.environment, Channel: delivery.Evaluations(f.evaluations), Owner: delivery.LocalBrowser(r), Check: t.recheck(d.Key().ID)}, nil
+	return events.Stream{Name: "evaluations " + f.environment, Channel: delivery.Evaluations(f.evaluations), Owner: delivery.LocalBrowser(r),
+		Key: string(d.Key().ID), Check: t.recheck(d.Key().ID)}, nil
 }
 
 // streamDocuments answers GET /api/v2/sse/config.
@@ -56,7 +57,8 @@ func (t *tables) streamDocuments(w http.ResponseWriter, r *http.Request) {
 	d, err := t.options.open(t.guard, r, endpoints.DocumentEvents, delivery.BasicKey(r))
 	if err == nil {
 		err = t.options.Streams.Serve(w, r, events.Stream{
-			Name: "documents " + d.Environment(), Channel: documentEvents{&follower{tables: t, environment: d.Environment()}}, Greeted: true, Check: t.recheck(d.Key().ID),
+			Name: "documents " + d.Environment(), Channel: documentEvents{&follower{tables: t, environment: d.Environment()}}, Greeted: true,
+			Address: t.guard.Proxies.Address(r), Secret: true, Check: t.recheck(d.Key().ID),
 		})
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"svc.example/svc/shared/client"
 	"svc.example/svc/shared/events"
 	"svc.example/svc/shared/ledger/local"
+	"svc.example/svc/shared/ratelimit"
 	"svc.example/svc/shared/sdkapi"
 )
 
@@ -30,7 +32,7 @@ func newStreaming(t *testing.T, files map[string]string) *streaming {
 	t.Helper()
 	s := &streaming{hub: events.NewHub(10, 5*time.Millisecond)}
 	s.now.Store(4000)
-	s.world = newWorldWith(t, files, sdkapi.Options{Streams: s.hub, Now: func() time.Time { return time.UnixMilli(s.now.Load()) }})
+	s.world = newWorldWith(t, files, sdkapi.Options{Streams: s.hub, Proxies: ratelimit.Proxies{netip.MustParsePrefix("127.0.0.0/8")}, Now: func() time.Time { return time.UnixMilli(s.now.Load()) }})
 	s.Server = httptest.NewServer(s.handler)
 	t.Cleanup(s.Server.Close)
 	t.Cleanup(s.hub.Close)
@@ -83,6 +85,24 @@ func event(t *testing.T, in *bufio.Reader) (id, data string) {
 			id = value
 		case "data":
 			return id, value
+		}
+	}
+}
+
+// TestEveryStreamIsCounted for the address and the key that it is of.
+func TestEveryStreamIsCounted(t *testing.T) {
+	s := newStreaming(t, shop)
+	one, other, secret := s.address(s.key(access.KindPublicSDK, "production")), s.address(s.key(access.KindPublicSDK, "production")), s.key(access.KindSecretSDK, "production")
+	for i, tt := range []struct {
+		path, key, address string
+		status             int
+	}{
+		{one, "", "a", 200}, {one, "", "a", 200}, {other, "", "a", 429}, {one, "", "b", 200}, {one, "", "b", 200}, {one, "", "c", 200}, {one, "", "c", 429}, {other, "", "c", 200},
+		{"/api/v2/sse/config", secret, "a", 200}, {"/api/v2/sse/config", secret, "a", 200}, {"/api/v2/sse/config", secret, "a", 429}, {"/api/v2/sse/config", secret, "b", 200},
+	} {
+		got := s.open(tt.path, tt.key, "X-Forwarded-For", "2001:db8:0:"+tt.address+"::1")
+		if got.StatusCode != tt.status {
+			t.Errorf("%d: %d, want %d", i, got.StatusCode, tt.status)
 		}
 	}
 }
