@@ -3,12 +3,14 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -75,7 +77,11 @@ func (g gitDirectory) at(ctx context.Context, revision string) (*gitState, error
 		return nil, fmt.Errorf("the repository has no commit %s: a branch, a tag or a commit is expected, such as main or HEAD~1", terminal.Quote(revision))
 	}
 	s := &gitState{commit: strings.TrimSpace(string(id))}
-	tree, err := g.tree(ctx, s.commit)
+	folder, err := g.folder(ctx, s.commit)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := g.tree(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +104,52 @@ func (e gitEntry) is(kind string) bool { return strings.HasPrefix(e.mode, kind) 
 // Kinds of entries in git, by the first digits of their modes.
 const (
 	gitFile      = "100"
+	gitFolder    = "040"
 	gitLink      = "120"
 	gitSubmodule = "160"
 )
 
-func (g gitDirectory) tree(ctx context.Context, commit string) (gitTree, error) {
+// folder is the id of the directory's tree at a commit, where the links lead that its path
+// had then: a change of one is a change of all files. It is "" where there was none.
+func (g gitDirectory) folder(ctx context.Context, commit string) (string, error) {
+	var wrong error
+	ids := map[string]string{".": commit}
+	at, ok := follow(filepath.ToSlash(g.Path), func(path string) (string, bool) {
+		if path == "." {
+			return "", false
+		}
+		t, err := g.tree(ctx, commit, "--", path)
+		wrong = cmp.Or(wrong, err)
+		e := t.entries[path]
+		if e.is(gitFolder) {
+			ids[path] = e.id
+		}
+		if e.is(gitSubmodule) {
+			wrong = fmt.Errorf("at the commit %s the path of the directory leads into the submodule %s, whose files are compared in its own repository", commit, terminal.Quote(path))
+		}
+		if !e.is(gitLink) {
+			return "", false
+		}
+		target, err := g.Run(ctx, nil, "cat-file", "blob", e.id)
+		wrong = cmp.Or(wrong, err)
+		return string(target), true
+	})
+	if wrong == nil && !ok {
+		wrong = fmt.Errorf("at the commit %s the path of the directory is a symbolic link that leads out of the repository", commit)
+	}
+	return ids[at], wrong
+}
+
+// tree is what git has in a tree: all of it, or as the arguments say.
+func (g gitDirectory) tree(ctx context.Context, id string, args ...string) (gitTree, error) {
 	t := gitTree{map[string]gitEntry{}, map[string][]string{}}
-	list, err := g.Run(ctx, nil, "ls-tree", "-r", "-z", "-l", commit)
+	if id == "" {
+		return t, nil
+	}
+	if len(args) == 0 {
+		args = []string{"-r"}
+	}
+	list, err := g.Run(ctx, nil, append([]string{"ls-tree", "--full-tree", "-z", "-l", id}, args...)...)
 	if err != nil {
 		return t, err
 	}
@@ -177,15 +222,23 @@ func (g gitDirectory) linksOf(ctx context.Context, t gitTree) (map[string]string
 	return links, err
 }
 
-// followed is where a path ends that goes through links, and whether it ends within
-// the directory.
+// followed is follow by the texts of links.
 func followed(links map[string]string, file string) (at string, ok bool) {
+	return follow(file, func(path string) (string, bool) {
+		target, isLink := links[path]
+		return target, isLink
+	})
+}
+
+// follow is where a path ends that goes through links, and whether it ends within
+// the directory.
+func follow(file string, link func(path string) (target string, isLink bool)) (at string, ok bool) {
 	const most = 40 // links that Linux follows on one path
 	rest := strings.Split(file, "/")
 	for followed := 0; len(rest) > 0; {
 		next := path.Join(at, rest[0])
 		rest = rest[1:]
-		target, isLink := links[next]
+		target, isLink := link(next)
 		if !isLink {
 			at = next
 			if at == ".." || strings.HasPrefix(at, "../") {

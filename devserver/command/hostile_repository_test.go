@@ -230,6 +230,55 @@ func TestNothingInARepositoryRunsOrHidesAChange(t *testing.T) {
 	}
 }
 
+// The path of the directory leads through links that a commit may change, and not out.
+func TestALinkInThePathHidesNoChange(t *testing.T) {
+	const out, within = "leads from", "flag pay\n  default: "
+	for _, tt := range []struct{ name, before, after, want string }{
+		{"in its place", "", "b", within}, {"to another folder", "a", "b", within}, {"in the place of a link", "a", "", within},
+		{"through another one", "a", "c", within}, {"out", "a", "../elsewhere/b", out}, {"to another repository", "a", "sub", out},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newClone(t)
+			for folder, flag := range map[string]string{"a": flagOff, "b": flagOn, "../elsewhere/b": flagOn, "sub": flagOn} {
+				c.write(folder+"/svc.json", `{"environments":["production"]}`)
+				c.write(folder+"/feature-flags/pay.json", flag)
+			}
+			c.gitIn(filepath.Join(c.top, "sub"), "init", "-q")
+			if err := os.Symlink("b", filepath.Join(c.top, "c")); err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(c.top, "our-config")
+			place := func(link, flag string) (commit string) {
+				err := os.RemoveAll(at)
+				if c.write("our-config/feature-flags/pay.json", flag); link != "" {
+					err = errors.Join(err, os.RemoveAll(at), os.Symlink(link, at))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.git("add", "-A", ":!sub")
+				c.git("commit", "-qm", "to "+link)
+				return c.git("rev-parse", "HEAD")
+			}
+			before, after := place(tt.before, flagOff), place(tt.after, flagOn)
+			for _, refs := range [][]string{{before}, {before, after}} {
+				stdout, stderr := run(t, t.Context(), c.top, nil, append([]string{"diff"}, refs...)...)
+				if !strings.Contains(stdout+stderr, tt.want) {
+					t.Errorf("diff of %d says:\n%s%s", len(refs), stdout, stderr)
+				}
+			}
+			if tt.want != out {
+				return
+			}
+			for _, args := range [][]string{{"init"}, {"init", "our-config/below"}, {"verify", "--fix"}} {
+				if _, stderr := run(t, t.Context(), c.top, nil, args...); !strings.Contains(stderr, out) {
+					t.Errorf("%v says:\n%s", args, stderr)
+				}
+			}
+		})
+	}
+}
+
 func TestNothingIsFetched(t *testing.T) {
 	for name, config := range promisors {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/cli"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -65,6 +66,9 @@ func layOut(in Invocation, dir string, samples bool) error {
 		return fmt.Errorf("%s is a file; name a directory", dir)
 	case leads != "" && errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is a symbolic link to %s, which does not exist; name a directory that is new", dir, leads)
+	}
+	if _, err := git.Locate(target); err != nil {
+		return fmt.Errorf("nothing written: %w", err)
 	}
 	if err := os.MkdirAll(target, 0o777); err != nil {
 		return plainPathError(err)

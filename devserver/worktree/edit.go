@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/repository"
 )
@@ -46,7 +47,7 @@ func writeError(err error, path string) error {
 	switch {
 	case errors.Is(err, datadir.ErrChanged):
 		return repository.ErrMoved
-	case errors.Is(err, datadir.ErrFound):
+	case errors.Is(err, datadir.ErrFound), errors.As(err, new(*git.LedOut)):
 		return fault.New(fault.Unprocessable, "%v", err)
 	case errors.Is(err, datadir.ErrGit):
 		return fault.New(fault.Unprocessable, "the file %s cannot be written: %v", path, datadir.ErrGit)

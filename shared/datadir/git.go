@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"svc.example/svc/shared/git"
 )
 
 const (
@@ -23,26 +25,21 @@ const maxGitFile = 16 << 10
 // machine can make it pause in between for longer than any quiet that an edit
 // should be made to wait for.
 func gitAtWork(dir string, now time.Time) bool {
-	git := gitOf(dir)
-	if git == "" {
+	repository := gitOf(dir)
+	if repository == "" {
 		return false
 	}
-	info, err := os.Lstat(filepath.Join(git, "index.lock"))
+	info, err := os.Lstat(filepath.Join(repository, "index.lock"))
 	return err == nil && now.Sub(info.ModTime()) < maxCheckout
 }
 
 // gitOf is the git directory of the work tree that a directory lies in, "" for none.
 func gitOf(dir string) string {
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = resolved
+	at, err := git.Locate(dir)
+	if err != nil || at.Top == "" {
+		return ""
 	}
-	for {
-		git, parent := gitDirectory(filepath.Join(dir, ".git")), filepath.Dir(dir)
-		if git != "" || parent == dir {
-			return git
-		}
-		dir = parent
-	}
+	return gitDirectory(filepath.Join(at.Top, ".git"))
 }
 
 // gitDirectory returns the directory that a .git is or, as in a linked work

@@ -28,6 +28,7 @@ func TestGitIsWaitedFor(t *testing.T) {
 	lock := filepath.Join(root, ".git", "index.lock")
 	put(t, filepath.Join(dir, "feature-flags", "a.json"), "1")
 	put(t, lock, "")
+	put(t, filepath.Join(root, ".git", "HEAD"), "")
 	w := start(t, dir, Options{Quiet: 20 * time.Millisecond, AtMost: 40 * time.Millisecond, Recheck: -1})
 	put(t, filepath.Join(dir, "feature-flags", "a.json"), "2")
 	select {
@@ -49,6 +50,7 @@ func TestALockLeftBehindIsPassedOver(t *testing.T) {
 	root := t.TempDir()
 	lock := filepath.Join(root, ".git", "index.lock")
 	put(t, lock, "")
+	put(t, filepath.Join(root, ".git", "HEAD"), "")
 	now := time.Now()
 	if !gitAtWork(root, now) {
 		t.Error("a fresh lock does not count")
@@ -62,6 +64,7 @@ func TestALockLeftBehindIsPassedOver(t *testing.T) {
 func TestASlowCheckoutIsWaitedFor(t *testing.T) {
 	root := t.TempDir()
 	put(t, filepath.Join(root, ".git", "index.lock"), "")
+	put(t, filepath.Join(root, ".git", "HEAD"), "")
 	begun := time.Now()
 	for _, tt := range []struct {
 		name          string

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/svc/shared/atomicfile"
 	"svc.example/svc/shared/filelock"
+	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/statedir"
 	"svc.example/svc/shared/workspace"
 )
@@ -32,7 +33,12 @@ const lockPatience = 10 * time.Second
 // nothing of it lies among the files. Where the system locks no directories (Windows,
 // some network shares) it is on a file in the user's cache directory, if there is one,
 // and is the user's alone.
+//
+// A directory that symbolic links of a repository lead to, out of it, is a *git.LedOut.
 func Lock(ctx context.Context, dir string) (io.Closer, error) {
+	if _, err := git.Locate(dir); err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,9 @@ type Repository struct {
 	// Prefix is the path of the directory in the repository, with a slash at its end,
 	// or "".
 	Prefix string
+	// Path is the same as it was named, through symbolic links of the repository, without
+	// the slash: "." for the top.
+	Path string
 
 	dir, top string
 }
@@ -63,35 +66,18 @@ func find(dir string) (*Repository, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("this needs the program git, which is not installed")
 	}
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
+	at, err := Locate(dir)
 	if err != nil {
 		return nil, err
 	}
-	top := dir
-	for !isRepository(filepath.Join(top, ".git")) {
-		if top == filepath.Dir(top) {
-			return nil, ErrNone
-		}
-		top = filepath.Dir(top)
+	if at.Top == "" {
+		return nil, ErrNone
 	}
-	r := &Repository{dir: dir, top: top}
-	if below, err := filepath.Rel(top, dir); err == nil && below != "." {
+	r := &Repository{dir: at.Dir, top: at.Top, Path: at.Path}
+	if below, err := filepath.Rel(at.Top, at.Dir); err == nil && below != "." {
 		r.Prefix = filepath.ToSlash(below) + "/"
 	}
 	return r, nil
-}
-
-// isRepository reports whether git takes a .git for one: a file leads to one elsewhere.
-func isRepository(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return err == nil
-	}
-	_, err = os.Lstat(filepath.Join(path, "HEAD"))
-	return err == nil
 }
 
 // Run runs a git command in the directory, whose paths are relative to it. The error is
