@@ -45,10 +45,20 @@ func (g gitDirectory) checkedOut(ctx context.Context, before *gitState, files ma
 	if err != nil {
 		return nil, nil, err
 	}
+	programs := map[string]bool{}
 	for _, file := range differ {
 		committed, known := head.content(file)
 		how := attributes[file].encoding(slices.Concat(committed, files[file]))
+		filter := attributes[file].value("filter")
+		if _, asked := programs[filter]; !asked {
+			programs[filter] = g.setting(ctx, "filter."+filter+".clean")+g.setting(ctx, "filter."+filter+".process") != ""
+		}
 		switch {
+		case how == filtered+filter && !programs[filter]: // so that git leaves the file as it is
+			if !isJSON(files[file]) {
+				after.encoded[file] = stored{files[file], how}
+				delete(after.files, file)
+			}
 		case how != "" && known:
 			reasons[file] = "it goes through " + how
 		case known && string(files[file]) == head.link(file): // where git writes a link as a file
@@ -138,13 +148,15 @@ func (a gitAttributes) value(name string) string {
 	return ""
 }
 
+const filtered = "the filter "
+
 // encoding says what makes the file in a checkout another one than what git holds of
 // it, but for ends of lines; "" when nothing does.
 func (a gitAttributes) encoding(content []byte) string {
 	switch filter, encoding := a.value("filter"), a.value("working-tree-encoding"); {
 	case filter != "" && filter != "set":
-		return "the filter " + filter
-	case encoding != "" && encoding != "set":
+		return filtered + filter
+	case encoding != "" && encoding != "set" && !strings.EqualFold(encoding, "utf-8"):
 		return "the encoding " + encoding
 	case a.value("ident") == "set" && bytes.Contains(content, []byte("$Id")):
 		return "the attribute ident"

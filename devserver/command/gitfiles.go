@@ -292,12 +292,14 @@ func (g gitDirectory) contents(ctx context.Context, commit string, ids map[strin
 	return nil
 }
 
+func isJSON(text []byte) bool { return json.Valid(workspace.WithoutMark(text)) }
+
 // setEncodedAside takes out of the files those that are no JSON as git holds them, and
 // go through a filter on their way to a checkout.
 func (g gitDirectory) setEncodedAside(ctx context.Context, s *gitState) error {
 	var suspects []string
 	for file, text := range s.files {
-		if !json.Valid(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))) {
+		if !isJSON(text) {
 			suspects = append(suspects, file)
 		}
 	}

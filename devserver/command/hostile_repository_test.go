@@ -71,6 +71,12 @@ func (c *clone) script() string {
 	return filepath.Join(c.top, "run.sh")
 }
 
+// uncommit has the change be one of files alone.
+func (c *clone) uncommit() {
+	c.git("reset", "-q", c.base)
+	c.git("commit", "-q", "--allow-empty", "-m", "nothing")
+}
+
 // configure appends to a configuration of git's.
 func (c *clone) configure(name, text string) {
 	c.t.Helper()
@@ -185,6 +191,14 @@ var hostileRepositories = map[string]func(c *clone){
 	"filters": func(c *clone) {
 		c.configure(".git/config", "[filter \"x\"]\nclean = RUN\nsmudge = RUN\nprocess = RUN\nrequired = true\n")
 		c.write(".gitattributes", "*.json filter=x\n")
+	},
+	"a filter that git has no program for": func(c *clone) {
+		c.write(".gitattributes", "*.json filter=x\n")
+		c.uncommit()
+	},
+	"an encoding that is none": func(c *clone) {
+		c.write(".gitattributes", "*.json working-tree-encoding=UTF-8\n")
+		c.uncommit()
 	},
 	"an encoding": func(c *clone) { c.write(".gitattributes", "*.json working-tree-encoding=UTF-7\n") },
 	"an index that knows of no change": func(c *clone) {
