@@ -73,9 +73,17 @@ type pending struct {
 	size   size
 }
 
-// take takes out what waits.
+// take takes out what waits, what came with secret keys first.
 func (p *pending) take() []upstream.Event {
 	events := p.events
+	slices.SortStableFunc(events, func(a, b upstream.Event) int {
+		if a.Public == b.Public {
+			return 0
+		} else if b.Public {
+			return -1
+		}
+		return 1
+	})
 	p.events, p.size = nil, size{}
 	return events
 }
@@ -93,17 +101,17 @@ func (s size) fits() bool {
 		s.contexts <= telemetry.MaxSeen && s.shapes <= telemetry.MaxShapes && s.counters <= telemetry.MaxCounters
 }
 
-// pass queues a report that is well-formed. A report of another relay, which shows a
-// secret key, holds those of others.
-func (e *environment) pass(body []byte, relayed bool) {
+// pass queues a report that is well-formed. One that came with a secret key may be of
+// another relay, and hold those of others.
+func (e *environment) pass(body []byte, secret bool) {
 	var report struct{ Events []json.RawMessage }
 	decoded, issues := telemetry.Decode(body)
 	if len(issues) > 0 || json.Unmarshal(body, &report) != nil {
 		return // it was well-formed a moment ago
 	}
 	more := size{events: len(report.Events), examples: len(decoded.Examples), shapes: len(decoded.Shapes), counters: len(decoded.Counters)}
-	if !relayed {
-		decoded.Reports = nil
+	if !secret {
+		decoded.Reports, decoded.Public = nil, true
 	}
 	events := e.identified(report.Events, decoded, body)
 	for _, event := range events {
@@ -139,7 +147,7 @@ const maxIdentified = telemetry.MaxBody - 16<<10
 func (e *environment) identified(events []json.RawMessage, report telemetry.Report, body []byte) []upstream.Event {
 	named := make([]upstream.Event, len(events))
 	for i, text := range events {
-		named[i].Text = text
+		named[i].Text, named[i].Public = text, report.Public
 	}
 	environment := e.name()
 	if len(report.Counters) == 0 || environment == "" || len(body) > maxIdentified {

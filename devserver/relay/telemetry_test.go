@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,17 @@ func TestTelemetryIsPassedOn(t *testing.T) {
 		t.Errorf("250 reports of an event each are passed on in %d batches, want 3 and up to %d", n, early)
 	}
 	r.end()
+	for _, secret := range []bool{false, true, false} {
+		e.pass([]byte(report("u")), secret)
+	}
+	e.pass([]byte(strings.Replace(report("u"), `"events"`, `"public":true,"events"`, 1)), true)
+	var told []bool
+	for _, event := range e.pending.take() {
+		told = append(told, event.Public)
+	}
+	if !slices.Equal(told, []bool{false, true, true, true}) {
+		t.Errorf("of public keys, as it is told: %v", told)
+	}
 	found := httptest.NewRecorder()
 	q := httptest.NewRequest("GET", "/v1/contexts?environment=production&type=user&limit=100", nil)
 	q.Header.Set("Authorization", "Bearer "+w.admin)

@@ -70,7 +70,7 @@ func (i *intake) take(w http.ResponseWriter, r *http.Request) (telemetry.Receipt
 	}
 	defer place.Leave()
 	from := telemetry.Source{Workspace: d.WorkspaceID(), Environment: d.Environment(), Items: d.Counted,
-		Relays: d.Key().Kind == access.KindSecretSDK}
+		Secret: d.Key().Kind == access.KindSecretSDK}
 	return i.options.Intake.Take(r.Context(), from, body, func(ctx context.Context) (leave func(), err error) {
 		place.Decoded() // nobody's body waits for the store
 		return i.slot(ctx)

@@ -61,6 +61,7 @@ func (r *reader) report(tree *jsontree.Node) Report {
 	report.BatchID = r.name(top.in("batchId"), tree.Get("batchId"))
 	report.SentAt = r.time(top.in("sentAt"), tree.Get("sentAt"))
 	events := r.list(top.in("events"), tree.Get("events"), MaxEvents, "events is an array of events")
+	report.Public, _ = tree.Get("public").Bool()
 	report.Reports = reportsOf(tree.Get("reports"), len(events))
 	for i, event := range events {
 		before := len(report.Counters)

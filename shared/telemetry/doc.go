@@ -35,7 +35,7 @@
 //     be known by if it had come by itself, and the other way round. Only holders of
 //     secret keys are believed about it.
 //   - Made-up types drive out few others, and those in use last: a workspace takes
-//     MaxNewTypes new ones an hour, whether or not there is room. Contexts of
+//     MaxNewTypes new ones an hour with public keys, and as many with secret keys, whether or not there is room. Contexts of
 //     others go the way of keys beyond MaxNewKeys: nothing of them is saved, how
 //     often their pairs came is counted, and their types get no counter.
 //
@@ -46,7 +46,8 @@
 //	"reports": ["<id>", "<id>", "", ...]
 //
 // with what Report.Identity makes of the report that each event came with, in hexadecimal;
-// "" where it makes no difference, as the event counts no evaluations.
+// "" where it makes no difference, as the event counts no evaluations; and "public": true if
+// they came with public keys, which then spend the budget of these.
 //
 // # Time
 //

@@ -179,7 +179,7 @@ func (m *batcher) reports(ctx context.Context, report Report, from Source) (own 
 	counters := map[[32]byte][]Counter{}
 	for _, c := range report.Counters {
 		var id [32]byte
-		if from.Relays && c.Event < len(report.Reports) {
+		if from.Secret && c.Event < len(report.Reports) {
 			id = report.Reports[c.Event]
 		}
 		if counters[id] == nil {

@@ -94,7 +94,7 @@ func TestReportsOfOthers(t *testing.T) {
 	const event = `{"summaries":{"summaries":[{"key":"a","counters":[{"count":1}]}]}}`
 	first, second := strings.Repeat("01", 32), strings.Repeat("ab", 32)
 	relay := counting
-	relay.Relays = true
+	relay.Secret = true
 	for name, c := range map[string]struct {
 		from    telemetry.Source
 		reports string

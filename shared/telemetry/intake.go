@@ -33,9 +33,10 @@ type Source struct {
 	// Items tells which evaluations are counted, and is asked when there are any;
 	// nil: none are.
 	Items func(ctx context.Context) (Items, error)
-	// Relays has the source believed about which reports it passes on. Whoever has a
-	// public key could make up as many as they like.
-	Relays bool
+	// Secret says that the key is a secret one, whose holder is believed about what it
+	// passes on, and of which new keys and types are counted apart. Whoever has a public key
+	// could make up as many as they like.
+	Secret bool
 }
 
 // Receipt is the answer to a report that was taken. It tells nothing that is
@@ -131,7 +132,7 @@ func newBatch(ctx context.Context, report Report, from Source, body []byte, now 
 	m.receipt.Accepted, m.receipt.Unknown = true, report.Unknown
 	m.receipt.Contexts, m.receipt.Shapes, m.receipt.Counters = len(m.contexts), len(m.shapes), len(report.Counters)
 	return Batch{
-		ID: report.Identity(from.Workspace, from.Environment, body), Received: now,
+		ID: report.Identity(from.Workspace, from.Environment, body), Received: now, Secret: from.Secret && !report.Public,
 		Pairs: sorting.By(slices.Collect(maps.Keys(m.pairs)), func(a, b Pair) int {
 			return slices.Compare([]string{string(a.Month), a.Type, a.Key}, []string{string(b.Month), b.Type, b.Key})
 		}),

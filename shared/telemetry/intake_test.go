@@ -375,3 +375,32 @@ func TestAFullDiskIsNoDefectOfOurs(t *testing.T) {
 		t.Errorf("%v %s", f.Kind, f.Message)
 	}
 }
+
+// TestSecretKeysHaveABudget that public keys do not spend, nor what a relay passes on of
+// these.
+func TestSecretKeysHaveABudget(t *testing.T) {
+	w := newWorld(t)
+	secret := production
+	secret.Secret = true
+	named := func(from string) string {
+		return example(time.Time{}, fmt.Sprintf(`{"type":%q,"values":{"key":{"string":"k"}}}`, from))
+	}
+	for i := range telemetry.MaxNewTypes {
+		w.take(production, named(fmt.Sprint("made-up-", i)))
+	}
+	for _, tt := range []struct {
+		name, body string
+		from       telemetry.Source
+		saved      int
+	}{
+		{"browser", named("browser"), production, 0},
+		{"relayed", strings.Replace(named("relayed"), "{", `{"public":true,`, 1), secret, 0},
+		{"server", named("server"), secret, 1},
+		{"no-relay", strings.Replace(named("no-relay"), "{", `{"public":7,`, 1), secret, 1},
+	} {
+		w.take(tt.from, tt.body)
+		if got := w.find(telemetry.Query{Type: tt.name}); len(got) != tt.saved {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

@@ -19,6 +19,8 @@ type Report struct {
 	// Reports has of each event, in order, the identity of the report that it came with,
 	// where a relay passes on those of others; zero where the body does not say.
 	Reports [][32]byte
+	// Public says that a relay passes on what came with public keys.
+	Public bool
 	// Unknown is how many events are of no kind that is known here.
 	Unknown int
 }

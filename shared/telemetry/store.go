@@ -30,7 +30,8 @@ const (
 	// MaxNewTypes is how many types of context a workspace takes in an hour that
 	// have no contexts in their environment yet, or no shape. Of others nothing is
 	// stored, as of new keys. Whoever has a public key can make types up: were it
-	// not for this, one batch of them would drive out all that are in use.
+	// not for this, one batch of them would drive out all that are in use. Both
+	// bounds are for batches of public keys, and for those of secret keys, apart.
 	MaxNewTypes = 50
 	// MaxGroups is how many types of context an environment has contexts of.
 	// When another one comes, the one that was longest in no batch makes room:
@@ -112,6 +113,7 @@ func (b Batch) Hour() int64 { return b.Received.Unix() / 3600 }
 type Batch struct {
 	ID       [32]byte
 	Received time.Time
+	Secret   bool    // it came with a secret key: what is new has a budget of its own
 	Pairs    []Pair  // to be counted: of the contexts
 	Contexts []Saved // to be saved
 	Shapes   []KnownShape

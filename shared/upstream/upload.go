@@ -55,6 +55,8 @@ type Event struct {
 	// Report is the id of the report that brought the event, by which the service knows one
 	// that is sent again; "" for the sender's own. Events of one report stay together.
 	Report string
+	// Public says that it was reported with a public key.
+	Public bool
 }
 
 // Add queues events for Send, in batches of their own.
@@ -178,6 +180,7 @@ func (u *Uploader) deliver(ctx context.Context, b *batch) (done bool) {
 // batch is what one upload holds. A server knows it again by its id.
 type batch struct {
 	id       string
+	public   bool // all of its events came with public keys
 	events   []json.RawMessage
 	reports  []string // of each event; nil where there are none
 	late     int64    // milliseconds
@@ -204,9 +207,10 @@ func (b *batch) body(instance string, now int64) []byte {
 		Instance string            `json:"instanceHash"`
 		ID       string            `json:"batchId"`
 		SentAt   int64             `json:"sentAt"`
+		Public   bool              `json:"public,omitempty"`
 		Reports  []string          `json:"reports,omitempty"`
 		Events   []json.RawMessage `json:"events"`
-	}{instance, b.id, now, b.reports, b.events})
+	}{instance, b.id, now, b.public, b.reports, b.events})
 	return body
 }
 
@@ -216,14 +220,15 @@ func newID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// pack puts events into batches, each small enough, but for a report that is larger: in
-// two batches its second part would be known already.
+// pack puts events into batches, each small enough and of one kind of key, but for a report
+// that is larger: in two batches its second part would be known already.
 func pack(events []Event, now time.Time) []*batch {
 	var batches []*batch
 	room, report := 0, ""
 	for _, event := range events {
-		if len(batches) == 0 || room < len(event.Text) && (event.Report == "" || event.Report != report) {
-			batches = append(batches, &batch{id: newID(), born: now})
+		full := room < len(event.Text) && (event.Report == "" || event.Report != report)
+		if len(batches) == 0 || full || event.Public != batches[len(batches)-1].public {
+			batches = append(batches, &batch{id: newID(), public: event.Public, born: now})
 			room = MaxBatch
 		}
 		last := batches[len(batches)-1]

@@ -163,15 +163,15 @@ func TestReportsStayTogether(t *testing.T) {
 	s := newIntake(t)
 	u, _ := s.uploader()
 	event := func(report string, size int) Event {
-		return Event{json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`), report}
+		return Event{Text: json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`), Report: report}
 	}
-	u.AddReported([]Event{event("", 10), event("a", MaxBatch/2), event("a", MaxBatch/3), event("b", MaxBatch/2), event("b", MaxBatch), event("b", 10), event("", 10), event("c", 10), event("", MaxBatch)}, 0)
+	u.AddReported([]Event{event("", 10), event("a", MaxBatch/2), event("a", MaxBatch/3), event("b", MaxBatch/2), event("b", MaxBatch), event("b", 10), event("", 10), event("c", 10), event("", MaxBatch), {Text: json.RawMessage("7"), Public: true}}, 0)
 	u.Send(t.Context())
 	var got []any
 	for _, upload := range s.taken() {
-		got = append(got, upload["reports"])
+		got = append(got, upload["reports"], upload["public"])
 	}
-	if said, want := fmt.Sprint(got), "[[ a a] [b b b] [ c] <nil>]"; said != want {
+	if said, want := fmt.Sprint(got), "[[ a a] <nil> [b b b] <nil> [ c] <nil> <nil> <nil> <nil> true]"; said != want {
 		t.Errorf("got %s, want %s", said, want)
 	}
 }

@@ -41,7 +41,7 @@ func (r *recording) admit(ctx context.Context) (err error) {
 			}
 		}
 	}
-	at := r.keys.newInHour(all.Hour())
+	at := r.keys.newInHour(all)
 	before := hourlyOf(r.found[at])
 	take(before)
 	keys, types := r.news.Keys-before.Keys, r.news.Types-before.Types

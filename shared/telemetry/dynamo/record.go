@@ -56,7 +56,7 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 
 // addresses are all rows that a batch is about.
 func (r *recording) addresses() []address {
-	list := []address{r.keys.before(), r.keys.newInHour(r.batch.Hour())}
+	list := []address{r.keys.before(), r.keys.newInHour(r.batch)}
 	for _, id := range r.batch.IDs() {
 		list = append(list, r.keys.batch(id))
 	}

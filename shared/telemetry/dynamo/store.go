@@ -108,8 +108,11 @@ func (k keys) shapeTypes() address { return address{k.known(), "shapes"} }
 func (k keys) before() address { return address{k.known(), "known"} }
 
 // newInHour is where the keys and types that are new in an hour are counted.
-func (k keys) newInHour(hour int64) address {
-	return address{k.pk(fmt.Sprintf("new/%d", hour)), "new"}
+func (k keys) newInHour(b telemetry.Batch) address {
+	if b.Secret {
+		return address{k.pk(fmt.Sprintf("new/%d/secret", b.Hour())), "new"}
+	}
+	return address{k.pk(fmt.Sprintf("new/%d", b.Hour())), "new"}
 }
 
 func (k keys) batch(id [32]byte) address {

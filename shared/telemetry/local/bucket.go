@@ -79,7 +79,8 @@ var (
 	upkeepDays = []byte("upkeepDays") // the days on which it was looked for contexts of long ago
 	keptDays   = []byte("keptDays")   // how many days contexts were kept then
 
-	lastBatch  = []byte("lastBatch")  // the number of the batch that a group was last in
-	newInHour  = []byte("newInHour")  // an hour, and how many keys and types were new in it
-	notCounted = []byte("notCounted") // how often a pair came in a month that was too many
+	lastBatch   = []byte("lastBatch")   // the number of the batch that a group was last in
+	newInHour   = []byte("newInHour")   // an hour, and how many keys and types were new in it
+	newOfSecret = []byte("newOfSecret") // the same of batches that came with secret keys
+	notCounted  = []byte("notCounted")  // how often a pair came in a month that was too many
 )

@@ -62,20 +62,23 @@ func isSaved(all *bolt.Bucket, c telemetry.Saved) bool {
 }
 
 // hourly is what was new in an hour so far.
-func hourly(root *bolt.Bucket, hour int64) (h telemetry.Hourly) {
-	text := root.Get(newInHour)
-	if len(text) < 16 || int64(binary.BigEndian.Uint64(text)) != hour {
+func hourly(root *bolt.Bucket, b telemetry.Batch) (h telemetry.Hourly) {
+	text := root.Get(hourRow(b))
+	if len(text) != 24 || int64(binary.BigEndian.Uint64(text)) != b.Hour() {
 		return h // another one, also when the clock was set back
 	}
-	h.Keys = int(binary.BigEndian.Uint64(text[8:]))
-	if len(text) == 24 { // an earlier version counted keys alone
-		h.Types = int(binary.BigEndian.Uint64(text[16:]))
-	}
-	return h
+	return telemetry.Hourly{Keys: int(binary.BigEndian.Uint64(text[8:])), Types: int(binary.BigEndian.Uint64(text[16:]))}
 }
 
-func putHourly(root *bolt.Bucket, hour int64, h telemetry.Hourly) error {
-	return root.Put(newInHour, slices.Concat(number(hour), number(int64(h.Keys)), number(int64(h.Types))))
+func putHourly(root *bolt.Bucket, b telemetry.Batch, h telemetry.Hourly) error {
+	return root.Put(hourRow(b), slices.Concat(number(b.Hour()), number(int64(h.Keys)), number(int64(h.Types))))
+}
+
+func hourRow(b telemetry.Batch) []byte {
+	if b.Secret {
+		return newOfSecret
+	}
+	return newInHour
 }
 
 // recency is the types of an environment, and the number of the batch that each

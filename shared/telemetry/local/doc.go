@@ -7,6 +7,7 @@
 //	  batches   id -> when it was received
 //	  received  when, id -> nothing; for forgetting
 //	  newInHour an hour, and how many keys and types were new in it
+//	  newOfSecret  the same of batches that came with secret keys
 //	  upkeepDays  a day on which it was looked for contexts of long ago -> nothing
 //	  keptDays  how many days contexts were kept then
 //	  shapes    type -> JSON of the properties, and the batch it was last in

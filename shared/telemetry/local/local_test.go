@@ -382,7 +382,7 @@ func TestAClockThatIsSetBackDoesNotStopSaving(t *testing.T) {
 	s := New(t.TempDir())
 	root := func(work func(*bolt.Bucket) error) { must(t, s.change(ctx, "ws", work)) }
 	root(func(b *bolt.Bucket) error {
-		return putHourly(b, now.AddDate(10, 0, 0).Unix()/3600, telemetry.Hourly{Keys: telemetry.MaxNewKeys, Types: telemetry.MaxNewTypes})
+		return putHourly(b, telemetry.Batch{Received: now.AddDate(10, 0, 0)}, telemetry.Hourly{Keys: telemetry.MaxNewKeys, Types: telemetry.MaxNewTypes})
 	})
 	mustRecord(t, s, report(1, now, "a"))
 	if got := saved(t, s); len(got) != 1 {

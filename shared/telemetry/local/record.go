@@ -34,7 +34,7 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 		if err != nil {
 			return err
 		}
-		news := hourly(root, b.Hour())
+		news := hourly(root, b)
 		if err := s.save(root, b, &news); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *Store) Record(ctx context.Context, workspace string, b telemetry.Batch)
 			return err
 		}
 		done = news.Recorded(counted)
-		return putHourly(root, b.Hour(), news)
+		return putHourly(root, b, news)
 	})
 	if err != nil {
 		return telemetry.Recorded{}, fmt.Errorf("recording telemetry: %w", err)

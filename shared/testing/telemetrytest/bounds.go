@@ -126,6 +126,10 @@ func testNewKeys(w *world) {
 	}
 	w.same("one that is saved already", w.find(telemetry.Query{Type: "type-0", Limit: 1}), []telemetry.Saved{again})
 	w.same("one more", keys(w.find(telemetry.Query{Type: "another"})), []string{})
+	server := telemetry.Saved{Environment: "production", Type: "servers", Key: "s-1", LastSeen: Now}
+	if done := w.recorded(telemetry.Batch{Received: Now, Secret: true, Contexts: []telemetry.Saved{server}}); done.Unsaved != 0 || len(w.find(telemetry.Query{Type: "servers"})) != 1 {
+		w.Errorf("with a secret key: %+v", done)
+	}
 	b = telemetry.Batch{Received: Now.Add(time.Hour), Contexts: []telemetry.Saved{beyond}, Pairs: []telemetry.Pair{of(beyond, Month)}}
 	if done := w.recorded(b); done.Unsaved != 0 || done.Counted != 1 {
 		w.Errorf("an hour later: %+v", done)
@@ -173,6 +177,11 @@ func testNewTypes(w *world) {
 	notCounted := many - (taken - 1) + many + 1
 	holds(100+taken-1, taken, notCounted, 100)
 	w.same("another environment", keys(w.find(telemetry.Query{Environment: "staging"})), []string{})
+	servers := ofTypes("production", 0, "servers")
+	servers.Secret = true
+	if done := w.recorded(servers); done != (telemetry.Recorded{Counted: 1}) {
+		w.Errorf("with a secret key: %+v", done)
+	}
 	more := person("one more", 0)
 	if done := w.recorded(telemetry.Batch{Contexts: []telemetry.Saved{more}, Pairs: []telemetry.Pair{pair(more.Key)}}); done != (telemetry.Recorded{Counted: 1}) {
 		w.Errorf("a key of a type that is known: %+v", done)
@@ -180,7 +189,7 @@ func testNewTypes(w *world) {
 	if done := w.recorded(ofTypes("staging", 1, "other")); done != (telemetry.Recorded{Counted: 1}) {
 		w.Errorf("an hour later: %+v", done)
 	}
-	holds(100+taken+1, taken+1, notCounted, 101)
+	holds(100+taken+2, taken+2, notCounted, 101)
 }
 
 // testNewTypesConcurrently lets several processes bring types of their own at

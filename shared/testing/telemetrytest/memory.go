@@ -24,7 +24,7 @@ type room struct {
 	groups   map[[2]string]int // when each was last in a batch
 	types    map[string]int    // the same of types that have a shape
 	hour     int64
-	news     telemetry.Hourly // keys and types that were new in the hour
+	news     map[bool]telemetry.Hourly // keys and types that were new in the hour, with secret keys or not
 	pairs    map[telemetry.Pair]bool
 	gone     map[telemetry.Pair]int  // pairs that were forgotten, without their keys
 	beyond   map[telemetry.Month]int // pairs that were not counted
@@ -76,10 +76,10 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 	for _, id := range b.IDs() {
 		r.batches[id] = true
 	}
-	news := telemetry.Hourly{Keys: r.news.Keys, Types: r.news.Types}
-	if r.hour != b.Hour() {
-		r.hour, news = b.Hour(), telemetry.Hourly{}
+	if r.hour != b.Hour() || r.news == nil {
+		r.hour, r.news = b.Hour(), map[bool]telemetry.Hourly{}
 	}
+	news := telemetry.Hourly{Keys: r.news[b.Secret].Keys, Types: r.news[b.Secret].Types}
 	for _, c := range b.Contexts {
 		r.save(c, len(r.batches), &news)
 	}
@@ -97,7 +97,7 @@ func (m *Memory) Record(ctx context.Context, workspace string, b telemetry.Batch
 	for _, s := range b.Shapes {
 		r.join(s, len(r.batches), &news)
 	}
-	r.news = news
+	r.news[b.Secret] = news
 	for _, e := range b.AllEvaluations() {
 		at := evaluatedOn{e.Environment, e.Key, telemetry.DayOf(e.At)}
 		if r.evaluations[at] == nil {
