@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"svc.example/svc/shared/ledger/revwalk"
 	"svc.example/svc/shared/repository"
@@ -52,13 +53,10 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 		l.unreadable.Store(nil)
 		return nil
 	}
-	if u := l.isUnreadable(commit); u != nil && !l.isBack(u) {
-		return u.reason
-	}
-	target := object.ParseID(commit)
-	rows, descends, err := l.walkTo(ctx, h, target)
+	begun := time.Now()
+	rows, descends, err := l.walkTo(ctx, h, object.ParseID(commit))
 	if err != nil {
-		return l.refuse(commit, err)
+		return l.refuse(commit, err, begun)
 	}
 	l.begun.Store(true)
 	l.unreadable.Store(nil)
@@ -94,7 +92,7 @@ func (l *Ledger) walkTo(ctx context.Context, h *history, target object.ID) (rows
 		return known
 	}
 	if rows, err = w.rows(ctx, target); err == nil {
-		err = l.checkFiles(ctx, reader, w.trees, h, rows, target)
+		err = checkLayout(reader, rows, target)
 	}
 	if err != nil || met {
 		return rows, err == nil, err
@@ -116,11 +114,10 @@ type unservable struct{ why string }
 
 func (u *unservable) Error() string { return u.why }
 
-// checkFiles reads the files of a commit that the history's head does not have.
-// Where one is too large or of another kind, that file alone is broken. That
-// something else stands in the place of a folder or the workspace file that
-// rows removed is no wish to delete all that was there.
-func (l *Ledger) checkFiles(ctx context.Context, objects *odb.Reader, trees *revwalk.Trees, h *history, rows []row, target object.ID) error {
+// checkLayout reads the folders of a commit. That something else stands in the place of a
+// folder or the workspace file that rows removed is no wish to delete all that was
+// there. A file that cannot be read is broken alone.
+func checkLayout(objects *odb.Reader, rows []row, target object.ID) error {
 	layout, err := repository.ReadFolders(objects.Read, target)
 	if err != nil {
 		return err
@@ -128,21 +125,6 @@ func (l *Ledger) checkFiles(ctx context.Context, objects *odb.Reader, trees *rev
 	for _, p := range layout.Displaced() {
 		if !strings.Contains(p.File, "/") && removed(rows, p.File) {
 			return &unservable{p.File + " " + p.Message}
-		}
-	}
-	touches, err := l.filesSince(trees, h, target)
-	if err != nil {
-		return err
-	}
-	for _, touch := range touches {
-		if touch.Blob == "" {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if _, _, err := objects.Read(object.ParseID(touch.Blob)); err != nil && !errors.As(err, new(*object.TooLarge)) {
-			return fmt.Errorf("%s: %w", touch.Path, err)
 		}
 	}
 	return checkSize(objects, layout)
@@ -186,50 +168,27 @@ const maxBack = 1000
 
 // untilReadable drops the end of a history whose commit or folders have been
 // lost since they were committed, as far as there is a head before that can be
-// read. What main names is then refused as if it had just come. A file that was
-// lost alone is broken alone.
+// read. What main names is then refused as if it had just come.
 func (l *Ledger) untilReadable(ctx context.Context, h *history) *history {
 	reader := l.objects.Reader(ctx)
 	defer reader.Close()
-	rows, looks := h.rows, 0
-	for n := len(rows); n > 0 && looks < maxBack; n-- {
-		if !rows[n-1].isHead() {
+	n := len(h.rows)
+	for looks := 0; n > 0 && looks < maxBack; n-- {
+		if !h.rows[n-1].isHead() {
 			continue
 		}
 		looks++
-		layout, err := repository.ReadFolders(reader.Read, rows[n-1].id())
-		if err == nil {
-			err = checkSize(reader, layout)
-		}
-		switch {
-		case err == nil && n == len(rows), err != nil && !isForGood(err):
-			return h
-		case err == nil:
-			kept := newHistory(h.base)
-			kept.append(rows[:n]...)
-			l.note(l.cache.reset(kept.base, rows[:n]))
-			return kept
+		if _, err := repository.ReadFolders(reader.Read, h.rows[n-1].id()); !isForGood(err) {
+			break
 		}
 	}
-	return h
-}
-
-// filesSince compares a root tree with that of the history's head. That one may
-// be gone, after a forced push and git gc.
-func (l *Ledger) filesSince(trees *revwalk.Trees, h *history, target object.ID) ([]repository.Touch, error) {
-	c, err := trees.Commit(target)
-	if err != nil {
-		return nil, err
+	if n == 0 || n == len(h.rows) || !h.rows[n-1].isHead() {
+		return h
 	}
-	if id, _ := h.head(); id != (object.ID{}) {
-		number, _ := h.find(id)
-		if before, err := rootOf(trees, h.row(number)); err == nil {
-			if touches, err := trees.Touches(c.Tree, []object.ID{before}); err == nil {
-				return touches, nil
-			}
-		}
-	}
-	return trees.Touches(c.Tree, nil)
+	kept := newHistory(h.base)
+	kept.append(h.rows[:n]...)
+	l.note(l.cache.reset(kept.base, kept.rows))
+	return kept
 }
 
 // extend adds rows to the history, of which the last is the new head.

@@ -22,20 +22,19 @@
 //
 // The new id is written and flushed to repository.git/svc-next first, and the
 // lock is made as a hard link to it. That keeps the time short for which git
-// has to wait, and it makes a lock that a killed process left behind
-// recognisable: it is the same file as svc-next, and whoever holds write.lock
-// knows that its maker is gone. Where the file system has no hard links, the
-// equal content is the sign: nobody but svc knew the id in svc-next. (There
-// alone, a process killed between making the lock and writing to it leaves an
-// empty one that nothing tells from git's. It has to be removed by hand.)
+// has to wait. A lock that a killed process left behind has the id that is in
+// svc-next, which nobody but svc knew. (Where the file system has no hard links, a
+// process killed between making the lock and writing to it leaves an empty one that
+// nothing tells from git's. It has to be removed by hand.)
 //
 // A repository that has had a branch main and has none is an error that says
 // so, never an empty workspace. Where main names a commit that cannot be read
-// (something in it is too large, malformed, of another kind, damaged or missing)
-// or served (its documents have too many bytes together, or something else stands
+// (the commit, one before it or a folder is too large, malformed, of another kind, damaged
+// or missing) or served (its documents have too many bytes together, or something else stands
 // in the place of a folder that it removes), or no commit at all, the one before is read on and nothing is written; Authenticate tells
-// why. A failure of the disk is an error, and no such reason. A lost object
-// is looked for again, as it may be the rest of a copy that is being made.
+// why. A failure of the disk is an error, and no such reason. It is
+// looked at again, as what is lost may be the rest of a copy that is being made. A file that
+// is lost is broken alone.
 //
 // The repository's hooks are not run: they belong to pushes. Its reference log
 // is kept where there is one.

@@ -103,7 +103,7 @@ func (l *Ledger) head(ctx context.Context, access int64) (repository.Head, *unre
 	if err == nil && head.Commit == commit {
 		return head, nil, nil
 	}
-	if u := l.isUnreadable(commit); err == nil && head.Commit != "" && u != nil && !u.isDue() {
+	if u := l.known(commit); err == nil && u != nil && head.Commit != "" {
 		return head, u, nil
 	}
 	// The branch has moved, perhaps by an Advance that is still flushing.
@@ -111,15 +111,16 @@ func (l *Ledger) head(ctx context.Context, access int64) (repository.Head, *unre
 		return repository.Head{}, nil, err
 	}
 	defer l.writing.release()
-	// Whoever asked may give up; what others wait for as well goes on.
-	err = l.catchUp(context.WithoutCancel(ctx))
+	u := l.known(commit) // if somebody has looked meanwhile
+	if err != nil || u == nil || head.Commit == "" {
+		// Whoever asked may give up; what others wait for as well goes on.
+		if err = l.catchUp(context.WithoutCancel(ctx)); err != nil {
+			u = l.unreadable.Load()
+		}
+	}
 	head = headOf(l.history.Load())
 	head.Access = access
-	u := l.unreadable.Load()
-	switch {
-	case err == nil:
-		return head, nil, nil
-	case u == nil || head.Commit == "" || !errors.Is(err, u.reason):
+	if err != nil && (u == nil || head.Commit == "" || !errors.Is(err, u.reason)) {
 		return repository.Head{}, nil, err
 	}
 	return head, u, nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 const (
 	branchLock = branch + ".lock"
 	// nextHead holds the id that the head is to have. While it is there, a
-	// branch lock that is the same file was made by svc.
+	// branch lock with the same id was made by svc.
 	nextHead = "svc-next"
 
 	// gitWait is how long a lock of git's is waited for. Git holds it for
@@ -130,18 +129,22 @@ func (r reference) flush() error {
 
 // recover clears away what is left of a swap: this process's own, or that of
 // one that was killed in the middle. Only the process that serves the directory
-// swaps, one swap at a time, so that nobody is in one. The branch's lock goes
-// before the evidence that it is ours.
+// swaps, one swap at a time, so that nobody is in one. A lock is ours when it has what is
+// in svc-next, whole: nobody else knows that id. It goes before this evidence.
 func (r reference) recover() error {
-	next, err := r.files.stat(r.path(nextHead))
+	next, err := r.files.read(r.path(nextHead), maxRef)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("looking for an unfinished write: %w", err)
+	var lock []byte
+	if err == nil {
+		lock, err = r.files.read(r.path(branchLock), maxRef)
 	}
-	ours, err := r.lockIsOurs(next)
-	if err == nil && ours {
+	_, cut := parseLoose(next)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	case err == nil && cut == nil && bytes.Equal(lock, next):
 		err = r.files.remove(r.path(branchLock))
 	}
 	if err == nil {
@@ -151,34 +154,4 @@ func (r reference) recover() error {
 		return fmt.Errorf("clearing an unfinished write: %w", err)
 	}
 	return nil
-}
-
-// lockIsOurs says whether svc made the branch's lock: it is the file next or,
-// where a link could not be made, a whole copy of it. Nobody else knows the id
-// that is in it.
-func (r reference) lockIsOurs(next fs.FileInfo) (bool, error) {
-	lock, err := r.files.stat(r.path(branchLock))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil || os.SameFile(lock, next) {
-		return err == nil, err
-	}
-	return r.lockIsCopy()
-}
-
-func (r reference) lockIsCopy() (bool, error) {
-	locked, err := r.files.read(r.path(branchLock), maxRef)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	meant, err := r.files.read(r.path(nextHead), maxRef)
-	if err != nil {
-		return false, err
-	}
-	_, cut := parseLoose(meant)
-	return cut == nil && bytes.Equal(locked, meant), nil
 }

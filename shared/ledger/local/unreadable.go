@@ -2,7 +2,6 @@ package local
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"svc.example/svc/shared/repository"
@@ -81,22 +79,30 @@ func (l *Ledger) noBranch() error {
 type unreadable struct {
 	commit string // "" when main names none
 	reason *repository.Unavailable
-	// lost is an object that is missing or damaged. It may come back, as the rest
-	// of a copy that is being made, so that it is looked for again now and then.
-	lost   object.ID
-	looked atomic.Int64 // when it was looked for last, in Unix nanoseconds
+	until  time.Time // then a reader looks again: what is lost may be back
 }
 
-// lookAgain is how long a reader takes a lost object for lost. A writer
-// always looks.
-const lookAgain = time.Second
+// lookAgain is how long a reader takes what cannot be read for unreadable, and lookShare
+// bounds the share of the time that looking takes. A writer always looks.
+const (
+	lookAgain = time.Second
+	lookShare = 10
+)
+
+// known is why a commit could not be used a moment ago; nil when that is not known.
+func (l *Ledger) known(commit string) *unreadable {
+	if u := l.unreadable.Load(); u != nil && u.commit == commit && time.Now().Before(u.until) {
+		return u
+	}
+	return nil
+}
 
 // refuse makes an error of what keeps a commit from being used, where that is
 // the commit itself: something in it is malformed, too large, of another kind,
 // damaged or not there. What was there before goes on being read. That the disk fails is
-// no such reason.
-func (l *Ledger) refuse(commit string, err error) error {
-	why, id, until := "git fsck says what is wrong with it", object.ID{}, "main is moved to another"
+// no such reason. It was looked for since begun.
+func (l *Ledger) refuse(commit string, err error, begun time.Time) error {
+	why, until := "git fsck says what is wrong with it", "main is moved to another"
 	large, lost, unserved := (*object.TooLarge)(nil), (*object.Lost)(nil), (*unservable)(nil)
 	switch {
 	case errors.As(err, &unserved):
@@ -104,15 +110,13 @@ func (l *Ledger) refuse(commit string, err error) error {
 	case errors.As(err, &large):
 		why = large.Error()
 	case errors.As(err, &lost):
-		id, why = lost.ID, lost.Why()
-		until += " or that object is back"
+		why, until = lost.Why(), until+" or that object is back"
 	case !isForGood(err):
 		return fmt.Errorf("reading the history of %s: %w", commit, err)
 	}
 	message := fmt.Sprintf("main was moved to the commit %s, which cannot be served: %s; nothing can be written until %s%s", commit, why, until, l.wayBack(""))
-	u := &unreadable{commit: commit, lost: id}
-	u.looked.Store(time.Now().UnixNano())
-	return l.keepFrom(u, message, errors.Join(repository.ErrFailed, err))
+	now := time.Now()
+	return l.keepFrom(&unreadable{commit: commit, until: now.Add(max(lookAgain, lookShare*now.Sub(begun)))}, message, errors.Join(repository.ErrFailed, err))
 }
 
 // isForGood says whether an error is the commit's own.
@@ -147,30 +151,6 @@ func (l *Ledger) keepFrom(u *unreadable, message string, cause error) error {
 		slog.Error("main cannot be used as it is", "why", message, "cause", cause)
 	}
 	return u.reason
-}
-
-// isUnreadable returns why a commit is known not to be usable, nil when it is not.
-func (l *Ledger) isUnreadable(commit string) *unreadable {
-	if u := l.unreadable.Load(); u != nil && u.commit == commit {
-		return u
-	}
-	return nil
-}
-
-// isDue says whether a reader should look again for what is lost: one of
-// those who ask at the same time.
-func (u *unreadable) isDue() bool {
-	looked, now := u.looked.Load(), time.Now().UnixNano()
-	return !u.lost.IsZero() && now-looked > int64(lookAgain) && u.looked.CompareAndSwap(looked, now)
-}
-
-// isBack says whether what was lost can be read now.
-func (l *Ledger) isBack(u *unreadable) bool {
-	if u.lost.IsZero() {
-		return false
-	}
-	_, _, err := l.objects.Object(context.Background(), u.lost)
-	return err == nil || errors.As(err, new(*object.TooLarge))
 }
 
 // held is why the branch's lock could not be had: a file, and how long it has
