@@ -190,6 +190,10 @@ func TestWhatTakesAPlaceOfTheLayoutIsRefused(t *testing.T) {
 		{"svc.json/a.txt", file, "svc.json: is a folder; it must be a file"},
 		{"feature-flags/redesign.json", submodule, "feature-flags/redesign.json: is a submodule; it must be a file"},
 		{"feature-flags/redesign.json/a.txt", file, "feature-flags/redesign.json: is a folder; it must be a file"},
+		{"feature-flags/redesign.json", link, "feature-flags/redesign.json: is a symbolic link; it must be a file"},
+		{"Config", file, "Config: git takes HEAD, config, objects and refs"},
+		{"refs/a.txt", file, "refs: git takes HEAD, config, objects and refs"},
+		{".svc-write.json", file, ".svc-write.json: versions before the first release"},
 		{"docs", link, ""},
 		{"feature-flags/README", submodule, ""},
 	} {

@@ -84,7 +84,7 @@ func (p *Plan) verify(wanted map[string][]byte, state datadir.State, shown strin
 	asOnDisk := maps.Clone(wanted)
 	maps.Copy(asOnDisk, state.Files)
 	_, found := workspace.ReadAndVerify(asOnDisk)
-	found = append(source.WithOutside(state), found...)
+	found = append(source.InTheWay(p.dir, state), found...)
 	for _, problem := range found {
 		if problem.Severity == workspace.Warning {
 			p.Warnings = append(p.Warnings, problem.In(shown))

@@ -87,8 +87,8 @@ func (g *grown) growFolder(folder string, changed map[string]TreeEntry) (TreeEnt
 	return entry, nil
 }
 
-// Displaced are the entries that stand where the layout has something else.
-// What should stand there is not read, so that nothing else tells of it.
+// Displaced are the entries that stand where the layout has something else, or
+// that another program would obey. They are not read, so that nothing else tells of them.
 func (t Tree) Displaced() []workspace.Problem {
 	var found []workspace.Problem
 	add := func(path string, e TreeEntry, must string) {
@@ -96,6 +96,9 @@ func (t Tree) Displaced() []workspace.Problem {
 			Message: "is " + kindOf(e) + "; it must be " + must, Code: problem.UnreadableFile})
 	}
 	for _, e := range t.Root {
+		if code, why := workspace.Obeyed(e.Name, e.IsFolder()); code != "" {
+			found = append(found, workspace.Problem{Severity: workspace.Fatal, File: e.Name, Message: why, Code: code})
+		}
 		switch {
 		case workspace.KnownFolder(e.Name) && !e.IsFolder():
 			add(e.Name, e, "a folder, or not be there at all")
@@ -121,7 +124,7 @@ func kindOf(e TreeEntry) string {
 	case e.IsFile():
 		return "a file"
 	case e.Mode == object.ModeSymlink:
-		return "a symbolic link, which is not followed in git"
+		return "a symbolic link"
 	case e.Mode == object.ModeSubmodule:
 		return "a submodule"
 	}

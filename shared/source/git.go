@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/ledger/local"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/disk"
+	"svc.example/svc/shared/workspace"
 )
 
 // Repository is a git repository whose history is to be copied.
@@ -28,12 +29,15 @@ type Repository struct {
 // directory is one, or as what it is nested in. One whose files lie elsewhere is
 // an error.
 func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
-	for _, git := range []string{dir, filepath.Join(dir, ".git")} {
+	for _, git := range []string{filepath.Join(dir, ".git"), dir} {
 		resolved, err := gitDirectory(git)
 		if err != nil {
 			return nil, "", err
 		}
 		if resolved != "" {
+			if err := noDocuments(git); err != nil {
+				return nil, "", err
+			}
 			if err := checkInside(dir, resolved); err != nil {
 				return nil, "", err
 			}
@@ -47,6 +51,18 @@ func FindRepository(dir string) (root *Repository, nestedIn string, err error) {
 		}
 	}
 	return nil, "", nil
+}
+
+// noDocuments refuses a repository of files that came among the documents of a directory:
+// whoever put them there would have another history imported.
+func noDocuments(git string) error {
+	for _, name := range append([]workspace.Folder{workspace.File}, workspace.Folders...) {
+		if _, err := os.Lstat(filepath.Join(git, string(name))); err == nil {
+			_, why := workspace.Obeyed("HEAD", false)
+			return fmt.Errorf("%s has HEAD and objects beside %s: %s", git, name, why)
+		}
+	}
+	return nil
 }
 
 // RepositoryAt is the history up to a commit of svc's own repository, whose links
@@ -112,9 +128,6 @@ func (r *Repository) Objects() (*disk.Objects, error) { return disk.Open(r.git) 
 // before they go, so the directory is read again until it shows nothing new.
 func (r *Repository) CopyTo(target string, progress func(done, total int64)) error {
 	c := copying{from: filepath.Join(r.git, "objects"), to: filepath.Join(target, "objects"), has: map[string]bool{}, progress: progress}
-	if err := r.whole(); err != nil {
-		return err
-	}
 	if _, err := stat(c.from); err != nil {
 		return fmt.Errorf("copying the repository: %w", err)
 	}

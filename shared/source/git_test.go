@@ -29,6 +29,12 @@ func TestFind(t *testing.T) {
 	if root, _, err := source.FindRepository(dir); err != nil || root == nil || !root.Empty() {
 		t.Errorf("a repository without a commit: %v, %v", root, err)
 	}
+	for _, file := range []string{"HEAD", "objects/x", "refs/x", "config"} {
+		write(t, dir, file, "of another one")
+	}
+	if root, _, err := source.FindRepository(dir); err != nil || root == nil || !root.Empty() {
+		t.Errorf("beside the files of another one: %v, %v", root, err)
+	}
 	below := filepath.Join(dir, "a", "b")
 	if err := os.MkdirAll(below, 0o777); err != nil {
 		t.Fatal(err)
@@ -201,11 +207,8 @@ func TestNotWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(git, "objects"), file, "")
-		into, err := checkout.Init(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := source.RepositoryAt(git, "").CopyTo(into, nil); err == nil || !strings.Contains(err.Error(), want) {
+		write(t, git, "refs/heads/main", strings.Repeat("1", 40)+"\n")
+		if _, err := source.Read(t.Context(), dir, short); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

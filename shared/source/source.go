@@ -63,7 +63,7 @@ func Read(ctx context.Context, path string, display func(string) string) (Source
 	}
 	state := datadir.Look(path)
 	s.Files = Stored(state.Files)
-	err = s.check(path, state.Files, WithOutside(state), display)
+	err = s.check(path, state.Files, InTheWay(path, state), display)
 	return s, err
 }
 
@@ -77,14 +77,20 @@ func Refused(problems []workspace.Problem, shown string) error {
 	return &Refusal{shown, errors}
 }
 
-// WithOutside are the problems of a directory that is to become the whole of a
+// InTheWay are the problems of a directory that is to become the whole of a
 // workspace: what a link leads out of it to would be missing from that, so it is
-// in the way.
-func WithOutside(state datadir.State) []workspace.Problem {
+// in the way, and so is what another program would obey.
+func InTheWay(path string, state datadir.State) []workspace.Problem {
 	problems := slices.Clone(state.Problems)
 	for i := range problems {
 		if slices.Contains(state.Outside, problems[i]) {
 			problems[i].Severity = workspace.Fatal
+		}
+	}
+	for _, p := range datadir.Overlooked(path) {
+		if p.Severity == workspace.Error {
+			p.Severity = workspace.Fatal
+			problems = append(problems, p)
 		}
 	}
 	return problems
@@ -96,6 +102,9 @@ func (s *Source) note(format string, args ...any) {
 
 func (s *Source) readGit(ctx context.Context, path string, display func(string) string) error {
 	s.note("importing %s with its history", display(path))
+	if err := s.Git.whole(); err != nil {
+		return err
+	}
 	tree, err := s.Git.Tree(ctx)
 	if err != nil {
 		return err

@@ -61,6 +61,18 @@ func TestRefusals(t *testing.T) {
 	if _, err := source.Read(t.Context(), unverified, short); !errors.As(err, &refusal) || len(refusal.Problems) != 3 {
 		t.Errorf("not all at once: %v", err)
 	}
+	obeyed := t.TempDir()
+	for _, file := range []string{"svc.json", "config", "refs/x", ".svc-write.json"} {
+		write(t, obeyed, file, `{"environments": []}`)
+	}
+	if _, err := source.Read(t.Context(), obeyed, short); !errors.As(err, &refusal) || len(refusal.Problems) != 3 {
+		t.Errorf("what other programs obey: %v", err)
+	}
+	write(t, obeyed, "HEAD", "ref: refs/heads/main")
+	write(t, obeyed, "objects/x", "")
+	if _, err := source.Read(t.Context(), obeyed, short); err == nil || !strings.Contains(err.Error(), "for a repository") {
+		t.Errorf("a repository of files: %v", err)
+	}
 	above := filepath.Join(t.TempDir(), "[x]")
 	write(t, above, "our-config/svc.json", `{"environments": []}`)
 	if _, err := source.Read(t.Context(), above, filepath.Base); err == nil || !strings.Contains(err.Error(), "did you mean our-config?") {
