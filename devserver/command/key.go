@@ -18,7 +18,7 @@ import (
 func registryCommands(in Invocation) []*cobra.Command {
 	var data string
 	s := cli.Settings{
-		Program: "svc", Stdout: in.Stdout, Stderr: in.Stderr, Where: "a data directory",
+		Caller: in.Caller, Program: "svc", Where: "a data directory",
 		Note: "It works while svc api serves the directory, and takes effect with the next request.",
 		Flags: func(cmd *cobra.Command) {
 			cmd.PersistentFlags().StringVar(&data, "data", defaultData, "data directory of svc api")

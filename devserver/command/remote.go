@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/cli"
+	"svc.example/svc/shared/terminal"
 )
 
 // The environment variables of the commands that use the REST API.
@@ -95,6 +98,10 @@ const maxKeyFile = 4096
 
 func (in Invocation) readKeyFile(name string) (string, error) {
 	content, err := in.read("key-file", name, maxKeyFile, "it is too large to be a key")
+	const others = 0o004
+	if info, gone := os.Stat(in.Absolute(name)); name != "-" && gone == nil && info.Mode()&others != 0 && runtime.GOOS != "windows" {
+		fmt.Fprintf(in.Stderr, "warning: other users of this machine can read %s, which holds a key: chmod 600 %[1]s\n", terminal.Escape(name))
+	}
 	return strings.TrimPrefix(string(content), byteOrderMark), err
 }
 

@@ -21,7 +21,7 @@ func newAudit(s *session) *cobra.Command {
 // registry says how the commands on keys and principals reach a workspace.
 func (s *session) registry() cli.Settings {
 	return cli.Settings{
-		Program: "svcadmin", Stdout: s.Stdout, Stderr: s.Stderr, Where: "a workspace",
+		Caller: s.Caller, Program: "svcadmin", Where: "a workspace",
 		Note:  "It takes effect with the next request.",
 		Flags: s.ofWorkspace,
 		Registry: func(cmd *cobra.Command, work func(*access.Registry) error) error {

@@ -35,7 +35,7 @@ func TestWhatCannotBePrinted(t *testing.T) {
 			})}
 		}, func() string { return "x: no space left\n" }},
 		"a new key": {func(c *cli.Caller) *cobra.Command {
-			cmd := cli.NewKey(cli.Settings{Program: "x", Stdout: c.Stdout, Stderr: c.Stderr, Flags: func(*cobra.Command) {},
+			cmd := cli.NewKey(cli.Settings{Program: "x", Caller: c, Flags: func(*cobra.Command) {},
 				IssueKey: func(_ *cobra.Command, q access.KeyRequest) (access.Key, access.Principal, error) {
 					key, err := access.NewKey(strings.NewReader(strings.Repeat("x", 1000)), q.Kind, "0123456789abcdef", "0123456789abcdef")
 					revealed = string(key.ID())

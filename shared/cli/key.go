@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -47,12 +49,13 @@ func NewKey(s Settings) *cobra.Command {
 
 func newKeyCreate(s Settings) *cobra.Command {
 	var q access.KeyRequest
-	var kind string
+	var kind, out string
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create a key and print it, once",
 		Long: `Create a key. Standard output is exactly the key; it is not stored and cannot be
-printed again. Keys of the kinds user and service-account use the API, with the
+printed again. With --out the key is in a new file instead, which its owner alone may
+read. Keys of the kinds user and service-account use the API, with the
 roles of the person or account. Keys of the kinds public (for browsers) and secret
 (for servers) are SDK keys: they read one environment.
 
@@ -66,18 +69,10 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 			if q.Kind, known = kinds[kind]; !known {
 				return Usagef("--kind must be one of user, service-account, public, secret")
 			}
-			key, principal, err := s.IssueKey(cmd, q)
-			if errors.Is(err, access.ErrOtherRoles) {
-				return fmt.Errorf("%w; change them with: %s principal roles %s %s", err, s.Program, principal.ID, strings.Join(q.Roles, " "))
+			if out == "" {
+				return s.createKey(cmd, q, func(key access.Key) error { return ShowKey(s.Stdout, s.Stderr, key, q.Name) })
 			}
-			if err != nil {
-				return err
-			}
-			if err := ShowKey(s.Stdout, s.Stderr, key, q.Name); err != nil {
-				return err
-			}
-			s.warn(q.Kind, principal)
-			return nil
+			return s.createKeyFile(cmd, q, out)
 		}),
 	}
 	flags := cmd.Flags()
@@ -89,7 +84,49 @@ roles of the person or account. Keys of the kinds public (for browsers) and secr
 	Complete(cmd, "role", access.Roles()...)
 	flags.StringVar(&q.Environment, "environment", "", "environment that an SDK key reads")
 	flags.Var((*lifetime)(&q.Expires), "expires", "how long the key is valid, such as 90d or 12h (default for ever)")
+	flags.StringVar(&out, "out", "", "file that is made to hold the key, instead of standard output")
 	return cmd
+}
+
+// createKey issues a key and has it shown.
+func (s Settings) createKey(cmd *cobra.Command, q access.KeyRequest, show func(access.Key) error) error {
+	key, principal, err := s.IssueKey(cmd, q)
+	if errors.Is(err, access.ErrOtherRoles) {
+		return fmt.Errorf("%w; change them with: %s principal roles %s %s", err, s.Program, principal.ID, strings.Join(q.Roles, " "))
+	}
+	if err != nil {
+		return err
+	}
+	if err := show(key); err != nil {
+		return err
+	}
+	s.warn(q.Kind, principal)
+	return nil
+}
+
+// createKeyFile puts a key into a file, which is made before the key is.
+func (s Settings) createKeyFile(cmd *cobra.Command, q access.KeyRequest, name string) error {
+	f, err := os.OpenFile(s.Absolute(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("--out: %s is there already, and is not replaced: name another file", name)
+	}
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	issued := false
+	err = s.createKey(cmd, q, func(key access.Key) error {
+		issued = true
+		_, err := fmt.Fprintln(f, key.Reveal())
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("the key %s was created and could not be written; revoke it and create another: %w", key.ID(), err)
+		}
+		fmt.Fprintf(s.Stderr, "key %s for %s is in %s, which its owner alone may read; it is not shown again\n", key.ID(), access.PlainName(q.Name), terminal.Escape(name))
+		return nil
+	})
+	if !issued {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return err
 }
 
 // ShowKey prints a new key, which cannot be printed again, and says whose it is.

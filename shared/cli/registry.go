@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"svc.example/svc/shared/access"
@@ -10,9 +8,8 @@ import (
 
 // Settings are in what the commands of a program differ.
 type Settings struct {
+	*Caller
 	Program string // svc, svcadmin
-	Stdout  io.Writer
-	Stderr  io.Writer
 	// Where is what the keys and principals are those of, in the help: "a data
 	// directory". Note ends the help of each group.
 	Where, Note string
