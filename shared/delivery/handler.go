@@ -80,8 +80,8 @@ func (h *Handler) Routes() []router.Route {
 
 // noStreams says that there are no event streams, whatever the key: who asks for one
 // polls instead.
-func noStreams(w http.ResponseWriter, _ *http.Request) {
-	WriteFault(w, fault.New(fault.NotFound, "this server has no event streams; poll it"))
+func noStreams(w http.ResponseWriter, r *http.Request) {
+	Refuse(w, r, fault.New(fault.NotFound, "this server has no event streams; poll it"))
 }
 
 // Mux serves the protocol and nothing beside it.

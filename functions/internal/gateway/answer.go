@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"svc.example/svc/shared/fault"
@@ -114,13 +115,21 @@ func escapedLength(text []byte) int {
 	return length
 }
 
-// refusal is a fault as an answer. It keeps from the answer that it stands in
+// refusal is a fault as an answer, in the form that clients of its path read. It keeps from the answer that it stands in
 // for what lets a page of another origin read it.
-func refusal(f *fault.Fault, requestID string, instead http.Header) *Payload {
+func refusal(f *fault.Fault, event *events.APIGatewayV2HTTPRequest, instead http.Header) *Payload {
+	requestID := event.RequestContext.RequestID
 	if f.Kind == fault.Internal {
 		f = f.With(map[string]any{"requestId": requestID})
 	}
-	body, err := json.Marshal(f.Envelope())
+	var told any = f.Envelope()
+	if strings.HasPrefix(event.RawPath, "/ofrep/") {
+		told = struct {
+			Code    string `json:"errorCode"`
+			Details string `json:"errorDetails"`
+		}{"GENERAL", f.Message}
+	}
+	body, err := json.Marshal(told)
 	if err != nil {
 		body = []byte(`{"error":"INTERNAL","message":"something went wrong on our side"}`)
 	}

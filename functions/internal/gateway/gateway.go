@@ -28,7 +28,7 @@ func New(handler http.Handler, logger *slog.Logger) *Adapter { return &Adapter{h
 func (a *Adapter) Invoke(ctx context.Context, event events.APIGatewayV2HTTPRequest) (answer *Payload, _ error) {
 	w := &writer{header: http.Header{}}
 	refuse := func(f *fault.Fault) *Payload {
-		return refusal(f, event.RequestContext.RequestID, w.header)
+		return refusal(f, &event, w.header)
 	}
 	defer func() {
 		if p := recover(); p != nil {

@@ -242,6 +242,11 @@ func TestWhatAnEventMayNotDo(t *testing.T) {
 			if err := json.Unmarshal([]byte(a.Body), &envelope); err != nil || envelope.Error == "" || envelope.Message == "" {
 				t.Errorf("no envelope: %s", a.Body)
 			}
+			c.event.RawPath = "/ofrep/v1/evaluate/flags/a"
+			ofrep, _ := invoked(t, New(c.handler, slog.New(slog.DiscardHandler)), c.event)
+			if ofrep.StatusCode != c.status || !strings.HasPrefix(ofrep.Body, `{"errorCode":"GENERAL","errorDetails":"`) {
+				t.Errorf("of OFREP: %d %s", ofrep.StatusCode, ofrep.Body)
+			}
 			if strings.Contains(log.String(), "hunter2") || strings.Contains(a.Body, "hunter2") {
 				t.Errorf("what was panicked with is told: %s %s", log.String(), a.Body)
 			}
