@@ -78,6 +78,7 @@ func Open(ctx context.Context, dir string, options Options) (*Service, error) {
 		return nil, err
 	}
 	seen := telemetrylocal.New(dir)
+	seen.Guard = ledger.CheckLock
 	if err := cmp.Or(local.KeepOutOfGit(dir), seen.Check()); err != nil {
 		return nil, errors.Join(err, ledger.Close())
 	}

@@ -1,14 +1,17 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"svc.example/svc/shared/ratelimit"
+	"svc.example/svc/shared/telemetry"
 )
 
 // unread is an answer that nobody reads.
@@ -83,6 +86,30 @@ func TestAWarmReadLeavesLittleGarbage(t *testing.T) {
 		ask()
 		if made := testing.AllocsPerRun(100, ask); made > m.most {
 			t.Errorf("%s: %v allocations, at most %v", m.name, made, m.most)
+		}
+	}
+}
+
+// TestTelemetryOfAnotherDirectoryIsNotWritten, as nothing else is.
+func TestTelemetryOfAnotherDirectoryIsNotWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, err := Create(t.Context(), dir, Creation{Name: "moved"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), dir, Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for n, refused := range []bool{false, true} {
+		if refused {
+			if err := errors.Join(os.CopyFS(dir+".copy", os.DirFS(dir)), os.Rename(dir, dir+".old"), os.Rename(dir+".copy", dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := s.seen.Record(t.Context(), "w", telemetry.Batch{ID: [32]byte{byte(n)}, Received: time.Now()})
+		if (err != nil) != refused {
+			t.Errorf("batch %d: %v", n, err)
 		}
 	}
 }

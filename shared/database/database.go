@@ -27,7 +27,10 @@ var ErrBusy = errors.New("the file is in use")
 // File is a database. Its methods may be called by many at once.
 type File struct {
 	Path string
-	turn chan struct{} // of this process
+	// Guard may refuse what is to be done, once the file is open: it may be another's. It
+	// may be nil.
+	Guard func() error
+	turn  chan struct{} // of this process
 
 	damaged error // found when the file was opened; guarded by turn
 }
@@ -75,6 +78,9 @@ func (f *File) Copy(ctx context.Context, to io.Writer) (size int64, err error) {
 // so that nobody ever finds half of one.
 func (f *File) create() error {
 	if _, err := os.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := f.guarded(); err != nil {
 		return err
 	}
 	dir := filepath.Dir(f.Path)
@@ -165,7 +171,17 @@ func (f *File) once(readOnly bool, work func(*bolt.DB) error) (err error) {
 		db = nil
 		return fmt.Errorf("opening %s: %w", f.Path, err)
 	}
+	if err := f.guarded(); err != nil {
+		return err
+	}
 	return work(db)
+}
+
+func (f *File) guarded() error {
+	if f.Guard == nil {
+		return nil
+	}
+	return f.Guard()
 }
 
 // withCause adds the error of a full disk where bbolt has made words of it, as it

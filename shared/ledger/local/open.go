@@ -92,6 +92,7 @@ func Open(ctx context.Context, dir string, options Options) (*Ledger, error) {
 		options.Rewritten = func(w Rewrite) { slog.Error(w.String(), "old", w.Old, "new", w.New, "lost", w.Lost) }
 	}
 	l := &Ledger{dir: dir, lock: filepath.Join(dir, serveLock), options: options, answers: answersIn(dir), writing: make(turn, 1)}
+	l.answers.File.Guard = l.CheckLock
 	files := filesystem{step: l.step}
 	l.files = files
 	l.registry = newRegistry(files, dir)

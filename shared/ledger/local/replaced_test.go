@@ -76,36 +76,50 @@ func TestTheBranchIsReadWhenItIsAnotherFile(t *testing.T) {
 // TestAnotherDirectoryIsNotWritten: a server whose directory was moved away, or was
 // replaced by a copy that another one serves, leaves the other alone and says why.
 func TestAnotherDirectoryIsNotWritten(t *testing.T) {
-	dir := created(t)
-	first := opened(t, dir, Options{})
-	before := write(t, first, "a", "1")
-	must(t, os.CopyFS(dir+".copy", os.DirFS(dir)))
-	must(t, os.Rename(dir, dir+".old"))
-	if _, err := first.Head(t.Context()); err == nil {
-		t.Error("a directory that has gone is read")
-	}
-	must(t, os.Rename(dir+".copy", dir))
-	second := opened(t, dir, Options{})
+	for name, link := range map[string]func(from, to string) error{"by its name": os.Rename, "by a link": os.Symlink} {
+		t.Run(name, func(t *testing.T) {
+			dir := created(t)
+			if name == "by a link" {
+				must(t, os.Rename(dir, dir+".old"))
+				must(t, link(dir+".old", dir))
+			}
+			first := opened(t, dir, Options{})
+			before := write(t, first, "a", "1")
+			must(t, os.CopyFS(dir+".copy", os.DirFS(dir)))
+			must(t, os.Rename(dir, dir+".gone")) // the directory, or the link to it
+			if _, err := first.Head(t.Context()); err == nil {
+				t.Error("a directory that has gone is read")
+			}
+			must(t, link(dir+".copy", dir))
+			second := opened(t, dir, Options{})
 
-	from := headOf(first.history.Load())
-	from.Access = head(t, second).Access
-	_, err := first.Advance(t.Context(), from, draft(t, first.Repository(), from.Commit, "a", "2"))
-	var reason *repository.Unavailable
-	if !errors.As(err, &reason) || !repository.Refused(err) || !strings.Contains(reason.Message, "replaced by another") {
-		t.Errorf("a write into another directory: %v", err)
-	}
-	if _, err := first.Current(t.Context()); !errors.As(err, &reason) {
-		t.Errorf("a read of another directory: %v", err)
-	}
-	if got := head(t, second); got.Commit != before.SHA {
-		t.Errorf("the other directory's head is %s, want %s", got.Commit, before.SHA)
-	}
-	after := write(t, second, "a", "3")
-	if got := gitIn(t, second.Repository()).run("rev-parse", "main"); strings.TrimSpace(got) != after.SHA {
-		t.Errorf("main is %s after a write of %s", got, after.SHA)
-	}
-	if _, err := os.Stat(filepath.Join(second.Repository(), filepath.FromSlash(branchLock))); err == nil {
-		t.Error("main stays locked")
+			from := headOf(first.history.Load())
+			from.Access = head(t, second).Access
+			_, err := first.Advance(t.Context(), from, draft(t, first.Repository(), from.Commit, "a", "2"))
+			var reason *repository.Unavailable
+			if !errors.As(err, &reason) || !repository.Refused(err) || !strings.Contains(reason.Message, "replaced by another") {
+				t.Errorf("a write into another directory: %v", err)
+			}
+			if _, err := first.Current(t.Context()); !errors.As(err, &reason) {
+				t.Errorf("a read of another directory: %v", err)
+			}
+			if err := first.answers.Put(t.Context(), time.Now()); !errors.As(err, &reason) {
+				t.Errorf("an answer into another directory: %v", err)
+			}
+			if _, err := first.Find(t.Context(), ""); !errors.As(err, &reason) {
+				t.Errorf("a key of another directory: %v", err)
+			}
+			if got := head(t, second); got.Commit != before.SHA {
+				t.Errorf("the other directory's head is %s, want %s", got.Commit, before.SHA)
+			}
+			after := write(t, second, "a", "3")
+			if got := gitIn(t, second.Repository()).run("rev-parse", "main"); strings.TrimSpace(got) != after.SHA {
+				t.Errorf("main is %s after a write of %s", got, after.SHA)
+			}
+			if _, err := os.Stat(filepath.Join(second.Repository(), filepath.FromSlash(branchLock))); err == nil {
+				t.Error("main stays locked")
+			}
+		})
 	}
 }
 
@@ -115,6 +129,13 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 		"a link's target": func(t *testing.T, file string, text []byte) {
 			must(t, os.WriteFile(file+".target.new", text, 0o600))
 			must(t, os.Rename(file+".target.new", file+".target"))
+		},
+		"beside a repository that is replaced": func(t *testing.T, file string, text []byte) {
+			git := filepath.Join(filepath.Dir(file), RepositoryName)
+			must(t, os.CopyFS(git+".copy", os.DirFS(git)))
+			must(t, os.RemoveAll(git))
+			must(t, os.Rename(git+".copy", git))
+			must(t, os.WriteFile(file, text, 0o600))
 		},
 		"another name of the file": func(t *testing.T, file string, text []byte) {
 			must(t, os.WriteFile(file+".second", text, 0o600))
