@@ -197,7 +197,7 @@ func TestKilledBackups(t *testing.T) {
 	entries, err := os.ReadDir(folder)
 	must(t, err)
 	for _, e := range entries {
-		if !slices.ContainsFunc([]string{".svc-next-", ".svc-telemetry-", "restored.unfinished-", "backup.tar"}, func(begin string) bool { return strings.HasPrefix(e.Name(), begin) }) {
+		if !slices.ContainsFunc([]string{".svc.unfinished-", "restored.unfinished-", "backup.tar"}, func(begin string) bool { return strings.HasPrefix(e.Name(), begin) }) {
 			t.Errorf("%s was left", e.Name())
 		}
 	}

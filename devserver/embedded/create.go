@@ -53,7 +53,7 @@ func Create(ctx context.Context, dir string, c Creation) (Bootstrap, error) {
 			return b, fmt.Errorf("%s is not a data directory and not empty; name another with --data", dir)
 		}
 	}
-	unfinished, discard, err := local.Unfinished(dir)
+	unfinished, discard, err := atomicfile.Unfinished(dir)
 	if err != nil {
 		return b, fmt.Errorf("making the data directory %s: %w", dir, atomicfile.Named(err, dir))
 	}

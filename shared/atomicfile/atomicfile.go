@@ -90,19 +90,26 @@ func Beside(root *os.Root, name string, content []byte, mode fs.FileMode) (next 
 // Fill makes a file of what fill writes, for its owner alone, in a folder that is
 // there. It has its name when all of it is flushed; until then what is there stays,
 // and after an error. What is there and is no ordinary file is left alone. Beside is
-// the folder, for what fill wants to put aside.
+// a folder for what fill wants to put aside, which goes with the unfinished file.
 func Fill(path string, fill func(to io.Writer, beside string) error) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "replace", Path: path, Err: errors.New("it is no ordinary file")}
 	}
 	folder := filepath.Dir(path)
-	f, err := os.CreateTemp(folder, beginning)
+	if _, err := os.Stat(folder); err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: errors.Unwrap(err)}
+	}
+	beside, discard, err := Unfinished(filepath.Join(folder, ".svc"))
+	if err != nil {
+		return Named(err, path)
+	}
+	defer discard()
+	f, err := os.OpenFile(filepath.Join(beside, filepath.Base(path)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return Named(err, path)
 	}
 	buffered := bufio.NewWriterSize(f, 1<<20)
-	err = fill(buffered, folder)
-	if err == nil {
+	if err = fill(buffered, beside); err == nil {
 		err = buffered.Flush()
 	}
 	if err == nil {
@@ -115,7 +122,7 @@ func Fill(path string, fill func(to io.Writer, beside string) error) error {
 		if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path == f.Name() || errors.As(err, new(*os.LinkError)) {
 			err = Named(err, path)
 		}
-		return errors.Join(err, os.Remove(f.Name()))
+		return err
 	}
 	return SyncFolder(folder)
 }

@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -80,11 +79,10 @@ func TestErrorsNameWhatWasAskedFor(t *testing.T) {
 		"no folder to fill":      {Fill(missing, nothing), missing},
 		"what it is filled with": {Fill(whole, func(io.Writer, string) error { return &fs.PathError{Op: "open", Path: "source", Err: fs.ErrNotExist} }), "source"},
 		"a file that is closed": {Fill(whole, func(to io.Writer, beside string) error {
-			left, err := filepath.Glob(filepath.Join(beside, beginning+"*"))
-			return errors.Join(err, &fs.PathError{Op: "write", Path: left[0], Err: fs.ErrClosed})
+			return &fs.PathError{Op: "write", Path: filepath.Join(beside, "x.tar"), Err: fs.ErrClosed}
 		}), whole},
 	} {
-		if tt.err == nil || strings.Contains(tt.err.Error(), beginning) || !strings.Contains(tt.err.Error(), tt.want) {
+		if tt.err == nil || strings.Contains(tt.err.Error(), "unfinished") || !strings.Contains(tt.err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, tt.err)
 		}
 	}

@@ -32,7 +32,7 @@ func Restore(ctx context.Context, from io.Reader, dir string) (Restored, error) 
 	if err := checkFree(dir); err != nil {
 		return Restored{}, err
 	}
-	unfinished, discard, err := local.Unfinished(dir)
+	unfinished, discard, err := atomicfile.Unfinished(dir)
 	if err != nil {
 		return Restored{}, atomicfile.Named(err, dir)
 	}

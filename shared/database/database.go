@@ -85,11 +85,11 @@ func (f *File) create() error {
 	}
 	dir := filepath.Dir(f.Path)
 	name := filepath.Base(f.Path)
-	unfinished, err := os.MkdirTemp(dir, name+".new-")
+	unfinished, discard, err := atomicfile.Unfinished(f.Path)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(unfinished)
+	defer discard()
 	path := filepath.Join(unfinished, name)
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {

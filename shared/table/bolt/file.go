@@ -107,11 +107,11 @@ func (t *Table) create() error {
 		return err
 	}
 	dir, name := filepath.Split(t.path)
-	unfinished, err := os.MkdirTemp(dir, name+".new-")
+	unfinished, discard, err := atomicfile.Unfinished(t.path)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(unfinished)
+	defer discard()
 	path := filepath.Join(unfinished, name)
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {

@@ -1,15 +1,16 @@
-package local
+package atomicfile
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 )
 
-// TestWhatAKilledRestoreLeftIsRemoved by the next one, and nothing else is.
-func TestWhatAKilledRestoreLeftIsRemoved(t *testing.T) {
+// TestWhatAKilledOneLeftIsRemoved by the next one, and nothing else is.
+func TestWhatAKilledOneLeftIsRemoved(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows locks no directories")
 	}
@@ -38,11 +39,18 @@ func TestWhatAKilledRestoreLeftIsRemoved(t *testing.T) {
 		}
 	}
 	discardSecond()
-	if err := Place(first, dir); err != nil {
+	if err := os.Rename(first, dir); err != nil {
 		t.Fatal(err)
 	}
 	discard()
-	for path, want := range map[string]bool{first: false, second: false, dir: true} {
+	archive := filepath.Join(filepath.Dir(dir), ".svc.unfinished-123")
+	if err := os.MkdirAll(filepath.Join(archive, "another.tar"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Fill(dir+".tar", func(io.Writer, string) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{first: false, second: false, dir: true, archive: false} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -1,4 +1,4 @@
-package local
+package atomicfile
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"svc.example/svc/shared/filelock"
 )
 
-// Unfinished makes a directory beside the place of a data directory, for Place to move
-// there when all of it is there. Discard removes it, unless it was moved. What others that
-// were killed have left beside that place is removed, where the system locks directories.
+// Unfinished makes a directory beside a place, for what is to be moved there when it is
+// whole. Discard removes it, unless it was moved. What others that were killed have left
+// beside that place is removed, where the system locks directories.
 func Unfinished(dir string) (path string, discard func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return "", nil, err
