@@ -16,11 +16,11 @@ import (
 
 	"svc.example/svc/shared/bodies"
 	"svc.example/svc/shared/cli"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/impact"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
@@ -203,7 +203,7 @@ func (d *difference) compare(before, after map[string][]byte) {
 		if is && later == nil {
 			later = []byte{}
 		}
-		d.add(file, control.Difference(file, earlier, later))
+		d.add(file, feed.Difference(file, earlier, later))
 	}
 	slices.SortStableFunc(d.Changes, func(a, b fileChange) int { return strings.Compare(a.Path, b.Path) })
 }

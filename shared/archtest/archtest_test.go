@@ -103,6 +103,12 @@ var rules = []struct {
 		why:     "the use cases know their ports, not what stands behind them",
 	},
 	{
+		who:     []string{"shared/feed", "shared/refusal"},
+		imports: []string{"os", "log", "log/slog"},
+		reaches: []string{"net/http", module + "shared/control", module + "shared/telemetry/...", module + "shared/ledger/..."},
+		why:     "what commits changed is told without knowing who asks, and what serves or writes",
+	},
+	{
 		who:     []string{"shared/httpapi"},
 		imports: []string{"os", module + "shared/ledger/...", module + "shared/repository/..."},
 		reaches: []string{"github.com/aws/..."},

@@ -8,11 +8,12 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 )
 
 // feed is a page of activity in short lines.
-func feed(list *control.ActivityList) []string {
-	var lines []string
+func feedLines(list *feed.ActivityList) []string {
+	var all []string
 	for _, e := range list.Activity {
 		what := "null"
 		if e.Type != nil {
@@ -22,14 +23,14 @@ func feed(list *control.ActivityList) []string {
 		for _, m := range e.Messages {
 			messages = append(messages, "["+m.Scope+"] "+m.Message)
 		}
-		lines = append(lines, e.Action+" "+what+" "+strings.Join(messages, "; "))
+		all = append(all, e.Action+" "+what+" "+strings.Join(messages, "; "))
 	}
-	return lines
+	return all
 }
 
-func wantFeed(t *testing.T, list *control.ActivityList, want ...string) {
+func wantFeed(t *testing.T, list *feed.ActivityList, want ...string) {
 	t.Helper()
-	if got := strings.Join(feed(list), "\n"); got != strings.Join(want, "\n") {
+	if got := strings.Join(feedLines(list), "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 }
@@ -49,7 +50,7 @@ func TestActivity(t *testing.T) {
 	})
 	w.repo.push(ada, "only a note", map[string]string{"README.md": "more"})
 	w.repo.push(ada, "again", map[string]string{"configs/c.json": "", "segments/s.json": "other text", "schemas/s.json": ""})
-	list := must[*control.ActivityList](t)(s().Activity(ctx, control.ActivityQuery{}))
+	list := must[*feed.ActivityList](t)(s().Activity(ctx, feed.ActivityQuery{}))
 	wantFeed(t, list,
 		`deleted config/c [] config "c" deleted`,
 		`deleted schema/s [] schema "s" deleted`,
@@ -87,16 +88,16 @@ func TestActivityPagesCutCommitsApart(t *testing.T) {
 			w.repo.push(ada, "", map[string]string{"README.md": ""})
 		}
 	}
-	all := feed(must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{})))
+	all := feedLines(must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{})))
 	if len(all) != 16 {
 		t.Fatalf("%d entries", len(all))
 	}
 	for limit := 1; limit <= 16; limit++ {
 		var walked []string
-		page := control.PageQuery{Limit: &limit}
+		page := feed.PageQuery{Limit: &limit}
 		for range 20 {
-			list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: page}))
-			walked = append(walked, feed(list)...)
+			list := must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{PageQuery: page}))
+			walked = append(walked, feedLines(list)...)
 			if page.Cursor = list.NextCursor; page.Cursor == "" {
 				break
 			}
@@ -121,9 +122,9 @@ func TestActivityOfLargeDocuments(t *testing.T) {
 		w.repo.push(ada, "", files)
 	}
 	all, limit := 0, 100
-	page := control.PageQuery{Limit: &limit}
+	page := feed.PageQuery{Limit: &limit}
 	for {
-		list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: page}))
+		list := must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{PageQuery: page}))
 		if len(list.Activity) == 0 || len(list.Activity) > 13 { // 4 MiB, and those that were being read
 			t.Fatalf("%d large documents were compared for a page", len(list.Activity))
 		}
@@ -142,7 +143,7 @@ func TestActivityShowsThirtyEntriesUnlessAsked(t *testing.T) {
 	for i := range 35 {
 		w.repo.push(ada, "", map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i))})
 	}
-	list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{}))
+	list := must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{}))
 	if len(list.Activity) != 30 || list.NextCursor == "" {
 		t.Errorf("%d entries, cursor %q", len(list.Activity), list.NextCursor)
 	}
@@ -160,7 +161,7 @@ func TestActivityOfABusyRepository(t *testing.T) {
 	var keys []string
 	cursor, pages := "", 0
 	for pages == 0 || cursor != "" {
-		list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Cursor: cursor}}))
+		list := must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Cursor: cursor}}))
 		for _, e := range list.Activity {
 			if e.Key != nil {
 				keys = append(keys, *e.Key)
@@ -181,14 +182,14 @@ func TestActivityOfOneItem(t *testing.T) {
 	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)}))
 	must[*control.PatchResult](t)(w.boss().PatchFlag(ctx, "g", "default", control.FlagPatch{Enabled: ptr(true)}))
 	w.repo.push(ada, "gone", map[string]string{path("f"): ""})
-	of := func(kind, key string) (*control.ActivityList, error) {
-		return w.enter().Activity(ctx, control.ActivityQuery{Type: kind, Key: key})
+	of := func(kind, key string) (*feed.ActivityList, error) {
+		return w.enter().Activity(ctx, feed.ActivityQuery{Type: kind, Key: key})
 	}
-	wantFeed(t, must[*control.ActivityList](t)(of("feature_flag", "f")),
+	wantFeed(t, must[*feed.ActivityList](t)(of("feature_flag", "f")),
 		`deleted feature_flag/f [] flag "f" deleted`,
 		`updated feature_flag/f [default] default: enabled set to true`,
 		`created feature_flag/f [] flag "f" created; [default] default: enabled set to false`)
-	wantFeed(t, must[*control.ActivityList](t)(of("schema", "s")), `created schema/s [] schema "s" created`)
+	wantFeed(t, must[*feed.ActivityList](t)(of("schema", "s")), `created schema/s [] schema "s" created`)
 	for _, test := range []struct{ kind, key, want string }{
 		{"feature_flag", "", "400 BAD_REQUEST"},
 		{"", "f", "400 BAD_REQUEST"},
@@ -203,7 +204,7 @@ func TestActivityOfOneItem(t *testing.T) {
 		}
 	}
 	for _, limit := range []int{0, 101} {
-		_, err := w.enter().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: &limit}})
+		_, err := w.enter().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: &limit}})
 		wantRefusal(t, err, "400 BAD_REQUEST")
 	}
 }
@@ -215,7 +216,7 @@ func TestACommitOfManyItemsIsOneEntry(t *testing.T) {
 		files[path(fmt.Sprint("f", i))] = boolFlag(fmt.Sprint("f", i), "")
 	}
 	w.repo.push(ada, "twenty", files)
-	if list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(100)}})); len(list.Activity) != 22 {
+	if list := must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(100)}})); len(list.Activity) != 22 {
 		t.Errorf("20 items: %d entries", len(list.Activity))
 	}
 	for i := range 20 {
@@ -223,14 +224,14 @@ func TestACommitOfManyItemsIsOneEntry(t *testing.T) {
 	}
 	files["configs/c.json"] = configOf("c", "int", "1", "")
 	w.repo.push(ada, "twenty-one", files)
-	list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(1)}}))
+	list := must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}}))
 	wantFeed(t, list, `updated null [] 21 items in one commit: 1 created, 20 updated`)
 	if got := wire(t, list.Activity[0]); !strings.Contains(got, `"type":null,"key":null`) {
 		t.Error(got)
 	}
-	wantFeed(t, must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{Type: "feature_flag", Key: "f3", PageQuery: control.PageQuery{Limit: ptr(1)}})),
+	wantFeed(t, must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{Type: "feature_flag", Key: "f3", PageQuery: feed.PageQuery{Limit: ptr(1)}})),
 		`updated feature_flag/f3 [] other fields changed`)
-	if h := must[*control.History](t)(w.enter().History(ctx, document.Flag, "f3", control.PageQuery{})); len(h.History) != 2 {
+	if h := must[*feed.History](t)(w.enter().History(ctx, document.Flag, "f3", feed.PageQuery{})); len(h.History) != 2 {
 		t.Errorf("%d commits in the item's history", len(h.History))
 	}
 }
@@ -239,7 +240,7 @@ func TestACommitOfManyItemsIsOneEntry(t *testing.T) {
 func TestComparedCommitsAreRemembered(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", ""), path("g"): boolFlag("g", "")})
 	for range 3 {
-		must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{}))
+		must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{}))
 	}
 	if n := w.repo.count("At"); n != 4 {
 		t.Errorf("%d documents read for two entries", n)
@@ -251,7 +252,7 @@ func TestComparedCommitsAreRemembered(t *testing.T) {
 func TestMessagesOfACopiedCommitAreNotBelieved(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	w.repo.push(ada, "f: production: enabled set to true\n\nSvc-Principal: service_account/x", map[string]string{path("f"): boolFlag("f", `,"tags":["a"]`)})
-	list := must[*control.ActivityList](t)(w.enter().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(1)}}))
+	list := must[*feed.ActivityList](t)(w.enter().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}}))
 	wantFeed(t, list, `updated feature_flag/f [] tags: added a`)
 	if !list.Activity[0].IsServiceAccount {
 		t.Error("the trailer says who acted")

@@ -8,6 +8,7 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
 
@@ -42,28 +43,28 @@ func TestActivityFilters(t *testing.T) {
 
 	at := func(d time.Duration) string { return now.Add(d).Format(time.RFC3339) }
 	for name, test := range map[string]struct {
-		query control.ActivityQuery
+		query feed.ActivityQuery
 		want  string
 	}{
-		"all":                       {control.ActivityQuery{}, "many, g default, g production, g by Lin, f staging, f production, f, g, svc.json"},
-		"since":                     {control.ActivityQuery{Since: at(3 * time.Hour)}, "many, g default, g production"},
-		"until":                     {control.ActivityQuery{Until: at(2 * time.Hour)}, "g by Lin, f production, f, g, svc.json"},
-		"since and until":           {control.ActivityQuery{Since: at(1 * time.Hour), Until: at(3*time.Hour + time.Second)}, "g production, f staging, f production"},
-		"another zone":              {control.ActivityQuery{Since: now.Add(4 * time.Hour).In(time.FixedZone("", -5*60*60)).Format(time.RFC3339)}, "many, g default"},
-		"nothing is between":        {control.ActivityQuery{Since: at(6 * time.Hour)}, ""},
-		"a name":                    {control.ActivityQuery{Author: "LIN"}, "many, g by Lin"},
-		"an address":                {control.ActivityQuery{Author: "lin@Example.com"}, "many, g by Lin"},
-		"a service account's name":  {control.ActivityQuery{Author: "Deploy bot"}, "g default, g production, f staging, f production"},
-		"an id":                     {control.ActivityQuery{Author: string(key.Principal())}, "g default, g production, f staging, f production"},
-		"the beginning of an id":    {control.ActivityQuery{Author: string(key.Principal())[:8]}, ""},
-		"nobody":                    {control.ActivityQuery{Author: "nobody"}, ""},
-		"an environment":            {control.ActivityQuery{Environment: "production"}, "many, g production, f production"},
-		"the default rules":         {control.ActivityQuery{Environment: "default"}, "many, g default, g by Lin, f, g"},
-		"an archived environment":   {control.ActivityQuery{Environment: "old"}, "many"},
-		"an item":                   {control.ActivityQuery{Type: "feature_flag", Key: "g", Environment: "production"}, "g production"},
-		"an item, nothing passes":   {control.ActivityQuery{Type: "feature_flag", Key: "f", Author: "Lin"}, ""},
-		"all at once":               {control.ActivityQuery{Since: at(0), Until: at(4 * time.Hour), Author: "deploy bot", Environment: "production"}, "g production, f production"},
-		"beyond those git has made": {control.ActivityQuery{Since: at(-time.Hour), Environment: "staging"}, "many, f staging"},
+		"all":                       {feed.ActivityQuery{}, "many, g default, g production, g by Lin, f staging, f production, f, g, svc.json"},
+		"since":                     {feed.ActivityQuery{Since: at(3 * time.Hour)}, "many, g default, g production"},
+		"until":                     {feed.ActivityQuery{Until: at(2 * time.Hour)}, "g by Lin, f production, f, g, svc.json"},
+		"since and until":           {feed.ActivityQuery{Since: at(1 * time.Hour), Until: at(3*time.Hour + time.Second)}, "g production, f staging, f production"},
+		"another zone":              {feed.ActivityQuery{Since: now.Add(4 * time.Hour).In(time.FixedZone("", -5*60*60)).Format(time.RFC3339)}, "many, g default"},
+		"nothing is between":        {feed.ActivityQuery{Since: at(6 * time.Hour)}, ""},
+		"a name":                    {feed.ActivityQuery{Author: "LIN"}, "many, g by Lin"},
+		"an address":                {feed.ActivityQuery{Author: "lin@Example.com"}, "many, g by Lin"},
+		"a service account's name":  {feed.ActivityQuery{Author: "Deploy bot"}, "g default, g production, f staging, f production"},
+		"an id":                     {feed.ActivityQuery{Author: string(key.Principal())}, "g default, g production, f staging, f production"},
+		"the beginning of an id":    {feed.ActivityQuery{Author: string(key.Principal())[:8]}, ""},
+		"nobody":                    {feed.ActivityQuery{Author: "nobody"}, ""},
+		"an environment":            {feed.ActivityQuery{Environment: "production"}, "many, g production, f production"},
+		"the default rules":         {feed.ActivityQuery{Environment: "default"}, "many, g default, g by Lin, f, g"},
+		"an archived environment":   {feed.ActivityQuery{Environment: "old"}, "many"},
+		"an item":                   {feed.ActivityQuery{Type: "feature_flag", Key: "g", Environment: "production"}, "g production"},
+		"an item, nothing passes":   {feed.ActivityQuery{Type: "feature_flag", Key: "f", Author: "Lin"}, ""},
+		"all at once":               {feed.ActivityQuery{Since: at(0), Until: at(4 * time.Hour), Author: "deploy bot", Environment: "production"}, "g production, f production"},
+		"beyond those git has made": {feed.ActivityQuery{Since: at(-time.Hour), Environment: "staging"}, "many, f staging"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for limit := 1; limit <= 10; limit += 3 {
@@ -71,7 +72,7 @@ func TestActivityFilters(t *testing.T) {
 				q := test.query
 				q.Limit = &limit
 				for range 20 {
-					list := must[*control.ActivityList](t)(w.boss().Activity(ctx, q))
+					list := must[*feed.ActivityList](t)(w.boss().Activity(ctx, q))
 					for _, e := range list.Activity {
 						got = append(got, briefly(e))
 					}
@@ -88,7 +89,7 @@ func TestActivityFilters(t *testing.T) {
 }
 
 // briefly tells apart the entries of the test above.
-func briefly(e control.Activity) string {
+func briefly(e feed.Activity) string {
 	switch {
 	case e.Key == nil && e.Action == "created" && len(e.Messages) == 1 && strings.Contains(e.Messages[0].Message, "items"):
 		return "many"
@@ -105,19 +106,19 @@ func briefly(e control.Activity) string {
 func TestActivityFiltersThatAreWrong(t *testing.T) {
 	w := newWorld(t, map[string]string{path("f"): boolFlag("f", "")})
 	for name, test := range map[string]struct {
-		query    control.ActivityQuery
+		query    feed.ActivityQuery
 		want     string
 		pointers string
 	}{
-		"a date":             {control.ActivityQuery{Since: "2026-03-04"}, "400 BAD_REQUEST", "?since"},
-		"no zone":            {control.ActivityQuery{Until: "2026-03-04T10:15:00"}, "400 BAD_REQUEST", "?until"},
-		"a plus as a space":  {control.ActivityQuery{Until: "2026-03-04T10:15:00 01:00"}, "400 BAD_REQUEST", "?until"},
-		"both":               {control.ActivityQuery{Since: "yesterday", Until: "now"}, "400 BAD_REQUEST", "?since ?until"},
-		"the wrong way":      {control.ActivityQuery{Since: "2026-03-04T10:15:00Z", Until: "2026-03-04T11:15:00+01:00"}, "400 BAD_REQUEST", "?since"},
-		"no environment":     {control.ActivityQuery{Environment: "prod"}, "404 NOT_FOUND", ""},
-		"no item":            {control.ActivityQuery{Type: "feature_flag", Key: "none", Author: "ada"}, "404 NOT_FOUND", ""},
-		"a key alone":        {control.ActivityQuery{Key: "f", Since: "x"}, "400 BAD_REQUEST", "?type ?since"},
-		"a cursor of others": {control.ActivityQuery{PageQuery: control.PageQuery{Cursor: "x"}, Since: "x"}, "400 BAD_REQUEST", "?cursor ?since"},
+		"a date":             {feed.ActivityQuery{Since: "2026-03-04"}, "400 BAD_REQUEST", "?since"},
+		"no zone":            {feed.ActivityQuery{Until: "2026-03-04T10:15:00"}, "400 BAD_REQUEST", "?until"},
+		"a plus as a space":  {feed.ActivityQuery{Until: "2026-03-04T10:15:00 01:00"}, "400 BAD_REQUEST", "?until"},
+		"both":               {feed.ActivityQuery{Since: "yesterday", Until: "now"}, "400 BAD_REQUEST", "?since ?until"},
+		"the wrong way":      {feed.ActivityQuery{Since: "2026-03-04T10:15:00Z", Until: "2026-03-04T11:15:00+01:00"}, "400 BAD_REQUEST", "?since"},
+		"no environment":     {feed.ActivityQuery{Environment: "prod"}, "404 NOT_FOUND", ""},
+		"no item":            {feed.ActivityQuery{Type: "feature_flag", Key: "none", Author: "ada"}, "404 NOT_FOUND", ""},
+		"a key alone":        {feed.ActivityQuery{Key: "f", Since: "x"}, "400 BAD_REQUEST", "?type ?since"},
+		"a cursor of others": {feed.ActivityQuery{PageQuery: feed.PageQuery{Cursor: "x"}, Since: "x"}, "400 BAD_REQUEST", "?cursor ?since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := w.boss().Activity(ctx, test.query)
@@ -137,20 +138,20 @@ func TestAFilterLooksThroughABoundedPart(t *testing.T) {
 		w.repo.push(by("Lin", now.Add(time.Duration(i)*time.Minute)), "", map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i))})
 	}
 	for name, test := range map[string]struct {
-		query          control.ActivityQuery
+		query          feed.ActivityQuery
 		requests, most int // most reads of the history for one of them
 		entries        int
 	}{
-		"nobody":        {control.ActivityQuery{Author: "nobody"}, 2, 12, 0},
-		"somebody late": {control.ActivityQuery{Author: "ada"}, 2, 12, 1},
-		"before all":    {control.ActivityQuery{Until: now.Add(time.Minute).Format(time.RFC3339)}, 2, 12, 2},
-		"lately":        {control.ActivityQuery{Since: now.Add((commits - 3) * time.Minute).Format(time.RFC3339)}, 1, 8, 3},
+		"nobody":        {feed.ActivityQuery{Author: "nobody"}, 2, 12, 0},
+		"somebody late": {feed.ActivityQuery{Author: "ada"}, 2, 12, 1},
+		"before all":    {feed.ActivityQuery{Until: now.Add(time.Minute).Format(time.RFC3339)}, 2, 12, 2},
+		"lately":        {feed.ActivityQuery{Since: now.Add((commits - 3) * time.Minute).Format(time.RFC3339)}, 1, 8, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries, q := 0, test.query
 			for n := 1; ; n++ {
 				before := w.repo.count("History")
-				list := must[*control.ActivityList](t)(w.boss().Activity(ctx, q))
+				list := must[*feed.ActivityList](t)(w.boss().Activity(ctx, q))
 				if reads := w.repo.count("History") - before; reads > test.most {
 					t.Errorf("request %d read the history %d times, want %d at most", n, reads, test.most)
 				}

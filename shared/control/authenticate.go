@@ -7,7 +7,6 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/object"
 )
 
 // Caller is the holder of a key that was accepted, with what the same read told
@@ -66,7 +65,7 @@ func (p *Service) Recheck(ctx context.Context, id access.ID) error {
 // accept is what was found of a key, or why the key is not accepted.
 func accept(entry Entry, err, refused error, principal, workspace access.ID) (Entry, error) {
 	if err != nil && !errors.Is(err, access.ErrNotFound) {
-		return Entry{}, storageFault(err)
+		return Entry{}, repository.Fault(err)
 	}
 	if err == nil {
 		err = refused
@@ -154,34 +153,5 @@ func (s *Session) again(ctx context.Context) (*Session, error) {
 func (p *Service) current(ctx context.Context, environment string) (Caller, error) {
 	entry, err := p.settings.Directory.Current(ctx)
 	entry.Key.Environment = environment
-	return Caller{entry: entry}, storageFault(err)
-}
-
-// storageFault makes a fault of what a port returned, and leaves one alone.
-func storageFault(err error) error {
-	if err == nil { // as it mostly is: what errors.As needs is made for each call
-		return nil
-	}
-	var known *fault.Fault
-	var unavailable *repository.Unavailable
-	var lost *object.Lost
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.As(err, &unavailable) && errors.Is(err, repository.ErrUnknownOutcome):
-		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)
-	case errors.As(err, &unavailable):
-		return fault.New(fault.Unavailable, "%s", unavailable.Message).Because(err)
-	case errors.As(err, &lost):
-		return fault.New(fault.Unavailable, "the workspace cannot be read, because %s; its operator has to put it back, and git fsck tells what else is wrong", lost.Why()).Because(err)
-	case errors.Is(err, repository.ErrUnknownOutcome):
-		return fault.New(fault.Unavailable, "the storage did not say whether the change was made; read the item before repeating the request").Because(err)
-	case errors.Is(err, repository.ErrNewer):
-		return fault.New(fault.Unavailable, "the workspace was stored by a newer version of svc than the one that answers; its operator has to update this one").Because(err)
-	case errors.Is(err, repository.ErrMoved), errors.Is(err, repository.ErrUnknownCommit):
-		return fault.New(fault.Unavailable, "the history was replaced meanwhile; the request can be repeated").Because(err)
-	case errors.Is(err, repository.ErrBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return fault.New(fault.Unavailable, "the storage did not answer in time; the request can be repeated").Because(err)
-	}
-	return fault.Of(err)
+	return Caller{entry: entry}, repository.Fault(err)
 }

@@ -13,7 +13,9 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
@@ -29,7 +31,7 @@ type batch struct {
 	alone    bool       // its one write is all of the request
 	text     string     // that the commit begins with; "" is what changes
 	attempts []*attempt // of each write, or of its parts
-	refusals []refusal
+	refusals []refused
 	commit   string               // that was made, or that the answer is true of
 	previous string               // that it was made on, as the answer names it
 	when     time.Time            // of a commit that was made
@@ -63,8 +65,8 @@ type batch struct {
 	impact Impact
 }
 
-// refusal is why an operation is refused.
-type refusal struct {
+// refused is why an operation is refused.
+type refused struct {
 	index int
 	err   error
 }
@@ -109,7 +111,7 @@ func (s *Session) carryOut(ctx context.Context, r Request, message string, write
 		// it waits in a queue.
 		if try > 0 && !r.turn.Waited() {
 			if err := s.service.pause(ctx, try); err != nil {
-				return nil, storageFault(err)
+				return nil, repository.Fault(err)
 			}
 		}
 		if s, err = s.again(ctx); err != nil {
@@ -135,7 +137,7 @@ func (s *Session) refuseMalformed(ctx context.Context, r Request, writes []write
 	b = &batch{Session: s, Request: r}
 	for i, w := range writes {
 		if len(w.issues) > 0 {
-			b.refusals = append(b.refusals, refusal{i, malformed(w.issues...)})
+			b.refusals = append(b.refusals, refused{i, refusal.Malformed(w.issues...)})
 		}
 	}
 	return b, nil
@@ -155,7 +157,7 @@ func (b *batch) overtaken() error {
 // writeFault is storageFault for a write: one that certainly did not land says
 // so.
 func writeFault(err error) error {
-	f := storageFault(err)
+	f := repository.Fault(err)
 	var known *fault.Fault
 	if errors.As(f, &known) && known.Kind == fault.Internal && errors.Is(err, repository.ErrFailed) {
 		return fault.New(fault.Internal, "something went wrong on our side, and nothing was written").Because(err)
@@ -257,7 +259,7 @@ func (b *batch) occupied(err error) {
 			break
 		}
 	}
-	b.refuse(at.index, invalid(fault.Unprocessable, codeVerify, "the repository has no place for it",
+	b.refuse(at.index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the repository has no place for it",
 		[]document.Issue{{Pointer: "/key", Message: "something that is no document lies at " + at.path}}))
 }
 
@@ -306,7 +308,7 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 	b.alone = len(writes) == 1 && writes[0].parts == nil
 	for _, w := range writes {
 		if w.t == Schema || w.t == document.Segment {
-			path, _ := pathOf(w.t, w.key)
+			path, _ := workspace.PathOf(w.t, w.key)
 			b.shared = append(b.shared, path)
 		}
 	}
@@ -338,10 +340,10 @@ func (b *batch) decide(ctx context.Context, writes []write) {
 	}
 	b.finish()
 	b.check()
-	sorting.By(b.refusals, func(x, y refusal) int { return x.index - y.index })
+	sorting.By(b.refusals, func(x, y refused) int { return x.index - y.index })
 }
 
-func (b *batch) refuse(index int, err error) { b.refusals = append(b.refusals, refusal{index, err}) }
+func (b *batch) refuse(index int, err error) { b.refusals = append(b.refusals, refused{index, err}) }
 
 // maxCharged is how many bytes of documents the writes of a request may decode
 // and make, each time that they do: some seconds of what a function has of a
@@ -459,7 +461,7 @@ func (b *batch) knowsEnvironment(name string) error {
 	if b.named[name] {
 		return nil
 	}
-	return noEnvironment(name)
+	return refusal.NoEnvironment(name)
 }
 
 // tierAt is the tier of the document at a path, as the batch has it by now.
@@ -471,7 +473,7 @@ func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
 	if found = found && b.now[path] == nil; !found {
 		return "", false
 	}
-	b.tiers[path] = tierOf(decode(path, file.Text).tree)
+	b.tiers[path] = tierOf(workspace.Decode(path, file.Text).Tree)
 	return b.tiers[path], true
 }
 
@@ -509,7 +511,7 @@ func (b *batch) holder(of document.Type, key string) (t document.Type, held stri
 func (b *batch) draft() repository.Draft {
 	now := b.service.settings.Now()
 	b.when = now
-	by := author(b.entry.Principal)
+	by := feed.Author(b.entry.Principal)
 	by.When = now
 	d := repository.Draft{
 		Author:    by,
@@ -534,5 +536,17 @@ func (a *attempt) said() []activity.Message {
 	if a.touched == 1 {
 		return a.messages
 	}
-	return difference(a.path, a.original(), a.tree())
+	return feed.Compare(a.path, a.original(), a.tree())
+}
+
+// message is the message of the batch's commit.
+func (b *batch) message() string {
+	if len(b.final) == 1 && b.text == "" {
+		return feed.MessageOfOne(b.final[0].said(), b.entry.Principal)
+	}
+	var first []feed.Change
+	for _, a := range b.final[:min(len(b.final), feed.MaxListed)] {
+		first = append(first, feed.Change{Type: a.t, Path: a.path, Key: a.key, Messages: a.said()})
+	}
+	return feed.MessageOfMany(b.text, first, len(b.final), b.entry.Principal)
 }

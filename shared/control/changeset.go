@@ -13,6 +13,7 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -121,7 +122,7 @@ type OperationResult struct {
 // the item as it was before the change set. A refusal is that of the first
 // operation that is refused, and lists what is wrong with all of them.
 func (s *Session) Change(ctx context.Context, c ChangeSet) (*ChangeSetResult, error) {
-	if err := malformed(c.with(c.issues())...); err != nil {
+	if err := refusal.Malformed(c.with(c.issues())...); err != nil {
 		return nil, err
 	}
 	writes := make([]write, len(c.Operations))
@@ -181,10 +182,10 @@ func (c ChangeSet) issues() []document.Issue {
 const maxRefused = 1000
 
 // refusal is that of the first operation, with what is wrong with all of them.
-func (c ChangeSet) refusal(ctx context.Context, refusals []refusal) error {
+func (c ChangeSet) refusal(ctx context.Context, refusals []refused) error {
 	var first *fault.Fault
 	var issues []document.Issue
-	refused := map[int]bool{}
+	operations := map[int]bool{}
 	for i, r := range refusals {
 		err := r.err
 		if later, ok := err.(explained); ok {
@@ -197,14 +198,14 @@ func (c ChangeSet) refusal(ctx context.Context, refusals []refusal) error {
 		if first == nil {
 			first = f
 		}
-		refused[r.index] = true
+		operations[r.index] = true
 		issues = append(issues, c.issuesOf(r.index, f)...)
 	}
 	if more := len(issues) - maxRefused; more > 0 {
 		issues = append(issues[:maxRefused:maxRefused], jsontree.More(more))
 	}
 	others := ""
-	switch n := len(refused) - 1; {
+	switch n := len(operations) - 1; {
 	case n == 1:
 		others = ", and so is 1 other"
 	case n > 1:

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
 
@@ -56,12 +57,12 @@ func TestAChangeSetIsOneCommit(t *testing.T) {
 	if r.Results[5].Changed || wire(t, r.Results[5].Messages) != "[]" {
 		t.Errorf("%+v", r.Results[5])
 	}
-	if got := control.MessageOf(w.last().Commit); !strings.HasPrefix(got, "Launch\n\nAll of it.\n\nflag \"a\": production: ") || !strings.Contains(got, "\nflag \"new\" created (and ") || !strings.Contains(got, "\nflag \"b\" deleted\n") {
+	if got := feed.MessageOf(w.last().Commit); !strings.HasPrefix(got, "Launch\n\nAll of it.\n\nflag \"a\": production: ") || !strings.Contains(got, "\nflag \"new\" created (and ") || !strings.Contains(got, "\nflag \"b\" deleted\n") {
 		t.Errorf("the commit says %s", got)
 	}
-	feed := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{})).Activity
+	entries := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity
 	var of []string
-	for _, a := range feed[:4] {
+	for _, a := range entries[:4] {
 		of = append(of, a.Action+" "+*a.Key+" "+a.Messages[0].Message)
 		if a.SHA != r.CommitSHA {
 			t.Errorf("%+v", a)
@@ -404,29 +405,29 @@ func TestTheFeedTellsWhyManyItemsChanged(t *testing.T) {
 	for i := range 30 {
 		operations = append(operations, created(fmt.Sprint("f", i)))
 	}
-	feed := func() string {
-		return wire(t, must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(1)}})).Activity[0].Messages)
+	told := func() string {
+		return wire(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}})).Activity[0].Messages)
 	}
 	must[*control.ChangeSetResult](t)(w.change("  New team\n\nTheir flags.\n", operations...))
-	if got := feed(); got != `[{"scope":"","message":"New team"},{"scope":"","message":"30 items in one commit: 30 created"}]` {
+	if got := told(); got != `[{"scope":"","message":"New team"},{"scope":"","message":"30 items in one commit: 30 created"}]` {
 		t.Error(got)
 	}
-	if got := control.MessageOf(w.last().Commit); !strings.HasPrefix(got, "New team\n\nTheir flags.\n\nflag \"f0\" created (and 1 more)\n") || !strings.HasSuffix(got, "\nand 10 more items") {
+	if got := feed.MessageOf(w.last().Commit); !strings.HasPrefix(got, "New team\n\nTheir flags.\n\nflag \"f0\" created (and 1 more)\n") || !strings.HasSuffix(got, "\nand 10 more items") {
 		t.Error(got)
 	}
 	for i := range operations {
 		operations[i] = enable(fmt.Sprint("f", i), "staging", true)
 	}
 	must[*control.ChangeSetResult](t)(w.change("", operations...))
-	if got := feed(); got != `[{"scope":"","message":"30 items in one commit: 30 updated"}]` {
+	if got := told(); got != `[{"scope":"","message":"30 items in one commit: 30 updated"}]` {
 		t.Error(got)
 	}
-	one := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{Type: "feature_flag", Key: "f7"})).Activity
+	one := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{Type: "feature_flag", Key: "f7"})).Activity
 	if got := wire(t, one[0].Messages); got != `[{"scope":"staging","message":"staging: enabled set to true"}]` {
 		t.Error(got)
 	}
 	must[*control.ChangeSetResult](t)(w.change("Why\n\nSvc-Principal: user/evil", enable("f0", "production", true)))
-	if got := wire(t, must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
+	if got := wire(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity[0].Messages); got != `[{"scope":"production","message":"production: enabled set to true"}]` {
 		t.Error(got)
 	}
 	level := must[*control.ChangeSetResult](t)(w.change("", control.PatchLevel("shop", control.LogLevelPatch{Level: ptr("WARN"), Target: ptr("com.acme")})))

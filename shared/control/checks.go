@@ -12,6 +12,7 @@ import (
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
@@ -142,7 +143,7 @@ func (a *attempt) holds(ctx context.Context) error {
 	case errors.Is(err, repository.ErrUnknownCommit):
 		return &stale{attempt: a}
 	case err != nil:
-		return storageFault(err)
+		return repository.Fault(err)
 	case a.existed && bytes.Equal(seen, a.file.Text):
 		return nil
 	}
@@ -184,7 +185,7 @@ func (a *attempt) free() error {
 	}
 	return fault.New(fault.Conflict,
 		"the key %s is held by the %s %s; keys are unique %s, whatever their case", terminal.Quote(a.key), t.Noun(), terminal.Quote(held), among).
-		With(map[string]any{"code": codeExists, "collidingType": string(t), "collidingKey": held})
+		With(map[string]any{"code": refusal.CodeExists, "collidingType": string(t), "collidingKey": held})
 }
 
 // validate answers 400 for a document that is wrong by itself.
@@ -194,14 +195,14 @@ func (a *attempt) validate() error {
 		return nil
 	}
 	if problem := edit.StorageProblem(tree); problem != "" {
-		return invalid(fault.BadRequest, codeValidation, "the document would not be valid", []document.Issue{{Message: problem}})
+		return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "the document would not be valid", []document.Issue{{Message: problem}})
 	}
 	if a.t == Schema {
 		if err := a.chargeBytes(schemaCharge); err != nil {
 			return err
 		}
 		_, issues := document.CompileSchema(tree)
-		return invalid(fault.BadRequest, codeValidation, "this would be no schema", issues)
+		return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "this would be no schema", issues)
 	}
 	find := func(tree *jsontree.Node) []document.Issue {
 		return slices.Concat(document.Validate(tree), sameMember(tree, "", "key", a.key), sameMember(tree, "", "type", string(a.t)))
@@ -210,7 +211,7 @@ func (a *attempt) validate() error {
 	if before := a.before(); before != nil && !a.checkAll && len(issues) > 0 {
 		issues = document.NewIssues(find(before), issues)
 	}
-	return invalid(fault.BadRequest, codeValidation, "the document would not be valid", issues)
+	return refusal.Invalid(fault.BadRequest, refusal.CodeValidation, "the document would not be valid", issues)
 }
 
 // isStandalone says whether what was decided rests on nothing but the documents that

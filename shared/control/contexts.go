@@ -8,8 +8,11 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/terminal"
 )
@@ -45,7 +48,7 @@ const contextsUsually = 20
 
 // Contexts searches the saved contexts.
 func (s *Session) Contexts(ctx context.Context, q ContextQuery) (*ContextList, error) {
-	if err := malformed(q.issues()...); err != nil {
+	if err := refusal.Malformed(q.issues()...); err != nil {
 		return nil, err
 	}
 	if err := s.knownEnvironment(ctx, q.Environment); err != nil {
@@ -78,7 +81,7 @@ func (s *Session) Contexts(ctx context.Context, q ContextQuery) (*ContextList, e
 func (q ContextQuery) issues() []document.Issue {
 	var issues []document.Issue
 	if q.Limit != nil {
-		issues = limitIssues(*q.Limit)
+		issues = feed.LimitIssues(*q.Limit)
 	}
 	for _, text := range []struct {
 		name, content string
@@ -103,14 +106,14 @@ func (s *Session) knownEnvironment(ctx context.Context, name string) error {
 		return err
 	}
 	if _, known := o.view.ws.Environment(name); !known {
-		return noEnvironment(name)
+		return refusal.NoEnvironment(name)
 	}
 	return nil
 }
 
 func contextRow(c telemetry.Saved) ContextRow {
 	row := ContextRow{Type: c.Type, Key: c.Key, Email: c.Text("email"), Environment: c.Environment,
-		LastSeenAt: date(c.LastSeen)}
+		LastSeenAt: project.Date(c.LastSeen)}
 	if name := c.Text("name"); name != "" {
 		row.Name = &name
 	}
@@ -139,27 +142,27 @@ const (
 
 // ExportContexts is a page of the saved contexts of an environment, type by type,
 // each most recently seen first.
-func (s *Session) ExportContexts(ctx context.Context, environment string, q PageQuery) (*ExportedContexts, error) {
+func (s *Session) ExportContexts(ctx context.Context, environment string, q feed.PageQuery) (*ExportedContexts, error) {
 	list := "contexts\x00" + environment
-	limit, page := exportedUsually, PageQuery{Cursor: q.Cursor}
-	b, issues := s.bounds(list, page)
+	limit, page := exportedUsually, feed.PageQuery{Cursor: q.Cursor}
+	b, issues := s.cursors().Bounds(list, page)
 	if q.Limit != nil {
 		if limit = *q.Limit; limit < 1 || limit > maxExported {
 			issues = append(issues, document.Issue{Pointer: "?limit", Message: fmt.Sprintf("limit is a whole number from 1 to %d", maxExported)})
 		}
 	}
 	if environment == "" {
-		issues = append(issues, document.Issue{Pointer: "?environment", Message: noEnvironmentNamed})
+		issues = append(issues, document.Issue{Pointer: "?environment", Message: refusal.NoEnvironmentNamed})
 	}
 	walk := telemetry.Walk{Environment: environment, Limit: limit}
-	if b.after != "" {
+	if b.After != "" {
 		var after walkedTo
-		if err := json.Unmarshal([]byte(b.after), &after); err != nil {
-			issues = append(issues, notOurs)
+		if err := json.Unmarshal([]byte(b.After), &after); err != nil {
+			issues = append(issues, feed.NotOurs)
 		}
 		walk.After = &telemetry.Saved{Environment: environment, Type: after.Type, Key: after.Key, LastSeen: time.UnixMilli(after.Seen).UTC()}
 	}
-	if err := malformed(issues...); err != nil {
+	if err := refusal.Malformed(issues...); err != nil {
 		return nil, err
 	}
 	if err := s.knownEnvironment(ctx, environment); err != nil {
@@ -172,7 +175,7 @@ func (s *Session) ExportContexts(ctx context.Context, environment string, q Page
 	}
 	var last telemetry.Saved
 	err := saved.Walk(ctx, s.entry.Workspace.ID, walk, func(c telemetry.Saved) bool {
-		exported.Contexts, last = append(exported.Contexts, ExportedContext{c.Type, c.Key, date(c.LastSeen), nodeOf(&c)}), c
+		exported.Contexts, last = append(exported.Contexts, ExportedContext{c.Type, c.Key, project.Date(c.LastSeen), nodeOf(&c)}), c
 		return true
 	})
 	if err != nil {
@@ -180,7 +183,7 @@ func (s *Session) ExportContexts(ctx context.Context, environment string, q Page
 	}
 	if len(exported.Contexts) == limit {
 		position, _ := json.Marshal(walkedTo{last.Type, last.Key, last.LastSeen.UnixMilli()}) // of texts and a number: it cannot fail
-		exported.NextCursor = s.cursor(list, string(position))
+		exported.NextCursor = s.cursors().To(list, string(position))
 	}
 	return exported, nil
 }
@@ -232,7 +235,7 @@ func (s *Session) ForgetContext(ctx context.Context, f Forgetting) (*Forgotten, 
 	if s.use != Write {
 		return nil, errReadSession
 	}
-	if err := malformed(f.Malformed...); err != nil {
+	if err := refusal.Malformed(f.Malformed...); err != nil {
 		return nil, err
 	}
 	o, err := s.open(ctx)

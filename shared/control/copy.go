@@ -136,7 +136,7 @@ func (b *batch) tagged(tag string) ([]string, error) {
 		if err := b.chargeBytes(len(a.text())); err != nil {
 			return nil, err
 		}
-		if d := decode(path, a.text()); d.item != nil && slices.Contains(d.item.View.Tags, tag) {
+		if d := workspace.Decode(path, a.text()); d.Item != nil && slices.Contains(d.Item.View.Tags, tag) {
 			paths = append(paths, path)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 )
 
 func TestACursorIsGoodForItsListAndWorkspaceOnly(t *testing.T) {
@@ -14,7 +15,7 @@ func TestACursorIsGoodForItsListAndWorkspaceOnly(t *testing.T) {
 	s := w.enter()
 	cursor := s.Cursor("flags", "f")
 	flags := func(s *control.Session, cursor string) error {
-		_, err := s.Flags(ctx, control.FlagQuery{PageQuery: control.PageQuery{Cursor: cursor}})
+		_, err := s.Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Cursor: cursor}})
 		return err
 	}
 	if err := flags(s, cursor); err != nil {
@@ -23,11 +24,11 @@ func TestACursorIsGoodForItsListAndWorkspaceOnly(t *testing.T) {
 	if err := flags(s, ""); err != nil {
 		t.Errorf("an empty cursor is as none: %v", err)
 	}
-	_, err := s.Configs(ctx, control.ConfigQuery{PageQuery: control.PageQuery{Cursor: cursor}})
+	_, err := s.Configs(ctx, control.ConfigQuery{PageQuery: feed.PageQuery{Cursor: cursor}})
 	wantRefusal(t, err, "400 BAD_REQUEST")
-	_, err = s.Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Cursor: cursor}})
+	_, err = s.Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Cursor: cursor}})
 	wantRefusal(t, err, "400 BAD_REQUEST")
-	_, err = s.History(ctx, document.Flag, "g", control.PageQuery{Cursor: s.Cursor("history feature_flag f", "1")})
+	_, err = s.History(ctx, document.Flag, "g", feed.PageQuery{Cursor: s.Cursor("history feature_flag f", "1")})
 	wantRefusal(t, err, "400 BAD_REQUEST")
 
 	raw, _ := base64.RawURLEncoding.DecodeString(cursor)
@@ -63,7 +64,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add(issued + "\n")
 	f.Add("AAAA")
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := s.Flags(ctx, control.FlagQuery{PageQuery: control.PageQuery{Cursor: text}})
+		list, err := s.Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Cursor: text}})
 		switch {
 		case err != nil:
 			wantRefusal(t, err, "400 BAD_REQUEST")

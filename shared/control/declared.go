@@ -35,7 +35,7 @@ func (o *opened) settle(ctx context.Context, settings *Settings) error {
 		}
 		touched, err := o.repo.History(ctx, o.snapshot.Head, repository.Page{Path: workspace.File, Limit: 1})
 		if err != nil {
-			return storageFault(err)
+			return repository.Fault(err)
 		}
 		if len(touched) == 0 {
 			v.settled.Store(true)

@@ -61,22 +61,4 @@
 //   - What an instance remembers (the decoded documents of a head, messages it
 //     has worked out) only saves time. A Session never changes what another
 //     one reads.
-//
-// The message of a commit that touches one item is
-//
-//	production: enabled set to true
-//
-//	tags: added web
-//
-//	Svc-Principal: user/0123456789abcdef
-//
-// with the activity feed's messages as subject and body, so that a page of the
-// feed needs no documents. A first message that is too long for a subject
-// stands in the body too. Messages that this form would distort stand as JSON
-// in a second trailer, Svc-Changes. Only commits committed by svc itself are
-// read that way: what anybody else committed is compared with its parent. A commit of
-// several items says in Svc-Changes what it did to each, by path, as long as that is
-// short, and is compared too where it is not.
-//
-// A cursor is base64url of a MAC, the list's name and a position in it.
 package control

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 )
 
 // A dry run answers what the write then answers, but for the commits' names.
@@ -82,10 +83,10 @@ func TestADryRunAnswersAsTheWrite(t *testing.T) {
 				t.Errorf("the document would be %v, is %v", got, want)
 			}
 			if test.change {
-				feed := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{})).Activity[0]
+				entries := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{})).Activity[0]
 				// What a first log level leaves to the next request stands in no feed.
 				left, _ := wet["messages"].([]any)
-				if got := append(members(t, feed)["messages"].([]any), left...); !reflect.DeepEqual(got, dry["messages"]) {
+				if got := append(members(t, entries)["messages"].([]any), left...); !reflect.DeepEqual(got, dry["messages"]) {
 					t.Errorf("the feed says %v, foretold was %v", got, dry["messages"])
 				}
 			} else if got := wire(t, dry["messages"]); got != "[]" {

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/manifest"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
@@ -47,7 +48,7 @@ const stateBytes = 256 // beside what is compiled
 // from the state at the head or at a commit of the history; of the past, a
 // document that could not be served then is missing.
 func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation.Evaluations, error) {
-	if err := malformed(append(q.Malformed, q.issues()...)...); err != nil {
+	if err := refusal.Malformed(append(q.Malformed, q.issues()...)...); err != nil {
 		return nil, err
 	}
 	commit, err := s.commitAt(ctx, q.At)
@@ -75,10 +76,10 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 	q.Now, q.Random = s.service.settings.Now().UnixMilli(), s.service.settings.Random
 	answer, err := compiled.Evaluate(ctx, q.Question)
 	if errors.Is(err, explanation.ErrTooMuch) {
-		return nil, malformed(document.Issue{Pointer: "/keys", Message: err.Error()})
+		return nil, refusal.Malformed(document.Issue{Pointer: "/keys", Message: err.Error()})
 	}
 	if err != nil {
-		return nil, storageFault(err)
+		return nil, repository.Fault(err)
 	}
 	if commit != "" {
 		answer.CommitSHA = &commit
@@ -89,7 +90,7 @@ func (s *Session) Evaluate(ctx context.Context, q EvaluationQuery) (*explanation
 func (q EvaluationQuery) issues() []document.Issue {
 	var issues []document.Issue
 	if q.Environment == "" && !said(q.Malformed, "/environment") {
-		issues = append(issues, document.Issue{Pointer: "/environment", Message: noEnvironmentNamed})
+		issues = append(issues, document.Issue{Pointer: "/environment", Message: refusal.NoEnvironmentNamed})
 	}
 	if len(q.Keys) > explanation.MaxKeys {
 		issues = append(issues, document.Issue{Pointer: "/keys", Message: fmt.Sprintf("keys has at most %d entries, not %d", explanation.MaxKeys, len(q.Keys))})
@@ -144,7 +145,7 @@ func (s *Session) evaluable(ctx context.Context, commit, environment string, nee
 	case p.compiling <- struct{}{}: // one at a time, for what that takes of memory
 		defer func() { <-p.compiling }()
 	case <-ctx.Done():
-		return nil, nil, storageFault(ctx.Err())
+		return nil, nil, repository.Fault(ctx.Err())
 	}
 	ws, size, err := s.servedAt(ctx, commit)
 	if err == nil {
@@ -191,7 +192,7 @@ func (s *Session) servedAt(ctx context.Context, commit string) (*workspace.Works
 	}
 	snapshot, err := s.opened.repo.Past(ctx, s.entry.Head, commit)
 	if err != nil {
-		return nil, 0, storageFault(err)
+		return nil, 0, repository.Fault(err)
 	}
 	v := newView(snapshot, nil, false)
 	ws, _ := v.without(v.suspects())
@@ -215,7 +216,7 @@ func evaluates(ws *workspace.Workspace, name string) error {
 	case known && e.Archived:
 		return fault.New(fault.NotFound, "the environment %s is archived: nothing is served there", terminal.Quote(name))
 	case !known && ws.Declared:
-		return noEnvironment(name)
+		return refusal.NoEnvironment(name)
 	}
 	return nil
 }

@@ -14,8 +14,10 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/telemetry"
+	"svc.example/svc/shared/workspace"
 )
 
 // openValues are the values that stand openly in a document, and whether browsers are
@@ -37,14 +39,14 @@ const (
 
 // openValuesOf reads a document. Of one that is broken no value is open: it may lack the
 // mark of a secret.
-func openValuesOf(d *decoded) *openValues {
+func openValuesOf(d *workspace.Decoded) *openValues {
 	v := &openValues{open: map[string]string{}, secret: map[string]bool{}}
-	if d.item == nil {
+	if d.Item == nil {
 		return v
 	}
-	doc := d.item.View
+	doc := d.Item.View
 	v.sent = doc.Type == document.Flag || doc.SendToClientSDK
-	if len(d.problems) > 0 {
+	if len(d.Problems) > 0 {
 		return v
 	}
 	for _, value := range doc.Values() {
@@ -109,7 +111,7 @@ func (d *Delivery) Counted(ctx context.Context) (telemetry.Items, error) {
 	}
 	return func(key string, value *jsontree.Node) (string, bool) {
 		for _, t := range []document.Type{document.Flag, document.Config} {
-			path, ok := pathOf(t, key)
+			path, ok := workspace.PathOf(t, key)
 			if !ok {
 				return "", false
 			}
@@ -120,7 +122,7 @@ func (d *Delivery) Counted(ctx context.Context) (telemetry.Items, error) {
 			id := string(t) + " " + file.Blob
 			values, known := d.session.service.openValues.Get(id)
 			if !known {
-				values = openValuesOf(decode(file.Path, file.Text))
+				values = openValuesOf(workspace.Decode(file.Path, file.Text))
 				size := int64(512 + len(id))
 				for canonical, text := range values.open {
 					size += int64(128 + len(canonical) + len(text))
@@ -173,7 +175,7 @@ func (s *Session) Evaluations(ctx context.Context, t document.Type, key string, 
 	days := evaluationDaysUsually
 	if q.Days != nil {
 		if days = *q.Days; days < 1 || days > telemetry.EvaluationDays {
-			return nil, malformed(document.Issue{Pointer: "?days", Message: fmt.Sprintf("days is a whole number from 1 to %d", telemetry.EvaluationDays)})
+			return nil, refusal.Malformed(document.Issue{Pointer: "?days", Message: fmt.Sprintf("days is a whole number from 1 to %d", telemetry.EvaluationDays)})
 		}
 	}
 	if err := s.knownEnvironment(ctx, q.Environment); err != nil {
@@ -191,7 +193,7 @@ func (s *Session) Evaluations(ctx context.Context, t document.Type, key string, 
 			return nil, telemetry.Fault(err)
 		}
 	}
-	secret := openValuesOf(decode(found.file.Path, found.file.Text)).secret
+	secret := openValuesOf(workspace.Decode(found.file.Path, found.file.Text)).secret
 	first := telemetry.DayOf(today.AddDate(0, 0, 1-days))
 	answer := &ItemEvaluations{map[string]EnvironmentEvaluations{}}
 	for _, e := range view.ws.Environments {
@@ -205,7 +207,7 @@ func (s *Session) Evaluations(ctx context.Context, t document.Type, key string, 
 func environmentEvaluations(counted []telemetry.EvaluatedDay, first telemetry.Day, secret map[string]bool) EnvironmentEvaluations {
 	e := EnvironmentEvaluations{Days: []DayEvaluations{}}
 	if len(counted) > 0 {
-		e.LastEvaluatedAt = date(time.UnixMilli(counted[0].Last))
+		e.LastEvaluatedAt = project.Date(time.UnixMilli(counted[0].Last))
 	}
 	for _, day := range counted {
 		if day.Day < first {
@@ -282,7 +284,7 @@ func withEvaluations[R any](rows []R, evaluated *telemetry.Evaluated, of func(ro
 	for i := range rows {
 		key, at := of(&rows[i])
 		if day := evaluated.Days[key]; day != "" {
-			*at = date(day.Begin())
+			*at = project.Date(day.Begin())
 		}
 	}
 	return rows

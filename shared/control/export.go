@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -48,7 +49,7 @@ const MaxOmitted = 1000
 // Export returns the documents behind a cursor, or the first ones: at least one, and
 // no more than a page holds. What is no JSON object is left out, as lists do, and named.
 func (s *Session) Export(ctx context.Context, cursor string) (*Export, error) {
-	b, o, err := s.openPage(ctx, "export", PageQuery{Cursor: cursor})
+	b, o, err := s.openPage(ctx, "export", feed.PageQuery{Cursor: cursor})
 	if err != nil {
 		return nil, err
 	}
@@ -60,17 +61,17 @@ func (s *Session) Export(ctx context.Context, cursor string) (*Export, error) {
 		folder, key, isDocument := workspace.SplitPath(f.Path)
 		t := folder.ItemType()
 		if !c.document && !schema {
-			if isDocument && b.after == "" && len(e.Omitted) < MaxOmitted {
+			if isDocument && b.After == "" && len(e.Omitted) < MaxOmitted {
 				e.Omitted = append(e.Omitted, OmittedDocument{t, key, f.Last.SHA})
 			}
 			continue
 		}
 		e.Total++
-		if f.Path <= b.after || e.NextCursor != "" {
+		if f.Path <= b.After || e.NextCursor != "" {
 			continue
 		}
 		if size += len(f.Text) + len(f.Path) + exportedBytes; size > ExportPage && last != "" {
-			e.NextCursor = s.cursor(b.list, last)
+			e.NextCursor = s.cursors().To(b.List, last)
 			continue
 		}
 		last = f.Path

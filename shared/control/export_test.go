@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/repository"
 )
 
@@ -17,23 +16,11 @@ func (p *Service) NoTime() { p.impactTime = 0 }
 // MaxTries is how often a write is tried.
 const MaxTries = maxTries
 
-// CommitMessage is what a commit of ours says.
-var (
-	CommitMessage = commitMessage
-	MessageOf     = messageOf
-)
-
-// ReadMessages are those of a commit of one item.
-func ReadMessages(text string) ([]activity.Message, bool) { return readMessages(text, "") }
-
 // Held is how many bytes are remembered of workspaces.
-func (p *Service) Held() int64 { return p.caches.Held() + p.words.Held() }
-
-// Author is a principal as git writes one.
-var Author = author
+func (p *Service) Held() int64 { return p.caches.Held() + p.feed.Held() }
 
 // Cursor makes a cursor as the session's workspace does.
-func (s *Session) Cursor(list, position string) string { return s.cursor(list, position) }
+func (s *Session) Cursor(list, position string) string { return s.cursors().To(list, position) }
 
 // SessionOf opens a session that writes for the text of a key.
 func (p *Service) SessionOf(ctx context.Context, text string) (*Session, error) {

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -74,7 +75,7 @@ func FuzzPut(f *testing.F) {
 		wantValidOrRefused(t, w, path("f"), err)
 		if err == nil && r.Changed {
 			must[*project.FlagDetail](t)(w.boss().Flag(ctx, "f"))
-			must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{}))
+			must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{}))
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/workspace"
 )
 
 // secrets are what a batch has written of an item by now that could tell what a
@@ -52,7 +53,7 @@ func (a *attempt) keepSecrets() {
 	before := a.before()
 	stood := before
 	if stood == nil && a.existed {
-		stood = decode(a.path, a.file.Text).tree
+		stood = workspace.Decode(a.path, a.file.Text).Tree
 	}
 	a.guesses = guessed || a.sets != nil && document.HasSecrets(stood)
 	if a.sets == nil && a.checkAll {

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
 
@@ -20,7 +21,7 @@ func TestHistory(t *testing.T) {
 	s := must[*control.Session](t)(w.service.SessionOf(ctx, key.Reveal()))
 	second := must[*control.PatchResult](t)(s.PatchFlag(ctx, "f", "production", control.FlagPatch{Enabled: ptr(true)}))
 
-	h := must[*control.History](t)(w.enter().History(ctx, document.Flag, "f", control.PageQuery{}))
+	h := must[*feed.History](t)(w.enter().History(ctx, document.Flag, "f", feed.PageQuery{}))
 	want := fmt.Sprintf(`{"history":[{"sha":"%s","message":"production: enabled set to true","authorName":"Deploy bot",`+
 		`"authorEmail":"%s@service-accounts.svc","committerName":"svc","committerEmail":"noreply@svc","date":"2026-03-02T09:30:00Z","isServiceAccount":true},`+
 		`{"sha":"%s","message":"Add f\n\nBecause.\n\nSigned-off-by: Bob","authorName":"Bob","authorEmail":"bob@example.com",`+
@@ -30,10 +31,10 @@ func TestHistory(t *testing.T) {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 	for _, key := range []string{"nope", "F", "", "../feature-flags/f", "a/b"} {
-		_, err := w.enter().History(ctx, document.Flag, key, control.PageQuery{})
+		_, err := w.enter().History(ctx, document.Flag, key, feed.PageQuery{})
 		wantRefusal(t, err, "404 NOT_FOUND")
 	}
-	_, err := w.enter().History(ctx, document.Config, "f", control.PageQuery{})
+	_, err := w.enter().History(ctx, document.Config, "f", feed.PageQuery{})
 	wantRefusal(t, err, "404 NOT_FOUND")
 }
 
@@ -43,14 +44,14 @@ func TestHistoryPages(t *testing.T) {
 		w.repo.push(ada, fmt.Sprint("commit ", i), map[string]string{path("f"): boolFlag("f", fmt.Sprintf(`,"n":%d`, i)), path("g"): boolFlag("g", "")})
 	}
 	w.repo.push(ada, "gone", map[string]string{path("f"): ""})
-	all := must[*control.History](t)(w.enter().History(ctx, document.Flag, "f", control.PageQuery{}))
+	all := must[*feed.History](t)(w.enter().History(ctx, document.Flag, "f", feed.PageQuery{}))
 	if len(all.History) != 8 || all.NextCursor != "" {
 		t.Fatalf("%d entries, cursor %q", len(all.History), all.NextCursor)
 	}
 	var walked []string
-	page := control.PageQuery{Limit: ptr(3)}
+	page := feed.PageQuery{Limit: ptr(3)}
 	for range 10 {
-		h := must[*control.History](t)(w.enter().History(ctx, document.Flag, "f", page))
+		h := must[*feed.History](t)(w.enter().History(ctx, document.Flag, "f", page))
 		for _, entry := range h.History {
 			walked = append(walked, entry.SHA)
 		}
@@ -63,18 +64,18 @@ func TestHistoryPages(t *testing.T) {
 			t.Fatalf("the pages are %v", walked)
 		}
 	}
-	rest := must[*control.History](t)(w.enter().History(ctx, document.Flag, "f", control.PageQuery{Cursor: firstCursor(t, w)}))
+	rest := must[*feed.History](t)(w.enter().History(ctx, document.Flag, "f", feed.PageQuery{Cursor: firstCursor(t, w)}))
 	if len(rest.History) != 5 || rest.NextCursor != "" {
 		t.Errorf("without limit the rest comes whole: %d", len(rest.History))
 	}
 	for _, limit := range []int{0, 101} {
-		_, err := w.enter().History(ctx, document.Flag, "f", control.PageQuery{Limit: &limit})
+		_, err := w.enter().History(ctx, document.Flag, "f", feed.PageQuery{Limit: &limit})
 		wantRefusal(t, err, "400 BAD_REQUEST")
 	}
 }
 
 func firstCursor(t *testing.T, w *world) string {
-	return must[*control.History](t)(w.enter().History(ctx, document.Flag, "f", control.PageQuery{Limit: ptr(3)})).NextCursor
+	return must[*feed.History](t)(w.enter().History(ctx, document.Flag, "f", feed.PageQuery{Limit: ptr(3)})).NextCursor
 }
 
 // A page of history or of the feed is one question to the repository.
@@ -87,16 +88,16 @@ func TestPagesAskOnce(t *testing.T) {
 	for range 2 {
 		for _, ask := range []func(s *control.Session) error{
 			func(s *control.Session) error {
-				list, err := s.Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(10), Cursor: cursor}})
+				list, err := s.Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(10), Cursor: cursor}})
 				cursor = list.NextCursor
 				return err
 			},
 			func(s *control.Session) error {
-				_, err := s.History(ctx, document.Flag, "f", control.PageQuery{Limit: ptr(10)})
+				_, err := s.History(ctx, document.Flag, "f", feed.PageQuery{Limit: ptr(10)})
 				return err
 			},
 			func(s *control.Session) error {
-				_, err := s.Activity(ctx, control.ActivityQuery{Type: "feature_flag", Key: "f"})
+				_, err := s.Activity(ctx, feed.ActivityQuery{Type: "feature_flag", Key: "f"})
 				return err
 			},
 		} {
@@ -132,7 +133,7 @@ func TestAStaleTokenIsExplained(t *testing.T) {
 	} {
 		_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true), ExpectedCommitSHA: &test.token})
 		f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
-		changes, _ := f.Details["changes"].([]control.Activity)
+		changes, _ := f.Details["changes"].([]feed.Activity)
 		if f.Details["currentCommitSha"] != current || len(changes) != test.changes {
 			t.Fatalf("%s: %s", test.name, wire(t, f.Details))
 		}
@@ -164,7 +165,7 @@ func TestChangesSinceATokenCountFromItsCommit(t *testing.T) {
 	}
 	_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
-	if changes := f.Details["changes"].([]control.Activity); len(changes) != 3 {
+	if changes := f.Details["changes"].([]feed.Activity); len(changes) != 3 {
 		t.Errorf("%d changes", len(changes))
 	}
 }
@@ -177,7 +178,7 @@ func TestAtMostTwentyChangesAreTold(t *testing.T) {
 	}
 	_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
-	if changes := f.Details["changes"].([]control.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
+	if changes := f.Details["changes"].([]feed.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
 		t.Errorf("%d changes, truncated: %v", len(changes), f.Details["changesTruncated"])
 	}
 }
@@ -192,7 +193,7 @@ func TestTheTokenIsLookedForFartherBackThanIsTold(t *testing.T) {
 	}
 	_, err := w.boss().PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(false), ExpectedCommitSHA: &token})
 	f := wantRefusal(t, err, "409 CONFLICT STALE_COMMIT_SHA")
-	if changes := f.Details["changes"].([]control.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
+	if changes := f.Details["changes"].([]feed.Activity); len(changes) != 20 || f.Details["changesTruncated"] != true {
 		t.Errorf("%d changes, truncated: %v", len(changes), f.Details["changesTruncated"])
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/requestid"
 )
@@ -75,7 +77,7 @@ func (s *Session) Replay(ctx context.Context, i *Idempotency) error {
 	if isStale(err) {
 		return nil // who carries it out looks again
 	}
-	return storageFault(err)
+	return repository.Fault(err)
 }
 
 func (s *Session) replay(ctx context.Context, i *Idempotency) error {
@@ -94,7 +96,7 @@ func (s *Session) replay(ctx context.Context, i *Idempotency) error {
 	if landed.Request != i.Request {
 		return fault.New(fault.Unprocessable,
 			"another request has landed under this Idempotency-Key, as the commit %s: send each request under a key of its own, and the same request again byte for byte", commit).
-			With(map[string]any{"code": codeMismatch, "commitSha": commit})
+			With(map[string]any{"code": refusal.CodeMismatch, "commitSha": commit})
 	}
 	t, err := readTemplate(landed.Answer)
 	if err != nil {
@@ -226,9 +228,11 @@ func (s *Session) landed(ctx context.Context, l *Landed) (*repository.Commit, er
 		if len(commits) == 1 && commits[0].SHA == l.Commit {
 			return &commits[0], nil
 		}
-		if sequence, err = s.find(ctx, l.Commit, ""); err != nil || sequence == 0 {
+		found, err := feed.Find(ctx, history{s}.History, l.Commit, repository.Page{Limit: feed.MaxCommits})
+		if err != nil || found == nil {
 			return nil, err
 		}
+		sequence = found.Sequence
 	}
 	return nil, repository.ErrMoved // it was replaced between the two
 }

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/evaluation"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/impact"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
 )
 
@@ -42,7 +43,7 @@ func (s *Session) impact(ctx context.Context, o *opened, pretended, texts map[st
 	case s.service.impacts <- struct{}{}:
 		defer func() { <-s.service.impacts }()
 	case <-ctx.Done():
-		return nil, storageFault(ctx.Err())
+		return nil, repository.Fault(ctx.Err())
 	}
 	within, stop := context.WithTimeout(ctx, s.service.impactTime)
 	defer stop()
@@ -52,14 +53,14 @@ func (s *Session) impact(ctx context.Context, o *opened, pretended, texts map[st
 		for _, environment := range after.Active() {
 			all[environment] = nothingSeen()
 		}
-		return all, storageFault(ctx.Err())
+		return all, repository.Fault(ctx.Err())
 	}
 	for _, environment := range change.Environments {
 		if all[environment], err = s.impactIn(within, change, environment); err != nil {
 			return nil, err
 		}
 	}
-	return all, storageFault(ctx.Err())
+	return all, repository.Fault(ctx.Err())
 }
 
 func nothingSeen() *impact.Environment { return (&impact.Count{}).Result(false) }

@@ -8,11 +8,15 @@ import (
 	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
+
+// Schema is the type of schemas.
+const Schema = workspace.SchemaType
 
 // item returns a document at the session's head: 404 when there is none, 422
 // when it is no JSON object.
@@ -21,19 +25,19 @@ func (s *Session) item(ctx context.Context, t document.Type, key string) (*view,
 	if err != nil {
 		return nil, found{}, err
 	}
-	path, _ := pathOf(t, key)
+	path, _ := workspace.PathOf(t, key)
 	file, known := o.snapshot.File(path)
 	if !known {
-		return nil, found{}, noSuch(t, key)
+		return nil, found{}, refusal.NoSuch(t, key)
 	}
-	d := decode(file.Path, file.Text)
-	if d.tree.Kind != jsontree.Object {
-		return nil, found{}, notAnObject(t, key, d)
+	d := workspace.Decode(file.Path, file.Text)
+	if d.Tree.Kind != jsontree.Object {
+		return nil, found{}, refusal.NotAnObject(t, key, d)
 	}
 	if t == Schema {
-		d.item = &workspace.Item{Path: path, Key: key, Tree: d.tree, Text: file.Text}
+		d.Item = &workspace.Item{Path: path, Key: key, Tree: d.Tree, Text: file.Text}
 	}
-	return o.view, found{d.item, &file}, nil
+	return o.view, found{d.Item, &file}, nil
 }
 
 // found is a document and the file it stands in.
@@ -102,20 +106,20 @@ const isRevision = "is a commit's SHA, or its first digits: 4 to 40 of 0-9 and a
 func revisionFault(pointer, revision string, err error) error {
 	switch {
 	case errors.Is(err, repository.ErrAmbiguous):
-		return malformed(document.Issue{Pointer: pointer, Message: "several commits begin with " + revision + "; send more digits"})
+		return refusal.Malformed(document.Issue{Pointer: pointer, Message: "several commits begin with " + revision + "; send more digits"})
 	case errors.Is(err, repository.ErrUnknownCommit):
 		return fault.New(fault.NotFound, "the workspace's history has no commit %s", revision)
 	}
-	return storageFault(err)
+	return repository.Fault(err)
 }
 
 func (s *Session) documentAt(ctx context.Context, t document.Type, key, at string) (*StoredDocument, error) {
 	if !object.IsRevision(at) {
-		return nil, malformed(document.Issue{Pointer: "?at", Message: "at " + isRevision})
+		return nil, refusal.Malformed(document.Issue{Pointer: "?at", Message: "at " + isRevision})
 	}
-	path, ok := pathOf(t, key)
+	path, ok := workspace.PathOf(t, key)
 	if !ok {
-		return nil, noSuch(t, key)
+		return nil, refusal.NoSuch(t, key)
 	}
 	repo, err := s.repository(ctx)
 	if err != nil {
@@ -125,11 +129,11 @@ func (s *Session) documentAt(ctx context.Context, t document.Type, key, at strin
 	if err != nil {
 		return nil, s.absentAt(ctx, t, key, at, sha, err)
 	}
-	d := decode(path, text)
-	if d.tree.Kind != jsontree.Object {
-		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), terminal.Quote(key), d.why())
+	d := workspace.Decode(path, text)
+	if d.Tree.Kind != jsontree.Object {
+		return nil, fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s", at, t.Noun(), terminal.Quote(key), d.Why())
 	}
-	return &StoredDocument{at, d.tree}, nil
+	return &StoredDocument{at, d.Tree}, nil
 }
 
 // absentAt says why a commit gives no document.
@@ -141,16 +145,9 @@ func (s *Session) absentAt(ctx context.Context, t document.Type, key, at, sha st
 	if err != nil {
 		return err
 	}
-	path, _ := pathOf(t, key)
+	path, _ := workspace.PathOf(t, key)
 	if _, now := o.snapshot.File(path); !now {
-		return noSuch(t, key)
+		return refusal.NoSuch(t, key)
 	}
 	return fault.New(fault.NotFound, "the %s %s did not exist at the commit %s", t.Noun(), terminal.Quote(key), sha)
-}
-
-// pathOf is where a document of that key stands, if any can.
-func pathOf(t document.Type, key string) (string, bool) {
-	path := workspace.Path(t, key)
-	folder, name, ok := workspace.SplitPath(path)
-	return path, ok && name == key && folder == workspace.ItemFolder(t)
 }

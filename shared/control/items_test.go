@@ -9,6 +9,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
 
@@ -158,8 +159,8 @@ func TestAStoreThatFailsIsAnswered(t *testing.T) {
 		_, levels := s.LogLevels(ctx)
 		_, segments := s.Segments(ctx)
 		_, environments := s.Environments(ctx)
-		_, history := s.History(ctx, document.Flag, "f", control.PageQuery{})
-		_, activity := s.Activity(ctx, control.ActivityQuery{})
+		_, history := s.History(ctx, document.Flag, "f", feed.PageQuery{})
+		_, activity := s.Activity(ctx, feed.ActivityQuery{})
 		_, at := s.Document(ctx, document.Flag, "f", ptr("abcd"))
 		_, patch := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)})
 		for i, err := range []error{flag, list, configs, levels, segments, environments, history, activity, at, patch} {

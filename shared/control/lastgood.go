@@ -57,6 +57,7 @@ func (b Broken) Outcome() string {
 // them, how far back, and how many bytes are kept.
 const (
 	maxSought   = 1000
+	readers     = 8 // at a time
 	maxVersions = 100
 	maxGood     = 64 << 20
 )
@@ -187,11 +188,11 @@ func (v *view) remembers(b *Broken) bool {
 func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head, kept *atomic.Int64, wrong func(*content) []workspace.Problem) error {
 	commits, err := repo.History(ctx, head, repository.Page{Path: b.File.Path, Limit: maxVersions})
 	if err != nil {
-		return storageFault(err)
+		return repository.Fault(err)
 	}
 	seen := map[string]bool{b.File.Blob: true}
 	for _, c := range commits {
-		touch, _ := touchOf(c, b.File.Path)
+		touch, _ := c.Touch(b.File.Path)
 		switch {
 		case touch.Blob == "" && b.File.Path != workspace.File:
 			return nil
@@ -202,9 +203,9 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 		seen[touch.Blob] = true
 		_, text, err := repo.At(ctx, head, b.File.Path, c.SHA)
 		if err != nil {
-			return storageFault(err)
+			return repository.Fault(err)
 		}
-		good := &version{decode(b.File.Path, text).summary(&repository.File{Path: b.File.Path, Text: text}, false, names{}), text}
+		good := &version{summary(workspace.Decode(b.File.Path, text), &repository.File{Path: b.File.Path, Text: text}, false, names{}), text}
 		if len(wrong(good.content)) > 0 {
 			b.Since = c.SHA
 			continue
@@ -317,7 +318,7 @@ func (s *Session) Workspace(ctx context.Context) (*WorkspaceDetail, error) {
 }
 
 func (b Broken) row() BrokenRow {
-	row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: inWords(b.Problems)}
+	row := BrokenRow{Type: workspaceType, Since: b.Since, Problem: workspace.InWords(b.Problems)}
 	if folder, key, ok := workspace.SplitPath(b.File.Path); ok {
 		row.Type, row.Key = string(folder.ItemType()), &key
 	}

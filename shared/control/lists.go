@@ -7,12 +7,14 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
+	"svc.example/svc/shared/feed"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/telemetry"
 )
 
 // FlagQuery narrows the list of flags. Empty fields narrow nothing.
 type FlagQuery struct {
-	PageQuery
+	feed.PageQuery
 	Tag    string
 	Status string // matched against the production environments
 }
@@ -81,9 +83,9 @@ func only[R any](rows []R, wanted func(R) bool) []R {
 
 // openPage reads which page of a list is asked for, refuses a request that has other
 // issues too, and opens what the list is of.
-func (s *Session) openPage(ctx context.Context, list string, q PageQuery, more ...document.Issue) (bounds, *opened, error) {
-	b, issues := s.bounds(list, q)
-	if err := malformed(append(issues, more...)...); err != nil {
+func (s *Session) openPage(ctx context.Context, list string, q feed.PageQuery, more ...document.Issue) (feed.Bounds, *opened, error) {
+	b, issues := s.cursors().Bounds(list, q)
+	if err := refusal.Malformed(append(issues, more...)...); err != nil {
 		return b, nil, err
 	}
 	o, err := s.open(ctx)
@@ -91,9 +93,9 @@ func (s *Session) openPage(ctx context.Context, list string, q PageQuery, more .
 }
 
 // page cuts a page out of rows that are in the order of their keys.
-func page[R any](s *Session, rows []R, b bounds, key func(R) string) (page []R, next string) {
-	if b.after != "" {
-		begin, found := slices.BinarySearchFunc(rows, b.after, func(row R, after string) int {
+func page[R any](s *Session, rows []R, b feed.Bounds, key func(R) string) (page []R, next string) {
+	if b.After != "" {
+		begin, found := slices.BinarySearchFunc(rows, b.After, func(row R, after string) int {
 			return strings.Compare(key(row), after)
 		})
 		if found {
@@ -101,16 +103,16 @@ func page[R any](s *Session, rows []R, b bounds, key func(R) string) (page []R, 
 		}
 		rows = rows[begin:]
 	}
-	if b.limit == 0 || len(rows) <= b.limit {
+	if b.Limit == 0 || len(rows) <= b.Limit {
 		return rows, ""
 	}
-	rows = rows[:b.limit]
-	return rows, s.cursor(b.list, key(rows[len(rows)-1]))
+	rows = rows[:b.Limit]
+	return rows, s.cursors().To(b.List, key(rows[len(rows)-1]))
 }
 
 // ConfigQuery narrows the list of configs.
 type ConfigQuery struct {
-	PageQuery
+	feed.PageQuery
 	Tag string
 }
 

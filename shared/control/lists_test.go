@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document/project"
+	"svc.example/svc/shared/feed"
 )
 
 func flagKeys(list *control.FlagList) string {
@@ -53,9 +54,9 @@ func TestFlagList(t *testing.T) {
 		{"by cleanup", control.FlagQuery{Status: "ready_for_cleanup"}, "a.b", 1, false},
 		{"by no status", control.FlagQuery{Status: "rollout"}, "", 0, false},
 		{"both filters", control.FlagQuery{Tag: "web", Status: "pre_rollout"}, "a", 1, false},
-		{"a page", control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(2)}}, "Z a", 6, true},
-		{"a page that just fits", control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(6)}}, "Z a a-b a.b colour renamed", 6, false},
-		{"a filtered page", control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(1)}, Tag: "web"}, "a", 2, true},
+		{"a page", control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(2)}}, "Z a", 6, true},
+		{"a page that just fits", control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(6)}}, "Z a a-b a.b colour renamed", 6, false},
+		{"a filtered page", control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}, Tag: "web"}, "a", 2, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -71,10 +72,10 @@ func TestListQueriesThatAreRefused(t *testing.T) {
 	w := newWorld(t, shop())
 	s := w.enter()
 	for _, q := range []control.FlagQuery{
-		{PageQuery: control.PageQuery{Limit: ptr(0)}},
-		{PageQuery: control.PageQuery{Limit: ptr(101)}},
-		{PageQuery: control.PageQuery{Limit: ptr(-1)}},
-		{PageQuery: control.PageQuery{Cursor: "a"}},
+		{PageQuery: feed.PageQuery{Limit: ptr(0)}},
+		{PageQuery: feed.PageQuery{Limit: ptr(101)}},
+		{PageQuery: feed.PageQuery{Limit: ptr(-1)}},
+		{PageQuery: feed.PageQuery{Cursor: "a"}},
 		{Status: "LIVE"},
 	} {
 		_, err := s.Flags(ctx, q)
@@ -84,7 +85,7 @@ func TestListQueriesThatAreRefused(t *testing.T) {
 			wantRefusal(t, err, "400 BAD_REQUEST")
 		}
 	}
-	_, err := s.Flags(ctx, control.FlagQuery{PageQuery: control.PageQuery{Limit: ptr(0), Cursor: "x"}, Status: "x"})
+	_, err := s.Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: ptr(0), Cursor: "x"}, Status: "x"})
 	f := wantRefusal(t, err, "400 BAD_REQUEST")
 	if got := pointers(f, "issues"); got != "?limit ?cursor ?status" {
 		t.Errorf("not all at once: %s", got)
@@ -116,7 +117,7 @@ func TestPagingDoesNotShift(t *testing.T) {
 			if pages > 100 {
 				rt.Fatal("the walk does not end")
 			}
-			list, err := w.enter().Flags(ctx, control.FlagQuery{PageQuery: control.PageQuery{Limit: &limit, Cursor: cursor}})
+			list, err := w.enter().Flags(ctx, control.FlagQuery{PageQuery: feed.PageQuery{Limit: &limit, Cursor: cursor}})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -236,7 +237,7 @@ func TestAnEmptyWorkspaceHasEmptyLists(t *testing.T) {
 		`{"configs":[],"total":0}`:  must[*control.ConfigList](t)(s.Configs(ctx, control.ConfigQuery{})),
 		`{"logLevels":[]}`:          must[*control.LogLevelList](t)(s.LogLevels(ctx)),
 		`{"segments":[],"total":0}`: must[*control.SegmentList](t)(s.Segments(ctx)),
-		`{"activity":[]}`:           must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{})),
+		`{"activity":[]}`:           must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{})),
 	} {
 		if wire(t, got) != name {
 			t.Errorf("got %s, want %s", wire(t, got), name)
@@ -252,7 +253,7 @@ func TestRowsAreMadeOnce(t *testing.T) {
 		return must[*control.FlagList](t)(w.boss().Flags(ctx, q))
 	}
 	before := list(control.FlagQuery{})
-	list(control.FlagQuery{Tag: "web", PageQuery: control.PageQuery{Limit: ptr(1)}})
+	list(control.FlagQuery{Tag: "web", PageQuery: feed.PageQuery{Limit: ptr(1)}})
 	if again := list(control.FlagQuery{}); &again.Flags[0] != &before.Flags[0] || flagKeys(again) != flagKeys(before) {
 		t.Errorf("the rows at one head were made twice, or changed: %q, and then %q", flagKeys(before), flagKeys(again))
 	}

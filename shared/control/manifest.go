@@ -11,10 +11,13 @@ import (
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/document/project"
 	"svc.example/svc/shared/explanation"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/manifest"
+	"svc.example/svc/shared/refusal"
+	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -50,7 +53,7 @@ func (s *Session) Manifest(ctx context.Context) (*Manifest, error) {
 		return nil, fault.New(fault.Unprocessable, "the default values of all flags take more than %d MiB together; read them with GET /flags", explanation.MaxAnswer>>20)
 	}
 	if err != nil {
-		return nil, storageFault(err)
+		return nil, repository.Fault(err)
 	}
 	return &Manifest{flags, omitted}, nil
 }
@@ -94,7 +97,7 @@ func (s *Session) CreateManifestFlag(ctx context.Context, f ManifestFlag) (*Mani
 		return &edit.Edited{Tree: a.base, Changed: true}, err
 	}
 	return carryOutOne(ctx, s, f.Request, w, func(out *outcome) *ManifestResult {
-		return &ManifestResult{made, date(out.when)}
+		return &ManifestResult{made, project.Date(out.when)}
 	})
 }
 
@@ -170,7 +173,7 @@ func (s *Session) ChangeManifestFlag(ctx context.Context, key string, f Manifest
 		if !out.changed() {
 			at = out.file.Last.Author.When
 		}
-		return &ManifestResult{made, date(at)}
+		return &ManifestResult{made, project.Date(at)}
 	})
 }
 
@@ -198,7 +201,7 @@ func (f ManifestFlag) change(ctx context.Context, a *attempt) (*jsontree.Node, e
 		for i := range issues {
 			issues[i].Pointer = strings.Replace(issues[i].Pointer, "/value", "/defaultValue", 1)
 		}
-		return nil, malformed(issues...)
+		return nil, refusal.Malformed(issues...)
 	}
 	if err != nil {
 		return nil, err
@@ -229,7 +232,7 @@ func (a *attempt) inManifest(ctx context.Context, tree *jsontree.Node) (*manifes
 	view := document.View(tree)
 	outline := manifest.Outline{Key: a.key, Name: view.Name, Description: view.Description, ValueType: view.ValueType}
 	made, err := manifest.One(ctx, outline, document.Encode(tree), &workspace.Workspace{Items: a.view.ws.Items}, a.service.settings.Now())
-	return made, storageFault(err)
+	return made, repository.Fault(err)
 }
 
 // ManifestDeletion is the answer to the deletion of a flag.
@@ -244,7 +247,7 @@ func (s *Session) DeleteManifestFlag(ctx context.Context, key string, r Request)
 		return &ManifestDeletion{
 			Message: fmt.Sprintf("the flag %s was deleted by the commit %s; POST /v1/flags/%s/revert brings it back, with that commitSha and the mode undo",
 				terminal.Quote(key), out.commit, key),
-			ArchivedAt: date(out.when),
+			ArchivedAt: project.Date(out.when),
 		}
 	})
 }

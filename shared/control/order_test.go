@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
+	"svc.example/svc/shared/feed"
 )
 
 // defects are what can be wrong with a write, in the order in which it is to
@@ -160,7 +161,7 @@ func TestReadingNeedsNoSubscription(t *testing.T) {
 	key := w.key(access.KindUser, "engineer").Reveal()
 	s := must[*control.Session](t)(w.service.OpenFor(ctx, key, control.Read))
 	must[*project.FlagDetail](t)(s.Flag(ctx, "f"))
-	must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{}))
+	must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{}))
 	_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)})
 	wantRefusal(t, err, "500 INTERNAL")
 	_, err = w.service.SessionOf(ctx, key)

@@ -10,6 +10,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
 )
 
@@ -178,7 +179,7 @@ func TestAPutMendsWhatIsNoObject(t *testing.T) {
 		t.Errorf("whose tier cannot be read is in the strictest: %v", f.Details)
 	}
 	must[*control.PutResult](t)(w.boss().PutDocument(ctx, document.Flag, "f", put))
-	wantFeed(t, must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(1)}})),
+	wantFeed(t, must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(1)}})),
 		`updated feature_flag/f [] flag "f" is a JSON object again`)
 }
 

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/repository/object"
 )
 
 func snapshotOf(files map[string]string, paths ...string) *repository.Snapshot {
 	s := &repository.Snapshot{}
 	for _, path := range paths {
 		text := []byte(files[path])
-		s.Files = append(s.Files, repository.File{Path: path, Blob: blobID(text), Text: text})
+		s.Files = append(s.Files, repository.File{Path: path, Blob: object.Hash(object.Blob, text).String(), Text: text})
 	}
 	return s
 }

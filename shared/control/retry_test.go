@@ -14,6 +14,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
 
@@ -220,10 +221,10 @@ func TestARequestOutlivesAForcedPush(t *testing.T) {
 	for name, ask := range map[string]func(*control.Session) error{
 		"list": func(s *control.Session) error { _, err := s.Flags(ctx, control.FlagQuery{}); return err },
 		"history": func(s *control.Session) error {
-			_, err := s.History(ctx, document.Flag, "f", control.PageQuery{})
+			_, err := s.History(ctx, document.Flag, "f", feed.PageQuery{})
 			return err
 		},
-		"activity": func(s *control.Session) error { _, err := s.Activity(ctx, control.ActivityQuery{}); return err },
+		"activity": func(s *control.Session) error { _, err := s.Activity(ctx, feed.ActivityQuery{}); return err },
 		"write": func(s *control.Session) error {
 			_, err := s.PatchFlag(ctx, "f", "default", control.FlagPatch{Enabled: ptr(true)})
 			return err
@@ -297,7 +298,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 				if _, err := reader.LogLevels(ctx); err != nil {
 					t.Error(err)
 				}
-				if _, err := reader.Activity(ctx, control.ActivityQuery{}); err != nil {
+				if _, err := reader.Activity(ctx, feed.ActivityQuery{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -309,7 +310,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 	if got := len(row.Scopes[0].Targets); got != writers*each {
 		t.Errorf("%d targets are there of %d", got, writers*each)
 	}
-	h := must[*control.History](t)(s.History(ctx, document.LogLevel, "log-level.shop", control.PageQuery{}))
+	h := must[*feed.History](t)(s.History(ctx, document.LogLevel, "log-level.shop", feed.PageQuery{}))
 	if len(h.History) != 1+writers*each {
 		t.Errorf("%d commits", len(h.History))
 	}

@@ -9,7 +9,9 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
@@ -68,7 +70,7 @@ func (a *attempt) unreferenced(found []workspace.Reference) error {
 	for _, r := range found[:min(len(found), maxReferences)] {
 		references = append(references, reference(r))
 	}
-	details := map[string]any{"code": codeReferenced, "references": references}
+	details := map[string]any{"code": refusal.CodeReferenced, "references": references}
 	if len(found) > maxReferences {
 		details["referencesTruncated"] = true
 	}
@@ -192,7 +194,7 @@ func (v *reversion) unambiguous(a *attempt) error {
 		dates = append(dates, at.UTC().Format(time.RFC3339))
 	}
 	return fault.New(fault.Conflict, "%d changes of the %s %s have the commitSha %s, the last one at %s; its history lists each with an id of its own: undo one of these",
-		len(times), a.t.Noun(), terminal.Quote(a.key), v.CommitSHA, dates[len(dates)-1]).With(map[string]any{"code": codeAmbiguous, "dates": dates})
+		len(times), a.t.Noun(), terminal.Quote(a.key), v.CommitSHA, dates[len(dates)-1]).With(map[string]any{"code": refusal.CodeAmbiguous, "dates": dates})
 }
 
 // versionAt is the item at a commit: none, where that does not have it.
@@ -202,7 +204,7 @@ func (a *attempt) versionAt(ctx context.Context, revision string) (sha string, v
 		return sha, v, nil
 	}
 	if err == nil {
-		v = edit.Version{Text: text, Tree: decode(a.path, text).tree}
+		v = edit.Version{Text: text, Tree: workspace.Decode(a.path, text).Tree}
 		err = a.charge(v.Tree)
 	}
 	return sha, v, err
@@ -214,7 +216,7 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 		return nil
 	}
 	return fault.New(fault.Unprocessable, "what the commit %s holds as the %s %s is not a JSON object that can be read%s",
-		commit, a.t.Noun(), terminal.Quote(a.key), decode(a.path, v.Text).why())
+		commit, a.t.Noun(), terminal.Quote(a.key), workspace.Decode(a.path, v.Text).Why())
 }
 
 // touching looks for a commit among those that touched the item, nil for none. It
@@ -222,18 +224,19 @@ func (a *attempt) isDocument(commit string, v edit.Version) error {
 // never was one.
 func (a *attempt) touching(ctx context.Context, sha string) (*repository.Commit, error) {
 	newest := ""
-	found, err := search(sha, repository.Page{Path: a.path, Limit: maxLookedThrough}, func(page repository.Page) ([]repository.Commit, error) {
+	history := func(ctx context.Context, page repository.Page) ([]repository.Commit, error) {
 		commits, err := a.repo.History(ctx, a.snapshot.Head, page)
 		if newest == "" && len(commits) > 0 {
 			newest = commits[0].SHA
 		}
 		return commits, err
-	})
+	}
+	found, err := feed.Find(ctx, history, sha, repository.Page{Path: a.path, Limit: maxLookedThrough})
 	switch {
 	case err != nil || a.existed:
 		return found, err
 	case newest == "":
-		return nil, noSuch(a.t, a.key)
+		return nil, refusal.NoSuch(a.t, a.key)
 	}
 	a.last = newest
 	return found, nil
@@ -270,10 +273,10 @@ type overlap struct {
 func (o *overlap) Error() string { return "what the commit did has been changed again" }
 
 func (o *overlap) fault(ctx context.Context, changes bool) error {
-	details := map[string]any{"code": codeOverlap, "currentCommitSha": o.last, "pointers": o.pointers[:min(len(o.pointers), maxReferences)]}
+	details := map[string]any{"code": refusal.CodeOverlap, "currentCommitSha": o.last, "pointers": o.pointers[:min(len(o.pointers), maxReferences)]}
 	blob := "" // of a deletion
 	if o.reversion.after.Tree != nil {
-		blob = blobID(o.reversion.after.Text)
+		blob = object.Hash(object.Blob, o.reversion.after.Text).String()
 	}
 	if changes {
 		o.tellChanges(ctx, details, o.reversion.commit, blob)

@@ -11,6 +11,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 )
 
 func (w *world) revert(mode, key, commit string) (*control.PutResult, error) {
@@ -38,7 +39,7 @@ func TestDelete(t *testing.T) {
 	if w.holds(path("f")) || !w.holds(path("g")) {
 		t.Error("the wrong files are there")
 	}
-	if got := control.MessageOf(w.last().Commit); got != `flag "f" deleted` {
+	if got := feed.MessageOf(w.last().Commit); got != `flag "f" deleted` {
 		t.Errorf("the commit says %q", got)
 	}
 	s := w.boss()
@@ -47,13 +48,13 @@ func TestDelete(t *testing.T) {
 	_, err = s.Document(ctx, document.Flag, "f", nil)
 	wantRefusal(t, err, "404 NOT_FOUND")
 	must[*control.StoredDocument](t)(s.Document(ctx, document.Flag, "f", &start))
-	history := must[*control.History](t)(s.History(ctx, document.Flag, "f", control.PageQuery{})).History
+	history := must[*feed.History](t)(s.History(ctx, document.Flag, "f", feed.PageQuery{})).History
 	if len(history) != 2 || history[0].SHA != r.CommitSHA {
 		t.Errorf("the history is %+v", history)
 	}
-	feed := must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{Type: "feature_flag", Key: "f"})).Activity
-	if len(feed) != 2 || feed[0].Action != "deleted" || feed[0].Messages[0].Message != `flag "f" deleted` {
-		t.Errorf("the feed is %+v", feed)
+	entries := must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{Type: "feature_flag", Key: "f"})).Activity
+	if len(entries) != 2 || entries[0].Action != "deleted" || entries[0].Messages[0].Message != `flag "f" deleted` {
+		t.Errorf("the feed is %+v", entries)
 	}
 	_, err = w.remove(document.Flag, "f")
 	wantRefusal(t, err, "404 NOT_FOUND")
@@ -148,8 +149,8 @@ func TestUndoOnTopOfLaterChanges(t *testing.T) {
 	}
 	production, staging := patch("production"), patch("staging")
 	r := must[*control.PutResult](t)(w.revert("undo", "f", production[:8]))
-	if r.PreviousCommitSHA != staging || control.MessageOf(w.last().Commit) != "production: own rules removed; the default rules hold" {
-		t.Errorf("%s, %q", wire(t, r), control.MessageOf(w.last().Commit))
+	if r.PreviousCommitSHA != staging || feed.MessageOf(w.last().Commit) != "production: own rules removed; the default rules hold" {
+		t.Errorf("%s, %q", wire(t, r), feed.MessageOf(w.last().Commit))
 	}
 	if text := w.stored(path("f")); strings.Contains(text, "production") || !strings.Contains(text, "staging") {
 		t.Errorf("stored is %s", text)

@@ -3,7 +3,6 @@ package control
 import (
 	"strings"
 	"sync"
-	"time"
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/project"
@@ -172,12 +171,7 @@ func (c commitCache) last(f *repository.File) project.Commit {
 func lastCommit(f *repository.File) project.Commit {
 	c := project.Commit{SHA: f.Last.SHA}
 	if by := f.Last.Author; by.Name != "" && !by.When.IsZero() {
-		c.LastModified = &project.Modified{Date: date(by.When), Author: by.Name}
+		c.LastModified = &project.Modified{Date: project.Date(by.When), Author: by.Name}
 	}
 	return c
-}
-
-// date writes a time as all answers do.
-func date(t time.Time) string {
-	return t.UTC().Format(time.RFC3339)
 }

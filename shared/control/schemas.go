@@ -8,7 +8,9 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
@@ -28,7 +30,7 @@ type SchemaRow struct {
 }
 
 // Schemas lists the schemas that configs can be bound to, by key.
-func (s *Session) Schemas(ctx context.Context, q PageQuery) (*SchemaList, error) {
+func (s *Session) Schemas(ctx context.Context, q feed.PageQuery) (*SchemaList, error) {
 	b, o, err := s.openPage(ctx, "schemas", q)
 	if err != nil {
 		return nil, err
@@ -101,5 +103,5 @@ func (a *attempt) verifyBound(bound []workspace.Reference) error {
 		a.warnings = append(a.warnings, document.Issue{Message: fmt.Sprintf(
 			"this was not compared with the %d confidential values of the configs that name it; svc verify does", unheld)})
 	}
-	return invalid(fault.Unprocessable, codeVerify, "values that are stored would break the schema", issues)
+	return refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "values that are stored would break the schema", issues)
 }

@@ -7,6 +7,7 @@ import (
 
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 )
 
 func (w *world) putSchema(key, text string, token *string) (*control.PutResult, error) {
@@ -21,14 +22,14 @@ func TestSchemas(t *testing.T) {
 	if want := `{"key":"limits","changed":true,"commitSha":"` + w.last().SHA + `","previousCommitSha":"` + start + `"}`; wire(t, r) != want {
 		t.Errorf("got\n%s, want\n%s", wire(t, r), want)
 	}
-	if got := control.MessageOf(w.last().Commit); got != `schema "limits" created` {
+	if got := feed.MessageOf(w.last().Commit); got != `schema "limits" created` {
 		t.Errorf("the commit says %q", got)
 	}
 	if again := must[*control.PutResult](t)(w.putSchema("limits", `{"type":"integer","$schema":"https://json-schema.org/draft/2020-12/schema"}`, &r.CommitSHA)); again.Changed {
 		t.Error("another order of members is a change")
 	}
 	next := must[*control.PutResult](t)(w.putSchema("limits", `{"type":"integer","maximum":3}`, &r.CommitSHA))
-	if got := control.MessageOf(w.last().Commit); got != `schema "limits" updated` {
+	if got := feed.MessageOf(w.last().Commit); got != `schema "limits" updated` {
 		t.Errorf("the commit says %q", got)
 	}
 	_, err := w.putSchema("limits", `{"type":"integer"}`, &r.CommitSHA)
@@ -48,14 +49,14 @@ func TestSchemas(t *testing.T) {
 	}
 	must[*control.PutResult](t)(w.putSchema("another", `{}`, nil))
 	s = w.boss()
-	page := must[*control.SchemaList](t)(s.Schemas(ctx, control.PageQuery{Limit: ptr(1)}))
-	rest := must[*control.SchemaList](t)(s.Schemas(ctx, control.PageQuery{Limit: ptr(1), Cursor: page.NextCursor}))
+	page := must[*control.SchemaList](t)(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1)}))
+	rest := must[*control.SchemaList](t)(s.Schemas(ctx, feed.PageQuery{Limit: ptr(1), Cursor: page.NextCursor}))
 	if page.Total != 2 || page.Schemas[0].Key != "another" || rest.Schemas[0].Key != "limits" || rest.NextCursor != "" {
 		t.Errorf("%+v, then %+v", page, rest)
 	}
-	feed := must[*control.ActivityList](t)(s.Activity(ctx, control.ActivityQuery{Type: "schema", Key: "limits"})).Activity
-	if len(feed) != 2 || feed[0].Action != "updated" || feed[1].Messages[0].Message != `schema "limits" created` {
-		t.Errorf("the feed is %+v", feed)
+	entries := must[*feed.ActivityList](t)(s.Activity(ctx, feed.ActivityQuery{Type: "schema", Key: "limits"})).Activity
+	if len(entries) != 2 || entries[0].Action != "updated" || entries[1].Messages[0].Message != `schema "limits" created` {
+		t.Errorf("the feed is %+v", entries)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 )
 
 // None of these values may ever be seen outside its document.
@@ -87,11 +88,11 @@ func TestSecretsStayOutOfWords(t *testing.T) {
 			t.Errorf("a commit shows it: %s", c.Message)
 		}
 	}
-	feed := must[*control.ActivityList](t)(w.boss().Activity(ctx, control.ActivityQuery{PageQuery: control.PageQuery{Limit: ptr(100)}}))
-	if told := wire(t, feed); strings.Contains(told, secret) {
+	entries := must[*feed.ActivityList](t)(w.boss().Activity(ctx, feed.ActivityQuery{PageQuery: feed.PageQuery{Limit: ptr(100)}}))
+	if told := wire(t, entries); strings.Contains(told, secret) {
 		t.Errorf("the feed shows it: %s", told)
 	}
-	if told := wire(t, feed); !strings.Contains(told, "[redacted]") {
+	if told := wire(t, entries); !strings.Contains(told, "[redacted]") {
 		t.Errorf("the feed tells nothing at all: %s", told)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"svc.example/svc/shared/access"
 	"svc.example/svc/shared/backoff"
-	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/lru"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/turns"
@@ -85,11 +85,9 @@ type Overrides struct {
 type Service struct {
 	settings Settings
 	// pause waits before a write is tried again.
-	pause func(ctx context.Context, try int) error
-	// caches are what is remembered, by workspace; words the messages of
-	// commits that were compared with their parents, by workspace and trace.
-	caches *lru.Cache[string, *cache]
-	words  *lru.Cache[string, []activity.Message]
+	pause  func(ctx context.Context, try int) error
+	caches *lru.Cache[string, *cache] // what is remembered, by workspace
+	feed   *feed.Feed
 	// openValues are what evaluations are counted of, by the documents' blobs.
 	openValues *lru.Cache[string, *openValues]
 	// evaluated is what environments serve that were asked for last, compiled;
@@ -98,9 +96,7 @@ type Service struct {
 	compiling chan struct{}
 	// writing is held by the one write that has its turn; nil where they race.
 	writing chan struct{}
-	// compared and large bound what is read at a time to find messages, by all.
-	compared chan struct{}
-	large    *turns.Turns
+	large   *turns.Turns // bounds what is decoded at a time of large documents, by all
 	// impacts holds who compiles what a dry run reaches; impactTime is how long it
 	// looks at saved contexts.
 	impacts    chan struct{}
@@ -122,10 +118,11 @@ func New(settings Settings) *Service {
 	if settings.Random == nil {
 		settings.Random = rand.Float64
 	}
+	large := turns.Of(turns.Decoded, turns.Decoded)
 	p := &Service{settings: settings, pause: retries.Wait,
-		caches: lru.New[string, *cache](most - most/wordsShare), words: lru.New[string, []activity.Message](most / wordsShare),
+		caches:    lru.New[string, *cache](most - most/wordsShare),
 		evaluated: lru.New[stateName, *state](most / evaluatedShare), compiling: make(chan struct{}, 1),
-		compared: make(chan struct{}, maxCompared), large: turns.Of(turns.Decoded, turns.Decoded),
+		feed: feed.New(most/wordsShare, large), large: large,
 		openValues: lru.New[string, *openValues](openValuesBytes),
 		impacts:    make(chan struct{}, impactsAtOnce), impactTime: impactTime}
 	if settings.OneWriter {
@@ -142,7 +139,7 @@ func (p *Service) enter(ctx context.Context) (leave func(), err error) {
 	case p.writing <- struct{}{}:
 		return func() { <-p.writing }, nil
 	case <-ctx.Done():
-		return nil, storageFault(ctx.Err())
+		return nil, repository.Fault(ctx.Err())
 	}
 }
 

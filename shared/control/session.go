@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"svc.example/svc/shared/access"
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/telemetry"
 	"svc.example/svc/shared/workspace"
@@ -84,7 +86,7 @@ func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head rep
 		err := ask(repo, s.entry.Head)
 		gone := errors.Is(err, repository.ErrMoved) || errors.Is(err, repository.ErrUnknownCommit)
 		if !gone || renewals == maxRenewals {
-			return storageFault(err)
+			return repository.Fault(err)
 		}
 		fresh, err := s.again(ctx)
 		if err != nil {
@@ -94,18 +96,61 @@ func (s *Session) atHead(ctx context.Context, ask func(repo Repository, head rep
 	}
 }
 
-// history is a page of the history of the session's head.
-func (s *Session) history(ctx context.Context, page repository.Page) (commits []repository.Commit, err error) {
-	err = s.atHead(ctx, func(repo Repository, head repository.Head) error {
+// feed tells of the workspace's commits.
+func (s *Session) feed() *feed.Reader {
+	return s.service.feed.Of(s.entry.Workspace, s.entry.Principal.ID, history{s})
+}
+
+// cursors are those of the workspace's lists.
+func (s *Session) cursors() feed.Cursors { return feed.Cursors{Workspace: s.entry.Workspace} }
+
+// Activity returns a page of the feed.
+func (s *Session) Activity(ctx context.Context, q feed.ActivityQuery) (*feed.ActivityList, error) {
+	return s.feed().Activity(ctx, q)
+}
+
+// History returns an item's history: all of it, or the page asked for. An item
+// that was deleted still has one.
+func (s *Session) History(ctx context.Context, t document.Type, key string, q feed.PageQuery) (*feed.History, error) {
+	return s.feed().History(ctx, t, key, q)
+}
+
+// history is a session's workspace as its feed reads it.
+type history struct{ session *Session }
+
+func (h history) History(ctx context.Context, page repository.Page) (commits []repository.Commit, err error) {
+	err = h.session.atHead(ctx, func(repo Repository, head repository.Head) error {
 		commits, err = repo.History(ctx, head, page)
 		return err
 	})
 	return commits, err
 }
 
+func (h history) Text(ctx context.Context, path, commit string) ([]byte, error) {
+	if commit == "" {
+		return nil, nil
+	}
+	repo, err := h.session.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, text, err := repo.At(ctx, h.session.entry.Head, path, commit)
+	if errors.Is(err, repository.ErrAbsent) || errors.Is(err, repository.ErrUnknownCommit) {
+		return nil, nil
+	}
+	if err == nil && text == nil {
+		text = []byte{} // a file, if an empty one
+	}
+	return text, repository.Fault(err)
+}
+
+func (h history) KnowsEnvironment(ctx context.Context, name string) error {
+	return h.session.knownEnvironment(ctx, name)
+}
+
 func (s *Session) repository(ctx context.Context) (Repository, error) {
 	repo, err := s.service.settings.Repository(ctx, s.entry.Workspace.ID)
-	return repo, storageFault(err)
+	return repo, repository.Fault(err)
 }
 
 // Principal is the one that the key acts as.

@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
 )
 
@@ -70,8 +71,8 @@ func (a *attempt) lastProperty(ctx context.Context) (string, error) {
 // mayHaveChanged says whether a commit may have changed what a scope serves. One
 // of ours says what it changed.
 func mayHaveChanged(c repository.Commit, path, scope string) bool {
-	messages, ok := readMessages(c.Message, path)
-	if !ok || !ours(c) || len(messages) >= activity.MaxMessages {
+	messages, ok := feed.Messages(c, path)
+	if !ok || len(messages) >= activity.MaxMessages {
 		return true
 	}
 	for _, m := range messages {

@@ -11,6 +11,7 @@ import (
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/problem"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/terminal"
@@ -76,7 +77,7 @@ func (b *batch) workspace() *workspace.Workspace {
 		switch {
 		case a.gone:
 		case a.t == Schema:
-			after.Schemas = append(after.Schemas, decode(path, a.text()).part.Schemas...)
+			after.Schemas = append(after.Schemas, workspace.Decode(path, a.text()).Part.Schemas...)
 		default:
 			after.Items = append(after.Items, workspace.Stored{Path: path, Key: a.key, Text: a.text()})
 		}
@@ -114,7 +115,7 @@ func (a *attempt) verify(verification *workspace.Verification) error {
 			}
 		}
 	}
-	return invalid(fault.Unprocessable, codeVerify, "the workspace would not be sound", issues)
+	return refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace would not be sound", issues)
 }
 
 // setsValues says whether a write sets values, or binds those that are there to
@@ -150,13 +151,13 @@ func (a *attempt) fitSchema(item workspace.Item, before *jsontree.Node) error {
 		return nil
 	}
 	key := item.View.SchemaKey
-	return fault.New(fault.BadRequest, "the schema %s does not allow this%s", terminal.Quote(key), located(issues)).
-		With(map[string]any{"code": codeSchema, "schemaKey": key, "violations": issues})
+	return fault.New(fault.BadRequest, "the schema %s does not allow this%s", terminal.Quote(key), refusal.Located(issues)).
+		With(map[string]any{"code": refusal.CodeSchema, "schemaKey": key, "violations": issues})
 }
 
 // tooManySteps refuses what could not be held against schemas to the end.
 func tooManySteps() error {
-	return invalid(fault.Unprocessable, codeVerify, "the values cannot be checked", []document.Issue{{Message: fmt.Sprintf(
+	return refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the values cannot be checked", []document.Issue{{Message: fmt.Sprintf(
 		"all that have to be held against schemas take more than %d steps together: make the schema simpler, or bind fewer and smaller configs to it", document.MaxAllSteps)}})
 }
 
@@ -211,7 +212,7 @@ func (b *batch) fits() {
 	}
 	for _, a := range b.final {
 		if total += a.growth(); a.growth() > 0 && total > most {
-			b.refuse(a.index, invalid(fault.Unprocessable, codeVerify, "the workspace is full", []document.Issue{{Message: fmt.Sprintf(
+			b.refuse(a.index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace is full", []document.Issue{{Message: fmt.Sprintf(
 				"its documents would have %d bytes together with this one, and %d are the most that is served: make others smaller, or this one", total, most)}}))
 			return
 		}
@@ -262,7 +263,7 @@ func (b *batch) fitsExpressions() {
 	}
 	for i, set := range sets {
 		if err := total.Add(set); err != nil {
-			b.refuse(added[i].index, invalid(fault.Unprocessable, codeVerify, "the workspace is full", []document.Issue{{Message: err.Error()}}))
+			b.refuse(added[i].index, refusal.Invalid(fault.Unprocessable, refusal.CodeVerify, "the workspace is full", []document.Issue{{Message: err.Error()}}))
 		}
 	}
 }

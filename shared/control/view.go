@@ -122,38 +122,6 @@ type content struct {
 	bytes       int64          // about what it takes
 }
 
-// decoded is a file decoded.
-type decoded struct {
-	// part is a workspace of this file alone.
-	part *workspace.Workspace
-	// item is the document, nil when the file is none or no JSON object.
-	item *workspace.Item
-	// tree is the file as JSON; for a text that is none, a string that only
-	// an equal text has.
-	tree     *jsontree.Node
-	problems []workspace.Problem
-}
-
-func decode(path string, text []byte) *decoded {
-	var item *workspace.Item
-	part, problems := workspace.ReadEach(map[string][]byte{path: text}, func(i *workspace.Item) { item = i })
-	d := &decoded{part: part, problems: problems}
-	switch {
-	case item != nil:
-		d.tree = item.Tree
-		if item.Tree.Kind == jsontree.Object {
-			d.item = item
-		}
-	case len(part.Schemas) == 1 && part.Schemas[0].Tree != nil:
-		d.tree = part.Schemas[0].Tree
-	case part.Declaration.Tree != nil:
-		d.tree = part.Declaration.Tree
-	default:
-		d.tree = jsontree.NewString(blobID(text))
-	}
-	return d
-}
-
 // What things take in memory, about, beside their texts.
 const (
 	cacheBytes   = 512
@@ -165,34 +133,34 @@ const (
 )
 
 // summary is what is remembered of a file.
-func (d *decoded) summary(f *repository.File, listed bool, known names) *content {
-	c := &content{problems: d.problems, bytes: contentBytes}
-	if d.item != nil {
-		c.document, c.key = true, d.item.Key
+func summary(d *workspace.Decoded, f *repository.File, listed bool, known names) *content {
+	c := &content{problems: d.Problems, bytes: contentBytes}
+	if d.Item != nil {
+		c.document, c.key = true, d.Item.Key
 		var misleading []workspace.Problem
-		misleading, c.expressions = workspace.Unservable(d.item)
+		misleading, c.expressions = workspace.Unservable(d.Item)
 		if len(c.problems) == 0 {
-			c.problems = append(misleading, workspace.Circles(d.part)...)
+			c.problems = append(misleading, workspace.Circles(d.Part)...)
 		}
 		c.bytes += c.expressions.Bytes()
 		if listed {
-			c.outline = outlineOf(d.item, known)
-			c.bytes += outlineBytes + int64(len(d.item.View.Name)+len(d.item.View.Description)+statusBytes*len(d.part.Environments))
-			for _, tag := range d.item.View.Tags {
+			c.outline = outlineOf(d.Item, known)
+			c.bytes += outlineBytes + int64(len(d.Item.View.Name)+len(d.Item.View.Description)+statusBytes*len(d.Part.Environments))
+			for _, tag := range d.Item.View.Tags {
 				c.bytes += tagBytes + int64(len(tag))
 			}
 		}
-		c.brief = bytes.Clone(brief.Append(nil, d.item.View))
+		c.brief = bytes.Clone(brief.Append(nil, d.Item.View))
 		c.bytes += int64(len(c.brief))
 	}
-	if len(d.part.Schemas) == 1 {
-		c.schema = &d.part.Schemas[0]
+	if len(d.Part.Schemas) == 1 {
+		c.schema = &d.Part.Schemas[0]
 		if c.schema.Tree != nil {
 			c.bytes += schemaFactor * int64(len(f.Text))
 		}
 	}
-	if d.part.Declared {
-		c.declaration = d.part
+	if d.Part.Declared {
+		c.declaration = d.Part
 		c.bytes += schemaFactor * int64(len(f.Text))
 	}
 	for _, p := range c.problems {
@@ -232,10 +200,10 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	known := names{}
 	for i := range snapshot.Files {
 		if f := &snapshot.Files[i]; v.read[i] == nil {
-			d := decode(f.Path, f.Text)
-			v.read[i] = d.summary(f, listed, known)
+			d := workspace.Decode(f.Path, f.Text)
+			v.read[i] = summary(d, f, listed, known)
 			if v.read[i].servable() {
-				v.readable.Add(d.item.Key, d.item.Tree, d.item.View)
+				v.readable.Add(d.Item.Key, d.Item.Tree, d.Item.View)
 			}
 		}
 		v.bytes += v.read[i].bytes
@@ -423,7 +391,7 @@ func (v *view) of(t document.Type) []placed {
 			continue
 		}
 		if c.outline == nil {
-			c = decode(files[i].Path, files[i].Text).summary(&files[i], true, known)
+			c = summary(workspace.Decode(files[i].Path, files[i].Text), &files[i], true, known)
 		}
 		all = append(all, placed{c, &files[i]})
 	}

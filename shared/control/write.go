@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"svc.example/svc/shared/access"
@@ -9,7 +10,9 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/workspace"
 )
@@ -72,7 +75,7 @@ type outcome struct {
 // operation. It is answered with what result makes of what came of it.
 func carryOutOne[T any](ctx context.Context, s *Session, r Request, w write, result func(*outcome) *T) (*T, error) {
 	if len(w.issues) > 0 && !w.foresees {
-		return nil, malformed(w.issues...)
+		return nil, refusal.Malformed(w.issues...)
 	}
 	b, err := s.carryOut(ctx, r, "", []write{w}, func(b *batch) any { return result(b.outcome()) })
 	if err != nil || b == nil {
@@ -123,7 +126,7 @@ type attempt struct {
 	touched int
 
 	exists bool
-	stored *decoded
+	stored *workspace.Decoded
 	base   *jsontree.Node // what the edit begins with, nil for nothing
 	edited *edit.Edited
 	// problem is why the edit cannot be done.
@@ -144,7 +147,7 @@ func (a *attempt) decide(ctx context.Context) error {
 			_, err := a.edit(a)
 			a.issues = append(a.issues, notSaid(a.issues, requestIssues(err))...)
 		}
-		return malformed(a.issues...)
+		return refusal.Malformed(a.issues...)
 	}
 	for _, step := range []func(context.Context) error{a.find, a.permit, a.compare, a.change} {
 		if err := step(ctx); err != nil {
@@ -162,7 +165,7 @@ func (a *attempt) decide(ctx context.Context) error {
 	if err := a.validate(); err != nil {
 		return err
 	}
-	a.messages = difference(a.path, a.before(), a.edited.Tree)
+	a.messages = feed.Compare(a.path, a.before(), a.edited.Tree)
 	a.warnings = a.itemWarnings()
 	return nil
 }
@@ -171,9 +174,9 @@ func (a *attempt) decide(ctx context.Context) error {
 // for an item that is nothing to edit. It makes the first document of an item
 // that the write creates.
 func (a *attempt) find(ctx context.Context) error {
-	path, ok := pathOf(a.t, a.key)
+	path, ok := workspace.PathOf(a.t, a.key)
 	if !ok && a.first == nil {
-		return noSuch(a.t, a.key)
+		return refusal.NoSuch(a.t, a.key)
 	}
 	a.path = path
 	a.file, a.existed = a.snapshot.File(path)
@@ -182,7 +185,7 @@ func (a *attempt) find(ctx context.Context) error {
 		a.exists = !a.prior.gone
 	}
 	if !a.exists && a.prepare == nil && (a.first == nil || a.token != nil && !a.inSet) {
-		return noSuch(a.t, a.key)
+		return refusal.NoSuch(a.t, a.key)
 	}
 	if a.scoped && a.scope != document.DefaultScope {
 		if err := a.knowsEnvironment(a.scope); err != nil {
@@ -213,11 +216,11 @@ func (a *attempt) read() error {
 	if a.prior != nil {
 		a.base = a.prior.tree()
 	} else {
-		a.stored = decode(a.path, a.file.Text)
-		a.base = a.stored.tree
+		a.stored = workspace.Decode(a.path, a.file.Text)
+		a.base = a.stored.Tree
 	}
 	if a.base.Kind != jsontree.Object && !a.mends {
-		return notAnObject(a.t, a.key, decode(a.path, a.found()))
+		return refusal.NotAnObject(a.t, a.key, workspace.Decode(a.path, a.found()))
 	}
 	return a.charge(a.base)
 }
@@ -264,7 +267,7 @@ func (s *Session) authorize(before string, write access.Write) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "%s%s", before, denial.Message()).
-		With(map[string]any{"code": codePermission, "required": string(denial.Required)})
+		With(map[string]any{"code": refusal.CodePermission, "required": string(denial.Required)})
 }
 
 // change answers 400 for a request that the stored document does not allow.
@@ -293,7 +296,7 @@ func (a *attempt) original() *jsontree.Node {
 	case a.prior == nil && a.exists && a.base != nil:
 		return a.base
 	}
-	before := decode(a.path, a.file.Text).tree
+	before := workspace.Decode(a.path, a.file.Text).Tree
 	if a.DryRun && a.guesses {
 		return document.WithOtherSecrets(before, "", a.tree())
 	}
@@ -305,7 +308,7 @@ func (a *attempt) tree() *jsontree.Node {
 	if a.gone || a.edited.Tree != nil {
 		return a.edited.Tree
 	}
-	return decode(a.path, a.encoded).tree
+	return workspace.Decode(a.path, a.encoded).Tree
 }
 
 // text is the new document as it is stored, nil for none.
@@ -334,4 +337,17 @@ func (o *outcome) preview() Preview {
 // that is asked of it is told by line.
 func (a *attempt) item(tree *jsontree.Node) workspace.Item {
 	return workspace.Item{Path: a.path, Key: a.key, View: document.View(tree), Tree: tree}
+}
+
+// editFault turns an edit's refusal into an answer.
+func editFault(err error) error {
+	var request *edit.RequestError
+	var stored *edit.StoredError
+	switch {
+	case errors.As(err, &request):
+		return refusal.Malformed(request.Issues...)
+	case errors.As(err, &stored):
+		return fault.New(fault.Unprocessable, "%s", stored.Error()).With(map[string]any{"issues": stored.Issues})
+	}
+	return err
 }

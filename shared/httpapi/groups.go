@@ -7,6 +7,7 @@ import (
 	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/explanation"
+	"svc.example/svc/shared/feed"
 )
 
 // Workspace is who the key is, where it acts, and what is served there.
@@ -76,7 +77,7 @@ func Segments() Group {
 func Activity() Group {
 	return Group{"activity", map[string]handler{
 		"listActivity": func(ctx context.Context, c *call) (any, error) {
-			return c.session.Activity(ctx, control.ActivityQuery{
+			return c.session.Activity(ctx, feed.ActivityQuery{
 				PageQuery: c.page(), Type: c.query["type"], Key: c.query["key"],
 				Since: c.query["since"], Until: c.query["until"],
 				Author: c.query["author"], Environment: c.query["environment"]})
@@ -122,6 +123,6 @@ func (c *call) hold(ctx context.Context, most, more int64) error {
 	return err
 }
 
-func (c *call) page() control.PageQuery {
-	return control.PageQuery{Limit: c.query.number("limit"), Cursor: c.query["cursor"]}
+func (c *call) page() feed.PageQuery {
+	return feed.PageQuery{Limit: c.query.number("limit"), Cursor: c.query["cursor"]}
 }

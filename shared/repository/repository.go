@@ -98,6 +98,16 @@ type Commit struct {
 	Rows any
 }
 
+// Touch is what the commit did to the file at a path, if it did anything.
+func (c *Commit) Touch(path string) (Touch, bool) {
+	for _, touch := range c.Touched {
+		if touch.Path == path {
+			return touch, true
+		}
+	}
+	return Touch{}, false
+}
+
 // Touch is what a commit did to one file of the layout (see IsFile). A change
 // of the file's mode alone is none.
 type Touch struct {

@@ -93,6 +93,13 @@ func Path(t document.Type, key string) string {
 	return string(ItemFolder(t)) + "/" + key + extension
 }
 
+// PathOf is where a document of that key stands, if any can.
+func PathOf(t document.Type, key string) (string, bool) {
+	path := Path(t, key)
+	folder, name, ok := SplitPath(path)
+	return path, ok && name == key && folder == ItemFolder(t)
+}
+
 const extension = ".json"
 
 // SplitPath takes a path apart into folder and key, and says whether it is

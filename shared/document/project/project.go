@@ -3,6 +3,8 @@
 package project
 
 import (
+	"time"
+
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
 )
@@ -12,6 +14,9 @@ type Modified struct {
 	Date   string `json:"date"`
 	Author string `json:"author"`
 }
+
+// Date writes a time as all answers do.
+func Date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Commit is what a projection says of the last commit that touched the
 // document. The caller knows it; no document holds it.

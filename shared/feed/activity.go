@@ -1,4 +1,4 @@
-package control
+package feed
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/document/activity"
+	"svc.example/svc/shared/document/project"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/sorting"
 	"svc.example/svc/shared/workspace"
@@ -62,38 +64,36 @@ const (
 	defaultActivity = 30
 	// maxItems is how many items a commit may touch before it is one entry.
 	maxItems = 20
-	// Schema is the type of schemas.
-	Schema = workspace.SchemaType
 )
 
 // Activity returns a page of the feed.
-func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList, error) {
-	b, issues := s.placeBounds("activity "+q.Type+" "+q.Key, q.PageQuery)
+func (r *Reader) Activity(ctx context.Context, q ActivityQuery) (*ActivityList, error) {
+	b, issues := r.cursors.placeBounds("activity "+q.Type+" "+q.Key, q.PageQuery)
 	filter, wrong := q.filter()
 	issues = append(append(issues, q.issues()...), wrong...)
-	if err := malformed(issues...); err != nil {
+	if err := refusal.Malformed(issues...); err != nil {
 		return nil, err
 	}
-	if b.limit == 0 {
-		b.limit = defaultActivity
+	if b.Limit == 0 {
+		b.Limit = defaultActivity
 	}
 	path, ok := q.path()
 	if !ok {
 		return nil, q.noSuch()
 	}
 	if q.Environment != document.DefaultScope {
-		if err := s.knownEnvironment(ctx, q.Environment); err != nil {
+		if err := r.source.KnowsEnvironment(ctx, q.Environment); err != nil {
 			return nil, err
 		}
 	}
-	traces, rest, exists, err := s.traces(ctx, path, b, filter)
+	traces, rest, exists, err := r.traces(ctx, path, b, filter)
 	if err != nil {
 		return nil, err
 	}
-	if !exists && path != "" && b.after == "" {
+	if !exists && path != "" && b.After == "" {
 		return nil, q.noSuch()
 	}
-	described, err := s.describe(ctx, traces)
+	described, err := r.describe(ctx, traces)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Session) Activity(ctx context.Context, q ActivityQuery) (*ActivityList,
 		}
 	}
 	if rest != "" {
-		list.NextCursor = s.cursor(b.list, rest)
+		list.NextCursor = r.cursors.To(b.List, rest)
 	}
 	return list, nil
 }
@@ -129,11 +129,11 @@ func (q ActivityQuery) path() (string, bool) {
 	if q.Type == "" {
 		return "", true
 	}
-	return pathOf(document.Type(q.Type), q.Key)
+	return workspace.PathOf(document.Type(q.Type), q.Key)
 }
 
 func (q ActivityQuery) noSuch() error {
-	return noSuch(document.Type(q.Type), q.Key)
+	return refusal.NoSuch(document.Type(q.Type), q.Key)
 }
 
 // trace is an entry to be: a commit and one of the files it touched, or none
@@ -152,9 +152,9 @@ func (t trace) after(p place) bool {
 }
 
 const (
-	// maxCommits bounds what is read at once in search of a commit that
+	// MaxCommits bounds what is read at once in search of a commit that
 	// touched an item.
-	maxCommits = 1000
+	MaxCommits = 1000
 	// maxSearched bounds what is read for a page: in the history of a large
 	// project few commits may have.
 	maxSearched = 4000
@@ -164,18 +164,18 @@ const (
 // the rest begins after, if there is more. Where many commits touch no item or do
 // not pass, the page ends in it, even if it is not full. It says whether there is
 // any commit.
-func (s *Session) traces(ctx context.Context, path string, b bounds, filter activityFilter) (found []trace, rest string, exists bool, err error) {
+func (r *Reader) traces(ctx context.Context, path string, b Bounds, filter activityFilter) (found []trace, rest string, exists bool, err error) {
 	// The commit of the position is read again: not all of it may have been
 	// on the page before. With it and one for the next page, the first
 	// question has all the answers as long as every commit touches an item.
-	page := repository.Page{Path: path, Limit: b.limit + 2}
+	page := repository.Page{Path: path, Limit: b.Limit + 2}
 	var begin place
 	for searched := 0; ; {
 		var commits []repository.Commit
-		if b.after != "" && searched == 0 {
-			begin, commits, err = s.from(ctx, b.place, page)
+		if b.After != "" && searched == 0 {
+			begin, commits, err = r.from(ctx, b.place, page)
 		} else {
-			commits, err = s.history(ctx, page)
+			commits, err = r.source.History(ctx, page)
 		}
 		if err != nil {
 			return nil, "", false, err
@@ -190,13 +190,13 @@ func (s *Session) traces(ctx context.Context, path string, b bounds, filter acti
 				continue
 			}
 			for _, t := range tracesOf(c, path) {
-				if (b.after == "" || t.after(begin)) && s.maySpeakOf(t, filter) {
+				if (b.After == "" || t.after(begin)) && r.maySpeakOf(t, filter) {
 					found = append(found, t)
 				}
 			}
 		}
-		if len(found) > b.limit {
-			return found[:b.limit], found[b.limit-1].place().String(), exists, nil
+		if len(found) > b.Limit {
+			return found[:b.Limit], found[b.Limit-1].place().String(), exists, nil
 		}
 		if over {
 			return found, "", exists, nil
@@ -206,14 +206,14 @@ func (s *Session) traces(ctx context.Context, path string, b bounds, filter acti
 			return found, place{last.Sequence, math.MaxInt32, last.SHA}.String(), exists, nil
 		}
 		page.Before = last.Sequence
-		page.Limit = min(2*page.Limit, maxCommits)
+		page.Limit = min(2*page.Limit, MaxCommits)
 	}
 }
 
 // tracesOf are the entries that a commit makes.
 func tracesOf(c repository.Commit, path string) []trace {
 	if path != "" {
-		touch, ok := touchOf(c, path)
+		touch, ok := c.Touch(path)
 		if !ok {
 			return nil
 		}
@@ -242,7 +242,7 @@ func tracesOf(c repository.Commit, path string) []trace {
 func (t trace) activity() Activity {
 	e := Activity{
 		SHA:              t.commit.SHA,
-		Date:             date(t.commit.Author.When),
+		Date:             project.Date(t.commit.Author.When),
 		AuthorName:       t.commit.Author.Name,
 		AuthorEmail:      t.commit.Author.Email,
 		IsServiceAccount: byServiceAccount(t.commit),

@@ -1,8 +1,7 @@
-package control
+package feed
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -10,8 +9,6 @@ import (
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/repository"
-	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -21,6 +18,8 @@ const (
 	// answer, and maxCompared how many for all answers together.
 	readers     = 8
 	maxCompared = 4 * readers
+	// wordsBytes is about what the messages of a commit take beside their texts.
+	wordsBytes = 256
 	// maxTexts is about how many bytes of documents are compared for an answer:
 	// a page ends early where more would have to be.
 	maxTexts = 4 << 20
@@ -29,7 +28,7 @@ const (
 // describe makes the entries of traces, of the first ones at least. What the
 // control plane committed says itself what it changed; for the rest documents
 // are read, several at a time, until they are many bytes.
-func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, error) {
+func (r *Reader) describe(ctx context.Context, traces []trace) ([]Activity, error) {
 	entries := make([]Activity, len(traces))
 	errs := make([]error, len(traces))
 	var all errgroup.Group
@@ -41,7 +40,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 		if entries[i].Messages != nil {
 			continue
 		}
-		if messages, known := s.knownMessages(t); known {
+		if messages, known := r.knownMessages(t); known {
 			entries[i].Messages = messages
 			continue
 		}
@@ -50,7 +49,7 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 			break
 		}
 		all.Go(func() error {
-			entries[i].Messages, errs[i] = s.compared(ctx, t, &bytes)
+			entries[i].Messages, errs[i] = r.compared(ctx, t, &bytes)
 			return nil
 		})
 	}
@@ -67,17 +66,15 @@ func (s *Session) describe(ctx context.Context, traces []trace) ([]Activity, err
 }
 
 // knownMessages are the messages of a trace that need no reading.
-func (s *Session) knownMessages(t trace) ([]activity.Message, bool) {
+func (r *Reader) knownMessages(t trace) ([]activity.Message, bool) {
 	folder, _, _ := workspace.SplitPath(t.touch.Path)
 	if _, ok := folder.Type(); !ok {
 		return fileWords(t.touch.Path, actionOf(*t.touch)), true
 	}
-	if ours(t.commit) {
-		if messages, ok := readMessages(t.commit.Message, t.touch.Path); ok {
-			return messages, true
-		}
+	if messages, ok := Messages(t.commit, t.touch.Path); ok {
+		return messages, true
 	}
-	return s.service.words.Get(s.wordsOf(t))
+	return r.feed.words.Get(r.wordsOf(t))
 }
 
 // fileWords is all that is said of a file that is no document.
@@ -91,59 +88,55 @@ func fileWords(path, action string) []activity.Message {
 
 // wordsOf names the messages of a trace, which never change: a commit is what
 // its name says.
-func (s *Session) wordsOf(t trace) string {
-	return s.entry.Workspace.ID + " " + t.commit.SHA + " " + t.touch.Path
+func (r *Reader) wordsOf(t trace) string {
+	return r.cursors.Workspace.ID + " " + t.commit.SHA + " " + t.touch.Path
 }
 
 // compared works out a trace's messages from the document before and after, and
 // adds how many bytes these have. Decoded they are many times as large, so that
 // large ones take turns.
-func (s *Session) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([]activity.Message, error) {
-	repo, err := s.repository(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (r *Reader) compared(ctx context.Context, t trace, bytes *atomic.Int64) ([]activity.Message, error) {
 	select {
-	case s.service.compared <- struct{}{}:
-		defer func() { <-s.service.compared }()
+	case r.feed.comparing <- struct{}{}:
+		defer func() { <-r.feed.comparing }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	before, err := s.textAt(ctx, repo, t.touch.Path, t.commit.Parent)
+	before, err := r.source.Text(ctx, t.touch.Path, t.commit.Parent)
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.textAt(ctx, repo, t.touch.Path, t.commit.SHA)
+	after, err := r.source.Text(ctx, t.touch.Path, t.commit.SHA)
 	if err != nil {
 		return nil, err
 	}
 	bytes.Add(int64(len(before) + len(after)))
-	leave, err := s.service.large.Take(ctx, string(s.entry.Principal.ID), int64(len(before)+len(after)))
+	leave, err := r.feed.large.Take(ctx, r.principal, int64(len(before)+len(after)))
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	name := s.wordsOf(t)
-	if messages, known := s.service.words.Get(name); known { // another request has been faster
+	name := r.wordsOf(t)
+	if messages, known := r.feed.words.Get(name); known { // another request has been faster
 		return messages, nil
 	}
-	messages := difference(t.touch.Path, treeOf(t.touch.Path, before), treeOf(t.touch.Path, after))
-	weight := int64(contentBytes + len(name))
+	messages := Difference(t.touch.Path, before, after)
+	weight := int64(wordsBytes + len(name))
 	for _, m := range messages {
 		weight += int64(len(m.Scope) + len(m.Message))
 	}
-	s.service.words.Put(name, messages, weight)
+	r.feed.words.Put(name, messages, weight)
 	return messages, nil
 }
 
 // Difference says in words what became of a file of the layout, nil for none: what
 // the activity feed says of it.
 func Difference(path string, before, after []byte) []activity.Message {
-	return difference(path, treeOf(path, before), treeOf(path, after))
+	return Compare(path, treeOf(path, before), treeOf(path, after))
 }
 
-// difference is document.Diff for whatever may stand in a file.
-func difference(path string, before, after *jsontree.Node) []activity.Message {
+// Compare is activity.Diff for whatever may stand in a file.
+func Compare(path string, before, after *jsontree.Node) []activity.Message {
 	folder, key, _ := workspace.SplitPath(path)
 	item := folder.ItemType().Noun() + " " + terminal.Quote(key)
 	file := folder == workspace.Schemas || path == workspace.File
@@ -167,32 +160,10 @@ func difference(path string, before, after *jsontree.Node) []activity.Message {
 	return []activity.Message{{Message: item + " is a JSON object again"}}
 }
 
-// textAt is a document in a commit; nil when the commit does not hold it, or
-// is not known itself, as the one before the first.
-func (s *Session) textAt(ctx context.Context, repo Repository, path, commit string) ([]byte, error) {
-	if commit == "" {
-		return nil, nil
-	}
-	_, text, err := repo.At(ctx, s.entry.Head, path, commit)
-	if errors.Is(err, repository.ErrAbsent) || errors.Is(err, repository.ErrUnknownCommit) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, storageFault(err)
-	}
-	if text == nil {
-		text = []byte{} // a file, if an empty one
-	}
-	return text, nil
-}
-
 // treeOf decodes a document, nil where there is none.
 func treeOf(path string, text []byte) *jsontree.Node {
 	if text == nil {
 		return nil
 	}
-	return decode(path, text).tree
+	return workspace.Decode(path, text).Tree
 }
-
-// blobID is git's name for a content.
-func blobID(content []byte) string { return object.Hash(object.Blob, content).String() }

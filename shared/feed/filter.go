@@ -1,4 +1,4 @@
-package control
+package feed
 
 import (
 	"slices"
@@ -85,10 +85,10 @@ func (f *activityFilter) speaksOf(messages []activity.Message) bool {
 
 // maySpeakOf says whether a trace may turn out to be about the environment: as far
 // as can be told without reading documents.
-func (s *Session) maySpeakOf(t trace, f activityFilter) bool {
+func (r *Reader) maySpeakOf(t trace, f activityFilter) bool {
 	if f.environment == "" || t.touch == nil {
 		return true
 	}
-	messages, known := s.knownMessages(t)
+	messages, known := r.knownMessages(t)
 	return !known || f.speaksOf(messages)
 }

@@ -1,4 +1,4 @@
-package control
+package feed
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/refusal"
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 )
@@ -40,47 +41,39 @@ func readPlace(position string) (p place, ok bool) {
 // errNoPlace refuses a cursor whose commit the history does not hold (any
 // more), rather than to begin again or to leave something out.
 func errNoPlace() error {
-	return malformed(document.Issue{Pointer: "?cursor",
+	return refusal.Malformed(document.Issue{Pointer: "?cursor",
 		Message: "the history that this cursor is from was replaced; start without"})
 }
 
 // from is the first page of a path's history that begins with a place's commit,
 // and where that stands.
-func (s *Session) from(ctx context.Context, p place, page repository.Page) (at place, commits []repository.Commit, err error) {
+func (r *Reader) from(ctx context.Context, p place, page repository.Page) (at place, commits []repository.Commit, err error) {
 	page.Before = p.sequence + 1
-	commits, err = s.history(ctx, page)
+	commits, err = r.source.History(ctx, page)
 	if err != nil || len(commits) > 0 && commits[0].SHA == p.sha {
 		return p, commits, err
 	}
-	if p.sequence, err = s.find(ctx, p.sha, page.Path); err != nil {
+	found, err := Find(ctx, r.source.History, p.sha, repository.Page{Path: page.Path, Limit: MaxCommits})
+	if err != nil {
 		return p, nil, err
 	}
-	if p.sequence == 0 {
+	if found == nil {
 		return p, nil, errNoPlace()
 	}
+	p.sequence = found.Sequence
 	page.Before = p.sequence + 1
-	commits, err = s.history(ctx, page)
+	commits, err = r.source.History(ctx, page)
 	if err == nil && (len(commits) == 0 || commits[0].SHA != p.sha) {
 		err = errNoPlace() // it was replaced between the two
 	}
 	return p, commits, err
 }
 
-// find looks for a commit among the newest of a path's history; 0 when it is none
-// of them.
-func (s *Session) find(ctx context.Context, sha, path string) (sequence int64, err error) {
-	found, err := search(sha, repository.Page{Path: path, Limit: maxCommits}, func(page repository.Page) ([]repository.Commit, error) { return s.history(ctx, page) })
-	if found == nil {
-		return 0, err
-	}
-	return found.Sequence, nil
-}
-
-// search looks for a commit among the maxSearched newest of a history, page by page;
-// nil when it is none of them.
-func search(sha string, page repository.Page, read func(repository.Page) ([]repository.Commit, error)) (*repository.Commit, error) {
+// Find looks for a commit among the maxSearched newest of a history, page by page; nil
+// when it is none of them.
+func Find(ctx context.Context, history func(context.Context, repository.Page) ([]repository.Commit, error), sha string, page repository.Page) (*repository.Commit, error) {
 	for searched := 0; searched < maxSearched; searched += page.Limit {
-		commits, err := read(page)
+		commits, err := history(ctx, page)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package control
+package feed
 
 import (
 	"encoding/json"
@@ -22,9 +22,9 @@ const (
 	requestTrailer   = repository.RequestTrailer
 )
 
-// commitMessage is the message of a commit that changes one item. It is as
+// MessageOfOne is the message of a commit that changes one item. It is as
 // short as it can be for readMessages to find the same messages in it again.
-func commitMessage(messages []activity.Message, by access.Principal) string {
+func MessageOfOne(messages []activity.Message, by access.Principal) string {
 	subject := activity.Subject(messages)
 	trailer := principalTrailer + string(by.Type) + "/" + string(by.ID)
 	var lines []string
@@ -53,31 +53,33 @@ func commitMessage(messages []activity.Message, by access.Principal) string {
 // What the message of a commit of several items holds of what it changes: the rest
 // is found out from the documents, as it is of anybody's commit.
 const (
-	maxListed = 20      // items in its body, a line each
+	MaxListed = 20      // items in its body, a line each
 	maxLine   = 160     // characters
 	maxSaid   = 4 << 10 // bytes of all that is said of the items, for readMessages
 )
 
-// message is the message of the batch's commit.
-func (b *batch) message() string {
-	by := b.entry.Principal
-	if len(b.final) == 1 && b.text == "" {
-		return commitMessage(b.final[0].said(), by)
-	}
+// Change is what a commit does to an item.
+type Change struct {
+	Type      document.Type
+	Path, Key string
+	Messages  []activity.Message
+}
+
+// MessageOfMany is the message of a commit that changes so many items, of which the first
+// MaxListed are enough. It begins with a text, "" for none.
+func MessageOfMany(text string, first []Change, items int, by access.Principal) string {
 	var lines []string
 	said := map[string][]activity.Message{}
-	for i, a := range b.final {
-		if i == maxListed {
-			lines = append(lines, fmt.Sprintf("and %d more items", len(b.final)-i))
-			clear(said)
-			break
-		}
-		said[a.path] = a.said()
-		lines = append(lines, a.line(said[a.path]))
+	for _, c := range first[:min(len(first), MaxListed)] {
+		said[c.Path] = c.Messages
+		lines = append(lines, c.line())
 	}
-	text := b.text
+	if items > MaxListed {
+		lines = append(lines, fmt.Sprintf("and %d more items", items-MaxListed))
+		clear(said)
+	}
 	if text == "" {
-		text = itemsChanged(len(b.final))
+		text = itemsChanged(items)
 	}
 	exact, _ := json.Marshal(said) // strings only: it cannot fail
 	if len(exact) > maxSaid {
@@ -90,12 +92,12 @@ func (b *batch) message() string {
 func itemsChanged(n int) string { return fmt.Sprintf("%d items changed", n) }
 
 // line is what is said first of an item.
-func (a *attempt) line(said []activity.Message) string {
-	line := said[0].Message
-	if !strings.HasPrefix(line, a.t.Noun()+" ") {
-		line = a.t.Noun() + " " + document.QuotedWords(a.key) + ": " + line
+func (c Change) line() string {
+	line := c.Messages[0].Message
+	if !strings.HasPrefix(line, c.Type.Noun()+" ") {
+		line = c.Type.Noun() + " " + document.QuotedWords(c.Key) + ": " + line
 	}
-	if more := len(said) - 1; more > 0 {
+	if more := len(c.Messages) - 1; more > 0 {
 		line = fmt.Sprintf("%s (and %d more)", document.WordsWithin(line, maxLine), more)
 	}
 	return document.WordsWithin(line, maxLine)
@@ -187,8 +189,8 @@ func trailerOf(line string) string {
 	return ""
 }
 
-// messageOf is a commit's message as it is shown.
-func messageOf(c repository.Commit) string {
+// MessageOf is a commit's message as it is shown.
+func MessageOf(c repository.Commit) string {
 	rest, _ := splitTrailers(c.Message)
 	return rest
 }
@@ -199,15 +201,24 @@ func byServiceAccount(c repository.Commit) bool {
 	return strings.HasPrefix(trailers[principalTrailer], string(access.PrincipalServiceAccount)+"/")
 }
 
+// Messages are what the control plane has said of the file at a path when it made a
+// commit; false for the commits of others, and where it has said nothing of it.
+func Messages(c repository.Commit, path string) ([]activity.Message, bool) {
+	if !ours(c) {
+		return nil, false
+	}
+	return readMessages(c.Message, path)
+}
+
 // ours says whether the control plane made the commit: then its message says
 // what it changed.
 func ours(c repository.Commit) bool {
 	return c.Committer.Name == repository.CommitterName && c.Committer.Email == repository.CommitterEmail
 }
 
-// author is a principal as git writes one. A name can hold anything; a line
+// Author is a principal as git writes one. A name can hold anything; a line
 // break or a bracket would break the commit.
-func author(p access.Principal) repository.Signature {
+func Author(p access.Principal) repository.Signature {
 	s := repository.Signature{Name: signable(p.Name), Email: strings.ReplaceAll(signable(p.CommitEmail()), " ", "")}
 	if s.Name == "" {
 		s.Name = string(p.ID)

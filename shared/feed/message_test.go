@@ -1,14 +1,14 @@
-package control_test
+package feed
 
 import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/access"
-	"svc.example/svc/shared/control"
 	"svc.example/svc/shared/document/activity"
 	"svc.example/svc/shared/repository"
 )
@@ -36,23 +36,23 @@ func TestCommitMessage(t *testing.T) {
 			"tags: enabled set to true\n\n" +
 				`Svc-Changes: [{"scope":"tags","message":"tags: enabled set to true"}]` + strings.Replace(trailer, "\n\n", "\n", 1)},
 	} {
-		if got := control.CommitMessage(test.messages, bot); got != test.want {
+		if got := MessageOfOne(test.messages, bot); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.name, got, test.want)
 		}
 	}
 	// The repository adds the request's id to the trailers.
 	stored := "production: enabled set to false" + trailer + "Request-Id: 0123456789abcdef0123456789abcdef\n"
-	if got, ok := control.ReadMessages(stored); !ok || len(got) != 1 || got[0].Message != "production: enabled set to false" {
+	if got, ok := readMessages(stored, ""); !ok || len(got) != 1 || got[0].Message != "production: enabled set to false" {
 		t.Errorf("%v", got)
 	}
-	if got := control.MessageOf(repository.Commit{Message: stored}); got != "production: enabled set to false" {
+	if got := MessageOf(repository.Commit{Message: stored}); got != "production: enabled set to false" {
 		t.Errorf("the message is shown as %q", got)
 	}
-	if got := control.MessageOf(repository.Commit{Message: "subject\n\nRequest-Id: a customer's\n"}); !strings.Contains(got, "customer") {
+	if got := MessageOf(repository.Commit{Message: "subject\n\nRequest-Id: a customer's\n"}); !strings.Contains(got, "customer") {
 		t.Errorf("what is not ours is left out: %q", got)
 	}
 	// As it was written once: the subject's message in the body again.
-	if got, ok := control.ReadMessages("production: enabled set to true\n\nproduction: enabled set to true\ntags: added web" + trailer); !ok || !slices.Equal(got, []activity.Message{toggle, tags}) {
+	if got, ok := readMessages("production: enabled set to true\n\nproduction: enabled set to true\ntags: added web"+trailer, ""); !ok || !slices.Equal(got, []activity.Message{toggle, tags}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -78,8 +78,8 @@ func TestMessagesSurviveTheCommit(t *testing.T) {
 		if len(messages) == 0 {
 			return
 		}
-		text := control.CommitMessage(messages, bot)
-		got, ok := control.ReadMessages(text)
+		text := MessageOfOne(messages, bot)
+		got, ok := readMessages(text, "")
 		if !ok || !slices.Equal(got, messages) {
 			rt.Fatalf("%q\nread as %q\nfrom %s", messages, got, text)
 		}
@@ -96,8 +96,8 @@ func TestEveryAuthorCanSign(t *testing.T) {
 		p.Name = rapid.OneOf(rapid.String(), rapid.StringMatching(`[ \n<>\x00é.]{0,5}`), rapid.Just("\xff \xfe")).Draw(rt, "name")
 		p.Email = rapid.OneOf(rapid.String(), rapid.StringMatching(`[ \n<>@a]{0,5}`)).Draw(rt, "email")
 		p.Type = rapid.SampledFrom([]access.PrincipalType{access.PrincipalUser, access.PrincipalServiceAccount}).Draw(rt, "type")
-		s := control.Author(p)
-		s.When = now
+		s := Author(p)
+		s.When = time.Unix(1_700_000_000, 0)
 		if err := s.Check(); err != nil || s.Email == "" {
 			rt.Fatalf("%q <%q>: %v", s.Name, s.Email, err)
 		}
@@ -107,7 +107,7 @@ func TestEveryAuthorCanSign(t *testing.T) {
 func TestMessagesOfOthersAreNotReadAsOurs(t *testing.T) {
 	for _, text := range []string{"", "Fix it", "Fix it\n\nproduction: enabled set to true", "Svc-Principal: user/x",
 		"Fix it\n\nSvc-Principal: user/x\n\nSigned-off-by: me", "x\n\nSvc-Changes: [1]\nSvc-Principal: user/x"} {
-		if messages, ok := control.ReadMessages(text); ok {
+		if messages, ok := readMessages(text, ""); ok {
 			t.Errorf("%q is read as %q", text, messages)
 		}
 	}
@@ -118,7 +118,7 @@ func FuzzReadMessages(f *testing.F) {
 	f.Add("x\n\na\nb\n\nSvc-Changes: []\nSvc-Principal: user/x")
 	f.Add("\n\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if messages, ok := control.ReadMessages(text); ok && len(messages) == 0 {
+		if messages, ok := readMessages(text, ""); ok && len(messages) == 0 {
 			t.Errorf("%q has no messages and is read all the same", text)
 		}
 	})

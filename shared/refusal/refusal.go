@@ -1,0 +1,80 @@
+// Package refusal makes the faults of requests that are about items.
+//
+// That is what is wrong with a request by itself, with a document, and what does not
+// exist. Where one status has several causes, the details have a code.
+package refusal
+
+import (
+	"fmt"
+	"strings"
+
+	"svc.example/svc/shared/document"
+	"svc.example/svc/shared/fault"
+	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
+)
+
+// The values of details.code.
+const (
+	CodeValidation = "VALIDATION_FAILED"
+	CodeSchema     = "SCHEMA_VIOLATION"
+	CodeVerify     = "VERIFY_REJECTION"
+	CodePermission = "PERMISSION_DENIED"
+	CodeStale      = "STALE_COMMIT_SHA"
+	CodeExists     = "ALREADY_EXISTS"
+	CodeReferenced = "REFERENCED"
+	CodeOverlap    = "OVERLAP"
+	CodeAmbiguous  = "AMBIGUOUS_COMMIT"
+	CodeMismatch   = "IDEMPOTENCY_MISMATCH"
+)
+
+// Malformed refuses a request for what is wrong with it by itself; no issues
+// are no refusal. Issues point into the body, or name a parameter: ?limit.
+func Malformed(issues ...document.Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	return fault.New(fault.BadRequest, "%s", jsontree.InWords(issues)).With(map[string]any{"issues": issues})
+}
+
+// Invalid refuses a document with one of the codes that carry issues.
+func Invalid(kind fault.Kind, code, summary string, issues []document.Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	issues = jsontree.Bounded(issues)
+	return fault.New(kind, "%s%s", summary, Located(issues)).
+		With(map[string]any{"code": code, "issues": issues})
+}
+
+// Located is the issues as the end of a sentence. The first one's place follows
+// it without a colon of its own: what the issue says may have another.
+func Located(issues []document.Issue) string {
+	if issues[0].Pointer == "" {
+		return ": " + jsontree.InWords(issues)
+	}
+	return " at " + jsontree.InWords(issues)
+}
+
+// NoSuch refuses a request about an item that is not there.
+func NoSuch(t document.Type, key string) error {
+	hint := ""
+	if t == document.LogLevel && !strings.HasPrefix(key, document.LogLevelPrefix) {
+		hint = fmt.Sprintf("; the key of a service's document begins with %s", document.LogLevelPrefix)
+	}
+	return fault.New(fault.NotFound, "there is no %s %s%s", t.Noun(), terminal.Quote(key), hint)
+}
+
+// NoEnvironmentNamed is what is wrong with a request that must name one.
+const NoEnvironmentNamed = "environment is missing: expected the name of one; GET /environments lists them"
+
+// NoEnvironment refuses the name of an environment that is not there.
+func NoEnvironment(name string) error {
+	return fault.New(fault.NotFound, "there is no environment %s; GET /environments lists them", terminal.Quote(name))
+}
+
+// NotAnObject refuses what needs a document, of a file that holds none.
+func NotAnObject(t document.Type, key string, d *workspace.Decoded) error {
+	return fault.New(fault.Unprocessable, "what is stored as the %s %s is not a JSON object that can be read%s", t.Noun(), terminal.Quote(key), d.Why())
+}
