@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -27,8 +28,8 @@ import (
 
 // hostile is what a stranger may put into a name: it renames the window, turns
 // the line round, starts a sequence with one C1 character, and goes on with
-// what looks like a line of ours.
-const hostile = "x\x1b]0;pwned\x07\u202e\u009b2J\u2066\nforged: all is well\tok\x7f"
+// what looks like a line of ours, and with commands of GitHub's runner.
+const hostile = "x\x1b]0;pwned\x07\u202e\u009b2J\u2066\nforged: all is well\tok\x7f##[add-mask]a::error::b"
 
 // invalid is hostile with bytes that are no UTF-8, as file names may have them.
 const invalid = hostile + "\xff\x9b"
@@ -37,7 +38,12 @@ const invalid = hostile + "\xff\x9b"
 func run(t *testing.T, ctx context.Context, dir string, env map[string]string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, err output
-	Main(ctx, args, cli.Caller{Stdout: &out, Stderr: &err, Getenv: func(name string) string { return env[name] }, Workdir: dir})
+	Main(ctx, args, cli.Caller{Stdout: &out, Stderr: &err, Getenv: func(name string) string {
+		if name == "GITHUB_ACTIONS" {
+			return "true"
+		}
+		return env[name]
+	}, Workdir: dir})
 	return out.String(), err.String()
 }
 
@@ -59,6 +65,9 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
+// annotation is what svc itself begins a command of GitHub's runner with.
+var annotation = regexp.MustCompile(`^::(error|warning|notice) [^:]*::`)
+
 // checkHarmless fails when a terminal would obey something of a text, or when
 // the text does not tell of the hostile name at all.
 func checkHarmless(t *testing.T, texts ...string) {
@@ -74,8 +83,8 @@ func checkHarmless(t *testing.T, texts ...string) {
 		}
 	}
 	for line := range strings.Lines(all) {
-		if strings.HasPrefix(line, "forged:") {
-			t.Errorf("a name has made a line of its own: %q", all)
+		if strings.HasPrefix(line, "forged:") || strings.Contains(annotation.ReplaceAllString(line, ""), "::") || strings.Contains(line, "##[") {
+			t.Errorf("a name has made a line or a command of its own: %q", line)
 		}
 	}
 	if !strings.Contains(all, `pwned\u0007\u202e\u009b2J`) && !strings.Contains(all, `pwned\a\u202e\u009b2J`) {
@@ -110,7 +119,9 @@ func hostileDirectory(t *testing.T, broken bool) string {
 
 func TestVerifyPrintsNothingThatATerminalObeys(t *testing.T) {
 	dir := hostileDirectory(t, true)
-	out, stderr := run(t, t.Context(), dir, nil, "verify", "--datadir", "c")
+	out, stderr := run(t, t.Context(), dir, nil, "verify", "--datadir", "c", "--format", "github")
+	checkHarmless(t, out, stderr)
+	out, stderr = run(t, t.Context(), dir, nil, "verify", "--datadir", "c")
 	checkHarmless(t, out, stderr)
 
 	out, _ = run(t, t.Context(), dir, nil, "verify", "--datadir", "c", "--json")
