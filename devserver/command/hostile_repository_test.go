@@ -284,8 +284,8 @@ func TestALinkInThePathHidesNoChange(t *testing.T) {
 			if tt.want != out {
 				return
 			}
-			for _, args := range [][]string{{"init"}, {"init", "our-config/below"}, {"verify", "--fix"}} {
-				if _, stderr := run(t, t.Context(), c.top, nil, args...); !strings.Contains(stderr, out) {
+			for _, args := range [][]string{{"init"}, {"init", "our-config/below"}, {"verify", "--fix"}, {"pull"}, {"push"}} {
+				if _, stderr := run(t, t.Context(), c.top, hostileAPI(t), args...); !strings.Contains(stderr, out) {
 					t.Errorf("%v says:\n%s", args, stderr)
 				}
 			}

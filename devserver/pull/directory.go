@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"svc.example/svc/shared/git"
 )
 
 // directory is the one that is pulled into. Nothing outside it is read or
@@ -15,6 +17,9 @@ import (
 type directory struct{ root *os.Root }
 
 func openDirectory(dir string) (directory, error) {
+	if _, err := git.Locate(dir); err != nil {
+		return directory{}, err
+	}
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return directory{}, nil

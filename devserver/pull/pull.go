@@ -12,7 +12,6 @@ import (
 	"svc.example/svc/devserver/remote"
 	"svc.example/svc/shared/datadir"
 	"svc.example/svc/shared/document"
-	"svc.example/svc/shared/git"
 	"svc.example/svc/shared/jsontree"
 	"svc.example/svc/shared/workspace"
 )
@@ -258,9 +257,6 @@ func (p *Plan) gone(path string, was entry, force bool) error {
 // Apply does what is planned, all of it or nothing, if the directory still is as it was
 // then. A file that nobody may write is not replaced, with Force neither.
 func (p *Plan) Apply(ctx context.Context) error {
-	if _, err := git.Locate(p.dir); err != nil {
-		return fmt.Errorf("nothing written: %w", err)
-	}
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
 	}
