@@ -131,7 +131,7 @@ func (in Invocation) diff(ctx context.Context, f diffFlags, refs []string) (*dif
 		}
 	}
 	d.setEncodedAside(before, after)
-	if err := in.readable(dir, first, before.files, after.files, problems); err != nil {
+	if err := in.readable(dir, first, before, after, append(problems, after.problems...)); err != nil {
 		return nil, err
 	}
 	d.compare(before.files, after.files)
@@ -165,16 +165,16 @@ func (d *difference) setEncodedAside(before, after *gitState) {
 
 // readable refuses documents that were changed and cannot be read now, and warns of
 // those that could not be before.
-func (in Invocation) readable(dir, ref string, before, after map[string][]byte, problems []workspace.Problem) error {
-	changed := func(p workspace.Problem) bool { return !bytes.Equal(before[p.File], after[p.File]) }
-	_, earlier := workspace.ReadServable(before, nil)
-	for _, p := range workspace.FatalOnly(earlier) {
+func (in Invocation) readable(dir, ref string, before, after *gitState, problems []workspace.Problem) error {
+	changed := func(p workspace.Problem) bool { return !bytes.Equal(before.files[p.File], after.files[p.File]) }
+	_, earlier := workspace.ReadServable(before.files, nil)
+	for _, p := range workspace.FatalOnly(append(before.problems, earlier...)) {
 		if changed(p) {
 			p.Severity = workspace.Warning
 			fmt.Fprintf(in.Stderr, "at %s: %s\n", ref, p.In(in.Display(dir)))
 		}
 	}
-	_, later := workspace.ReadServable(after, nil)
+	_, later := workspace.ReadServable(after.files, nil)
 	lines := []string{"what was changed cannot be read in full:"}
 	for _, p := range workspace.FatalOnly(append(problems, later...)) {
 		if changed(p) {

@@ -16,6 +16,7 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/git"
+	"svc.example/svc/shared/problem"
 	"svc.example/svc/shared/terminal"
 	"svc.example/svc/shared/workspace"
 )
@@ -37,6 +38,8 @@ type gitState struct {
 	commit string
 	// files are the layout's, through the symbolic links that git holds.
 	files map[string][]byte
+	// problems are those of files that are not read.
+	problems []workspace.Problem
 	// sources are where each file lies in the directory, and links the texts of
 	// symbolic links, by their paths.
 	sources, links map[string]string
@@ -195,7 +198,7 @@ func (g gitDirectory) read(ctx context.Context, s *gitState, t gitTree) error {
 	wanted := map[string]string{}
 	for file, at := range s.sources {
 		if e := t.entries[at]; e.size > document.MaxSize {
-			s.files[file] = workspace.Unread(e.size)
+			s.problems = append(s.problems, workspace.Problem{Severity: workspace.Fatal, File: file, Message: workspace.TooLarge(e.size).Error(), Code: problem.UnreadableFile})
 		} else {
 			wanted[file] = e.id
 		}

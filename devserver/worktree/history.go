@@ -54,7 +54,7 @@ func (h *history) add(before *repository.Snapshot, head, path string, text []byt
 	c.SHA = hex.EncodeToString(id[:])
 	c.Touched = []repository.Touch{{Path: path, Blob: blob, Created: !existed}}
 	if c.Parent = ""; existed {
-		c.Parent, c.before = was.Blob, was.Text
+		c.Parent, c.before = was.Blob, contentOf(was)
 	}
 	h.changes = append(h.changes, c)
 	for h.bytes += c.size(); h.bytes > maxHistory; h.changes = h.changes[1:] {
@@ -144,11 +144,11 @@ func (h *history) at(now *repository.Snapshot, path, revision string) (sha strin
 		}
 	}
 	current, exists := now.File(path)
-	found(now.Head.Commit, now.Head.Commit, current.Text)
+	found(now.Head.Commit, now.Head.Commit, contentOf(current))
 	for i := range h.changes {
 		if c := &h.changes[i]; c.path != path {
-			found(c.SHA, c.SHA, h.after(i, path, current.Text))
-			found(c.head, c.head, h.after(i, path, current.Text))
+			found(c.SHA, c.SHA, h.after(i, path, contentOf(current)))
+			found(c.head, c.head, h.after(i, path, contentOf(current)))
 		}
 	}
 	names, first := h.names(path), true
@@ -175,7 +175,7 @@ func (h *history) at(now *repository.Snapshot, path, revision string) (sha strin
 		}
 	}
 	if exists {
-		found(current.Blob, current.Blob, current.Text)
+		found(current.Blob, current.Blob, contentOf(current))
 	}
 	switch {
 	case err != nil:

@@ -87,7 +87,7 @@ func (w *Worktree) Snapshot(_ context.Context, head repository.Head) (*repositor
 func (w *Worktree) look() error {
 	if w.snapshot == nil && w.served != nil {
 		w.state, _ = w.served()
-		w.take(w.state.Files, repository.Draft{})
+		w.take(asFiles(w.state.Files), repository.Draft{})
 	}
 	state, files, err := w.find()
 	if err != nil {
@@ -99,16 +99,16 @@ func (w *Worktree) look() error {
 }
 
 // find is what is in the directory now.
-func (w *Worktree) find() (state datadir.State, files map[string][]byte, err error) {
+func (w *Worktree) find() (state datadir.State, files map[string]repository.File, err error) {
 	state = datadir.LookAgain(w.dir, w.state)
-	files = maps.Clone(state.Files)
+	files = asFiles(state.Files)
 	for _, p := range state.Problems {
 		_, known := files[p.File]
 		_, _, item := workspace.SplitPath(p.File)
 		switch {
 		case p.Severity != workspace.Fatal || known:
 		case item || p.File == workspace.File:
-			files[p.File] = workspace.Lost(p.Message) // it is there, and holds its key
+			files[p.File] = repository.File{Path: p.File, Err: &workspace.Unread{Why: p.Message, Lost: true}} // it is there, and holds its key
 		default:
 			return datadir.State{}, nil, fault.New(fault.Unavailable, "%s", p.Message)
 		}
@@ -116,29 +116,49 @@ func (w *Worktree) find() (state datadir.State, files map[string][]byte, err err
 	return state, files, nil
 }
 
+func asFiles(texts map[string][]byte) map[string]repository.File {
+	files := make(map[string]repository.File, len(texts))
+	for path, text := range texts {
+		files[path] = repository.File{Path: path, Text: text}
+	}
+	return files
+}
+
+// contentOf is what tells a file from others: its text, or why there is none.
+func contentOf(f repository.File) []byte {
+	if f.Err != nil {
+		return []byte("\x00" + f.Err.Why)
+	}
+	return f.Text
+}
+
 // take makes files the latest state.
-func (w *Worktree) take(files map[string][]byte, written repository.Draft) {
+func (w *Worktree) take(files map[string]repository.File, written repository.Draft) {
 	before := w.snapshot
+	contents := make(map[string][]byte, len(files))
+	for path, file := range files {
+		contents[path] = contentOf(file)
+	}
 	if before != nil && len(files) == len(before.Files) && !slices.ContainsFunc(before.Files, func(f repository.File) bool {
-		text, found := files[f.Path]
-		return !found || !bytes.Equal(text, f.Text)
+		content, found := contents[f.Path]
+		return !found || !bytes.Equal(content, contentOf(f))
 	}) {
 		return
 	}
-	now, head := time.Now(), datadir.Version(files)
+	now, head := time.Now(), datadir.Version(contents)
 	var next []repository.File
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		file := repository.File{Path: path, Text: files[path]}
+		file := files[path]
 		if before != nil {
-			if was, found := before.File(path); found && bytes.Equal(was.Text, file.Text) {
+			if was, found := before.File(path); found && bytes.Equal(contentOf(was), contents[path]) {
 				next = append(next, was)
 				continue
 			}
 		}
-		file.Blob = object.Hash(object.Blob, file.Text).String()
+		file.Blob = object.Hash(object.Blob, contents[path]).String()
 		file.Last = &repository.Commit{SHA: file.Blob, Sequence: firstSequence, Parent: unknownCommit}
 		if before != nil {
-			file.Last = w.history.add(before, head, path, file.Text, file.Blob, seen(written, path, now))
+			file.Last = w.history.add(before, head, path, contents[path], file.Blob, seen(written, path, now))
 		}
 		next = append(next, file)
 	}
@@ -189,7 +209,7 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 	for _, change := range draft.Changes {
 		edit := datadir.Edit{Path: change.Path, Content: change.Content}
 		if file, found := base.File(change.Path); found {
-			if workspace.IsLost(file.Text) {
+			if file.Err != nil {
 				return nil, fault.New(fault.Unprocessable, "the file %s cannot be read, so it is not written", change.Path)
 			}
 			edit.Was = notNil(file.Text)
@@ -221,17 +241,17 @@ func (w *Worktree) Commit(ctx context.Context, base *repository.Snapshot, draft 
 func (w *Worktree) written(base *repository.Snapshot, edits []datadir.Edit, draft repository.Draft) {
 	state, files, err := w.find()
 	if err != nil {
-		state, files = datadir.State{}, map[string][]byte{}
+		state, files = datadir.State{}, map[string]repository.File{}
 		for _, file := range base.Files {
-			files[file.Path] = file.Text
+			files[file.Path] = repository.File{Path: file.Path, Text: file.Text, Err: file.Err}
 		}
 	}
 	for _, e := range edits {
-		if err == nil && !workspace.IsLost(files[e.Path]) {
+		if err == nil && files[e.Path].Err == nil {
 			continue
 		}
 		state = datadir.State{}
-		if files[e.Path] = e.Content; e.Content == nil {
+		if files[e.Path] = (repository.File{Path: e.Path, Text: e.Content}); e.Content == nil {
 			delete(files, e.Path)
 		}
 	}

@@ -46,7 +46,7 @@ func (w *Workspace) declarationAt(ctx context.Context, head repository.Head, com
 		return nil, nil
 	}
 	_, text, err := w.repo.At(ctx, head, workspace.File, commit)
-	if errors.Is(err, repository.ErrAbsent) {
+	if errors.Is(err, repository.ErrAbsent) || errors.As(err, new(*workspace.Unread)) {
 		return nil, nil
 	}
 	return text, err

@@ -43,8 +43,8 @@ func (c *checker) checkSnapshot(ctx context.Context) error {
 			c.say(true, "%s is read from the snapshot with another content than git has", f.Path)
 		}
 	}
-	if len(s.Files) != len(tree.Files) {
-		c.say(true, "the snapshot leads to %d files, and git has %d", len(s.Files), len(tree.Files))
+	if n := len(tree.Files) + len(tree.Unread); len(s.Files) != n {
+		c.say(true, "the snapshot leads to %d files, and git has %d", len(s.Files), n)
 	}
 	return nil
 }

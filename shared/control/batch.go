@@ -473,7 +473,7 @@ func (b *batch) tierAt(path string) (tier access.Tier, found bool) {
 	if found = found && b.now[path] == nil; !found {
 		return "", false
 	}
-	b.tiers[path] = tierOf(workspace.Decode(path, file.Text).Tree)
+	b.tiers[path] = tierOf(file.Decode().Tree)
 	return b.tiers[path], true
 }
 

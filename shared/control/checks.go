@@ -16,6 +16,7 @@ import (
 	"svc.example/svc/shared/repository"
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/terminal"
+	"svc.example/svc/shared/workspace"
 )
 
 // unknownTier stands for a tier that cannot be read: the strictest.
@@ -140,11 +141,11 @@ func (a *attempt) holds(ctx context.Context) error {
 		return nil
 	case errors.Is(err, repository.ErrAbsent):
 		return &stale{attempt: a, made: true}
-	case errors.Is(err, repository.ErrUnknownCommit):
+	case errors.Is(err, repository.ErrUnknownCommit), errors.As(err, new(*workspace.Unread)):
 		return &stale{attempt: a}
 	case err != nil:
 		return repository.Fault(err)
-	case a.existed && bytes.Equal(seen, a.file.Text):
+	case a.existed && a.file.Err == nil && bytes.Equal(seen, a.file.Text):
 		return nil
 	}
 	return &stale{attempt: a, seen: seen}

@@ -111,7 +111,7 @@ func (s *Session) commitAt(ctx context.Context, at *string) (string, error) {
 		return s.entry.Head.Commit, err
 	}
 	sha, _, err := o.repo.At(ctx, s.entry.Head, workspace.File, *at)
-	if err != nil && !errors.Is(err, repository.ErrAbsent) {
+	if err != nil && !errors.Is(err, repository.ErrAbsent) && !errors.As(err, new(*workspace.Unread)) {
 		return "", revisionFault("/at", *at, err)
 	}
 	return sha, nil

@@ -122,7 +122,7 @@ func (d *Delivery) Counted(ctx context.Context) (telemetry.Items, error) {
 			id := string(t) + " " + file.Blob
 			values, known := d.session.service.openValues.Get(id)
 			if !known {
-				values = openValuesOf(workspace.Decode(file.Path, file.Text))
+				values = openValuesOf(file.Decode())
 				size := int64(512 + len(id))
 				for canonical, text := range values.open {
 					size += int64(128 + len(canonical) + len(text))
@@ -193,7 +193,7 @@ func (s *Session) Evaluations(ctx context.Context, t document.Type, key string, 
 			return nil, telemetry.Fault(err)
 		}
 	}
-	secret := openValuesOf(workspace.Decode(found.file.Path, found.file.Text)).secret
+	secret := openValuesOf(found.file.Decode()).secret
 	first := telemetry.DayOf(today.AddDate(0, 0, 1-days))
 	answer := &ItemEvaluations{map[string]EnvironmentEvaluations{}}
 	for _, e := range view.ws.Environments {

@@ -5,7 +5,6 @@ import (
 
 	"svc.example/svc/shared/document"
 	"svc.example/svc/shared/jsontree"
-	"svc.example/svc/shared/workspace"
 )
 
 // secrets are what a batch has written of an item by now that could tell what a
@@ -53,7 +52,7 @@ func (a *attempt) keepSecrets() {
 	before := a.before()
 	stood := before
 	if stood == nil && a.existed {
-		stood = workspace.Decode(a.path, a.file.Text).Tree
+		stood = a.file.Decode().Tree
 	}
 	a.guesses = guessed || a.sets != nil && document.HasSecrets(stood)
 	if a.sets == nil && a.checkAll {

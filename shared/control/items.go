@@ -30,7 +30,7 @@ func (s *Session) item(ctx context.Context, t document.Type, key string) (*view,
 	if !known {
 		return nil, found{}, refusal.NoSuch(t, key)
 	}
-	d := workspace.Decode(file.Path, file.Text)
+	d := file.Decode()
 	if d.Tree.Kind != jsontree.Object {
 		return nil, found{}, refusal.NotAnObject(t, key, d)
 	}

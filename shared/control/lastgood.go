@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -202,6 +203,10 @@ func (b *Broken) seek(ctx context.Context, repo Repository, head repository.Head
 		}
 		seen[touch.Blob] = true
 		_, text, err := repo.At(ctx, head, b.File.Path, c.SHA)
+		if errors.As(err, new(*workspace.Unread)) {
+			b.Since = c.SHA
+			continue
+		}
 		if err != nil {
 			return repository.Fault(err)
 		}

@@ -247,7 +247,10 @@ func (a *attempt) version() edit.Version {
 	if !a.exists {
 		return edit.Version{}
 	}
-	return edit.Version{Text: a.found(), Tree: a.base}
+	if a.prior != nil {
+		return edit.Version{Text: a.prior.text(), Tree: a.base}
+	}
+	return edit.Version{Text: a.file.Text, Tree: a.base}
 }
 
 func (v *reversion) undo(a *attempt) (*edit.Edited, error) {

@@ -138,6 +138,9 @@ func (h history) Text(ctx context.Context, path, commit string) ([]byte, error) 
 	if errors.Is(err, repository.ErrAbsent) || errors.Is(err, repository.ErrUnknownCommit) {
 		return nil, nil
 	}
+	if errors.As(err, new(*workspace.Unread)) {
+		err = nil
+	}
 	if err == nil && text == nil {
 		text = []byte{} // a file, if an empty one
 	}

@@ -9,6 +9,7 @@ import (
 	"svc.example/svc/shared/document/edit"
 	"svc.example/svc/shared/feed"
 	"svc.example/svc/shared/repository"
+	"svc.example/svc/shared/workspace"
 )
 
 // How far the history of an item is looked through for the property that its
@@ -86,8 +87,8 @@ func mayHaveChanged(c repository.Commit, path, scope string) bool {
 // propertyAt is the property that the scope's rollout had after a commit.
 func (a *attempt) propertyAt(ctx context.Context, c repository.Commit) (string, error) {
 	_, text, err := a.repo.At(ctx, a.snapshot.Head, a.path, c.SHA)
-	if errors.Is(err, repository.ErrAbsent) {
-		return "", nil // it was deleted then
+	if errors.Is(err, repository.ErrAbsent) || errors.As(err, new(*workspace.Unread)) {
+		return "", nil // it served nothing then
 	}
 	if err != nil {
 		return "", err

@@ -200,7 +200,7 @@ func newView(snapshot *repository.Snapshot, earlier *view, listed bool) *view {
 	known := names{}
 	for i := range snapshot.Files {
 		if f := &snapshot.Files[i]; v.read[i] == nil {
-			d := workspace.Decode(f.Path, f.Text)
+			d := f.Decode()
 			v.read[i] = summary(d, f, listed, known)
 			if v.read[i].servable() {
 				v.readable.Add(d.Item.Key, d.Item.Tree, d.Item.View)
@@ -281,7 +281,7 @@ func (v *view) same(f *repository.File, at int) (*content, int) {
 	for at < len(files) && files[at].Path < f.Path {
 		at++
 	}
-	if at < len(files) && files[at].Path == f.Path && files[at].Blob == f.Blob && workspace.IsLost(files[at].Text) == workspace.IsLost(f.Text) {
+	if at < len(files) && files[at].Path == f.Path && files[at].Blob == f.Blob && (files[at].Err == nil) == (f.Err == nil) {
 		return v.read[at], at
 	}
 	return nil, at
@@ -391,7 +391,7 @@ func (v *view) of(t document.Type) []placed {
 			continue
 		}
 		if c.outline == nil {
-			c = summary(workspace.Decode(files[i].Path, files[i].Text), &files[i], true, known)
+			c = summary(files[i].Decode(), &files[i], true, known)
 		}
 		all = append(all, placed{c, &files[i]})
 	}

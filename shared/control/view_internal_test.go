@@ -12,14 +12,13 @@ import (
 // TestAViewOfWhatWasLost: at the same head, a file that is back is read.
 func TestAViewOfWhatWasLost(t *testing.T) {
 	head := repository.Head{Commit: "1", Sequence: 1}
-	of := func(text []byte) *repository.Snapshot {
-		return repository.Assemble(head, repository.Tree{Files: map[string][]byte{"configs/a.json": text}}, nil)
-	}
 	r := &cache{}
-	if v := r.at(of(workspace.Lost("it is gone"))); len(v.read[0].problems) != 1 {
+	lost := repository.Tree{Unread: map[string]*workspace.Unread{"configs/a.json": {Why: "it is gone", Lost: true}}}
+	if v := r.at(repository.Assemble(head, lost, nil)); len(v.read[0].problems) != 1 {
 		t.Errorf("%+v", v.read[0])
 	}
-	if v := r.at(of([]byte("{}"))); string(v.snapshot.Files[0].Text) != "{}" || !v.read[0].document {
+	back := repository.Tree{Files: map[string][]byte{"configs/a.json": []byte("{}")}}
+	if v := r.at(repository.Assemble(head, back, nil)); string(v.snapshot.Files[0].Text) != "{}" || !v.read[0].document {
 		t.Errorf("%+v", v.read[0])
 	}
 }

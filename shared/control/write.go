@@ -216,21 +216,21 @@ func (a *attempt) read() error {
 	if a.prior != nil {
 		a.base = a.prior.tree()
 	} else {
-		a.stored = workspace.Decode(a.path, a.file.Text)
+		a.stored = a.file.Decode()
 		a.base = a.stored.Tree
 	}
 	if a.base.Kind != jsontree.Object && !a.mends {
-		return refusal.NotAnObject(a.t, a.key, workspace.Decode(a.path, a.found()))
+		return refusal.NotAnObject(a.t, a.key, a.found())
 	}
 	return a.charge(a.base)
 }
 
-// found is the text of what the edit begins with.
-func (a *attempt) found() []byte {
+// found is what the edit begins with.
+func (a *attempt) found() *workspace.Decoded {
 	if a.prior != nil {
-		return a.prior.text()
+		return workspace.Decode(a.path, a.prior.text())
 	}
-	return a.file.Text
+	return a.stored
 }
 
 // creates says whether the write makes a document where there is none.
@@ -296,7 +296,7 @@ func (a *attempt) original() *jsontree.Node {
 	case a.prior == nil && a.exists && a.base != nil:
 		return a.base
 	}
-	before := workspace.Decode(a.path, a.file.Text).Tree
+	before := a.file.Decode().Tree
 	if a.DryRun && a.guesses {
 		return document.WithOtherSecrets(before, "", a.tree())
 	}

@@ -112,7 +112,7 @@ func (l listing) state(before State, touched map[string]bool) State {
 		case err == nil:
 			state.Files[e.path] = texts[i]
 		case errors.Is(err, errNoFile), errors.Is(err, fs.ErrNotExist): // vanished since
-		case errors.As(err, new(tooLarge)):
+		case errors.As(err, new(*workspace.Unread)):
 			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: err.Error(), Code: problem.UnreadableFile})
 		default:
 			state.Problems = append(state.Problems, workspace.Problem{Severity: workspace.Fatal, File: e.path, Message: plain(err), Code: problem.UnreadableFile})
@@ -125,12 +125,6 @@ func (l listing) state(before State, touched map[string]bool) State {
 // maxBytes is how much of a file is taken: the size of a document and a byte
 // order mark, which workspace.Read does not count.
 const maxBytes = document.MaxSize + 3
-
-type tooLarge int64
-
-func (size tooLarge) Error() string {
-	return fmt.Sprintf("%d bytes; a file may have at most %d", int64(size), document.MaxSize)
-}
 
 var errNoFile = errors.New("not a regular file")
 
@@ -191,7 +185,7 @@ func contentUpTo(root *os.Root, path string, most int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errNoFile
 	case info.Size() > most:
-		return nil, tooLarge(info.Size())
+		return nil, workspace.TooLarge(info.Size())
 	}
 	return readAll(f, info.Size(), most)
 }
@@ -203,7 +197,7 @@ func readAll(r io.Reader, size, most int64) ([]byte, error) {
 	for {
 		n, err := r.Read(text[len(text):cap(text)])
 		if text = text[:len(text)+n]; int64(len(text)) > most {
-			return nil, tooLarge(len(text))
+			return nil, workspace.TooLarge(int64(len(text)))
 		}
 		if err != nil {
 			return text, notEOF(err)

@@ -14,6 +14,7 @@ import (
 
 	"svc.example/svc/shared/repository/object"
 	"svc.example/svc/shared/sorting"
+	"svc.example/svc/shared/workspace"
 )
 
 // A stored snapshot is
@@ -66,6 +67,8 @@ type snapshotHeader struct {
 	Commits int `json:"commits"` // how many
 	// Files are pairs: the content's length, and the number of the last commit.
 	Files [][2]int `json:"files"`
+	// Unread is why some of the files, by their numbers, have no content.
+	Unread map[int]*workspace.Unread `json:"unread,omitempty"`
 }
 
 // EncodeSnapshot makes the stored form of a snapshot whose tree is known, and
@@ -126,7 +129,13 @@ func (h *snapshotHeader) putTrees(body *bytes.Buffer, tree Tree) {
 // files' contents are together.
 func (h *snapshotHeader) putFiles(body *bytes.Buffer, files []File) (texts int) {
 	numbers := map[string]int{}
-	for _, f := range files {
+	for i, f := range files {
+		if f.Err != nil && h.Unread == nil {
+			h.Unread = map[int]*workspace.Unread{}
+		}
+		if f.Err != nil {
+			h.Unread[i] = f.Err
+		}
 		n, known := numbers[f.Last.SHA]
 		if !known {
 			n = len(numbers)
@@ -229,8 +238,11 @@ func (h *snapshotHeader) files(r *Decoder, tree Tree) ([]File, error) {
 		if f[1] < 0 || f[1] >= len(commits) {
 			return nil, errSnapshot
 		}
-		files[i].Text, files[i].Last = r.part(f[0]), &commits[f[1]]
-		if files[i].Text == nil {
+		files[i].Text, files[i].Err, files[i].Last = r.part(f[0]), h.Unread[i], &commits[f[1]]
+		switch {
+		case files[i].Err != nil:
+			files[i].Text = nil
+		case files[i].Text == nil:
 			files[i].Text = []byte{}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/workspace"
 )
 
 // Commits of all kinds come back as they were.
@@ -105,11 +106,13 @@ func strangeSnapshot() *Snapshot {
 		Folders: map[string][]TreeEntry{"configs": {
 			{Mode: object.ModeFile, Name: "README", ID: object.ParseID(other)},
 			{Mode: object.ModeFile, Name: "a.json", ID: object.ParseID(blob("configs/a.json"))},
+			{Mode: object.ModeFile, Name: "lost.json", ID: object.ParseID(other)},
 			{Mode: object.ModeSubmodule, Name: "m.json", ID: object.ParseID(other)},
 			{Mode: object.ModeExecutable, Name: "run.json", ID: object.ParseID(blob("configs/run.json"))},
 			{Mode: "100664", Name: "\xff.json", ID: object.ParseID(blob("configs/\xff.json"))},
 		}},
-		Files: map[string][]byte{},
+		Files:  map[string][]byte{},
+		Unread: map[string]*workspace.Unread{"configs/lost.json": {Why: "it is gone", Lost: true}},
 	}
 	last := map[string]Commit{}
 	for path, text := range texts {

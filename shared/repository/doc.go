@@ -34,12 +34,9 @@
 //     messages are checked here, since git's formats take anything.
 //   - No object is inflated before its size is known, and none of more bytes
 //     than object.Max. A file that is too large is in the snapshot with a
-//     workspace.Unread for its text. Files of more than MaxTexts bytes together
+//     workspace.Unread in place of its text. Files of more than MaxTexts bytes together
 //     are no snapshot but ErrTooMuch.
-//   - Nobody is answered from a state that has not landed. A ledger may tell
-//     writers of a head that it is still making durable, and take commits onto
-//     it: Commit returns only once all of them have landed, also where there was
-//     nothing to write. When one fails, those that rest on it are ErrMoved.
+//   - Nobody is answered from a state that has not landed.
 //   - A Snapshot never changes. One whose head is still the workspace's is
 //     served without reading anything.
 //

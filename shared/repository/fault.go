@@ -6,6 +6,7 @@ import (
 
 	"svc.example/svc/shared/fault"
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/workspace"
 )
 
 // Fault makes a fault of what a repository returned, and leaves one alone.
@@ -16,9 +17,12 @@ func Fault(err error) error {
 	var known *fault.Fault
 	var unavailable *Unavailable
 	var lost *object.Lost
+	var unread *workspace.Unread
 	switch {
 	case errors.As(err, &known):
 		return err
+	case errors.As(err, &unread):
+		return fault.New(fault.Unprocessable, "what git holds of it cannot be read: %s", unread.Why)
 	case errors.As(err, &unavailable) && errors.Is(err, ErrUnknownOutcome):
 		return fault.New(fault.Unavailable, "%s; whether the change was made is not known: read the item before repeating the request", unavailable.Message).Because(err)
 	case errors.As(err, &unavailable):

@@ -99,7 +99,7 @@ func (r *Repository) fetch(ctx context.Context, base *Snapshot, head Head, last 
 		f, ok := base.File(t.touch.Path)
 		switch {
 		case ok && f.Blob == t.touch.Blob:
-			updates[i].file.Text = f.Text
+			updates[i].file.Text, updates[i].file.Err = f.Text, f.Err
 		case t.touch.Text != nil && object.Hash(object.Blob, t.touch.Text).String() == t.touch.Blob:
 			updates[i].file.Text = t.touch.Text
 		default:
@@ -119,10 +119,11 @@ func (r *Repository) fetchTree(ctx context.Context, head Head, updates []update,
 	}
 	for _, i := range missing {
 		text, ok := tree.Files[updates[i].path]
-		if !ok {
+		unread := tree.Unread[updates[i].path]
+		if !ok && unread == nil {
 			return fmt.Errorf("the ledger knows a file %s that is not in commit %s", updates[i].path, head.Commit)
 		}
-		updates[i].file.Text = text
+		updates[i].file.Text, updates[i].file.Err = text, unread
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func (r *Repository) fetchBlobs(ctx context.Context, last []touched, updates []u
 	group.SetLimit(fetchWidth)
 	for _, i := range missing {
 		group.Go(func() (err error) {
-			if updates[i].file.Text, err = textOf(r.objects.Blob(ctx, last[i].touch)); err != nil {
+			if updates[i].file.Text, updates[i].file.Err, err = textOf(r.objects.Blob(ctx, last[i].touch)); err != nil {
 				return fmt.Errorf("reading %s: %w", last[i].touch.Path, err)
 			}
 			return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -139,7 +138,7 @@ func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
 	s.tree = Tree{Root: tree.Root, Folders: tree.Folders}
 	blobs := blobsOf(tree)
 	commits := map[string]*Commit{}
-	for _, path := range slices.Sorted(maps.Keys(tree.Files)) {
+	for _, path := range slices.Sorted(tree.paths) {
 		by := last[path]
 		if by.SHA == "" {
 			by = Commit{SHA: head.Commit, Sequence: head.Sequence}
@@ -150,9 +149,23 @@ func Assemble(head Head, tree Tree, last map[string]Commit) *Snapshot {
 			shared = &by
 			commits[by.SHA] = shared
 		}
-		s.Files = append(s.Files, File{Path: path, Blob: blobs[path].String(), Text: tree.Files[path], Last: shared})
+		s.Files = append(s.Files, File{Path: path, Blob: blobs[path].String(), Text: tree.Files[path], Err: tree.Unread[path], Last: shared})
 	}
 	return s.weigh(0)
+}
+
+// paths are those of the files of the layout.
+func (t Tree) paths(yield func(path string) bool) {
+	for path := range t.Files {
+		if !yield(path) {
+			return
+		}
+	}
+	for path := range t.Unread {
+		if !yield(path) {
+			return
+		}
+	}
 }
 
 func blobsOf(tree Tree) map[string]object.ID {
@@ -175,11 +188,14 @@ func (r *Repository) History(ctx context.Context, head Head, page Page) ([]Commi
 
 // At returns a file as it was in the commit that a revision names, in full or
 // abbreviated to at least four digits, and the commit's full SHA, which it
-// returns with ErrAbsent too.
+// returns with ErrAbsent too. A file without text is a *workspace.Unread.
 func (r *Repository) At(ctx context.Context, head Head, path, revision string) (string, []byte, error) {
 	sha, file, err := r.fileAt(ctx, head, path, revision)
 	if err == nil && file == nil {
 		err = ErrAbsent
+	}
+	if err == nil && file.Err != nil {
+		err = file.Err
 	}
 	if err != nil {
 		return sha, nil, err
@@ -196,11 +212,12 @@ func (r *Repository) fileAt(ctx context.Context, head Head, path, revision strin
 	if err != nil {
 		return sha, nil, err
 	}
-	text, ok := r.memory.text(path, touch.Blob)
-	if !ok {
-		text, err = textOf(r.objects.Blob(ctx, touch))
+	f = &File{Path: path, Blob: touch.Blob, Last: &Commit{SHA: sha}}
+	var ok bool
+	if f.Text, ok = r.memory.text(path, touch.Blob); !ok {
+		f.Text, f.Err, err = textOf(r.objects.Blob(ctx, touch))
 	}
-	return sha, &File{Path: path, Blob: touch.Blob, Text: text, Last: &Commit{SHA: sha}}, err
+	return sha, f, err
 }
 
 // What is taken back of the head to come to a commit of the past. Beyond that it

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"svc.example/svc/shared/lru"
-	"svc.example/svc/shared/workspace"
 )
 
 // memory holds the snapshots that were used last, by commit: a slow request may
@@ -54,7 +53,7 @@ func (m memory) before(head Head) *Snapshot {
 // text returns the content of a blob if some snapshot has it at a path.
 func (m memory) text(path, blob string) ([]byte, bool) {
 	for _, s := range m.snapshots.Values() {
-		if f, ok := s.File(path); ok && f.Blob == blob && !workspace.IsLost(f.Text) {
+		if f, ok := s.File(path); ok && f.Blob == blob && f.Err == nil {
 			return f.Text, true
 		}
 	}
@@ -78,7 +77,7 @@ const fileBytes = 250
 func (s *Snapshot) weigh(fresh int64) *Snapshot {
 	for i := range s.Files {
 		s.texts += int64(len(s.Files[i].Text))
-		if workspace.IsLost(s.Files[i].Text) {
+		if s.Files[i].isLost() {
 			s.lost = append(s.lost, s.Files[i].Path)
 		}
 	}

@@ -20,7 +20,7 @@ const AtATime = 2000
 // ErrTooMuch.
 func ReadTree(ctx context.Context, head Head, read object.Read, announce func(blobs []object.ID), max int64) (Tree, error) {
 	if head.Commit == "" {
-		return Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}, ctx.Err()
+		return Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}, Unread: map[string]*workspace.Unread{}}, ctx.Err()
 	}
 	if !object.IsID(head.Commit) {
 		return Tree{}, fmt.Errorf("the tree of %q: it is no object id", head.Commit)
@@ -37,7 +37,7 @@ func ReadTree(ctx context.Context, head Head, read object.Read, announce func(bl
 
 // ReadFolders is ReadTree without the contents of the files.
 func ReadFolders(read object.Read, commit object.ID) (Tree, error) {
-	tree := Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}}
+	tree := Tree{Folders: map[string][]TreeEntry{}, Files: map[string][]byte{}, Unread: map[string]*workspace.Unread{}}
 	c, err := object.ReadCommit(read, commit)
 	if err != nil {
 		return tree, err
@@ -70,9 +70,13 @@ func (t *Tree) readFiles(ctx context.Context, read object.Read, announce func(bl
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			text, err := textOf(object.ReadAs(read, ids[i], object.Blob))
+			text, unread, err := textOf(object.ReadAs(read, ids[i], object.Blob))
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Path, err)
+			}
+			if unread != nil {
+				t.Unread[f.Path] = unread
+				continue
 			}
 			left -= int64(len(text))
 			if bytes := MaxTexts - left; max > 0 && bytes > max {
@@ -113,19 +117,19 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the files of the workspace have at least %d bytes together, and %d are the most that can be held", e.Bytes, e.Max)
 }
 
-// textOf puts a stand-in in the place of a text that cannot be had: it is too
-// large to be read, or was lost since it was committed.
-func textOf(text []byte, err error) ([]byte, error) {
+// textOf tells why a text cannot be had that is too large to be read, or was lost since
+// it was committed.
+func textOf(text []byte, err error) ([]byte, *workspace.Unread, error) {
 	large, lost := (*object.TooLarge)(nil), (*object.Lost)(nil)
 	switch {
 	case errors.As(err, &lost):
-		return workspace.Lost(lost.Why() + "; git fsck tells more"), nil
+		return nil, &workspace.Unread{Why: lost.Why() + "; git fsck tells more", Lost: true}, nil
 	case errors.Is(err, object.ErrMalformed):
-		return workspace.UnreadBecause("what git names there is no file"), nil
+		return nil, &workspace.Unread{Why: "what git names there is no file"}, nil
 	case !errors.As(err, &large):
-		return text, err
+		return text, nil, err
 	case large.Size == 0:
-		return workspace.UnreadBecause("git stores it as too long or too large a chain of deltas to be read; git repack -adf --depth=50 mends that"), nil
+		return nil, &workspace.Unread{Why: "git stores it as too long or too large a chain of deltas to be read; git repack -adf --depth=50 mends that"}, nil
 	}
-	return workspace.Unread(large.Size), nil
+	return nil, workspace.TooLarge(large.Size), nil
 }

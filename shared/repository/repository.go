@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc.example/svc/shared/repository/object"
+	"svc.example/svc/shared/workspace"
 )
 
 // Head is a version of a workspace: the commit it names and where that stands
@@ -137,6 +138,8 @@ type File struct {
 	Path string
 	Blob string
 	Text []byte
+	// Err is why there is no text; nil for a file that could be read.
+	Err *workspace.Unread
 	// Last is the last commit that touched the file, without Touched. Its Tree
 	// and Pack may be missing. It is shared by all files of which it is: nobody
 	// changes it.
@@ -307,8 +310,9 @@ type Objects interface {
 // folders, in git's order, whatever they are.
 type Tree struct {
 	Root    []TreeEntry
-	Folders map[string][]TreeEntry // by name, for the folders of the layout that exist
-	Files   map[string][]byte      // path to content, for the files of the layout
+	Folders map[string][]TreeEntry       // by name, for the folders of the layout that exist
+	Files   map[string][]byte            // path to content, for the files of the layout
+	Unread  map[string]*workspace.Unread // those of which there is no content
 }
 
 // TreeEntry is one entry of a git tree.

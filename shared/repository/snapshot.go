@@ -27,7 +27,7 @@ type Snapshot struct {
 	texts int64 // bytes of all files' texts
 	fresh int64 // bytes of those that no earlier snapshot has
 
-	lost   []string  // the files that something stands in for, as they are lost
+	lost   []string  // the files whose texts are lost
 	seekAt time.Time // when they are looked for again
 
 	// Parent is the commit that the head named before, in a snapshot that Commit has
@@ -97,11 +97,21 @@ func (s *Snapshot) TakeBriefs() (files []File, text []byte) {
 	return files, text
 }
 
+// Decode decodes the file.
+func (f *File) Decode() *workspace.Decoded {
+	if f.Err != nil {
+		return workspace.DecodeUnread(f.Path, f.Blob, f.Err)
+	}
+	return workspace.Decode(f.Path, f.Text)
+}
+
+// isLost reports whether the file's text may come back.
+func (f *File) isLost() bool { return f.Err != nil && f.Err.Lost }
+
 // Size is how many bytes the texts of all files have.
 func (s *Snapshot) Size() int64 { return s.texts }
 
-// Lost are the paths of the files whose texts are lost, for which something
-// stands in; of two snapshots of the same commit the later one may lack fewer.
+// Lost are the paths of the files whose texts are lost; of two snapshots of the same commit the later one may lack fewer.
 func (s *Snapshot) Lost() []string { return s.lost }
 
 const (
@@ -120,11 +130,11 @@ func (s *Snapshot) seek(ctx context.Context, objects Objects) *Snapshot {
 	found.Files, found.lost, found.texts = slices.Clone(s.Files), nil, 0
 	for i := range found.Files {
 		f := &found.Files[i]
-		if !workspace.IsLost(f.Text) {
+		if !f.isLost() {
 			continue
 		}
-		if text, err := textOf(objects.Blob(ctx, Touch{Path: f.Path, Blob: f.Blob})); err == nil {
-			f.Text = text
+		if text, unread, err := textOf(objects.Blob(ctx, Touch{Path: f.Path, Blob: f.Blob})); err == nil {
+			f.Text, f.Err = text, unread
 		}
 	}
 	now := time.Now()
@@ -142,7 +152,7 @@ func (s *Snapshot) wholeTree(ctx context.Context, objects Objects) (Tree, error)
 	if err != nil {
 		return Tree{}, fmt.Errorf("reading the tree of %s: %w", s.Head.Commit, err)
 	}
-	tree.Files = nil
+	tree.Files, tree.Unread = nil, nil
 	s.treeLock.Lock()
 	defer s.treeLock.Unlock()
 	s.tree, s.treeKnown = tree, true

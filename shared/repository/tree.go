@@ -88,7 +88,8 @@ func (g *grown) growFolder(folder string, changed map[string]TreeEntry) (TreeEnt
 }
 
 // Displaced are the entries that stand where the layout has something else, or
-// that another program would obey. They are not read, so that nothing else tells of them.
+// that another program would obey, and the files without content: nothing else tells of
+// what is not read.
 func (t Tree) Displaced() []workspace.Problem {
 	var found []workspace.Problem
 	add := func(path string, e TreeEntry, must string) {
@@ -112,6 +113,9 @@ func (t Tree) Displaced() []workspace.Problem {
 				add(folder+"/"+e.Name, e, "a file, since its name ends in .json")
 			}
 		}
+	}
+	for path, unread := range t.Unread {
+		found = append(found, workspace.Problem{Severity: workspace.Fatal, File: path, Message: unread.Why, Code: problem.UnreadableFile})
 	}
 	workspace.SortProblems(found)
 	return found

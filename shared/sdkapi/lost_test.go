@@ -25,7 +25,8 @@ type lossy struct {
 func (l *lossy) Tree(ctx context.Context, head repository.Head) (repository.Tree, error) {
 	tree, err := l.Objects.Tree(ctx, head)
 	if l.lost.Load() && tree.Files[l.path] != nil {
-		tree.Files[l.path] = workspace.Lost("it is gone")
+		delete(tree.Files, l.path)
+		tree.Unread[l.path] = &workspace.Unread{Why: "it is gone", Lost: true}
 	}
 	return tree, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"svc.example/svc/shared/jsontree"
+	"svc.example/svc/shared/problem"
 )
 
 // Decoded is a file decoded.
@@ -38,6 +39,18 @@ func Decode(path string, text []byte) *Decoded {
 		d.Tree = jsontree.NewString(fmt.Sprintf("%x", sha256.Sum256(text)))
 	}
 	return d
+}
+
+// DecodeUnread is Decode of a file that is there and has no text; its tree is a string that
+// only the same file has.
+func DecodeUnread(path, id string, why *Unread) *Decoded {
+	var r reader
+	folder, key, _ := SplitPath(path)
+	p := &part{path: path, key: key}
+	p.broken(folder, Problem{Severity: Fatal, File: path, Message: why.Why, Code: problem.UnreadableFile}, &r.problems)
+	r.put(p)
+	r.end()
+	return &Decoded{Part: &r.ws, Problems: r.problems.sorted(), Tree: jsontree.NewString(id)}
 }
 
 // Why says what is wrong with a file that holds no document, as the end of a sentence.

@@ -170,11 +170,7 @@ func readPart(path string, text []byte, scratch *jsontree.Scratch, problems *col
 	}
 	tree, wrong := parse(path, text, scratch)
 	if wrong != nil {
-		problems.add(*wrong)
-		if folder == Schemas {
-			schema := unreadSchema(path, key, text, *wrong)
-			p.schema = &schema
-		}
+		p.broken(folder, *wrong, problems)
 		return p
 	}
 	switch {
@@ -196,6 +192,15 @@ func readPart(path string, text []byte, scratch *jsontree.Scratch, problems *col
 		p.item, p.isItem = &Item{path, key, view, tree, text}, true
 	}
 	return p
+}
+
+// broken is for a file that cannot be read.
+func (p *part) broken(folder Folder, wrong Problem, problems *collector) {
+	problems.add(wrong)
+	if folder == Schemas {
+		schema := unreadSchema(p.path, p.key, p.text, wrong)
+		p.schema = &schema
+	}
 }
 
 // put adds what a file says. They come in the order of their keys.
@@ -246,12 +251,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func parse(path string, text []byte, scratch *jsontree.Scratch) (*jsontree.Node, *Problem) {
 	text = WithoutMark(text)
 	if len(text) > document.MaxSize {
-		return nil, &Problem{Severity: Fatal, File: path, Message: tooLarge(int64(len(text))), Code: problem.UnreadableFile}
-	}
-	for _, mark := range []string{unreadMark, lostMark} {
-		if why, unread := bytes.CutPrefix(text, []byte(mark)); unread {
-			return nil, &Problem{Severity: Fatal, File: path, Message: string(why), Code: problem.UnreadableFile}
-		}
+		return nil, &Problem{Severity: Fatal, File: path, Message: TooLarge(int64(len(text))).Error(), Code: problem.UnreadableFile}
 	}
 	if IsUTF16(text) {
 		return nil, &Problem{Severity: Fatal, File: path, Line: 1, Column: 1,
@@ -275,28 +275,18 @@ func IsUTF16(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
 }
 
-func tooLarge(size int64) string {
-	return fmt.Sprintf("%d bytes; a file may have at most %d", size, document.MaxSize)
+// Unread is why a file that is there has no text.
+type Unread struct {
+	Why  string `json:"why"`
+	Lost bool   `json:"lost,omitempty"` // somebody may bring it back
 }
 
-// What stands in for a file begins so. No JSON does.
-const (
-	unreadMark = "\x00svc did not read this file: "
-	lostMark   = "\x00svc did not find this file: "
-)
+func (u *Unread) Error() string { return u.Why }
 
-// Unread stands in for the text of a file of so many bytes that is too large to
-// be read. To Read it is a file with that problem.
-func Unread(size int64) []byte { return []byte(unreadMark + tooLarge(size)) }
-
-// UnreadBecause is Unread for a file that is not read for another reason.
-func UnreadBecause(why string) []byte { return []byte(unreadMark + why) }
-
-// Lost is UnreadBecause for a file that somebody may bring back.
-func Lost(why string) []byte { return []byte(lostMark + why) }
-
-// IsLost says whether a text is what Lost gives.
-func IsLost(text []byte) bool { return bytes.HasPrefix(text, []byte(lostMark)) }
+// TooLarge is Unread for a file of so many bytes.
+func TooLarge(size int64) *Unread {
+	return &Unread{Why: fmt.Sprintf("%d bytes; a file may have at most %d", size, document.MaxSize)}
+}
 
 // doubles reports every key that stands twice: keys are pooled over the four
 // folders, whatever their case.
