@@ -11,8 +11,7 @@ import (
 	"svc.example/svc/shared/repository/object"
 )
 
-// Advance implements repository.Ledger. A commit onto no head may bring a
-// history of its own; every other one has the head as its parent.
+// Advance implements repository.Ledger.
 func (l *Ledger) Advance(ctx context.Context, from repository.Head, c repository.Commit) (repository.Head, error) {
 	if err := checkCommit(from, c); err != nil {
 		return repository.Head{}, err
@@ -63,11 +62,7 @@ func (l *Ledger) advance(ctx context.Context, from repository.Head, c repository
 		return none, err
 	}
 	l.begun.Store(true)
-	if c.Parent == from.Commit {
-		l.extend([]row{rowOf(c).asHead(true)})
-	} else if err := l.catchUp(context.WithoutCancel(ctx)); err != nil { // it brings a history
-		return none, err
-	}
+	l.extend([]row{rowOf(c).asHead(true)})
 	return headAt(l.history.Load(), c.SHA, found.Version), nil
 }
 
@@ -97,7 +92,7 @@ func checkCommit(from repository.Head, c repository.Commit) error {
 		return fmt.Errorf("advance: %q is no commit id of 40 hexadecimal digits", c.SHA)
 	case c.Tree != "" && !isID(c.Tree):
 		return fmt.Errorf("advance: %q is no tree id of 40 hexadecimal digits", c.Tree)
-	case from.Commit != "" && c.Parent != from.Commit:
+	case c.Parent != from.Commit:
 		return fmt.Errorf("advance: the commit's parent is %q and the head %q: they must be the same", c.Parent, from.Commit)
 	}
 	for _, touch := range c.Touched {

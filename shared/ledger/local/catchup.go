@@ -19,11 +19,7 @@ import (
 type Rewrite struct {
 	Old, New string // "" when the branch did not exist
 	Lost     int    // how many commits the new history does not hold
-	// Newest are the youngest of the lost commits, youngest first.
-	Newest []repository.Commit
 }
-
-const maxNewest = 20
 
 // String tells it in one line.
 func (w Rewrite) String() string {
@@ -210,12 +206,9 @@ func (l *Ledger) replace(old *history, rows []row, commit string) {
 	old.mu.RLock()
 	gone := old.rows
 	old.mu.RUnlock()
-	for i := len(gone) - 1; i >= 0; i-- {
-		if _, kept := h.find(gone[i].id()); kept {
-			continue
-		}
-		if lost.Lost++; lost.Lost <= maxNewest {
-			lost.Newest = append(lost.Newest, gone[i].commit(old.base+int64(i), gone[i].places()...))
+	for _, r := range gone {
+		if _, kept := h.find(r.id()); !kept {
+			lost.Lost++
 		}
 	}
 	l.options.Rewritten(lost)
